@@ -1,4 +1,4 @@
-"""What the project needs of a machine, what is missing, and how to install it."""
+"""The tools that the project needs on a machine, and how missing ones are installed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Requirement:
-    """One thing outside Python: a program on PATH, a file, or what ``look`` finds."""
+    """One thing outside Python: a program on PATH, a file, or a thing that ``look`` finds."""
 
     name: str
     purpose: str
@@ -152,15 +152,15 @@ def cache_size() -> tuple[Path, int]:
 
 
 def packages_to_install(diagnoses: Sequence[Diagnosis], *, optional: bool = False) -> list[str]:
-    """The Debian packages for what is missing, with ``optional`` also for what is not required."""
+    """The Debian packages for missing tools, with ``optional`` also for those not required."""
     missing = [diagnosis.requirement for diagnosis in diagnoses if not diagnosis.ok]
     return [need.package for need in missing if need.package and (optional or need.required)]
 
 
 def build_core(*, dry_run: bool = False) -> str:
-    """Build the counting core if it is missing or outdated, and install what that takes.
+    """Build the counting core if it is missing or outdated, and install its prerequisites.
 
-    Each command is logged before it runs. Gives a message: what was done, or why not.
+    Each command is logged before it runs. Gives a message: the action, or why there was none.
     """
     if native.find():
         return "the simulator has its counting core"

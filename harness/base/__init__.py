@@ -1,1 +1,1 @@
-"""What every room needs: errors, findings, files, tables, numbers, text, the clock."""
+"""Shared by every room: errors, findings, files, tables, numbers, text, the clock."""

@@ -33,7 +33,7 @@ class Deadline:
     def part(self, seconds: float) -> Deadline:
         """A deadline ``seconds`` from now, on the same clock and with the rest of the guard.
 
-        Both are at least an instant, so that a run with it ends at once and says which was used up.
+        Both are at least an instant, so that a run with it ends at once, by the used up one.
         """
         guard = max(self.guard_remaining, INSTANT)
         return Deadline(max(seconds, INSTANT), now=self._now, guard=guard)
@@ -55,5 +55,5 @@ class Deadline:
 
     @property
     def guard_expired(self) -> bool:
-        """True when the wall clock ran out, whatever the target's clock says."""
+        """True when the wall clock ran out, whether or not the target's clock did."""
         return self.guard_remaining <= 0.0

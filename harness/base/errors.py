@@ -1,6 +1,6 @@
 """The one exception tree.
 
-Every error says *what* happened, to *what*, and what to try (``hint``). Its class has the exit code
+Every error has a message (the event and its subject) and a ``hint``. Its class has the exit code
 of ``tflm-hil``.
 """
 
@@ -55,7 +55,7 @@ class CannotTell(CheckFailed):
 
 
 class UsageError(HilError):
-    """What the user passed cannot be used: an argument, a file, a case."""
+    """An argument, a file or a case that the user passed cannot be used."""
 
     exit_code = ExitCode.USAGE
 
@@ -73,7 +73,7 @@ class UnsupportedOperator(UsageError):
 
 
 class Unsupported(UsageError):
-    """A target lacks a capability that was asked for."""
+    """A target lacks a capability that is needed."""
 
     def __init__(self, target: str, capability: str, *, hint: str = "") -> None:
         super().__init__(f"target {target!r} cannot {capability}", hint=hint)
@@ -116,7 +116,7 @@ class FirmwareFailed(HilError):
 
 
 def describe_bug(error: Exception) -> str:
-    """One line about an unexpected exception: what it is, and where it was raised."""
+    """One line about an unexpected exception: its class, its message, and where it was raised."""
     if isinstance(error, ModuleNotFoundError) and not str(error.name).startswith("harness"):
         return f"the Python package {error.name!r} is not installed"
     frames = traceback.extract_tb(error.__traceback__)

@@ -1,6 +1,6 @@
 """Files: read only if they are regular files, written whole or not at all.
 
-What a user names may be a folder, a pipe, a device, or a name that no file can have. A file is
+A path from a user may be a folder, a pipe, a device, or a name that no file can have. A file is
 written under another name and renamed, so that a full disk or an interrupt leaves the old file or
 none, never a part.
 """
@@ -55,7 +55,7 @@ def is_folder(path: Path) -> bool:
 def read(path: Path, *, most: int = MOST_BYTES, error: type[HilError] = UsageError) -> bytes:
     """The bytes of a file of at most ``most`` bytes.
 
-    Raises ``error``, with a message of one line, for what cannot be read or is not a regular file.
+    Raises ``error``, with a message of one line, if it cannot be read or is not a regular file.
     """
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -113,7 +113,7 @@ def write(path: Path, content: bytes | bytearray | str) -> None:
 def growing(path: Path) -> Iterator[IO[bytes]]:
     """A new file that is written and read during a run.
 
-    An interrupt leaves what was written. If writing fails, this raises :class:`CannotWrite` and
+    An interrupt leaves the written part. If writing fails, this raises :class:`CannotWrite` and
     leaves no file.
     """
     try:

@@ -1,4 +1,4 @@
-"""Findings, what is noticed while firmware runs: the vocabulary of scrapers, targets and checks.
+"""Findings, the events noticed while firmware runs: the vocabulary of scrapers, targets and checks.
 
 A finding is evidence, not an exception: the run goes on, and the checks decide. Findings count even
 if the outputs are right (they often are after a refused ``Add*()``).
@@ -70,7 +70,7 @@ FATAL = frozenset(
 class Finding:
     """One finding.
 
-    ``subject`` is what it is about, in the field's own terms (``FULLY_CONNECTED``, ``Atan``,
+    ``subject`` is a name in the field's own terms (``FULLY_CONNECTED``, ``Atan``,
     ``FICR+0x140``), ``line`` the 1-based console line it was read from (0: not from the console),
     ``values`` the numbers in the message (``{"declared": 1}``, ``{"requested": 132, ...}``).
     """
@@ -107,7 +107,7 @@ class Findings:
             self._last[finding.kind] = finding.line
 
     def __iter__(self) -> Iterator[Finding]:
-        """The kept findings, then for each kind with more of them one that says how many."""
+        """The kept findings, then for each kind with more of them one with their number."""
         yield from self._kept
         for kind, line in self._last.items():
             more = self._counts[kind] - self._limit

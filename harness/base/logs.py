@@ -1,4 +1,4 @@
-"""Shows what the package logs.
+"""Shows the log of the package.
 
 Every module logs to ``logging.getLogger(__name__)``: progress at INFO, calls of tools and their
 output at DEBUG. The command line and Robot keywords show it with :func:`shown`; Robot Framework and

@@ -1,4 +1,7 @@
-"""The rules for numbers that a user may give: times, rates, counts."""
+"""Checks of numbers that a user may give: times, rates, counts.
+
+Each gives the number, or raises ValueError that names the value and the rule.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from harness.base.errors import UsageError
+from harness.base.tables import check
 from harness.base.text import short
 
 Number = TypeVar("Number", int, float)
@@ -19,44 +23,49 @@ MOST_COUNT = 1_000_000_000
 LEAST_BAUD, MOST_BAUD = 50, 12_000_000
 
 
-def seconds(value: object, *, zero: bool = False) -> float:
-    """A time: a finite number of seconds above zero (or zero, with ``zero``); a year at most.
-
-    Raises ValueError that says so.
-    """
-    number = _number(value)
-    if number is None:
-        raise ValueError(f"{short(value)} is not a number of seconds")
-    if number < 0 or (number == 0 and not zero) or not math.isfinite(number):
-        least = "zero or more" if zero else "above zero"
-        raise ValueError(f"{short(value)} is not a time: a finite number of seconds, {least}")
-    if number > MOST_SECONDS:
-        raise ValueError(f"{short(value)} is too long a time: at most {MOST_SECONDS:.0f} seconds")
-    return number
+@check("seconds above 0")
+def seconds(value: object) -> float:
+    """A finite number of seconds, a year at most."""
+    return _seconds(value, zero=False)
 
 
-def count(value: object, *, zero: bool = False) -> int:
-    """A count: a whole number from 1 (or 0, with ``zero``). Raises ValueError that says so."""
-    return _whole(value, "number", 0 if zero else 1, MOST_COUNT)
+@check("seconds, 0 or more")
+def seconds_or_zero(value: object) -> float:
+    """A finite number of seconds, a year at most; 0 is one."""
+    return _seconds(value, zero=True)
 
 
+@check("a whole number from 1")
+def count(value: object) -> int:
+    """How many there are, at least one."""
+    return _whole(value, "whole number", 1, MOST_COUNT)
+
+
+@check("a whole number from 0")
+def count_or_zero(value: object) -> int:
+    """How many there are, or a number in a row that begins with 0."""
+    return _whole(value, "whole number", 0, MOST_COUNT)
+
+
+@check(f"a whole number from {LEAST_BAUD} to {MOST_BAUD:,}")
 def baud(value: object) -> int:
-    """A baud rate. Raises ValueError that says so."""
+    """A baud rate."""
     return _whole(value, "baud rate", LEAST_BAUD, MOST_BAUD)
 
 
+@check("a number, 0 or more")
 def tolerance(value: object) -> float:
-    """The largest difference of a value: finite, zero or more. Raises ValueError that says so."""
+    """The largest difference of a value: finite."""
     number = _number(value)
     if number is None or not math.isfinite(number) or number < 0:
         raise ValueError(f"{short(value)} is not a tolerance: a finite number, zero or more")
     return number
 
 
-def given(check: Callable[[object], Number], value: object, what: str) -> Number:
-    """``check(value)``; its ValueError becomes a :class:`UsageError` that begins with ``what``."""
+def given(rule: Callable[[object], Number], value: object, what: str) -> Number:
+    """``rule(value)``; its ValueError becomes a :class:`UsageError` that begins with ``what``."""
     try:
-        return check(value)
+        return rule(value)
     except ValueError as error:
         raise UsageError(f"{what}: {error}") from error
 
@@ -67,6 +76,18 @@ def whole(text: object) -> object:
         return int(text) if isinstance(text, str) else text
     except ValueError:
         return text
+
+
+def _seconds(value: object, *, zero: bool) -> float:
+    number = _number(value)
+    if number is None:
+        raise ValueError(f"{short(value)} is not a number of seconds")
+    if number < 0 or (number == 0 and not zero) or not math.isfinite(number):
+        least = "zero or more" if zero else "above zero"
+        raise ValueError(f"{short(value)} is not a time: a finite number of seconds, {least}")
+    if number > MOST_SECONDS:
+        raise ValueError(f"{short(value)} is too long a time: at most {MOST_SECONDS:.0f} seconds")
+    return number
 
 
 def _whole(value: object, what: str, least: int, most: int) -> int:

@@ -1,4 +1,4 @@
-"""The tables of ``platforms/``: what a chip is (``chips/``), how a board is wired (``boards/``).
+"""The tables of ``platforms/``: chips (``chips/``), and how boards are wired (``boards/``).
 
 A fact about the nRF9160 or its DK stands there and nowhere else in the package. Reading is strict:
 an unknown key, a wrong type, an address outside 32 bits, memories that overlap, or a pin that the
@@ -21,15 +21,15 @@ from harness.base.text import short
 DEFAULT_CHIP, DEFAULT_BOARD = "nrf9160", "nrf9160dk"
 
 
+@tables.check("an address: a whole number of 32 bits")
 def _address(value: int) -> int:
-    """An address or an offset of 32 bits."""
     if not 0 <= value < 1 << 32:
         raise ValueError(f"{value:#x} is not a number of 32 bits")
     return value
 
 
+@tables.check("a whole number above 0")
 def _positive(value: int) -> int:
-    """A whole number above 0."""
     if value <= 0:
         raise ValueError(f"{value} is not above 0")
     return value
@@ -48,6 +48,7 @@ class Soc:
 
     name: str  # as Nordic spells it
     core: str  # as GCC's -mcpu spells it
+    fpu: str  # as GCC's -mfpu spells it
     cpu_hz: _Positive
     lfclk_hz: _Positive
     timer_hz: _Positive
@@ -58,7 +59,7 @@ class Soc:
 
 @dataclass(frozen=True)
 class ToolNames:
-    """What flash tools call the chip."""
+    """The names of the chip in flash tools."""
 
     jlink_device: str
     pyocd_target: str
@@ -172,6 +173,13 @@ class ProbeFamily:
 
 
 @dataclass(frozen=True)
+class Partitions:
+    """How flash is divided; ``nonsecure`` is the first address of the non-secure image."""
+
+    nonsecure: _Address
+
+
+@dataclass(frozen=True)
 class _BoardRow:
     name: str
     chip: str
@@ -182,13 +190,14 @@ class _BoardRow:
 class _BoardFile:
     sources: Mapping[str, str]
     board: _BoardRow
+    partitions: Partitions
     console: ConsoleWiring
     vcom: Mapping[str, VirtualPort]
     probe: ProbeFamily
     pins: Mapping[str, int]
 
 
-# -- what the package uses ------------------------------------------------------------------------
+# -- tables for the package -----------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -255,6 +264,13 @@ class ChipTable(Soc):
         """Where peripherals lie: the secure and the non-secure window."""
         return self.secure_window, self.nonsecure_window
 
+    @property
+    def link_hint(self) -> str:
+        """The hint of an error about an image whose addresses are not those of the chip."""
+        flash, ram = (f"{origin:#x}" if (origin := self.area(name).origin) else "0"
+                      for name in ("flash", "ram"))  # fmt: skip
+        return f"is it linked for the {self.name} (flash at {flash}, RAM at {ram})?"
+
     @cached_property
     def _named(self) -> dict[str, Area | Peripheral]:
         named: tuple[Area | Peripheral, ...] = (*self.areas, *self.blocks)
@@ -287,6 +303,7 @@ class BoardTable:
     name: str
     chip: ChipTable
     zephyr: tuple[str, ...]
+    partitions: Partitions
     console: ConsoleWiring
     vcom: Mapping[str, VirtualPort]
     probe: ProbeFamily
@@ -345,12 +362,14 @@ def read_board_table(path: Path) -> BoardTable:
     for key, uarte in {"console": table.console.uarte, **uartes}.items():
         if uarte and uarte not in names:
             raise UsageError(f"{where}: {key}: the {soc.name} has no {short(uarte)}")
+    _check_partitions(table.partitions, soc, where)
     wired = {f"console.pins.{key}": pin for key, pin in vars(table.console.pins).items()}
     _check_pins({**wired, **{f"pins.{key}": pin for key, pin in table.pins.items()}}, soc, where)
     return BoardTable(
         table.board.name,
         soc,
         table.board.zephyr,
+        table.partitions,
         table.console,
         table.vcom,
         table.probe,
@@ -401,6 +420,15 @@ def _check_ficr(table: _ChipFile, where: str) -> None:
         other = taken.setdefault(word.offset, name)
         if other != name:
             raise UsageError(f"{where}: ficr: {other} and {name} share offset {word.offset:#x}")
+
+
+def _check_partitions(partitions: Partitions, chip: ChipTable, where: str) -> None:
+    """The border is one that the SPU can draw between the worlds."""
+    border, flash = partitions.nonsecure, chip.area("flash")
+    if not flash.holds(border) or (border - flash.origin) % chip.flash.region:
+        raise UsageError(
+            f"{where}: partitions.nonsecure: {border:#x} is not the start of a region of flash"
+        )
 
 
 def _check_pins(pins: Mapping[str, int], chip: ChipTable, where: str) -> None:

@@ -1,7 +1,7 @@
 """Ctrl-C, SIGTERM and SIGHUP end a command in one way, which keeps the results that there are.
 
 Within :func:`raised` each of these signals raises :class:`Stopped` in the main thread. Every
-``with`` block on the way then releases what it holds: temporary folders, boards, Renode, worker
+``with`` block on the way then releases its resources: temporary folders, boards, Renode, worker
 processes. Results are collected within :class:`Keeping` and reported afterwards.
 """
 
@@ -89,7 +89,7 @@ def held_back() -> Iterator[None]:
 class Keeping:
     """A context manager around work whose partial results are worth reporting.
 
-    An interrupt ends the block and is kept in :attr:`stop`; the code after the block reports what
+    An interrupt ends the block and is kept in :attr:`stop`; the code after the block reports the
     there is and ends with :func:`exit_code`.
     """
 

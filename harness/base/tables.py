@@ -7,16 +7,24 @@ a default are required. CMake runs this module with a bare Python: standard libr
 from __future__ import annotations
 
 import difflib
-import inspect
 import json
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from enum import Enum
 from functools import cache
 from pathlib import PurePath
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    Generic,
+    Literal,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from harness.base.errors import UsageError
 from harness.base.text import short
@@ -25,14 +33,27 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Raw:
-    """A check that gets the value as it is in the document, of any type."""
+class ValueCheck(Generic[T]):
+    """A check of one value: a call gives the value or raises ValueError.
 
-    check: Callable[[object], object]
+    ``takes`` is the noun phrase for the value in manual and ``--help``. The check of a key runs
+    after that of its type; with ``raw`` it takes the type's place and gets a value of any type.
+    """
+
+    function: Callable[[Any], T]
+    takes: str
+    raw: bool = False
+
+    def __call__(self, value: Any) -> T:
+        """``value`` as the function gives it."""
+        return self.function(value)
 
 
-#: A remark in a check's docstring that does not belong into the list of keys.
-_ASIDE = re.compile(r" \(or [^)]*\)")
+def check(takes: str, *, raw: bool = False) -> Callable[[Callable[[Any], T]], ValueCheck[T]]:
+    """Make a function the :class:`ValueCheck` of a key; used as a decorator."""
+    return lambda function: ValueCheck(function, takes, raw)
+
+
 _WORDS = {str: "a text", bool: "true or false", int: "a whole number", float: "a number"}
 
 
@@ -41,14 +62,13 @@ def read(kind: type[T], table: object, where: str) -> T:
 
     Annotations may be str, bool, int, float, ``Literal``, ``tuple[X, ...]`` (a list),
     ``Mapping[str, X]`` (a table), a dataclass (a table), ``X | None`` (may be left out) and
-    ``Annotated[X, check]``, where ``check(value)`` gives the value or raises ValueError; a
-    :class:`Raw` check takes the place of the type.
+    ``Annotated[X, check]`` with a :class:`ValueCheck`.
 
     Raises :class:`UsageError` that begins with ``where`` and names the key.
     """
     if not isinstance(table, Mapping):
-        raise UsageError(f"{where}: a table is wanted, not {short(table)}")
-    schema: Any = kind  # a class is hashable, whatever the checker says of type[T]
+        raise UsageError(f"{where}: must be a table, not {short(table)}")
+    schema: Any = kind  # a class is hashable, though the checker denies it for type[T]
     known = _schema(schema)
     only(table, known, where)
     values = {}
@@ -76,7 +96,7 @@ def value_of(annotation: Any, value: object, key: str, where: str) -> Any:
         kinds = [argument for argument in arguments if argument is not NoneType]
         return _one_of(kinds, value, key, where)
     if origin is Annotated:
-        return _checked(arguments[0], arguments[1:], value, key, where)
+        return _checked(arguments[0], arguments[1], value, key, where)
     if origin is Literal:
         if value in arguments and isinstance(value, str):
             return value
@@ -98,8 +118,8 @@ def value_of(annotation: Any, value: object, key: str, where: str) -> Any:
             name: value_of(arguments[1], item, f"{key}.{name}", where)
             for name, item in value.items()
         }
-    if is_dataclass(annotation):
-        return read(annotation, value, f"{where}, {key}")  # type: ignore[arg-type]
+    if _is_schema(annotation):
+        return read(annotation, value, f"{where}, {key}")
     return _plain(annotation, value, key, where)
 
 
@@ -113,17 +133,12 @@ def _plain(kind: type, value: object, key: str, where: str) -> object:
     raise UsageError(f"{where}: {key} is {_WORDS[kind]}, not {short(value)}")
 
 
-def _checked(
-    kind: Any, checks: tuple[Callable[[Any], Any] | Raw, ...], value: object, key: str, where: str
-) -> object:
-    raw = any(isinstance(check, Raw) for check in checks)
-    checked: object = value if raw else value_of(kind, value, key, where)
-    for check in checks:
-        try:
-            checked = check.check(checked) if isinstance(check, Raw) else check(checked)
-        except ValueError as error:
-            raise UsageError(f"{where}: {key}: {error}") from error
-    return checked
+def _checked(kind: Any, rule: ValueCheck[Any], value: object, key: str, where: str) -> object:
+    typed = value if rule.raw else value_of(kind, value, key, where)
+    try:
+        return rule(typed)
+    except ValueError as error:
+        raise UsageError(f"{where}: {key}: {error}") from error
 
 
 def _one_of(kinds: list[Any], value: object, key: str, where: str) -> object:
@@ -149,7 +164,7 @@ def _required(field: Field[Any]) -> bool:
 
 @dataclass(frozen=True)
 class Key:
-    """A key of a table, for documentation: what it takes, and its value if it is left out.
+    """A key of a table, for documentation: the values that it takes, and its default.
 
     ``default`` is in TOML's form, "" if the key has none.
     """
@@ -164,7 +179,7 @@ def keys(kind: Any, within: str = "") -> Iterator[Key]:
     """The keys of a table with the schema ``kind``; those of inner tables as ``outer.inner``."""
     for field in fields(kind):
         annotation, required = _schema(kind)[field.name]
-        inner = next((a for a in (annotation, *get_args(annotation)) if is_dataclass(a)), None)
+        inner = next(filter(_is_schema, (annotation, *get_args(annotation))), None)
         if inner is not None:
             yield from keys(inner, f"{within}{field.name}.")
             continue
@@ -172,13 +187,16 @@ def keys(kind: Any, within: str = "") -> Iterator[Key]:
         yield Key(within + field.name, _takes(annotation), default, required)
 
 
+def _is_schema(annotation: Any) -> bool:
+    return isinstance(annotation, type) and is_dataclass(annotation)
+
+
 def _takes(annotation: Any) -> str:
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin in (Union, UnionType):
         return " or ".join(_takes(kind) for kind in arguments if kind is not NoneType)
     if origin is Annotated:
-        checks = (check.check if isinstance(check, Raw) else check for check in arguments[1:])
-        return "; ".join(_sentence(inspect.getdoc(check) or "") for check in checks)
+        return str(arguments[1].takes)
     if origin is Literal:
         return " or ".join(f'"{word}"' for word in arguments)
     if origin is tuple:
@@ -187,12 +205,6 @@ def _takes(annotation: Any) -> str:
         values = "" if arguments[1] is object else f"; each value {_takes(arguments[1])}"
         return f"a table{values}"
     return _WORDS[annotation]
-
-
-def _sentence(text: str) -> str:
-    """The first sentence of a docstring, as a part of another sentence."""
-    first = _ASIDE.sub("", re.split(r"\.(?:\s|$)", text)[0]).replace("``", "`")
-    return first[:1].lower() + first[1:]
 
 
 def _toml(value: object) -> str:

@@ -1,6 +1,9 @@
-"""Values and counts in messages."""
+"""Text for people: values and counts in messages, the width of tables."""
 
 from __future__ import annotations
+
+#: Columns of a table in a file or a pipe: more than any table has, so that rows stay whole.
+UNFOLDED = 2000
 
 
 def count_of(number: int, noun: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from harness.base.errors import UsageError
-from harness.build.result import BuildOptions
+from harness.build.options import BuildOptions
 
 #: Names of builders. (`prebuilt` in results means an image that nobody here built.)
 BUILDERS = ("standalone", "standalone-ns", "zephyr")
@@ -19,7 +19,7 @@ Pair = tuple[str, str]
 
 
 def build_one(sample: str, configuration: str, builder: str = "standalone") -> Path:
-    """Build a sample; gives the path of what to run. The cache makes a second call cheap.
+    """Build a sample; gives the path of the image. The cache makes a second call cheap.
 
     The path is that of the ELF, for ``standalone-ns`` of the folder with both worlds' images.
 

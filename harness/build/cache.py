@@ -1,7 +1,7 @@
-"""A cache of built files: an entry holds as long as what it was made of is the same.
+"""A cache of built files: an entry holds as long as its inputs are the same.
 
-An entry's key is a hash of what is known before the build: command, compiler, environment, texts.
-What the build read beside that is known afterwards only, and stands in a record in the entry
+An entry's key is a hash of the facts known before the build: command, compiler, environment, texts.
+The files that the build read are known afterwards only, and stand in a record in the entry
 (:mod:`harness.build.inputs`): one key has an entry for each set of inputs that it met.
 
 Every entry is a folder that appears whole (it is filled elsewhere, then renamed); only the file
@@ -23,7 +23,7 @@ from pathlib import Path
 
 from harness.base import files
 from harness.base.errors import BuildFailed, CannotWrite, EnvironmentMissing
-from harness.build.inputs import Contents, Inputs, Record, Roots, digest
+from harness.build.inputs import Contents, InputRecord, Inputs, Roots, digest
 
 __all__ = ["Cache", "digest", "tree_digest"]
 
@@ -71,7 +71,7 @@ class Cache:
     def _holds(self, folder: Path) -> bool:
         try:
             document = json.loads((folder / _RECORD).read_bytes())
-            record = Record(document["files"], document["absent"])
+            record = InputRecord(document["files"], document["absent"])
             now = record.current(self._roots, self._contents)
         except (OSError, ValueError, KeyError, TypeError, AttributeError):  # not a record of ours
             return False
@@ -85,7 +85,7 @@ class Cache:
     def make(self, key: str, fill: Callable[[Path], Inputs | None]) -> Path:
         """The folder of ``key``; ``fill`` is called with an empty folder if it must be made.
 
-        It returns what it read beside the things that ``key`` stands for. Raises
+        It returns the inputs that ``key`` does not stand for. Raises
         :class:`BuildFailed` if that changed while it was read, again and again,
         :class:`CannotWrite` for a full disk, :class:`EnvironmentMissing` for a cache that may not
         be written.
@@ -133,10 +133,10 @@ class Cache:
             os.close(lock)
         return final
 
-    def _recorded(self, inputs: Inputs, begun: int) -> Record:
+    def _recorded(self, inputs: Inputs, begun: int) -> InputRecord:
         """The record of ``inputs``. Raises :class:`_Changed` for a file younger than ``begun``."""
         try:
-            record = Record.of(inputs, self._roots, self._contents)
+            record = InputRecord.of(inputs, self._roots, self._contents)
             for name in record.files:
                 path = Path(self._roots.path(name))
                 if path.stat().st_ctime_ns > begun:

@@ -1,4 +1,4 @@
-"""A toolchain with one set of flags, whose results the cache can tell apart."""
+"""A toolchain with one set of flags, which is a part of the keys of its results in the cache."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from pathlib import Path
 
 from harness.build.cache import Cache
 from harness.build.inputs import Includes, Inputs, digest
-from harness.build.threads import at_once
+from harness.build.parallel import parallel_map
 from harness.build.toolchain import Toolchain
 
 _FOLDERS = "folders.json"
 
 
 class Compiler:
-    """Compiles and links, and gives the inputs of what it made.
+    """Compiles and links, and gives the inputs of each result.
 
     ``cache`` keeps where it looks for system headers, with its own programs as inputs; ``includes``
     works out the search for headers.
@@ -74,7 +74,7 @@ class Compiler:
         def compile_one(pair: tuple[Path, Path]) -> list[str]:
             return self.tools.compile(*pair, flags, include)
 
-        headers = at_once(compile_one, sources, jobs=jobs, stop=self.tools.processes.stop)
+        headers = parallel_map(compile_one, sources, jobs=jobs, stop=self.tools.processes.stop)
         return self._includes.inputs(
             [str(source) for source, _ in sources],
             chain.from_iterable(headers),

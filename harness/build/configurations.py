@@ -21,50 +21,40 @@ from harness.base.findings import Kind
 from harness.base.text import short
 from harness.build.variants import (
     RUNTIMES,
-    Addition,
     Configuration,
-    Expectation,
     Sample,
     Table,
-    Variant,
     broken,
     explained,
 )
-
-__all__ = [
-    "RUNTIMES",
-    "Addition",
-    "Configuration",
-    "Expectation",
-    "Sample",
-    "Table",
-    "Variant",
-    "load",
-]
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _FORMULA = re.compile(r"\d+|[a-z]+([+-]\d+)?")
 _SOURCES = (".c", ".cc", ".cpp")
 
 
+@tables.check("a whole number, or a word such as added-1", raw=True)
 def _formula(value: object) -> str:
     if isinstance(value, bool) or not _FORMULA.fullmatch(str(value)):
         raise ValueError(f"{short(value)} is neither a number nor a word like added-1")
     return str(value)
 
 
+@tables.check("a kind of finding")
 def _kind(value: str) -> str:
     if value not in set(Kind):
         raise ValueError(f"{value!r} is not a kind of finding")
     return value
 
 
+@tables.check("a date", raw=True)
 def _date(value: object) -> date:
     if type(value) is not date:
         raise ValueError(f"{short(value)} is not a date")
     return value
 
 
+@tables.check("a list; at least one text")
 def _not_empty(names: tuple[str, ...]) -> tuple[str, ...]:
     if not names:
         raise ValueError("at least one builtin is needed")
@@ -72,7 +62,7 @@ def _not_empty(names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 _Count = Annotated[int, numbers.count]
-_Formula = Annotated[str, tables.Raw(_formula)]
+_Formula = Annotated[str, _formula]
 _Names = tuple[str, ...]
 
 
@@ -132,7 +122,7 @@ class _Document:
     configurations: Mapping[str, _ConfigurationRow]
     spare: _Names
     runtimes: Mapping[str, _Names]
-    tflite_micro: Mapping[str, Annotated[date, tables.Raw(_date)]] = field(default_factory=dict)
+    tflite_micro: Mapping[str, Annotated[date, _date]] = field(default_factory=dict)
     methods: Mapping[str, str] = field(default_factory=dict)
 
 

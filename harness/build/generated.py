@@ -24,15 +24,15 @@ _BYTES_PER_LINE = 16
 
 
 @dataclass(frozen=True)
-class Inputs:
-    """Inputs that go into an image: ``rows`` inferences of ``row_bytes`` raw bytes each."""
+class BuiltinInputs:
+    """BuiltinInputs that go into an image: ``rows`` inferences of ``row_bytes`` raw bytes each."""
 
     rows: int
     row_bytes: int
     data: bytes
 
 
-def read_array(file: Path, name: str, limit: int | None = None) -> Inputs:
+def read_array(file: Path, name: str, limit: int | None = None) -> BuiltinInputs:
     """The first ``limit`` entries along axis 0 of array ``name`` in an ``.npz`` file.
 
     Raises UsageError if the file or the array is not there, cannot be read, is stored column by
@@ -50,7 +50,7 @@ def read_array(file: Path, name: str, limit: int | None = None) -> Inputs:
     data = raw[start : start + rows * row_bytes]
     if rows < 1 or len(data) != rows * row_bytes:
         raise UsageError(f"{file.name}, {name}: {len(data)} bytes are too few for {rows} inputs")
-    return Inputs(rows, row_bytes, data)
+    return BuiltinInputs(rows, row_bytes, data)
 
 
 def _shape(raw: bytes) -> tuple[int, int, int]:
@@ -67,7 +67,7 @@ def _shape(raw: bytes) -> tuple[int, int, int]:
     return rows, math.prod(shape) * _ITEM_BYTES[header["descr"]], start + length
 
 
-def inputs_of(sample: Sample, models: Path) -> Inputs | None:
+def inputs_of(sample: Sample, models: Path) -> BuiltinInputs | None:
     """The built-in inputs of ``sample``; None if the application makes its own."""
     if not sample.inputs:
         return None
@@ -83,13 +83,15 @@ def inputs_of(sample: Sample, models: Path) -> Inputs | None:
     return inputs
 
 
-def _as_float32(inputs: Inputs, divisor: int) -> Inputs:
+def _as_float32(inputs: BuiltinInputs, divisor: int) -> BuiltinInputs:
     """Bytes divided by ``divisor``, as float32: exact if the divisor is a power of two."""
     values = [byte / divisor for byte in inputs.data]
-    return Inputs(inputs.rows, 4 * inputs.row_bytes, struct.pack(f"<{len(values)}f", *values))
+    return BuiltinInputs(
+        inputs.rows, 4 * inputs.row_bytes, struct.pack(f"<{len(values)}f", *values)
+    )
 
 
-def config_header(variant: Variant, model: bytes, inputs: Inputs | None) -> str:
+def config_header(variant: Variant, model: bytes, inputs: BuiltinInputs | None) -> str:
     """``tflm_hil_config.h``: the names and sizes of one variant, and ``hil::RegisterOperators``."""
     sample = variant.sample
     body = "\n".join(
@@ -174,7 +176,7 @@ def _arguments(addition: Addition) -> str:
     return f"Own_{addition.operator}()" if addition.own else ""
 
 
-def data_source(model: bytes, inputs: Inputs | None) -> str:
+def data_source(model: bytes, inputs: BuiltinInputs | None) -> str:
     """A C++ file that defines ``g_model`` and ``g_inputs`` (one zero byte if there are none)."""
     arrays = {"g_model": model, "g_inputs": inputs.data if inputs else b"\0"}
     lines = ["// Generated: a model and its built-in inputs.", '#include "hil/data.h"', ""]

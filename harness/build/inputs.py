@@ -41,7 +41,7 @@ def digest(*parts: bytes | str) -> str:
 
 @dataclass(frozen=True)
 class Inputs:
-    """What a command read, and the paths at which it found no file."""
+    """The files that a command read, and the paths at which it found none."""
 
     files: frozenset[str] = frozenset()
     absent: frozenset[str] = frozenset()
@@ -58,7 +58,7 @@ class Inputs:
 class Roots:
     """Folders with names, which stand for them in a record: it holds wherever they lie.
 
-    Files below a folder without a name are no inputs: those of the build itself, and of results
+    Files below a folder without a name are not inputs: those of the build itself, and of results
     whose names are part of the command.
     """
 
@@ -128,7 +128,7 @@ def _hash(path: str) -> str:
 
 
 class Includes:
-    """The search for headers: what the compiler looked for before it found what it read.
+    """The search for headers: the paths that the compiler tried before those that it read.
 
     It is worked out from the files that were read: each ``#include`` and ``__has_include`` in them
     goes through the folders until there is a file, whether the preprocessor came by or not. A file
@@ -208,7 +208,7 @@ def _lines_with(words: Sequence[bytes], text: bytes) -> Iterator[bytes]:
 
 
 def _node(path: str) -> tuple[int, int] | None:
-    """What tells files apart whatever they are called; None if there is no file."""
+    """The identity of a file under any name; None if there is no file."""
     try:
         found = os.stat(path)
     except (OSError, ValueError):
@@ -217,7 +217,7 @@ def _node(path: str) -> tuple[int, int] | None:
 
 
 @dataclass(frozen=True)
-class Record:
+class InputRecord:
     """Inputs as they were when a result was made, kept beside it as JSON.
 
     ``files``: name -> hash and status. ``absent``: name of a folder -> names that are not in it; a
@@ -228,7 +228,7 @@ class Record:
     absent: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, inputs: Inputs, roots: Roots, contents: Contents) -> Record:
+    def of(cls, inputs: Inputs, roots: Roots, contents: Contents) -> InputRecord:
         """The record of ``inputs``. Raises FileNotFoundError for a file that has gone."""
         files = {}
         for path in inputs.files:
@@ -260,7 +260,7 @@ class Record:
         absent = (f"{folder}\0{names}" for folder, names in self.absent.items())
         return digest("\n".join(files), "\n".join(absent))
 
-    def current(self, roots: Roots, contents: Contents) -> Record | None:
+    def current(self, roots: Roots, contents: Contents) -> InputRecord | None:
         """This record with each file's status of today; None if it does not hold any more."""
         files = {}
         for name, (known, status) in self.files.items():
@@ -270,7 +270,7 @@ class Record:
             files[name] = found
         if any(_appeared(roots.path(folder), names) for folder, names in self.absent.items()):
             return None
-        return Record(files, self.absent)
+        return InputRecord(files, self.absent)
 
 
 def _first_missing(path: str) -> str:

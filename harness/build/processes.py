@@ -17,7 +17,7 @@ _PROCESSES = Path("/proc")
 
 @dataclass(frozen=True)
 class Done:
-    """A process that ended by itself: its exit code and what it printed."""
+    """A process that ended by itself: its exit code and its output."""
 
     code: int
     output: str
@@ -76,7 +76,7 @@ class Processes:
         return Done(child.returncode, output, errors or "")
 
     def stop(self) -> None:
-        """Kill what runs; later calls of :meth:`run` start nothing."""
+        """Kill all running commands; later calls of :meth:`run` start none."""
         with self._lock:
             self._stopped = True
             _kill(self._running)

@@ -16,20 +16,22 @@ from pathlib import Path
 
 from harness.base import paths
 from harness.base.errors import EnvironmentMissing, UsageError
-from harness.build import generated, schema, secure
+from harness.build import generated, secure_image
 from harness.build.cache import Cache
 from harness.build.compiler import Compiler
-from harness.build.configurations import Table, Variant, load
+from harness.build.configurations import load
 from harness.build.inputs import Contents, Includes, Inputs, Roots, digest
-from harness.build.result import BuildOptions, BuildResult
-from harness.build.threads import at_once
+from harness.build.options import BuildOptions, BuildResult
+from harness.build.parallel import parallel_map
 from harness.build.toolchain import Toolchain
-from harness.build.variants import Addition
+from harness.build.variants import Addition, Table, Variant
+from harness.model.schema import OPERATOR_NAMES
 
 _log = logging.getLogger(__name__)
 
 #: The builder's name for secure and for non-secure images.
 _BUILDERS = ("standalone", "standalone-ns")
+_SCHEMA_PLACEHOLDER = "// enum BuiltinOperator:"
 _FLATBUFFERS = (Path("/usr/include/flatbuffers"), Path("/usr/local/include/flatbuffers"))
 
 
@@ -68,7 +70,7 @@ def build_operators(
         slots=max(1, len(additions)),
     )
     builder = _Builder(table, options or BuildOptions())
-    return at_once(builder.build, [variant], jobs=1, stop=builder.stop)[0]
+    return parallel_map(builder.build, [variant], jobs=1, stop=builder.stop)[0]
 
 
 def build_many(
@@ -95,8 +97,8 @@ def build_many(
         return result
 
     if total > 1:
-        at_once(lambda prepare: prepare(), [builder.prepare], jobs=1, stop=builder.stop)
-    return at_once(build, list(enumerate(variants, 1)), jobs=jobs, stop=builder.stop)
+        parallel_map(lambda prepare: prepare(), [builder.prepare], jobs=1, stop=builder.stop)
+    return parallel_map(build, list(enumerate(variants, 1)), jobs=jobs, stop=builder.stop)
 
 
 class _Builder:
@@ -166,7 +168,7 @@ class _Builder:
             return Inputs.of(read, self._compiler.link(objects, script, elf))
         script = self._runtime / "nonsecure.ld"
         linked = self._compiler.link([*objects, self._secure.gateways], script, elf)
-        secure.merge(elf, self._secure)
+        secure_image.merge(elf, self._secure)
         return Inputs.of(read, linked)
 
     def _data(self, text: str) -> Path:
@@ -230,7 +232,7 @@ class _Builder:
 
         It has only those, because other headers of the host are not for a microcontroller.
         """
-        whole = schema.text(self._runtime / "schema" / "schema.fbs")
+        whole = flatc_schema(self._runtime / "schema" / "schema.fbs")
         headers = next((folder for folder in _FLATBUFFERS if folder.is_dir()), None)
         if headers is None:
             raise EnvironmentMissing(
@@ -267,7 +269,7 @@ class _Builder:
 
     @cached_property
     def _tool_cache(self) -> Cache:
-        """The same cache for what is made by the tools alone, before there are sources."""
+        """The same cache for results of the tools alone, before there are sources."""
         root = paths.cache() / "build"
         return Cache(root, Roots({}, [root]), self._contents)
 
@@ -277,6 +279,15 @@ class _Builder:
         return Compiler(self._tools, flags, self._tool_cache, self._includes)
 
     @cached_property
-    def _secure(self) -> secure.SecureImage:
-        compiler = Compiler(self._tools, secure.flags(), self._tool_cache, self._includes)
-        return secure.build(compiler, self._cache, self._runtime)
+    def _secure(self) -> secure_image.SecureImage:
+        compiler = Compiler(self._tools, secure_image.flags(), self._tool_cache, self._includes)
+        return secure_image.build(compiler, self._cache, self._runtime)
+
+
+def flatc_schema(schema: Path) -> str:
+    """``schema.fbs`` of the standalone runtime, completed with the operators of harness.model."""
+    members = "".join(f"  {name} = {number},\n" for number, name in enumerate(OPERATOR_NAMES))
+    before, placeholder, after = schema.read_text(encoding="utf-8").partition(_SCHEMA_PLACEHOLDER)
+    assert placeholder, f"{schema} lacks the line for the operators"
+    rest = after.partition("\n")[2]
+    return f"{before}enum BuiltinOperator : int32 {{\n{members}}}\n{rest}"

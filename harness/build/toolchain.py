@@ -1,4 +1,4 @@
-"""The Arm compiler: where it is, what belongs to it, how it is called, what it reads."""
+"""The Arm compiler: its place, its parts, its command lines, its inputs."""
 
 from __future__ import annotations
 
@@ -11,25 +11,27 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness.base.errors import BuildFailed, EnvironmentMissing
+from harness.base.platforms import board_table
+from harness.build import board_names
 from harness.build.inputs import Inputs
+from harness.build.options import BuildOptions
 from harness.build.processes import Processes
-from harness.build.result import BuildOptions
 
 _HINT = "tflm-hil doctor --install installs what is missing"
 
 # -ffp-contract=off: products and sums are rounded one by one, as in the official interpreter. Fused
 # operations would give other last bits.
 _COMMON = (
-    "-mcpu=cortex-m33", "-mthumb", "-g", "-std=c++17", "-ffunction-sections", "-fdata-sections",
+    "-mthumb", "-g", "-std=c++17", "-ffunction-sections", "-fdata-sections",
     "-fno-exceptions", "-fno-rtti", "-fno-threadsafe-statics", "-fno-use-cxa-atexit",
     "-ffp-contract=off", "-Wall", "-Wextra", "-Werror", "--specs=nano.specs",
 )  # fmt: skip
-_SECURE = ('-DCONFIG_BOARD_TARGET="nrf9160dk/nrf9160"',)
-_NON_SECURE = ('-DCONFIG_BOARD_TARGET="nrf9160dk/nrf9160/ns"', "-DTFLM_HIL_NONSECURE")
+_SECURE = (f'-DCONFIG_BOARD_TARGET="{board_names.SECURE}"',)
+_NON_SECURE = (f'-DCONFIG_BOARD_TARGET="{board_names.NON_SECURE}"', "-DTFLM_HIL_NONSECURE")
 _LINK = ("-nostartfiles", "-Wl,--gc-sections", "-Wl,--fatal-warnings", "-Wl,--no-warn-rwx-segments")
 
 
-#: Variables that change what GCC and the linker do (GCC's and ld's manuals, "Environment").
+#: Variables that GCC and the linker read (GCC's and ld's manuals, "Environment").
 VARIABLES = (
     "COMPILER_PATH", "CPATH", "CPLUS_INCLUDE_PATH", "C_INCLUDE_PATH", "GCC_EXEC_PREFIX",
     "GNUTARGET", "LDEMULATION", "LD_RUN_PATH", "LIBRARY_PATH", "SOURCE_DATE_EPOCH",
@@ -46,7 +48,7 @@ _HEADER_FOLDERS = re.compile(r'^#include (?:"\.\.\."|<\.\.\.>) search starts her
 _NO_FOLDER = re.compile(r'^ignoring nonexistent directory "(.*)"$', re.MULTILINE)
 _DRIVER = re.compile(r"^COLLECT_GCC=(.*)$", re.MULTILINE)
 _SPECS = re.compile(r"^Reading specs from (.*)$", re.MULTILINE)
-#: What ld --verbose prints of each file that it opens or does not find.
+#: Lines of ld --verbose about each file that it opens or does not find.
 _OPENED = re.compile(r"^(?:attempt to open (.*) succeeded|opened script file (.*))$", re.MULTILINE)
 _NOT_OPENED = re.compile(r"^(?:attempt to open (.*) failed|cannot find script file (.*))$",
                          re.MULTILINE)  # fmt: skip
@@ -54,7 +56,7 @@ _NOT_OPENED = re.compile(r"^(?:attempt to open (.*) failed|cannot find script fi
 
 @dataclass(frozen=True)
 class Search:
-    """Where a compiler looks for system headers, in this order, and what it consists of."""
+    """Where a compiler looks for system headers, in this order, and its own parts."""
 
     folders: Sequence[str]
     inputs: Inputs
@@ -84,30 +86,32 @@ class Toolchain:
 
     @property
     def command(self) -> list[str]:
-        """The compiler's path, and the variables that change what it does."""
+        """The compiler's path, and the variables that it reads."""
         values = (f"{name}={os.environ[name]}" for name in VARIABLES if name in os.environ)
         return [str(self.compiler), str(self.archiver), *values]
 
     def search(self, flags: Sequence[str], folder: Path) -> Search:
-        """What the compiler consists of and where it looks, by its own account."""
+        """The compiler's parts and search path, by its own account."""
         search = search_of(self.compiler, flags, lambda words: self.run(words, "compiler", folder))
         archiver = Inputs(frozenset([str(self.archiver)]))
         return Search(search.folders, Inputs.of(search.inputs, archiver))
 
     @staticmethod
     def flags(options: BuildOptions) -> tuple[str, ...]:
-        """Compiler flags: the nRF9160's core, with its FPU or without."""
-        fpu = ("-mfloat-abi=hard", "-mfpu=fpv5-sp-d16") if options.fpu else ("-mfloat-abi=soft",)
+        """Compiler flags: the chip's core, with its FPU or without."""
+        chip = board_table().chip
+        core = (f"-mcpu={chip.core}", *_COMMON)
+        fpu = ("-mfloat-abi=hard", f"-mfpu={chip.fpu}") if options.fpu else ("-mfloat-abi=soft",)
         defines = tuple(f"-D{define}" for define in options.defines)
         # One partition for the whole image, so that inlining does not depend on the cores.
         lto = ("-flto", "-flto-partition=one") if options.lto else ()
         world = _NON_SECURE if options.nonsecure else _SECURE
-        return (*_COMMON, *world, *fpu, f"-O{options.optimize}", *lto, *defines)
+        return (*core, *world, *fpu, f"-O{options.optimize}", *lto, *defines)
 
     def compile(
         self, source: Path, target: Path, flags: Sequence[str], include: Sequence[Path]
     ) -> list[str]:
-        """Compile a file to an object; gives the paths of what compiler and assembler read.
+        """Compile a file to an object; gives the paths that compiler and assembler read.
 
         Raises :class:`BuildFailed` with the compiler's message.
         """
@@ -126,7 +130,7 @@ class Toolchain:
     ) -> Inputs:
         """Link objects and archives to an ELF, with its map file beside it.
 
-        ``script`` may include others from its folder. Gives what the linker read, scripts,
+        ``script`` may include others from its folder. Gives the linker's inputs: scripts,
         libraries, objects, and where it looked for them in vain.
         """
         map_file = target.with_suffix(".map")
@@ -144,12 +148,12 @@ class Toolchain:
         )
 
     def run(self, command: Sequence[object], what: str, folder: Path) -> str:
-        """Run a tool on ``what`` in ``folder``; gives what it printed.
+        """Run a tool on ``what`` in ``folder``; gives its output.
 
         Raises :class:`BuildFailed` with the tool's message.
         """
         words = [str(word) for word in command]
-        # Messages are parsed; what a killed compiler leaves goes with the folder.
+        # Messages are parsed; files of a killed compiler go with the folder.
         environment = {**os.environ, "LC_ALL": "C", "TMPDIR": str(folder)}
         try:
             done = self.processes.run(
@@ -172,7 +176,7 @@ def search_of(
     """Where a compiler looks for headers, and its parts as inputs, by its own account.
 
     The parts are programs and specs, and the places where it would find others of these names
-    first. ``run`` gives what a command prints.
+    first. ``run`` gives a command's output.
     """
     # Without flags: programs and specs are the same for all kinds of libraries.
     listed = run([compiler, "-print-search-dirs"])

@@ -1,4 +1,4 @@
-"""One sample in one resolver configuration: what is registered, and what is expected.
+"""One sample in one resolver configuration: its registrations, and the expected result.
 
 The head of ``zephyr_samples/resolvers.toml`` explains the table's keys. Here a configuration and a
 sample become a :class:`Variant`: which operators are added in which order, into how many slots,
@@ -60,12 +60,12 @@ class Sample:
 
 @dataclass(frozen=True)
 class Expectation:
-    """What is expected of a variant.
+    """The expected result of a variant.
 
     ``outputs``: every output equals the reference. ``findings``: ``(kind, subject)`` pairs that
     must come (subject "" stands for any); every other finding that is not a note fails the case.
     ``values``: ``(kind, subject, name, number)`` for numbers that a finding must have.
-    ``registered`` and ``refused`` are what the ``resolver`` record must say, None for anything.
+    ``registered`` and ``refused`` are figures of the ``resolver`` record, None for any.
     """
 
     outputs: bool = True
@@ -75,7 +75,7 @@ class Expectation:
     refused: int | None = None
 
     def unmet(self, findings: Iterable[Finding]) -> list[str]:
-        """What was expected and is not among ``findings``, in words."""
+        """A message for each expected finding that is not among ``findings``."""
         present = list(findings)
         problems = [
             f"no finding {kind}" + (f" about {subject}" if subject else "")
@@ -101,7 +101,7 @@ class Expectation:
 def _matches(finding: Finding, kind: str, subject: str) -> bool:
     if finding.kind != kind:
         return False
-    # TFLM does not say which custom operator is missing; the model does.
+    # TFLM does not name the missing custom operator; the model does.
     unnamed = finding.kind is Kind.MISSING_CUSTOM_OPERATOR and finding.subject in ("", "CUSTOM")
     return subject in ("", finding.subject) or unnamed
 
@@ -131,7 +131,7 @@ class Variant:
 
     @property
     def checked(self) -> bool:
-        """Whether the application tests what ``Add*`` returns."""
+        """Whether the application tests the results of ``Add*``."""
         return self.configuration.checked
 
     @property
@@ -158,7 +158,7 @@ class Configuration:
     findings: tuple[Mapping[str, str], ...]
 
     def applies_to(self, sample: Sample) -> bool:
-        """Whether the sample has what this configuration requires."""
+        """Whether the sample meets this configuration's requirements."""
         has = {
             "custom": bool(sample.custom_operators),
             "override": bool(sample.override),
@@ -355,7 +355,7 @@ class _VariantMaker:
 def register(
     additions: Sequence[Addition], slots: int, *, checked: bool
 ) -> tuple[list[str], list[tuple[Kind, str]]]:
-    """What MicroMutableOpResolver<slots> keeps and refuses, by its documented rules.
+    """The registrations that MicroMutableOpResolver<slots> keeps and refuses, as documented.
 
     For builtins it checks for a duplicate first, for custom operators for a free slot first. A
     ``checked`` application stops at the first refusal.

@@ -21,12 +21,12 @@ from pathlib import Path
 
 from harness.base import files, paths
 from harness.base.errors import BuildFailed, EnvironmentMissing, UsageError
-from harness.build import board as board_names
+from harness.build import board_names
 from harness.build.configurations import load
-from harness.build.inputs import Contents, Inputs, Record, Roots, digest
+from harness.build.inputs import Contents, InputRecord, Inputs, Roots, digest
+from harness.build.options import BuildResult
+from harness.build.parallel import parallel_map
 from harness.build.processes import Processes
-from harness.build.result import BuildResult
-from harness.build.threads import at_once
 from harness.build.toolchain import VARIABLES, search_of
 from harness.build.variants import Variant
 
@@ -65,7 +65,7 @@ _ERROR_LINE = re.compile(r"error|undefined reference|overflowed|No such file", r
 _PROGRESS_LINE = re.compile(r"\[\d+/\d+\] |-- ")
 _MOST_LINES, _MOST_CAUSES = 12, 3  # of a message
 
-#: Text in the output of a failed build -> what to do about it.
+#: Text in the output of a failed build -> the remedy.
 _CAUSES = {
     # Debian's compiler and Zephyr 3.1: the libraries of soft float are linked.
     "uses VFP register arguments": "the float ABI of the link is not the image's: include"
@@ -96,7 +96,7 @@ class Workspace:
     def key(self) -> str:
         """A part of folder names, for each workspace, each release and each toolchain's settings.
 
-        CMake keeps what it found at first in a build tree, so others must not build there.
+        CMake keeps its first findings in a build tree, so others must not build there.
         """
         major, minor = self.version
         parts = [str(self.base.resolve()), self.release, *self.settings]
@@ -170,7 +170,7 @@ def _settings(base: Path, variables: Mapping[str, str]) -> Iterator[str]:
     parser = configparser.ConfigParser(interpolation=None)
     for file in (*others, own):
         if file is not None:
-            with suppress(configparser.Error, UnicodeDecodeError):  # west names what is wrong
+            with suppress(configparser.Error, UnicodeDecodeError):  # west reports the error
                 parser.read(file.expanduser(), encoding="utf-8")
     for section in ("build", "zephyr"):
         if parser.has_section(section):
@@ -230,7 +230,7 @@ def build_zephyr(
             _record_compiler(tree, record, processes)
 
     arguments = _arguments(variant, workspace, board, fragments, tree)
-    at_once(build, [arguments], jobs=1, stop=processes.stop)
+    parallel_map(build, [arguments], jobs=1, stop=processes.stop)
     for path, kept_name in (_KEPT | _KEPT_WITH_TFM).items():
         if (tree / path).is_file():
             shutil.copyfile(tree / path, folder / kept_name)
@@ -287,10 +287,10 @@ def _run_west(
 def _same_compiler(record: Path) -> bool:
     """True if the compiler of the build tree beside ``record`` is still the same in all its parts.
 
-    Ninja compiles what changed, and does not see that its compiler did.
+    Ninja compiles changed sources, but does not notice a changed compiler.
     """
     try:
-        kept = Record(**json.loads(record.read_bytes()))
+        kept = InputRecord(**json.loads(record.read_bytes()))
     except (OSError, ValueError, TypeError):
         return False
     return kept.current(Roots({}), Contents()) is not None
@@ -312,7 +312,7 @@ def _record_compiler(tree: Path, record: Path, processes: Processes) -> None:
         return
     libraries = _LOADED.findall(map_file.read_text() if map_file.is_file() else "")
     inputs = Inputs.of(search_of(Path(compiler[1]), (), run).inputs, Inputs(frozenset(libraries)))
-    files.write(record, Record.of(inputs, Roots({}, [tree]), Contents()).to_json())
+    files.write(record, InputRecord.of(inputs, Roots({}, [tree]), Contents()).to_json())
 
 
 def _failure(output: str, log: Path) -> BuildFailed:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from harness.base.arithmetic import Arithmetic
 from harness.base.errors import UsageError
-from harness.build.result import BuildOptions
+from harness.build.options import BuildOptions
 from harness.build.variants import Expectation
 from harness.targets.pins import Press
 from harness.targets.registry import DEFAULT, TARGETS

@@ -30,16 +30,16 @@ _LONGEST_NAME = 200
 _BUDGET_KEYS = dict.fromkeys(("flash", "ram", *FIGURES, "operators", "files"))
 
 
+@tables.check("a number that a device can print, or a text", raw=True)
 def _number_or_text(value: object) -> object:
-    """A text, or a number that a device can print; a bool is neither."""
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
     if not isinstance(value, str) and not (number and abs(value) <= sys.float_info.max):  # type: ignore[arg-type]
         raise ValueError(f"{short(value)} is neither a number nor a text")
     return value
 
 
+@tables.check("`kind` or `kind:subject`")
 def _finding(text: str) -> tuple[str, str]:
-    """``kind`` or ``kind:subject``."""
     word, _, subject = text.partition(":")
     if word not in list(Kind):
         raise ValueError(f"no finding {short(word)}; one of {', '.join(Kind)}")
@@ -50,7 +50,7 @@ def _finding(text: str) -> tuple[str, str]:
 class _Expect:
     outputs: bool | None = None
     findings: tuple[Annotated[str, _finding], ...] = ()
-    values: tuple[Mapping[str, Annotated[Any, tables.Raw(_number_or_text)]], ...] = ()
+    values: tuple[Mapping[str, Annotated[Any, _number_or_text]], ...] = ()
     tests: Mapping[str, Literal["pass", "fail", "skip"]] = field(default_factory=dict)
     lines_absent: tuple[str, ...] = ()
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from harness.base import paths
 from harness.base.errors import UsageError
 from harness.build.builders import RUNTIME
-from harness.build.configurations import Table, load
-from harness.build.variants import Sample
+from harness.build.configurations import load
+from harness.build.variants import Sample, Table
 from harness.case.case import Case
 
 #: Seconds on the target's clock for a whole test set. tflite-micro's reference kernels take four

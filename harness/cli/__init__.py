@@ -1,7 +1,8 @@
 """``tflm-hil``: the command line, and the one place that maps exceptions to exit codes.
 
 Each subcommand is a module of this package, imported only when it is called, so that no command
-waits for the imports of the others.
+waits for the imports of the others. They share ``parameters`` (types of arguments and options),
+``options`` and ``output``.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from harness.base.errors import BUG_HINT, EnvironmentMissing, HilError, UsageErr
 #: Subcommands: module, and the line that ``--help`` shows for it.
 COMMANDS = {
     "init": "Write a case file, a pytest file and a workflow for the firmware in a folder.",
-    "doctor": "Say what this machine lacks, and install it.",
+    "doctor": "List the tools that this machine lacks, and install them.",
     "samples": "List samples and their resolver configurations.",
     "build": "Build a sample; print the path of its ELF.",
     "run": "Run an ELF, a sample or a case file, and judge it.",
@@ -38,13 +39,13 @@ COMMANDS = {
     "reference": "Run a model in NumPy, layer by layer.",
     "layers": "Find the first operator of an image that computes something wrong.",
     "sweep": "Build and run many variants, and find the best.",
-    "campaign": "Inject faults into an inference, and count what comes of them.",
-    "history": "Keep results over time, show how they moved, say what got worse.",
+    "campaign": "Inject faults into an inference, and count their outcomes.",
+    "history": "Keep results over time, show how they moved, list regressions.",
     "calibrate": "Learn from a board how many cycles each kernel's instructions take.",
     "boards": "List the boards of the lab, and whether they can be used.",
     "virtual-board": "Start a board made of the simulator and a pseudo-terminal.",
     "where": "Print where this package's files are: Robot's resource, samples, models.",
-    "completion": "Print what makes bash, zsh or fish complete commands, samples, targets.",
+    "completion": "Print a script for bash, zsh or fish that completes commands, samples, targets.",
 }
 #: The environment variable with a shell's request for completions.
 COMPLETION = "_TFLM_HIL_COMPLETE"
@@ -92,7 +93,7 @@ class _Commands(click.Group):
       3  the environment: no compiler, no Renode, no board, a full disk, a bug in tflm-hil
       4  the firmware itself: a fault, a hang, silence
       5  cannot tell: `resolver check` has no proof of either answer
-      130, 143  ended by Ctrl-C, by SIGTERM; what ran until then is reported
+      130, 143  ended by Ctrl-C, by SIGTERM; cases that ran until then are reported
     \b
     `tflm-hil COMMAND --help` shows a command's options, and examples. TFLM_HIL_DEBUG=1 shows
     the traceback of an unexpected error, and the calls of flash tools with their output.
@@ -147,7 +148,7 @@ def _run(arguments: Sequence[str] | None) -> int:
         raise cause if isinstance(cause, KeyboardInterrupt) else KeyboardInterrupt from None
     except (BrokenPipeError, SystemExit) as stop:
         if isinstance(stop, SystemExit) and COMPLETION in os.environ:
-            return int(stop.code or 0)  # a shell asked for completions and got them
+            return int(stop.code or 0)  # a shell's request for completions is done
         # The reader of standard output is gone (`| head`), so nothing more can be printed. Click
         # calls sys.exit(1) then, which here would mean that a check failed.
         os.dup2(os.open(os.devnull, os.O_WRONLY), _STDOUT)

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import click
 
+from harness.base import numbers
 from harness.case.subject import Subject
-from harness.cli.names import CONFIGURATION, IMAGE
-from harness.cli.options import STDOUT, Seconds, json_option, write_text
+from harness.cli.options import json_option, number_option
+from harness.cli.output import write_text
+from harness.cli.parameters import CONFIGURATION, IMAGE, STDOUT
 from harness.elf import combined
 
 
@@ -17,8 +19,8 @@ from harness.elf import combined
 @click.argument("what", metavar="ELF|SAMPLE", type=IMAGE)
 @click.option("--resolver", metavar="CFG", type=CONFIGURATION,
               help="Resolver configuration of a SAMPLE.  [default: exact]")  # fmt: skip
-@click.option("--timeout", default=30.0, show_default=True, type=Seconds(), metavar="SECONDS",
-              help="Virtual time that one probe may take.")  # fmt: skip
+@number_option("--timeout", default=30.0, check=numbers.seconds, metavar="SECONDS",
+               help="Virtual time that one probe may take.")  # fmt: skip
 @json_option()
 def arena(what: Subject, resolver: str | None, timeout: float, json_file: Path | None) -> None:
     """Find the smallest tensor arena with which ELF (or SAMPLE) allocates, to the byte.

@@ -10,8 +10,11 @@ from typing import Any
 
 import click
 
+from harness.base import numbers
 from harness.base.errors import BoardUnavailable, UsageError
-from harness.cli.options import STDOUT, Seconds, json_option, write_text
+from harness.cli.options import json_option, number_option
+from harness.cli.output import write_text
+from harness.cli.parameters import STDOUT
 from harness.elf import Image
 from harness.targets.board import discovery, image, runners
 from harness.targets.board.flash import Flasher
@@ -127,7 +130,7 @@ def release(context: click.Context, name: str) -> None:
 @click.argument("name")
 @click.pass_context
 def take(context: click.Context, name: str) -> None:
-    """Take a board from whoever holds it; their run fails and says so."""
+    """Take a board from its holder, whose run fails with a message."""
     board, lab = _find(context, name)
     lock = ProbeLock(board.probe.lstrip("0"), board.name, state=lab.state)
     if not lock.held:
@@ -145,8 +148,8 @@ def take(context: click.Context, name: str) -> None:
 @click.option("--runner", default="", help=f"One of {', '.join(runners.RUNNERS)}.")
 @click.option("--dry-run", is_flag=True, help="Print the commands; run none.")
 @click.option("--always", is_flag=True, help="Program even if the image is there already.")
-@click.option("--wait", default=0.0, type=Seconds(zero=True), metavar="SECONDS", show_default=True,
-              help="How long to wait for a board that is in use.")  # fmt: skip
+@number_option("--wait", default=0.0, check=numbers.seconds_or_zero, metavar="SECONDS",
+               help="How long to wait for a board that is in use.")  # fmt: skip
 @click.pass_context
 def flash(
     context: click.Context,

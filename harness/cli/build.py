@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import click
 
-from harness.base import logs
+from harness.base import logs, numbers
 from harness.base.errors import UsageError
 from harness.build.builders import BUILDERS, build_all, build_one
 from harness.build.configurations import load
 from harness.build.zephyr import KERNEL_VARIANTS, ZEPHYR_BOARDS
-from harness.cli.names import ALL, CONFIGURATION, SAMPLE
-from harness.cli.options import COUNT_OR_ZERO, on_stderr
+from harness.cli.options import number_option
+from harness.cli.output import on_stderr
+from harness.cli.parameters import ALL, CONFIGURATION, SAMPLE
 
 
 @click.command()
@@ -35,8 +36,8 @@ from harness.cli.options import COUNT_OR_ZERO, on_stderr
               help="With --builder zephyr: other kernels, or no floating point unit.")  # fmt: skip
 @click.option("--board", type=click.Choice(ZEPHYR_BOARDS),
               help=f"With --builder zephyr.  [default: {ZEPHYR_BOARDS[0]}]")  # fmt: skip
-@click.option("-j", "--jobs", type=COUNT_OR_ZERO, default=0, metavar="N",
-              help="Parallel builds (standalone only).  [default: one per core]")  # fmt: skip
+@number_option("-j", "--jobs", check=numbers.count_or_zero, default=0, metavar="N",
+               default_text="one per core", help="Parallel builds (standalone only).")  # fmt: skip
 def build(
     sample: str,
     resolver: str,
@@ -48,7 +49,7 @@ def build(
     """Build SAMPLE; print the ELF's path, alone, on standard output.
 
     For standalone-ns, and for Zephyr's board nrf9160dk/nrf9160/ns, that is the folder with both
-    worlds' ELFs and the merged hex file. What is in the cache already (TFLM_HIL_CACHE moves it) is
+    worlds' ELFs and the merged hex file. An image in the cache (TFLM_HIL_CACHE moves it) is
     not built again.
 
     \b

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from harness.base.errors import UsageError
-from harness.cli.options import Destination, write_text
+from harness.cli.output import write_text
+from harness.cli.parameters import Destination
 
 if TYPE_CHECKING:
     from harness.history.calibration import Supply

@@ -8,19 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from harness.base import files
+from harness.base import files, numbers
 from harness.base.errors import CheckFailed, UsageError
-from harness.cli.names import EXISTING
-from harness.cli.options import (
-    COUNT,
-    COUNT_OR_ZERO,
-    STDOUT,
-    TOLERANCE,
-    Destination,
-    json_option,
-    write_text,
-)
-from harness.cli.studying import ProgressLines, study_options
+from harness.cli.options import json_option, number_option, study_options
+from harness.cli.output import write_text
+from harness.cli.parameters import EXISTING, STDOUT, Destination
 from harness.elf import Image
 
 if TYPE_CHECKING:
@@ -41,27 +33,27 @@ if TYPE_CHECKING:
 @click.option("--faults", metavar="M[,M...]",
               help="Fault models: weights, activations, arena, ram, registers, skip, replace, "
               "reset, brownout, noise, lost.  [default: the first seven]")  # fmt: skip
-@click.option("--count", type=COUNT, default=1000, show_default=True, metavar="N",
-              help="How many faults, of the fault models in turn.")  # fmt: skip
-@click.option("--seed", type=COUNT_OR_ZERO, default=1, show_default=True, metavar="N",
-              help="The same seed gives the same faults.")  # fmt: skip
-@click.option("--bits", type=COUNT, default=1, show_default=True, metavar="N",
-              help="Neighbouring bits that flip at once; bytes that are lost.")  # fmt: skip
-@click.option("--inference", type=COUNT_OR_ZERO, default=0, show_default=True, metavar="N",
-              help="Which inference is hit, from 0.")  # fmt: skip
-@click.option("--tolerance", type=TOLERANCE, default=0.0, metavar="X",
-              help="By how much an output of one value may change and still be the same decision. "
-              "Of several values the largest one decides.  [default: 0]")  # fmt: skip
-@click.option("--until-interval", type=TOLERANCE, metavar="W",
-              help="Stop when the 95 % interval of the critical rate is no wider.")  # fmt: skip
+@number_option("--count", check=numbers.count, default=1000, metavar="N",
+               help="How many faults, of the fault models in turn.")  # fmt: skip
+@number_option("--seed", check=numbers.count_or_zero, default=1, metavar="N",
+               help="The same seed gives the same faults.")  # fmt: skip
+@number_option("--bits", check=numbers.count, default=1, metavar="N",
+               help="Neighbouring bits that flip at once; bytes that are lost.")  # fmt: skip
+@number_option("--inference", check=numbers.count_or_zero, default=0, metavar="N",
+               help="Which inference is hit, from 0.")  # fmt: skip
+@number_option("--tolerance", check=numbers.tolerance, default=0.0, metavar="X",
+               help="By how much an output of one value may change and still be the same decision. "
+               "Of several values the largest one decides.")  # fmt: skip
+@number_option("--until-interval", check=numbers.tolerance, metavar="W",
+               help="Stop when the 95 % interval of the critical rate is no wider.")  # fmt: skip
 @click.option("--budget", "budgets", multiple=True, metavar="OUTCOME=RATE",
               help="Exit code 1 unless the rate's 95 % interval ends at or below RATE. May be "
               "given several times.")  # fmt: skip
 @click.option("--judge", is_flag=True,
               help="Run every fault that changes outputs to the image's end and let the harness "
               "judge it: exit code 1 if one passes.")  # fmt: skip
-@click.option("--replay", "replayed", type=COUNT_OR_ZERO, metavar="ID",
-              help="Inject this one fault and show all about it.")  # fmt: skip
+@number_option("--replay", "replayed", check=numbers.count_or_zero, metavar="ID",
+               help="Inject this one fault and show all about it.")  # fmt: skip
 @study_options
 @click.option("--parquet", type=Destination(), metavar="FILE",
               help="Write the records as Parquet, too (extra: parquet).")  # fmt: skip
@@ -69,7 +61,7 @@ if TYPE_CHECKING:
               help="Write a page with tables and plots.")  # fmt: skip
 @json_option("rates, groups and every fault's record")
 def campaign(what: str, **options: Any) -> None:
-    """Inject faults into one inference of ELF (or SAMPLE), and count what comes of them.
+    """Inject faults into one inference of ELF (or SAMPLE), and count their outcomes.
 
     The image runs on the simulator to just before the inference, once; each fault starts from
     there. Against the fault-free run its outcome is masked (the same outputs), tolerable (other
@@ -106,13 +98,13 @@ def campaign(what: str, **options: Any) -> None:
 
 
 def _image(what: str, options: dict[str, Any]) -> tuple[Path, str, Path | None]:
-    """The image, its model, and what it is fed."""
+    """The image, its model, and its inputs."""
     model, resolver, inputs = options["model"], options["resolver"], options["inputs"]
     if files.is_file(Path(what)):
         if resolver is not None:
             raise UsageError(f"--resolver cannot be used here: {what} is an image already built")
         if model is None:
-            raise UsageError("an image needs --model, which says what lies where in it")
+            raise UsageError("an image needs --model, which names the tensors in its memory")
         return Path(what), model, inputs
     from harness.build.builders import build_one  # noqa: PLC0415
     from harness.case.samples import sample_case  # noqa: PLC0415
@@ -140,13 +132,14 @@ def _budgets(texts: tuple[str, ...], outcomes: tuple[str, ...]) -> dict[str, flo
 
 
 def _carry_out(study: Study, options: dict[str, Any]) -> CampaignSummary:
+    from harness.report.progress import StudyProgress  # noqa: PLC0415
     from harness.studies import ResultStore, open_workers  # noqa: PLC0415
     from harness.studies.campaign import campaign as carry_out  # noqa: PLC0415
 
     with ResultStore(options["store"], study) as store:
         with open_workers(options["workers"] or 0, options["scheduler"]) as workers:
             summary, units = carry_out(
-                study, store, workers, interval=options["until_interval"], progress=ProgressLines()
+                study, store, workers, interval=options["until_interval"], progress=StudyProgress()
             )
         if options["json_file"] is not None:
             document = {

@@ -20,7 +20,7 @@ _STEP = 10  # per cent between two lines of progress if no bar can be drawn
 
 
 @click.command()
-@click.option("--install", is_flag=True, help="Install what is missing (asks for root if need be).")
+@click.option("--install", is_flag=True, help="Install missing tools (with sudo if need be).")
 @click.option("--all", "everything", is_flag=True, help="With --install: the optional things too.")
 @click.option("--dry-run", is_flag=True, help="With --install: only print the commands.")
 @click.option(
@@ -54,7 +54,7 @@ def doctor(
     archive: Path | None,
     unconfirmed: bool,
 ) -> None:
-    """Say what this machine has and lacks; exit code 3 if something required is missing.
+    """List what this machine has and lacks; exit code 3 if something required is missing.
 
     \b
     tflm-hil doctor
@@ -63,10 +63,10 @@ def doctor(
     tflm-hil doctor --install --with renode
     """
     if not install and (everything or dry_run or extras):
-        raise UsageError("--all, --with and --dry-run say how to --install", hint="add --install")
+        raise UsageError("--all, --with and --dry-run need --install", hint="add --install")
     if not extras and (renode_version or archive or unconfirmed):
         raise UsageError(
-            "--renode-version, --archive and --unconfirmed say which Renode",
+            "--renode-version, --archive and --unconfirmed choose a Renode",
             hint="add --install --with renode",
         )
     if extras:

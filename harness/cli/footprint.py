@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,16 +15,9 @@ from harness import footprint as analysis
 from harness.base import logs
 from harness.base.errors import CheckFailed, UsageError
 from harness.case.subject import Subject
-from harness.cli.names import EXISTING, IMAGE
-from harness.cli.options import (
-    STDOUT,
-    Destination,
-    beside_option,
-    json_option,
-    on_stderr,
-    screen,
-    write_text,
-)
+from harness.cli.options import beside_option, json_option
+from harness.cli.output import on_stderr, screen, write_text
+from harness.cli.parameters import EXISTING, IMAGE, STDOUT, Destination
 from harness.elf import Image, combined
 from harness.elf.trustzone import side
 from harness.footprint.analysis import Footprint
@@ -47,7 +40,7 @@ _SHOWN = 40
 @click.command()
 @click.argument("what", metavar="ELF|SAMPLE", type=IMAGE)
 @click.option("--by", "views", type=click.Choice(VIEWS), multiple=True,
-              help="What to show; repeatable.  [default: region, operator, ram]")  # fmt: skip
+              help="The table to show; repeatable.  [default: region, operator, ram]")  # fmt: skip
 @beside_option
 @click.option("--region", default="", help="Only this region (FLASH, RAM).")
 @click.option("--map", "map_file", type=EXISTING, help="The linker's map file: regions, libraries.")
@@ -55,31 +48,16 @@ _SHOWN = 40
 @click.option("--baseline", type=EXISTING, help="An ELF, or a JSON file of an earlier --json.")
 @click.option("--budget", type=EXISTING, help="A TOML file of budgets; over one is exit code 1.")
 @click.option("--leave-one-out", is_flag=True,
-              help="Build SAMPLE without each operator in turn: what each costs.")  # fmt: skip
+              help="Build SAMPLE without each operator in turn; show its cost.")  # fmt: skip
 @click.option("--operators", default="",
               help="For --leave-one-out: operators to add to the sample's own.")  # fmt: skip
 @click.option("--measure", is_flag=True,
-              help="Run it on the simulator: what it uses of its arena and stacks.")  # fmt: skip
+              help="Run it on the simulator; show its use of arena and stacks.")  # fmt: skip
 @click.option("--all", "everything", is_flag=True, help="All rows, however many.")
 @click.option("--markdown", type=Destination(dash=True),
               help="Write a pull request's report; - for standard output.")  # fmt: skip
 @json_option()
-def footprint(  # noqa: PLR0917 - one parameter per option
-    what: Subject,
-    views: Sequence[View],
-    beside: Sequence[Path],
-    region: str,
-    map_file: Path | None,
-    linker_script: Path | None,
-    baseline: Path | None,
-    budget: Path | None,
-    leave_one_out: bool,
-    operators: str,
-    measure: bool,
-    everything: bool,
-    markdown: Path | None,
-    json_file: Path | None,
-) -> None:
+def footprint(what: Subject, **options: Any) -> None:
     """Flash and RAM of ELF (or of SAMPLE's exact build) by region, section, file, symbol, operator.
 
     \b
@@ -91,51 +69,71 @@ def footprint(  # noqa: PLR0917 - one parameter per option
     tflm-hil footprint digits --leave-one-out
     tflm-hil footprint hello_world --leave-one-out --operators CONV_2D,SOFTMAX
     """
-    if leave_one_out:
+    operators = [name for name in options["operators"].split(",") if name]
+    if options["leave_one_out"]:
         _only_with_leave_one_out(click.get_current_context())
-        _leave_one_out(
-            what.sample or what.text, [name for name in operators.split(",") if name], json_file
-        )
+        _leave_one_out(what.sample or what.text, operators, options["json_file"])
         return
-    if operators:
+    if options["operators"]:
         raise UsageError("--operators needs --leave-one-out", hint="add --leave-one-out")
-    if json_file == markdown == STDOUT:
+    if options["json_file"] == options["markdown"] == STDOUT:
         raise UsageError("--json and --markdown cannot both go to standard output")
-    budgets = load(budget) if budget else ()
-    base = load_baseline(baseline) if baseline else None
-    image = combined.read(what.image(), beside)
-    image = replace(image, map_file=map_file, linker_script=linker_script)
+    sizes = _sizes(what, options)
+    write_text(options["json_file"], json.dumps(sizes.document(), indent=1))
+    if options["markdown"] is not None:
+        text = pull_request(sizes.footprint, sizes.comparison, sizes.verdicts)
+        write_text(options["markdown"], text)
+    if STDOUT not in (options["json_file"], options["markdown"]):
+        _print(sizes, options)
+    _raise_if_over(sizes.verdicts)
+
+
+@dataclass(frozen=True)
+class _Sizes:
+    """Footprints of an image and of those beside it; how the first compares with its limits."""
+
+    image: Image
+    footprint: Footprint
+    beside: Mapping[str, Footprint]
+    comparison: SizeComparison | None
+    verdicts: Sequence[BudgetVerdict]
+
+    def document(self) -> dict[str, Any]:
+        """The document of ``--json``."""
+        document = self.footprint.to_json()
+        if self.beside:
+            document["beside"] = {name: other.to_json() for name, other in self.beside.items()}
+        if self.comparison is not None:
+            document["comparison"] = self.comparison.to_json()
+        if self.verdicts:
+            document["budgets"] = [verdict.to_json() for verdict in self.verdicts]
+        return document
+
+
+def _sizes(what: Subject, options: Mapping[str, Any]) -> _Sizes:
+    budgets = load(options["budget"]) if options["budget"] else ()
+    baseline = load_baseline(options["baseline"]) if options["baseline"] else None
+    image = combined.read(what.image(), options["beside"])
+    image = replace(image, map_file=options["map_file"], linker_script=options["linker_script"])
     analysed = analysis.analyse(image)
-    if region:
-        analysed.region(region)
-    if measure:
+    if options["region"]:
+        analysed.region(options["region"])  # raises UsageError for an unknown name
+    if options["measure"]:
         analysed = _measured(image, analysed)
     document = analysed.to_json()
-    others = {other.name: analysis.analyse(other) for other in image.beside}
-    if others:
-        document["beside"] = {name: other.to_json() for name, other in others.items()}
-    comparison = compare(base, document) if base is not None else None
-    verdicts = check(budgets, document, base)
-    if comparison is not None:
-        document["comparison"] = comparison.to_json()
-    if budgets:
-        document["budgets"] = [verdict.to_json() for verdict in verdicts]
-    write_text(json_file, json.dumps(document, indent=1))
-    if markdown is not None:
-        write_text(markdown, pull_request(analysed, comparison, verdicts))
-    if STDOUT not in (json_file, markdown):
-        default: tuple[View, ...] = ("ram",) if measure else ("region", "operator", "ram")
-        chosen = views or (() if comparison or budgets else default)
-        limit = 0 if everything else _SHOWN
-        _print(analysed, chosen, region, limit, comparison, verdicts)
-        if others:
-            _print_beside({image.name: analysed, **others}, image)
-    _raise_if_over(verdicts)
+    return _Sizes(
+        image,
+        analysed,
+        {other.name: analysis.analyse(other) for other in image.beside},
+        compare(baseline, document) if baseline is not None else None,
+        check(budgets, document, baseline),
+    )
 
 
-def _print_beside(footprints: Mapping[str, Footprint], image: Image) -> None:
+def _print_beside(sizes: _Sizes) -> None:
     """Print the regions of all images that are loaded together in one table."""
-    sides = {each.name: side(each) for each in (image, *image.beside)}
+    sides = {each.name: side(each) for each in (sizes.image, *sizes.image.beside)}
+    footprints = {sizes.image.name: sizes.footprint, **sizes.beside}
     rows: list[Sequence[str]] = [
         [name, sides[name], region.name, f"0x{region.origin:08x}", f"{region.used:,}"]
         for name, footprint in footprints.items()
@@ -147,7 +145,7 @@ def _print_beside(footprints: Mapping[str, Footprint], image: Image) -> None:
 
 
 def _measured(image: Image, analysed: Footprint) -> Footprint:
-    """``analysed`` with what a run uses of the RAM."""
+    """``analysed`` with the RAM that a run uses."""
     from harness.footprint.measure import measure as run  # noqa: PLC0415
     from harness.targets.simulator import open as open_simulator  # noqa: PLC0415
 
@@ -186,28 +184,32 @@ def _leave_one_out(sample: str, operators: list[str], json_file: Path | None) ->
             click.echo(line)
 
 
-def _print(
-    analysed: Any,
-    views: Sequence[View],
-    region: str,
-    limit: int,
-    comparison: SizeComparison | None,
-    verdicts: Sequence[BudgetVerdict],
-) -> None:
+def _print(sizes: _Sizes, options: Mapping[str, Any]) -> None:
+    limit = 0 if options["everything"] else _SHOWN
+    _print_views(sizes, options, limit)
     console = screen()
-    for view in views:
-        rows = table(analysed, view, region=region, limit=limit)
+    if sizes.comparison is not None:
+        for title, rows in comparison_tables(sizes.comparison, limit=limit or 10**9):
+            show(console, title, rows)
+            console.print()
+    for verdict in sizes.verdicts:
+        console.print(("ok    " if verdict.passed else "OVER  ") + verdict.message, markup=False)
+    for note in sizes.footprint.notes:
+        console.print(f"note: {note}", markup=False)
+    if sizes.beside:
+        _print_beside(sizes)
+
+
+def _print_views(sizes: _Sizes, options: Mapping[str, Any], limit: int) -> None:
+    """The tables of ``--by``; without it the usual ones, or none beside a comparison."""
+    usual: Sequence[View] = ("ram",) if options["measure"] else ("region", "operator", "ram")
+    compared = sizes.comparison is not None or options["budget"]
+    console = screen()
+    for view in options["views"] or (() if compared else usual):
+        rows = table(sizes.footprint, view, region=options["region"], limit=limit)
         if rows[2]:
             show(console, f"By {view}", rows)
             console.print()
-    if comparison is not None:
-        for title, rows in comparison_tables(comparison, limit=limit or 10**9):
-            show(console, title, rows)
-            console.print()
-    for verdict in verdicts:
-        console.print(("ok    " if verdict.passed else "OVER  ") + verdict.message, markup=False)
-    for note in analysed.notes:
-        console.print(f"note: {note}", markup=False)
 
 
 def _raise_if_over(verdicts: Sequence[BudgetVerdict]) -> None:

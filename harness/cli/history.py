@@ -9,18 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from harness.base import numbers
 from harness.base.errors import CheckFailed, UsageError
 from harness.base.text import count_of
-from harness.cli.names import EXISTING
-from harness.cli.options import (
-    COUNT,
-    HISTORY_VARIABLE,
-    STDOUT,
-    Destination,
-    history_option,
-    json_option,
-    write_text,
-)
+from harness.cli.options import HISTORY_VARIABLE, history_option, json_option, number_option
+from harness.cli.output import write_text
+from harness.cli.parameters import EXISTING, STDOUT, Destination
 
 if TYPE_CHECKING:
     from harness.history.gate import CaseKey
@@ -38,7 +32,7 @@ def open_history(url: str | None) -> History:
 
 @click.group()
 def history() -> None:
-    """Keep the results of runs, show how they moved, and list what got worse.
+    """Keep the results of runs, show how they moved, and list regressions.
 
     \b
     tflm-hil run hil.toml --json results.json
@@ -84,7 +78,7 @@ def record(
 @click.argument("case", required=False)
 @history_option()
 @click.option("--branch", help="Runs of this branch only.")
-@click.option("--last", type=COUNT, default=60, show_default=True, help="So many runs.")
+@number_option("--last", check=numbers.count, default=60, help="So many runs.")
 @json_option()
 def show(
     case: str | None, url: str | None, branch: str | None, last: int, json_file: Path | None
@@ -169,9 +163,9 @@ def _course(cases: dict[CaseKey, list[RecordedCase]]) -> list[str]:
     default="main",
     show_default=True,
     metavar="BRANCH",
-    help="What to compare with: the last runs of this branch.",
+    help="Compare with the last runs of this branch.",
 )
-@click.option("--last", type=COUNT, default=10, show_default=True, help="So many of its runs.")
+@number_option("--last", check=numbers.count, default=10, help="So many of its runs.")
 @click.option(
     "--results",
     type=EXISTING,
@@ -181,7 +175,7 @@ def _course(cases: dict[CaseKey, list[RecordedCase]]) -> list[str]:
     "--markdown",
     type=Destination(dash=True),
     metavar="FILE",
-    help="Write what got worse for a pull request.",
+    help="Write the regressions as a comment for a pull request.",
 )
 @json_option()
 def check(
@@ -192,7 +186,7 @@ def check(
     markdown: Path | None,
     json_file: Path | None,
 ) -> None:
-    """List what got worse than in the last runs of a branch: verdicts, figures, missing cases.
+    """List regressions against the last runs of a branch: verdicts, figures, missing cases.
 
     Exit code 1 if something did, if no case ran, or if the run is older than those before it.
     Figures without noise (bytes, instructions) are worse if they are above the median at all, noisy
@@ -222,15 +216,15 @@ def check(
 @click.option("--commit-url", default="", metavar="TEMPLATE",
               help="Link commits: 'https://host/project/commit/{commit}'.")  # fmt: skip
 @click.option("--branch", help="Runs of this branch only.")
-@click.option("--last", type=COUNT, help="So many runs.  [default: all]")
+@number_option("--last", check=numbers.count, help="So many runs.", default_text="all")
 def report(
     folder: Path, url: str | None, commit_url: str, branch: str | None, last: int | None
 ) -> None:
-    """Write the history as pages into DIR: every case night by night, plots, what moved and why.
+    """Write the history as pages into DIR: every case night by night, plots, changes, causes.
 
     Open DIR/index.html; no server and no network are needed.
     """
-    from harness.report.site import write_site  # noqa: PLC0415 - see cli/__init__
+    from harness.report.history import write_site  # noqa: PLC0415 - see cli/__init__
 
     with open_history(url) as store:
         count = write_site(store, folder, commit_url=commit_url, branch=branch, last=last)

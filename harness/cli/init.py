@@ -15,10 +15,10 @@ def init(folder: Path) -> None:
     """Write hil.toml, test_firmware.py and a workflow for the firmware in FOLDER.
 
     Takes the newest ELF (a Zephyr build's too) and the .tflite whose bytes are in it, and runs the
-    ELF twice for a second on the simulator to see what it prints. Overwrites nothing.
+    ELF twice for a second on the simulator to read its output. Overwrites nothing.
 
     An image that shows a failure (a fault, FAIL, ERROR) gets a case without expected values. The
-    values of others are what they printed, right or wrong: check them.
+    values of others are copied from their output, right or wrong: check them.
 
     \b
     tflm-hil init

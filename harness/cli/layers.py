@@ -8,20 +8,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from harness.base import files
+from harness.base import files, numbers
 from harness.base.arithmetic import Arithmetic
 from harness.base.errors import CheckFailed, UsageError
 from harness.case.subject import Subject
-from harness.cli.names import CONFIGURATION, IMAGE, MODEL
-from harness.cli.options import (
-    COUNT_OR_ZERO,
-    STDOUT,
-    TOLERANCE,
-    Seconds,
-    arithmetic_options,
-    json_option,
-    write_text,
-)
+from harness.cli.options import arithmetic_options, json_option, number_option
+from harness.cli.output import write_text
+from harness.cli.parameters import CONFIGURATION, IMAGE, MODEL, STDOUT
 from harness.elf import combined
 from harness.targets.registry import DEFAULT, Ability, who_can
 
@@ -35,16 +28,16 @@ if TYPE_CHECKING:
               help="The .tflite that the image runs.  [default: a SAMPLE's own]")  # fmt: skip
 @click.option("--resolver", metavar="CFG", type=CONFIGURATION,
               help="Resolver configuration of a SAMPLE.  [default: exact]")  # fmt: skip
-@click.option("--inference", type=COUNT_OR_ZERO, default=0, show_default=True, metavar="N",
-              help="Which inference of the image, from 0.")  # fmt: skip
+@number_option("--inference", check=numbers.count_or_zero, default=0, metavar="N",
+               help="Which inference of the image, from 0.")  # fmt: skip
 @click.option("--target", type=click.Choice(who_can(Ability.STEP)), default=DEFAULT,
               show_default=True, help="Where the image runs.")  # fmt: skip
 @arithmetic_options
-@click.option("--tolerance", type=TOLERANCE, metavar="X",
-              help="Largest difference.  [default: to the bit; for float sums an error bound]",
-              )  # fmt: skip
-@click.option("--timeout", default=30.0, show_default=True, type=Seconds(), metavar="SECONDS",
-              help="Virtual time in which the inference must end.")  # fmt: skip
+@number_option("--tolerance", check=numbers.tolerance, metavar="X",
+               help="Largest difference.",
+               default_text="to the bit; for float sums an error bound")  # fmt: skip
+@number_option("--timeout", default=30.0, check=numbers.seconds, metavar="SECONDS",
+               help="Virtual time in which the inference must end.")  # fmt: skip
 @json_option("the table")
 def layers(  # noqa: PLR0917 - one parameter per option
     what: Subject,
@@ -59,8 +52,8 @@ def layers(  # noqa: PLR0917 - one parameter per option
 ) -> None:
     """Find the first operator that computes something else than the NumPy reference.
 
-    Runs ELF (or SAMPLE) to one inference, reads what each operator wrote from the target's memory,
-    and compares it with what the reference makes of the same inputs. The firmware needs no change,
+    Runs ELF (or SAMPLE) to one inference, reads each operator's outputs from the target's memory,
+    and compares them with the reference's for the same inputs. The firmware needs no change,
     only its symbol table. Exit code 1 if an operator differs.
 
     \b
@@ -102,7 +95,7 @@ def layers(  # noqa: PLR0917 - one parameter per option
 def _refuse_another_model(elf: Path, model: Path) -> None:
     """Raise UsageError if the image does not contain ``model``: then it runs another one.
 
-    Its differences would say nothing about the firmware.
+    Its differences would prove nothing about the firmware.
     """
     if files.read(model) not in files.read(elf):
         raise UsageError(

@@ -1,124 +1,42 @@
-"""Options and output that the subcommands share."""
+"""Options that several subcommands have, alike in all of them."""
 
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable
-from functools import partial, wraps
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 import click
 
-from harness.base import files, numbers
+from harness.base import numbers
 from harness.base.arithmetic import Arithmetic, Multipliers, Rounding
-from harness.base.errors import CannotWrite
-from harness.base.text import short
+from harness.base.tables import ValueCheck
+from harness.cli.parameters import Destination, Number
 from harness.targets.registry import all_options
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 #: The environment variable for ``--history``, and for Robot's variable ``HISTORY``.
 HISTORY_VARIABLE = "TFLM_HIL_HISTORY"
-#: The value of an option for a file to write that means standard output.
-STDOUT = Path("-")
-#: Most bytes of a file's name, on all usual file systems.
-_LONGEST_NAME = 255
-#: Columns of a table in a file or a pipe: more than any table has.
-_UNFOLDED = 2000
 
 
-class Seconds(click.ParamType):  # type: ignore[type-arg]  # not generic in older click
-    """A time: a finite number, above zero unless ``zero`` allows it."""
+def number_option(
+    *names: str,
+    check: ValueCheck[Any],
+    help: str,  # noqa: A002 - click's word
+    default: float | None = None,
+    default_text: str = "",
+    **others: Any,
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """An option with a number; its help ends with the numbers that it takes, and its default.
 
-    name = "seconds"
-
-    def __init__(self, *, zero: bool = False) -> None:
-        self.zero = zero
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> float:
-        """Read the number, or end with a usage error."""
-        try:
-            return numbers.seconds(value, zero=self.zero)
-        except ValueError as error:
-            self.fail(str(error), param, ctx)
-
-
-class Whole(click.ParamType):  # type: ignore[type-arg]
-    """A whole number that ``check`` of :mod:`harness.base.numbers` allows."""
-
-    name = "number"
-
-    def __init__(self, check: Callable[[object], int]) -> None:
-        self.check = check
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Read the number, or end with a usage error."""
-        try:
-            number = int(value)
-        except ValueError:
-            self.fail(f"{short(value)} is not a whole number", param, ctx)
-        try:
-            return self.check(number)
-        except ValueError as error:
-            self.fail(str(error), param, ctx)
-
-
-class Tolerance(click.ParamType):  # type: ignore[type-arg]
-    """The largest difference of a value."""
-
-    name = "x"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> float:
-        """Read the number, or end with a usage error."""
-        try:
-            return numbers.tolerance(value)
-        except ValueError as error:
-            self.fail(str(error), param, ctx)
-
-
-COUNT, COUNT_OR_ZERO = Whole(numbers.count), Whole(partial(numbers.count, zero=True))
-BAUD_RATE, TOLERANCE = Whole(numbers.baud), Tolerance()
-
-
-class Destination(click.ParamType):  # type: ignore[type-arg]
-    """A file to write that can be written; with ``dash`` also ``-`` for standard output."""
-
-    name = "file"
-
-    def __init__(self, *, dash: bool = False) -> None:
-        self.dash = dash
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
-        """The path; a usage error if nothing can be written to it."""
-        path = Path(value)
-        if path == STDOUT:
-            if self.dash:
-                return path
-            self.fail("needs the name of a file, not '-'", param, ctx)
-        if not str(value):
-            self.fail("needs the name of a file", param, ctx)
-        if "\0" in str(value):
-            self.fail("no file's name holds a NUL", param, ctx)
-        if files.is_folder(path):
-            self.fail(f"{path} is a folder", param, ctx)
-        if not files.is_folder(path.parent):
-            self.fail(f"there is no folder {path.parent}", param, ctx)
-        if len(os.fsencode(path.name)) > _LONGEST_NAME:
-            self.fail(f"the name {short(path.name)} is too long", param, ctx)
-        # A file is replaced in its folder; a pipe or a device is written to.
-        written = path if path.exists() and not path.is_file() else path.parent
-        if not os.access(written, os.W_OK):
-            raise CannotWrite(
-                f"cannot write {path}: {written} may not be written", hint="name another file"
-            )
-        return path
+    ``default_text`` describes the default of an option that has no number of its own.
+    """
+    text = default_text or ("" if default is None else f"{default:g}")
+    limits = f"{check.takes}; default: {text}" if text else check.takes
+    return click.option(
+        *names, type=Number(check), default=default, help=f"{help}  [{limits}]", **others
+    )
 
 
 def json_option(what: str = "the document") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -173,32 +91,26 @@ def arithmetic_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def target_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options of all targets; each parameter has the target's own name for it."""
     for option, names in reversed(all_options().values()):
-        kind = Seconds(zero=True) if option.kind == "seconds" else str
+        spelled = option.spelled, option.name
         text = f"With --target {' or '.join(names)}: {option.help}"
-        command = click.option(option.spelled, option.name, type=kind, help=text)(command)
+        if option.kind == "seconds":
+            add = number_option(*spelled, check=numbers.seconds_or_zero, help=text)
+        else:
+            add = click.option(*spelled, help=text)
+        command = add(command)
     return command
 
 
-#: Prints a line of progress; standard output is for results.
-on_stderr = partial(click.echo, err=True)
-
-
-def screen() -> Console:
-    """Standard output for tables, as wide as the terminal; in a file or a pipe rows stay whole."""
-    from rich.console import Console  # noqa: PLC0415 - only if something is shown
-
-    return Console(highlight=False, width=None if sys.stdout.isatty() else _UNFOLDED)
-
-
-def write_text(path: Path | None, text: str) -> None:
-    """Write ``text`` to the file of an option; nothing if the option was not given.
-
-    Raises :class:`CannotWrite` if that fails after all (on a full disk, say).
-    """
-    if path is None:
-        return
-    text = text if text.endswith("\n") else text + "\n"
-    if path == STDOUT:
-        click.echo(text, nl=False)
-        return
-    files.write(path, text)
+def study_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """``--workers``, ``--scheduler`` and ``--store``."""
+    for option in (
+        click.option("--store", type=Destination(), metavar="FILE",
+                     help="Keep results in this SQLite file as they come; a study that was "
+                     "stopped continues from there."),
+        click.option("--scheduler", default="", metavar="tcp://...",
+                     help="Run on the Dask cluster of this scheduler (extra: dask)."),
+        number_option("--workers", check=numbers.count, metavar="N",
+                      help="Processes on this machine.", default_text="one per core"),
+    ):  # fmt: skip
+        command = option(command)
+    return command

@@ -16,8 +16,9 @@ from harness.base.arithmetic import Arithmetic
 from harness.base.errors import UsageError
 from harness.case.inputs import load_batch
 from harness.case.subject import find_model
-from harness.cli.names import EXISTING, MODEL
-from harness.cli.options import STDOUT, Destination, arithmetic_options, json_option, write_text
+from harness.cli.options import arithmetic_options, json_option
+from harness.cli.output import write_text
+from harness.cli.parameters import EXISTING, MODEL, STDOUT, Destination
 from harness.model import Model, Operator
 from harness.model.pitfalls import pitfalls
 from harness.reference import Interpreter
@@ -45,7 +46,7 @@ def reference(
     arithmetic: Arithmetic,
     json_file: Path | None,
 ) -> None:
-    """Run MODEL (a .tflite, or the name of one of ours) in NumPy: what a device must compute.
+    """Run MODEL (a .tflite, or the name of one of ours) in NumPy, as a device must compute it.
 
     Without --input the tensors are described and a row of zero points is run. In JSON, NaN and
     infinities are text: "nan", "inf", "-inf".

@@ -3,38 +3,32 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from harness.base import numbers
 from harness.base.errors import CannotTell, CheckFailed, UsageError
 from harness.case.subject import Subject, find_model
-from harness.cli.names import IMAGE, MODEL
-from harness.cli.options import (
-    STDOUT,
-    Destination,
-    Seconds,
-    beside_option,
-    json_option,
-    screen,
-    write_text,
-)
+from harness.cli.options import beside_option, json_option, number_option
+from harness.cli.output import screen, write_text
+from harness.cli.parameters import IMAGE, MODEL, STDOUT, Destination
 from harness.elf import Image, combined
 from harness.model import Model
 from harness.targets.registry import DEFAULT, TARGETS
 
 if TYPE_CHECKING:
+    from harness.resolver.audit import Audit
     from harness.resolver.dump import LiveResolver
 
 _JSON = json_option()
 _TARGET = click.option("--target", type=click.Choice(list(TARGETS)),
                        help="Where to run it.  [default: simulator]")  # fmt: skip
 _UNTIL = click.option("--until", "symbol", default="", help="Read when this function is reached.")
-_TIMEOUT = click.option("--timeout", default=5.0, show_default=True, type=Seconds(),
-                        metavar="SECONDS",
-                        help="Read after so long, on the target's clock.")  # fmt: skip
+_TIMEOUT = number_option("--timeout", default=5.0, check=numbers.seconds, metavar="SECONDS",
+                         help="Read after so long, on the target's clock.")  # fmt: skip
 
 
 @click.group()
@@ -47,7 +41,7 @@ def resolver() -> None:
 @click.argument("model", required=False, type=MODEL)
 @beside_option
 @click.option("--live", is_flag=True,
-              help="Run ELF and compare what its resolver holds in memory with MODEL.")  # fmt: skip
+              help="Run ELF and compare its resolver's content in memory with MODEL.")  # fmt: skip
 @_TARGET
 @_UNTIL
 @_TIMEOUT
@@ -62,7 +56,7 @@ def check(
     timeout: float,
     json_file: Path | None,
 ) -> None:
-    """Compare ELF's resolver with what MODEL (a SAMPLE's own) needs, without running anything.
+    """Compare ELF's resolver with the needs of MODEL (a SAMPLE's own), without running anything.
 
     \b
     tflm-hil resolver check build/zephyr/zephyr.elf model.tflite
@@ -73,15 +67,10 @@ def check(
     (a stripped image, a registration behind a run-time condition: use --live). Notes are about
     what tflite-micro computes differently.
     """
-    from harness.resolver.audit import (  # noqa: PLC0415 - see cli/__init__
-        LIVE_HINT,
-        AuditVerdict,
-        check_every,
-        check_live,
-    )
+    from harness.resolver.audit import check_every, check_live  # noqa: PLC0415 - see cli/__init__
 
     if not live and (target or symbol):
-        raise UsageError("--target and --until say where to run: they need --live")
+        raise UsageError("--target and --until need --live, which runs the image")
     model_file = find_model(model) if model is not None else what.case().model
     if model_file is None:
         raise UsageError("an image needs MODEL to be compared with")
@@ -92,6 +81,11 @@ def check(
         audits = {image.name: check_live(image, needed, tables)}
     else:
         audits = check_every(image, needed)
+    _report(audits, image, json_file)
+    _raise_unless_passed(next(iter(audits.values())), elf)
+
+
+def _report(audits: Mapping[str, Audit], image: Image, json_file: Path | None) -> None:
     (name, audit), *others = audits.items()
     document = audit.to_json()
     if image.beside:
@@ -104,6 +98,11 @@ def check(
             if image.beside:
                 click.echo(f"image {name}:")
             show_audit(screen(), each)
+
+
+def _raise_unless_passed(audit: Audit, elf: Path) -> None:
+    from harness.resolver.audit import LIVE_HINT, AuditVerdict  # noqa: PLC0415
+
     if audit.verdict is AuditVerdict.CANNOT_TELL:
         raise CannotTell(
             f"cannot tell whether the resolver of {elf.name} is right for {audit.model}: "
@@ -161,7 +160,7 @@ def dump(
     timeout: float,
     json_file: Path | None,
 ) -> None:
-    """Run ELF and list what its resolvers hold in memory.
+    """Run ELF and list the content of its resolvers in memory.
 
     They are read when AllocateTensors is entered: after the registration, before the first
     inference. A target that cannot stop there (a board) is read after --timeout.

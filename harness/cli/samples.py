@@ -8,7 +8,9 @@ from pathlib import Path
 import click
 
 from harness.build.configurations import load
-from harness.cli.options import STDOUT, json_option, write_text
+from harness.cli.options import json_option
+from harness.cli.output import write_text
+from harness.cli.parameters import STDOUT
 
 
 @click.command()

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from harness.base.errors import CheckFailed, UsageError
-from harness.cli.options import STDOUT, Destination, history_option, json_option, write_text
-from harness.cli.studying import ProgressLines, study_options
+from harness.cli.options import history_option, json_option, study_options
+from harness.cli.output import write_text
+from harness.cli.parameters import STDOUT, Destination
 
 if TYPE_CHECKING:
     from harness.studies.sweep import SweepPoint
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
               "all budgets is named; exit code 1 if there is none.")  # fmt: skip
 @click.option("--best", "by", default="instructions", show_default=True,
               type=click.Choice(("flash", "ram", "instructions", "accuracy")),
-              help="What makes a point the best.")  # fmt: skip
+              help="The measure by which a point is the best.")  # fmt: skip
 @study_options
 @click.option(
     "--csv", "csv_file", type=Destination(), metavar="FILE", help="Write the rows as CSV."
@@ -101,13 +102,14 @@ def _limits(texts: tuple[str, ...], measures: dict[str, int]) -> dict[str, float
 
 
 def _rows(points: tuple[SweepPoint, ...], options: dict[str, Any]) -> list[dict[str, Any]]:
+    from harness.report.progress import StudyProgress  # noqa: PLC0415
     from harness.studies import ResultStore, carry_out, open_workers  # noqa: PLC0415
     from harness.studies.sweep import study_of  # noqa: PLC0415
 
     study = study_of(points)
     with ResultStore(options["store"], study) as store:
         with open_workers(options["workers"] or 0, options["scheduler"]) as workers:
-            units = carry_out(study, store, workers, progress=ProgressLines())
+            units = carry_out(study, store, workers, progress=StudyProgress())
         return list(store.all_rows(units))
 
 

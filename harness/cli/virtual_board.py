@@ -11,8 +11,9 @@ from pathlib import Path
 
 import click
 
-from harness.cli.options import BAUD_RATE, Seconds
-from harness.targets.board.lab import checked_name
+from harness.base import numbers
+from harness.cli.options import number_option
+from harness.targets.board.lab import BAUD, checked_name
 from harness.targets.board.virtual import misbehaviour, serial_number
 from harness.targets.board.virtual.bench import install_tools
 from harness.targets.board.virtual.client import VirtualDk
@@ -22,13 +23,13 @@ from harness.targets.board.virtual.client import VirtualDk
 @click.option("--bench", type=click.Path(path_type=Path), help="Folder (default: a temporary one).")
 @click.option("--serial", default="", help="J-Link serial number (default: a random one).")
 @click.option("--name", default="", help="The board's name.")
-@click.option("--baud", default=115200, type=BAUD_RATE, metavar="N",
-              help="Baud rate of its UART.  [default: 115200]")  # fmt: skip
+@number_option("--baud", default=BAUD, check=numbers.baud, metavar="N",
+               help="Baud rate of its UART.")  # fmt: skip
 @click.option("--misbehave", multiple=True, metavar="NAME[=N]", help="May be given several times.")
 @click.option("--play", is_flag=True, help="Print the text in flash instead of running it.")
-@click.option("--list-misbehaviours", is_flag=True, help="List what it can be made to do wrong.")
-@click.option("--seconds", default=0.0, type=Seconds(zero=True), hidden=True,
-              help="End by itself after so long.")  # fmt: skip
+@click.option("--list-misbehaviours", is_flag=True, help="List the faults that it can be given.")
+@number_option("--seconds", default=0.0, check=numbers.seconds_or_zero, hidden=True,
+               help="End by itself after so long.")  # fmt: skip
 def virtual_board(
     bench: Path | None,
     serial: str,

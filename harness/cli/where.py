@@ -26,6 +26,6 @@ def where(what: str) -> None:
     \b
     robot --pythonpath "$(tflm-hil where robot)" suite.robot
 
-    A suite then says `Resource    tflm.resource`, in a checkout and beside an installed wheel.
+    The line of a suite is `Resource    tflm.resource`, in a checkout and with an installed wheel.
     """
     click.echo(_PLACES[what]())

@@ -3,6 +3,4 @@
 from harness.elf.file import ElfFile, Section, Segment, Symbol
 from harness.elf.image import Image, Location
 
-__all__ = ["ElfFile", "Firmware", "Image", "Location", "Section", "Segment", "Symbol"]
-
-Firmware = Image
+__all__ = ["ElfFile", "Image", "Location", "Section", "Segment", "Symbol"]

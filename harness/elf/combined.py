@@ -1,7 +1,7 @@
 """Files of a build as one image: an ELF, Intel HEX, bytes at an address, a build folder, several.
 
 A HEX or binary file has the content of flash; an ELF has that and names for it. HEX and binary
-files win: they are signed, and hold what is flashed. An ELF whose bytes they hold gives only its
+files win: they are signed, and hold the flashed bytes. An ELF whose bytes they hold gives only its
 names; one whose addresses they do not touch is loaded as well.
 """
 
@@ -15,8 +15,8 @@ from pathlib import Path
 from harness.base import files
 from harness.base.errors import BadElf, UsageError
 from harness.elf import hexfile, vectors
+from harness.elf.build_folder import APPLICATIONS, BuildFolder
 from harness.elf.file import Segment
-from harness.elf.folder import APPLICATIONS, BuildFolder
 from harness.elf.image import Image
 from harness.elf.wrapped import wrap
 
@@ -55,7 +55,7 @@ def compose(images: Sequence[Image]) -> Image:
 
 
 def is_image(path: Path) -> bool:
-    """True if ``path`` is what :func:`read` takes: a file, ``FILE@ADDRESS``, a build folder."""
+    """True if :func:`read` takes ``path``: a file, ``FILE@ADDRESS``, a build folder."""
     placed = _PLACED.fullmatch(str(path))
     if files.is_file(path) or (placed and files.is_file(Path(placed["file"]))):
         return True
@@ -63,13 +63,13 @@ def is_image(path: Path) -> bool:
 
 
 def name_of(path: Path) -> str:
-    """What to call a run of ``path``: the folder's name, or the file's without its ending."""
+    """A name for a run of ``path``: the folder's, or the file's without its ending."""
     placed = None if path.exists() else _PLACED.fullmatch(str(path))
     return Path(placed["file"]).stem if placed else path.resolve().stem
 
 
 def own_blocks(image: Image) -> list[hexfile.Block]:
-    """What ``image`` itself stores: its sections, or its segments if it has no sections.
+    """The bytes that ``image`` itself stores: its sections, or its segments if it has none.
 
     Left out are the filler between sections, which differs from tool to tool, and the empty space
     for a bootloader's header below the vector table.

@@ -1,4 +1,4 @@
-"""What an image executed: instructions by function, and the lines that ran.
+"""The code that an image executed: instructions by function, and lines.
 
 The same for every target that can trace. A target gives the number of instructions by address and
 the addresses that ran; symbols and DWARF turn these into functions and lines.
@@ -70,7 +70,7 @@ class Coverage:
 
     @classmethod
     def from_blocks(cls, image: Image, blocks: Iterable[Block]) -> Coverage:
-        """From blocks that ran; the image says how long their instructions are."""
+        """From blocks that ran; the image has the lengths of their instructions."""
         counts: Counter[int] = Counter()
         executed: set[int] = set()
         code = _Code(image)

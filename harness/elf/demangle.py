@@ -14,9 +14,9 @@ _REFERENCE = re.compile(r"[ST][0-9A-Z]*_")
 #: gigabytes. Names of firmware have at most 14; with 24, a name grows some six thousand times.
 _MOST_REFERENCES = 24
 _LONGEST = 2000
-#: What the demangler puts before a name that the compiler made ("vtable for ").
+#: The demangler's prefixes of names that the compiler made ("vtable for ").
 _MADE = re.compile(r"(?:[a-z][\w-]* )+for ")
-#: What may follow a parameter list: qualifiers of a member function, a clone's suffix.
+#: Suffixes of a parameter list: qualifiers of a member function, a clone's suffix.
 _BEHIND = re.compile(r"(?: const| volatile| &&?| \[[^\]]*\])+$")
 _OPERATOR = re.compile(r"\boperator\b")
 _OPENING, _CLOSING = "(<{[", ")>}]"

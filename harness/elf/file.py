@@ -1,6 +1,6 @@
 """An ELF file: segments, sections, symbols, stored bytes.
 
-No external tool is called. Everything beyond the headers is read when first asked for, so that
+No external tool is called. Everything beyond the headers is read at first use, so that
 opening a file is cheap. :mod:`harness.elf.image` has the views that are built on it.
 """
 
@@ -19,7 +19,7 @@ from harness.elf import reader
 
 #: Section numbers that name no section (System V ABI, chapter 4).
 _SPECIAL = {0: "SHN_UNDEF", 0xFFF1: "SHN_ABS", 0xFFF2: "SHN_COMMON"}
-#: Mapping symbols of the Arm ELF ABI (AAELF32, section 5.5.5): what the bytes after them are.
+#: Mapping symbols of the Arm ELF ABI (AAELF32, section 5.5.5): the kind of the bytes after them.
 _MAPPING = {"$t": "thumb", "$d": "data", "$a": "arm"}
 
 
@@ -70,7 +70,7 @@ class Symbol:
 
 @dataclass(frozen=True)
 class ElfFile:
-    """The ELF's bytes and what can be read from them."""
+    """The ELF's bytes and the tables in them."""
 
     path: Path
     data: bytes = field(repr=False)
@@ -135,7 +135,7 @@ class ElfFile:
 
     @property
     def loaded(self) -> tuple[Segment, ...]:
-        """What is put into memory before the image is started."""
+        """The bytes put into memory before the image is started."""
         return self.segments
 
     def _headers_in(self, offset: int, size: int) -> int:

@@ -1,4 +1,4 @@
-"""What refers to what in an image: functions, data and string literals as a directed graph.
+"""References in an image: functions, data and string literals as a directed graph.
 
 Built from the ELF alone: branches, literal pools and MOVW/MOVT of every function
 (:mod:`harness.elf.thumb`), pointers in stored data. Data whose DWARF type holds no pointer (a
@@ -66,7 +66,7 @@ class Graph:
     nulls: frozenset[int] = frozenset()
 
     def settled(self, owners: frozenset[int]) -> Graph:
-        """The graph without ambiguous edges to what one of ``owners`` refers to."""
+        """The graph without ambiguous edges to successors of ``owners``."""
         owned = {target for owner in owners for target in self.edges[owner]}
         wrong = {
             (source, target)

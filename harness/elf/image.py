@@ -1,4 +1,4 @@
-"""One analysed image: an ELF and every view of it, each computed once, when first asked for."""
+"""One analysed image: an ELF and every view of it, each computed once, at first use."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _by_place(symbol: Symbol) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class Location:
-    """The function of an address, and its file and line; "" and 0 if DWARF does not say."""
+    """The function of an address, and its file and line; "" and 0 if DWARF does not have them."""
 
     address: int
     function: str
@@ -75,7 +75,7 @@ class Image(ElfFile):
 
     @property
     def loaded(self) -> tuple[Segment, ...]:
-        """What is loaded into memory before the start: the segments of this image, or of all."""
+        """The segments loaded into memory before the start: those of this image, or of all."""
         return self.composed or self.segments
 
     def symbol(self, name: str) -> Symbol | None:
@@ -119,7 +119,7 @@ class Image(ElfFile):
 
     @cached_property
     def graph(self) -> Graph:
-        """What refers to what; ambiguous edges to a registration's own data are dropped."""
+        """The references; ambiguous edges to a registration's own data are dropped."""
         entries = (entry for registration in self.registrations for entry in registration.entries)
         return self._references.settled(frozenset(entries))
 
@@ -169,7 +169,7 @@ class Image(ElfFile):
     @cached_property
     def line_table(self) -> LineTable:
         """The decoded line programs, with full paths."""
-        from harness.elf.dwarf.lines import LineTable  # noqa: PLC0415 - only when a line is asked
+        from harness.elf.dwarf.lines import LineTable  # noqa: PLC0415 - only for source lines
 
         return LineTable(self)
 

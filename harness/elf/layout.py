@@ -1,7 +1,7 @@
 """Every byte of every region, once: sections, symbols, padding, gaps.
 
-The parts of a region sum to exactly what the linker reports as used. GNU ld's memory table counts
-from a region's origin to the end of what was placed last in it, alignment included; ``.data`` is
+The parts of a region sum to exactly the linker's figure of used bytes. GNU ld's memory table counts
+from a region's origin to the end of the last placed section, alignment included; ``.data`` is
 counted in RAM, where it runs, and in FLASH, where its initial values lie.
 """
 
@@ -41,13 +41,13 @@ class LayoutPart:
 
     @property
     def named(self) -> bool:
-        """True for what has a symbol."""
+        """True for a part with a symbol."""
         return self.kind in ("function", "object", "label")
 
 
 @dataclass(frozen=True)
 class Layout:
-    """The regions' parts, sorted by place, and notes on what does not add up."""
+    """The regions' parts, sorted by place, and notes on sums that do not add up."""
 
     parts: tuple[LayoutPart, ...]
     notes: tuple[str, ...]
@@ -67,7 +67,7 @@ class _Extent:
 
 
 def extents(image: ElfFile) -> tuple[Section, ...]:
-    """What occupies memory: the sections, or segments as sections if there is no table."""
+    """The sections that occupy memory, or segments as sections if there is no table."""
     if image.sections:
         return image.sections
     sections = []

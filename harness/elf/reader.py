@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from harness.base.errors import BadElf
+from harness.base.platforms import DEFAULT_BOARD
 
 #: Far more than any image for a microcontroller has; a larger count is garbled.
 MOST_HEADERS = 100_000
@@ -230,7 +231,7 @@ def _check_kind(data: bytes, where: str) -> None:
         order = "" if data[5] == 1 else ", big-endian"
         raise BadElf(
             f"{where} is for {name} ({bits}-bit{order}), not for a 32-bit Arm Cortex-M",
-            hint="pass the image that was built for nrf9160dk, e.g. build/zephyr/zephyr.elf",
+            hint=f"pass the image that was built for {DEFAULT_BOARD}, e.g. build/zephyr/zephyr.elf",
         )
     if len(data) < _HEADER.size:
         raise BadElf(f"{where} is truncated: {len(data)} bytes hold no ELF header")

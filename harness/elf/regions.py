@@ -15,7 +15,8 @@ from harness.base import files, platforms
 from harness.base.errors import UsageError
 from harness.elf.file import ElfFile
 
-#: The SRAM part of the address map (Armv8-M Architecture Reference Manual, section B3.1).
+#: The SRAM part of the address map (Armv8-M Architecture Reference Manual, section B3.1): the same
+#: on all chips, and larger than the RAM of any.
 RAM = range(0x2000_0000, 0x4000_0000)
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 _TERM = re.compile(r"\s*(0[xX][0-9a-fA-F]+|\d+)\s*([kKmMgG]?)[bB]?|\s*([-+*()])")
@@ -23,7 +24,7 @@ _TERM = re.compile(r"\s*(0[xX][0-9a-fA-F]+|\d+)\s*([kKmMgG]?)[bB]?|\s*([-+*()])"
 
 @dataclass(frozen=True)
 class MemoryRegion:
-    """A memory region of the link; ``source`` says where origin and size were read."""
+    """A memory region of the link; ``source`` is where origin and size were read."""
 
     name: str
     origin: int
@@ -110,7 +111,7 @@ def from_kconfig(image: ElfFile) -> tuple[MemoryRegion, ...]:
         config.get("CONFIG_FLASH_LOAD_SIZE", 0) or config["CONFIG_FLASH_SIZE"] * 1024 - offset
     )
     flash = config.get("CONFIG_FLASH_BASE_ADDRESS", 0) + offset
-    ram = config.get("CONFIG_SRAM_BASE_ADDRESS", 0x2000_0000)
+    ram = config.get("CONFIG_SRAM_BASE_ADDRESS", RAM.start)
     return (
         MemoryRegion("FLASH", flash, flash_size, "kconfig"),
         MemoryRegion("RAM", ram, config["CONFIG_SRAM_SIZE"] * 1024, "kconfig"),

@@ -1,4 +1,4 @@
-"""What a Thumb-2 function refers to: branches out of it and addresses that it loads.
+"""The references of a Thumb-2 function: branches out of it and addresses that it loads.
 
 A decoder of the few encodings that form addresses, nothing more: it reads a whole image in tens
 of milliseconds, while a full disassembler takes seconds. Tests compare it with capstone.

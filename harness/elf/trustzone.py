@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import struct
 
+from harness.base import platforms
 from harness.elf.image import Image
 
-#: TF-M's partition for the non-secure image (nRF9160, Zephyr's and TF-M's default layout).
-NON_SECURE_FLASH = 0x5_0000
 #: SG (Armv8-M ARM, C2.4.179), and B.W behind it, as GNU ld and armlink write a veneer.
 _SG = bytes.fromhex("7fe97fe9")
 _VENEERS = ".gnu.sgstubs"
@@ -28,7 +27,7 @@ def is_non_secure(image: Image) -> bool:
 
     A Zephyr image has it in its Kconfig. Any other image is secure if it has gateways, and
     non-secure if it calls gateways of another image (absolute functions of an import library). If
-    it has neither, TF-M's partitions decide.
+    it has neither, the board's partitions decide.
     """
     if any(segment.data and segment.load_address == 0 for segment in image.loaded):
         return False  # the core comes out of reset in the secure state
@@ -40,7 +39,7 @@ def is_non_secure(image: Image) -> bool:
     if any(s.kind == "func" and s.section == "SHN_ABS" for s in image.symbols):
         return True
     stored = [segment.load_address for segment in image.loaded if segment.data]
-    return min(stored, default=0) >= NON_SECURE_FLASH
+    return min(stored, default=0) >= platforms.board_table().partitions.nonsecure
 
 
 def side(image: Image) -> str:

@@ -18,7 +18,7 @@ _DEEPEST = 32
 
 
 class Variables:
-    """The static variables of an image, read from DWARF when first asked for."""
+    """The static variables of an image, read from DWARF at first use."""
 
     def __init__(self, image: ElfFile, dwarf: Dwarf | None = None) -> None:
         self.dwarf = dwarf or Dwarf(image)

@@ -11,6 +11,7 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from harness.base import platforms
 from harness.base.errors import BadElf
 from harness.base.findings import Finding, Kind
 from harness.elf.image import Image
@@ -23,7 +24,6 @@ _ALIGNMENT = 0x80
 #: MCUboot, "Image Format": magic, load address, header size.
 _MCUBOOT = struct.Struct("<IIH")
 _MCUBOOT_MAGIC = 0x96F3_B83D
-_HINT = "is it linked for the nRF9160 (flash at 0, RAM at 0x20000000)?"
 
 
 @dataclass(frozen=True)
@@ -56,13 +56,14 @@ def find(image: Image, flash: range, ram: range) -> Vectors:
 
     Raises :class:`BadElf` if there is none, or if the core could not boot from it.
     """
+    hint = platforms.chip_table().link_hint
     address, reason = _address(image, flash, ram)
     if address is None:
-        raise BadElf(f"{image.path} puts no vector table into flash", hint=_HINT)
+        raise BadElf(f"{image.path} puts no vector table into flash", hint=hint)
     words = _words(image, address)
     wrong = "lies outside the image" if words is None else _complaint(image, words, flash, ram)
     if wrong or words is None:
-        raise BadElf(f"{image.path}: the vector table at 0x{address:08x} {wrong}", hint=_HINT)
+        raise BadElf(f"{image.path}: the vector table at 0x{address:08x} {wrong}", hint=hint)
     return Vectors(address, *words, reason)
 
 

@@ -1,4 +1,4 @@
-"""What an image costs: by region, section, symbol, file and operator; budgets."""
+"""The size of an image: by region, section, symbol, file and operator; budgets."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ class SymbolCost:
 
 @dataclass(frozen=True)
 class Footprint:
-    """What an image costs. Sizes in bytes; the symbols of a region sum to its ``used``."""
+    """The sizes of an image, in bytes; the symbols of a region sum to its ``used``."""
 
     path: Path
     regions: tuple[Region, ...]
@@ -85,9 +85,9 @@ class Footprint:
 
 
 def analyse(image: Image) -> Footprint:
-    """Everything that the ELF (and its map file, if given) says about an image's size.
+    """Everything about an image's size that the ELF (and its map file, if given) holds.
 
-    What is missing (the image is stripped, DWARF is absent or garbled) is listed in ``notes``.
+    Gaps (the image is stripped, DWARF is absent or garbled) are listed in ``notes``.
     Raises :class:`BadElf` and :class:`UsageError`.
     """
     parts = image.layout.parts

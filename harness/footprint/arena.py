@@ -3,7 +3,7 @@
 The image is not built again: it boots once, stops where it hands its arena to tflite-micro, and
 continues from a snapshot of that place with another size each time. The size argument is changed
 (AAPCS32, section 6.4: four words in r0 to r3, the others on the stack), and the status of
-``AllocateTensors`` says whether it was enough. ``arena_used_bytes()`` is smaller than this figure:
+``AllocateTensors`` succeeds if it is enough. ``arena_used_bytes()`` is smaller than this figure:
 allocation needs temporary memory, too.
 """
 
@@ -67,7 +67,7 @@ class Site:
 
 @dataclass(frozen=True)
 class Probe:
-    """One run with an arena of ``bytes``; ``reason`` says why it did not allocate."""
+    """One run with an arena of ``bytes``; ``reason`` is why it did not allocate."""
 
     bytes: int
     allocated: bool
@@ -76,7 +76,7 @@ class Probe:
 
 @dataclass(frozen=True)
 class ArenaMinimum:
-    """What :func:`minimum` found; ``used`` is ``arena_used_bytes()`` if the image prints it."""
+    """The result of :func:`minimum`; ``used`` is ``arena_used_bytes()`` if the image prints it."""
 
     declared: int
     minimum: int
@@ -223,7 +223,7 @@ class _Prober:
         return True
 
     def declared(self) -> tuple[int, int | None]:
-        """The first probe: the image's own size, and the bytes that it says are used."""
+        """The first probe: the image's own size, and the bytes that it reports as used."""
         size = int.from_bytes(self.machine.read_memory(self._stack_place(), _WORD), "little")
         if self.site.index < _IN_REGISTERS:
             size = self.machine.registers[f"r{self.site.index}"]

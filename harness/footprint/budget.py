@@ -10,8 +10,8 @@ baseline: ``"+512"``, ``"+2 KiB"``, ``"+1.5 %"`` (``"+0"``: no more than the bas
     [files]
     "tensorflow/lite/micro" = "+256"    # everything below the folder, or one file
 
-``budgets`` of a case in ``hil.toml`` are the same table, and may limit what only a run measures:
-``arena``, ``stack``, ``instructions`` (``"3 M"``).
+``budgets`` of a case in ``hil.toml`` are the same table, and may limit figures that
+only a run measures: ``arena``, ``stack``, ``instructions`` (``"3 M"``).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _LIMIT = re.compile(r"\s*(\+)?\s*(\d[\d_]*(?:\.\d+)?)\s*(B|KB|KiB|MB|MiB|k|M|%)?
 _UNITS = {"": 1, "B": 1, "KB": 1024, "KiB": 1024, "MB": 1 << 20, "MiB": 1 << 20,
           "k": 1000, "M": 1_000_000}  # fmt: skip
 _TABLES = {"operators": "operator", "files": "file"}
-#: What is measured while an image runs; a document has it under ``figures``.
+#: Figures measured while an image runs; a document has them under ``figures``.
 FIGURES = ("arena", "stack", "instructions")
 _NOT_MEASURED = {
     "region": "the image has no such region", "operator": "the image has no such operator",
@@ -58,12 +58,12 @@ class Budget:
 
     @property
     def label(self) -> str:
-        """What is limited, in a message."""
+        """The limited size, in a message."""
         return "one inference" if self.unit == "instructions" else self.name
 
     @property
     def unit(self) -> str:
-        """What the limit counts."""
+        """The unit of the limit."""
         return self.name if (self.kind, self.name) == ("figure", "instructions") else "B"
 
     def limit(self, baseline: int | None) -> int | None:

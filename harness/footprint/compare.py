@@ -20,7 +20,7 @@ Document = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Change:
-    """A name whose bytes differ; ``before`` or ``after`` is 0 for what appeared or vanished."""
+    """A name whose bytes differ; ``before`` or ``after`` is 0 if it appeared or vanished."""
 
     name: str
     region: str
@@ -34,7 +34,7 @@ class Change:
 
     @property
     def verb(self) -> str:
-        """What happened: ``appeared``, ``vanished``, ``grew`` or ``shrank``."""
+        """The kind of the change: ``appeared``, ``vanished``, ``grew`` or ``shrank``."""
         if not self.before:
             return "appeared"
         if not self.after:
@@ -59,7 +59,7 @@ class MovedSymbol:
 class Swap:
     """Operators that only one of two images has, if the other has none of its own.
 
-    ``reached`` is what they add by reachability in the image that has them, ``measured`` how much
+    ``reached`` is their cost by reachability in the image that has them, ``measured`` how much
     larger its flash is.
     """
 
@@ -80,7 +80,7 @@ class Swap:
 
 @dataclass(frozen=True)
 class SizeComparison:
-    """What changed from ``baseline`` to this image, the largest change first."""
+    """Changes from ``baseline`` to this image, the largest first."""
 
     baseline: str
     regions: tuple[Change, ...]
@@ -117,7 +117,7 @@ def load_baseline(path: Path) -> Document:
     data = files.read(path)
     if data[:4] == b"\x7fELF":
         return analyse(Image.from_elf(path)).to_json()
-    hint = "pass an ELF, or what `tflm-hil footprint ELF --json FILE` wrote"
+    hint = "pass an ELF, or a file of `tflm-hil footprint ELF --json FILE`"
     try:
         content = json.loads(data)
     except (ValueError, RecursionError) as error:

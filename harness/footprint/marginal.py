@@ -1,6 +1,6 @@
-"""What each operator really costs: the image built without it, compared with reachability.
+"""The measured cost of each operator: the image built without it, compared with reachability.
 
-The two figures differ by what else changes if an operator is left out: the call that registered
+The two figures differ by other changes of a build without the operator: the call that registered
 it, alignment, functions that the compiler inlines once they have one caller left. If they differ
 by more than the bound, the symbols that changed outside the operator are listed.
 """
@@ -32,7 +32,7 @@ _SHOWN = 8
 class Marginal:
     """One operator: flash by reachability (``exclusive``) and by building without (``measured``).
 
-    ``alone`` is what it would add to an image without any other, by reachability;
+    ``alone`` is its cost in an image without any other, by reachability;
     ``elsewhere`` are changes of symbols that are not the operator's, largest first.
     """
 
@@ -110,7 +110,7 @@ def leave_one_out(
     """Build ``sample`` with all of ``operators``, without any, and without each in turn.
 
     ``kept`` are operators that stay in every build. Raises :class:`UsageError` for an empty list,
-    and what ``build`` raises.
+    and the errors of ``build``.
     """
     if not operators:
         raise UsageError(f"{sample} has no operators to leave out")

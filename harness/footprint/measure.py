@@ -35,7 +35,7 @@ def measure(
     """``memories`` with the high-water marks of stacks, and used and least bytes of the arena.
 
     The image runs to its ``end`` record or for ``seconds`` (virtual). The note of a memory that
-    cannot be measured says why.
+    cannot be measured has the reason.
     """
     marks = _high_water(image, memories, open_session, seconds, guard)
     measured = [

@@ -1,14 +1,14 @@
-"""What each operator costs: the bytes that can be reached from its registration.
+"""The cost of each operator: the bytes that can be reached from its registration.
 
 Three figures for an operator, in bytes of flash:
 
 * *exclusive*: reached through this operator alone; the image shrinks by this much without it;
 * *shared*: reached through this operator and others, but not from the rest of the image; listed
   by those others;
-* *alone* = exclusive + shared: what the operator would add to an image without any other.
+* *alone* = exclusive + shared: the operator's cost in an image without any other.
 
 Bytes that the rest of the image reaches count for no operator. The figures are of symbols and
-literals; ``leave_one_out`` measures what else changes in a build without the operator (alignment,
+literals; ``leave_one_out`` measures the other changes of a build without the operator (alignment,
 the application's own calls). Variables of an operator's code count as its RAM.
 """
 
@@ -66,7 +66,7 @@ class OperatorCost:
 
     @property
     def alone(self) -> int:
-        """What this operator would add to the image if it were the only one."""
+        """The operator's cost if it were the only one."""
         return self.exclusive + self.shared
 
     def to_json(self) -> dict[str, Any]:
@@ -90,7 +90,7 @@ class OperatorCost:
 class OperatorReport:
     """All operators of an image.
 
-    ``together`` is what all of them add, each shared byte once. ``rest`` is reached without any
+    ``together`` is the cost of all of them, each shared byte once. ``rest`` is reached without any
     operator (interpreter, application, system), ``unreached`` by nothing that could be followed.
     """
 
@@ -118,7 +118,7 @@ def flash(node: GraphNode, ram_regions: frozenset[str]) -> int:
 
 @dataclass(frozen=True)
 class _Reached:
-    """Nodes by what reaches them: ``through`` the operators alone, ``rest`` without any of them."""
+    """Nodes by the way to them: ``through`` the operators alone, ``rest`` without any of them."""
 
     graph: Graph
     live: list[Registration]

@@ -145,7 +145,7 @@ def _offset(member: Entry) -> int:
 
 
 def _element(dwarf: Dwarf, offset: int) -> tuple[str, int]:
-    """Name and size of an array's elements; "" and 0 if DWARF does not say."""
+    """Name and size of an array's elements; "" and 0 if DWARF does not have them."""
     name = ""
     try:
         for _ in range(_DEEPEST):

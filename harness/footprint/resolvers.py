@@ -2,7 +2,7 @@
 
 ``tflite::MicroMutableOpResolver<N>`` names N in every mangled symbol of its class
 (``...MicroMutableOpResolverILj5EE...``) and in its DWARF type. A slot takes 28 bytes for the
-registration (7 words), 4 for the builtin code, 4 for its parser, unless DWARF says otherwise.
+registration (7 words), 4 for the builtin code, 4 for its parser, unless DWARF differs.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Declared:
     """A resolver that an image declares.
 
     ``address`` is 0 if no static object was found (one on a stack, or no DWARF); ``slot_bytes``
-    is what one slot takes in RAM.
+    is the size of one slot in RAM.
     """
 
     name: str

@@ -214,7 +214,7 @@ def marginal_table(report: LeaveOneOut) -> Table:
 
 
 def marginal_notes() -> Iterable[str]:
-    """What the columns of the table mean."""
+    """The meaning of the table's columns."""
     yield "alone: in an image without any other; reached: through this operator and no other"
     yield "measured: what the image shrinks by when it is built without"
     yield f"bound: the two differ by at most {BOUND_BYTES} B an operator + {BOUND_SHARE:.0%}"
@@ -262,7 +262,7 @@ def _changes(changes: Iterable[Change], limit: int, *, unchanged: bool = False) 
 def pull_request(
     footprint: Footprint, comparison: SizeComparison | None, verdicts: Sequence[BudgetVerdict]
 ) -> str:
-    """A Markdown report: regions, budgets, what changed, operators."""
+    """A Markdown report: regions, budgets, changes, operators."""
     parts = [f"### Footprint of `{footprint.path.name}`", "", markdown(_regions(footprint, ""))]
     if verdicts:
         parts += ["", "**Budgets**", ""]

@@ -35,7 +35,7 @@ from harness.keywords.live import LiveSession
 from harness.keywords.skips import AllSkipped, check_tested
 from harness.keywords.summary import Summary
 from harness.report.problems import problem_lines
-from harness.report.ticker import Ticker
+from harness.report.progress import Ticker
 
 _NO_FAILURE = (Verdict.PASS, Verdict.SKIPPED)
 

@@ -21,7 +21,7 @@ from harness.history.selection import Selection
 from harness.keywords.skips import fail
 from harness.report.html import About, html
 from harness.report.junit import junit
-from harness.report.table import print_images, print_table
+from harness.report.terminal import print_images, print_table
 from robot import result, running
 
 #: Options of Robot that leave tests out.

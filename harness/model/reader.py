@@ -33,7 +33,7 @@ class _Code:
 
 
 def read(data: bytes, name: str) -> Content:
-    """Decode a model. Raises :class:`BadModel` with one line that says what is wrong."""
+    """Decode a model. Raises :class:`BadModel` with a message of one line."""
     if not data:
         raise BadModel(f"{name}: the file is empty", hint=_HINT)
     if data[4:8] != schema.IDENTIFIER:
@@ -184,7 +184,7 @@ def _quantization(
         return None
     scales = table.vector(schema.SCALE, "float32") or ()
     zero_points = table.vector(schema.ZERO_POINT, "int64") or ()
-    if not scales or not zero_points:  # TFLM wants both, too
+    if not scales or not zero_points:  # TFLM requires both, too
         return None
     if not all(math.isfinite(scale) and scale >= 0 for scale in scales):
         raise Malformed(f"{subject} has a scale that is negative or not finite")

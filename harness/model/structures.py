@@ -1,4 +1,4 @@
-"""Sizes and offsets of tflite-micro's structures on a 32-bit core, where DWARF does not tell them.
+"""Sizes and offsets of tflite-micro's structures on a 32-bit core, where DWARF does not have them.
 
 Source: common.h and micro_interpreter.h of tflite-micro, equal in its revisions since 2021.
 """

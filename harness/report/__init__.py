@@ -1,4 +1,4 @@
-"""Results -> terminal table, JUnit XML, HTML; coverage -> profile and LCOV.
+"""Results -> terminal, JSON, JUnit XML, HTML, LCOV; studies and the history as pages.
 
-Each report is imported from its module: `tflm-hil run` loads only those that it prints or writes.
+Import the module of a report: each one loads what it needs, and a command needs few.
 """

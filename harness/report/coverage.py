@@ -1,4 +1,4 @@
-"""What code a case ran: instructions by function for people, lines as LCOV for tools."""
+"""The code that a case ran: instructions by function for people, lines as LCOV for tools."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rich.text import Text
 from harness.case.columns import number
 from harness.case.result import CaseResult
 from harness.elf.coverage import Coverage
-from harness.report.table import show
+from harness.report.terminal import show
 
 #: Functions that a profile lists; the JSON has them all.
 MOST = 20
@@ -72,5 +72,5 @@ def lcov(results: Sequence[CaseResult]) -> str:
 
 
 def _test_name(result: CaseResult) -> str:
-    """The result's name with letters, digits and underscores only, as geninfo(1) wants it."""
+    """The result's name with letters, digits and underscores only, as geninfo(1) requires."""
     return re.sub(r"\W", "_", f"{result.setup.name}_{result.setup.target}", flags=re.ASCII)

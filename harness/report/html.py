@@ -39,7 +39,7 @@ class Link:
 
 @dataclass(frozen=True)
 class About:
-    """What a page shows besides the results.
+    """The content of a page besides the results.
 
     ``folder`` is the page's folder, from which links go. ``log`` is Robot's log; ``tests`` has the
     id of each result's test in it, by the result's index from 0.
@@ -52,7 +52,7 @@ class About:
 
 
 @dataclass(frozen=True)
-class Section:
+class CaseSection:
     """One case as the page shows it."""
 
     index: int
@@ -74,7 +74,7 @@ def html(results: Sequence[CaseResult], about: About | None = None) -> str:
     for result in results:
         counts[result.judgement.verdict.value] += 1
     sections = [
-        Section(
+        CaseSection(
             index,
             result,
             problem_lines(result),

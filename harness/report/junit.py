@@ -82,7 +82,7 @@ def _add_tests(suite: ElementTree.Element, result: CaseResult, counts: dict[str,
 
 
 def _add_properties(case: ElementTree.Element, result: CaseResult) -> None:
-    """Add what was measured, for CI servers that keep figures over time."""
+    """Add the measures, for CI servers that keep figures over time."""
     row = ElementTree.SubElement(case, "properties")
     for name, value in {"builder": result.setup.builder, **properties(result)}.items():
         ElementTree.SubElement(row, "property", name=name, value=legal(str(value)))

@@ -1,4 +1,4 @@
-"""What is wrong with a case, line by line, for all kinds of reports."""
+"""The problems of a case, line by line, for all kinds of reports."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def problem_lines(result: CaseResult) -> list[str]:
 
 
 def _line(message: str, findings: Sequence[Finding]) -> str:
-    """``message`` with what is known of the findings that say it."""
+    """``message`` with the kinds, the number and the console lines of its findings."""
     if not findings:
         return message
     subjects = dict.fromkeys(one.subject for one in findings if one.subject not in message)

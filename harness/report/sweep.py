@@ -72,7 +72,7 @@ def page(rows: Rows) -> str:
 
 
 def _section(anchor: str, what: tuple[str, ...], rows: Rows) -> dict[str, Any]:
-    """What the page shows of one task: plots, and rows with those on the front first."""
+    """The page's section of one task: plots, and rows with those on the front first."""
     names = varied(rows)
     best = set(front(rows))
     order = sorted(range(len(rows)), key=lambda index: (index not in best, index))

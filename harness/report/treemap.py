@@ -27,7 +27,7 @@ _QUALIFIED = re.compile(r"\b(?:[a-z]\w*::)+")
 
 @dataclass(frozen=True)
 class Box:
-    """A rectangle in per cent of the one around it, and what it stands for."""
+    """A rectangle in per cent of the one around it, and its meaning."""
 
     left: float
     top: float
@@ -99,7 +99,7 @@ Position = tuple[float, float, float, float]
 def squarify(sizes: Sequence[int], aspect: float) -> list[Position]:
     """``(left, top, width, height)`` in per cent for each of ``sizes``.
 
-    The sizes are above 0, the largest first. ``aspect`` is width over height of what they fill.
+    The sizes are above 0, the largest first. ``aspect`` is width over height of the whole.
     """
     width, height = aspect, 1.0
     scale = width * height / sum(sizes) if sizes else 0.0

@@ -77,7 +77,7 @@ class OperatorAudit:
 class Audit:
     """The result of :func:`check`. ``declared`` is the number of slots, None if it is not known.
 
-    ``wasted`` is the RAM of unused slots in bytes. ``method`` says how the registered operators
+    ``wasted`` is the RAM of unused slots in bytes. ``method`` is how the registered operators
     were found: ``paths`` (all paths to the interpreter), ``live``; without a verdict
     ``registrations``, ``kernels`` (inlined registrations) or ``nothing``.
     """
@@ -197,7 +197,7 @@ def check(image: Image, model: Model) -> Audit:
 
 
 def _never_allocates(model: Model, linked: Linked) -> Audit:
-    """An image that gives up before: with what it tries to register, if that explains it."""
+    """An image that gives up before: with its attempts to register, if they explain it."""
     why = "no path from the start reaches AllocateTensors()"
     tried = _Evidence(
         linked.calls, _costs(linked), linked.resolvers, linked.method, tuple(_notes(linked))

@@ -1,7 +1,7 @@
 """The live table: the registrations in each resolver object of a running image.
 
-It is read from the memory of any :class:`harness.targets.base.Session`, and shows what the ELF does
-not: the order of registration, refusals, a chain ``A() || B()`` that stopped early. Objects (static
+It is read from the memory of any :class:`harness.targets.base.Session`, and shows more than the
+ELF: the order of registration, refusals, a chain ``A() || B()`` that stopped early. Objects (static
 ones, and those on a stack) are found by their vtable pointer in RAM, those of a stripped image by
 the form of the table itself (:mod:`harness.resolver.shape`).
 """

@@ -1,4 +1,4 @@
-"""The registration path of one operator: the functions, what they store, and what they call."""
+"""The registration path of one operator: the functions, their stores and their calls."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Referent:
 
 @dataclass(frozen=True)
 class Step:
-    """One function of the path, its disassembly, and what it refers to."""
+    """One function of the path, its disassembly, and its references."""
 
     name: str
     address: int
@@ -132,7 +132,7 @@ class _Walker:
 
 
 def disassemble(image: Image, node: GraphNode) -> Iterator[str]:
-    """One line per instruction, with the name of what it refers to; literal pools as words."""
+    """One line per instruction, with the name of its referent; literal pools as words."""
     import capstone  # noqa: PLC0415 - it takes 40 ms, and only this listing needs it
 
     data = image.read(node.address, node.size) or b""

@@ -21,7 +21,7 @@ _FUNCTIONS = ("init", "free", "prepare", "reset")
 
 
 class Ranges:
-    """The addresses of the image's code, and those of what it stores in flash."""
+    """The addresses of the image's code, and those of its data in flash."""
 
     def __init__(self, image: Image) -> None:
         self.stored = [

@@ -15,8 +15,6 @@ from harness.simulator.engine import Store
 #: UICR: how the 32 MHz crystal is used (nRF9160 PS, "UICR").
 HFXOSRC, HFXOCNT = 0x1C, 0x20
 
-_HINT = "is it linked for the nRF9160 (flash at 0, RAM at 0x20000000)?"
-
 
 @dataclass(frozen=True)
 class Loaded:
@@ -47,7 +45,7 @@ def load(image: Image, memory_map: ChipTable) -> Loaded:
             raise BadElf(
                 f"{image.path}: {len(data):,} bytes at 0x{address:08x} lie outside every memory"
                 f" of the {memory_map.name}",
-                hint=_HINT,
+                hint=memory_map.link_hint,
             )
     for (before, data), (address, _) in pairwise(parts):
         if address < before + len(data):
@@ -66,7 +64,7 @@ def _check_running(segments: tuple[Segment, ...], memory_map: ChipTable, image: 
             raise BadElf(
                 f"{image.path}: {segment.size:,} bytes at 0x{segment.address:08x} lie outside"
                 f" every memory of the {memory_map.name}",
-                hint=_HINT,
+                hint=memory_map.link_hint,
             )
 
 

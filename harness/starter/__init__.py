@@ -1,4 +1,4 @@
-"""A first case file for a folder of firmware: find the image, run it twice, expect what it printed.
+"""A first case file for a folder of firmware: find the image, run it twice, expect its output.
 
 With a model the case is a test from the start. Without one it expects the values that the image
 printed, which the user corrects if they are wrong: a comment in the file reminds of it. Output that
@@ -34,7 +34,7 @@ _SIGNATURES = {
 }
 #: Seconds on the target's clock that the image runs, and wall seconds of the guard.
 _SECONDS, _GUARD = 1.0, 20.0
-#: The second run's timing: what it changes depends on time, and is another on every target.
+#: The second run's timing: output that it changes depends on time, and differs between targets.
 _OTHER_TIMING = "branches"
 #: Folders without firmware of the user's.
 _SKIPPED = {"hil-results", "node_modules", "venv", "CMakeFiles"}
@@ -45,7 +45,7 @@ _ABSENT = r"\b(?:FAIL|ERROR|ASSERT|FATAL|PANIC)"
 
 @dataclass(frozen=True)
 class FirmwareFolder:
-    """What a folder holds. ``scraper`` is None if nothing was printed that can be expected.
+    """The content of a folder. ``scraper`` is None if no output can be expected.
 
     ``ends_at`` is a regex of the image's last line, "" if it has none that a case can rely on.
     ``failure`` is a fault, finding or line that shows that the image does not work, "" for none.
@@ -68,7 +68,7 @@ class FirmwareFolder:
 
 @dataclass(frozen=True)
 class _FirstRun:
-    """What an image did in its first second; ``failure`` as in :class:`FirmwareFolder`."""
+    """The first second of an image; ``failure`` as in :class:`FirmwareFolder`."""
 
     lines: Sequence[Line]
     stop: Stop
@@ -149,7 +149,7 @@ def _run(elf: Path, timing: str = "instructions") -> _FirstRun:
 
 
 def _run_again(elf: Path) -> _FirstRun:
-    """The same image with another timing: what stays the same does not depend on time."""
+    """The same image with another timing: output that stays the same does not depend on time."""
     return _run(elf, _OTHER_TIMING)
 
 

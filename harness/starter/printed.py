@@ -4,9 +4,9 @@ The *form* of a line is its text without its numbers. Of the forms whose values 
 most frequent one is read. Values can be predicted if the image has stopped printing them, or if
 they repeat: then one round of them is expected. If no numbers can be predicted, words are expected.
 
-The image runs twice, the second time with another timing: what differs depends on time and is not
-expected. Numbers in names of files, of lines, in times and addresses are never values, and lines
-that look like a test's verdict are left to scrapers that read tests.
+The image runs twice, the second time with another timing: output that differs depends on time
+and is not expected. Numbers in names of files, of lines, in times and addresses are never values,
+and lines that look like a test's verdict are left to scrapers that read tests.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ _MOST_VALUES = 200  # in a case file, which people read
 _ANY_NUMBER = r"-?\d+(?:\.\d+)?"
 _ANY_ADDRESS = r"0[xX][0-9a-fA-F]+"
 _NUMBER = re.compile(rf"(?<![\w.]){_ANY_ADDRESS}|(?<![\w.]){_ANY_NUMBER}", re.ASCII)
-#: What stands before a number that is not a value: a path, a line of a file, a clock.
+#: Text before a number that is not a value: a path, a line of a file, a clock.
 _NOT_AFTER = re.compile(
     r"[/\\]$|\.\w{1,5}:(?:\d+:)?$|\d:$|\bline[ :#]{0,3}$|^\[[^\]]*$", re.I | re.A
 )
-#: What stands behind one: the rest of a file's name, of a clock, a unit of time.
+#: Text behind one: the rest of a file's name, of a clock, a unit of time.
 _NOT_BEFORE = re.compile(
     r"\.[A-Za-z]|:\d|\s?(?:[mun]?s|secs?|seconds?|ticks?|cycles?|k?Hz|MHz)\b", re.I | re.A
 )
@@ -50,7 +50,7 @@ _NO_FAILURE = re.compile(
 
 @dataclass(frozen=True)
 class Printed:
-    """A scraper's regex, and what it read."""
+    """A scraper's regex, and the values that it read."""
 
     regex: str
     values: tuple[Mapping[str, float | str], ...]
@@ -65,7 +65,7 @@ def first_failure(lines: Sequence[Line]) -> Line | None:
 def what_to_expect(
     lines: Sequence[Line], *, ends: bool, until: float, again: Sequence[Line] | None = None
 ) -> Printed | None:
-    """What a case can expect of an image that printed ``lines``; ``again`` with another timing.
+    """The output to expect of an image that printed ``lines``; ``again`` with another timing.
 
     None if it printed no word that comes again. ``until``: seconds on the target's clock that the
     image ran. A form that did not come in the second half of them is taken to have ended, even if
@@ -150,7 +150,7 @@ def _holes(text: str) -> list[_Hole]:
 
 
 def _texts(text: str) -> list[str]:
-    """What stands between the numbers of a line, escaped."""
+    """The text between the numbers of a line, escaped."""
     return [re.escape(part).replace("\\ ", " ") for part in _NUMBER.split(text)]
 
 

@@ -56,7 +56,7 @@ def parse_press(text: str) -> Press:
     try:
         return Press(
             pin_number(name),
-            numbers.seconds(start, zero=True) if start else 0.0,
+            numbers.seconds_or_zero(start) if start else 0.0,
             numbers.seconds(duration) if duration else PRESS_SECONDS,
         )
     except ValueError as error:

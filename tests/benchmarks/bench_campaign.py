@@ -20,7 +20,7 @@ from resource import RUSAGE_CHILDREN, RUSAGE_SELF, getrusage
 from harness.base.errors import EnvironmentMissing
 from harness.build.builders import build_one
 from harness.case.samples import sample_case
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.model import Model
 from harness.studies import ResultStore, Study, open_workers
 from harness.studies.campaign import Options, campaign, study_of
@@ -86,7 +86,7 @@ def study_of_sample(sample: str, faults: int) -> Study:
     """The campaign of a sample with the default fault models."""
     model = sample_case(sample, "exact").model
     assert model is not None
-    firmware = Firmware.from_elf(build_one(sample, "exact"))
+    firmware = Image.from_elf(build_one(sample, "exact"))
     return study_of(firmware, Model.from_file(model), Options(), faults)
 
 

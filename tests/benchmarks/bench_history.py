@@ -25,7 +25,7 @@ import replay_nights as lab
 from harness.history.gate import CaseKey, CaseOutcome, regressions
 from harness.history.run import Occasion, from_document
 from harness.history.store import History
-from harness.report.site import write_site
+from harness.report.history import write_site
 
 LAST = 10
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from harness.base.errors import EnvironmentMissing
 from harness.build.standalone import build_standalone
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.targets import ConsoleMatch, Elapsed, open_target
 from harness.targets.renode import RenodeServer
 
@@ -40,7 +40,7 @@ def rate(session, seconds: float, server: RenodeServer | None = None) -> str:
 
 
 def mips(elf: str, seconds: float) -> None:
-    firmware = Firmware.from_elf(elf)
+    firmware = Image.from_elf(elf)
     for quantum in (0.0001, 0.001, 0.01):
         with RenodeServer(quantum=quantum) as server:
             for run in ("cold", "warm"):
@@ -51,7 +51,7 @@ def mips(elf: str, seconds: float) -> None:
 
 
 def cases(count: int) -> None:
-    firmware = Firmware.from_elf(build_standalone("hello_world", "exact").elf)
+    firmware = Image.from_elf(build_standalone("hello_world", "exact").elf)
     taken, seen = [], set()
     load = os.getloadavg()[0]
     with RenodeServer() as server:

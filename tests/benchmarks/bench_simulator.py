@@ -26,7 +26,7 @@ from unicorn.unicorn_py3.unicorn import uclib
 
 from harness.base.errors import EnvironmentMissing
 from harness.build.standalone import build_standalone
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.simulator import snapshot
 from harness.simulator.machine import End, Machine
 from harness.targets.renode.find import find
@@ -53,10 +53,10 @@ def main(before: Path | None = None) -> None:
 def _rows() -> None:
     with tempfile.TemporaryDirectory() as folder:
         speed = _compile("speed", Path(folder))
-        digits = Firmware.from_elf(build_standalone("digits", "exact").elf)
+        digits = Image.from_elf(build_standalone("digits", "exact").elf)
         print("counted execution against bare Unicorn, the same stretch of instructions:")
         for sample in ("digits", "digits_cnn", "residual"):
-            network = Firmware.from_elf(build_standalone(sample, "exact").elf)
+            network = Image.from_elf(build_standalone(sample, "exact").elf)
             invoke = _function(network, "MicroInterpreter::Invoke")
             _against_unicorn(f"inference of {sample}", network, invoke)
         _against_unicorn("int8 products with SMLAD, two by two", speed, "MultiplyTuned")
@@ -72,14 +72,14 @@ def _rows() -> None:
     _first_inferences()
 
 
-def _compile(name: str, folder: Path) -> Firmware:
+def _compile(name: str, folder: Path) -> Image:
     elf = folder / f"{name}.elf"
     command = ["arm-none-eabi-gcc", *FLAGS.split(), "-T", str(FIRMWARE / "machine.ld")]
     subprocess.run([*command, str(FIRMWARE / f"{name}.c"), "-o", str(elf)], check=True)
-    return Firmware.from_elf(elf)
+    return Image.from_elf(elf)
 
 
-def _function(firmware: Firmware, part: str) -> str:
+def _function(firmware: Image, part: str) -> str:
     """The symbol of the function whose demangled name ends in ``part``."""
     mangled = "".join(f"{len(word)}{word}" for word in part.split("::"))
     return next(symbol.name for symbol in firmware.symbols if mangled in symbol.name)
@@ -115,7 +115,7 @@ def _calls(machine: Machine, function: str) -> Callable[[], float]:
     return call
 
 
-def _against_unicorn(title: str, firmware: Firmware, function: str) -> None:
+def _against_unicorn(title: str, firmware: Image, function: str) -> None:
     """One call of ``function``, with all that the simulator does and without any of it."""
     machine = Machine(firmware)
     counted = _calls(machine, function)
@@ -173,7 +173,7 @@ def _bare(machine: Machine) -> unicorn.Uc:
     return bare
 
 
-def _exceptions(firmware: Firmware) -> None:
+def _exceptions(firmware: Image) -> None:
     machine = Machine(firmware)
     for what, function in (
         ("SVC", "Call"),
@@ -187,7 +187,7 @@ def _exceptions(firmware: Firmware) -> None:
     machine.close()
 
 
-def _console(firmware: Firmware) -> None:
+def _console(firmware: Image) -> None:
     """A console of single bytes: what accesses to a peripheral's registers cost."""
     machine = Machine(firmware)
 
@@ -200,7 +200,7 @@ def _console(firmware: Firmware) -> None:
     machine.close()
 
 
-def _userspace(firmware: Firmware) -> None:
+def _userspace(firmware: Image) -> None:
     """System calls, changes of MPU regions and a console of single bytes, as user threads make."""
     machine = Machine(firmware)
 
@@ -211,7 +211,7 @@ def _userspace(firmware: Firmware) -> None:
     machine.close()
 
 
-def _idle(firmware: Firmware) -> None:
+def _idle(firmware: Image) -> None:
     machine = Machine(firmware)
     machine.run(
         until_tick=HZ // 10
@@ -221,7 +221,7 @@ def _idle(firmware: Firmware) -> None:
     machine.close()
 
 
-def _snapshots(firmware: Firmware) -> None:
+def _snapshots(firmware: Image) -> None:
     machine = Machine(firmware)
     machine.run(until_tick=HZ // 10)
     kept = snapshot.take(machine)
@@ -237,10 +237,10 @@ def _snapshots(firmware: Firmware) -> None:
 _TENTH = """
 import time
 started = time.perf_counter()
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.simulator.machine import Machine
 import sys
-machine = Machine(Firmware.from_elf(sys.argv[1]))
+machine = Machine(Image.from_elf(sys.argv[1]))
 machine.run(until_tick=64_000_000, pattern=rb"~HIL \\\\d+ inference index=9 ")
 print(time.perf_counter() - started)
 """

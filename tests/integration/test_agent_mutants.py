@@ -10,7 +10,7 @@ from types import ModuleType
 import pytest
 from fake_renode import R1_16, R1_17, FakeRenode, tiny_image
 
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.targets.renode.link import MonitorError
 from harness.targets.renode.process import AGENT
 
@@ -29,7 +29,7 @@ agent = as_module(Path(__file__).parents[1] / "unit" / "renode" / "test_renode_a
 
 
 @pytest.fixture
-def firmware(tmp_path: Path) -> Firmware:
+def firmware(tmp_path: Path) -> Image:
     return tiny_image(tmp_path)
 
 
@@ -60,7 +60,7 @@ MUTANTS = [
 ]
 
 
-def checks(firmware: Firmware) -> list[Callable[[FakeRenode], None]]:
+def checks(firmware: Image) -> list[Callable[[FakeRenode], None]]:
     """Those tests, as calls that take a Renode."""
     plain = [
         agent.test_a_core_that_locks_up_ends_the_run_at_once,
@@ -87,7 +87,7 @@ def checks(firmware: Firmware) -> list[Callable[[FakeRenode], None]]:
     return calls
 
 
-def refuses_a_machine(renode: FakeRenode, firmware: Firmware) -> None:
+def refuses_a_machine(renode: FakeRenode, firmware: Image) -> None:
     renode.refuses = "machine LoadPlatformDescription"
     with pytest.raises(MonitorError, match="Error E39"):
         agent.opened(renode, firmware)
@@ -111,7 +111,7 @@ def test_the_agent_as_it_is_passes_what_mutants_fail(firmware):
     assert passes(firmware, AGENT)
 
 
-def passes(firmware: Firmware, files: tuple[Path, ...]) -> bool:
+def passes(firmware: Image, files: tuple[Path, ...]) -> bool:
     for call in checks(firmware):
         for release in (R1_17, R1_16):
             renode = FakeRenode(release, agent_files=files)

@@ -11,7 +11,7 @@ from dask_cluster import Cluster
 from harness.base import paths
 from harness.base.errors import EnvironmentMissing
 from harness.build.builders import build_one
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.model import Model
 from harness.studies import ResultStore, Study, carry_out, open_workers
 from harness.studies.campaign import Options, campaign, study_of
@@ -65,7 +65,7 @@ def test_nothing_is_lost_when_the_scheduler_is_started_again(cluster, study):
 
 def test_a_campaign_on_a_cluster_gives_the_same_bytes_as_one_process(cluster):
     model = Model.from_file(paths.models() / "hello_world_int8.tflite")
-    firmware = Firmware.from_elf(build_one("hello_world", "exact"))
+    firmware = Image.from_elf(build_one("hello_world", "exact"))
     study = study_of(firmware, model, Options(), 1400)
 
     def rows(**where) -> bytes:

@@ -13,7 +13,7 @@ from harness.base.errors import EnvironmentMissing, FirmwareFailed, UsageError
 from harness.build.builders import build_all, build_one
 from harness.build.configurations import load
 from harness.build.standalone import build_operators
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.footprint.marginal import leave_one_out
 from harness.footprint.measure import measure
 from harness.targets.base import ConsoleMatch
@@ -23,9 +23,9 @@ from harness.uart import Console
 PERSON_DETECTION = ["AVERAGE_POOL_2D", "CONV_2D", "DEPTHWISE_CONV_2D", "RESHAPE", "SOFTMAX"]
 
 
-def image(sample: str, configuration: str = "exact") -> Firmware:
+def image(sample: str, configuration: str = "exact") -> Image:
     try:
-        return Firmware.from_elf(build_one(sample, configuration))
+        return Image.from_elf(build_one(sample, configuration))
     except EnvironmentMissing as missing:
         pytest.skip(str(missing))
 
@@ -90,7 +90,7 @@ def test_an_image_without_symbols_does_not_show_its_arena(tmp_path: Path) -> Non
     subprocess.run(["arm-none-eabi-strip", "-o", str(stripped), str(image("hello_world").path)],
                    check=True)  # fmt: skip
     with pytest.raises(UsageError, match="does not show"):
-        footprint.arena_minimum(Firmware.from_elf(stripped))
+        footprint.arena_minimum(Image.from_elf(stripped))
 
 
 def test_measured_stacks_and_arena_are_those_that_the_image_prints() -> None:
@@ -126,7 +126,7 @@ def test_flash_and_ram_of_every_configuration_are_the_linkers_own(tmp_path: Path
     assert len(pairs) > 80
     binary = tmp_path / "image.bin"
     for pair, elf in build_all(pairs).items():
-        flash, ram = footprint.regions(Firmware.from_elf(elf))
+        flash, ram = footprint.regions(Image.from_elf(elf))
         subprocess.run(["arm-none-eabi-objcopy", "-O", "binary", str(elf), str(binary)], check=True)
         assert flash.used == binary.stat().st_size, pair
         headers = subprocess.run(["arm-none-eabi-objdump", "-h", str(elf)], check=True,

@@ -17,7 +17,7 @@ from harness.base.errors import EnvironmentMissing, TargetLost
 from harness.base.findings import Kind
 from harness.build import configurations
 from harness.build.standalone import build_standalone
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.elf.demangle import demangle
 from harness.targets import ConsoleMatch, Elapsed, Stop, open_target
 from harness.targets.renode import RenodePool, find
@@ -33,9 +33,9 @@ MPU_RNR, MPU_RBAR = SCS + 0xD98, SCS + 0xD9C
 
 
 @pytest.fixture(scope="module")
-def image() -> Firmware:
+def image() -> Image:
     try:
-        return Firmware.from_elf(build_standalone("hello_world", "exact").elf)
+        return Image.from_elf(build_standalone("hello_world", "exact").elf)
     except EnvironmentMissing as missing:
         pytest.skip(missing.message)
 
@@ -148,7 +148,7 @@ def test_a_core_that_sleeps_for_good_is_idle_on_both_targets(server, image):
 @pytest.mark.parametrize("sample", configurations.load().samples)
 def test_what_ran_is_what_ran_on_the_simulator(server, sample):
     try:
-        firmware = Firmware.from_elf(build_standalone(sample, "exact").elf)
+        firmware = Image.from_elf(build_standalone(sample, "exact").elf)
     except EnvironmentMissing as missing:
         pytest.skip(missing.message)
     found = {}

@@ -11,7 +11,7 @@ from harness.base.errors import EnvironmentMissing
 from harness.build import configurations
 from harness.build.standalone import build_standalone
 from harness.case import crosscheck
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.targets import ConsoleMatch, Executed, Stop, SymbolReached, open_target
 
 END = ConsoleMatch(rb"~HIL \d+ (?:end|ready) [^\r\n]*\*[0-9a-f]{8}[\r\n]")
@@ -22,9 +22,9 @@ PAIRS = [
 ]
 
 
-def image(sample: str, configuration: str) -> Firmware:
+def image(sample: str, configuration: str) -> Image:
     try:
-        return Firmware.from_elf(build_standalone(sample, configuration).elf)
+        return Image.from_elf(build_standalone(sample, configuration).elf)
     except EnvironmentMissing as missing:
         pytest.skip(missing.message)
 

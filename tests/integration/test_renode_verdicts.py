@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.targets import Stop, open_target
 
 COMPILER = shutil.which("arm-none-eabi-gcc")
@@ -67,7 +67,7 @@ BODIES = {
 }  # fmt: skip
 
 
-def built(folder: Path, body: str) -> Firmware:
+def built(folder: Path, body: str) -> Image:
     script, source, elf = (folder / f"image.{suffix}" for suffix in ("ld", "c", "elf"))
     script.write_text(SCRIPT)
     start = 'WORD(0x50008500) = 8; print("hello\\n");'
@@ -75,7 +75,7 @@ def built(folder: Path, body: str) -> Firmware:
     flags = ["-mcpu=cortex-m33", "-mthumb", "-O1", "-g", "-nostdlib", "-fno-builtin"]
     flags += ["-fno-optimize-sibling-calls"]
     subprocess.run([str(COMPILER), *flags, f"-T{script}", source, "-o", elf], check=True)
-    return Firmware.from_elf(elf)
+    return Image.from_elf(elf)
 
 
 @pytest.mark.parametrize("name", BODIES)

@@ -15,7 +15,7 @@ from harness.base.errors import EnvironmentMissing
 from harness.build.builders import build_one
 from harness.build.configurations import load
 from harness.cli import main
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.model import Model
 from harness.resolver import AuditVerdict
 from harness.resolver.stop_point import run_past_registration
@@ -35,9 +35,9 @@ EXPECTED = {
 }
 
 
-def image(configuration: str, sample: str = SAMPLE) -> Firmware:
+def image(configuration: str, sample: str = SAMPLE) -> Image:
     try:
-        return Firmware.from_elf(build_one(sample, configuration))
+        return Image.from_elf(build_one(sample, configuration))
     except EnvironmentMissing as missing:
         pytest.skip(str(missing))
 

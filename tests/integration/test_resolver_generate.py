@@ -14,11 +14,11 @@ from harness.base import paths
 from harness.base.errors import EnvironmentMissing
 from harness.build import generated, standalone
 from harness.build.configurations import load
-from harness.build.result import BuildOptions
+from harness.build.options import BuildOptions
 from harness.build.variants import Variant
 from harness.case import Case, Verdict, run_case
 from harness.case.samples import sample_case
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.model import Model
 from harness.resolver.stop_point import run_past_registration
 from harness.targets import open_target
@@ -37,7 +37,7 @@ def build(monkeypatch: pytest.MonkeyPatch) -> Build:
         text = resolver.generate(models, namespace="hil")
         needed = {name for model in models for name in model.operator_names}
 
-        def header(variant: Variant, model: bytes, inputs: generated.Inputs | None) -> str:
+        def header(variant: Variant, model: bytes, inputs: generated.BuiltinInputs | None) -> str:
             table_s_own = "\n".join(generated._registration(variant))
             whole = own_header(variant, model, inputs)
             assert table_s_own in whole
@@ -71,7 +71,7 @@ def test_a_generated_resolver_computes_what_the_model_says(
     model = load().samples[sample].model
     elf = build(sample, [model])
     assert run(sample, elf, tmp_path) is Verdict.PASS
-    audit = resolver.check(Firmware.from_elf(elf), Model.from_file(paths.models() / model))
+    audit = resolver.check(Image.from_elf(elf), Model.from_file(paths.models() / model))
     assert audit.verdicts == (resolver.AuditVerdict.OK,)
 
 
@@ -79,7 +79,7 @@ def test_one_generated_resolver_serves_several_models(build: Build, tmp_path: Pa
     names = ["digits_int8.tflite", "hello_world_int8.tflite", "residual_int8.tflite"]
     elf = build("digits", names)
     assert run("digits", elf, tmp_path) is Verdict.PASS
-    firmware = Firmware.from_elf(elf)
+    firmware = Image.from_elf(elf)
     for name in names:
         assert not resolver.check(firmware, Model.from_file(paths.models() / name)).missing
     with open_target("simulator", firmware) as session:

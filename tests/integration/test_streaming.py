@@ -19,7 +19,7 @@ from harness.case.feed import Feeder
 from harness.case.live import Live
 from harness.case.samples import sample_case
 from harness.case.tap import Tap
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.reference import Interpreter
 from harness.targets.base import Session
 from harness.uart import Console, TensorKey
@@ -57,7 +57,7 @@ def test_a_thousand_frames_equal_the_reference_to_the_bit(tmp_path: Path) -> Non
 
 
 def test_a_restart_of_the_device_makes_it_forget_and_the_reference_too() -> None:
-    firmware = Firmware.from_elf(build_one("chime", "exact"))
+    firmware = Image.from_elf(build_one("chime", "exact"))
     case = sample_case("chime", "exact")
     with targets.open_target("simulator", firmware) as session, Live(case, session) as live:
         live.wait_for_inferences(CHIME)

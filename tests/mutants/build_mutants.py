@@ -9,7 +9,7 @@ from pathlib import Path
 
 from harness.base import paths
 from harness.build import configurations, standalone
-from harness.build.result import BuildOptions
+from harness.build.options import BuildOptions
 
 FIRMWARE = Path(__file__).parents[1] / "firmware"
 COMPILER = shutil.which("arm-none-eabi-gcc")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from elf_writer import MadeSection, write_elf
 
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.simulator.machine import End, Machine
 from harness.simulator.unicorn import Reg
 
@@ -17,18 +17,18 @@ STACK, CODE = 0x2001_0000, 0x2002_0000
 LOOP = 4 * (16 + 65)
 
 
-def endless_loop(path: Path) -> Firmware:
+def endless_loop(path: Path) -> Image:
     """An image whose reset and every exception end in ``b .``, written to ``path``."""
     vectors = struct.pack(f"<{16 + 65}I", STACK, *[LOOP | 1] * (15 + 65))
     text = MadeSection(".text", 0, vectors + struct.pack("<2H", HERE, HERE), load=0)
     path.write_bytes(write_elf([text], [], entry=LOOP | 1))
-    return Firmware.from_elf(path)
+    return Image.from_elf(path)
 
 
 class BareChip:
     """The chip as secure privileged code sees it, unless a test changes that."""
 
-    def __init__(self, firmware: Firmware) -> None:
+    def __init__(self, firmware: Image) -> None:
         self.machine = Machine(firmware)
         self.machine.run(until_executed=1)
 

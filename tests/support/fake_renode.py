@@ -37,7 +37,7 @@ from fake_core import (
     Words,
 )
 
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.targets.renode.link import AgentLink, pipes
 from harness.targets.renode.process import AGENT
 
@@ -45,7 +45,7 @@ STATUS = (0xE000ED28, 0xE000ED2C, 0xE000ED34, 0xE000ED38)  # CFSR, HFSR, MMFAR, 
 HALT = 0x40  # where the images of these tests have their fault handlers
 
 
-def tiny_image(folder: Path) -> Firmware:
+def tiny_image(folder: Path) -> Image:
     """An ELF of one segment at 0: a vector table with a stack and five handlers at 0x41."""
     data = struct.pack("<16I", 0x20001000, *[HALT | 1] * 15) + bytes.fromhex("fee7")
     header = b"\x7fELF" + bytes((1, 1, 1)) + bytes(9)
@@ -53,7 +53,7 @@ def tiny_image(folder: Path) -> Firmware:
     segment = struct.pack("<8I", 1, 84, 0, 0, len(data), len(data), 5, 4)
     path = folder / "image.elf"
     path.write_bytes(header + segment + data)
-    return Firmware.from_elf(path)
+    return Image.from_elf(path)
 
 
 R1_16 = Release((1, 16, 1), (), lockup_is_a_state=False)

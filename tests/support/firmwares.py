@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.elf import Firmware
+from harness.elf import Image
 
 SOURCES = Path(__file__).resolve().parents[1] / "firmware"
 FLAGS = "-mcpu=cortex-m33 -mthumb -mfloat-abi=hard -mfpu=fpv5-sp-d16 -O2 -g -ffreestanding"
@@ -17,21 +17,21 @@ FLAGS += " -fno-tree-loop-distribute-patterns -nostdlib -Wall -Wextra -Werror"
 
 
 @pytest.fixture(scope="session")
-def build(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Firmware]:
+def build(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Image]:
     compiler = shutil.which("arm-none-eabi-gcc")
     if compiler is None:
         pytest.skip("needs arm-none-eabi-gcc")
     folder = tmp_path_factory.mktemp("firmware")
-    built: dict[str, Firmware] = {}
+    built: dict[str, Image] = {}
 
-    def make(name: str) -> Firmware:
+    def make(name: str) -> Image:
         if name not in built:
             elf = folder / f"{name}.elf"
             command = [compiler, *FLAGS.split(), "-T", str(SOURCES / "machine.ld")]
             command += [str(SOURCES / f"{name}.c"), "-o", str(elf)]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             assert done.returncode == 0, done.stderr
-            built[name] = Firmware.from_elf(elf)
+            built[name] = Image.from_elf(elf)
         return built[name]
 
     return make

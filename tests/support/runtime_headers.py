@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from harness.base import paths
-from harness.build.schema import text as whole_schema
+from harness.build.standalone import flatc_schema
 
 RUNTIME = paths.platforms() / "standalone" / "tflm"
 
@@ -22,7 +22,7 @@ def include_folders(folder: Path) -> list[Path]:
     out = folder / "tensorflow" / "lite" / "schema"
     out.mkdir(parents=True)
     schema = folder / "schema.fbs"
-    schema.write_text(whole_schema(RUNTIME.parent / "schema" / "schema.fbs"))
+    schema.write_text(flatc_schema(RUNTIME.parent / "schema" / "schema.fbs"))
     subprocess.run([flatc, "--cpp", "-o", str(out), str(schema)], check=True)
     (folder / "flatbuffers").symlink_to(headers)  # a cross compiler does not look there by itself
     return [RUNTIME, folder]

@@ -10,7 +10,7 @@ import pytest
 from harness import targets
 from harness.base.errors import EnvironmentMissing
 from harness.build.builders import build_one
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.targets.base import Session
 
 
@@ -18,7 +18,7 @@ from harness.targets.base import Session
 def fed_by_the_host(sample: str) -> Iterator[Session]:
     """``sample`` with its inputs from the console; skips the test where it cannot be built."""
     try:
-        firmware = Firmware.from_elf(build_one(sample, "console"))
+        firmware = Image.from_elf(build_one(sample, "console"))
     except EnvironmentMissing as missing:
         pytest.skip(str(missing))
     with targets.open_target("simulator", firmware) as opened:

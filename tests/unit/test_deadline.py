@@ -16,7 +16,7 @@ class Clock:
         return self.time
 
 
-def test_what_remains_is_counted_from_its_making_and_never_below_zero():
+def test_the_rest_is_counted_from_its_making_and_never_below_zero():
     clock = Clock()
     deadline = Deadline(2.0, now=clock)
     clock.time = 6.5
@@ -43,7 +43,7 @@ def test_the_guard_runs_on_the_wall_clock(monkeypatch):
     assert (deadline.guard_remaining, deadline.guard_expired) == (0.0, True)
 
 
-def test_a_part_begins_now_on_the_same_clock_and_has_what_is_left_of_the_guard(monkeypatch):
+def test_a_part_begins_now_on_the_same_clock_with_the_rest_of_the_guard(monkeypatch):
     wall, clock = Clock(), Clock()
     monkeypatch.setattr("time.monotonic", wall)
     whole = Deadline(10.0, now=clock, guard=3.0)
@@ -54,7 +54,7 @@ def test_a_part_begins_now_on_the_same_clock_and_has_what_is_left_of_the_guard(m
     assert part.remaining == 3.0
 
 
-def test_a_part_of_what_is_used_up_is_an_instant(monkeypatch):
+def test_a_part_of_a_used_up_deadline_is_an_instant(monkeypatch):
     wall = Clock()
     monkeypatch.setattr("time.monotonic", wall)
     whole = Deadline(10.0, now=Clock(), guard=3.0)

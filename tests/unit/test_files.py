@@ -58,7 +58,7 @@ def test_a_file_that_grows_can_be_read_meanwhile_and_stays(tmp_path: Path) -> No
     assert left_in(tmp_path) == {"a": b"some bytes"}
 
 
-def test_an_interrupt_leaves_what_a_growing_file_has(tmp_path: Path) -> None:
+def test_an_interrupt_leaves_the_written_part_of_a_growing_file(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt), files.growing(tmp_path / "a") as file:
         file.write(b"some bytes")
         raise KeyboardInterrupt
@@ -78,7 +78,7 @@ def test_a_growing_file_that_finds_no_room_is_named_and_leaves_nothing(
 
 
 @pytest.mark.parametrize("name", ["none/a", "a\0b", "x" * 300, "sub"])
-def test_what_cannot_be_written_is_named(tmp_path: Path, name: str) -> None:
+def test_a_file_that_cannot_be_written_is_named(tmp_path: Path, name: str) -> None:
     (tmp_path / "sub").mkdir()
     with pytest.raises(CannotWrite, match="cannot write"):
         files.write(tmp_path / name, "text")
@@ -96,7 +96,7 @@ def test_an_interrupt_leaves_the_file_of_before(tmp_path, monkeypatch) -> None:
     assert left_in(tmp_path) == {"a": b"before"}
 
 
-def test_a_new_file_has_the_mode_that_the_user_asked_for_and_an_old_one_keeps_its(tmp_path) -> None:
+def test_a_new_file_has_the_mode_of_the_umask_and_an_old_one_keeps_its(tmp_path) -> None:
     before = os.umask(0o027)
     try:
         files.write(tmp_path / "new", "")
@@ -108,7 +108,7 @@ def test_a_new_file_has_the_mode_that_the_user_asked_for_and_an_old_one_keeps_it
     assert modes == {"new": 0o640, "old": 0o600}
 
 
-def test_a_link_stays_and_what_it_points_to_is_written(tmp_path: Path) -> None:
+def test_a_link_stays_and_its_target_is_written(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "real")
     files.write(tmp_path / "link", "text")
     assert (tmp_path / "link").is_symlink()
@@ -133,13 +133,13 @@ def test_an_open_pipe_is_written_by_its_number_as_shells_pass_it() -> None:
         assert end.read() == b"text"
 
 
-def test_a_pipe_that_nobody_reads_is_not_waited_for(tmp_path: Path) -> None:
+def test_a_pipe_without_a_reader_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(CannotWrite, match=r"cannot write .*pipe"):
         files.write(tmp_path / "pipe", "text")
 
 
-def test_text_that_is_no_unicode_is_written_escaped(tmp_path: Path) -> None:
+def test_text_that_is_not_unicode_is_written_escaped(tmp_path: Path) -> None:
     files.write(tmp_path / "a", "name \udcff")
     assert (tmp_path / "a").read_bytes() == b"name \\udcff"
 
@@ -172,7 +172,7 @@ KINDS = ["nothing", "folder", "pipe", "socket", "device", "name with NUL", "long
 
 
 @pytest.mark.parametrize("no_file", KINDS, indirect=True)
-def test_what_is_no_file_is_refused_at_once_and_in_one_line(no_file: Path) -> None:
+def test_a_path_that_is_not_a_file_is_refused_at_once_in_one_line(no_file: Path) -> None:
     assert not files.is_file(no_file)
     with pytest.raises(BadElf) as refused:
         files.read(no_file, error=BadElf)
@@ -196,13 +196,13 @@ def test_a_file_that_is_too_large_is_refused(tmp_path: Path) -> None:
         (b"a", "not TOML"),
     ],
 )
-def test_what_is_no_toml_is_refused(tmp_path: Path, text: bytes, words: str) -> None:
+def test_a_file_that_is_not_toml_is_refused(tmp_path: Path, text: bytes, words: str) -> None:
     (tmp_path / "a.toml").write_bytes(text)
     with pytest.raises(UsageError, match=words):
         files.read_toml(tmp_path / "a.toml")
 
 
-def test_nothing_is_read_from_a_pipe_that_nobody_writes(tmp_path: Path) -> None:
+def test_nothing_is_read_from_a_pipe_without_a_writer(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     call = [sys.executable, "-m", "harness", "run", str(tmp_path / "pipe")]
     done = subprocess.run(call, capture_output=True, text=True, timeout=60, check=False)

@@ -27,12 +27,12 @@ def test_times(value: object) -> None:
 
 
 def test_zero_seconds_are_a_time_where_waiting_may_be_left_out() -> None:
-    assert numbers.seconds(0, zero=True) == 0
+    assert numbers.seconds_or_zero(0) == 0
 
 
 @pytest.mark.parametrize("value", [*NO_NUMBERS, 0, 1.5, 10**12])
 def test_a_count_is_a_whole_number_from_one(value: object) -> None:
-    with pytest.raises(ValueError, match="is not a number from 1"):
+    with pytest.raises(ValueError, match="is not a whole number from 1"):
         numbers.count(value)
 
 
@@ -65,7 +65,7 @@ def test_whatever_is_given_a_number_comes_or_a_sentence(
         assert len(str(refused)) < 200
 
 
-def test_what_is_given_wrong_is_a_usage_error_that_says_where() -> None:
+def test_a_wrong_number_is_a_usage_error_with_its_place() -> None:
     with pytest.raises(UsageError, match=r"^case 'a': timeout: -1 is not a time"):
         numbers.given(numbers.seconds, -1, "case 'a': timeout")
     assert numbers.given(numbers.baud, numbers.whole("9600"), "baud") == 9600

@@ -19,7 +19,7 @@ def test_a_block_that_watches_gets_the_messages_of_every_module():
     assert seen == ["built in 0.5 s"]
 
 
-def test_who_asks_for_more_gets_what_tools_say_without_telling_the_others():
+def test_a_debug_handler_gets_tool_output_and_others_do_not():
     progress: list[str] = []
     everything: list[str] = []
     with logs.shown(everything.append, logging.DEBUG):
@@ -31,12 +31,12 @@ def test_who_asks_for_more_gets_what_tools_say_without_telling_the_others():
     assert everything == ["one", "two", "three"]
 
 
-def test_nobody_sees_what_nobody_watches(capfd):
+def test_without_a_handler_nothing_is_shown(capfd):
     LOG.info("unseen")
     assert capfd.readouterr() == ("", "")
 
 
-def test_attempts_at_a_board_are_told(capfd):
+def test_attempts_at_a_board_are_logged(capfd):
     failures = [FlashFailed("no probe")]
 
     def action() -> str:

@@ -27,7 +27,7 @@ def test_memories_of_the_chip() -> None:
 
 def test_clocks_and_processor_of_the_chip() -> None:
     chip = platforms.chip_table()
-    assert (chip.name, chip.core) == ("nRF9160", "cortex-m33")
+    assert (chip.name, chip.core, chip.fpu) == ("nRF9160", "cortex-m33", "fpv5-sp-d16")
     assert (chip.cpu_hz, chip.lfclk_hz, chip.timer_hz) == (64_000_000, 32_768, 16_000_000)
     assert (chip.priority_bits, chip.irqs, chip.mpu_regions) == (3, 65, 16)
 
@@ -63,7 +63,16 @@ def test_console_of_the_board() -> None:
     assert board.vcom["VCOM0"].uarte == console.uarte
 
 
-def test_area_holds_what_lies_in_it_as_a_whole() -> None:
+def test_non_secure_image_of_the_board_starts_behind_tfm() -> None:
+    assert platforms.board_table().partitions.nonsecure == 0x5_0000
+
+
+def test_link_hint_names_the_chip_and_its_memories() -> None:
+    hint = platforms.chip_table().link_hint
+    assert hint == "is it linked for the nRF9160 (flash at 0, RAM at 0x20000000)?"
+
+
+def test_area_holds_stretches_that_lie_in_it_as_a_whole() -> None:
     area = Area("ram", 0x100, 0x10)
     assert (area.end, area.addresses) == (0x110, range(0x100, 0x110))
     assert area.holds(0x100, 0x10)
@@ -137,6 +146,10 @@ def test_wrong_chip_table_is_refused(tmp_path: Path, old: str, new: str, message
         ("flow_control = false", "flow_control = 0", "flow_control is true or false"),
         ("flow_control = false", "", "console: 'flow_control' is missing"),
         ("flow_control = false", "flow_control = false\nspeed = 1", "unknown key 'speed'"),
+        ("nonsecure = 0x5_0000", "nonsecure = 0x5_1000",
+         "partitions.nonsecure: 0x51000 is not the start of a region of flash"),
+        ("nonsecure = 0x5_0000", "nonsecure = 0x10_0000",
+         "partitions.nonsecure: 0x100000 is not the start of a region of flash"),
     ],
 )  # fmt: skip
 def test_wrong_board_table_is_refused(tmp_path: Path, old: str, new: str, message: str) -> None:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Annotated, Literal
 
 import pytest
 
-from harness.base import numbers, tables
+from harness.base import numbers, platforms, tables
 from harness.base.errors import UsageError
+from harness.build import configurations
+from harness.case import casefile
+from harness.studies.sweep import axes
+from harness.targets.board import lab
 
 
 @dataclass(frozen=True)
@@ -26,8 +29,8 @@ class Outer:
     share: float = 0.5
     wanted: bool = False
     mode: Literal["fast", "slow"] = "fast"
-    wait: Annotated[float, partial(numbers.seconds, zero=True)] = 0.0
-    serial: Annotated[str, tables.Raw(str)] = ""
+    wait: Annotated[float, numbers.seconds_or_zero] = 0.0
+    serial: Annotated[str, tables.check("a serial number", raw=True)(str)] = ""
     inner: Inner | None = None
     rows: tuple[Inner, ...] = ()
     sizes: Mapping[str, int] = field(default_factory=dict)
@@ -64,7 +67,7 @@ def test_a_whole_document_becomes_dataclasses():
         ('name = "x"\nmode = "fats"', "a.toml: mode is 'fast' or 'slow', not 'fats'", "'fast'?"),
         ('name = "x"\nwait = -1', "a.toml: wait: -1 is not a time", ""),
         ('name = "x"\nwait = "soon"', "a.toml: wait is a number, not 'soon'", ""),
-        ('name = "x"\ninner = 4', "a.toml, inner: a table is wanted, not 4", ""),
+        ('name = "x"\ninner = 4', "a.toml, inner: must be a table, not 4", ""),
         ('name = "x"\ninner = { depth = 1.5 }', "inner: depth is a whole number, not 1.5", ""),
         ('name = "x"\nrows = [{ depth = 1 }, {}]', "a.toml, rows[1]: 'depth' is missing", ""),
         ('name = "x"\nrows = 2', "a.toml: rows is a list, not 2", ""),
@@ -79,7 +82,33 @@ def test_a_mistake_names_file_and_key(text: str, message: str, hint: str):
     assert hint in caught.value.hint
 
 
-def test_a_number_of_thousands_of_digits_is_told_in_a_few():
+def test_a_number_of_thousands_of_digits_is_shown_in_a_few():
     with pytest.raises(UsageError) as caught:
         tables.read(Outer, {"name": 10**5000}, "a.toml")
     assert len(caught.value.message) < 100
+
+
+SCHEMAS = {
+    "case file": casefile._Row,
+    "lab file": lab._Document,
+    "sweep": axes.Sweep,
+    "chip table": platforms._ChipFile,
+    "board table": platforms._BoardFile,
+    "sample table": configurations._Document,
+}
+
+
+@pytest.mark.parametrize("schema", SCHEMAS.values(), ids=SCHEMAS)
+def test_every_key_has_a_noun_phrase_for_the_manual(schema: type):
+    for key in tables.keys(schema):
+        assert key.takes
+        assert not key.takes.endswith("."), key
+        assert key.takes[0] in '"`' or key.takes[0].islower(), key
+
+
+def test_the_noun_phrase_of_a_check_stands_in_the_list_of_keys():
+    takes = {key.name: key.takes for key in tables.keys(Outer)}
+    assert takes["wait"] == numbers.seconds_or_zero.takes
+    assert takes["serial"] == "a serial number"
+    assert takes["inner.words"] == "a list; each a text"
+    assert takes["sizes"] == "a table; each value a whole number"

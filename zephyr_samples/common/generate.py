@@ -20,7 +20,7 @@ TABLE = SAMPLES / "resolvers.toml"
 
 
 def find_package() -> None:
-    """Make ``harness.build.configurations`` and ``.generated`` importable, and nothing else."""
+    """Make ``harness.build.configurations``, ``.generated`` and ``.variants`` importable."""
     # In a checkout the package lies beside this folder, in an installed wheel around it.
     for package in (SAMPLES.parent / "harness", SAMPLES.parent.parent):
         if (package / "build" / "configurations.py").is_file():

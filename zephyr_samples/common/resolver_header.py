@@ -10,14 +10,14 @@ import generate
 generate.find_package()
 
 from harness.base.errors import UsageError  # noqa: E402
-from harness.build import configurations, generated  # noqa: E402
+from harness.build import configurations, generated, variants  # noqa: E402
 
 
 def main() -> None:
     """Read the arguments, write the header."""
     arguments = generate.parser(__doc__)
     arguments.add_argument("--configuration", required=True, help="a row of resolvers.toml")
-    arguments.add_argument("--runtime", default="standalone", choices=configurations.RUNTIMES)
+    arguments.add_argument("--runtime", default="standalone", choices=variants.RUNTIMES)
     arguments.add_argument("--tflite-micro", type=Path, help="the folder of the module")
     options = arguments.parse_args()
     table = configurations.load(generate.TABLE)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from harness.base import paths
 from harness.base.findings import Finding, Kind
 from harness.base.platforms import chip_table
-from harness.build import board, generated
+from harness.build import board_names, generated
 from harness.build.builders import RUNTIME
 from harness.build.configurations import load
 from harness.build.variants import Variant
@@ -198,8 +198,8 @@ def _of_table(variant: Variant, case: Case) -> Iterator[Fact]:
 def _board(image: Image | None) -> Fact:
     """The board that the image was built for, whose name it contains."""
     data = [segment.data for segment in image.segments] if image else []
-    named = tuple(dict.fromkeys(name for part in data for name in board.named_in(part)))
-    return Fact("boot", "board", named or board.SPELLINGS, "the build", board.same)
+    named = tuple(dict.fromkeys(name for part in data for name in board_names.named_in(part)))
+    return Fact("boot", "board", named or board_names.SPELLINGS, "the build", board_names.same)
 
 
 def _build_id(variant: Variant, case: Case) -> str:

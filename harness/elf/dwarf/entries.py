@@ -2,7 +2,7 @@
 
 pyelftools builds objects for every attribute: 20 s for a Zephyr image with tflite-micro. Here an
 abbreviation is compiled once into the steps that skip it, subtrees are skipped over DW_AT_sibling,
-and only entries that are asked for are decoded.
+and entries are decoded at first use only.
 
 Source: DWARF Debugging Information Format 5, section 7.5; 4 and 2 for the older forms. Only the
 32-bit DWARF format is read (a 64-bit one makes no sense for a 32-bit image).
@@ -305,7 +305,7 @@ class Dwarf:
         return number
 
     def _base(self, unit: Unit, attribute: At, default: int) -> int:
-        """STR_OFFSETS_BASE or ADDR_BASE of a unit, read without decoding what depends on them."""
+        """STR_OFFSETS_BASE or ADDR_BASE of a unit, read before attributes that need them."""
         code, at = uleb(self.info, unit.first)
         for name, form, _ in unit.abbreviations[code].attributes:
             if name == attribute:
@@ -323,7 +323,7 @@ class Dwarf:
         at = self._base(unit, At.ADDR_BASE, 8) + 4 * index
         return int.from_bytes(self._addr[at : at + 4], "little")
 
-    # -- what entries mean -----------------------------------------------------------------------
+    # -- meaning of entries ----------------------------------------------------------------------
 
     def follow(self, entry: Entry, attribute: At) -> Value | None:
         """An attribute of an entry, or of its DW_AT_specification or DW_AT_abstract_origin."""
@@ -367,7 +367,7 @@ class Dwarf:
             return None
 
     def declared_in(self, entry: Entry) -> str:
-        """The path of the file that declares an entry; "" if DWARF does not say."""
+        """The path of the file that declares an entry; "" if DWARF does not have it."""
         index = self.follow(entry, At.DECL_FILE)
         head = self.line_header(entry.unit)
         if not isinstance(index, int) or head is None:

@@ -1,6 +1,6 @@
 """The format of DWARF's entries: tags, attributes, forms, and abbreviations compiled into steps.
 
-An abbreviation says which attributes an entry has and in which forms. Compiled, it is a list of
+An abbreviation lists the attributes of an entry and their forms. Compiled, it is a list of
 steps that skip them: a number of bytes if that is fixed, else a code such as ``ULEB``.
 
 Source: DWARF Debugging Information Format 5, sections 7.5.3 to 7.5.6; 4 and 2 for older forms.
@@ -72,7 +72,7 @@ class At(IntEnum):
 
 ULEB, STRING, BLOCK1, BLOCK2, BLOCK4, BLOCK, INDIRECT = -1, -2, -3, -4, -5, -6, -7
 
-#: What each form takes: a size, or one of the steps above (DWARF 5, section 7.5.6).
+#: The extent of each form: a size, or one of the steps above (DWARF 5, section 7.5.6).
 SIZES = {
     0x01: 4, 0x03: BLOCK2, 0x04: BLOCK4, 0x05: 2, 0x06: 4, 0x07: 8, 0x08: STRING, 0x09: BLOCK,
     0x0A: BLOCK1, 0x0B: 1, 0x0C: 1, 0x0D: ULEB, 0x0E: 4, 0x0F: ULEB, 0x10: 4, 0x11: 1, 0x12: 2,

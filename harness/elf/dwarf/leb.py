@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 
-#: What reading garbled debug information raises; the readers catch these at a unit's border.
+#: Exceptions of reading garbled debug information; the readers catch them at a unit's border.
 GARBLED = (IndexError, ValueError, KeyError, struct.error, OverflowError)
 
 _LONGEST = 10  # bytes of a 64-bit value

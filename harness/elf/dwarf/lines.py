@@ -244,7 +244,7 @@ class LineTable:
     """All line programs of an image, sorted by address.
 
     ``starts`` are the addresses at which another line begins, ``places`` those lines: header
-    number, file index, line; or -1, 0, 0 if no program covers what follows.
+    number, file index, line; or -1, 0, 0 if no program covers the rest.
     """
 
     def __init__(self, image: ElfFile) -> None:

@@ -1,4 +1,4 @@
-"""What the data-processing instructions compute from known words, and when a condition holds."""
+"""Results of data-processing instructions on known words, and when a condition holds."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ BITS: dict[str, Callable[[int], int]] = {
 
 @cache
 def condition(code: int) -> Callable[[State], bool | None]:
-    """A condition as a function of the state: None if the flags do not tell."""
+    """A condition as a function of the state: None if the flags are not known."""
     if code in ALWAYS:
         return lambda state: True
     base = code - arm.ARM_CC_EQ

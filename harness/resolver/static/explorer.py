@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from harness.elf import Image
-from harness.resolver.static.core import CALLED, ENDED, JUMPED, Core, Fork
+from harness.resolver.static.core import Core
 from harness.resolver.static.flow import Flow, Functions
+from harness.resolver.static.operation import CALLED, ENDED, JUMPED, Fork
 from harness.resolver.static.state import Decision, LoopMark, Lost, Objects, State
 from harness.resolver.static.values import Cause
 
@@ -39,7 +40,7 @@ class _Stops:
 
 
 class Explorer:
-    """Follows paths. ``variant`` tells states apart that must not be joined."""
+    """Follows paths. States of different ``variant`` are not joined."""
 
     def __init__(
         self, image: Image, objects: Objects, hooks: dict[int, Hook],

@@ -10,6 +10,7 @@ from harness.elf import Image
 from harness.elf.dwarf.entries import Dwarf, Entry
 from harness.elf.dwarf.format import At, Tag
 from harness.elf.dwarf.leb import GARBLED, sleb
+from harness.resolver.static.values import WORD
 
 _FRAME_BASE = 0x91  # DW_OP_fbreg
 _BLOCKS = frozenset((Tag.NAMESPACE, Tag.CLASS_TYPE, Tag.STRUCTURE_TYPE))
@@ -20,12 +21,11 @@ _POINTERS = (Tag.POINTER_TYPE, Tag.REFERENCE_TYPE)
 _CLASSES = (Tag.CLASS_TYPE, Tag.STRUCTURE_TYPE)
 _QUALIFIERS = (Tag.CONST_TYPE, Tag.VOLATILE_TYPE, Tag.TYPEDEF)
 _DEEPEST = 16
-WORD = 4
 
 
 @dataclass(frozen=True)
 class Parameters:
-    """What a function takes: words, whether more may follow (``...``).
+    """The parameters of a function: words, whether more may follow (``...``).
 
     ``objects`` are the sizes of the classes that pointers and references refer to, by the number
     of the argument's word.
@@ -58,7 +58,7 @@ class Locals:
         return found
 
     def around(self, function: int, offset: int) -> tuple[int, int] | None:
-        """The variables that hold ``offset``, else what lies between variables.
+        """The variables that hold ``offset``, else the gap between variables.
 
         None if DWARF does not describe the function.
         """
@@ -73,7 +73,7 @@ class Locals:
         return None if below is None else (below, above)
 
     def parameters(self, function: int) -> Parameters | None:
-        """The parameters of a function, None if DWARF does not tell."""
+        """The parameters of a function, None if DWARF does not have them."""
         entry = self._functions.get(function)
         if entry is None:
             return None
@@ -135,7 +135,7 @@ class Locals:
                 yield from self._inside(child, depth + 1)
 
     def _size(self, variable: Entry) -> int:
-        """Bytes of a variable's type, 0 if DWARF does not tell."""
+        """Bytes of a variable's type, 0 if DWARF does not have it."""
         offset = self._dwarf.follow(variable, At.TYPE)
         count = 1
         for _ in range(_DEEPEST):

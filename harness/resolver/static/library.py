@@ -33,7 +33,7 @@ def hooks(image: Image, core: Core) -> Mapping[int, Hook]:
         places = [(n, 4) for n in range(0, size & ~3, 4)] + [(n, 1) for n in range(size & ~3, size)]
         for n, width in reversed(places) if backwards else places:
             value = state.memory.load(source + n & MASK, width, at)
-            core.store(state, target + n & MASK, width, value, at)
+            core.memory.store(state, target + n & MASK, width, value, at)
         return False
 
     def fill(state: State, value: Value, size: Value) -> bool | None:
@@ -51,7 +51,7 @@ def hooks(image: Image, core: Core) -> Mapping[int, Hook]:
         at = target
         while at < target + size:
             whole = at % 4 == 0 and at + 4 <= target + size
-            core.store(state, at, 4 if whole else 1, word if whole else byte, state.pc)
+            core.memory.store(state, at, 4 if whole else 1, word if whole else byte, state.pc)
             at += 4 if whole else 1
         return False
 
@@ -72,7 +72,7 @@ def hooks(image: Image, core: Core) -> Mapping[int, Hook]:
 def _fill_unknown(core: Core, state: State, target: Value) -> bool | None:
     """So many bytes as nobody knows are written: the object is unknown, the pointer stays in it."""
     pointer = target if isinstance(target, int) else target.base
-    span = None if pointer is None else core.objects.at(state, pointer)
+    span = None if pointer is None else core.memory.objects.at(state, pointer)
     if span is None:
         return None
     state.memory.forget(*span, Unknown(Cause("a copy whose source or size is not known", state.pc)))

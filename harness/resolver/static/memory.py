@@ -7,11 +7,10 @@ from itertools import count
 
 from harness.elf import Image
 from harness.elf.regions import RAM
-from harness.resolver.static.values import MASK, Cause, Unknown, Value, derived
+from harness.resolver.static.values import MASK, WORD, Cause, Unknown, Value, derived
 
 _PAGE = 64  # words
 _SHIFT = 8  # log2 of a page's bytes
-_WORD = 4
 POWER_ON = Unknown(Cause("memory that nothing has written", 0), external=True)
 
 #: One word: a value, or its four bytes if only some are known.
@@ -21,7 +20,7 @@ _versions = count(1)
 
 
 class WordMemory:
-    """RAM as a path has left it, and what the image stores in flash.
+    """RAM as a path has left it, and the image's data in flash.
 
     Of a peripheral nothing is known. Two memories with the same ``version`` are equal.
     """
@@ -47,17 +46,17 @@ class WordMemory:
             if isinstance(cell, tuple):
                 return _joined(list(cell))
             return cell.copied() if isinstance(cell, Unknown) and cell.shared else cell
-        data = self._image.read(address, _WORD)
+        data = self._image.read(address, WORD)
         if data is None:
             return Unknown(Cause(f"reads 0x{address:08x}", at), external=True)
         return int.from_bytes(data, "little")
 
     def load(self, address: int, size: int, at: int) -> Value:
         """``size`` bytes (1, 2, 4) as a number."""
-        within = address % _WORD
-        if size == _WORD and not within:
+        within = address % WORD
+        if size == WORD and not within:
             return self.word(address, at)
-        if within + size > _WORD:
+        if within + size > WORD:
             parts = [self.load(address + i, 1, at) for i in range(size)]
             return _joined(parts)
         if address in RAM:
@@ -74,12 +73,12 @@ class WordMemory:
 
     def store(self, address: int, size: int, value: Value) -> bool:
         """Put ``size`` bytes of ``value``; False if the word is shared, or not in RAM."""
-        within = address % _WORD
+        within = address % WORD
         if address not in RAM:
             return False
-        if size == _WORD and not within:
+        if size == WORD and not within:
             return self._put(address, value)
-        if within + size > _WORD:
+        if within + size > WORD:
             done = [self.store(address + i, 1, _byte(value, i)) for i in range(size)]
             return all(done)
         old = self._cell(address - within)
@@ -88,7 +87,7 @@ class WordMemory:
         if isinstance(old, int) and isinstance(value, int):
             mask = (1 << 8 * size) - 1 << 8 * within
             return self._put(address - within, old & ~mask & MASK | value << 8 * within & mask)
-        parts = [_byte(old, i) for i in range(_WORD)]
+        parts = [_byte(old, i) for i in range(WORD)]
         parts[within : within + size] = [_byte(value, i) for i in range(size)]
         known = _joined(parts)
         if isinstance(known, int):
@@ -98,7 +97,7 @@ class WordMemory:
 
     def forget(self, start: int, end: int, unknown: Unknown) -> None:
         """Make the words from ``start`` to ``end`` (exclusive) unknown."""
-        for address in range(start & ~3, end, _WORD):
+        for address in range(start & ~3, end, WORD):
             if address in RAM:
                 page, index = self._page(address), address >> 2 & _PAGE - 1
                 old = page[index]
@@ -116,7 +115,7 @@ class WordMemory:
 
     def words(self, start: int, end: int) -> Iterator[Cell]:
         """The cells from ``start`` to ``end`` (exclusive)."""
-        return (self._cell(address) for address in range(start & ~3, end, _WORD))
+        return (self._cell(address) for address in range(start & ~3, end, WORD))
 
     def join(self, other: WordMemory, merge: Callable[[Cell, Cell], Cell]) -> None:
         """Make this memory one that stands for itself and ``other``."""

@@ -18,10 +18,9 @@ from harness.resolver.static.explorer import Explorer
 from harness.resolver.static.memory import Cell
 from harness.resolver.static.skipped import Skipped
 from harness.resolver.static.state import Decision, Lost, Objects, State
-from harness.resolver.static.values import Cause, Unknown, Value
+from harness.resolver.static.values import WORD, Cause, Unknown, Value
 
 _ALLOCATE = "tflite::MicroInterpreter::AllocateTensors"
-_WORD = 4
 #: The stack at the start: at the end of the RAM part of the address map, where no chip has memory.
 _STACK = RAM.stop - 0x100
 _MOST_PASSES = 4
@@ -52,7 +51,7 @@ class Arrival:
 
 @dataclass(frozen=True)
 class Trace:
-    """What is known of all paths: every arrival, or why not every path could be followed.
+    """The result of all paths: every arrival, or why not every path could be followed.
 
     ``others`` names functions that construct a resolver and are on no path.
     """
@@ -116,7 +115,7 @@ class _Tracer:
     ) -> tuple[Trace, Explorer]:
         arrivals: list[Arrival] = []
         explorer = Explorer(self.image, self.objects, {}, self._variant)
-        explorer.core.watched = frozenset(self.slots)
+        explorer.core.memory.watched = frozenset(self.slots)
         explorer.hooks |= library.hooks(self.image, explorer.core)
         explorer.hooks |= {address: self._registers(key) for address, key in self.registers.items()}
         explorer.hooks |= dict.fromkeys(self.allocates, lambda state: self._arrive(state, arrivals))
@@ -159,8 +158,8 @@ class _Tracer:
         """The functions that construct static objects, in their order."""
         for section in self.image.sections:
             if section.name.startswith(_CONSTRUCTORS) and self._is_used(section.address):
-                for at in range(section.address, section.end, _WORD):
-                    function = int.from_bytes(self.image.read(at, _WORD) or b"", "little")
+                for at in range(section.address, section.end, WORD):
+                    function = int.from_bytes(self.image.read(at, WORD) or b"", "little")
                     if function & 1:
                         yield function & ~1
 
@@ -172,9 +171,9 @@ class _Tracer:
         return any(node.kind == "function" for node in users)
 
     def _load(self, state: State, start: int, size: int, data: bytes) -> None:
-        for n in range(0, size, _WORD):
-            word = int.from_bytes(data[n : n + _WORD], "little")
-            state.memory.store(start + n, _WORD, word)
+        for n in range(0, size, WORD):
+            word = int.from_bytes(data[n : n + WORD], "little")
+            state.memory.store(start + n, WORD, word)
             if word in self.slots:
                 state.objects |= {start + n}
 
@@ -195,7 +194,7 @@ class _Tracer:
         if not isinstance(interpreter, int):
             raise Lost(Cause("allocates an interpreter that is not known", at))
         model, address = (
-            state.memory.load(interpreter + n, _WORD, at) for n in (0, INTERPRETER_RESOLVER)
+            state.memory.load(interpreter + n, WORD, at) for n in (0, INTERPRETER_RESOLVER)
         )
         if not isinstance(address, int):
             raise Lost(
@@ -210,7 +209,7 @@ class _Tracer:
     def _in_others(self, state: State, chosen: int, at: int) -> Mapping[Key, int] | None:
         found: Counter[Key] = Counter()
         for address in state.objects - {chosen}:
-            if state.memory.load(address, _WORD, at) in self.slots:  # it still exists
+            if state.memory.load(address, WORD, at) in self.slots:  # it still exists
                 try:
                     table = self._table(state, address, at)
                 except Lost:
@@ -222,7 +221,7 @@ class _Tracer:
         """The resolver at ``address``. Raises :class:`Lost` if a part of it is not known."""
 
         def number(place: int, what: str) -> int:
-            value = state.memory.load(place, _WORD, at)
+            value = state.memory.load(place, WORD, at)
             if not isinstance(value, int):
                 raise Lost(Cause(f"{what} {_since(value)}", value.cause.at))
             return value
@@ -237,12 +236,12 @@ class _Tracer:
         filled = number(address + members.length, "how many operators are registered")
         if filled > slots:
             raise Lost(Cause(f"the resolver at 0x{address:08x} holds {filled} of {slots}", at))
-        data = bytearray(layout.bytes_of(slots) + 2 * _WORD)
+        data = bytearray(layout.bytes_of(slots) + 2 * WORD)
         places = range(
-            members.registrations, members.registrations + filled * layout.registration_bytes, _WORD
+            members.registrations, members.registrations + filled * layout.registration_bytes, WORD
         )
         for place in (*places, members.length):
-            data[place : place + _WORD] = number(address + place, "what is registered").to_bytes(
+            data[place : place + WORD] = number(address + place, "what is registered").to_bytes(
                 4, "little"
             )
         found = self.reader.resolver(address, slots, bytes(data))
@@ -251,23 +250,23 @@ class _Tracer:
         return found
 
     def _variant(self, state: State) -> object:
-        """What makes two states different: the content of their resolvers."""
+        """The difference that keeps two states apart: the content of their resolvers."""
         return tuple(
             (at, tuple(_key(cell) for cell in state.memory.words(at, at + self._size(state, at))))
             for at in sorted(state.objects)
         ), state.calls
 
     def _size(self, state: State, at: int) -> int:
-        word = state.memory.load(at, _WORD, 0)
-        return self.reader.layout.bytes_of(self.slots[word]) if word in self.slots else _WORD
+        word = state.memory.load(at, WORD, 0)
+        return self.reader.layout.bytes_of(self.slots[word]) if word in self.slots else WORD
 
-    # ------------------------------------------------------------------ what is not on the paths
+    # ------------------------------------------------------------------ beside the paths
 
     def _concurrent(self, explorer: Explorer) -> frozenset[tuple[int, int]]:
         """The objects that interrupts and other threads can refer to.
 
         Their functions are those whose addresses are stored or loaded somewhere and that the paths
-        do not enter. What the library calls for an interpreter runs later, on the path itself.
+        do not enter. Calls of the library for an interpreter run later, on the path itself.
         """
         graph = self.image.graph
         starts = {
@@ -308,7 +307,7 @@ class _Tracer:
 
 
 class _Stored:
-    """What the image stores, as the memory in which a resolver's names are read."""
+    """The image's stored data, as the memory in which a resolver's names are read."""
 
     def __init__(self, image: Image) -> None:
         self._image = image

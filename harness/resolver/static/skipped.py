@@ -11,9 +11,9 @@ from functools import cache
 
 from harness.elf import Image
 from harness.elf.regions import RAM
-from harness.resolver.static.frames import WORD, aligned
+from harness.resolver.static.frames import aligned
 from harness.resolver.static.state import Frame, Lost, Objects, State
-from harness.resolver.static.values import Cause, Unknown, Value
+from harness.resolver.static.values import WORD, Cause, Unknown, Value
 
 _MOST = 24
 _MOST_ARGUMENTS = 8  # of a function whose parameters are not known, in words
@@ -99,7 +99,7 @@ class Skipped:
         return None
 
     def skip(self, state: State) -> bool:
-        """A hook: the call is done, and what it could change is unknown."""
+        """A hook: the call is done, and the memory that it could change is unknown."""
         at = state.pc
         number = self._graph.at(at)
         assert number is not None
@@ -127,7 +127,7 @@ class Skipped:
     def _forget(
         self, state: State, spans: list[tuple[int, int]], values: list[Value], unknown: Unknown
     ) -> None:
-        """Forget ``spans``, what ``values`` point to, and all that they hold pointers to."""
+        """Forget ``spans``, the objects behind ``values``, and all that they hold pointers to."""
         done: set[tuple[int, int]] = set()
         while spans or values:
             for value in values:

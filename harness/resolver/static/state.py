@@ -1,4 +1,4 @@
-"""What one path knows: registers, memory, the functions that it is in."""
+"""The state of one path: registers, memory, the functions that it is in."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Lost(Exception):
 
 
 class Frame:
-    """One active function, and what its caller has: where it returns to, registers, arguments.
+    """One active function, and its caller's side: where it returns to, registers, arguments.
 
     ``function`` was called, or jumped to in tail position by ``called``. ``top`` is the stack
     pointer at the call: the frame lies below, down to ``low``. ``saved`` is where it saved
@@ -132,7 +132,7 @@ class State:
         self.pc = function
 
     def leave(self) -> None:
-        """Return from the innermost function, which has preserved what it must."""
+        """Return from the innermost function, which has preserved its caller's registers."""
         frame = self.frames.pop()
         if frame.low < frame.top:
             self.memory.forget(frame.low, frame.top, POWER_ON)

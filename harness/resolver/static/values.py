@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from harness.elf.regions import RAM
+
 MASK = 0xFFFF_FFFF
+WORD = 4  # bytes
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,7 @@ def offset(first: Value, second: Value) -> Unknown:
     result = derived(first, second)
     for value in (first, second):
         base = value if isinstance(value, int) else value.base
-        if base is not None and base >= 0x2000_0000 and base < 0x4000_0000:
+        if base is not None and base in RAM:
             result.base = base
             break
     return result

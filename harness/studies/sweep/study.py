@@ -14,7 +14,7 @@ from harness.base import files, paths
 from harness.base.errors import BuildFailed, CheckFailed, EnvironmentMissing, UsageError
 from harness.build.builders import RUNTIME, build_one
 from harness.build.cache import tree_digest
-from harness.build.result import BuildOptions
+from harness.build.options import BuildOptions
 from harness.case.accuracy import accuracy
 from harness.case.case import Case
 from harness.case.result import CaseResult, Verdict

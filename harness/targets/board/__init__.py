@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -20,7 +19,6 @@ from harness.targets.board.opening import Opening
 from harness.targets.board.session import BoardSession
 
 Result = TypeVar("Result")
-_WAIT = partial(numbers.seconds, zero=True)
 
 
 def prepare(
@@ -54,7 +52,7 @@ def prepare(
         baud=numbers.given(numbers.baud, numbers.whole(baud), "baud") if baud else 0,
         reflash=reflash,
         console_limit=console_limit,
-        wait=numbers.given(_WAIT, wait, "wait"),
+        wait=numbers.given(numbers.seconds_or_zero, wait, "wait"),
     )
 
 

@@ -10,7 +10,6 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -29,7 +28,7 @@ _NAME = re.compile(r"\w[\w .:+@-]{0,63}")
 _LONGEST_NAME = 128
 _NAME_RULE = "1 to 64 letters, digits and .:+@_- or blanks, the first a letter or digit"
 _MOST_RETRIES = 10
-_Seconds = Annotated[float, partial(numbers.seconds, zero=True)]
+_Seconds = Annotated[float, numbers.seconds_or_zero]
 
 
 def is_valid_name(text: str) -> bool:
@@ -45,21 +44,22 @@ def checked_name(text: str, subject: str) -> str:
     raise UsageError(f"{subject} {shown!r} cannot be used", hint=_NAME_RULE)
 
 
+@tables.check(f"a whole number from 0 to {_MOST_RETRIES}")
 def _retries(value: int) -> int:
     if not 0 <= value <= _MOST_RETRIES:
         raise ValueError(f"{short(value)} is not a number from 0 to {_MOST_RETRIES}")
     return value
 
 
+@tables.check("a name that is also a valid file name")
 def _named(value: str) -> str:
-    """A name that is also a valid file name."""
     if not is_valid_name(value):
         raise ValueError(f"{short(value)} cannot be used: {_NAME_RULE}")
     return value
 
 
+@tables.check("a serial number, with or without quotes", raw=True)
 def _serial(value: object) -> str:
-    """A probe's serial number, with or without quotes in the file."""
     whole = isinstance(value, int) and not isinstance(value, bool)
     return _named(short(value) if whole else value if isinstance(value, str) else "")
 
@@ -88,7 +88,7 @@ class BoardEntry:
     """One ``[[board]]`` of a lab file. ``port`` is a device or an URL that pyserial opens."""
 
     name: Annotated[str, _named]
-    probe: Annotated[str, tables.Raw(_serial)]
+    probe: Annotated[str, _serial]
     port: str = ""
     runner: str = ""
     baud: Annotated[int, numbers.baud] = BAUD

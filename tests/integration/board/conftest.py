@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.elf.wrapped import wrap
 from harness.targets.board import open as open_board
 from harness.targets.board.lab import Lab, Policy
@@ -29,13 +29,13 @@ def transcript(build: str, filler: int = 0) -> bytes:
 
 
 @pytest.fixture
-def firmware(tmp_path: Path) -> Callable[..., Firmware]:
+def firmware(tmp_path: Path) -> Callable[..., Image]:
     """An image that prints a transcript when a `--play` board runs it."""
 
-    def make(build: str = "alpha", filler: int = 0, text: bytes | None = None) -> Firmware:
+    def make(build: str = "alpha", filler: int = 0, text: bytes | None = None) -> Image:
         path = tmp_path / f"{build}.elf"
         path.write_bytes(wrap([(0, transcript(build, filler) if text is None else text)]))
-        return Firmware.from_elf(path)
+        return Image.from_elf(path)
 
     return make
 
@@ -74,7 +74,7 @@ def run(bench: Path, lab: Lab) -> Iterator[Callable[..., BoardSession]]:
     """Opens sessions on the bench's boards, closed at the end of the test."""
     with ExitStack() as held:
 
-        def start(firmware: Firmware, **options: object) -> BoardSession:
+        def start(firmware: Image, **options: object) -> BoardSession:
             options.setdefault("lab", lab)
             options.setdefault("runner", "nrfutil")
             session = open_board(firmware, bench=bench, **options)  # type: ignore[arg-type]

@@ -154,7 +154,7 @@ def test_a_misbehaviour_that_does_not_exist_is_a_usage_error(cli):
         (("--serial", ".hidden"), "cannot be used"),
         (("--name", "a/b"), "--name 'a/b' cannot be used"),
         (("--baud", "-5"), "not a baud rate"),
-        (("--baud", "1e9"), "not a whole number"),
+        (("--baud", "1e9"), "not a baud rate"),
         (("--seconds", "nan"), "not a time"),
         (("--misbehave", "flip=\N{SUPERSCRIPT TWO}"), "takes a number"),
     ],

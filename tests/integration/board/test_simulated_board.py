@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from harness.base.errors import EnvironmentMissing
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.targets.base import ConsoleMatch, Stop
 
 END = ConsoleMatch(rb"~HIL \d+ end [^\n]*\n")
@@ -16,7 +16,7 @@ def hello_world():
     from harness.build.builders import build_one
 
     try:
-        return Firmware.from_elf(build_one("hello_world", "exact", "standalone"))
+        return Image.from_elf(build_one("hello_world", "exact", "standalone"))
     except EnvironmentMissing as missing:
         pytest.skip(str(missing))
 

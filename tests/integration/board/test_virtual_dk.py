@@ -29,7 +29,7 @@ def test_each_runner_flashes_resets_and_the_image_speaks(dk, run, firmware, runn
 
 
 def test_west_flashes_what_lies_in_a_zephyr_build_folder(dk, run, firmware, tmp_path):
-    from harness.elf import Firmware
+    from harness.elf import Image
 
     dk()
     build = tmp_path / "build"
@@ -37,7 +37,7 @@ def test_west_flashes_what_lies_in_a_zephyr_build_folder(dk, run, firmware, tmp_
     (build / "CMakeCache.txt").touch()
     elf = build / "zephyr" / "zephyr.elf"
     elf.write_bytes(firmware("alpha").data)
-    session = run(Firmware.from_elf(elf), runner="west")
+    session = run(Image.from_elf(elf), runner="west")
     assert session.run(END, session.deadline(10)) is Stop.CONDITION
     session.close()
     with pytest.raises(UsageError, match="Zephyr build folder"):

@@ -14,7 +14,7 @@ from harness.build.builders import build_one
 from harness.case.run import run_case
 from harness.case.samples import sample_case
 from harness.cli import cli
-from harness.elf import Firmware, combined, hexfile, trustzone
+from harness.elf import Image, combined, hexfile, trustzone
 from harness.footprint import regions
 from harness.targets import open_target
 
@@ -32,9 +32,7 @@ def folder() -> Path:
 def test_both_elves_lie_beside_one_file_that_holds_them(folder):
     blocks = hexfile.read((folder / "merged.hex").read_text())
     for name in ("hello_world-exact.elf", "secure.elf"):
-        assert not hexfile.differences(
-            combined.own_blocks(Firmware.from_elf(folder / name)), blocks
-        )
+        assert not hexfile.differences(combined.own_blocks(Image.from_elf(folder / name)), blocks)
 
 
 def test_the_folder_is_the_application_with_the_secure_image_beside_it(folder):
@@ -45,12 +43,12 @@ def test_the_folder_is_the_application_with_the_secure_image_beside_it(folder):
 
 
 def test_each_image_tells_its_side(folder):
-    assert trustzone.is_non_secure(Firmware.from_elf(folder / "hello_world-exact.elf"))
-    assert not trustzone.is_non_secure(Firmware.from_elf(folder / "secure.elf"))
+    assert trustzone.is_non_secure(Image.from_elf(folder / "hello_world-exact.elf"))
+    assert not trustzone.is_non_secure(Image.from_elf(folder / "secure.elf"))
 
 
 def test_the_gateways_lie_at_the_end_of_the_secure_flash(folder):
-    assert trustzone.gateways(Firmware.from_elf(folder / "secure.elf")) == 0x7F00
+    assert trustzone.gateways(Image.from_elf(folder / "secure.elf")) == 0x7F00
 
 
 def test_the_worlds_share_no_byte(folder):

@@ -12,9 +12,9 @@ import pytest
 
 from harness.base import logs, paths
 from harness.base.errors import BuildFailed, EnvironmentMissing, UsageError
-from harness.build.result import BuildOptions
+from harness.build.options import BuildOptions
 from harness.build.standalone import build_many, build_standalone
-from harness.elf import Firmware
+from harness.elf import Image
 
 TOOLS = ("arm-none-eabi-g++", "arm-none-eabi-gcc-ar", "flatc")
 
@@ -87,7 +87,7 @@ def test_another_arena_is_another_image(started: Started) -> None:
     sizes = [
         symbol.size
         for one in (small, large)
-        for symbol in Firmware.from_elf(one.elf).symbols
+        for symbol in Image.from_elf(one.elf).symbols
         if "tensor_arena" in symbol.name
     ]
     assert sizes == [1024, 2048]
@@ -196,7 +196,7 @@ def test_a_cache_that_cannot_be_written_is_named(
 
 
 def test_stacks_and_arena_show_under_their_names(started: Started) -> None:
-    firmware = Firmware.from_elf(build_standalone("hello_world", "exact").elf)
+    firmware = Image.from_elf(build_standalone("hello_world", "exact").elf)
     sizes = {name: firmware.symbol(name) for name in ("z_main_stack", "z_interrupt_stacks")}
     assert {name: symbol.size for name, symbol in sizes.items() if symbol} == {
         "z_main_stack": 4096,

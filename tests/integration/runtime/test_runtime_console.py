@@ -15,7 +15,7 @@ from harness.base.errors import EnvironmentMissing, FirmwareFailed
 from harness.build.builders import build_one
 from harness.case.feed import Feeder
 from harness.case.tap import Tap
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.model import Model
 from harness.reference import Interpreter
 from harness.targets.base import ConsoleMatch, Session
@@ -200,7 +200,7 @@ def test_a_line_that_spoils_everything_ends_with_what_the_device_said(session: S
 
 def test_a_tensor_of_many_records_survives_one_that_is_spoiled() -> None:
     try:
-        firmware = Firmware.from_elf(build_one("digits_cnn", "console"))
+        firmware = Image.from_elf(build_one("digits_cnn", "console"))
     except EnvironmentMissing as missing:
         pytest.skip(str(missing))
     pixels = np.load(paths.models() / "digits_test.npz")["float32"][:1]

@@ -77,7 +77,7 @@ def image_of(revision: str, path: Path) -> Image:
 
 
 @pytest.mark.parametrize("revision", TABLE.minima(TABLE.samples["hello_world"]))
-def test_a_result_says_whose_figure_its_image_was_built_with(tmp_path: Path, revision) -> None:
+def test_a_result_names_the_source_of_its_arena_figure(tmp_path: Path, revision) -> None:
     case = sample_case("hello_world", "arena_fits", builder="zephyr")
     known = known_of(case, image_of(revision, tmp_path / "a.elf"), None, ())
     arenas = {one.values for one in known.facts if (one.kind, one.field) == ("arena", "declared")}

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.build.board import Board, named_in, same
+from harness.build.board_names import Board, named_in, same
 
 WORDS = st.from_regex(r"[a-z][a-z0-9]{0,8}", fullmatch=True)
 
@@ -28,7 +28,7 @@ def test_a_name_has_a_board_a_revision_and_qualifiers(text: str, parts: tuple) -
 @pytest.mark.parametrize(
     "text", ["", "/nrf9160", "nrf9160dk/", "a b", "a@", "a@1/b@2", "a//b", "ä"]
 )
-def test_what_is_not_a_name_has_no_parts(text: str) -> None:
+def test_text_that_is_not_a_name_has_no_parts(text: str) -> None:
     assert Board.of(text) is None
     assert not same(text, text)
 

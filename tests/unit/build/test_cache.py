@@ -13,7 +13,7 @@ import pytest
 
 from harness.base.errors import CannotWrite, EnvironmentMissing
 from harness.build.cache import Cache
-from harness.build.threads import at_once
+from harness.build.parallel import parallel_map
 
 FILL_FOR_EVER = """
 import sys, time
@@ -101,9 +101,9 @@ def test_after_an_error_nothing_more_is_begun() -> None:
         return number
 
     with pytest.raises(ValueError, match="the first one"):
-        at_once(work, list(range(50)), jobs=2)
+        parallel_map(work, list(range(50)), jobs=2)
     assert len(begun) < 10
 
 
 def test_results_come_in_the_order_of_the_items() -> None:
-    assert at_once(lambda n: -n, [3, 1, 2], jobs=3) == [-3, -1, -2]
+    assert parallel_map(lambda n: -n, [3, 1, 2], jobs=3) == [-3, -1, -2]

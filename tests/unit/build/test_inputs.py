@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.build.inputs import Contents, Includes, Inputs, Record, Roots
+from harness.build.inputs import Contents, Includes, InputRecord, Inputs, Roots
 
 
 @pytest.fixture
@@ -25,12 +25,12 @@ def settle(path: Path) -> None:
         time.sleep(0.05)
 
 
-def record(*files: Path, absent: tuple[Path, ...] = ()) -> Record:
+def record(*files: Path, absent: tuple[Path, ...] = ()) -> InputRecord:
     inputs = Inputs(frozenset(map(str, files)), frozenset(map(str, absent)))
-    return Record.of(inputs, Roots({}), Contents())
+    return InputRecord.of(inputs, Roots({}), Contents())
 
 
-def holds(kept: Record) -> bool:
+def holds(kept: InputRecord) -> bool:
     return kept.current(Roots({}), Contents()) is not None
 
 
@@ -105,7 +105,7 @@ def test_a_folder_is_not_a_file_until_it_becomes_one(tree: Path) -> None:
     assert not holds(kept)
 
 
-def test_many_names_in_one_folder_are_told_apart(tree: Path) -> None:
+def test_many_names_in_one_folder_are_distinct(tree: Path) -> None:
     kept = record(absent=tuple(tree / "first" / f"{number}.h" for number in range(40)))
     (tree / "first" / "40.h").touch()
     assert holds(kept)
@@ -119,7 +119,7 @@ def test_named_folders_may_lie_elsewhere_and_own_ones_do_not_count(tree: Path) -
     inputs = Inputs(
         frozenset([f"{tree}/first/a.h", f"{tree}/src/a.o"]), frozenset([f"{tree}/first/b.h"])
     )
-    kept = Record.of(inputs, Roots({"x": tree / "first"}, [tree / "src"]), Contents())
+    kept = InputRecord.of(inputs, Roots({"x": tree / "first"}, [tree / "src"]), Contents())
     assert set(kept.files) == {"x:/a.h"}
     moved = Roots({"x": tree / "second"})
     assert kept.current(moved, Contents()) is not None

@@ -53,7 +53,7 @@ def ends(process: int) -> bool:
     return False
 
 
-def test_a_command_gives_what_it_printed(tmp_path: Path) -> None:
+def test_a_command_gives_its_output(tmp_path: Path) -> None:
     program = "import os, sys; print(os.getcwd()); sys.exit(3)"
     done = Processes().run(
         [sys.executable, "-c", program], folder=tmp_path, environment={}, seconds=60.0

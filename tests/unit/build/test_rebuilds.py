@@ -19,7 +19,7 @@ from harness.base.errors import BuildFailed
 from harness.build.cache import Cache
 from harness.build.compiler import Compiler
 from harness.build.inputs import Contents, Includes, Inputs, Roots, digest
-from harness.build.result import BuildOptions
+from harness.build.options import BuildOptions
 from harness.build.standalone import build_standalone
 from harness.build.toolchain import Toolchain
 

@@ -24,7 +24,7 @@ def chip(memory: str) -> int:
     return platforms.chip_table().area(memory).size
 
 
-def test_the_secure_script_has_what_its_header_says():
+def test_the_secure_script_agrees_with_its_header():
     (flash,), (ram,) = (
         constant("secure/layout.h", "kFlashSize"),
         constant("secure/layout.h", "kRamSize"),
@@ -49,7 +49,7 @@ def test_the_non_secure_image_has_all_the_rest_of_the_chip():
     assert flash in constant("soc/registers.h", "kImage")
 
 
-def test_the_worlds_meet_where_the_spu_can_tell_them_apart():
+def test_the_worlds_meet_at_a_border_of_the_spu():
     for memory, own, step in (
         ("flash", "kFlashSize", "kFlashRegion"),
         ("ram", "kRamSize", "kRamRegion"),

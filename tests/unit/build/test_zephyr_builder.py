@@ -92,7 +92,7 @@ def test_a_failure_of_one_workspace_is_not_that_of_the_next(workspace):
         ("ld: error: a.o uses VFP register arguments, b.elf does not", "float_abi.cmake"),
     ],
 )
-def test_a_known_cause_is_told_first_with_what_to_do(workspace, line, hint):
+def test_a_known_cause_comes_first_with_its_remedy(workspace, line, hint):
     noise = "\n".join(f"CMake Error at {number}" for number in range(40))
     with pytest.raises(BuildFailed) as failed:
         build(workspace("one", fails=f"{noise}\n{line}"))

@@ -8,7 +8,7 @@ import pytest
 from elf_writer import MadeSection, MadeSymbol, write_elf
 
 from harness.base.arithmetic import Arithmetic
-from harness.build.result import BuildOptions
+from harness.build.options import BuildOptions
 from harness.build.variants import Expectation
 from harness.case import Budgets, Case
 from harness.case.identity import identity

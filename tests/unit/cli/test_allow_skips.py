@@ -13,7 +13,7 @@ from results import case_result
 from harness.case import Verdict
 from harness.case.run import _run_case as really_run
 from harness.cli import main
-from harness.cli.crosscheck import CrossChecks
+from harness.cli.run.crosschecks import CrossChecks
 
 CASE = '[[case]]\nname = "{name}"\nelf = "a.elf"\ntargets = {targets}\n'
 
@@ -68,7 +68,7 @@ def test_skips_are_green_where_they_are_allowed(run):
     assert run("--allow-skips", "--target", "renode", a=["simulator"])[0] == 0
 
 
-def test_reports_state_what_was_asked_for_and_what_ran(run):
+def test_reports_state_requested_and_run_cases(run):
     run("--json", "r.json", "--junit", "r.xml", a=["simulator", "renode"])
     tally = json.loads(Path("r.json").read_text())["tally"]
     assert (tally["asked"], tally["ran"], len(tally["skipped"])) == (2, 1, 1)

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from harness.base.errors import UsageError
 from harness.build import zephyr
-from harness.build.result import BuildResult
+from harness.build.options import BuildResult
 from harness.cli.build import build
 
 

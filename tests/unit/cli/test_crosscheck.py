@@ -12,7 +12,7 @@ from harness.base.errors import EnvironmentMissing
 from harness.build.standalone import build_standalone
 from harness.case import Case
 from harness.cli import main
-from harness.cli.crosscheck import CrossChecks
+from harness.cli.run.crosschecks import CrossChecks
 from harness.elf import Image
 from harness.targets import ConsoleMatch, open_target
 from harness.targets.renode import RenodeServer, server

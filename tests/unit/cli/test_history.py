@@ -33,7 +33,7 @@ def test_nothing_worse_is_exit_code_0(keep, capsys):
     assert "0 worse than the last 2 runs of main" in capsys.readouterr().out
 
 
-def test_what_got_worse_is_named_with_exit_code_1_and_written_as_markdown(keep, capsys):
+def test_a_regression_is_named_with_exit_code_1_and_written_as_markdown(keep, capsys):
     keep(two(0), two(1), two(2, flash=29_049))
     assert main(["history", "check", "--markdown", "worse.md"]) == 1
     assert "a on simulator: flash 29,048 -> 29,049 B" in capsys.readouterr().out
@@ -80,14 +80,14 @@ def test_pages_are_written(keep, capsys):
     assert len(list(Path("site/cases").iterdir())) == 2
 
 
-def test_without_a_history_every_command_says_how_to_name_one(capsys, monkeypatch):
+def test_without_a_history_every_command_has_a_hint_to_name_one(capsys, monkeypatch):
     monkeypatch.delenv("TFLM_HIL_HISTORY", raising=False)
     for command in (["show"], ["check"], ["report", "site"]):
         assert main(["history", *command]) == 2
         assert "TFLM_HIL_HISTORY" in capsys.readouterr().err
 
 
-def test_the_first_run_of_the_branch_is_no_failure_and_says_so(keep, capsys):
+def test_the_first_run_of_the_branch_passes_with_a_note(keep, capsys):
     keep(two(0))
     assert main(["history", "check"]) == 0
     assert "the first run of main: there is nothing to compare it with" in capsys.readouterr().out
@@ -177,7 +177,7 @@ def test_results_without_cases_are_refused(keep, capsys, command):
     assert "empty.json holds no case: nothing was tested" in capsys.readouterr().err
 
 
-def test_a_partial_run_says_so_and_misses_no_case(keep, capsys):
+def test_a_partial_run_is_marked_and_misses_no_case(keep, capsys):
     keep(two(0))
     narrow = lab.document(lab.case("a"), night=1, branch="try", selection=asked("case a"))
     Path("pr.json").write_text(json.dumps(narrow))

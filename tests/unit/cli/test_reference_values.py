@@ -34,7 +34,7 @@ def test_quantize_without_inputs_is_refused() -> None:
     assert "--quantize needs --input" in str(refused.exception)
 
 
-def test_what_is_no_number_of_json_is_text(tmp_path: Path) -> None:
+def test_nan_and_infinities_are_text_in_json(tmp_path: Path) -> None:
     model, rows = tmp_path / "relu.tflite", tmp_path / "x.npy"
     tensors = [T((1, 3), "float32"), T((1, 3), "float32")]
     model.write_bytes(build(tensors, [Op("NEG", [0], [1])], [0], [1]))

@@ -99,7 +99,7 @@ def test_an_unknown_scraper_is_refused_with_the_known_ones(refused):
     assert "person_detection" in refused("a.elf", "--scraper", "poetry")
 
 
-def test_a_folder_and_a_file_that_is_not_there_are_told_apart(refused, tmp_path):
+def test_a_folder_and_a_missing_file_have_different_messages(refused, tmp_path):
     (tmp_path / "sub").mkdir()
     assert "sub/ is a folder" in refused("sub/")
     assert "there is no file nothing.elf" in refused("nothing.elf")
@@ -111,14 +111,14 @@ def test_an_unknown_sample_is_refused_with_the_known_ones(refused):
 
 @pytest.mark.parametrize("option", [("--profile",), ("--coverage", "x.info")])
 @pytest.mark.parametrize("targets", ["board", "virtual-board", "simulator,board"])
-def test_what_runs_is_not_counted_on_a_board(refused, option, targets):
+def test_options_that_need_an_ability_are_refused_on_targets_without_it(refused, option, targets):
     said = refused("a.elf", "--target", targets, *option)
     assert f"{option[0]} cannot be used here" in said
     assert "--target simulator or renode" in said
 
 
 @pytest.mark.parametrize("arguments", [("--never-ends",), ("--watch", "3")])
-def test_an_image_that_prints_records_tells_its_own_end(refused, arguments):
+def test_an_image_that_prints_records_takes_no_never_ends(refused, arguments):
     assert "need --scraper" in refused("a.elf", *arguments)
 
 
@@ -130,7 +130,7 @@ def test_a_number_of_inferences_is_one(refused, value):
 @pytest.mark.parametrize(
     "name", ["x" * 300, "y" * 5000, "a\0b", "\udcff.tflite", "folder", "pipe", "/dev/zero"]
 )
-def test_what_is_no_model_is_refused_in_one_line_and_a_hint(refused, tmp_path, name):
+def test_a_broken_model_is_refused_in_one_line_and_a_hint(refused, tmp_path, name):
     (tmp_path / "folder").mkdir()
     os.mkfifo(tmp_path / "pipe")
     said = refused("a.elf", "--model", name).splitlines()
@@ -140,13 +140,13 @@ def test_what_is_no_model_is_refused_in_one_line_and_a_hint(refused, tmp_path, n
 
 
 @pytest.mark.parametrize("name", ["pipe", "folder.toml", "\udcff.toml", "z" * 300 + ".toml"])
-def test_what_is_no_file_is_refused_in_one_line(refused, tmp_path, name):
+def test_a_path_that_is_not_a_file_is_refused_in_one_line(refused, tmp_path, name):
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "folder.toml").mkdir()
     assert len(refused(name).splitlines()) <= 2
 
 
-def test_a_file_name_that_is_no_unicode_is_shown_escaped(tmp_path, monkeypatch):
+def test_a_file_name_that_is_not_unicode_is_shown_escaped(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     call = [sys.executable, "-m", "harness", "run", b"\xff.elf"]
     done = subprocess.run(call, capture_output=True, check=False, timeout=60)
@@ -154,5 +154,5 @@ def test_a_file_name_that_is_no_unicode_is_shown_escaped(tmp_path, monkeypatch):
     assert done.stderr.startswith(b"tflm-hil: there is no file \\udcff.elf")
 
 
-def test_what_tells_its_own_last_line_is_not_called_endless(refused):
+def test_a_scraper_with_an_end_line_takes_no_never_ends(refused):
     assert "knows the last line" in refused("a.elf", "--scraper", "ztest", "--never-ends")

@@ -6,6 +6,7 @@ import click
 import pytest
 
 from harness.cli import COMMANDS, cli, main
+from harness.cli.parameters import Number
 
 
 def _commands() -> dict[str, click.Command]:
@@ -28,7 +29,7 @@ def options(name: str) -> list[click.Option]:
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_every_command_and_every_option_says_what_it_is_for(name):
+def test_every_command_and_every_option_has_a_help_text(name):
     assert ALL[name].help
     for option in options(name):
         assert option.hidden or option.help, option.opts
@@ -55,7 +56,15 @@ def test_json_takes_the_same_values_everywhere(capsys, tmp_path):
     assert json.loads(file.read_text())
 
 
-def test_times_are_called_timeout_and_refuse_what_is_none(capsys):
+@pytest.mark.parametrize("name", ALL)
+def test_help_names_the_numbers_that_an_option_takes(name):
+    for option in options(name):
+        if isinstance(option.type, Number):
+            assert option.help is not None
+            assert f"  [{option.type.check.takes}" in option.help
+
+
+def test_times_are_called_timeout_and_refuse_nan(capsys):
     for name in ("run", "arena", "resolver dump"):
         assert main([*name.split(), "x.elf", "--timeout", "nan"]) == 2
         assert "--timeout" in capsys.readouterr().err
@@ -71,7 +80,7 @@ def test_times_are_called_timeout_and_refuse_what_is_none(capsys):
         ["doctor", "--all"],
     ],
 )
-def test_options_that_say_nothing_together_are_refused(arguments, capsys):
+def test_options_that_exclude_each_other_are_refused(arguments, capsys):
     assert main(arguments) == 2
     assert len(capsys.readouterr().err.splitlines()) <= 2
 

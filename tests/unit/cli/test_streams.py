@@ -30,7 +30,7 @@ def test_a_closed_stream_stops_nothing(closed: str) -> None:
     assert b"Traceback" not in done.stdout + done.stderr
 
 
-def test_a_full_disk_is_told_in_one_line() -> None:
+def test_a_full_disk_is_reported_in_one_line() -> None:
     with open("/dev/full", "wb") as full:  # noqa: PTH123 - a device
         done = subprocess.run(
             [*TOOL, "samples"], stdout=full, stderr=subprocess.PIPE, timeout=60, check=False

@@ -28,7 +28,7 @@ def test_a_bug_is_one_line_with_a_hint_and_exit_code_3(broken_samples, monkeypat
     assert "TFLM_HIL_DEBUG=1" in hint
 
 
-def test_the_traceback_comes_where_it_is_asked_for(broken_samples, monkeypatch, capsys):
+def test_the_traceback_is_shown_with_the_debug_variable(broken_samples, monkeypatch, capsys):
     monkeypatch.setenv("TFLM_HIL_DEBUG", "1")
     assert main(["samples"]) == 3
     assert "Traceback (most recent call last)" in capsys.readouterr().err

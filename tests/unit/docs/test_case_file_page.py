@@ -16,11 +16,11 @@ def test_every_key_of_a_case_file_has_its_meaning_on_the_page():
     assert {key.name for key in keys()} <= told
 
 
-def test_a_key_says_what_it_takes_and_what_it_is_without_it():
+def test_a_key_has_the_values_that_it_takes_and_its_default():
     known = {key.name: key for key in keys()}
     assert known["targets"].takes == "a list; each a text"
     assert known["targets"].default == '["simulator"]'
     assert known["reference"].takes == '"numpy" or "none"'
-    assert known["inferences"].takes == "a count: a whole number from 1"
+    assert known["inferences"].takes == "a whole number from 1"
     assert known["expect.findings"].takes == "a list; each `kind` or `kind:subject`"
     assert known["ends_at"].default == ""

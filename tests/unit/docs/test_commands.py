@@ -56,7 +56,7 @@ def test_a_command_of_the_pages_exists_with_its_options(page, line):
 
 
 @pytest.mark.skipif(shutil.which("arm-none-eabi-gcc") is None, reason="needs arm-none-eabi-gcc")
-def test_samples_of_ones_own_run_as_the_page_says(tmp_path):
+def test_samples_of_ones_own_run_as_the_page_shows(tmp_path):
     text = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
     [script] = re.findall(r"^```sh\n(mkdir mine.*?)^```", text, re.MULTILINE | re.DOTALL)
     program = tmp_path / "bin" / "tflm-hil"

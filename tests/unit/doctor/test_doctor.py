@@ -35,7 +35,7 @@ def test_files_are_found_by_pattern(tmp_path):
     assert examine([need])[0].found == f"{tmp_path}/lib.a"
 
 
-def test_optional_packages_are_installed_only_if_asked():
+def test_optional_packages_are_installed_only_on_request():
     rows = [
         Diagnosis(Requirement("a", "", "pkg-a"), ""),
         Diagnosis(Requirement("b", "", "pkg-b", required=False), ""),
@@ -53,7 +53,7 @@ def test_without_apt_the_command_for_a_system_that_has_it_is_named(machine):
 
 
 @pytest.mark.parametrize("programs", [("apt-get",), ("apt-get", "sudo")])
-def test_a_user_without_root_uses_sudo_or_is_told_what_root_would_run(
+def test_a_user_without_root_uses_sudo_or_gets_the_commands_for_root(
     machine, monkeypatch, programs
 ):
     machine(*programs)
@@ -82,7 +82,7 @@ def test_apt_that_fails_is_an_environment_that_lacks_something(machine, tmp_path
         doctor.install(["p"])
 
 
-def test_what_is_missing_is_named_with_exit_code_3(machine, monkeypatch, capsys, tmp_path):
+def test_missing_tools_are_named_with_exit_code_3(machine, monkeypatch, capsys, tmp_path):
     monkeypatch.setenv("TFLM_HIL_CACHE", str(tmp_path / "cache"))
     assert main(["doctor"]) == 3
     said = capsys.readouterr()

@@ -61,19 +61,19 @@ def test_without_a_compiler_the_packages_are_named(sources, tmp_path, monkeypatc
 
 
 @needs_compiler
-def test_a_folder_that_may_not_be_written_is_told(tmp_path):
+def test_a_folder_that_may_not_be_written_is_named(tmp_path):
     with pytest.raises(EnvironmentMissing, match="cannot write"):
         native.build(tmp_path / "no" / "native")
 
 
-def test_doctor_goes_on_without_it_and_says_why(monkeypatch, tmp_path):
+def test_doctor_goes_on_without_it_and_gives_the_reason(monkeypatch, tmp_path):
     monkeypatch.setattr(native, "find", lambda: "")
     monkeypatch.setenv("PATH", str(tmp_path))
     told = doctor.build_core()
     assert told.startswith("the simulator cannot run: this system has no apt-get")
 
 
-def test_what_it_takes_is_said_before_it_is_installed(monkeypatch, tmp_path):
+def test_prerequisites_are_listed_before_they_are_installed(monkeypatch, tmp_path):
     monkeypatch.setattr(native, "find", lambda: "")
     monkeypatch.setattr(doctor, "install", lambda packages: pytest.fail("it installed"))
     monkeypatch.setattr("os.geteuid", lambda: 0)
@@ -127,7 +127,7 @@ def test_a_core_of_these_sources_is_loaded(loaded):
     assert native.find() == loaded.__file__
 
 
-def test_a_simulator_with_an_old_core_says_so_before_anything_runs(loaded):
+def test_a_simulator_with_an_old_core_is_refused_before_anything_runs(loaded):
     with pytest.raises(EnvironmentMissing, match="another version"):
         Engine(chip_table())
 

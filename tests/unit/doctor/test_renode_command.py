@@ -31,7 +31,7 @@ def test_the_command_installs_from_a_file_and_doctor_finds_it(cache, table, tmp_
     assert "\x1b" not in said.out + said.err
 
 
-def test_a_dry_run_says_what_it_would_fetch_and_fetches_nothing(cache, table, capsys):
+def test_a_dry_run_names_the_download_and_fetches_nothing(cache, table, capsys):
     main(["doctor", "--install", "--with", "renode", "--dry-run"])
     assert f"would install {table.url}" in capsys.readouterr().out
     assert not cache.exists()
@@ -53,5 +53,5 @@ def test_a_failed_installation_is_exit_code_3_and_one_line(cache, table, tmp_pat
         ["--install", "--with", "renode", "--renode-version", "new"],
     ],
 )
-def test_options_that_need_others_say_so(cache, arguments, capsys):
+def test_options_that_need_others_are_refused_with_a_hint(cache, arguments, capsys):
     assert main(["doctor", *arguments]) == 2

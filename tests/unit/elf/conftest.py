@@ -7,9 +7,9 @@ import pytest
 from elf_writer import MadeSection, MadeSymbol, write_elf
 from little_tflm import compile_little, has_clang, has_gcc
 
-from harness.elf import Firmware
+from harness.elf import Image
 
-Make = Callable[[list[MadeSection], list[MadeSymbol]], Firmware]
+Make = Callable[[list[MadeSection], list[MadeSymbol]], Image]
 
 GCC = [("gcc", f"-gdwarf-{version}") for version in (2, 3, 4, 5)]
 CLANG = [("clang", f"-gdwarf-{version}") for version in (2, 4, 5)]
@@ -25,19 +25,19 @@ def debuggable(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPath
 
 
 @pytest.fixture(scope="session")
-def little(tmp_path_factory: pytest.TempPathFactory) -> Firmware:
+def little(tmp_path_factory: pytest.TempPathFactory) -> Image:
     if not has_gcc():
         pytest.skip("no arm-none-eabi-g++")
-    return Firmware.from_elf(compile_little(tmp_path_factory.mktemp("gcc")))
+    return Image.from_elf(compile_little(tmp_path_factory.mktemp("gcc")))
 
 
 @pytest.fixture
 def make(tmp_path: Path) -> Make:
     """An image of the test's own sections and symbols."""
 
-    def made(sections: list[MadeSection], symbols: list[MadeSymbol]) -> Firmware:
+    def made(sections: list[MadeSection], symbols: list[MadeSymbol]) -> Image:
         path = tmp_path / "made.elf"
         path.write_bytes(write_elf(sections, symbols))
-        return Firmware.from_elf(path)
+        return Image.from_elf(path)
 
     return made

@@ -53,7 +53,7 @@ def test_a_hex_file_is_an_image_without_names(tmp_path):
 
 
 @pytest.mark.parametrize("address", ["0x10000", "65536"])
-def test_plain_bytes_go_where_their_name_says(tmp_path, address):
+def test_plain_bytes_go_to_the_address_in_their_name(tmp_path, address):
     path = written(tmp_path / "app.bin", b"bytes")
     assert stored(combined.read(f"{path}@{address}")) == [(0x10000, b"bytes")]
     assert combined.name_of(Path(f"{path}@{address}")) == "app"
@@ -65,7 +65,7 @@ def test_plain_bytes_without_an_address_are_refused_with_the_way(tmp_path):
     assert refused.value.hint == "name it as app.bin@ADDRESS"
 
 
-def test_an_elf_gives_its_names_to_what_a_signed_hex_file_holds(tmp_path):
+def test_an_elf_gives_its_names_to_the_bytes_of_a_signed_hex_file(tmp_path):
     image = combined.read(signed_hex(tmp_path / "a.hex"), [app_elf(tmp_path / "app.elf")])
     assert stored(image) == [(0x10000, HEADER + APP + b"signature")]
     assert str(image.locate(0x10284)) == "main"
@@ -162,7 +162,7 @@ def test_a_signed_application_without_its_bootloader_s_build_is_the_application_
     assert not combined.read(tmp_path).composed
 
 
-def test_a_folder_without_an_application_is_no_image(tmp_path):
+def test_a_folder_without_an_application_is_not_an_image(tmp_path):
     assert not combined.is_image(tmp_path)
     with pytest.raises(UsageError, match="is a folder without"):
         combined.read(tmp_path)
@@ -181,7 +181,7 @@ def test_beside_a_merged_file_the_non_secure_elf_is_the_application(tmp_path):
     assert [one.name for one in image.beside] == ["a_secure"]
 
 
-def test_several_elves_of_which_none_is_non_secure_are_no_image(tmp_path):
+def test_several_elves_without_a_non_secure_one_are_not_an_image(tmp_path):
     boot_elf(tmp_path / "one.elf")
     boot_elf(tmp_path / "other.elf")
     signed_hex(tmp_path / "merged.hex", (0, BOOT))
@@ -194,7 +194,7 @@ def test_a_file_that_holds_nothing_is_refused(tmp_path, data):
         combined.read(written(tmp_path / "odd.hex", data))
 
 
-def test_the_elf_s_own_headers_are_no_part_of_the_image(tmp_path):
+def test_the_elf_s_own_headers_are_not_a_part_of_the_image(tmp_path):
     data = bytearray(write_elf([MadeSection("rom", 0x10400, APP, load=0x10400)], []))
     at = data.index(APP)
     # The linker maps the page in which the headers lie, as TF-M's script makes it.
@@ -204,7 +204,7 @@ def test_the_elf_s_own_headers_are_no_part_of_the_image(tmp_path):
     assert (segment.load_address, segment.data) == (0x10400, APP)
 
 
-def test_the_footprint_of_a_folder_tells_of_every_image_with_an_elf(tmp_path):
+def test_the_footprint_of_a_folder_lists_every_image_with_an_elf(tmp_path):
     app_elf(tmp_path / "zephyr" / "zephyr.elf")
     boot_elf(tmp_path / "tfm" / "bin" / "bl2.elf")
     signed_hex(tmp_path / "zephyr" / "tfm_merged.hex", (0, BOOT))

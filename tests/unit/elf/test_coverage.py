@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.elf.coverage import Block, Coverage
 
 SOURCE = """\
@@ -26,7 +26,7 @@ __attribute__((section(".vectors"), used)) void *vectors[2] = {(void *)0x2000100
 
 
 @pytest.fixture(scope="module")
-def firmware(tmp_path_factory: pytest.TempPathFactory) -> Firmware:
+def firmware(tmp_path_factory: pytest.TempPathFactory) -> Image:
     compiler = shutil.which("arm-none-eabi-gcc")
     if compiler is None:
         pytest.skip("needs arm-none-eabi-gcc")
@@ -36,10 +36,10 @@ def firmware(tmp_path_factory: pytest.TempPathFactory) -> Firmware:
     flags += " -Wl,--section-start=.vectors=0 -Wl,-e,Reset -fno-inline"
     command = [compiler, *flags.split(), "twice.c", "-o", "twice.elf"]
     subprocess.run(command, cwd=folder, check=True)
-    return Firmware.from_elf(folder / "twice.elf")
+    return Image.from_elf(folder / "twice.elf")
 
 
-def address(firmware: Firmware, name: str) -> int:
+def address(firmware: Image, name: str) -> int:
     symbol = firmware.symbol(name)
     assert symbol is not None
     return symbol.address & ~1
@@ -51,7 +51,7 @@ def lines(coverage: Coverage) -> dict[int, bool]:
     return dict(coverage.files[path])
 
 
-def test_instructions_go_to_the_function_that_holds_the_block(firmware: Firmware) -> None:
+def test_instructions_go_to_the_function_that_holds_the_block(firmware: Image) -> None:
     twice, reset = address(firmware, "Twice"), address(firmware, "Reset")
     blocks = [Block(twice, 2, 10), Block(twice + 4, 1, 3), Block(reset, 4, 1)]
     coverage = Coverage.from_blocks(firmware, blocks)
@@ -60,12 +60,12 @@ def test_instructions_go_to_the_function_that_holds_the_block(firmware: Firmware
     assert coverage.instructions == 27
 
 
-def test_code_without_a_symbol_goes_by_its_address(firmware: Firmware) -> None:
+def test_code_without_a_symbol_goes_by_its_address(firmware: Image) -> None:
     coverage = Coverage.from_blocks(firmware, [Block(0x20000100, 5, 2)])
     assert dict(coverage.functions) == {"0x20000100": 10}
 
 
-def test_a_line_ran_when_one_of_its_instructions_did(firmware: Firmware) -> None:
+def test_a_line_ran_when_one_of_its_instructions_did(firmware: Image) -> None:
     nothing = lines(Coverage.from_blocks(firmware, []))
     assert set(nothing) >= {2, 3, 4, 7}
     assert not any(nothing.values())
@@ -73,7 +73,7 @@ def test_a_line_ran_when_one_of_its_instructions_did(firmware: Firmware) -> None
     assert entered[2] and not entered[3] and not entered[7]
 
 
-def test_lcov_lists_each_line_with_code_and_sums_them_up(firmware: Firmware) -> None:
+def test_lcov_lists_each_line_with_code_and_sums_them_up(firmware: Image) -> None:
     coverage = Coverage.from_blocks(firmware, [Block(address(firmware, "Twice"), 1, 1)])
     trace = coverage.lcov().splitlines()
     hits, found = coverage.lines
@@ -84,12 +84,12 @@ def test_lcov_lists_each_line_with_code_and_sums_them_up(firmware: Firmware) -> 
 
 
 def test_an_image_without_line_tables_has_functions_and_no_lines(
-    firmware: Firmware, tmp_path: Path
+    firmware: Image, tmp_path: Path
 ) -> None:
     stripped = tmp_path / "nolines.elf"
     command = ["arm-none-eabi-objcopy", "--strip-debug", str(firmware.path), str(stripped)]
     subprocess.run(command, check=True)
-    bare = Firmware.from_elf(stripped)
+    bare = Image.from_elf(stripped)
     coverage = Coverage.from_blocks(bare, [Block(address(bare, "Twice"), 1, 1)])
     assert dict(coverage.functions) == {"Twice": 1}
     assert coverage.lcov() == "TN:\n"
@@ -105,7 +105,7 @@ def test_functions_of_one_name_go_with_their_files(tmp_path: Path) -> None:
     flags = "-mcpu=cortex-m33 -mthumb -O1 -g -nostdlib -ffreestanding -Wl,-Ttext=0x100 -Wl,-e,0x101"
     command = [compiler, *flags.split(), "a.c", "b.c", "-o", "ab.elf"]
     subprocess.run(command, cwd=tmp_path, check=True)
-    firmware = Firmware.from_elf(tmp_path / "ab.elf")
+    firmware = Image.from_elf(tmp_path / "ab.elf")
     first, second = sorted(s.address for s in firmware.symbols if s.name == "Invoke")
     coverage = Coverage.from_blocks(firmware, [Block(first, 1, 5), Block(second, 1, 7)])
     assert dict(coverage.functions) == {"Invoke (b.c)": 7, "Invoke (a.c)": 5}

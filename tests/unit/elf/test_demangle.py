@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.elf.demangle import demangle, qualified
 
 # Names as compilers emitted them, with what c++filt makes of them.
@@ -57,7 +57,7 @@ def test_names_read_as_c_plus_plus_writes_them(mangled: str) -> None:
 
 
 def test_every_name_of_a_compiled_image_reads_as_c_plus_plus_filt_writes_it(
-    little: Firmware,
+    little: Image,
 ) -> None:
     if shutil.which("c++filt") is None:
         pytest.skip("no c++filt")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from elftools.elf.elffile import ELFFile
 
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.elf.dwarf.entries import Dwarf
 from harness.elf.dwarf.format import At, Tag
 from harness.elf.variables import Variables
@@ -16,7 +16,7 @@ _EVERYWHERE = frozenset(range(0x10000))
 
 
 def test_the_scan_finds_the_entries_that_pyelftools_finds(debuggable: Path) -> None:
-    firmware = Firmware.from_elf(debuggable)
+    firmware = Image.from_elf(debuggable)
     dwarf = Dwarf(firmware)
     wanted = frozenset((Tag.VARIABLE, Tag.SUBPROGRAM, Tag.MEMBER))
     mine = [at for unit in dwarf.units for at in dwarf.scan(unit, wanted, _EVERYWHERE)]
@@ -33,7 +33,7 @@ def test_the_scan_finds_the_entries_that_pyelftools_finds(debuggable: Path) -> N
 
 
 def test_names_and_references_are_decoded_as_pyelftools_does(debuggable: Path) -> None:
-    firmware = Firmware.from_elf(debuggable)
+    firmware = Image.from_elf(debuggable)
     dwarf = Dwarf(firmware)
     compared = 0
     for unit in ELFFile(io.BytesIO(firmware.data)).get_dwarf_info().iter_CUs():
@@ -51,7 +51,7 @@ def test_names_and_references_are_decoded_as_pyelftools_does(debuggable: Path) -
 
 
 def test_static_variables_are_found_with_file_and_type(debuggable: Path) -> None:
-    firmware = Firmware.from_elf(debuggable)
+    firmware = Image.from_elf(debuggable)
     variables = Variables(firmware)
     for name, file, pointers in (
         ("tensor_arena", "main.cc", False),
@@ -65,7 +65,7 @@ def test_static_variables_are_found_with_file_and_type(debuggable: Path) -> None
 
 
 def test_lines_are_those_that_pyelftools_computes(debuggable: Path) -> None:
-    firmware = Firmware.from_elf(debuggable)
+    firmware = Image.from_elf(debuggable)
     theirs: dict[int, tuple[str, int]] = {}
     dwarf = ELFFile(io.BytesIO(firmware.data)).get_dwarf_info()
     for unit in dwarf.iter_CUs():
@@ -90,7 +90,7 @@ def test_lines_are_those_that_pyelftools_computes(debuggable: Path) -> None:
 
 
 def test_locate_names_function_file_and_line(debuggable: Path) -> None:
-    firmware = Firmware.from_elf(debuggable)
+    firmware = Image.from_elf(debuggable)
     setup = firmware.symbol("setup")
     assert setup is not None
     place = firmware.locate(setup.address | 1)

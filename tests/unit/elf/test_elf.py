@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from harness import footprint
 from harness.base.errors import BadElf, HilError
-from harness.elf import Firmware
+from harness.elf import Image
 
 
 def _image() -> bytes:
@@ -34,8 +34,8 @@ def _write(folder: Path, data: bytes) -> Path:
     return path
 
 
-def test_sections_tell_where_they_run_and_where_they_are_stored(tmp_path: Path) -> None:
-    sections = Firmware.from_elf(_write(tmp_path, _image())).sections
+def test_sections_have_the_addresses_where_they_run_and_are_stored(tmp_path: Path) -> None:
+    sections = Image.from_elf(_write(tmp_path, _image())).sections
     assert [(s.name, s.address, s.load_address, s.size) for s in sections] == [
         (".text", 0x100, 0x100, 64),
         (".data", 0x2000_0000, 0x140, 4),
@@ -44,15 +44,15 @@ def test_sections_tell_where_they_run_and_where_they_are_stored(tmp_path: Path) 
 
 
 def test_functions_lose_their_thumb_bit_and_absolute_symbols_are_kept(tmp_path: Path) -> None:
-    firmware = Firmware.from_elf(_write(tmp_path, _image()))
+    firmware = Image.from_elf(_write(tmp_path, _image()))
     main = firmware.symbol("main")
     assert main is not None and main.address == 0x100
     assert firmware.symbol("CONFIG_FLASH_SIZE") is None
     assert firmware.absolutes["CONFIG_FLASH_SIZE"] == 1024
 
 
-def test_read_gives_stored_bytes_and_none_for_what_is_not_stored(tmp_path: Path) -> None:
-    firmware = Firmware.from_elf(_write(tmp_path, _image()))
+def test_read_gives_stored_bytes_and_none_elsewhere(tmp_path: Path) -> None:
+    firmware = Image.from_elf(_write(tmp_path, _image()))
     assert firmware.read(0x110, 4) == bytes(range(16, 20))
     assert firmware.read(0x2000_0004, 4) is None
     assert firmware.read(0x13E, 8) is None
@@ -68,16 +68,18 @@ def test_read_gives_stored_bytes_and_none_for_what_is_not_stored(tmp_path: Path)
         (b"\x7fELF\1\2\1" + bytes(9) + b"\0\2\0\x28" + bytes(60), "big-endian"),
     ],
 )
-def test_what_is_no_image_for_a_cortex_m_is_named(tmp_path: Path, data: bytes, words: str) -> None:
+def test_a_file_that_is_not_for_a_cortex_m_is_refused_by_name(
+    tmp_path: Path, data: bytes, words: str
+) -> None:
     with pytest.raises(BadElf, match=words.replace("(", r"\(").replace(")", r"\)")):
-        Firmware.from_elf(_write(tmp_path, data))
+        Image.from_elf(_write(tmp_path, data))
 
 
 def test_an_object_file_is_refused_with_a_hint(tmp_path: Path) -> None:
     data = bytearray(_image())
     data[16] = 1  # ET_REL
     with pytest.raises(BadElf, match="not an executable image") as caught:
-        Firmware.from_elf(_write(tmp_path, bytes(data)))
+        Image.from_elf(_write(tmp_path, bytes(data)))
     assert "linked image" in caught.value.hint
 
 
@@ -85,11 +87,11 @@ def test_every_truncation_is_a_bad_elf(tmp_path: Path) -> None:
     data = _image()
     for size in range(len(data)):
         with pytest.raises(BadElf):
-            Firmware.from_elf(_write(tmp_path, data[:size]))
+            Image.from_elf(_write(tmp_path, data[:size]))
 
 
 def _use_everything(path: Path) -> None:
-    firmware = Firmware.from_elf(path)
+    firmware = Image.from_elf(path)
     footprint.analyse(firmware)
     firmware.locate(0x110)
     _ = firmware.absolutes, firmware.mapping, firmware.lines
@@ -114,7 +116,7 @@ def test_garbled_bytes_give_a_bad_elf_or_an_answer(
     )
 )
 def test_a_real_image_with_garbled_bytes_gives_a_bad_elf_or_an_answer(
-    little: Firmware, tmp_path_factory: pytest.TempPathFactory, changes: list[tuple[int, int]]
+    little: Image, tmp_path_factory: pytest.TempPathFactory, changes: list[tuple[int, int]]
 ) -> None:
     data = bytearray(little.data)
     for place, value in changes:
@@ -125,12 +127,12 @@ def test_a_real_image_with_garbled_bytes_gives_a_bad_elf_or_an_answer(
 
 @pytest.mark.parametrize("section", ["info", "abbrev", "line", "str"])
 def test_garbled_debug_sections_lose_files_and_nothing_else(
-    little: Firmware, tmp_path: Path, section: str
+    little: Image, tmp_path: Path, section: str
 ) -> None:
     raw = next(s for s in little.container.sections if s.name == f".debug_{section}")
     data = bytearray(little.data)
     start, size = raw.offset, raw.size
     data[start : start + size] = bytes((i * 37 + 11) % 256 for i in range(size))
-    found = footprint.analyse(Firmware.from_elf(_write(tmp_path, bytes(data))))
+    found = footprint.analyse(Image.from_elf(_write(tmp_path, bytes(data))))
     assert found.regions == footprint.analyse(little).regions
     assert sum(file.sizes.get("FLASH", 0) for file in found.files) == found.regions[0].used

@@ -15,7 +15,7 @@ BLOCKS = st.dictionaries(
 
 
 @given(BLOCKS)
-def test_what_is_written_is_read_back(blocks):
+def test_a_written_file_is_read_back(blocks):
     assert hexfile.read(hexfile.write(blocks)) == hexfile.merge(blocks)
 
 

@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness import footprint
-from harness.elf import Firmware
+from harness.elf import Image
 
-Make = Callable[[list[MadeSection], list[MadeSymbol]], Firmware]
+Make = Callable[[list[MadeSection], list[MadeSymbol]], Image]
 
 _SYMBOL = st.builds(
     MadeSymbol,
@@ -41,7 +41,7 @@ def test_the_parts_of_a_region_sum_to_it_whatever_the_symbols_claim(
          MadeSection(".bss", 0x2000_0000 + gap, size=77)],
         symbols,
     ))  # fmt: skip
-    firmware = Firmware.from_elf(path)
+    firmware = Image.from_elf(path)
     layout = firmware.layout
     flash = 0x100 + gap + len(raw or b"x")
     assert sum(part.size for part in layout.of("FLASH")) == flash
@@ -52,8 +52,8 @@ def test_the_parts_of_a_region_sum_to_it_whatever_the_symbols_claim(
         assert all(part.size > 0 for part in parts)
 
 
-def test_flash_is_the_size_of_the_binary_and_both_are_what_the_linker_prints(
-    little: Firmware, tmp_path: Path
+def test_flash_is_the_size_of_the_binary_and_equals_the_linkers_figure(
+    little: Image, tmp_path: Path
 ) -> None:
     if shutil.which("arm-none-eabi-objcopy") is None:
         pytest.skip("no arm-none-eabi-objcopy")
@@ -95,7 +95,7 @@ def test_aliases_are_one_part_with_all_names(make: Make) -> None:
     assert (part.name, part.aliases) == ("name", ("weak_name",))
 
 
-def test_padding_literals_and_gaps_are_told_apart(make: Make) -> None:
+def test_padding_literals_and_gaps_are_distinct(make: Make) -> None:
     firmware = make(
         [MadeSection(".text", 0, bytes(10) + b"\x00\xbf" + bytes(4), load=0, executable=True),
          MadeSection(".rodata", 0x20, b"hello world\0more text\0", load=0x20)],
@@ -107,14 +107,14 @@ def test_padding_literals_and_gaps_are_told_apart(make: Make) -> None:
     ]  # fmt: skip
 
 
-def test_a_stripped_image_is_told_by_section_and_says_so(make: Make) -> None:
+def test_a_stripped_image_is_shown_by_section_with_a_note(make: Make) -> None:
     firmware = make([MadeSection(".text", 0, b"\x12\x34" * 8, load=0, executable=True)], [])
     layout = firmware.layout
     assert [(p.name, p.section, p.size) for p in layout.parts] == [("(no symbol)", ".text", 16)]
     assert any("stripped" in note for note in layout.notes)
 
 
-def test_symbols_that_reach_outside_are_cut_and_told(make: Make) -> None:
+def test_symbols_that_reach_outside_are_cut_and_noted(make: Make) -> None:
     firmware = make(
         [MadeSection(".text", 0, bytes(16), load=0, executable=True)],
         [MadeSymbol("liar", 9, 0x7FFF_FFFF, "func")],
@@ -124,7 +124,7 @@ def test_symbols_that_reach_outside_are_cut_and_told(make: Make) -> None:
     assert any("reach outside" in note for note in layout.notes)
 
 
-def test_a_section_outside_the_memory_map_is_told(make: Make) -> None:
+def test_a_section_outside_the_memory_map_is_noted(make: Make) -> None:
     firmware = make(
         [MadeSection(".text", 0, bytes(16), load=0, executable=True),
          MadeSection(".odd", 0x6000_0000, bytes(8), load=0x6000_0000)],

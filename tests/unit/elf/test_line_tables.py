@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 from elf_writer import MadeSection, write_elf
 
-from harness.elf import Firmware
+from harness.elf import Image
 
 TEXT = MadeSection(".text", 0x100, bytes(256), load=0x100, executable=True)
 _HEAD = bytes((2, 1, 0xFB, 14, 13, 0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1)) + b"\0a.c\0\0\0\0\0"
 
 
-def line_image(folder: Path, *sequences: tuple[list[tuple[int, int]], int]) -> Firmware:
+def line_image(folder: Path, *sequences: tuple[list[tuple[int, int]], int]) -> Image:
     """An image with one line program: for each sequence its rows (address, line), and its end."""
     program = bytearray()
     for rows, end in sequences:
@@ -30,7 +30,7 @@ def line_image(folder: Path, *sequences: tuple[list[tuple[int, int]], int]) -> F
     section = MadeSection(".debug_line", 0x10000, len(body).to_bytes(4, "little") + body, load=0)
     path = folder / "lines.elf"
     path.write_bytes(write_elf([TEXT, section], []))
-    return Firmware.from_elf(path)
+    return Image.from_elf(path)
 
 
 def _sleb(value: int) -> bytes:
@@ -38,7 +38,7 @@ def _sleb(value: int) -> bytes:
     return bytes((value & 0x7F,))
 
 
-def lines(image: Firmware, *addresses: int) -> list[int]:
+def lines(image: Image, *addresses: int) -> list[int]:
     return [image.locate(address).line for address in addresses]
 
 
@@ -77,11 +77,11 @@ def test_functions_that_the_linker_dropped_have_no_lines(tmp_path: Path) -> None
     assert lines(image, 0x10, 0x100, 0x120) == [0, 9, 0]
 
 
-def test_every_line_is_the_one_that_addr2line_tells(debuggable: Path) -> None:
+def test_every_line_is_that_of_addr2line(debuggable: Path) -> None:
     tool = shutil.which("arm-none-eabi-addr2line")
     if tool is None:
         pytest.skip("no arm-none-eabi-addr2line")
-    image = Firmware.from_elf(debuggable)
+    image = Image.from_elf(debuggable)
     chance = random.Random(1)
     code = [section for section in image.sections if section.executable]
     addresses = [symbol.address for symbol in image.symbols if symbol.kind == "func"]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from elf_writer import MadeSection, MadeSymbol, write_elf
 
-from harness.elf import Firmware
+from harness.elf import Image
 
 TEXT = MadeSection(".text", 0x100, bytes(128), load=0x100, executable=True)
 
@@ -17,7 +17,7 @@ def locate(tmp_path: Path):
     def at(address: int, *symbols: MadeSymbol) -> str:
         path = tmp_path / "image.elf"
         path.write_bytes(write_elf([TEXT], list(symbols)))
-        return str(Firmware.from_elf(path).locate(address))
+        return str(Image.from_elf(path).locate(address))
 
     return at
 

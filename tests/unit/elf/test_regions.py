@@ -6,18 +6,18 @@ import pytest
 from elf_writer import MadeSection, MadeSymbol, write_elf
 
 from harness.base.errors import UsageError
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.elf.regions import from_linker_script, from_map, memories
 
 
-def _firmware(folder: Path, flash: int, ram: int, config: dict[str, int]) -> Firmware:
+def _firmware(folder: Path, flash: int, ram: int, config: dict[str, int]) -> Image:
     path = folder / "image.elf"
     path.write_bytes(write_elf(
         [MadeSection("text", flash, bytes(64), load=flash, executable=True),
          MadeSection("bss", ram, size=32)],
         [MadeSymbol(name, value, section=None, kind="notype") for name, value in config.items()],
     ))  # fmt: skip
-    return Firmware.from_elf(path)
+    return Image.from_elf(path)
 
 
 def test_the_chip_gives_its_whole_banks(tmp_path: Path) -> None:
@@ -34,7 +34,7 @@ def test_a_non_secure_image_has_the_region_behind_the_secure_one(tmp_path: Path)
     ]  # fmt: skip
 
 
-def test_a_zephyr_image_tells_its_regions_by_its_kconfig(tmp_path: Path) -> None:
+def test_regions_of_a_zephyr_image_come_from_its_kconfig(tmp_path: Path) -> None:
     config = {"CONFIG_FLASH_SIZE": 1024, "CONFIG_FLASH_BASE_ADDRESS": 0,
               "CONFIG_FLASH_LOAD_OFFSET": 0x5_0000, "CONFIG_FLASH_LOAD_SIZE": 0x3_0000,
               "CONFIG_SRAM_BASE_ADDRESS": 0x2001_6000, "CONFIG_SRAM_SIZE": 168}  # fmt: skip

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.elf.thumb import ReferenceKind, references, returned_constant
 
 _ADDRESS = 0x1000
@@ -33,7 +33,7 @@ def _capstone(code: bytes) -> tuple[str, str, int] | None:
     st.tuples(st.integers(0xF000, 0xF7FF), st.integers(0x8000, 0xFFFF)).map(
         lambda p: struct.pack("<HH", *p)),
 ))  # fmt: skip
-def test_branches_and_only_branches_are_told_with_their_targets(code: bytes) -> None:
+def test_branches_and_only_branches_are_listed_with_their_targets(code: bytes) -> None:
     truth = _capstone(code)
     found = [
         r
@@ -62,7 +62,7 @@ def test_a_movw_and_a_movt_make_a_constant(value: int, register: int) -> None:
     ]
 
 
-def test_a_literal_is_told_and_its_pool_is_not_decoded() -> None:
+def test_a_literal_is_listed_and_its_pool_is_not_decoded() -> None:
     # ldr r0, [pc, #0]; bx lr; then a word that would decode as two branches
     code = struct.pack("<HHI", 0x4800, 0x4770, 0xE7FEE7FE)
     assert [(r.kind, r.target) for r in references(code, _ADDRESS)] == [
@@ -81,7 +81,7 @@ def test_any_bytes_are_decoded_without_an_exception(code: bytes) -> None:
     assert all(r.at >= _ADDRESS for r in references(code, _ADDRESS))
 
 
-def test_calls_of_a_compiled_function_are_those_of_the_disassembler(little: Firmware) -> None:
+def test_calls_of_a_compiled_function_are_those_of_the_disassembler(little: Image) -> None:
     engine = capstone.Cs(capstone.CS_ARCH_ARM, capstone.CS_MODE_THUMB | capstone.CS_MODE_MCLASS)
     compared = 0
     for symbol in little.symbols:
@@ -111,7 +111,7 @@ def test_calls_of_a_compiled_function_are_those_of_the_disassembler(little: Firm
         ("return other(0);", None),
     ],
 )
-def test_what_a_function_without_branches_and_loads_returns(
+def test_the_return_value_of_a_function_without_branches_and_loads(
     tmp_path: Path, flags: str, body: str, returned: int | None
 ) -> None:
     compiler = shutil.which("arm-none-eabi-gcc")

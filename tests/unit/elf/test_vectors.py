@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.base.errors import BadElf
-from harness.elf import Firmware, trustzone, vectors
+from harness.elf import Image, trustzone, vectors
 from harness.elf.wrapped import wrap
 
 FLASH, RAM = range(0x10_0000), range(0x2000_0000, 0x2004_0000)
@@ -21,16 +21,16 @@ def table(entry: int, stack: int = 0x2000_1000) -> bytes:
     return struct.pack("<2I", stack, entry) + bytes(0x78) + b"\x00\xbf" * 8
 
 
-def find(image: Firmware) -> tuple[int, str]:
+def find(image: Image) -> tuple[int, str]:
     found = vectors.find(image, FLASH, RAM)
     return found.address, found.reason
 
 
-def plain(tmp_path, *blocks: tuple[int, bytes]) -> Firmware:
-    return Firmware(tmp_path / "app.hex", wrap(blocks))
+def plain(tmp_path, *blocks: tuple[int, bytes]) -> Image:
+    return Image(tmp_path / "app.hex", wrap(blocks))
 
 
-def test_what_lies_at_the_start_of_flash_is_what_the_core_boots(make):
+def test_the_core_boots_the_table_at_the_start_of_flash(make):
     rom = MadeSection("rom", 0, table(0x81) + bytes(0x100), load=0, executable=True)
     elsewhere = MadeSymbol("_vector_table", 0x100, 0x40)
     assert find(make([rom], [elsewhere])) == (0, "the start of flash")
@@ -47,7 +47,7 @@ def test_tf_m_names_its_table_by_a_section(make):
     assert find(make([rom], [])) == (0x10400, "section .TFM_VECTORS")
 
 
-def test_behind_an_mcuboot_header_its_size_tells(tmp_path):
+def test_the_table_behind_an_mcuboot_header_is_found_by_the_headers_size(tmp_path):
     header = struct.pack("<IIH", 0x96F3B83D, 0, 0x200).ljust(0x200, b"\0")
     decoy = table(0x10301)  # a table that would boot inside the header's room is not looked at
     header = header[:0x100] + decoy + header[0x100 + len(decoy) :]
@@ -72,8 +72,8 @@ def test_a_named_table_that_does_not_boot_is_refused_not_passed_over(make):
 
 
 @given(data=st.binary(max_size=0x400), at=st.sampled_from([0, 0x8000, 0x10010]))
-def test_of_any_bytes_only_what_boots_is_taken(tmp_path_factory, data, at):
-    image = Firmware(tmp_path_factory.getbasetemp() / "any", wrap([(at, data)]))
+def test_of_any_bytes_only_a_bootable_table_is_taken(tmp_path_factory, data, at):
+    image = Image(tmp_path_factory.getbasetemp() / "any", wrap([(at, data)]))
     try:
         found = vectors.find(image, FLASH, RAM)
     except BadElf:
@@ -83,7 +83,7 @@ def test_of_any_bytes_only_what_boots_is_taken(tmp_path_factory, data, at):
     assert at <= found.entry - 1 < at + len(data)
 
 
-def test_who_starts_the_image_and_why_there_is_told_unless_the_chip_does():
+def test_a_start_other_than_the_chips_is_noted_with_its_reason():
     start = vectors.Vectors(0x10200, 0x20001000, 0x10281, "symbol _vector_start")
     (note,) = start.notes(non_secure=False)
     assert "0x10200 (symbol _vector_start), without what boots it" in note.message
@@ -102,18 +102,18 @@ def test_who_starts_the_image_and_why_there_is_told_unless_the_chip_does():
         ([("a_constant", "object")], False),
     ],
 )
-def test_the_side_is_told_by_kconfig_or_by_imported_gateways(make, symbols, non_secure):
+def test_the_side_follows_from_kconfig_or_from_imported_gateways(make, symbols, non_secure):
     rom = MadeSection("rom", 0x10000, table(0x10081), load=0x10000)
     made = [MadeSymbol(name, 1, 0, kind, None) for name, kind in symbols]
     assert trustzone.is_non_secure(make([rom], made)) is non_secure
 
 
 @pytest.mark.parametrize(("at", "non_secure"), [(0x48000, False), (0x50000, True)])
-def test_an_image_that_says_nothing_is_judged_by_its_partition(tmp_path, at, non_secure):
+def test_an_image_without_other_signs_is_judged_by_its_partition(tmp_path, at, non_secure):
     assert trustzone.is_non_secure(plain(tmp_path, (at, table(at + 0x81)))) is non_secure
 
 
-def test_what_the_core_boots_itself_is_secure_whatever_it_starts_later(make):
+def test_an_image_that_the_core_boots_is_secure(make):
     rom = MadeSection("rom", 0, table(0x81), load=0)
     said = MadeSymbol("CONFIG_TRUSTED_EXECUTION_NONSECURE", 1, 0, "object", None)
     assert not trustzone.is_non_secure(make([rom], [said]))

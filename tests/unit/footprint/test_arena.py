@@ -11,7 +11,7 @@ from elf_writer import MadeSection, MadeSymbol, write_elf
 from little_tflm import compile_little, has_gcc
 
 from harness.base.errors import FirmwareFailed, UsageError
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.footprint import arena_minimum
 from harness.footprint.arena import ArenaMinimum, Probe, Site, _Prober, minimum, sites
 from harness.targets.base import Stop
@@ -45,7 +45,7 @@ SITE = "tflite::MicroInterpreter::MicroInterpreter"
 
 
 @pytest.fixture(scope="module")
-def image(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Firmware]:
+def image(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Image]:
     """An image whose arena has 2048 bytes, of which it needs some."""
     if not has_gcc():
         pytest.skip("no arm-none-eabi-g++")
@@ -53,13 +53,13 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Firmware]:
     def make(
         *, needed: int = 777, fail: str = "return 1", before: str = "", given: str = "",
         register: str = HANDED_OVER,
-    ) -> Firmware:  # fmt: skip
+    ) -> Image:  # fmt: skip
         text = INTERPRETER.replace("BEFORE", before).replace("NEEDED", str(needed))
         elf = compile_little(
             tmp_path_factory.mktemp("arena"), register=register.replace("GIVEN", given),
             files={"arena.h": text.replace("FAIL", fail)}, extra=("-include", "arena.h"),
         )  # fmt: skip
-        return Firmware.from_elf(elf)
+        return Image.from_elf(elf)
 
     return make
 
@@ -90,7 +90,7 @@ def test_an_image_that_needs_all_of_its_arena_has_no_margin(image):
     assert (found.minimum, found.margin) == (2048, 0)
 
 
-def test_an_image_that_does_not_allocate_at_all_is_told(image):
+def test_an_image_that_never_allocates_is_reported(image):
     with pytest.raises(FirmwareFailed) as failed:
         minimum(image(needed=2049), open_simulator)
     words = "little.elf does not allocate with its own arena of 2,048 B"
@@ -111,7 +111,7 @@ def test_an_arena_with_which_an_image_faults_is_too_small(image):
     assert "Fault in " in reason
 
 
-def test_an_image_that_hands_over_no_arena_is_told(image):
+def test_an_image_that_hands_over_no_arena_is_reported(image):
     register = "static volatile bool yes; if (yes) {" + HANDED_OVER.replace("GIVEN", "") + "}"
     with pytest.raises(FirmwareFailed, match=r"little\.elf never hands over an arena"):
         minimum(image(register=register), open_simulator, seconds=0.01)
@@ -122,7 +122,7 @@ def found(declared: int, least: int) -> ArenaMinimum:
 
 
 @pytest.mark.parametrize(("least", "aligned"), [(1, 16), (15, 16), (16, 16), (17, 32), (777, 784)])
-def test_what_to_write_into_the_source_is_the_next_multiple_of_sixteen(least, aligned):
+def test_the_size_for_the_source_is_the_next_multiple_of_sixteen(least, aligned):
     assert found(2048, least).aligned == aligned
     assert found(2048, least).margin == 2048 - least
 
@@ -149,17 +149,17 @@ ALLOCATOR = "_ZN6tflite14MicroAllocator6CreateEPhm"  # (unsigned char*, unsigned
 
 
 @pytest.fixture
-def symbols(tmp_path: Path) -> Callable[..., Firmware]:
-    def make(*symbols: MadeSymbol) -> Firmware:
+def symbols(tmp_path: Path) -> Callable[..., Image]:
+    def make(*symbols: MadeSymbol) -> Image:
         path = tmp_path / "own.elf"
         text = MadeSection(".text", 0, bytes(128), load=0, executable=True)
         path.write_bytes(write_elf([text], list(symbols), entry=9))
-        return Firmware.from_elf(path)
+        return Image.from_elf(path)
 
     return make
 
 
-def test_takers_are_told_outermost_first_with_the_place_of_the_size(symbols):
+def test_takers_are_listed_outermost_first_with_the_place_of_the_size(symbols):
     made = symbols(
         MadeSymbol(ALLOCATOR, 0x21, 8, "func"), MadeSymbol(INTERPRETER_2, 0x31, 8, "func"), ALLOCATE
     )
@@ -192,7 +192,7 @@ def test_constructors_have_this_before_their_arguments(symbols, name, index):
         ("_ZN6tflite14MicroAllocator7DestroyEPhj", "func"),
     ],
 )
-def test_what_takes_no_arena_is_no_taker(symbols, name, kind):
+def test_other_symbols_do_not_take_an_arena(symbols, name, kind):
     assert sites(symbols(MadeSymbol(name, 0x21, 8, kind))) == ()
 
 
@@ -226,5 +226,5 @@ def reason(*said: bytes, status: int | None = 1, faults: int = 0) -> str:
         (reason(b"words\n", faults=2), "BusFault in f at a.cc:1"),
     ],
 )
-def test_a_probe_that_failed_says_why_in_the_images_words_where_it_has_some(told, words):
+def test_a_failed_probe_quotes_the_images_message_if_there_is_one(told, words):
     assert told == words

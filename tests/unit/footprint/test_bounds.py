@@ -48,7 +48,7 @@ def test_a_set_of_operators_adds_each_shared_byte_once(names, together):
     assert REPORT.together_of(names) == together
 
 
-def test_an_operator_is_a_row_with_what_stands_behind_its_figures():
+def test_an_operator_is_a_row_with_the_members_of_its_figures():
     assert REPORT.operators[2].to_json() == {
         "operator": "C", "custom": False, "exclusive": 1, "shared": 7, "alone": 8, "ram": 0,
         "shared_with": [{"operators": ["A", "B", "C"], "bytes": 7}],
@@ -57,11 +57,11 @@ def test_an_operator_is_a_row_with_what_stands_behind_its_figures():
     assert REPORT.to_json() == {"together": 68, "rest": 5, "unreached": 2}
 
 
-def test_a_group_takes_what_its_members_take():
+def test_the_size_of_a_group_is_that_of_its_members():
     assert Group("g", (Member("a", 5), Member("b", 2))).bytes == 7
 
 
-def test_ram_is_what_the_address_map_calls_so():
+def test_ram_is_that_of_the_address_map():
     origins = (0, 0x1FFF_FFFF, 0x2000_0000, 0x3FFF_FFFF, 0x4000_0000)
     regions = [SimpleNamespace(name=hex(origin), origin=origin) for origin in origins]
     assert ram_regions(SimpleNamespace(regions=regions)) == {"0x20000000", "0x3fffffff"}
@@ -101,10 +101,10 @@ def notes(*, info: bytes = b"x", units: int = 0, lines: int = 0, symbols: int = 
         ({"found": 0}, "no registration function of tflite-micro (Register_*) is linked"),
     ],
 )
-def test_what_an_image_cannot_say_is_a_note(image, words):
+def test_a_gap_in_an_images_information_is_a_note(image, words):
     (note,) = notes(**image)
     assert note.startswith(words)
 
 
-def test_an_image_that_says_all_has_no_note():
+def test_an_image_with_all_information_has_no_note():
     assert notes() == []

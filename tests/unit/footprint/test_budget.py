@@ -60,7 +60,7 @@ def test_an_unknown_region_has_not_passed() -> None:
 
 
 @pytest.mark.parametrize("value", ["many", "5 %", "-3", -3, True, 1.5, None, [], "+", ""])
-def test_what_is_no_limit_is_refused(value: object) -> None:
+def test_text_that_is_not_a_limit_is_refused(value: object) -> None:
     with pytest.raises(UsageError, match="not a limit"):
         parse_limit("region", "flash", value)
 

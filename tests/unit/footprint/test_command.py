@@ -32,7 +32,7 @@ def test_every_view_prints(elf: str, view: str, capsys: pytest.CaptureFixture[st
     assert f"By {view}" in capsys.readouterr().out
 
 
-def test_what_cannot_be_measured_is_said_in_its_row(
+def test_a_failed_measurement_is_noted_in_its_row(
     elf: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The little image has an arena and no tflite-micro that takes it."""

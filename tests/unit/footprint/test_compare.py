@@ -8,17 +8,17 @@ import pytest
 
 from harness import footprint
 from harness.base.errors import UsageError
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.footprint.compare import compare, load_baseline
 from harness.footprint.text import VIEWS, comparison_tables, markdown, pull_request, table
 
 
-def test_an_image_is_the_same_as_itself(little: Firmware) -> None:
+def test_an_image_is_the_same_as_itself(little: Image) -> None:
     document = footprint.analyse(little).to_json()
     assert compare(document, document).same
 
 
-def test_what_vanished_appeared_and_grew_is_named(little: Firmware, only_conv: Firmware) -> None:
+def test_vanished_new_and_grown_names_are_listed(little: Image, only_conv: Image) -> None:
     found = compare(footprint.analyse(little).to_json(), footprint.analyse(only_conv).to_json())
     verbs = {c.name: c.verb for c in found.symbols}
     assert verbs["tflite::Register_SOFTMAX()"] == "vanished"
@@ -30,7 +30,7 @@ def test_what_vanished_appeared_and_grew_is_named(little: Firmware, only_conv: F
 
 
 def test_shared_bytes_become_exclusive_when_the_partner_goes(
-    little: Firmware, only_conv: Firmware
+    little: Image, only_conv: Image
 ) -> None:
     found = compare(footprint.analyse(little).to_json(), footprint.analyse(only_conv).to_json())
     conv = next(c for c in found.operators if c.name == "CONV_2D")
@@ -38,7 +38,7 @@ def test_shared_bytes_become_exclusive_when_the_partner_goes(
     assert shared is not None and conv.difference >= shared.size
 
 
-def test_a_symbol_in_another_file_has_moved(little: Firmware) -> None:
+def test_a_symbol_in_another_file_has_moved(little: Image) -> None:
     before = footprint.analyse(little).to_json()
     after = json.loads(json.dumps(before))
     for row in after["symbols"]:
@@ -47,7 +47,7 @@ def test_a_symbol_in_another_file_has_moved(little: Firmware) -> None:
     assert [move.name for move in compare(before, after).moves] == ["setup"]
 
 
-def test_a_baseline_is_an_elf_or_its_json(little: Firmware, tmp_path: Path) -> None:
+def test_a_baseline_is_an_elf_or_its_json(little: Image, tmp_path: Path) -> None:
     document = footprint.analyse(little).to_json()
     saved = tmp_path / "base.json"
     saved.write_text(json.dumps(document))
@@ -55,14 +55,14 @@ def test_a_baseline_is_an_elf_or_its_json(little: Firmware, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"regions": 5}', '{"regions": [1]}'])
-def test_what_is_no_footprint_is_refused(tmp_path: Path, text: str) -> None:
+def test_a_file_that_is_not_a_footprint_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "base.json"
     path.write_text(text)
     with pytest.raises(UsageError):
         load_baseline(path)
 
 
-def test_every_view_has_rows_and_a_limit_says_what_it_left_out(little: Firmware) -> None:
+def test_every_view_has_rows_and_a_limit_counts_the_rest(little: Image) -> None:
     found = footprint.analyse(replace(little, map_file=little.path.with_suffix(".map")))
     for view in VIEWS:
         heads, numbers, rows = table(found, view)
@@ -72,7 +72,7 @@ def test_every_view_has_rows_and_a_limit_says_what_it_left_out(little: Firmware)
     assert "more" in table(found, "symbol", limit=3)[2][-1][0]
 
 
-def test_the_pull_request_names_what_changed(little: Firmware, only_conv: Firmware) -> None:
+def test_the_pull_request_names_the_changes(little: Image, only_conv: Image) -> None:
     before, after = footprint.analyse(only_conv), footprint.analyse(little)
     found = compare(before.to_json(), after.to_json())
     text = pull_request(after, found, ())
@@ -82,7 +82,7 @@ def test_the_pull_request_names_what_changed(little: Firmware, only_conv: Firmwa
         assert len({line.replace("\\|", "").count("|") for line in lines}) == 1
 
 
-def test_functions_of_one_name_in_several_files_are_told_apart(little: Firmware) -> None:
+def test_functions_of_one_name_in_several_files_are_distinct(little: Image) -> None:
     def document(**sizes: int) -> dict[str, object]:
         rows = [
             {"name": "tflite::Prepare()", "file": f"kernels/{file}.cc", "region": "FLASH",
@@ -99,7 +99,7 @@ def test_functions_of_one_name_in_several_files_are_told_apart(little: Firmware)
 
 
 def test_operators_that_appeared_are_held_against_the_images_growth(
-    little: Firmware, only_conv: Firmware
+    little: Image, only_conv: Image
 ) -> None:
     one, two = (footprint.analyse(image).to_json() for image in (only_conv, little))
     there, back = compare(one, two).swap, compare(two, one).swap
@@ -126,12 +126,12 @@ def test_bytes_that_only_the_new_operators_share_are_counted_once() -> None:
     assert (swap.operators, swap.reached, swap.measured) == (("A", "B"), 80, 85)
 
 
-def test_operators_that_were_exchanged_for_others_are_no_swap() -> None:
+def test_operators_that_were_exchanged_for_others_are_not_a_swap() -> None:
     one, two = ({"regions": [], "operators": [{"operator": name, "exclusive": 1}]} for name in "AB")
     assert compare(one, two).swap is None
 
 
-def test_the_same_image_of_another_checkout_is_the_same(little: Firmware) -> None:
+def test_the_same_image_of_another_checkout_is_the_same(little: Image) -> None:
     document = footprint.analyse(little).to_json()
     text = json.dumps(document)
     folder = str(little.path.parent)

@@ -30,7 +30,7 @@ def document(*symbols: dict[str, object], **more: object) -> dict[str, object]:
     ("before", "after", "difference", "verb"),
     [(0, 5, 5, "appeared"), (5, 0, -5, "vanished"), (4, 5, 1, "grew"), (5, 4, -1, "shrank")],
 )
-def test_a_change_says_what_happened(before, after, difference, verb):
+def test_a_change_has_a_kind(before, after, difference, verb):
     change = Change("f", "FLASH", before, after)
     assert (change.difference, change.verb) == (difference, verb)
     assert change.to_json() == {
@@ -54,7 +54,7 @@ def test_parts_of_a_symbol_in_one_region_are_added():
     )  # fmt: skip
 
 
-def test_regions_of_both_are_told_changed_or_not():
+def test_regions_of_both_are_listed_changed_or_not():
     before = document(regions=[{"name": "FLASH", "used": 10}, {"name": "OLD", "used": 3}])
     after = document(regions=[{"name": "FLASH", "used": 10}, {"name": "RAM", "used": 4}])
     found = compare(before, after)
@@ -94,7 +94,7 @@ def test_a_symbol_that_lies_elsewhere_has_moved(field, value, place):
         {"size": 9}, {"kind": "padding"}, {"copy": True}, {"kind": "label"}, {"name": "g"},
     ],
 )  # fmt: skip
-def test_what_is_not_the_same_symbol_has_not_moved(other):
+def test_another_symbol_has_not_moved(other):
     there = symbol("f", 8, file="a.cc")
     assert compare(document(there), document({**there, "section": ".fast", **other})).moves == ()
 
@@ -145,7 +145,7 @@ def operators(*names: str, used: int = 0, ram: int = 0) -> dict[str, object]:
     return {"regions": regions, "operators": [{"operator": n, "exclusive": 7} for n in names]}
 
 
-def test_what_appeared_or_vanished_is_measured_outside_of_ram():
+def test_new_and_vanished_operators_are_measured_outside_of_ram():
     there = compare(operators("A"), operators("A", "C", "B", used=100, ram=50)).swap
     assert there == Swap(("B", "C"), "appeared", 14, 200)
     back = compare(operators("A", "C", "B", used=100, ram=50), operators("A")).swap
@@ -153,7 +153,7 @@ def test_what_appeared_or_vanished_is_measured_outside_of_ram():
 
 
 @pytest.mark.parametrize("after", [("A",), ("B",), ("B", "C")])
-def test_the_same_operators_or_others_are_no_swap(after):
+def test_the_same_operators_or_others_are_not_a_swap(after):
     assert compare(operators("A"), operators(*after)).swap is None
 
 
@@ -192,7 +192,7 @@ def test_a_comparison_as_json_types():
     assert swap["operators"] == ("B",)
 
 
-def test_a_baseline_that_is_none_says_what_to_pass(tmp_path):
+def test_a_broken_baseline_has_a_hint(tmp_path):
     path = tmp_path / "base.json"
     for text, words in (
         ("{", "neither an ELF nor JSON"),
@@ -202,4 +202,4 @@ def test_a_baseline_that_is_none_says_what_to_pass(tmp_path):
         path.write_text(text)
         with pytest.raises(UsageError, match=words) as refused:
             load_baseline(path)
-        assert refused.value.hint.startswith("pass an ELF, or what `tflm-hil footprint ELF --json")
+        assert refused.value.hint.startswith("pass an ELF, or a file of `tflm-hil footprint ELF")

@@ -93,7 +93,7 @@ def test_a_row_has_its_regions_beside_its_path():
     }  # fmt: skip
 
 
-def test_what_the_compiler_made_belongs_to_what_it_was_made_for():
+def test_compiler_made_symbols_belong_to_the_file_of_their_owner():
     named = {
         "_ZN6tflite1A1fEv": "a.cc", "_ZN6tflite1A1gEv": "a.cc", "_ZN6tflite1A1hEv": "inline.h",
         "_Z6onlyfnv": "only.cc",

@@ -37,7 +37,7 @@ def test_a_step_is_in_bytes_or_percent(text, step, percent):
     assert found == Budget("region", "flash", step, relative=True, percent=percent)
 
 
-def test_what_is_no_limit_says_how_one_is_written():
+def test_text_that_is_not_a_limit_has_a_hint_with_the_form():
     with pytest.raises(
         UsageError, match="the budget of flash is 'much', which is not a limit"
     ) as no:
@@ -67,7 +67,7 @@ def test_a_table_holds_regions_and_tables_of_operators_and_files():
     )  # fmt: skip
 
 
-def test_a_broken_limit_of_a_file_is_told_with_the_file(tmp_path):
+def test_a_broken_limit_of_a_file_names_the_file(tmp_path):
     path = tmp_path / "budget.toml"
     path.write_text('flash = "much"\n')
     with pytest.raises(UsageError, match=r"budget\.toml: the budget of flash") as refused:
@@ -108,11 +108,11 @@ def one(kind: str, name: str, limit: object, baseline=None) -> BudgetVerdict:
      ("file", "/w/a.cc/", 10_011), ("file", "b.cc", None), ("file", ".cc", None),
      ("figure", "arena", 2_000), ("figure", "stack", None), ("figure", "wall", None)],
 )  # fmt: skip
-def test_what_a_budget_limits_is_found_in_the_document(kind, name, used):
+def test_the_limited_figure_is_found_in_the_document(kind, name, used):
     assert measured(Budget(kind, name, 1), DOCUMENT) == used
 
 
-def test_a_document_without_such_parts_tells_none_of_them():
+def test_a_document_without_such_parts_has_no_such_figure():
     bare = {"regions": []}
     for kind in ("region", "operator", "file", "figure"):
         assert measured(Budget(kind, "x", 1), bare) is None
@@ -128,7 +128,7 @@ def test_a_region_goes_by_its_usual_names(name, region, same):
     assert is_region(name, region) is same
 
 
-def test_a_verdict_says_how_much_is_over_or_that_it_is_within():
+def test_a_verdict_states_the_excess_or_that_it_is_within():
     assert one("region", "flash", 4_990) == BudgetVerdict(
         "flash", "region", 5_000, 4_990, None, False,
         "flash: 5,000 B, 10 B over its budget of 4,990 B",
@@ -157,13 +157,13 @@ def test_instructions_are_those_of_one_inference():
      ("file", "b.cc", "b.cc: the image has no such file"),
      ("figure", "stack", "stack: the budget cannot be checked: it was not measured")],
 )  # fmt: skip
-def test_what_cannot_be_checked_has_not_passed(kind, name, words):
+def test_a_budget_that_cannot_be_checked_has_not_passed(kind, name, words):
     found = one(kind, name, 5)
     assert found == BudgetVerdict(name, kind, None, 5, None, False, words)
     assert found.to_json()["message"] == words
 
 
-def test_a_step_without_its_baseline_says_what_is_lacking():
+def test_a_step_without_its_baseline_names_the_missing_part():
     assert one("region", "flash", "+5").message == (
         "flash: the budget is a step from a baseline, and there is none (--baseline)"
     )
@@ -172,7 +172,7 @@ def test_a_step_without_its_baseline_says_what_is_lacking():
     assert (lacking.used, lacking.limit, lacking.passed) == (5_000, None, False)
 
 
-def test_what_is_new_since_a_baseline_that_tells_such_things_began_at_nothing():
+def test_a_name_that_a_complete_baseline_lacks_began_at_zero():
     before = {"regions": [], "operators": [], "files": []}
     assert one("operator", "ADD", "+41", before).message == (
         "ADD: 42 B, 1 B over its budget of 41 B (baseline 0 B)"

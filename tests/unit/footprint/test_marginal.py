@@ -11,7 +11,7 @@ from little_tflm import compile_little, has_gcc
 from harness import footprint
 from harness.base import logs
 from harness.base.errors import UsageError
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.footprint.compare import Change
 from harness.footprint.marginal import LeaveOneOut, _net, leave_one_out
 
@@ -43,7 +43,7 @@ def found(build: Build) -> LeaveOneOut:
 
 
 def used(build: Build, names: Sequence[str], region: str) -> int:
-    document = footprint.analyse(Firmware.from_elf(build(names)))
+    document = footprint.analyse(Image.from_elf(build(names)))
     return document.region(region).used
 
 
@@ -62,7 +62,7 @@ def test_the_slot_of_an_operator_is_ram(found: LeaveOneOut, build: Build):
     assert found.ram == whole - used(build, [], "RAM")
 
 
-def test_together_is_what_all_of_them_add(found: LeaveOneOut, build: Build):
+def test_together_is_the_cost_of_all_of_them(found: LeaveOneOut, build: Build):
     assert found.flash == used(build, list(ADD), "FLASH")
     assert found.none == used(build, [], "FLASH")
     told = found.to_json()
@@ -83,7 +83,7 @@ def test_operators_that_are_kept_are_in_every_build(build: Build):
     assert asked == [("CONV_2D", "SOFTMAX"), ("CONV_2D",), ("CONV_2D",)]
 
 
-def test_each_build_is_told(build: Build):
+def test_each_build_is_logged(build: Build):
     told: list[str] = []
     with logs.shown(told.append):
         leave_one_out("little", ["SOFTMAX"], build)
@@ -99,7 +99,7 @@ def test_nothing_to_leave_out_is_refused(build: Build):
         leave_one_out("little", [], build)
 
 
-def test_what_is_the_operators_own_is_no_change_elsewhere(found: LeaveOneOut):
+def test_the_operators_own_bytes_are_not_a_change_elsewhere(found: LeaveOneOut):
     """Its functions, and its text among the literals of all."""
     names = {change.name for row in found.rows for change in row.elsewhere}
     assert "(string literals)" not in names
@@ -108,7 +108,7 @@ def test_what_is_the_operators_own_is_no_change_elsewhere(found: LeaveOneOut):
 
 
 def test_an_operators_figures_are_those_of_the_whole_image(found: LeaveOneOut, build: Build):
-    whole = footprint.analyse(Firmware.from_elf(build(list(ADD)))).operators.operators
+    whole = footprint.analyse(Image.from_elf(build(list(ADD)))).operators.operators
     assert [(row.exclusive, row.alone) for row in found.rows] == [
         (cost.exclusive, cost.alone) for cost in whole
     ]

@@ -83,13 +83,13 @@ def test_each_stack_of_an_array_has_a_mark_of_its_own():
     assert pool.note == "3 of 32 B: 3, 0, 16"
 
 
-def test_of_an_array_one_full_stack_is_told():
+def test_of_an_array_one_full_stack_is_reported():
     (pool,) = measure(image(pool=(3, 32)), (POOL,), Board(last=(POOL.address, 96, 32)))
     assert pool.note == "3 of 32 B: 0, 0, 32; used to its end: it may have overflowed"
 
 
 @pytest.mark.parametrize("dimensions", [(), (96,), (0, 32), (5, 19), (None, 96)])
-def test_what_is_no_array_of_equal_stacks_is_one_stack(dimensions):
+def test_an_object_that_is_not_an_array_of_equal_stacks_is_one_stack(dimensions):
     (pool,) = measure(image(pool=dimensions), (POOL,), Board(all=(POOL.address, 96, 40)))
     assert (pool.used, pool.note) == (40, "")
 

@@ -58,7 +58,7 @@ def test_an_object_of_another_name_is_neither(name):
 
 
 @pytest.mark.parametrize("name", ["arena", "stack"])
-def test_what_is_small_stored_or_no_object_is_neither(name):
+def test_small_stored_and_other_symbols_are_neither(name):
     assert told(part(name, 63)) == []
     assert told(part(name, kind="function")) == []
     assert told(part(name, copy=True)) == []
@@ -81,7 +81,7 @@ def test_a_model_in_ram_could_be_given_back_whole():
      (part("m", 16, copy=True), MODEL), (part("m", 16, kind="unnamed"), MODEL),
      (part("m", 16), b"\0" + MODEL[:15]), (part("m", 16), MODEL[4:] + bytes(4))],
 )  # fmt: skip
-def test_what_holds_no_model_is_no_copy_of_one(found, data):
+def test_data_without_a_model_is_not_a_copy_of_one(found, data):
     assert told(found, data=data) == []
 
 
@@ -100,7 +100,7 @@ def test_slots_that_no_operator_fills_are_wasted(resolvers, registered, used, wa
     assert found == RamObject("resolver", "r", 0x2000_0100, 192, used, used, wasted, note)
 
 
-def test_of_which_of_several_resolvers_the_operators_are_nobody_knows(resolvers):
+def test_operators_are_not_charged_to_one_of_several_resolvers(resolvers):
     resolvers.extend([declared("a", 5), declared("b", 3)])
     found = told(registered=2)
     assert [(one.name, one.used, one.note) for one in found] == [
@@ -108,7 +108,7 @@ def test_of_which_of_several_resolvers_the_operators_are_nobody_knows(resolvers)
     ]  # fmt: skip
 
 
-def test_without_operators_the_slots_alone_are_told(resolvers):
+def test_without_operators_the_slots_alone_are_listed(resolvers):
     resolvers.append(declared("a", 5))
     assert [(one.wasted, one.note) for one in told(registered=0)] == [(None, "5 slots of 36 B")]
 

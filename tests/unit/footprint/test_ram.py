@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from little_tflm import compile_little, has_gcc
 
 from harness import footprint
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.footprint.measure import PAINT, high_water
 from harness.footprint.ram import RamObject
 
@@ -24,7 +24,7 @@ USE = "Use(thread_stacks); Use(other_stack); Use(copied_model);"
 
 
 @pytest.fixture(scope="module")
-def five_slots(tmp_path_factory: pytest.TempPathFactory) -> Firmware:
+def five_slots(tmp_path_factory: pytest.TempPathFactory) -> Image:
     """One operator in five slots, two stacks in one array, and a model in RAM."""
     if not has_gcc():
         pytest.skip("no arm-none-eabi-g++")
@@ -32,33 +32,33 @@ def five_slots(tmp_path_factory: pytest.TempPathFactory) -> Firmware:
         tmp_path_factory.mktemp("ram"), register=CONV + USE, slots=5,
         files={"more.h": MORE}, extra=("-include", "more.h"),
     )  # fmt: skip
-    return Firmware.from_elf(elf)
+    return Image.from_elf(elf)
 
 
-def rows(firmware: Firmware, purpose: str) -> list[RamObject]:
+def rows(firmware: Image, purpose: str) -> list[RamObject]:
     return [one for one in footprint.analyse(firmware).ram if one.purpose == purpose]
 
 
-def test_a_resolver_is_told_with_the_bytes_of_its_unused_slots(five_slots: Firmware) -> None:
+def test_a_resolver_is_listed_with_the_bytes_of_its_unused_slots(five_slots: Image) -> None:
     (resolver,) = rows(five_slots, "resolver")
     assert (resolver.name, resolver.bytes) == ("resolver", 3 * 4 + 5 * 36)
     assert (resolver.wasted, resolver.used) == (4 * 36, 3 * 4 + 36)
     assert resolver.note == "5 slots of 36 B, 1 filled"
 
 
-def test_arena_and_stacks_are_told_by_name(five_slots: Firmware) -> None:
+def test_arena_and_stacks_are_listed_by_name(five_slots: Image) -> None:
     assert [(one.name, one.bytes) for one in rows(five_slots, "arena")] == [("tensor_arena", 2048)]
     stacks = {one.name: one.bytes for one in rows(five_slots, "stack")}
     assert stacks == {"thread_stacks": 768, "other_stack": 128}
 
 
-def test_a_model_in_ram_is_wasted_whole(five_slots: Firmware) -> None:
+def test_a_model_in_ram_is_wasted_whole(five_slots: Image) -> None:
     (model,) = rows(five_slots, "model copy")
     assert (model.name, model.wasted) == ("copied_model", 32)
     assert "declare it const" in model.note
 
 
-def test_the_extents_of_an_array_of_stacks_are_read(five_slots: Firmware) -> None:
+def test_the_extents_of_an_array_of_stacks_are_read(five_slots: Image) -> None:
     variables = five_slots.variables
     address = {s.name: s.address for s in five_slots.symbols}
     assert variables.dimensions(address["thread_stacks"]) == (3, 256)
@@ -82,6 +82,6 @@ def test_sixteen_equal_bytes_are_filler_and_fewer_are_none(equal: int, used: int
 
 
 @given(st.integers(16, 300), st.binary(min_size=1, max_size=300))
-def test_what_was_written_is_counted_to_its_deepest_byte(free: int, written: bytes) -> None:
+def test_a_stack_is_used_to_its_deepest_written_byte(free: int, written: bytes) -> None:
     stack = bytes([PAINT]) * free + written
     assert high_water(stack) == len(written.lstrip(bytes([PAINT])))

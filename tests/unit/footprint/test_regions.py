@@ -16,6 +16,6 @@ def test_a_region_without_a_size_has_no_share():
     assert Region("FLASH", 0, 0, 12).percent == 0.0
 
 
-def test_an_image_of_bytes_alone_tells_nothing_of_ram(tmp_path):
+def test_an_image_of_bytes_alone_has_no_ram_figure(tmp_path):
     found = regions(Image(tmp_path / "app.hex", wrap([(0, bytes(64))])))
     assert [(region.name, region.used) for region in found] == [("FLASH", 64)]

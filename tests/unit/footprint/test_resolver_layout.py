@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 from little_tflm import HEADER, compile_little, has_gcc
 
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.elf.dwarf.format import At, Tag
 from harness.elf.dwarf.leb import GARBLED
 from harness.footprint.resolver_layout import ClassLayout, ResolverLayout, _element, find_layout
@@ -21,21 +21,21 @@ FIELDS = {
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Firmware]:
+def built(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Image]:
     """The little firmware with another header, for two operators in so many slots."""
     if not has_gcc():
         pytest.skip("no arm-none-eabi-g++")
 
-    def build(was: str = "", now: str = "", **options) -> Firmware:
+    def build(was: str = "", now: str = "", **options) -> Image:
         assert was in HEADER
         folder = tmp_path_factory.mktemp("layout")
         files = {"little.h": HEADER.replace(was, now) if was else HEADER}
-        return Firmware.from_elf(compile_little(folder, files=files, **options))
+        return Image.from_elf(compile_little(folder, files=files, **options))
 
     return build
 
 
-def test_layout_and_object_are_those_of_the_class(little: Firmware):
+def test_layout_and_object_are_those_of_the_class(little: Image):
     layout = find_layout(little)
     assert layout == ResolverLayout("dwarf", 28, FIELDS, 4, {2: ClassLayout(4, 60)})
     (resolver,) = find(little)
@@ -48,7 +48,7 @@ def test_layout_and_object_are_those_of_the_class(little: Firmware):
 
 
 @pytest.mark.parametrize("dwarf", ["-gdwarf-3", "-gdwarf-4", "-gdwarf-5"])
-def test_every_version_of_dwarf_tells_the_same(built, dwarf):
+def test_every_version_of_dwarf_gives_the_same_layout(built, dwarf):
     image = built(dwarf=dwarf, slots=5, extra=("-gstrict-dwarf",))
     expected = ResolverLayout("dwarf", 28, FIELDS, 4, {5: ClassLayout(4, 144)})
     assert find_layout(image) == expected
@@ -98,7 +98,7 @@ def test_the_record_that_resolvers_hold_is_the_one_that_counts(built):
     assert find_layout(image).registration_bytes == 28
 
 
-def test_without_dwarf_the_layout_is_todays_and_the_symbols_tell_the_slots(built):
+def test_without_dwarf_the_layout_is_todays_and_the_slots_come_from_symbols(built):
     image = built(dwarf="", slots=5)
     assert find_layout(image) == ResolverLayout()
     assert [(one.slots, one.address, one.bytes) for one in find(image)] == [(5, 0, 192)]

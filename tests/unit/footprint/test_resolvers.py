@@ -5,18 +5,18 @@ from __future__ import annotations
 import pytest
 from elf_writer import MadeSection, MadeSymbol, write_elf
 
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.footprint.resolver_layout import ClassLayout, ResolverLayout, known_layouts
 from harness.footprint.resolvers import Declared, all_ops, find, slots_in_symbols, vtables
 
 
 @pytest.fixture
 def image(tmp_path):
-    def make(*symbols: MadeSymbol) -> Firmware:
+    def make(*symbols: MadeSymbol) -> Image:
         path = tmp_path / "own.elf"
         text = MadeSection(".text", 0, bytes(256), load=0, executable=True)
         path.write_bytes(write_elf([text], list(symbols), entry=9))
-        return Firmware.from_elf(path)
+        return Image.from_elf(path)
 
     return make
 
@@ -77,7 +77,7 @@ def test_a_resolver_of_all_operators_has_as_many_slots_as_the_largest(image):
 @pytest.mark.parametrize(
     ("name", "kind"), [(FIVE, "func"), ("_ZTIN6tflite14AllOpsResolverE", "object")]
 )
-def test_what_is_no_vtable_of_a_resolver_is_none(image, name, kind):
+def test_other_symbols_are_not_vtables_of_a_resolver(image, name, kind):
     assert vtables(image(vtable(name, 0x81, kind))) == {}
 
 
@@ -92,7 +92,7 @@ def test_without_dwarf_a_resolver_lies_as_it_does_today():
     assert layout.of(5) == ClassLayout(4, 4 + 5 * 28)
 
 
-def test_what_dwarf_tells_of_a_class_holds_for_it_alone():
+def test_the_dwarf_layout_of_a_class_holds_for_it_alone():
     layout = ResolverLayout(classes={5: ClassLayout(8, 200)})
     assert layout.of(5) == ClassLayout(8, 200)
     assert layout.of(6) == ClassLayout(4, 4 + 6 * 28)

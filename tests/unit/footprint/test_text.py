@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from harness import footprint
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.footprint.marginal import LeaveOneOut, Marginal
 from harness.footprint.text import comparison_tables, marginal_table, table
 
@@ -23,13 +23,13 @@ def test_operators_left_out_one_by_one_are_summed_and_held_against_all_of_them()
     ]
 
 
-def test_all_of_them_beyond_the_bound_are_told():
+def test_all_operators_beyond_the_bound_are_listed():
     rows = (Marginal("ADD", 0, 0, 0, 0, ()),)
     _, _, cells = marginal_table(LeaveOneOut("s", 90_000, 7_000, 0, 0, rows))
     assert cells[-1][-1] == "more than the bound"
 
 
-def test_a_region_shows_its_place_use_and_share(little: Firmware):
+def test_a_region_shows_its_place_use_and_share(little: Image):
     found = footprint.analyse(little)
     heads, numeric, cells = table(found, "region")
     assert (heads, numeric) == (["region", "origin", "used B", "size B", "%"], {2, 3, 4})
@@ -41,7 +41,7 @@ def test_a_region_shows_its_place_use_and_share(little: Firmware):
     ]  # fmt: skip
 
 
-def test_files_share_the_whole_region_among_them(little: Firmware):
+def test_files_share_the_whole_region_among_them(little: Image):
     found = footprint.analyse(little)
     _, _, cells = table(found, "file", region="FLASH", limit=0)
     top = [row for row in cells if not row[0].startswith(" ")]
@@ -49,7 +49,7 @@ def test_files_share_the_whole_region_among_them(little: Firmware):
     assert abs(sum(float(row[2]) for row in top) - 100) < 0.1
 
 
-def test_operators_end_with_what_is_none_of_them(little: Firmware):
+def test_operators_end_with_the_rest(little: Image):
     found = footprint.analyse(little)
     _, numeric, cells = table(found, "operator")
     together, rest, unreached = (row[3] for row in cells[-3:])
@@ -59,7 +59,7 @@ def test_operators_end_with_what_is_none_of_them(little: Firmware):
     assert (together, rest, unreached) == tuple(f"{size:,}" if size else "-" for size in expected)
 
 
-def test_a_comparison_says_how_many_rows_it_left_out(little: Firmware, only_conv: Firmware):
+def test_a_comparison_counts_the_rows_that_it_leaves_out(little: Image, only_conv: Image):
     before, after = (footprint.analyse(one).to_json() for one in (only_conv, little))
     found = footprint.compare.compare(before, after)
     tables = dict(comparison_tables(found, limit=2))

@@ -58,7 +58,7 @@ FOUND = Footprint(
 )  # fmt: skip
 
 
-def test_a_region_can_be_asked_for_alone():
+def test_a_region_can_be_chosen():
     assert table(FOUND, "region")[2] == [
         ["FLASH", "0x00000000", "2,000", "4,000", "50.00"],
         ["RAM", "0x20000000", "50", "1,000", "5.00"],
@@ -71,14 +71,14 @@ def test_a_region_can_be_asked_for_alone():
     assert told.value.hint == "one of FLASH, RAM, IDT"
 
 
-def test_sections_are_told_with_their_region_and_place():
+def test_sections_are_listed_with_their_region_and_place():
     heads, numbers, rows = table(FOUND, "section")
     assert (heads, numbers) == (["region", "section", "address", "B"], {3})
     assert rows == [["FLASH", ".text", "0x00000010", "1,990"], ["RAM", ".bss", "0x00000020", "50"]]
     assert table(FOUND, "section", region="RAM")[2] == rows[1:]
 
 
-def test_files_are_a_tree_of_the_first_region_or_the_one_that_is_asked_for():
+def test_files_are_a_tree_of_the_first_or_the_chosen_region():
     heads, numbers, rows = table(FOUND, "file")
     assert (heads, numbers) == (["source (FLASH)", "B", "%"], {1, 2})
     assert rows == [["/w/src", "2,000", "100.00"], ["  a.cc", "1,500", "75.00"],
@@ -119,7 +119,7 @@ def test_libraries_have_a_column_for_each_region_that_is_used():
     assert table(FOUND, "library", region="FLASH")[0] == ["library", "FLASH B"]
 
 
-def test_ram_is_told_by_purpose_with_what_is_known_of_it():
+def test_ram_is_listed_by_purpose_with_its_known_figures():
     _, numbers, rows = table(FOUND, "ram")
     assert numbers == {3, 4, 5, 6}
     assert rows == [
@@ -129,7 +129,7 @@ def test_ram_is_told_by_purpose_with_what_is_known_of_it():
 
 
 @pytest.mark.parametrize(("limit", "last"), [(0, "small"), (5, "small"), (4, "")])
-def test_a_limit_cuts_a_table_and_says_so(limit, last):
+def test_a_limit_cuts_a_table_with_a_note(limit, last):
     rows = table(FOUND, "symbol", limit=limit)[2]
     assert rows[-1][-1] == last
     assert len(rows) == 5
@@ -150,7 +150,7 @@ def test_a_table_as_text_aligns_numbers_to_the_right():
     assert plain(SMALL).splitlines() == ["name      B", "a|b       5", "<c>   1,000"]
 
 
-def test_a_table_on_a_terminal_shows_what_looks_like_markup():
+def test_a_table_on_a_terminal_shows_markup_as_text():
     console = Console(width=40, record=True, file=None, quiet=False, force_terminal=False)
     with console.capture() as drawn:
         show(console, "Title", (["name", "B"], frozenset({1}), [["[red]x", "5"]]))
@@ -196,12 +196,12 @@ def test_of_files_those_that_changed_are_shown_alone():
     assert [row[0] for row in found["Files"][2]] == ["b.cc"]
 
 
-def test_a_swap_beyond_the_bound_is_told_so():
+def test_a_swap_beyond_the_bound_is_marked():
     far = SizeComparison("o", (), (), (), (), (), Swap(("ADD",), "vanished", 0, 500))
     assert comparison_tables(far)[1][1][2][0][-1] == "beyond the bound"
 
 
-def test_a_pull_request_shows_thirty_rows_of_what_changed():
+def test_a_pull_request_shows_thirty_changed_rows():
     many = tuple(Change(f"f{n}", "FLASH", 0, 1) for n in range(31))
     found = dict(comparison_tables(SizeComparison("o", (), (), (), many, ())))
     assert len(found["Symbols"][2]) == 31
@@ -225,7 +225,7 @@ def marginal(name: str, exclusive: int, measured: int, *changes: Change) -> Marg
     return Marginal(name, exclusive, exclusive + 5, measured, 36, changes)
 
 
-def test_where_a_difference_comes_from_is_told_with_its_three_largest_changes():
+def test_a_difference_is_explained_by_its_three_largest_changes():
     changes = [Change(f"f{n}", "FLASH", 0, 10 - n) for n in range(4)]
     row = marginal("ADD", 100, 400, *changes)
     assert (row.difference, row.agrees) == (300, False)
@@ -278,7 +278,7 @@ def test_chains_of_folders_are_one_node_and_the_largest_stands_first():
     ]  # fmt: skip
 
 
-def test_a_relative_path_is_no_absolute_one_and_a_word_in_brackets_no_path():
+def test_a_relative_path_is_not_absolute_and_a_word_in_brackets_is_not_a_path():
     assert leaves("a/x.cc", "/a/x.cc", "(no debug/information)", "/") == [
         (0, "(no debug/information)", 3), (0, "/a/x.cc", 2), (0, "a/x.cc", 1),
     ]  # fmt: skip

@@ -71,7 +71,7 @@ def test_only_version_3_of_the_schema_is_known(version: int) -> None:
     assert told == f"schema version {version}, only 3 is known"
 
 
-def test_a_model_without_a_subgraph_is_none() -> None:
+def test_a_model_without_a_subgraph_is_refused() -> None:
     assert refused(lambda model: setattr(model, "subgraphs", [])) == "it has no subgraph"
 
 
@@ -85,7 +85,7 @@ def test_a_model_without_a_subgraph_is_none() -> None:
         (b"\0\0\0\xf0TFL3", "is it a whole, unchanged .tflite file?"),
     ],
 )
-def test_what_is_no_model_has_a_hint(data: bytes, hint: str) -> None:
+def test_a_file_that_is_not_a_model_has_a_hint(data: bytes, hint: str) -> None:
     with pytest.raises(BadModel) as caught:
         Model.from_bytes(data, "m")
     assert caught.value.hint == hint
@@ -156,7 +156,7 @@ def test_the_tensors_of_a_subgraph_are_there(role: str) -> None:
         assert refused(change(index)) == told
 
 
-def test_what_an_operator_does_not_say_is_empty() -> None:
+def test_missing_fields_of_an_operator_are_empty() -> None:
     nothing = dict.fromkeys(("inputs", "outputs", "intermediates", "customOptions"))
     (operator,) = read(
         operator_with(**nothing, builtinOptions=None, builtinOptionsType=0)
@@ -194,7 +194,7 @@ def test_options_of_no_table_are_none(kind: int) -> None:
         (99, "activation#99"),
     ],
 )
-def test_an_enumeration_is_told_by_name_or_by_number(number: int, name: str) -> None:
+def test_an_enumeration_is_shown_by_name_or_by_number(number: int, name: str) -> None:
     def change(model) -> None:
         model.subgraphs[0].operators[0].builtinOptions.fusedActivationFunction = number
 
@@ -285,7 +285,7 @@ def test_a_sparse_tensor_is_refused() -> None:
     assert told.endswith("is sparse, which TFLM does not read")
 
 
-def test_a_tensor_is_a_variable_where_it_says_so() -> None:
+def test_a_tensor_is_a_variable_by_its_flag() -> None:
     assert read(weights_with(isVariable=True)).tensors[1].variable is True
     assert read(weights_with()).tensors[1].variable is False
 
@@ -294,7 +294,7 @@ def test_a_tensor_is_a_variable_where_it_says_so() -> None:
 
 
 @pytest.mark.parametrize(("offset", "size"), [(0, 12), (1, 12), (2, 0)])
-def test_a_buffer_that_says_nowhere_or_nothing_is_empty(offset: int, size: int) -> None:
+def test_a_buffer_without_offset_or_size_is_empty(offset: int, size: int) -> None:
     def change(model) -> None:
         buffer = model.buffers[model.subgraphs[0].tensors[1].buffer]
         buffer.data, buffer.offset, buffer.size = None, offset, size

@@ -87,7 +87,7 @@ def left(buffer: Buffer, data: int) -> int:
         (lambda one: list(one.tables(1)), 1 + 1),
     ],
 )
-def test_what_is_read_is_counted(read, elements: int) -> None:
+def test_reads_are_counted(read, elements: int) -> None:
     one = table(word(8), word(8), behind=word(3) + word(1) + bytes(8))
     size = len(one.buffer.data)
     read(one)
@@ -117,7 +117,7 @@ def test_a_vtable_before_the_file_is_refused() -> None:
         one.scalar(0, "int8")
 
 
-def test_text_that_is_no_utf8_is_shown_escaped() -> None:
+def test_text_that_is_not_utf8_is_shown_escaped() -> None:
     one = table(word(4), behind=word(2) + b"a\xff")
     assert one.text(0) == "a\\xff"
 

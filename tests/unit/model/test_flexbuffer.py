@@ -18,7 +18,7 @@ def written(values: dict[str, object]) -> bytes:
 
 
 @given(st.dictionaries(NAMES, NUMBERS, max_size=12))
-def test_what_was_written_is_read(values):
+def test_a_written_map_is_read(values):
     assert scalars(written(values)) == values
 
 
@@ -63,7 +63,7 @@ def test_256_entries_are_read_and_one_more_is_refused():
 
 
 @pytest.mark.parametrize("data", [b"", b"\x01", written([1, 2]), written(5)])
-def test_what_is_no_map_is_refused(data):
+def test_a_value_that_is_not_a_map_is_refused(data):
     with pytest.raises(NoFlexMap):
         scalars(data)
 

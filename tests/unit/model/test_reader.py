@@ -201,7 +201,7 @@ def test_a_missing_file_is_a_bad_model(tmp_path: Path) -> None:
         (struct.pack("<I4s", 8, b"TFL3") + b"\0" * 8, "version 0"),
     ],
 )
-def test_what_is_wrong_is_said_in_one_line(data: bytes, words: str) -> None:
+def test_an_error_is_one_line(data: bytes, words: str) -> None:
     with pytest.raises(BadModel, match=words) as caught:
         Model.from_bytes(data, "x.tflite")
     assert "\n" not in caught.value.message
@@ -269,7 +269,7 @@ def test_overlapping_tables_cannot_make_a_small_file_large() -> None:
             table.vector(0, "int32")
 
 
-def test_a_custom_operators_name_of_several_lines_is_told_in_one() -> None:
+def test_a_custom_operators_name_of_several_lines_is_shown_in_one() -> None:
     x = T((1,), "float32")
     data = build([x, x], [Op("", [7], [1], custom="Sign\n\x04")], [0], [1])
     with pytest.raises(BadModel) as refused:

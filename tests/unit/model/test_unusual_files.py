@@ -75,7 +75,7 @@ def test_a_zero_point_beyond_32_bits_is_refused(zero: int) -> None:
         Model.from_bytes(changed(zero_points(zero)), "m")
 
 
-def test_the_identifier_that_is_there_is_told() -> None:
+def test_the_wrong_identifier_is_shown() -> None:
     data = bytearray(changed(zero_points(0)))
     data[4:8] = b"TFL9"
     with pytest.raises(BadModel, match="b'TFL9'"):
@@ -83,7 +83,7 @@ def test_the_identifier_that_is_there_is_told() -> None:
 
 
 @pytest.mark.parametrize("left_out", ["scale", "zeroPoint"])
-def test_scales_without_zero_points_are_no_quantization_nor_the_other_way(left_out: str) -> None:
+def test_scales_without_zero_points_and_the_reverse_are_not_a_quantization(left_out: str) -> None:
     def change(weights, buffer) -> None:
         setattr(weights.quantization, left_out, None)
 

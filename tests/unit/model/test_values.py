@@ -81,13 +81,13 @@ def test_a_tensor_is_shown_without_its_bytes() -> None:
     assert "data" not in repr(Model.from_bytes(two_graphs()).tensors[1])
 
 
-def test_a_tensor_that_says_no_more_is_computed_and_no_variable() -> None:
+def test_a_tensor_with_defaults_is_computed_and_not_a_variable() -> None:
     tensor = Tensor(0, "x", (2, 3), "int8")
     assert (tensor.quantization, tensor.data, tensor.variable) == (None, None, False)
     assert tensor.elements == 6
 
 
-def test_a_quantization_that_says_no_more_lies_along_the_first_axis() -> None:
+def test_a_quantization_with_defaults_lies_along_the_first_axis() -> None:
     assert Quantization((0.5,), (3,)).axis == 0
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from fake_renode import LR, PC, R1_16, R1_17, SP, XPSR, FakeRenode
 
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.targets import Stop
 from harness.targets.renode import RenodeServer
 from harness.targets.renode.session import RenodeSession
@@ -22,7 +22,7 @@ def renode(request: pytest.FixtureRequest) -> Iterator[FakeRenode]:
     one.released.set()
 
 
-def opened(renode: FakeRenode, firmware: Firmware) -> RenodeSession:
+def opened(renode: FakeRenode, firmware: Image) -> RenodeSession:
     return RenodeSession(firmware, RenodeServer(connect=renode.connect), owns_server=True)
 
 

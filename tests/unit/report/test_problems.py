@@ -10,7 +10,7 @@ from harness.case.result import CaseResult, Verdict
 from harness.report.html import html
 from harness.report.junit import junit
 from harness.report.problems import problem_lines
-from harness.report.table import print_failures, print_table
+from harness.report.terminal import print_failures, print_table
 
 
 def failing(**changes) -> CaseResult:
@@ -50,13 +50,13 @@ def test_notes_come_last():
     ]
 
 
-def test_findings_that_are_no_problem_follow():
+def test_findings_that_are_not_problems_follow():
     note = Finding(Kind.LOG_ERROR, "late")
     result = failing(problems=("Didn't find op",), findings=(note, MISSING))
     assert problem_lines(result)[1:] == ["log_error: late"]
 
 
-def test_what_comes_again_and_again_stands_there_once_with_its_number():
+def test_equal_findings_are_shown_once_with_their_number():
     faults = tuple(Finding(Kind.FAULT, "Hard fault", line=line) for line in range(1, 9))
     assert problem_lines(failing(problems=("Hard fault",), findings=faults)) == [
         "fault: Hard fault (8 times, console lines 1, 2, 3, 4, 5, ...)"

@@ -15,7 +15,7 @@ from harness.elf.coverage import Coverage
 from harness.history.run import Occasion
 from harness.report.html import About, html
 from harness.report.junit import junit
-from harness.report.table import print_failures, print_images, print_table
+from harness.report.terminal import print_failures, print_images, print_table
 from harness.uart.scrapers import TestResult
 
 
@@ -58,7 +58,7 @@ def test_images_that_ran_together_stand_side_by_side_on_the_terminal():
     ]
 
 
-def test_several_builders_are_told_apart_on_the_terminal():
+def test_several_builders_have_a_column_on_the_terminal():
     assert "builder" not in text([result()])
     shown = text([result(), result(builder="standalone-ns")])
     assert "builder" in shown and "standalone-ns" in shown
@@ -104,7 +104,7 @@ def test_any_console_text_gives_xml_that_can_be_read(reason):
     [(Verdict.FAIL, "failure"), (Verdict.FIRMWARE, "failure"), (Verdict.ERROR, "error"),
      (Verdict.SKIPPED, "skipped")],
 )  # fmt: skip
-def test_junit_counts_each_verdict_as_what_it_is(verdict, element):
+def test_junit_counts_each_kind_of_verdict(verdict, element):
     root = ElementTree.fromstring(junit([result(), result(verdict=verdict)]).encode())
     assert root.find("testsuite").get("tests") == "2"
     assert len(root.findall(f".//{element}")) == 1
@@ -128,7 +128,7 @@ def test_the_page_links_to_the_files_of_a_case_from_where_it_stands(tmp_path):
     assert '<a href="log.html#s1-t3">Robot&#39;s log</a>' in page
 
 
-def test_the_page_tells_the_run_what_was_compared_and_what_fills_memory_and_operators():
+def test_the_page_shows_the_run_comparisons_memory_and_operators():
     occasion = Occasion(0.0, "c0ffee", "main", "bench", command="tflm-hil run <hil.toml>")
     page = html(
         [result(
@@ -192,7 +192,7 @@ def test_on_a_terminal_each_case_is_one_line_with_its_name_and_size(width, monke
     assert f"{'s' * (width // 4 - 1)}… " in lines[3]
 
 
-def test_what_is_the_same_for_all_cases_is_said_once():
+def test_values_equal_for_all_cases_are_shown_once():
     page = html([result(), result(name="other")])
     assert "standalone images on simulator" in page
     assert "<th>target</th>" not in page
@@ -201,7 +201,7 @@ def test_what_is_the_same_for_all_cases_is_said_once():
     assert page.count("<td>renode</td>") == 1
 
 
-def test_junit_carries_what_was_measured_and_nothing_that_was_not():
+def test_junit_carries_measured_values_only():
     root = ElementTree.fromstring(junit([result()]).encode())
     found = {one.get("name"): one.get("value") for one in root.iter("property")}
     assert found == {

@@ -40,7 +40,7 @@ def test_every_result_fits_the_schema(changes):
     jsonschema.validate(document(**changes), SCHEMA)
 
 
-def test_the_schema_refuses_what_is_no_result():
+def test_the_schema_refuses_other_documents():
     broken = document()
     broken["cases"][0]["verdict"] = "maybe"
     with pytest.raises(jsonschema.ValidationError):

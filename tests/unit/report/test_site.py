@@ -15,8 +15,8 @@ from harness.history.measures import figures
 from harness.history.run import ImageParts, Occasion, from_document
 from harness.history.store import History
 from harness.history.trend import Trend
-from harness.report.site import _plots as drawn_figures
-from harness.report.site import page_name, write_site
+from harness.report.history import _plots as drawn_figures
+from harness.report.history import page_name, write_site
 
 LINK = "https://host/x/commit/{commit}"
 HOSTILE = "</script><script>document.title='owned'</script><img src=x onerror=alert(1)>"
@@ -64,7 +64,7 @@ def test_the_overview_has_a_row_for_each_case_and_a_letter_for_each_night(site):
     assert f'href="{page(site).relative_to(site)}"' in text
 
 
-def test_the_overview_tells_what_moved_in_the_newest_run(site):
+def test_the_overview_lists_the_changes_of_the_newest_run(site):
     moved = (site / "index.html").read_text().split("Moved in the newest run")[1].split("<h2>")[0]
     assert ">hello</a>" in moved and "29,040 B" in moved and "+40 (+0.1 %)" in moved
 
@@ -96,7 +96,7 @@ def test_the_instructions_of_a_profile_are_kept_and_stacked_by_operator():
     ]
 
 
-def test_whatever_a_device_or_a_commit_says_is_escaped(site):
+def test_text_from_a_device_or_a_commit_is_escaped(site):
     for path in (site / "index.html", page(site), page(site, HOSTILE)):
         text = path.read_text()
         assert "<img" not in text
@@ -114,13 +114,13 @@ def test_the_pages_need_no_network(site):
 
 
 @pytest.mark.parametrize("template", ["javascript:alert('{commit}')", "https://host/x", "{commit}"])
-def test_a_template_that_is_no_link_to_a_commit_is_refused(tmp_path, template):
+def test_a_template_that_is_not_a_link_to_a_commit_is_refused(tmp_path, template):
     with History.open(str(tmp_path / "h.db")) as history, pytest.raises(UsageError, match="link"):
         write_site(history, tmp_path / "site", commit_url=template)
     assert not (tmp_path / "site").exists()
 
 
-def test_a_history_without_runs_is_a_page_that_says_so(tmp_path):
+def test_a_history_without_runs_is_a_page_with_a_note(tmp_path):
     with History.open(str(tmp_path / "h.db")) as history:
         assert write_site(history, tmp_path / "site") == 0
     assert "0 of 0 cases" in (tmp_path / "site" / "index.html").read_text()

@@ -45,7 +45,7 @@ def test_equal_sizes_on_a_square_are_squares():
     ]  # fmt: skip
 
 
-def test_what_is_too_small_to_be_seen_is_one_box_and_counted():
+def test_members_too_small_to_be_seen_are_one_box_with_their_number():
     members = (Member("large", 10_000), *(Member(f"small {n}", 1) for n in range(9)))
     [box] = tree([Group("rest", members)])
     assert [(one.name, one.bytes) for one in box.boxes] == [

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from harness.resolver.static.core import Core, Fork
+from harness.resolver.static.core import Core
+from harness.resolver.static.operation import Fork
 from harness.resolver.static.state import NOTHING, State
 from harness.resolver.static.values import Cause, Unknown
 

@@ -15,14 +15,14 @@ from hypothesis import strategies as st
 from little_tflm import compile_little, has_gcc
 
 from harness.base.errors import CheckFailed
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.footprint.resolver_layout import find_layout
 from harness.model.schema import OPERATOR_NAMES
 from harness.resolver import dump
 from harness.resolver.explain import explain
 from harness.resolver.text import explanation_lines
 
-Compile = Callable[..., Firmware]
+Compile = Callable[..., Image]
 BOTH = "resolver.AddConv2D(); resolver.AddSoftmax();"
 RAM = 0x2000_0000
 
@@ -30,7 +30,7 @@ RAM = 0x2000_0000
 class FakeMemory:
     """1 MiB of flash with what the image stores, else erased; 256 KiB of RAM; nothing else."""
 
-    def __init__(self, firmware: Firmware) -> None:
+    def __init__(self, firmware: Image) -> None:
         self.firmware = firmware
         self.ram = bytearray(0x4_0000)
 
@@ -56,23 +56,23 @@ class FakeMemory:
 class FakeSession:
     target = "fake"
 
-    def __init__(self, firmware: Firmware) -> None:
+    def __init__(self, firmware: Image) -> None:
         self.memory = FakeMemory(firmware)
 
 
-def function(image: Firmware, name: str) -> int:
+def function(image: Image, name: str) -> int:
     """The pointer to a function."""
     return next(s.address for s in image.symbols if name in s.name and s.kind == "func") | 1
 
 
-def table(image: Firmware) -> int:
+def table(image: Image) -> int:
     """The address of the image's own resolver."""
     place = image.symbol("_ZL8resolver")
     assert place is not None
     return place.address
 
 
-def fill(session: FakeSession, image: Firmware, rows: list[tuple[str, str, int]], slots: int,
+def fill(session: FakeSession, image: Image, rows: list[tuple[str, str, int]], slots: int,
          address: int | None = None) -> None:  # fmt: skip
     """Write a resolver object with rows of (prepare, invoke, builtin code)."""
     vtable = next(s.address for s in image.symbols
@@ -142,7 +142,7 @@ def test_as_many_operators_as_slots_is_the_most_that_is_believed(compile_image: 
         dump(session, image)
 
 
-def ending_with(image: Firmware, data: bytes) -> FakeSession:
+def ending_with(image: Image, data: bytes) -> FakeSession:
     """A memory whose last bytes are ``data``."""
     session = FakeSession(image)
     session.memory.write(RAM + len(session.memory.ram) - len(data), data)
@@ -305,10 +305,10 @@ def test_in_a_stripped_image_the_table_is_known_by_its_shape(
     assert found.registrations[0].invoke.startswith("0x")
 
 
-def strip(image: Firmware, folder: Path) -> Firmware:
+def strip(image: Image, folder: Path) -> Image:
     path = folder / "stripped.elf"
     subprocess.run(["arm-none-eabi-strip", "-o", str(path), str(image.path)], check=True)
-    return Firmware.from_elf(path)
+    return Image.from_elf(path)
 
 
 @settings(deadline=None, max_examples=50)
@@ -346,7 +346,7 @@ def test_a_record_of_another_name_beside_tflms_does_not_mislead(tmp_path: Path) 
     elf = compile_little(tmp_path, register=BOTH, extra=("-include", "other.h"),
                          files={"other.h": f"#pragma once\nstatic {other}\n"
                                            "static void* volatile used = &other;\n"})  # fmt: skip
-    layout = find_layout(Firmware.from_elf(elf))
+    layout = find_layout(Image.from_elf(elf))
     assert (layout.source, layout.registration_bytes, layout.slot_bytes) == ("dwarf", 28, 36)
 
 

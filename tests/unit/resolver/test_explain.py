@@ -12,7 +12,7 @@ import pytest
 from elf_writer import MadeSection, MadeSymbol, write_elf
 
 from harness.base.errors import UsageError
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.resolver.explain import Explanation, disassemble, explain
 from harness.resolver.text import explanation_lines
 
@@ -20,12 +20,12 @@ BOTH = "resolver.AddConv2D(); resolver.AddSoftmax();"
 
 
 @pytest.fixture
-def image(compile_image: Callable[..., Firmware]) -> Firmware:
+def image(compile_image: Callable[..., Image]) -> Image:
     return compile_image(BOTH)
 
 
 @pytest.fixture
-def found(image: Firmware) -> Explanation:
+def found(image: Image) -> Explanation:
     return explain(image, "conv_2d")
 
 
@@ -40,7 +40,7 @@ def test_the_kernels_functions_have_their_roles(found: Explanation):
     assert all(one.size > 0 for step in found.steps for one in step.targets if one.role == "invoke")
 
 
-def test_each_instruction_stands_once_at_its_address(image: Firmware, found: Explanation):
+def test_each_instruction_stands_once_at_its_address(image: Image, found: Explanation):
     for step in found.steps:
         addresses = [int(line[:8], 16) for line in step.listing]
         assert addresses[0] == step.address
@@ -57,7 +57,7 @@ def listing(folder: Path, halfwords: Sequence[int], *mapping: tuple[str, int]) -
         [MadeSymbol("_ZN3app4mainEv", 0x1001, len(code), "func"),
          *(MadeSymbol(name, at, 0, "notype", binding="local") for name, at in mapping)],
     ))  # fmt: skip
-    image = Firmware.from_elf(path)
+    image = Image.from_elf(path)
     (node,) = image.graph.nodes
     return list(disassemble(image, node))
 
@@ -110,7 +110,7 @@ extern "C" void RegisterOwn() {
 
 
 def test_what_a_registration_names_is_told_by_role_and_place(
-    compile_image: Callable[..., Firmware],
+    compile_image: Callable[..., Image],
 ):
     image = compile_image(
         "RegisterOwn();", files={"own.cc": OWN, "own.h": 'extern "C" void RegisterOwn();'},
@@ -157,7 +157,7 @@ extern "C" void RegisterTwo() {
 
 
 def test_what_a_kernel_calls_is_not_what_its_registration_names(
-    compile_image: Callable[..., Firmware],
+    compile_image: Callable[..., Image],
 ):
     image = compile_image(
         "RegisterTwo();", files={"two.cc": TWO, "two.h": 'extern "C" void RegisterTwo();'},
@@ -171,7 +171,7 @@ def test_what_a_kernel_calls_is_not_what_its_registration_names(
     assert "Shared" not in dict(map(reversed, named))
 
 
-def test_an_operator_that_is_not_there_is_refused_with_what_is(image: Firmware):
+def test_an_operator_that_is_not_there_is_refused_with_what_is(image: Image):
     with pytest.raises(UsageError, match="registers no operator 'ADD'") as refused:
         explain(image, "ADD")
     assert refused.value.hint == "it registers CONV_2D, SOFTMAX"
@@ -205,5 +205,5 @@ def test_an_image_without_registrations_is_asked_whether_it_is_stripped(tmp_path
     path = tmp_path / "made.elf"
     path.write_bytes(write_elf([MadeSection(".text", 0, bytes(4), load=0, executable=True)], []))
     with pytest.raises(UsageError) as refused:
-        explain(Firmware.from_elf(path), "ADD")
+        explain(Image.from_elf(path), "ADD")
     assert refused.value.hint == "it has no Register_* symbol; is it stripped?"

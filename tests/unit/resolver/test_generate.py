@@ -15,7 +15,7 @@ from harness.base import paths
 from harness.base.errors import UsageError
 from harness.model import Model
 from harness.resolver import generate
-from harness.resolver.methods import builtin_method, custom_method
+from harness.resolver.generate import builtin_method, custom_method
 
 MODELS = sorted(paths.models().glob("*.tflite"))
 

@@ -7,9 +7,10 @@ import shutil
 import pytest
 
 from harness.base.errors import UsageError
-from harness.build.configurations import Table, load
-from harness.build.result import BuildOptions
+from harness.build.configurations import load
+from harness.build.options import BuildOptions
 from harness.build.standalone import build_many
+from harness.build.variants import Table
 from harness.elf import Image
 from harness.model import Model
 from harness.resolver import Audit, AuditVerdict, check, check_live, dump

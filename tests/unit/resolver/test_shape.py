@@ -11,7 +11,7 @@ from elf_writer import MadeSection, MadeSymbol, write_elf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.footprint.resolver_layout import WORD, ResolverLayout, known_layouts
 from harness.model.schema import OPERATOR_NAMES
 from harness.resolver.shape import CUSTOM, FoundTable, Ranges, is_registration, tables
@@ -28,7 +28,7 @@ Fields = dict[str, int]
 
 
 @pytest.fixture(scope="module")
-def image(tmp_path_factory: pytest.TempPathFactory) -> Firmware:
+def image(tmp_path_factory: pytest.TempPathFactory) -> Image:
     """256 bytes of code, 66 of constants with a vtable of one function, data that is copied."""
     constants = bytes(8) + struct.pack("<I", KERNEL) + bytes(4) + b"Atan\0"
     last = struct.pack("<H", KERNEL)
@@ -41,13 +41,13 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> Firmware:
     )  # fmt: skip
 
 
-def made(folder: Path, *sections: MadeSection) -> Firmware:
+def made(folder: Path, *sections: MadeSection) -> Image:
     path = folder / "made.elf"
     path.write_bytes(write_elf(list(sections), [MadeSymbol("main", CODE, 4, "func")]))
-    return Firmware.from_elf(path)
+    return Image.from_elf(path)
 
 
-def test_code_is_an_odd_address_in_an_executable_section(image: Firmware) -> None:
+def test_code_is_an_odd_address_in_an_executable_section(image: Image) -> None:
     ranges = Ranges(image)
     inside = [CODE + 1, CODE + CODE_BYTES - 1]
     outside = [CODE - 1, CODE + CODE_BYTES + 1, CODE, STORED + 1, RAM + 1, 0]
@@ -55,13 +55,13 @@ def test_code_is_an_odd_address_in_an_executable_section(image: Firmware) -> Non
     assert not any(map(ranges.is_code, outside))
 
 
-def test_stored_is_what_lies_in_flash_and_no_data_that_is_copied_to_ram(image: Firmware) -> None:
+def test_stored_is_what_lies_in_flash_and_no_data_that_is_copied_to_ram(image: Image) -> None:
     ranges = Ranges(image)
     assert all(map(ranges.is_stored, [CODE, STORED, STORED + STORED_BYTES - 1]))
     assert not any(map(ranges.is_stored, [CODE - 1, CODE + CODE_BYTES, RAM, RAM + 3]))
 
 
-def test_without_sections_all_that_is_stored_may_be_code(image: Firmware, tmp_path: Path) -> None:
+def test_without_sections_all_that_is_stored_may_be_code(image: Image, tmp_path: Path) -> None:
     plain = made(tmp_path, MadeSection(".bytes", CODE, bytes(8), load=CODE))
     assert Ranges(plain).is_code(CODE + 7) and not Ranges(plain).is_code(CODE + 9)
 
@@ -94,7 +94,7 @@ SOFTMAX: Fields = {"invoke": KERNEL, "builtin_code": 25}
 ATAN: Fields = {"prepare": KERNEL, "invoke": KERNEL, "builtin_code": CUSTOM, "custom_name": NAME}
 
 
-def found_in(image: Firmware, memory: bytes) -> list[FoundTable]:
+def found_in(image: Image, memory: bytes) -> list[FoundTable]:
     return list(tables(image, Ranges(image), RAM, memory))
 
 
@@ -109,7 +109,7 @@ def found_in(image: Firmware, memory: bytes) -> list[FoundTable]:
     after=st.integers(0, 40),
 )
 def test_every_table_that_tflite_micro_could_have_filled_is_found(
-    image: Firmware, layout: ResolverLayout, rows: list[Fields], spare: int, before: int, after: int
+    image: Image, layout: ResolverLayout, rows: list[Fields], spare: int, before: int, after: int
 ) -> None:
     """A builtin among them, whose code tells the layout."""
     whole = resolver(layout, len(rows) + spare, rows)
@@ -119,13 +119,13 @@ def test_every_table_that_tflite_micro_could_have_filled_is_found(
     assert list(found.rows) == [row(layout, one) for one in rows]
 
 
-def test_the_layout_is_told_by_the_builtin_codes(image: Firmware) -> None:
+def test_the_layout_is_told_by_the_builtin_codes(image: Image) -> None:
     for layout in LAYOUTS:
         (found,) = found_in(image, resolver(layout, 5, [CONV, SOFTMAX]))
         assert found.layout == layout
 
 
-def test_of_several_tables_each_is_found(image: Firmware) -> None:
+def test_of_several_tables_each_is_found(image: Image) -> None:
     newest, *_ = LAYOUTS
     one, other = resolver(newest, 2, [CONV]), resolver(newest, 3, [SOFTMAX, ATAN])
     places = [found.address - RAM for found in found_in(image, one + other)]
@@ -137,14 +137,14 @@ TABLE = resolver(NEWEST, 3, [CONV, ATAN])
 
 
 @pytest.mark.parametrize("word", range(len(TABLE) // WORD))
-def test_one_wrong_word_makes_it_none(image: Firmware, word: int) -> None:
+def test_one_wrong_word_makes_it_none(image: Image, word: int) -> None:
     memory = bytearray(TABLE)
     struct.pack_into("<I", memory, WORD * word, RAM + 1)
     assert not found_in(image, memory)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_one_byte_in_what_is_unused_makes_it_none(image: Firmware, layout: ResolverLayout) -> None:
+def test_one_byte_in_what_is_unused_makes_it_none(image: Image, layout: ResolverLayout) -> None:
     slots, rows = 4, [CONV, SOFTMAX]
     length = WORD + slots * layout.registration_bytes
     codes = length + WORD
@@ -160,12 +160,12 @@ def test_one_byte_in_what_is_unused_makes_it_none(image: Firmware, layout: Resol
         assert not found_in(image, memory), at
 
 
-def test_a_table_that_the_end_of_ram_cuts_off_is_none(image: Firmware) -> None:
+def test_a_table_that_the_end_of_ram_cuts_off_is_none(image: Image) -> None:
     assert found_in(image, TABLE)
     assert not any(found_in(image, TABLE[:end]) for end in range(len(TABLE)))
 
 
-def test_a_table_stands_at_a_multiple_of_four(image: Firmware) -> None:
+def test_a_table_stands_at_a_multiple_of_four(image: Image) -> None:
     assert not any(found_in(image, bytes(shift) + TABLE) for shift in (1, 2, 3))
 
 
@@ -174,11 +174,11 @@ def test_a_table_stands_at_a_multiple_of_four(image: Firmware) -> None:
     [VTABLE + 1, VTABLE + 2, NAME, CODE, RAM, STORED + STORED_BYTES - 2, 0],
     ids=["odd", "unaligned", "no function", "code", "RAM", "cut off", "null"],
 )
-def test_a_table_begins_with_the_address_of_stored_functions(image: Firmware, pointer: int) -> None:
+def test_a_table_begins_with_the_address_of_stored_functions(image: Image, pointer: int) -> None:
     assert not found_in(image, struct.pack("<I", pointer) + TABLE[WORD:])
 
 
-def test_a_table_of_1024_slots_is_the_largest_that_is_looked_for(image: Firmware) -> None:
+def test_a_table_of_1024_slots_is_the_largest_that_is_looked_for(image: Image) -> None:
     for filled in (1, 1024):
         (found,) = found_in(image, resolver(NEWEST, 1024, [SOFTMAX] * filled))
         assert found.slots == 1024
@@ -204,20 +204,20 @@ def test_a_table_of_1024_slots_is_the_largest_that_is_looked_for(image: Firmware
      ({"builtin_code": 0xFFFF}, False)],
 )  # fmt: skip
 def test_a_registration_has_an_invoke_and_nothing_that_is_no_function(
-    image: Firmware, layout: ResolverLayout, fields: Fields, valid: bool
+    image: Image, layout: ResolverLayout, fields: Fields, valid: bool
 ) -> None:
     whole = row(layout, {"invoke": KERNEL, "builtin_code": 3} | fields)
     assert is_registration(layout, Ranges(image), whole) is valid
     assert not is_registration(layout, Ranges(image), whole[:-1])
 
 
-def test_the_newest_registrations_have_a_reset_that_is_a_function(image: Firmware) -> None:
+def test_the_newest_registrations_have_a_reset_that_is_a_function(image: Image) -> None:
     for reset, valid in ((0, True), (KERNEL, True), (STORED, False)):
         whole = row(NEWEST, {"invoke": KERNEL, "builtin_code": 3, "reset": reset})
         assert is_registration(NEWEST, Ranges(image), whole) is valid
 
 
-def test_the_last_builtin_is_known_and_the_next_number_is_not(image: Firmware) -> None:
+def test_the_last_builtin_is_known_and_the_next_number_is_not(image: Image) -> None:
     for code, valid in ((len(OPERATOR_NAMES) - 1, True), (len(OPERATOR_NAMES), False)):
         whole = row(NEWEST, {"invoke": KERNEL, "builtin_code": code})
         assert is_registration(NEWEST, Ranges(image), whole) is valid

@@ -10,14 +10,14 @@ from elf_writer import MadeSection, MadeSymbol, write_elf
 
 from harness.base.clock import Deadline
 from harness.base.errors import FirmwareFailed, Unsupported, UsageError
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.resolver.stop_point import after_registration, run_past_registration
 from harness.targets.base import Elapsed, Stop, SymbolReached, Until
 
 ALLOCATE = "_ZN6tflite16MicroInterpreter15AllocateTensorsEv"
 INVOKE = "_ZN6tflite16MicroInterpreter6InvokeEv"
 
-Made = Callable[..., Firmware]
+Made = Callable[..., Image]
 
 
 class Target:
@@ -51,12 +51,12 @@ class Target:
 def made(tmp_path: Path) -> Made:
     """An image with functions of these (mangled) names, or with other symbols."""
 
-    def image(*functions: str, others: tuple[MadeSymbol, ...] = ()) -> Firmware:
+    def image(*functions: str, others: tuple[MadeSymbol, ...] = ()) -> Image:
         code = MadeSection(".text", 0, bytes(64), load=0, executable=True)
         named = [MadeSymbol(name, 8 * at + 1, 8, "func") for at, name in enumerate(functions)]
         path = tmp_path / "made.elf"
         path.write_bytes(write_elf([code], [*named, *others]))
-        return Firmware.from_elf(path)
+        return Image.from_elf(path)
 
     return image
 

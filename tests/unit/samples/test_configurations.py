@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from harness.base import paths
 from harness.base.errors import UsageError
 from harness.base.findings import Finding, Kind
-from harness.build.configurations import RUNTIMES, load
-from harness.build.variants import Addition, register
+from harness.build.configurations import load
+from harness.build.variants import RUNTIMES, Addition, register
 from harness.model import Model
 
 TABLE = load()
@@ -53,7 +53,7 @@ def test_a_sample_has_sources_of_its_own_and_the_shared_ones(sample) -> None:
 
 @pytest.mark.parametrize("runtime", RUNTIMES)
 @pytest.mark.parametrize(("sample", "configuration"), PAIRS)
-def test_expected_resolver_findings_are_what_the_resolver_does(sample, configuration, runtime):
+def test_expected_resolver_findings_are_those_of_the_resolver(sample, configuration, runtime):
     variant = TABLE.variant(sample, configuration, runtime)
     kept, refused = register(variant.additions, variant.slots, checked=variant.checked)
     announced = {
@@ -108,7 +108,7 @@ def test_one_byte_short_is_one_byte_less_than_fits() -> None:
         assert fits.arena - short.arena == 1
 
 
-def test_expectations_name_what_was_not_found_and_what_should_not_be_there() -> None:
+def test_expectations_name_missing_and_unexpected_findings() -> None:
     expect = TABLE.variant("hello_world", "too_small").expect
     right = Finding(Kind.RESOLVER_TOO_SMALL, "", "SOFTMAX", values=(("declared", 1),))
     wrong = Finding(Kind.RESOLVER_TOO_SMALL, "", "SOFTMAX", values=(("declared", 5),))

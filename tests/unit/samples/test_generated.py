@@ -111,7 +111,7 @@ def test_an_unusable_array_is_refused(tmp_path: Path, damage: str) -> None:
         generated.read_array(path, "values")
 
 
-def test_the_checked_in_kconfig_is_what_the_table_says() -> None:
+def test_the_checked_in_kconfig_is_that_of_the_table() -> None:
     assert (COMMON / "Kconfig.resolver").read_text() == generated.kconfig(TABLE)
 
 

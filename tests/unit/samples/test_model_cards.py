@@ -121,7 +121,7 @@ def test_no_relu6_would_have_to_rescale(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", CLASSIFIERS)
-def test_card_accuracy_is_what_the_official_interpreter_gets(name: str, tmp_path: Path) -> None:
+def test_card_accuracy_is_that_of_the_official_interpreter(name: str, tmp_path: Path) -> None:
     inputs, arrays = rows_and_arrays(name)
     outputs = official(name, inputs, tmp_path)
     assert len(outputs) == card(name)["test"]["rows"] >= 360
@@ -130,7 +130,7 @@ def test_card_accuracy_is_what_the_official_interpreter_gets(name: str, tmp_path
 
 
 @pytest.mark.parametrize("name", ["hello_world_int8", "hello_world_float32"])
-def test_card_error_is_what_the_official_interpreter_makes(name: str, tmp_path: Path) -> None:
+def test_card_error_is_that_of_the_official_interpreter(name: str, tmp_path: Path) -> None:
     inputs, arrays = rows_and_arrays(name)
     outputs = official(name, inputs, tmp_path).astype(np.float64)
     (tensor,) = Model.from_file(paths.models() / f"{name}.tflite").outputs
@@ -173,7 +173,7 @@ def test_the_first_ten_digits_are_one_of_each_class() -> None:
     assert labels[:10].tolist() == list(range(10))
 
 
-def test_the_chimes_cannot_be_told_from_one_frame_alone() -> None:
+def test_one_frame_alone_does_not_decide_the_chimes() -> None:
     """A network that forgot after each frame would be right less often than the card says."""
     rows, arrays = rows_and_arrays("chime_int8")
     interpreter = Interpreter.from_file(paths.models() / "chime_int8.tflite")

@@ -39,7 +39,7 @@ def _sine(change=lambda value: value) -> str:
 
 
 @pytest.mark.parametrize("application", APPLICATIONS)
-def test_an_application_has_what_zephyr_and_twister_look_for(application: str) -> None:
+def test_an_application_has_the_files_for_zephyr_and_twister(application: str) -> None:
     folder = paths.samples() / application
     for name in ("CMakeLists.txt", "Kconfig", "prj.conf", "sample.yaml", "README.md"):
         assert (folder / name).is_file(), name
@@ -113,14 +113,14 @@ def test_a_workspace_is_found_from_a_folder_inside_it(tmp_path: Path) -> None:
     assert zephyr.find_workspace(inside, {}).base == base
 
 
-def test_without_a_workspace_the_commands_that_make_one_are_told(tmp_path: Path) -> None:
+def test_without_a_workspace_the_hint_has_the_commands_that_make_one(tmp_path: Path) -> None:
     with pytest.raises(EnvironmentMissing) as error:
         zephyr.find_workspace(tmp_path, {})
     for command in ("west init -l", "west update", "west zephyr-export", "west sdk install"):
         assert command in error.value.hint
 
 
-def test_an_installed_package_is_no_manifest_to_set_a_workspace_up_from(
+def test_an_installed_package_is_not_a_manifest_for_a_workspace(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(paths, "own_samples", lambda: tmp_path / "zephyr_samples")
@@ -174,7 +174,7 @@ def west(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "notes"
 
 
-def test_west_is_asked_for_the_sample_in_its_configuration(west: Path) -> None:
+def test_west_builds_the_sample_in_its_configuration(west: Path) -> None:
     result = zephyr.build_zephyr("hello_world_float", "too_small", fragments=["cmsis-nn"])
     asked = west.read_text().splitlines()
     assert asked[0] == "build"
@@ -193,7 +193,7 @@ def test_elf_map_configuration_and_devicetree_are_kept(west: Path) -> None:
     assert {"zephyr.map", "config", "zephyr.dts", "build.log"} <= kept
 
 
-def test_a_failed_build_tells_the_compilers_words(west: Path, monkeypatch) -> None:
+def test_a_failed_build_quotes_the_compiler(west: Path, monkeypatch) -> None:
     monkeypatch.setenv("WEST_FAILS", "no such thing")
     with pytest.raises(BuildFailed, match="no such thing") as error:
         zephyr.build_zephyr("atan", "exact")
@@ -201,7 +201,9 @@ def test_a_failed_build_tells_the_compilers_words(west: Path, monkeypatch) -> No
     assert "build.log" in error.value.hint
 
 
-def test_libraries_of_the_wrong_float_abi_are_told_with_the_cure(west: Path, monkeypatch) -> None:
+def test_libraries_of_the_wrong_float_abi_are_named_with_the_remedy(
+    west: Path, monkeypatch
+) -> None:
     monkeypatch.setenv("WEST_FAILS", "zephyr_pre0.elf uses VFP register arguments, libc.a does not")
     with pytest.raises(BuildFailed) as error:
         zephyr.build_zephyr("atan", "exact")

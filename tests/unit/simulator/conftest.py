@@ -12,17 +12,17 @@ from gateway_chip import worlds  # noqa: F401
 from port_zero import p0  # noqa: F401
 from system_control import masked  # noqa: F401
 
-from harness.elf import Firmware
+from harness.elf import Image
 
 
 @pytest.fixture(scope="session")
-def waiting(tmp_path_factory: pytest.TempPathFactory) -> Firmware:
+def waiting(tmp_path_factory: pytest.TempPathFactory) -> Image:
     """An image that does nothing."""
     return endless_loop(tmp_path_factory.mktemp("waiting") / "waiting.elf")
 
 
 @pytest.fixture
-def chip(waiting: Firmware) -> Iterator[BareChip]:
+def chip(waiting: Image) -> Iterator[BareChip]:
     """A chip fresh from reset that runs it."""
     made = BareChip(waiting)
     yield made

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from bare_chip import BareChip
 
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.simulator.machine import Machine
 
 EN = 1 << 31
@@ -16,7 +16,7 @@ CHENSET, CHENCLR = 0x504, 0x508
 
 
 @pytest.fixture
-def machine(build: Callable[[str], Firmware]) -> Iterator[Machine]:
+def machine(build: Callable[[str], Image]) -> Iterator[Machine]:
     """EGU0's first event is published on channel 3, which is on."""
     opened = Machine(build("exceptions"))
     opened.devices["DPPIC"].write(CHENSET, 1 << 3)

@@ -9,13 +9,13 @@ import pytest
 from bare_chip import CODE, LOOP, BareChip
 
 from harness.base.clock import Deadline
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.simulator.faults import exception_name, status_names, target_of
 from harness.simulator.machine import End, Machine
 
 
 @pytest.fixture
-def crashed(build: Callable[[str], Firmware]) -> Machine:
+def crashed(build: Callable[[str], Image]) -> Machine:
     machine = Machine(build("wildbranch"))
     end = machine.run(until_tick=10_000_000, guard=Deadline(60, guard=60))
     assert end is End.DEADLINE
@@ -39,7 +39,7 @@ def test_a_wild_branch_is_named_by_its_caller(crashed: Machine) -> None:
 
 
 def test_a_fault_names_the_stack_that_was_in_use(
-    crashed: Machine, build: Callable[[str], Firmware]
+    crashed: Machine, build: Callable[[str], Image]
 ) -> None:
     assert (crashed.faults[0].stack, crashed.faults[0].exception) == ("MSP", 0)
     machine = Machine(build("guard"))  # its threads run on the process stack

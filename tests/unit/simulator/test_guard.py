@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from harness.base.clock import Deadline
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.simulator.machine import End, Machine
 
 HZ = 64_000_000
@@ -17,7 +17,7 @@ GUARD = 0.2
 
 @pytest.mark.parametrize("name", ["chatter", "idle", "tickless", "calls"])
 def test_the_guard_ends_a_run_within_a_second_of_its_time(
-    build: Callable[[str], Firmware], name: str
+    build: Callable[[str], Image], name: str
 ) -> None:
     machine = Machine(build(name))
     machine.core.skip_idle = False  # what loops is run
@@ -30,7 +30,7 @@ def test_the_guard_ends_a_run_within_a_second_of_its_time(
 
 
 def test_the_clock_is_looked_at_more_often_where_python_answers(
-    build: Callable[[str], Firmware],
+    build: Callable[[str], Image],
 ) -> None:
     executed = {}
     for name in ("chatter", "idle"):

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.simulator.machine import End, Machine
 
-Build = Callable[[str], Firmware]
+Build = Callable[[str], Image]
 HZ = 64_000_000
 WHOLE = 250_000  # instructions: some ticks in each kind of loop
 

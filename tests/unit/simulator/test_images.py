@@ -15,7 +15,7 @@ import pytest
 
 from harness.base.clock import Deadline
 from harness.base.errors import BadElf
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.simulator.machine import End, Machine
 
 HZ = 64_000_000
@@ -45,7 +45,7 @@ def machine(tmp_path: Path) -> Callable[..., Machine]:
     def make(*segments: Segment, **more: int) -> Machine:
         path = tmp_path / "image.elf"
         path.write_bytes(elf(*segments, **more))
-        return Machine(Firmware.from_elf(path))
+        return Machine(Image.from_elf(path))
 
     return make
 
@@ -124,9 +124,9 @@ def test_random_bytes_as_firmware_end_within_their_budget(
 
 _DIGEST = """
 import hashlib, sys
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.simulator.machine import Machine
-machine = Machine(Firmware.from_elf(sys.argv[1]))
+machine = Machine(Image.from_elf(sys.argv[1]))
 machine.run(until_tick=64_000_000)
 ram = hashlib.sha256(machine.read_memory(0x2000_0000, 0x4_0000)).hexdigest()
 printed = b"".join(chunk.data for chunk in machine.console).hex()
@@ -135,7 +135,7 @@ print(machine.core.executed, machine.now, printed, ram, [c.time for c in machine
 
 
 @pytest.mark.parametrize("name", ["exceptions", "threads", "resets"])
-def test_two_processes_see_the_same_run(build: Callable[[str], Firmware], name: str) -> None:
+def test_two_processes_see_the_same_run(build: Callable[[str], Image], name: str) -> None:
     seen = [
         subprocess.run(
             [sys.executable, "-c", _DIGEST, str(build(name).path)],

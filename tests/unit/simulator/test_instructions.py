@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.simulator import snapshot
 from harness.simulator.machine import End, Machine
 
@@ -25,7 +25,7 @@ words = st.one_of(
 
 
 @pytest.fixture(scope="module")
-def compute(build: Callable[[str], Firmware]) -> Iterator[Compute]:
+def compute(build: Callable[[str], Image]) -> Iterator[Compute]:
     """Runs ``Compute`` of the firmware on three operands; gives what it noted."""
     machine = Machine(build("instructions"))
     assert machine.run(until_tick=64_000_000, pattern=b"ready") is End.CONDITION

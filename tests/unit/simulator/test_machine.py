@@ -13,13 +13,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from harness.base.clock import Deadline
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.elf.coverage import Coverage
 from harness.simulator import snapshot
 from harness.simulator.event_queue import NEVER
 from harness.simulator.machine import End, Machine
 
-Build = Callable[[str], Firmware]
+Build = Callable[[str], Image]
 HZ = 64_000_000
 SOURCES = Path(__file__).resolve().parents[2] / "firmware"
 

@@ -8,7 +8,7 @@ import pytest
 from bare_chip import CODE, HERE, LOOP, STACK, BareChip
 
 from harness.base.clock import RESETS_IN_A_LOOP
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.simulator.machine import End, Machine
 
 NOP = 0xBF00
@@ -48,7 +48,7 @@ def test_registers_go_by_their_names(chip: BareChip) -> None:
     assert list(registers) == [*(f"r{n}" for n in range(13)), "sp", "lr", "pc", "xpsr"]
 
 
-def test_a_machine_starts_as_its_vector_table_says(waiting: Firmware) -> None:
+def test_a_machine_starts_as_its_vector_table_says(waiting: Image) -> None:
     machine = Machine(waiting)
     registers = machine.registers
     assert (registers["sp"], registers["pc"], registers["lr"]) == (STACK, LOOP, 0xFFFF_FFFF)

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.simulator.machine import End, Machine
 
 HZ = 64_000_000
@@ -132,14 +132,14 @@ class Bench:
 
 
 @pytest.fixture(scope="module")
-def bench(build: Callable[[str], Firmware]) -> Iterator[Bench]:
+def bench(build: Callable[[str], Image]) -> Iterator[Bench]:
     machine = Machine(build("mpu"))
     yield Bench(machine)
     machine.close()
 
 
 @pytest.fixture(scope="module")
-def data_bench(build: Callable[[str], Firmware]) -> Iterator[Bench]:
+def data_bench(build: Callable[[str], Image]) -> Iterator[Bench]:
     machine = Machine(build("mpu"))
     yield Bench(machine)
     machine.close()
@@ -206,7 +206,7 @@ def test_data_is_checked_so_while_no_code_has_run_in_ram(data_bench: Bench, acce
     [(), (Region(64, 64),), (Region(0, 1024),), (Region(0, 1024, execute_never=True),)],
 )
 def test_the_first_code_in_ram_runs_where_it_may(
-    build: Callable[[str], Firmware], regions: tuple[Region, ...], control: int, user: bool
+    build: Callable[[str], Image], regions: tuple[Region, ...], control: int, user: bool
 ) -> None:
     fresh = Bench(Machine(build("mpu")))
     for kind in (STORE, RUN, STORE):
@@ -275,7 +275,7 @@ def test_code_of_negative_priority_is_not_checked_without_hfnmiena(bench: Bench)
 
 
 def test_code_of_negative_priority_is_checked_with_hfnmiena(
-    build: Callable[[str], Firmware],
+    build: Callable[[str], Image],
 ) -> None:
     machine = Machine(build("mpu"))
     end = Bench(machine).start(Access(LOAD_MASKED, 64, control=ENABLE | HFNMIENA))
@@ -292,7 +292,7 @@ def test_an_access_over_the_edge_of_a_region_faults_behind_it(bench: Bench) -> N
 
 @pytest.mark.parametrize("slices", [None, 1, 7])
 def test_code_in_ram_is_run_as_it_was_written_last_whether_the_mpu_is_on_or_off(
-    build: Callable[[str], Firmware], slices: int | None
+    build: Callable[[str], Image], slices: int | None
 ) -> None:
     machine = Machine(build("ramcode"))
     while machine.run(until_tick=HZ, until_executed=machine.core.executed + (slices or HZ)) is (

@@ -21,7 +21,7 @@ from port_zero import (
 )
 
 from harness.case.tap import Presses
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.simulator.machine import Machine
 from harness.simulator.peripherals.gpio import DETECTMODE, LATCH, PIN_CNF, Gpio
 from harness.targets import ConsoleMatch, Stop
@@ -32,7 +32,7 @@ LED1, BUTTON1, BUTTON2 = 2, 6, 7
 
 
 @pytest.fixture
-def session(build: Callable[[str], Firmware]) -> Iterator[SimulatorSession]:
+def session(build: Callable[[str], Image]) -> Iterator[SimulatorSession]:
     """The buttons are set up, the core sleeps."""
     with SimulatorSession(Machine(build("pins"))) as opened:
         assert opened.run(ConsoleMatch(b"ready"), opened.deadline(1.0)) is Stop.CONDITION
@@ -138,7 +138,7 @@ def test_buttons_are_pressed_and_let_go_in_turn(session: SimulatorSession) -> No
     assert session.pins.read(BUTTON1) and session.pins.read(BUTTON2)
 
 
-def test_a_press_comes_at_its_time_where_the_clock_runs(build: Callable[[str], Firmware]) -> None:
+def test_a_press_comes_at_its_time_where_the_clock_runs(build: Callable[[str], Image]) -> None:
     with SimulatorSession(Machine(build("tickless"))) as running:  # a counter's events go on
         presses = Presses(running, [Press(BUTTON1, 0.5, 0.1)])
         for seconds, level in ((0.4, False), (0.15, False), (0.1, False)):

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import pytest
 from bare_chip import BareChip
 
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.simulator.machine import Machine
 
 ONES = 0xFFFF_FFFF
@@ -380,7 +380,7 @@ def test_uicr_of_a_device_that_has_booted_holds_its_oscillator(chip: BareChip) -
     assert set(words(chip, UICR + 0x24, (0x1000 - 0x24) // 4)) == {ONES}
 
 
-def test_uicr_of_a_device_fresh_from_the_factory_is_erased(waiting: Firmware) -> None:
+def test_uicr_of_a_device_fresh_from_the_factory_is_erased(waiting: Image) -> None:
     machine = Machine(waiting, booted=False)
     assert machine.read_memory(UICR, 0x1000) == b"\xff" * 0x1000
     machine.close()

@@ -10,18 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.base import native
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.simulator.machine import Machine
 from harness.simulator.peripherals.base import INTEN, PLAIN_READ
 
-Build = Callable[[str], Firmware]
+Build = Callable[[str], Image]
 HZ = 64_000_000
 SIZE = 0x400
 EVENT, EVENT_BIT, PUBLISH = 0x104, 1 << 1, 0x184
 offsets = st.integers(0, SIZE // 4 - 1).map(lambda index: 4 * index)
 
 
-def asking(firmware: Firmware) -> Machine:
+def asking(firmware: Image) -> Machine:
     """A machine whose devices are asked about every access."""
     machine = Machine(firmware)
     for device in machine.devices.values():

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from harness.base import native
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.simulator import snapshot
 from harness.simulator.machine import Machine
 from harness.simulator.nvic import NONSECURE, PENDSV, SYSTICK, NvicRegisters
@@ -73,7 +73,7 @@ class Bench:
 
 
 @pytest.fixture(scope="module")
-def bench(build: Callable[[str], Firmware]) -> Iterator[Bench]:
+def bench(build: Callable[[str], Image]) -> Iterator[Bench]:
     machine = Machine(build("compute"))
     yield Bench(machine)
     machine.close()

@@ -14,12 +14,12 @@ import pytest
 from bare_chip import BareChip
 
 from harness.base.errors import UsageError
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.simulator import snapshot
 from harness.simulator.machine import End, Machine
 from harness.simulator.peripherals.gpio import Gpio
 
-Build = Callable[[str], Firmware]
+Build = Callable[[str], Image]
 HZ = 64_000_000
 NAMES = ["exceptions", "threads", "guard", "idle"]
 
@@ -35,10 +35,10 @@ import sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[2])
 from test_snapshot import HZ, state
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.simulator import snapshot
 from harness.simulator.machine import Machine
-machine = Machine(Firmware.from_elf(Path(sys.argv[1])))
+machine = Machine(Image.from_elf(Path(sys.argv[1])))
 for path in sys.argv[3:]:
     snapshot.restore(machine, snapshot.load(machine, Path(path)))
     machine.run(until_tick=HZ // 50)
@@ -219,7 +219,7 @@ def test_all_devices_and_blocks_go_back_to_what_they_were(busy: BareChip) -> Non
 
 
 def test_all_devices_and_blocks_are_in_the_file(
-    busy: BareChip, waiting: Firmware, tmp_path: Path
+    busy: BareChip, waiting: Image, tmp_path: Path
 ) -> None:
     snapshot.save(busy.machine, snapshot.take(busy.machine), tmp_path / "busy")
     first = diary(busy)

@@ -10,12 +10,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from harness.base.errors import UsageError
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.simulator import snapshot
 from harness.simulator.machine import End, Machine
 from harness.targets import simulator
 
-Build = Callable[[str], Firmware]
+Build = Callable[[str], Image]
 HZ = 64_000_000
 BRANCHES = "branches"
 UNTIL = 40_000  # ticks: interrupts, sleep and loops of each kind

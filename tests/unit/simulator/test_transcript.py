@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.simulator.machine import End, Machine
 from harness.simulator.transcript import Chunk, Transcript
 
@@ -70,7 +70,7 @@ def test_another_recording_takes_over_what_was_kept(recorded: Transcript) -> Non
 
 @pytest.mark.parametrize("lines", [False, True])
 def test_a_run_ends_with_the_byte_that_completes_the_pattern(
-    build: Callable[[str], Firmware], lines: bool
+    build: Callable[[str], Image], lines: bool
 ) -> None:
     machine = Machine(build("instructions"))
     end = machine.run(until_tick=64_000_000, pattern=rb"comp[^\n]*\n", lines=lines)

@@ -12,7 +12,7 @@ from collections.abc import Callable
 import pytest
 from worlds_played import FTYPE, SCENARIO, SOURCES, Played, machine_for
 
-from harness.elf import Firmware, Image, combined
+from harness.elf import Image, combined
 from harness.simulator import Machine, snapshot
 from harness.targets.simulator import SimulatorSession
 
@@ -31,13 +31,13 @@ def firmware(tmp_path_factory) -> Image:
         pytest.skip("needs arm-none-eabi-gcc")
     folder = tmp_path_factory.mktemp("worlds")
 
-    def link(name: str, *more: str) -> Firmware:
+    def link(name: str, *more: str) -> Image:
         elf = folder / f"{name}.elf"
         command = [compiler, *FLAGS.split(), "-T", str(SOURCES / f"{name}.ld")]
         command += [str(SOURCES / f"{name}.c"), *more, "-o", str(elf)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
-        return Firmware.from_elf(elf)
+        return Image.from_elf(elf)
 
     gateways = folder / "gateways.o"
     library = ("-Wl,--cmse-implib", f"-Wl,--out-implib={gateways}", "-lgcc")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from bare_chip import BareChip, Peripheral
 
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.simulator.machine import Machine
 
 UARTE0, UARTE1 = 0x5000_8000, 0x5000_9000
@@ -45,7 +45,7 @@ def port(chip: BareChip) -> Port:
 
 
 @pytest.fixture
-def paced(waiting: Firmware) -> Iterator[Port]:
+def paced(waiting: Image) -> Iterator[Port]:
     """Its transfers take the time of the baud rate."""
     chip = BareChip(waiting)
     chip.machine.close()
@@ -113,7 +113,7 @@ def test_other_ports_bytes_are_kept_by_their_names(chip: BareChip) -> None:
     assert port.console() == b""
 
 
-def test_another_port_may_be_the_console(waiting: Firmware) -> None:
+def test_another_port_may_be_the_console(waiting: Image) -> None:
     chip = BareChip(waiting)
     chip.machine.close()
     chip.machine = Machine(waiting, console="UARTE1")

@@ -49,7 +49,7 @@ def image(folder: Path, source: str) -> Path:
     [(FIRMWARE / "sine.c").read_text(), LOOPING, LOOPING.replace('"hello', '"tick 1')],
     ids=["ends", "loops", "another form"],
 )
-def test_what_is_written_runs_and_passes(source, tmp_path):
+def test_the_written_case_file_runs_and_passes(source, tmp_path):
     image(tmp_path, source)
     assert main(["init", str(tmp_path)]) == 0
     [case] = load_cases(tmp_path / "hil.toml")
@@ -106,7 +106,7 @@ def test_nothing_is_overwritten_and_nothing_half_written(tmp_path, capsys):
     assert not (tmp_path / "hil.toml").exists()
 
 
-def test_a_folder_without_firmware_is_told_so(tmp_path):
+def test_a_folder_without_firmware_is_refused(tmp_path):
     with pytest.raises(UsageError, match=r"holds no \.elf"):
         starter.look(tmp_path)
 
@@ -157,7 +157,7 @@ void Main(void) {
 
 
 @pytest.mark.parametrize("source", [ONCE_THEN_COUNTING, WORDS], ids=["numbers once", "words"])
-def test_firmware_that_goes_on_is_tested_by_what_it_printed_once(source, tmp_path):
+def test_firmware_that_goes_on_is_tested_by_lines_that_it_printed_once(source, tmp_path):
     image(tmp_path, source)
     assert main(["init", str(tmp_path)]) == 0
     [case] = load_cases(tmp_path / "hil.toml")
@@ -173,7 +173,7 @@ def test_the_case_file_of_a_silent_image_is_read_and_its_verdict_is_silence(tmp_
     assert run_case(case, tmp_path / "out").verdict is Verdict.FIRMWARE
 
 
-def test_what_an_image_printed_before_it_crashed_is_not_expected(tmp_path, capsys):
+def test_output_before_a_crash_is_not_expected(tmp_path, capsys):
     crash = "  *(volatile int *)0xF0000000u = 1;\n  for"
     image(tmp_path, ONCE_THEN_COUNTING.replace("  for", crash, 1))
     assert main(["init", str(tmp_path)]) == 0
@@ -244,7 +244,7 @@ def test_the_last_line_is_the_end(tmp_path):
     assert run_case(loaded, tmp_path / "out").passed
 
 
-def test_the_case_file_says_what_it_cannot_know(tmp_path):
+def test_the_case_file_names_its_unknowns(tmp_path):
     image(tmp_path, printing("score: 12", "score: 13", "all done"))
     written(tmp_path)
     assert "Whether it is right is not known here" in (tmp_path / "hil.toml").read_text()

@@ -72,7 +72,7 @@ def parse(texts: Iterable[str]) -> Misbehaviour:
             names = ", ".join(n.replace("_", "-") for n in NAMES)
             raise UsageError(f"a virtual board cannot {name!r}", hint=f"known: {names}")
         try:
-            values[key] = numbers.count(int(number), zero=True) if has_number else 1
+            values[key] = numbers.count_or_zero(int(number)) if has_number else 1
         except ValueError:
             raise UsageError(f"{name} takes a number, not {short(number)}") from None
     return Misbehaviour(**values)

@@ -138,7 +138,7 @@ class _Site:
         files.write(self._folder / "plotly.min.js", get_plotlyjs())
 
     def write_case(self, key: CaseKey, points: Sequence[RecordedCase]) -> list[Move]:
-        """Write the page of a case; returns what moved in the newest run."""
+        """Write the page of a case; returns the changes in the newest run."""
         figures = trends(points)
         steps = [
             (step.at, trend, step.before, step.now)
@@ -252,7 +252,7 @@ def _row(key: CaseKey, points: Sequence[RecordedCase], order: Mapping[int, int])
 
 
 def _plots(figures: Sequence[Trend]) -> list[dict[str, Any]]:
-    """What is drawn: a plot for each figure, and one of all operators by source and kind."""
+    """The plots: one for each figure, and one of all operators by source and kind."""
     drawn: list[dict[str, Any]] = []
     parts: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for trend in figures:

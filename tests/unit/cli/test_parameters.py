@@ -33,7 +33,7 @@ def test_a_missing_file_has_one_wording(command, capsys):
 
 
 @pytest.mark.parametrize("command", TAKES_AN_IMAGE, ids=" ".join)
-def test_a_name_that_is_no_sample_is_told_the_samples(command, capsys):
+def test_an_unknown_sample_is_refused_with_the_known_ones(command, capsys):
     assert main([*command, "helo_world"]) == 2
     error = capsys.readouterr().err
     assert error.startswith("tflm-hil: there is no sample 'helo_world'\nhint: samples: ")
@@ -57,7 +57,7 @@ def test_a_folder_stands_for_its_case_file(tmp_path):
         Subject.find(str(tmp_path))
 
 
-def test_a_folder_without_a_case_file_is_told_what_writes_one(tmp_path):
+def test_a_folder_without_a_case_file_has_a_hint_to_init(tmp_path):
     with pytest.raises(UsageError, match=r"a folder without a hil\.toml") as refused:
         Subject.find(str(tmp_path), case_files=True)
     assert refused.value.hint == f"tflm-hil init {tmp_path} writes one"
@@ -132,7 +132,7 @@ def test_a_shell_completes_through_its_script(shell, script, tmp_path):
     assert done.stdout.split() == ["hello_world_float"], done.stderr
 
 
-def test_an_image_and_a_model_that_changed_places_are_told_apart(tmp_path, capsys):
+def test_an_image_and_a_model_in_each_others_place_are_recognized(tmp_path, capsys):
     model, image = tmp_path / "m.tflite", tmp_path / "e.elf"
     model.write_bytes(b"\x1c\0\0\0TFL3" + bytes(40))
     image.write_bytes(b"\x7fELF" + bytes(60))
@@ -142,7 +142,7 @@ def test_an_image_and_a_model_that_changed_places_are_told_apart(tmp_path, capsy
     assert "it is an ELF image, not a model" in capsys.readouterr().err
 
 
-def test_where_the_robot_resource_lies_is_told(capsys):
+def test_where_prints_the_folder_of_the_robot_resource(capsys):
     assert main(["where", "robot"]) == 0
     assert (Path(capsys.readouterr().out.strip()) / "tflm.resource").is_file()
 

@@ -1,4 +1,4 @@
-"""A build folder: which of its files are the application, what is flashed, and the other ELFs."""
+"""A build folder: which of its files are the application, the flashed image, and other ELFs."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ _DOMAIN = re.compile(r"^\s*-\s*name:\s*['\"]?([\w.-]+)", re.MULTILINE)
 
 @dataclass(frozen=True)
 class BuildFolder:
-    """The files of ``path`` that make one image, each looked for when first asked for."""
+    """The files of ``path`` that make one image, each looked for at first use."""
 
     path: Path
 
     @cached_property
     def application(self) -> Path | None:
-        """The ELF that a run of the folder is about; None if the folder is no image.
+        """The ELF that a run of the folder is about; None if the folder is not an image.
 
-        If no name says which, it is the only non-secure ELF beside a merged file, or the only ELF.
+        If no name decides, it is the only non-secure ELF beside a merged file, or the only ELF.
         """
         named = _first_file(self.path, self._application_names)
         if named is not None or _first_file(self.path, _MERGED) is None:
@@ -89,7 +89,7 @@ class BuildFolder:
 
     @cached_property
     def _domains_file(self) -> str:
-        """What sysbuild says of its images; "" for any other build."""
+        """Sysbuild's list of its images; "" for any other build."""
         path = self.path / "domains.yaml"
         return files.read(path).decode("utf-8", "replace") if files.is_file(path) else ""
 

@@ -34,7 +34,7 @@ class CrossChecks:
         return any(len(targets) > 1 for targets in self._targets.values())
 
     def look(self, case: Case) -> Look | None:
-        """What :func:`run_case` calls while the session of ``case`` is still open."""
+        """A function for :func:`run_case` to call while the session of ``case`` is still open."""
         if len(self._targets[case.name]) < 2:
             return None
         from harness.case import crosscheck  # noqa: PLC0415 - most runs have one target
@@ -88,7 +88,7 @@ class CrossChecks:
         return f"the memory of {blind[0]} cannot be read, so --symbol compared nothing"
 
     def show(self, stream: TextIO) -> None:
-        """Print every comparison, and what could not be compared."""
+        """Print every comparison, and the pairs that could not be compared."""
         for name, result in self.results():
             click.echo(f"{name}: {result}", file=stream)
         for line in self.missing():

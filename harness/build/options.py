@@ -10,7 +10,7 @@ from harness.build.variants import Variant
 
 @dataclass(frozen=True)
 class BuildOptions:
-    """What can be varied beside sample and configuration; all of it is part of the cache's key.
+    """The variables of a build beside sample and configuration; all are part of the cache's key.
 
     ``arena``, in bytes, and ``model`` replace those of the sample. ``nonsecure`` builds for the
     non-secure world, on a secure image of this project.
@@ -49,5 +49,5 @@ class BuildResult:
 
     @property
     def image(self) -> Path:
-        """What to run: the ELF, or the build folder around it."""
+        """The image to run: the ELF, or the build folder around it."""
         return self.elf.parent if self.merged else self.elf

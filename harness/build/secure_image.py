@@ -13,7 +13,7 @@ from harness.base import files
 from harness.build.cache import Cache
 from harness.build.compiler import Compiler
 from harness.build.inputs import Inputs, digest
-from harness.build.result import BuildOptions
+from harness.build.options import BuildOptions
 from harness.build.toolchain import Toolchain
 from harness.elf import Image, hexfile
 

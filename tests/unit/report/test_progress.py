@@ -2,7 +2,7 @@ import io
 
 from results import case_result
 
-from harness.report.ticker import Ticker
+from harness.report.progress import Ticker
 
 
 class Terminal(io.StringIO):
@@ -10,7 +10,7 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_where_nobody_watches_a_few_plain_lines_tell_how_far_it_is():
+def test_outside_a_terminal_progress_is_a_few_plain_lines():
     stream = io.StringIO()
     ticker = Ticker("running", 100, stream)
     for number in range(1, 101):
@@ -34,7 +34,7 @@ def test_on_a_terminal_one_line_is_written_over_and_gone_at_the_end():
     assert shown.split("\r")[-2].strip() == ""
 
 
-def test_a_process_without_standard_output_is_no_trouble(monkeypatch):
+def test_a_process_without_standard_output_shows_nothing(monkeypatch):
     monkeypatch.setattr("sys.__stdout__", None)
     ticker = Ticker("running", 1)
     ticker.line("x")

@@ -15,8 +15,8 @@ from harness.case import Case
 from harness.case.case import check_ends, on_targets, target_names
 from harness.case.samples import sample_case
 from harness.case.subject import Subject, find_model
-from harness.cli.names import ALL
-from harness.cli.options import on_stderr
+from harness.cli.output import on_stderr
+from harness.cli.parameters import ALL
 from harness.history.selection import Selection
 from harness.targets.pins import parse_press
 from harness.targets.registry import Ability, all_options, target, who_can
@@ -26,7 +26,7 @@ Options = Mapping[str, Any]
 
 
 def select(options: Options) -> list[Case]:
-    """The cases that WHAT and the options ask for.
+    """The cases of WHAT, chosen and changed by the options.
 
     Raises :class:`UsageError` if there is no such thing, and for options that do not apply to it.
     """
@@ -54,7 +54,7 @@ def select(options: Options) -> list[Case]:
 
 
 def selection(options: Options) -> Selection:
-    """Which cases WHAT and the options ask for, as the history keeps it."""
+    """The choice of cases by WHAT and the options, as the history keeps it."""
     what: Subject = options["what"]
     source = str(what.case_file or what.elf)
     if what.sample:

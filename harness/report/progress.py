@@ -1,14 +1,19 @@
-"""Progress of long work."""
+"""Progress of long work: the cases of a run, the items of a study."""
 
 from __future__ import annotations
 
 import sys
-from typing import TextIO
+import time
+from typing import TYPE_CHECKING, TextIO
 
 from harness.case.result import CaseResult
 
+if TYPE_CHECKING:
+    from harness.studies.dispatch import Progress
+
 #: How many lines of progress a file or a pipe gets.
 _LINES = 5
+_EVERY = 2.0  # seconds between two lines of a study
 
 
 class Ticker:
@@ -21,7 +26,7 @@ class Ticker:
         self._width = 0
 
     def line(self, text: str) -> None:
-        """Show what is being worked on, on a terminal only."""
+        """Show the current work, on a terminal only."""
         if self._stream is not None and self._stream.isatty():
             self._overwrite(f"{self._what} {text}".strip())
 
@@ -46,3 +51,23 @@ class Ticker:
         self._stream.write(f"\r{text:<{self._width}}\r")
         self._stream.flush()
         self._width = len(text)
+
+
+class StudyProgress:
+    """A line of progress on standard error every other second."""
+
+    def __init__(self) -> None:
+        self._started = self._shown = time.monotonic()
+        self._first: int | None = None
+
+    def __call__(self, progress: Progress) -> None:
+        """Show how many are done, how fast, and how many workers were lost."""
+        now = time.monotonic()
+        if self._first is None:
+            self._first = progress.items
+        if now - self._shown < _EVERY:
+            return
+        self._shown = now
+        rate = (progress.items - self._first) / (now - self._started)
+        lost = f", a worker was lost {progress.lost} times" if progress.lost else ""
+        sys.stderr.write(f"{progress.items:,} of {progress.of:,}, {rate:,.0f} a second{lost}\n")

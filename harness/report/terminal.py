@@ -1,4 +1,4 @@
-"""The tables at the end of a run."""
+"""A run on the terminal: the tables at its end, and the failures."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from harness.base.text import count_of
+from harness.base.text import UNFOLDED, count_of
 from harness.case.columns import columns, number
 from harness.case.result import CaseResult, ImageSize, Verdict
 from harness.case.tally import Tally
@@ -25,8 +25,6 @@ _STYLE = {
     Verdict.ERROR: "bold yellow",
     Verdict.SKIPPED: "yellow",
 }
-#: Columns of a file or a pipe: rows are not folded there, so that they can be searched.
-_WIDE = 2000
 #: A terminal with fewer columns than this shows fewer columns of the table.
 _NARROW = 110
 _ROOM = 24  # characters for a verdict and its reason
@@ -40,18 +38,18 @@ def show(stream: TextIO, *parts: RenderableType) -> None:
             console.print(part)
         return
     text = StringIO()
-    console = Console(file=text, width=_WIDE, highlight=False)
+    console = Console(file=text, width=UNFOLDED, highlight=False)
     for part in parts:
         console.print(part)
     stream.write("".join(f"{line.rstrip()}\n" for line in text.getvalue().splitlines()))
 
 
 def print_table(results: Sequence[CaseResult], stream: TextIO, tally: Tally | None = None) -> None:
-    """Print a row for each case: what it cost and how it ended; then how many there were.
+    """Print a row for each case with its measures and its verdict; then the number of cases.
 
-    ``tally`` counts what was asked for; without one that is what there are results of.
+    ``tally`` counts the requested cases; without one those with results.
     """
-    width = Console(file=stream).width if stream.isatty() else _WIDE
+    width = Console(file=stream).width if stream.isatty() else UNFOLDED
     shown = _columns(results)
     if width < _NARROW:
         shown = _fitting(shown, results, width)
@@ -67,7 +65,7 @@ def print_table(results: Sequence[CaseResult], stream: TextIO, tally: Tally | No
 
 
 def print_images(results: Sequence[CaseResult], stream: TextIO) -> None:
-    """If several images ran together, print what each takes."""
+    """If several images ran together, print the size of each."""
     if not any(result.measures.images for result in results):
         return
     table = Table(box=None, pad_edge=False, header_style="bold")
@@ -140,7 +138,7 @@ def _verdict(result: CaseResult) -> Text:
 
 
 def print_failures(results: Sequence[CaseResult], stream: TextIO) -> None:
-    """Print what is wrong with each case that did not pass, what to try, and its transcript."""
+    """Print problems, hint and transcript of each case that did not pass."""
     for result in results:
         if result.passed:
             continue

@@ -16,10 +16,10 @@ Result = TypeVar("Result")
 
 
 def _nothing() -> None:
-    """What work without processes does when it is stopped."""
+    """Stop work that has no processes."""
 
 
-def at_once(
+def parallel_map(
     work: Callable[[Item], Result],
     items: Sequence[Item],
     *,

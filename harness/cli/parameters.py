@@ -1,7 +1,8 @@
-"""Names on the command line, checked and completed alike in every subcommand."""
+"""Types of parameters, checked and completed alike in every subcommand: names, files, numbers."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -9,12 +10,19 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from harness.base import files, paths
-from harness.base.errors import HilError
+from harness.base import files, numbers, paths
+from harness.base.errors import CannotWrite, HilError
+from harness.base.tables import ValueCheck
+from harness.base.text import short
 from harness.case.subject import Subject
 from harness.targets.registry import TARGETS
 
+#: The resolver "all configurations of the sample".
 ALL = "all-configurations"
+#: The value of an option for a file to write that means standard output.
+STDOUT = Path("-")
+#: Most bytes of a file's name, on all usual file systems.
+_LONGEST_NAME = 255
 
 
 class Name(click.ParamType):  # type: ignore[type-arg]  # not generic in older click
@@ -34,7 +42,7 @@ class Name(click.ParamType):  # type: ignore[type-arg]  # not generic in older c
         items = [CompletionItem(incomplete, type="file")] if self._or_file else []
         try:
             names = [name for name in self._known() if name.startswith(word)]
-        except HilError:  # the user's table of samples is broken; the command itself will say so
+        except HilError:  # the user's table of samples is broken; the command itself reports it
             return items
         return items + [CompletionItem(done + comma + name) for name in names]
 
@@ -51,7 +59,7 @@ class ImageOrSample(Name):
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> Subject:
-        """The subject that the word names; raises the UsageError of :meth:`Subject.find`."""
+        """The subject of this name; raises the UsageError of :meth:`Subject.find`."""
         if isinstance(value, Subject):
             return value
         return Subject.find(str(value), case_files=self._case_files)
@@ -77,8 +85,60 @@ class Existing(click.ParamType):  # type: ignore[type-arg]
         return [CompletionItem(incomplete, type="file")]
 
 
+class Destination(click.ParamType):  # type: ignore[type-arg]
+    """A file to write that can be written; with ``dash`` also ``-`` for standard output."""
+
+    name = "file"
+
+    def __init__(self, *, dash: bool = False) -> None:
+        self.dash = dash
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """The path; a usage error if nothing can be written to it."""
+        path = Path(value)
+        if path == STDOUT:
+            if self.dash:
+                return path
+            self.fail("needs the name of a file, not '-'", param, ctx)
+        if not str(value):
+            self.fail("needs the name of a file", param, ctx)
+        if "\0" in str(value):
+            self.fail("no file's name holds a NUL", param, ctx)
+        if files.is_folder(path):
+            self.fail(f"{path} is a folder", param, ctx)
+        if not files.is_folder(path.parent):
+            self.fail(f"there is no folder {path.parent}", param, ctx)
+        if len(os.fsencode(path.name)) > _LONGEST_NAME:
+            self.fail(f"the name {short(path.name)} is too long", param, ctx)
+        # A file is replaced in its folder; a pipe or a device is written to.
+        written = path if path.exists() and not path.is_file() else path.parent
+        if not os.access(written, os.W_OK):
+            raise CannotWrite(
+                f"cannot write {path}: {written} may not be written", hint="name another file"
+            )
+        return path
+
+
+class Number(click.ParamType):  # type: ignore[type-arg]  # not generic in older click
+    """A number that passes ``check``, one of :mod:`harness.base.numbers`."""
+
+    name = "number"
+
+    def __init__(self, check: ValueCheck[float]) -> None:
+        self.check = check
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Read the number, or end with a usage error."""
+        try:
+            return self.check(numbers.whole(value))
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
 def _samples() -> Iterable[str]:
-    from harness.build.configurations import load  # noqa: PLC0415 - only a completion asks
+    from harness.build.configurations import load  # noqa: PLC0415 - only for completions
 
     return load().samples
 

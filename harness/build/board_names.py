@@ -12,11 +12,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Self
 
-#: The boards that the project builds for; release 3.7 introduced these names.
-BOARDS = ("nrf9160dk/nrf9160", "nrf9160dk/nrf9160/ns")
+from harness.base.platforms import board_table
 
-#: Their names in all releases.
-SPELLINGS = (*BOARDS, *(name.replace("/", "_") for name in BOARDS))
+#: The names of the boards that the project builds for, in all releases.
+SPELLINGS = board_table().zephyr
+
+#: Those since release 3.7: the secure or only world, and the non-secure one.
+BOARDS = SECURE, NON_SECURE = tuple(name for name in SPELLINGS if "/" in name)
 
 _WORD = r"[A-Za-z0-9][\w.+-]*"
 _NAME = re.compile(rf"({_WORD})(?:@([\w.]+))?((?:/{_WORD})*)(?:@([\w.]+))?", re.ASCII)

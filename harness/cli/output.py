@@ -1,0 +1,41 @@
+"""Standard output, standard error and files of all subcommands: results, tables, progress."""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from harness.base import files
+from harness.base.text import UNFOLDED
+from harness.cli.parameters import STDOUT
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+#: Prints a line of progress; standard output is for results.
+on_stderr = partial(click.echo, err=True)
+
+
+def screen() -> Console:
+    """Standard output for tables, as wide as the terminal; in a file or a pipe rows stay whole."""
+    from rich.console import Console  # noqa: PLC0415 - only if something is shown
+
+    return Console(highlight=False, width=None if sys.stdout.isatty() else UNFOLDED)
+
+
+def write_text(path: Path | None, text: str) -> None:
+    """Write ``text`` to the file of an option; nothing if the option was not given.
+
+    Raises :class:`CannotWrite` if that fails after all (for example on a full disk).
+    """
+    if path is None:
+        return
+    text = text if text.endswith("\n") else text + "\n"
+    if path == STDOUT:
+        click.echo(text, nl=False)
+        return
+    files.write(path, text)

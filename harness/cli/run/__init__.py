@@ -1,0 +1,213 @@
+"""``tflm-hil run``."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import click
+
+from harness.base import numbers, signals
+from harness.base.errors import ExitCode, UsageError
+from harness.build.builders import BUILDERS
+from harness.case import Case, CaseResult, Verdict, run_case
+from harness.case.case import target_names
+from harness.case.tally import Tally, exit_code
+from harness.cli.options import (
+    beside_option,
+    history_option,
+    json_option,
+    number_option,
+    target_options,
+)
+from harness.cli.parameters import (
+    ALL,
+    CONFIGURATION,
+    EXISTING,
+    IMAGE_OR_CASES,
+    MODEL,
+    STDOUT,
+    TARGET,
+    Destination,
+)
+from harness.cli.run.cases import Options, select, selection
+from harness.cli.run.crosschecks import CrossChecks
+from harness.cli.run.reports import RunReport, check_destinations, interrupted, report
+from harness.report.progress import Ticker
+from harness.targets.registry import TARGETS, Ability, TargetPools, who_can
+from harness.uart.scrapers import SCRAPERS
+
+if TYPE_CHECKING:
+    from harness.case.run import Calibrate
+    from harness.history.run import Occasion
+
+_SKIPS_HINT = "--allow-skips, if that is as it should be"
+
+
+@click.command()
+@click.argument("what", metavar="IMAGE|SAMPLE|hil.toml", type=IMAGE_OR_CASES)
+@click.option("--case", "names", metavar="NAME", multiple=True,
+              help="Of a case file, only this case; may be given again.")  # fmt: skip
+@click.option("--target", metavar="T[,T...]", type=TARGET,
+              help=f"Where to run it: {', '.join(TARGETS)}.  [default: simulator, or the "
+              "case file's]")  # fmt: skip
+@click.option("--resolver", metavar="CFG", type=CONFIGURATION,
+              help=f"Resolver configuration of a SAMPLE, or {ALL}.  [default: exact]")  # fmt: skip
+@click.option("--builder", type=click.Choice(BUILDERS),
+              help="Who builds a SAMPLE.  [default: standalone]")  # fmt: skip
+@beside_option
+@click.option("--model", metavar="FILE|NAME", type=MODEL,
+              help="The .tflite that the image runs, or the name of one of this project's: outputs "
+              "must equal the reference's.")  # fmt: skip
+@click.option("--scraper", metavar="NAME|/REGEX/",
+              help="For an image that prints no records, a reader of values in its text: "
+              f"{', '.join(SCRAPERS)}, or a regex with named groups.")  # fmt: skip
+@click.option("--inputs", type=EXISTING,
+              help=".npy or .npz, one row per inference, to feed through the console.")  # fmt: skip
+@number_option("--inferences", check=numbers.count, metavar="N",
+               help="How many results must come, at least.", default_text="1")  # fmt: skip
+@number_option("--tolerance", check=numbers.tolerance, metavar="X",
+               help="Largest difference of an output.",
+               default_text="to the bit; for float sums an error bound")  # fmt: skip
+@click.option("--never-ends", is_flag=True,
+              help="With --scraper: the firmware never ends on purpose (a stock sample's loop), so "
+              "watch it for --watch seconds after the last expected result.")  # fmt: skip
+@number_option("--watch", check=numbers.seconds, metavar="SECONDS",
+               help="With --scraper: how long, on the target's clock, output after the end "
+               "still counts.", default_text="1")  # fmt: skip
+@click.option("--press", "presses", metavar="PIN[@S[+S]]", multiple=True,
+              help="Press a button (button1, button2, P0.6) so many seconds after the start, for "
+              f"so long; may be given again; on {', '.join(who_can(Ability.PINS))}.")  # fmt: skip
+@number_option("--timeout", check=numbers.seconds, metavar="SECONDS",
+               help="For the whole run, on the target's clock (virtual on simulators).",
+               default_text="10 for an ELF")  # fmt: skip
+@number_option("--guard", check=numbers.seconds, metavar="SECONDS",
+               help="Limit on the wall clock, for runs that hang.", default_text="120")  # fmt: skip
+@target_options
+@click.option("--output", type=click.Path(file_okay=False, path_type=Path), metavar="FOLDER",
+              default="hil-results", show_default=True,
+              help="Where console, transcript and result.json of each case go.")  # fmt: skip
+@json_option("the results")
+@click.option("--junit", type=Destination(), help="Write a JUnit XML file.")
+@click.option("--html", type=Destination(), help="Write an HTML report.")
+@click.option("--coverage", type=Destination(),
+              help="Write which lines of the firmware ran, as LCOV (for genhtml); on "
+              f"{' and '.join(who_can(Ability.TRACE))}.")  # fmt: skip
+@click.option("--profile", is_flag=True,
+              help="Show the instructions of each function, boot to end; on "
+              f"{' and '.join(who_can(Ability.TRACE))}.")  # fmt: skip
+@click.option(
+    "--allow-skips",
+    is_flag=True,
+    help="Exit code 0 although a case ran nowhere, or not on a target of --target.",
+)
+@history_option("Keep the results in this history: an SQLite file, or a database URL.")
+@click.option("--calibration", metavar="FILE",
+              default=lambda: os.environ.get("TFLM_HIL_CALIBRATION") or None,
+              help="A file of `tflm-hil calibrate`, which gives milliseconds.  "
+              "[default: $TFLM_HIL_CALIBRATION]")  # fmt: skip
+@click.option("--symbol", "symbols", metavar="NAME", multiple=True,
+              help="With several targets: an object in RAM that must be the same on all of them at "
+              "the end; may be given again.  [default: the tensor arena]")  # fmt: skip
+def run(**options: Any) -> int:
+    """Run an image, a sample or the cases of a file, and judge the result.
+
+    An IMAGE is an ELF, an Intel HEX file, FILE@ADDRESS for plain bytes, or a Zephyr build folder.
+
+    \b
+    tflm-hil run hello_world
+    tflm-hil run hello_world --resolver all-configurations --html report.html
+    tflm-hil run zephyr.elf --scraper hello_world --never-ends --model model.tflite
+    tflm-hil run zephyr.elf --scraper ztest
+    tflm-hil run app.signed.hex --beside mcuboot.hex --beside zephyr.elf --scraper hello_world
+    tflm-hil run . --case "my application"
+    tflm-hil run hil.toml --target simulator,renode --junit hil.xml
+    tflm-hil run digits --profile --coverage digits.info
+
+    With several targets each case is also compared between them: console, outputs, RAM.
+
+    Exit code 0: all passed; 1: a check failed; 4: the firmware failed (a fault, a hang,
+    silence); 3: the environment; 2: usage. If cases end differently, the first of 4, 1, 3 counts.
+    A case that is skipped because its target is not here counts as 3, unless the case file lists
+    other targets and the case ran on one of them.
+    """
+    check_destinations(options)
+    occasion = _occasion(options)
+    calibrate = _calibrate(options["calibration"])
+    cases = select(options)
+    checks = CrossChecks(cases, options["symbols"])
+    if options["symbols"] and not checks.wanted:
+        raise UsageError("--symbol compares targets, and no case runs on two of them")
+    results: list[CaseResult] = []
+    with signals.Keeping() as keeping, TargetPools() as pools:
+        for result in _results(cases, pools, checks, calibrate, options):
+            results.append(result)
+    with signals.held_back():
+        if keeping.stop is not None and occasion is not None:
+            occasion = occasion.without("cases after the interrupt")
+        tally = _tally(results, len(cases), options)
+        report(RunReport(results, occasion, checks, tally), options)
+        if keeping.stop is not None:
+            click.echo(interrupted(keeping.stop, len(results), len(cases), options), err=True)
+            return signals.exit_code(keeping.stop)
+    verdicts = [result.judgement.verdict for result in results]
+    code = exit_code([*verdicts, Verdict.FAIL] if checks.differ else verdicts, tally)
+    for problem in (tally.untested, checks.untested):
+        if problem and not options["allow_skips"]:
+            click.echo(f"tflm-hil: {problem}\nhint: {_SKIPS_HINT}", err=True)
+            code = code or ExitCode.ENVIRONMENT
+    return code
+
+
+def _occasion(options: Options) -> Occasion | None:
+    """Time, commit and selection of this run; None if no report names them (git is slow)."""
+    if not any(options[name] for name in ("json_file", "html", "url")):
+        return None
+    from harness.history.run import Occasion  # noqa: PLC0415 - see above
+
+    return Occasion.here(selection=selection(options))
+
+
+def _calibrate(file: str | None) -> Calibrate | None:
+    """The function that adds the figures of the calibration in ``file``; None without a file."""
+    if not file:
+        return None
+    from harness.history.timing import calibrate_with  # noqa: PLC0415 - needs a calibration
+
+    return calibrate_with(file)
+
+
+def _results(
+    cases: Sequence[Case],
+    pools: TargetPools,
+    checks: CrossChecks,
+    calibrate: Calibrate | None,
+    options: Options,
+) -> Iterator[CaseResult]:
+    """Run one case after the other, with its progress; a single one raises its error."""
+    on_error: Literal["raise", "record"] = "raise" if len(cases) == 1 else "record"
+    ticker = Ticker("", stream=sys.stderr)
+    for number, case in enumerate(cases, 1):
+        position = f"[{number}/{len(cases)}]"
+        ticker.line(f"{position} {case.name} on {case.target} ...")
+        ready = case.on(case.target, pools.options(case.target, case.target_options))
+        output = options["output"] / case.target
+        try:
+            result = run_case(
+                ready, output, look=checks.look(case), calibrate=calibrate, on_error=on_error
+            )
+        finally:
+            ticker.done()
+        yield result
+        if len(cases) > 1 and options["json_file"] != STDOUT:
+            seconds = f"{result.measures.wall_seconds:.1f} s"
+            verdict = f"{result.setup}: {result.judgement.verdict} ({seconds})"
+            click.echo(f"{position} {verdict}", err=True)
+
+
+def _tally(results: Sequence[CaseResult], asked: int, options: Options) -> Tally:
+    named = target_names(options["target"]) if options["target"] is not None else ()
+    return Tally.of(results).requested(asked=asked, named=named, allow_skips=options["allow_skips"])

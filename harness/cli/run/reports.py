@@ -1,0 +1,131 @@
+"""Reports of a run: tables on the terminal, files, the history."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from harness.base import signals
+from harness.base.errors import CannotWrite, HilError, UsageError
+from harness.case import CaseResult
+from harness.case.tally import Tally
+from harness.cli.output import write_text
+from harness.cli.parameters import STDOUT
+from harness.cli.run.crosschecks import CrossChecks
+
+if TYPE_CHECKING:
+    from harness.history.run import Occasion
+
+#: Options with a file to write.
+_FILES = ("json_file", "junit", "html", "coverage")
+
+
+def check_destinations(options: Mapping[str, Any]) -> None:
+    """Refuse, before anything runs, destinations at which results would be lost."""
+    files = [options[name] for name in _FILES if options[name] is not None]
+    twice = next((file for file in files if files.count(file) > 1), None)
+    if twice is not None:
+        raise UsageError(f"two reports would be written to {twice}")
+    output: Path = options["output"]
+    existing = next(path for path in (output, *output.absolute().parents) if path.exists())
+    if not existing.is_dir():
+        raise UsageError(f"cannot write results to {output}", hint="choose another --output")
+    if not os.access(existing, os.W_OK):
+        raise CannotWrite(
+            f"cannot write results to {output}: {existing} may not be written",
+            hint="choose another --output",
+        )
+
+
+@dataclass(frozen=True)
+class RunReport:
+    """The content of all reports of a run."""
+
+    results: Sequence[CaseResult]
+    occasion: Occasion | None  # None if no report names it
+    checks: CrossChecks
+    tally: Tally
+
+    def document(self) -> dict[str, Any]:
+        """The document of ``run --json``."""
+        from harness.history.keep import document  # noqa: PLC0415 - see cli/__init__
+
+        assert self.occasion is not None
+        more = {"crosschecks": self.checks.to_json()} if self.checks.wanted else {}
+        return {**document(self.results, self.occasion, self.tally), **more}
+
+
+def report(run: RunReport, options: Mapping[str, Any]) -> None:
+    """Show a run on the terminal, write the files of ``options``, and keep it in the history.
+
+    Each is done even if another one fails; then the first failure is raised.
+    """
+    if options["json_file"] != STDOUT:
+        _show(run, profile=options["profile"])
+    wanted = {name: path for name in _FILES if (path := options[name]) is not None}
+    failures: list[HilError] = []
+    for name, path in wanted.items():
+        try:
+            write_text(path, _content(name, path, run))
+        except CannotWrite as error:  # the others may lie on another disk
+            failures.append(error)
+    try:
+        _keep(run, options["url"])
+    except HilError as error:
+        failures.append(error)
+    if failures:
+        raise failures[0]
+
+
+def _show(run: RunReport, *, profile: bool) -> None:
+    from harness.report import terminal  # noqa: PLC0415 - rich only if something is shown
+
+    terminal.print_table(run.results, sys.stdout, run.tally)
+    terminal.print_images(run.results, sys.stdout)
+    terminal.print_failures(run.results, sys.stdout)
+    if profile:
+        from harness.report.coverage import print_profiles  # noqa: PLC0415
+
+        print_profiles(run.results, sys.stdout)
+    run.checks.show(sys.stdout)
+
+
+def _keep(run: RunReport, url: str | None) -> None:
+    if url and run.results:
+        from harness.history.keep import keep  # noqa: PLC0415 - see cli/__init__
+
+        assert run.occasion is not None
+
+        click.echo(f"history: {keep(url, run.document(), run.occasion)}", err=True)
+
+
+def _content(name: str, path: Path, run: RunReport) -> str:
+    if name == "json_file":
+        return json.dumps(run.document(), indent=2)
+    if name == "html":
+        from harness.report.html import About, html  # noqa: PLC0415
+
+        return html(run.results, About(run.occasion, path.absolute().parent))
+    if name == "junit":
+        from harness.report.junit import junit  # noqa: PLC0415
+
+        return junit(run.results, run.tally)
+    from harness.report.coverage import lcov  # noqa: PLC0415
+
+    return lcov(run.results)
+
+
+def interrupted(stop: KeyboardInterrupt, done: int, wanted: int, options: Mapping[str, Any]) -> str:
+    """One line about an interrupted run: how many cases ran, and where their results are."""
+    reports = [str(options[name]) for name in _FILES if options[name] not in (None, STDOUT)]
+    where = ", ".join([*reports, f"files of each in {options['output']}"] if done else reports)
+    return f"tflm-hil: interrupted by {signals.cause(stop)}: {done} of {wanted} cases ran" + (
+        f" and are reported ({where})" if where else ""
+    )
