@@ -84,7 +84,7 @@ def check_ends(case: Case) -> None:
     check_expects(case)
     if case.scraper and not case.ends and scraper(case.scraper).end is not None:
         raise UsageError(
-            f"scraper {case.scraper} knows the last line of what it reads",
+            f"scraper {case.scraper} has a last line of its own",
             hint="leave out `ends = false` (--never-ends)",
         )
 

@@ -216,7 +216,7 @@ def _ending(case: Case, row: _Row) -> Case:
     if given and not case.scraper and case.expected.outputs:
         raise UsageError(f"{given[0]} needs a scraper: an image with records ends with a record")
     if row.ends_at and row.ends is False:
-        raise UsageError("ends_at names an end, and ends = false says there is none")
+        raise UsageError("ends_at names an end, and ends = false excludes one")
     if row.ends_at is not None:
         EndLine(row.ends_at)  # raises UsageError for a broken regex
     case = replace(case, ends=row.ends is not False, ends_at=row.ends_at or "")

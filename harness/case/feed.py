@@ -59,13 +59,13 @@ class Feeder:
     def wait_ready(self) -> None:
         """Run until the image is ready for input; raises :class:`FirmwareFailed` if it ends."""
         while len(self._tap.console.of_kind("ready")) <= self._ready:
-            self._raise_if_ended("asking for input")
+            self._raise_if_ended("getting ready for input")
             stop = self._tap.run(_READY, self._deadline)
             if stop is not Stop.CONDITION:
-                self._raise_if_ended("asking for input")
+                self._raise_if_ended("getting ready for input")
                 if out_of_time(self._deadline):
-                    raise FirmwareFailed("before it asked for input")
-                raise FirmwareFailed(f"the image did not ask for input: {HOW_IT_ENDED[stop]}")
+                    raise FirmwareFailed("before it was ready for input")
+                raise FirmwareFailed(f"the image was not ready for input: {HOW_IT_ENDED[stop]}")
         self._ready += 1
 
     def infer(self, number: int, inputs: Sequence[bytes]) -> None:

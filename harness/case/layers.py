@@ -175,7 +175,7 @@ class _Walk:
             if self._requested in outputs:
                 return
         raise CheckFailed(
-            f"{operator} never asked for its output: does the image run another model?"
+            f"{operator} never requested its output: does the image run another model?"
         )
 
     def read(self, tensor: Tensor) -> bytes:

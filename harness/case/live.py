@@ -110,12 +110,12 @@ class Live(Closing):
         seen = Observation(
             self.console,
             stop,
-            False,
-            "",
-            "",
-            replace(counters, resets=counters.resets - self._pressed),
-            tuple(session.faults),
-            tuple(session.findings),
+            finished=False,
+            complaint="",
+            where="",
+            counters=replace(counters, resets=counters.resets - self._pressed),
+            faults=tuple(session.faults),
+            findings=tuple(session.findings),
             last_resort=gave_up,
         )
         findings = list(findings_of(seen, None, self._image))
@@ -172,7 +172,7 @@ class Live(Closing):
     def wait_for_inferences(self, count: int = 1) -> None:
         """Run until the image has done ``count`` inferences in all, at least one."""
         if count < 1:
-            raise UsageError(f"{count} inferences are no check: wait for one at least")
+            raise UsageError(f"{count} inferences are not a check: wait for one at least")
         words = _LINE_END if self.console.scrapers else _INFERENCE
         self._until(
             lambda: self.inferences >= count or self.ended,

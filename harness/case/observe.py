@@ -81,13 +81,8 @@ def observe(
         counting = TargetCounter(session, image, console)
     tap = Tap(session, console, case.presses, counting.look if counting is not None else None)
     deadline = session.deadline(case.timeout, guard=case.guard)
-    complaint = ""
     feeder = Feeder(tap, deadline) if inputs else None
-    if feeder is not None:
-        try:
-            _feed(feeder, inputs)
-        except FirmwareFailed as failed:
-            complaint = failed.message
+    complaint = _feed(feeder, inputs) if feeder is not None else ""
     # A broken exchange ends the run; the image's last lines come in the aftermath.
     stop, provoked = out_of_time(deadline) or Stop.CONDITION, 0
     if not complaint:
@@ -98,9 +93,9 @@ def observe(
         last = _watch(tap, case, deadline)
         stop = last if last in _GONE else stop
     standing = standstill(session, last)
+    in_handler = standing is not None and bool(standing.exception)
     blind = functions is None and standing is None
-    finished = stop not in _GONE and not (standing is not None and standing.exception)
-    finished = finished and _finished(console, case, last, blind=blind)
+    finished = not in_handler and stop not in _GONE and _finished(console, case, last, blind=blind)
     where = "" if finished else session.where()  # reading line tables costs more than a short run
     console.finish(session.console[-1].time if session.console else 0.0)
     return Observation(
@@ -109,14 +104,14 @@ def observe(
         finished,
         complaint,
         where,
-        session.counters,
-        tuple(session.faults)[provoked:],
-        tuple(session.findings),
-        tuple(feeder.sent) if feeder is not None else None,
-        standing,
-        last_resort(session, image, functions) if image is not None and functions else None,
-        _quiet(session),
-        counting.counted(functions or {}) if counting is not None else NO_COUNTS,
+        counters=session.counters,
+        faults=tuple(session.faults)[provoked:],
+        findings=tuple(session.findings),
+        sent=tuple(feeder.sent) if feeder is not None else None,
+        standing=standing,
+        last_resort=last_resort(session, image, functions) if image and functions else None,
+        quiet=_quiet(session),
+        counted=counting.counted(functions or {}) if counting is not None else NO_COUNTS,
     )
 
 
@@ -141,11 +136,16 @@ def scrapers_of(case: Case) -> list[Scraper]:
     return scrapers + ([EndLine(case.ends_at)] if case.ends_at else [])
 
 
-def _feed(feeder: Feeder, inputs: Sequence[Sequence[bytes]]) -> None:
-    feeder.wait_ready()
-    for number, tensors in enumerate(inputs):
-        feeder.infer(number, tensors)
-    feeder.done()
+def _feed(feeder: Feeder, inputs: Sequence[Sequence[bytes]]) -> str:
+    """Feed all inputs; the reason if the exchange breaks off, "" if it does not."""
+    try:
+        feeder.wait_ready()
+        for number, tensors in enumerate(inputs):
+            feeder.infer(number, tensors)
+        feeder.done()
+    except FirmwareFailed as failed:
+        return failed.message
+    return ""
 
 
 def _listen(

@@ -58,7 +58,7 @@ def check_outputs(
         results = len(console.scrapers[0].results)
         return _from_scraper(_check_scraped(console, case, model), results, model)
     if not case.reference:
-        problem = "the case asks for no reference and gives no expected values"
+        problem = "the case has neither a reference nor expected values"
         return OutputCheck(problem=problem)
     if model is None:
         problem = "no model is given to compare the outputs with"

@@ -43,7 +43,7 @@ class ImageChecks:
         """Returns the bytes of flash and RAM (``.flash``, ``.ram``) as the linker counts them."""
         measured = size_of(combined.read(elf))
         if measured is None:
-            raise CheckFailed(f"{elf} does not say how much of FLASH and RAM it uses")
+            raise CheckFailed(f"{elf} has no table of FLASH and RAM, so its size is unknown")
         return measured
 
     def _within(self, what: str, used: int, limit: str) -> None:

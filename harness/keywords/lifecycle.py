@@ -55,7 +55,7 @@ class OperatorLifecycle:
         """
         counted = self._lifecycle(result, operator)
         if not calls and order is None:
-            raise UsageError("nothing was asked of the lifecycle", hint="init=1 order=iprvrf")
+            raise UsageError("neither a method nor an order is given", hint="init=1 order=iprvrf")
         unknown = ", ".join(name for name in calls if name not in METHODS)
         if unknown:
             raise UsageError(f"operators have no method {unknown}", hint=", ".join(METHODS))

@@ -71,9 +71,7 @@ class Hil(Closing):
         for outcome in outcomes:
             if "was_read" not in vars(outcome) and not outcome.passed:
                 hint = "assert hil.run(...), or look at its verdict"
-                raise CheckFailed(
-                    f"nobody looked at a failure:\n{failure_text(outcome)}", hint=hint
-                )
+                raise CheckFailed(f"a failure was not checked:\n{failure_text(outcome)}", hint=hint)
 
     def run(
         self,

@@ -185,8 +185,8 @@ def test_ends_and_ends_at_are_read(case_file):
         ('scraper = "ztest"\nwatch = 0\n', "watch: 0 is not a time"),
         ('scraper = "ztest"\nends_at = "("\n', "is broken"),
         ('scraper = "ztest"\nends_at = "x*"\n', "matches an empty line"),
-        ('scraper = "hello_world"\nends = false\nends_at = "x"\n', "says there is none"),
-        ('scraper = "ztest"\nends = false\n', "knows the last line"),
+        ('scraper = "hello_world"\nends = false\nends_at = "x"\n', "excludes one"),
+        ('scraper = "ztest"\nends = false\n', "has a last line of its own"),
         ('scraper = "ztest"\nexpect.tests = { "s.a" = "broken" }\n', "not 'broken'"),
         (
             'scraper = "ztest"\nexpect.values = [{ a = true }]\n',

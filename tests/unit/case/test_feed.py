@@ -92,7 +92,7 @@ def test_only_the_last_ready_record_is_open(scripted):
     console.feed(line(0, "ready") + line(1, "ready"))
     feeder = feeder_of(scripted([]), console)
     feeder.wait_ready()
-    with pytest.raises(FirmwareFailed, match="did not ask for input"):
+    with pytest.raises(FirmwareFailed, match="was not ready for input"):
         feeder.wait_ready()
 
 

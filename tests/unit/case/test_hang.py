@@ -37,8 +37,8 @@ def seen(
         (seen(Stop.GUARD, "while it was sent input 0"), "--guard"),
         (seen(Stop.DEADLINE, "while it was sent input 0"), "more inferences need more time"),
         (seen(Stop.DEADLINE), ""),
-        (seen(Stop.IDLE, "the image did not ask for input"), ""),
-        (seen(Stop.LOCKUP, "the image did not ask for input"), ""),
+        (seen(Stop.IDLE, "the image was not ready for input"), ""),
+        (seen(Stop.LOCKUP, "the image was not ready for input"), ""),
     ],
 )
 def test_more_time_is_advised_where_it_would_help(observation, words):

@@ -201,7 +201,7 @@ def test_an_image_that_stops_earlier_is_reported_with_its_place(firmware):
 def test_an_operator_that_never_requests_its_output_belongs_to_another_model(firmware):
     other = Model.from_file(paths.models() / "digits_int8.tflite")
     device = Device([ROWS[0]] * 200)
-    with pytest.raises(CheckFailed, match="never asked for its output"):
+    with pytest.raises(CheckFailed, match="never requested its output"):
         dump_layers(device, firmware, other, deadline=Deadline(1.0))
 
 
@@ -246,5 +246,5 @@ def test_a_kernel_may_request_its_output_first(firmware):
 
 def test_a_first_operator_that_never_requests_its_output_belongs_to_another_model(firmware):
     device, model = single(lambda operator: [operator.inputs[0]] * 300)
-    with pytest.raises(CheckFailed, match=r"SVDF.* never asked for its output"):
+    with pytest.raises(CheckFailed, match=r"SVDF.* never requested its output"):
         dump_layers(device, firmware, model, deadline=Deadline(1.0))

@@ -158,7 +158,7 @@ def test_a_check_before_the_first_step_is_a_mistake_of_the_test(live, check):
 
 @pytest.mark.parametrize("count", [0, -1])
 def test_no_inference_at_all_cannot_be_waited_for(live, count):
-    with pytest.raises(UsageError, match="are no check"):
+    with pytest.raises(UsageError, match="are not a check"):
         live(BOOT).wait_for_inferences(count)
 
 

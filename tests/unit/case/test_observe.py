@@ -198,9 +198,9 @@ def test_sent_records_are_counted_with_repetitions(scripted, echo_device):
 
 def test_an_image_that_is_never_ready_for_input_is_reported_with_its_end(scripted):
     seen = observe(scripted([BOOT]), Case("asleep"), [[b"\0"]])
-    assert seen.complaint.startswith("the image did not ask for input: ")
+    assert seen.complaint.startswith("the image was not ready for input: ")
     late = observe(scripted([BOOT], end=Stop.DEADLINE), Case("late"), [[b"\0"]])
-    assert (late.stop, late.complaint) == (Stop.DEADLINE, "before it asked for input")
+    assert (late.stop, late.complaint) == (Stop.DEADLINE, "before it was ready for input")
 
 
 def test_a_fault_on_the_way_counts_where_the_exchange_broke_off(scripted):
