@@ -183,7 +183,7 @@ def install_commands(packages: Sequence[str]) -> list[list[str]]:
     """The commands that install ``packages``, with sudo if this user is not root.
 
     Raises :class:`EnvironmentMissing` if there is no apt-get or no sudo; the hint is the command
-    for somebody who may run it.
+    for a user who may run it.
     """
     by_hand = f"apt-get install --yes {' '.join(packages)}"
     if shutil.which("apt-get") is None:

@@ -98,7 +98,7 @@ class TargetLost(HilError):
 
 
 class BoardUnavailable(HilError):
-    """A board exists but cannot be used: somebody holds it, it is quarantined, its port is busy."""
+    """A board exists but cannot be used: it is held, it is quarantined, or its port is busy."""
 
 
 class PortBusy(BoardUnavailable):

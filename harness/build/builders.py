@@ -8,7 +8,7 @@ from pathlib import Path
 from harness.base.errors import UsageError
 from harness.build.options import BuildOptions
 
-#: Names of builders. (`prebuilt` in results means an image that nobody here built.)
+#: Names of builders. (`prebuilt` in results means an image from elsewhere.)
 BUILDERS = ("standalone", "standalone-ns", "zephyr")
 
 #: Builder -> the runtime that it links, by its name in the table.

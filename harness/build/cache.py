@@ -154,7 +154,7 @@ class Cache:
             return draft, lock
 
     def _sweep(self) -> None:
-        """Remove drafts that nobody fills any more, once."""
+        """Remove drafts of builds that have ended, once."""
         if self._swept:
             return
         self._swept = True

@@ -67,7 +67,7 @@ class Processes:
         finally:
             if child.returncode is None:
                 _kill({child.pid})
-                child.communicate()  # ends when nobody holds the other end any more
+                child.communicate()  # ends when no process holds the other end
             with self._lock:
                 self._running.discard(child.pid)
                 stopped = self._stopped
@@ -88,7 +88,7 @@ def _kill(leaders: Collection[int]) -> None:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(leader, signal.SIGKILL)
     killed: set[int] = set(leaders)
-    # A process may have forked before it was killed: look until there is nobody new.
+    # A process may have forked before it was killed: look until there is no new one.
     while new := _members(leaders) - killed:
         for process in new:
             with suppress(ProcessLookupError, PermissionError):

@@ -78,7 +78,7 @@ def record(
 @click.argument("case", required=False)
 @history_option()
 @click.option("--branch", help="Runs of this branch only.")
-@number_option("--last", check=numbers.count, default=60, help="So many runs.")
+@number_option("--last", check=numbers.count, metavar="N", default=60, help="So many runs.")
 @json_option()
 def show(
     case: str | None, url: str | None, branch: str | None, last: int, json_file: Path | None
@@ -165,7 +165,7 @@ def _course(cases: dict[CaseKey, list[RecordedCase]]) -> list[str]:
     metavar="BRANCH",
     help="Compare with the last runs of this branch.",
 )
-@number_option("--last", check=numbers.count, default=10, help="So many of its runs.")
+@number_option("--last", check=numbers.count, metavar="N", default=10, help="So many of its runs.")
 @click.option(
     "--results",
     type=EXISTING,
@@ -216,7 +216,7 @@ def check(
 @click.option("--commit-url", default="", metavar="TEMPLATE",
               help="Link commits: 'https://host/project/commit/{commit}'.")  # fmt: skip
 @click.option("--branch", help="Runs of this branch only.")
-@number_option("--last", check=numbers.count, help="So many runs.", default_text="all")
+@number_option("--last", check=numbers.count, metavar="N", help="So many runs.", default_text="all")
 def report(
     folder: Path, url: str | None, commit_url: str, branch: str | None, last: int | None
 ) -> None:

@@ -94,9 +94,13 @@ def target_options(command: Callable[..., Any]) -> Callable[..., Any]:
         spelled = option.spelled, option.name
         text = f"With --target {' or '.join(names)}: {option.help}"
         if option.kind == "seconds":
-            add = number_option(*spelled, check=numbers.seconds_or_zero, help=text)
+            add = number_option(
+                *spelled, check=numbers.seconds_or_zero, help=text, metavar="SECONDS",
+                default_text=option.default,
+            )  # fmt: skip
         else:
-            add = click.option(*spelled, help=text)
+            default = f"  [default: {option.default}]" if option.default else ""
+            add = click.option(*spelled, help=text + default)
         command = add(command)
     return command
 

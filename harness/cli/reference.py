@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict
 from io import BytesIO
 from pathlib import Path
@@ -23,6 +24,8 @@ from harness.model import Model, Operator
 from harness.model.pitfalls import pitfalls
 from harness.reference import Interpreter
 from harness.reference.comparison import plain
+
+_SHOWN = 10  # rows of an output
 
 
 @click.command()
@@ -63,26 +66,12 @@ def reference(
     results = interpreter.invoke_batch(arrays)
     if output:
         _write(output, results)
-    document = {
-        "model": content.name,
-        **asdict(arithmetic),
-        "inputs": [tensor.to_json() for tensor in content.inputs],
-        "outputs": [
-            {**tensor.to_json(), "values": _numbers(values)}
-            for tensor, values in zip(content.outputs, results, strict=True)
-        ],
-    }
     notes = pitfalls(content)
+    document = _document(content, arithmetic, results)
     write_text(json_file, json.dumps({**document, "notes": notes}, allow_nan=False))
     if json_file == STDOUT:
         return
-    for role, tensors in (("input", content.inputs), ("output", content.outputs)):
-        for index, tensor in enumerate(tensors):
-            quantization = f", scale {tensor.scale:g}, zero point {tensor.zero_point}"
-            click.echo(
-                f"{role} {index}: {tensor.name}, {tensor.dtype} {list(tensor.shape)}"
-                f"{quantization if tensor.scale else ''}"
-            )
+    _print_tensors(content)
     for note in notes:
         click.echo(f"note: {note}")
     if layers:
@@ -90,11 +79,39 @@ def reference(
         interpreter.invoke([array[0] for array in arrays])
         for operator in content.operators:
             click.echo(_layer(operator, interpreter))
+    _print_outputs(results)
+
+
+def _document(
+    model: Model, arithmetic: Arithmetic, results: Sequence[np.ndarray]
+) -> dict[str, Any]:
+    return {
+        "model": model.name,
+        **asdict(arithmetic),
+        "inputs": [tensor.to_json() for tensor in model.inputs],
+        "outputs": [
+            {**tensor.to_json(), "values": _numbers(values)}
+            for tensor, values in zip(model.outputs, results, strict=True)
+        ],
+    }
+
+
+def _print_tensors(model: Model) -> None:
+    for role, tensors in (("input", model.inputs), ("output", model.outputs)):
+        for index, tensor in enumerate(tensors):
+            quantization = f", scale {tensor.scale:g}, zero point {tensor.zero_point}"
+            click.echo(
+                f"{role} {index}: {tensor.name}, {tensor.dtype} {list(tensor.shape)}"
+                f"{quantization if tensor.scale else ''}"
+            )
+
+
+def _print_outputs(results: Sequence[np.ndarray]) -> None:
     for index, values in enumerate(results):
-        for row in values[:10]:
+        for row in values[:_SHOWN]:
             click.echo(f"output {index}: {np.array2string(row.reshape(-1), threshold=16)}")
-        if len(values) > 10:
-            click.echo(f"... {len(values) - 10} rows more")
+        if len(values) > _SHOWN:
+            click.echo(f"... {len(values) - _SHOWN} rows more")
 
 
 def _numbers(values: np.ndarray) -> Any:

@@ -36,6 +36,7 @@ class TargetOption:
     name: str
     kind: Literal["text", "seconds"]
     help: str
+    default: str = ""
 
     @property
     def spelled(self) -> str:
@@ -82,8 +83,8 @@ class Target:
 _EVERYTHING = frozenset(Ability)
 _BOARD_OPTIONS = (
     TargetOption("board", "text", "its name, probe serial number or tag."),
-    TargetOption("lab", "text", "the lab file.  [default: $TFLM_HIL_LAB, or lab.toml]"),
-    TargetOption("wait", "seconds", "how long to wait for a board in use.  [default: 0]"),
+    TargetOption("lab", "text", "the lab file.", "$TFLM_HIL_LAB, or lab.toml"),
+    TargetOption("wait", "seconds", "how long to wait for a board in use.", "0"),
 )
 
 _ROWS = (
@@ -104,7 +105,7 @@ _ROWS = (
         "harness.targets.renode",
         True,
         _EVERYTHING,
-        (TargetOption("renode", "text", "the Renode to use.  [default: $RENODE, or PATH]"),),
+        (TargetOption("renode", "text", "the Renode to use.", "$RENODE, or PATH"),),
         pool="harness.targets.renode.server:RenodePool",
     ),
     Target("board", "harness.targets.board", False, options=_BOARD_OPTIONS, retried=True),

@@ -70,7 +70,7 @@ def hooks(image: Image, core: Core) -> Mapping[int, Hook]:
 
 
 def _fill_unknown(core: Core, state: State, target: Value) -> bool | None:
-    """So many bytes as nobody knows are written: the object is unknown, the pointer stays in it."""
+    """An unknown number of bytes is written: the object is unknown, the pointer stays in it."""
     pointer = target if isinstance(target, int) else target.base
     span = None if pointer is None else core.memory.objects.at(state, pointer)
     if span is None:

@@ -86,7 +86,7 @@ class LoadStore:
         return Unknown(address.cause, external=address.external and address.base is None)
 
     def store(self, state: State, address: Value, size: int, value: Value, at: int) -> None:
-        """Store ``value``. Raises :class:`Lost` if nobody knows where."""
+        """Store ``value``. Raises :class:`Lost` if its place is not known."""
         if isinstance(address, int):
             before = state.memory.version
             if not state.memory.store(address, size, value):
