@@ -155,4 +155,4 @@ def test_a_file_name_that_is_no_unicode_is_shown_escaped(tmp_path, monkeypatch):
 
 
 def test_what_tells_its_own_last_line_is_not_called_endless(refused):
-    assert "knows the last line" in refused("a.elf", "--scraper", "ztest", "--never-ends")
+    assert "has a last line of its own" in refused("a.elf", "--scraper", "ztest", "--never-ends")
