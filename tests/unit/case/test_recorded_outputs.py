@@ -155,7 +155,8 @@ def test_differences_and_gaps_are_both_reported():
 
 
 def test_a_case_without_model_or_reference_compares_nothing():
-    assert check(run(X, Y), case=Case("c", reference=False)).problem.startswith("the case has neither")
+    neither = check(run(X, Y), case=Case("c", reference=False))
+    assert neither.problem.startswith("the case has neither")
     console = Console()
     assert check_outputs(console, CASE, None).problem.startswith("no model is given")
     assert check_outputs(console, CASE, None).hint == "--model, or `model` in a case file"
