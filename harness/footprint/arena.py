@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from harness.base.errors import FirmwareFailed, UsageError
 from harness.elf import Image
 from harness.elf.demangle import demangle, qualified
+from harness.model.structures import WORD
 from harness.simulator.snapshot import restore, take
 from harness.targets.base import ConsoleMatch, Elapsed, Session, Stop
 from harness.uart import records
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from harness.simulator.machine import Machine
 
 ALIGNMENT = 16  # tflite-micro aligns an arena's start and end to this
-_WORD = 4
 _IN_REGISTERS = 4  # arguments in r0 to r3
 _RECORD_SECONDS = 2.0
 #: A probe may take this many times as long as the first success, and half a second more.
@@ -224,7 +224,7 @@ class _Prober:
 
     def declared(self) -> tuple[int, int | None]:
         """The first probe: the image's own size, and the bytes that it reports as used."""
-        size = int.from_bytes(self.machine.read_memory(self._stack_place(), _WORD), "little")
+        size = int.from_bytes(self.machine.read_memory(self._stack_place(), WORD), "little")
         if self.site.index < _IN_REGISTERS:
             size = self.machine.registers[f"r{self.site.index}"]
         begun = self.machine.seconds
@@ -242,7 +242,7 @@ class _Prober:
         if self.site.index < _IN_REGISTERS:
             self.machine.write_register(f"r{self.site.index}", size)
         else:
-            self.machine.write_memory(self._stack_place(), size.to_bytes(_WORD, "little"))
+            self.machine.write_memory(self._stack_place(), size.to_bytes(WORD, "little"))
         deadline = self.session.deadline(self.seconds, guard=self.guard)
         stop = self.session.run(Elapsed(self.seconds), deadline)
         self.instructions += self._counted() - count_before
@@ -257,7 +257,7 @@ class _Prober:
         return counted
 
     def _stack_place(self) -> int:
-        return self.machine.registers["sp"] + _WORD * max(self.site.index - _IN_REGISTERS, 0)
+        return self.machine.registers["sp"] + WORD * max(self.site.index - _IN_REGISTERS, 0)
 
     def _used(self) -> int | None:
         """The figure of the image's ``arena`` record, None if it prints none in two seconds."""

@@ -16,8 +16,8 @@ from harness.elf import Image
 from harness.elf.dwarf.entries import Dwarf, Entry
 from harness.elf.dwarf.format import At, Tag
 from harness.elf.dwarf.leb import GARBLED, uleb
+from harness.model.structures import WORD
 
-WORD = 4
 _FIELDS = ("init", "free", "prepare", "invoke", "reset", "builtin_code", "custom_name")
 _MODERN = {name: WORD * index for index, name in enumerate(_FIELDS)}
 #: TfLiteRegistration of tensorflow/lite/c/common.h; later revisions of TFLM used more words.

@@ -5,7 +5,9 @@ Source: common.h and micro_interpreter.h of tflite-micro, equal in its revisions
 
 from __future__ import annotations
 
+#: Bytes of a pointer, an int or an enumeration.
+WORD = 4
 #: Bytes of a TfLiteEvalTensor: pointers to data and dims, then the type.
-EVAL_TENSOR = 12
+EVAL_TENSOR = 3 * WORD
 #: Offset of a MicroInterpreter's reference to its resolver, behind the pointer to its model.
-INTERPRETER_RESOLVER = 4
+INTERPRETER_RESOLVER = WORD

@@ -16,9 +16,10 @@ from harness.base.errors import CannotTell
 from harness.elf import Image
 from harness.elf.demangle import qualified
 from harness.elf.regions import RAM
-from harness.footprint.resolver_layout import WORD, ResolverLayout, find_layout
+from harness.footprint.resolver_layout import ResolverLayout, find_layout
 from harness.footprint.resolvers import vtables
 from harness.model.schema import OPERATOR_NAMES
+from harness.model.structures import WORD
 from harness.resolver.shape import CUSTOM, Ranges, is_registration, tables, words_in, words_of
 from harness.targets.base import MemoryAccess, Session
 

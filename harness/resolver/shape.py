@@ -12,8 +12,9 @@ from itertools import takewhile
 
 from harness.elf import Image
 from harness.elf.regions import RAM
-from harness.footprint.resolver_layout import WORD, ResolverLayout, known_layouts
+from harness.footprint.resolver_layout import ResolverLayout, known_layouts
 from harness.model.schema import OPERATOR_NAMES
+from harness.model.structures import WORD
 
 CUSTOM = OPERATOR_NAMES.index("CUSTOM")
 _MOST_SLOTS = 1024

@@ -10,7 +10,7 @@ from harness.elf import Image
 from harness.elf.dwarf.entries import Dwarf, Entry
 from harness.elf.dwarf.format import At, Tag
 from harness.elf.dwarf.leb import GARBLED, sleb
-from harness.resolver.static.values import WORD
+from harness.model.structures import WORD
 
 _FRAME_BASE = 0x91  # DW_OP_fbreg
 _BLOCKS = frozenset((Tag.NAMESPACE, Tag.CLASS_TYPE, Tag.STRUCTURE_TYPE))

@@ -7,7 +7,8 @@ from itertools import count
 
 from harness.elf import Image
 from harness.elf.regions import RAM
-from harness.resolver.static.values import MASK, WORD, Cause, Unknown, Value, derived
+from harness.model.structures import WORD
+from harness.resolver.static.values import MASK, Cause, Unknown, Value, derived
 
 _PAGE = 64  # words
 _SHIFT = 8  # log2 of a page's bytes

@@ -11,14 +11,14 @@ from harness.elf.demangle import qualified
 from harness.elf.graph import Graph
 from harness.elf.regions import RAM
 from harness.footprint.resolvers import vtables
-from harness.model.structures import INTERPRETER_RESOLVER
+from harness.model.structures import INTERPRETER_RESOLVER, WORD
 from harness.resolver.dump import LiveResolver, TableReader
 from harness.resolver.static import library
 from harness.resolver.static.explorer import Explorer
 from harness.resolver.static.memory import Cell
 from harness.resolver.static.skipped import Skipped
 from harness.resolver.static.state import Decision, Lost, Objects, State
-from harness.resolver.static.values import WORD, Cause, Unknown, Value
+from harness.resolver.static.values import Cause, Unknown, Value
 
 _ALLOCATE = "tflite::MicroInterpreter::AllocateTensors"
 #: The stack at the start: at the end of the RAM part of the address map, where no chip has memory.

@@ -11,9 +11,10 @@ from functools import cache
 
 from harness.elf import Image
 from harness.elf.regions import RAM
+from harness.model.structures import WORD
 from harness.resolver.static.frames import aligned
 from harness.resolver.static.state import Frame, Lost, Objects, State
-from harness.resolver.static.values import WORD, Cause, Unknown, Value
+from harness.resolver.static.values import Cause, Unknown, Value
 
 _MOST = 24
 _MOST_ARGUMENTS = 8  # of a function whose parameters are not known, in words

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from harness.elf.regions import RAM
 
 MASK = 0xFFFF_FFFF
-WORD = 4  # bytes
 
 
 @dataclass(frozen=True)

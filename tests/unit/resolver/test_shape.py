@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.elf import Image
-from harness.footprint.resolver_layout import WORD, ResolverLayout, known_layouts
+from harness.footprint.resolver_layout import ResolverLayout, known_layouts
 from harness.model.schema import OPERATOR_NAMES
+from harness.model.structures import WORD
 from harness.resolver.shape import CUSTOM, FoundTable, Ranges, is_registration, tables
 
 CODE, CODE_BYTES = 0x1000, 0x100
