@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ from harness.base.platforms import chip_table
 from harness.case.case import Case
 from harness.case.result import Measures
 from harness.elf import Image
-from harness.footprint.budget import FIGURES, Budget, BudgetVerdict, check, is_region, measured
+from harness.footprint.budget import FIGURES, BudgetVerdict, check, is_region
 
 if TYPE_CHECKING:
     from harness.footprint.compare import SizeComparison
@@ -47,7 +47,6 @@ def check_budgets(case: Case, firmware: Image, measures: Measures) -> BudgetChec
     baseline = _baseline(case) if case.budgets.baseline else None
     needs_all = baseline is not None or any(b.kind in ("operator", "file") for b in budgets)
     current = _document(firmware, measures, needs_all)
-    _check_operators(budgets, current)
     over = [verdict for verdict in check(budgets, current, baseline) if not verdict.passed]
     sizes = any(verdict.kind != "figure" for verdict in over)
     if not sizes or baseline is None or "symbols" not in baseline:
@@ -56,18 +55,6 @@ def check_budgets(case: Case, firmware: Image, measures: Measures) -> BudgetChec
 
     changes = compare(baseline, current)
     return BudgetCheck(tuple(v.message + _why(v, changes) for v in over), _tables(changes))
-
-
-def _check_operators(budgets: Iterable[Budget], current: Mapping[str, Any]) -> None:
-    """Refuse budgets of operators that are not there: 0 B would always be within them."""
-    operators = (budget for budget in budgets if budget.kind == "operator")
-    absent = [budget.name for budget in operators if measured(budget, current) is None]
-    if absent:
-        has = ", ".join(sorted({row["operator"] for row in current["operators"]}))
-        raise UsageError(
-            f"budgets.operators: the image has no operator {', '.join(absent)}",
-            hint=f"it has {has}" if has else "it registers no operator of tflite-micro at all",
-        )
 
 
 def _document(firmware: Image, measures: Measures, needs_all: bool) -> dict[str, Any]:

@@ -25,7 +25,6 @@ from typing import Any
 from harness.base import files
 from harness.base.errors import UsageError
 from harness.elf.regions import RAM
-from harness.model.schema import OPERATOR_NAMES
 
 _LIMIT = re.compile(r"\s*(\+)?\s*(\d[\d_]*(?:\.\d+)?)\s*(B|KB|KiB|MB|MiB|k|M|%)?\s*")
 _UNITS = {"": 1, "B": 1, "KB": 1024, "KiB": 1024, "MB": 1 << 20, "MiB": 1 << 20,
@@ -34,7 +33,8 @@ _TABLES = {"operators": "operator", "files": "file"}
 #: Figures measured while an image runs; a document has them under ``figures``.
 FIGURES = ("arena", "stack", "instructions")
 _NOT_MEASURED = {
-    "region": "the image has no such region", "operator": "the image has no such operator",
+    "region": "the image has no such region",
+    "operator": "the budget cannot be checked: the image is stripped",
     "file": "the image has no such file",
     "figure": "the budget cannot be checked: it was not measured",
 }  # fmt: skip
@@ -146,8 +146,31 @@ def load(path: Path) -> tuple[Budget, ...]:
 def check(
     budgets: Iterable[Budget], current: Mapping[str, Any], baseline: Mapping[str, Any] | None
 ) -> tuple[BudgetVerdict, ...]:
-    """Check a footprint document against budgets; one that cannot be checked fails."""
+    """Check a footprint document against budgets; one that cannot be checked fails.
+
+    Raises UsageError for a budget of an operator that the image does not have.
+    """
+    budgets = tuple(budgets)
+    _refuse_absent_operators(budgets, current)
     return tuple(_check(budget, current, baseline) for budget in budgets)
+
+
+def _refuse_absent_operators(budgets: Iterable[Budget], current: Mapping[str, Any]) -> None:
+    """Refuse budgets of operators that are not there: 0 B would always be within them.
+
+    A stripped image may have them: such a budget cannot be checked, and fails.
+    """
+    symbols = current.get("symbols")
+    if symbols is not None and all(row["kind"] != "function" for row in symbols):
+        return
+    operators = (budget for budget in budgets if budget.kind == "operator")
+    absent = [budget.name for budget in operators if measured(budget, current) is None]
+    if absent:
+        has = ", ".join(sorted({row["operator"] for row in current.get("operators", ())}))
+        raise UsageError(
+            f"budgets of operators: the image has no operator {', '.join(absent)}",
+            hint=f"its symbols show {has or 'no operator of tflite-micro'}",
+        )
 
 
 def _check(
@@ -155,8 +178,6 @@ def _check(
 ) -> BudgetVerdict:
     used = measured(budget, current)
     base = None if baseline is None else measured(budget, baseline)
-    if used is None and _known_absent(budget, current, baseline):
-        used = 0  # an operator that is not linked costs nothing
     table = baseline is not None and {"operator": "operators", "file": "files"}.get(budget.kind)
     if base is None and baseline is not None and table in baseline:
         base = 0
@@ -175,23 +196,6 @@ def _check(
     origin = f" (baseline {base:,} {unit})" if budget.relative and base is not None else ""
     message = f"{budget.label}: {used:,} {unit}, {than} its budget of {limit:,} {unit}{origin}"
     return BudgetVerdict(budget.name, budget.kind, used, limit, base, passed, message)
-
-
-def _known_absent(
-    budget: Budget, current: Mapping[str, Any], baseline: Mapping[str, Any] | None
-) -> bool:
-    """True for an operator that exists, and that the image would show if it had it.
-
-    A custom operator exists if the baseline has it.
-    """
-    if budget.kind != "operator":
-        return False
-    symbols = current.get("symbols")
-    stripped = symbols is not None and all(row["kind"] != "function" for row in symbols)
-    known = budget.name in OPERATOR_NAMES or (
-        baseline is not None and measured(budget, baseline) is not None
-    )
-    return known and not stripped
 
 
 def measured(budget: Budget, document: Mapping[str, Any]) -> int | None:

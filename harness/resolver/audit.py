@@ -261,12 +261,12 @@ def _reached(linked: Linked, arrival: Arrival) -> _Evidence:
     attempts -= Counter(arrival.others)
     notes = list(_notes(linked))
     refused: dict[_Key, int] = {}
-    added = {one.invoke for one in table.registrations}
+    added = {one.invoke_address for one in table.registrations}
     for attempted, times in attempts.items():
         key = _same(attempted, calls)
         if key in calls:
             calls[key] = max(calls[key], times)
-        elif added & linked.functions(key):
+        elif added & linked.kernels(key):
             notes.append(f"{key[0]}: its registration is added under another name")
         elif len(table.registrations) == table.slots:
             refused[key] = times
@@ -352,7 +352,7 @@ def _judge(found: _Evidence, model: Model) -> Audit:
     verdicts: list[AuditVerdict] = []
     problems: list[str] = []
     _judge_operators(operators, distinct, verdicts, problems)
-    wasted = _judge_size(found.resolvers, declared, distinct, verdicts, problems)
+    wasted = _judge_size(found, declared, distinct, verdicts, problems)
     order = list(AuditVerdict)
     return Audit(
         model.name, declared, found.resolvers, operators, wasted,
@@ -410,7 +410,7 @@ def _judge_operators(
 
 
 def _judge_size(
-    resolvers: Sequence[Declared],
+    found: _Evidence,
     declared: int | None,
     distinct: int,
     verdicts: list[AuditVerdict],
@@ -418,12 +418,13 @@ def _judge_size(
 ) -> int:
     if declared is None:
         return 0
-    slot = max(one.slot_bytes for one in resolvers)
+    slot = max(one.slot_bytes for one in found.resolvers)
     if distinct > declared:
         verdicts.append(AuditVerdict.TOO_SMALL)
+        names = ", ".join(sorted(name for name, _ in found.refused))
         problems.append(
             f"{distinct} operators are registered in {declared} slots: "
-            f"{distinct - declared} of them will be refused"
+            f"{distinct - declared} of them will be refused{names and f': {names}'}"
         )
     elif distinct < declared:
         verdicts.append(AuditVerdict.TOO_LARGE)

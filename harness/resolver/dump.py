@@ -42,6 +42,11 @@ class LiveRegistration:
     invoke: str
     custom_name: str
     file: str = ""
+    invoke_address: int = 0  # tells functions of one name apart
+
+    def to_json(self) -> dict[str, Any]:
+        """One row of ``registrations``."""
+        return {name: value for name, value in asdict(self).items() if name != "invoke_address"}
 
 
 @dataclass(frozen=True)
@@ -62,7 +67,8 @@ class LiveResolver:
 
     def to_json(self) -> dict[str, Any]:
         """One row of ``resolver dump --json``."""
-        return {**asdict(self), "registered": len(self.registrations)}
+        rows = [one.to_json() for one in self.registrations]
+        return {**asdict(self), "registrations": rows, "registered": len(rows)}
 
 
 def dump(session: Session, image: Image) -> tuple[LiveResolver, ...]:
@@ -156,7 +162,7 @@ class TableReader:
         return LiveRegistration(
             name or known, custom, code, self.function(words["init"]),
             self.function(words["prepare"]), self.function(words["invoke"]), name,
-            self.image.locate(words["invoke"]).file,
+            self.image.locate(words["invoke"]).file, words["invoke"] & ~1,
         )  # fmt: skip
 
     def function(self, pointer: int) -> str:

@@ -60,15 +60,18 @@ class Linked:
         self.calls |= {key: 1 for key in self._inlined() if key not in self.calls}
         self.method = "registrations" if self._live else "kernels" if self.calls else "nothing"
 
-    def functions(self, key: tuple[str, bool]) -> set[str]:
-        """The names of the functions that an operator's registration holds."""
+    def kernels(self, key: tuple[str, bool]) -> set[int]:
+        """The addresses of the functions that an operator's registration holds.
+
+        Their names do not tell them apart: each kernel file may have an anonymous ``Invoke``.
+        """
         entries = [
             n for one in self._live if (one.operator, one.custom) == key for n in one.register
         ]
         held = {target for number in entries for target in self._graph.edges[number]}
         held |= {far for near in held for far in self._graph.edges[near]}
         nodes = (self._graph.nodes[number] for number in held)
-        return {qualified(node.name) for node in nodes if is_kernel(node.name)}
+        return {node.address for node in nodes if is_kernel(node.name)}
 
     def _calls(self, registration: Registration) -> int:
         """How often a registration function is called: twice is a duplicate."""

@@ -102,7 +102,7 @@ CELLS = (
          "CONV_22D"),
     Cell("footprint", "zero", cli("footprint silent.elf --budget b.toml",
                                   write("b.toml", "[operators]\nCONV_2D = 6000\n")),
-         owner="footprint: operators of an image that shows none cannot be measured (R9)"),
+         "no operator CONV_2D"),
     Cell("footprint", "name", cli(BUDGET, write("b.toml", "flsh = 9\n")), "flsh"),
     Cell("footprint", "option", cli("footprint hello.elf --bugdet b.toml"), "No such option"),
     Cell("footprint", "empty", cli(BUDGET, write("b.toml")), "no budget"),

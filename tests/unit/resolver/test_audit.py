@@ -54,6 +54,38 @@ def test_more_operators_than_slots_is_too_small(compile_image: Compile) -> None:
     assert any("1 of them will be refused" in problem for problem in audit.problems)
 
 
+OWN_HEADER = """
+#include "little.h"
+namespace tflite { TFLMRegistration Register_OWN(); }
+"""
+#: A custom operator whose functions have the names of SOFTMAX's, in a file of its own.
+NAMESAKE = """
+namespace tflite {
+namespace {
+TfLiteStatus SoftmaxPrepare(TfLiteContext*, TfLiteNode* n) { return n->x > 7; }
+TfLiteStatus SoftmaxEval(TfLiteContext*, TfLiteNode* n) { n->x *= 3; return 0; }
+}  // namespace
+TFLMRegistration Register_OWN() { return {0, 0, SoftmaxPrepare, SoftmaxEval, 0, 32, "own"}; }
+}  // namespace tflite
+"""
+
+
+def test_a_refused_operator_is_refused_although_another_has_functions_of_its_names(
+    compile_image: Compile,
+) -> None:
+    image = compile_image(
+        'auto own = tflite::Register_OWN(); resolver.AddCustom("own", &own); ' + BOTH, 2,
+        files={"own.h": OWN_HEADER, "own.cc": NAMESAKE},
+        extra=("-include", "own.h", "own.cc"),
+    )  # fmt: skip
+    audit = check(image, needs("CONV_2D", "SOFTMAX"))
+    assert {AuditVerdict.MISSING, AuditVerdict.TOO_SMALL} <= set(audit.verdicts)
+    assert "3 operators are registered in 2 slots: 1 of them will be refused: SOFTMAX" in (
+        audit.problems
+    )
+    assert not audit.notes
+
+
 def test_more_slots_than_operators_wastes_36_bytes_each(compile_image: Compile) -> None:
     audit = check(compile_image(CONV, 32), needs("CONV_2D"))
     assert audit.verdict is AuditVerdict.TOO_LARGE and audit.passed
