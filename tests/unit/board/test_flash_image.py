@@ -1,4 +1,4 @@
-"""What is flashed for which firmware."""
+"""The HEX file that is flashed for each kind of image."""
 
 from __future__ import annotations
 

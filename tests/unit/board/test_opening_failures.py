@@ -1,4 +1,4 @@
-"""A board that is not opened: what fails, who is to blame, and what is given back."""
+"""Failures of opening a board: errors, quarantine, released resources."""
 
 from __future__ import annotations
 

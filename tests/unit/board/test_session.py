@@ -1,4 +1,4 @@
-"""A running board, from its serial port alone: when a run ends, and what was counted until then."""
+"""A running board, from its serial port alone: ends of a run, and counters."""
 
 from __future__ import annotations
 

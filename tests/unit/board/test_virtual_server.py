@@ -1,4 +1,4 @@
-"""A virtual board: its ports, its chip, and what it does wrong when it is told to."""
+"""A virtual board: its ports, its chip, its misbehaviours."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is kept of a run, and that it is kept once."""
+"""Runs in a history: every field is kept, once."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What counts as worse, and what does not."""
+"""The rules of a regression."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""Whatever ends a writer, and however many there are: a run is there whole or not at all."""
+"""Concurrent and killed writers leave whole runs only."""
 
 import os
 import random

@@ -1,4 +1,4 @@
-"""What else could have given a device's outputs; its layers held against the reference."""
+"""Alternative causes of a device's outputs; its layers compared with the reference."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a damaged model may ask for: the last that runs, and the first that is refused."""
+"""Bounds of damaged models: the last that runs, and the first that is refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What compare() says about two tensors."""
+"""The answer of compare() about two tensors."""
 
 from __future__ import annotations
 

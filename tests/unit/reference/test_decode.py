@@ -1,4 +1,4 @@
-"""TFLM_DECODE equals the official interpreter, alone and in front of what uses its tensors."""
+"""TFLM_DECODE equals the official interpreter, alone and in front of other operators."""
 
 from __future__ import annotations
 

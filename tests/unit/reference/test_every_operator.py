@@ -1,4 +1,4 @@
-"""What must hold of every operator: batches, bounds of memory, values that stay what they were."""
+"""Rules for every operator: batches, bounds of memory, immutable values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What compare() suspects behind a difference: offsets, axes, shifts, bytes, other arithmetic."""
+"""Causes that compare() suspects: offsets, axes, shifts, bytes, other arithmetic."""
 
 from __future__ import annotations
 

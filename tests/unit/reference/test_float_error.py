@@ -1,4 +1,4 @@
-"""What a device's floats may be off by: enough for a right one, too little for a wrong one."""
+"""Bounds of a device's floats: wide enough for a right one, too narrow for a wrong one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The interpreter as an object: what it takes, what it refuses, what it gives out."""
+"""The interpreter as an object: arguments, refusals, results."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_an_argument_that_is_not_a_model_is_refused(model: object) -> None:
 
 @pytest.mark.parametrize("more", [{"arithmetic": "single"}, {"kernels": {}}])
 def test_other_settings_of_a_wrong_type_are_refused(more: dict[str, object]) -> None:
-    with pytest.raises(UsageError, match=r"no Arithmetic|not Kernels"):
+    with pytest.raises(UsageError, match=r"not an Arithmetic|not Kernels"):
         Interpreter(_network(), **more)  # type: ignore[arg-type]
 
 

@@ -1,4 +1,4 @@
-"""Dumps of operators' outputs: in which forms they come, what is said of the first that differs."""
+"""Dumps of operators' outputs: their forms, and the report of the first difference."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model keeps between inferences: resource variables, and operators' own buffers."""
+"""A model's memory between inferences: resource variables, and operators' own buffers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tflite-micro refuses or aborts on, the reference refuses, and says so.
+"""Models that tflite-micro refuses or aborts on are refused with the reason.
 
 Each rule is held against the official interpreter: its refusal is the test's claim, too.
 """

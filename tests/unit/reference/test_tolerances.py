@@ -1,4 +1,4 @@
-"""How far scales, sizes and numbers of a model may go: just inside runs, just outside does not."""
+"""Limits of scales, sizes and numbers of a model."""
 
 from __future__ import annotations
 

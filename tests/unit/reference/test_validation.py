@@ -1,4 +1,4 @@
-"""What must hold of a model as a whole, whatever its operators are."""
+"""Checks of a model as a whole."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the agent leaves of a machine, and how it lets time pass."""
+"""The agent's recycled machine, and its slices of time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The wire to Renode: what comes of an answer, a refusal, silence and an end."""
+"""The link to Renode: answers, refusals, silence, and its end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The machine that Renode is told to make, and what an image leaves of it for the next one."""
+"""The Monitor commands of a machine, and its reuse for the next image."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_machine_before_1_17_has_no_trustzone(firmware, tmp_path):
         assert told(renode)[:-1] == [*MADE, *made]
 
 
-def test_a_machine_of_both_worlds_has_a_model_of_the_spu(renode, firmware, tmp_path):
+def test_a_trustzone_machine_has_a_model_of_the_spu(renode, firmware, tmp_path):
     with served(renode, tmp_path, (1, 17, 0)) as server:
         server.machine(firmware, tmp_path, 0, both_worlds=True)
         assert told(renode)[5] == "machine LoadPlatformDescription @nrf9160dk_worlds.repl"

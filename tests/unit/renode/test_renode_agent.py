@@ -1,4 +1,4 @@
-"""The agent inside Renode, run over what 1.16.1 and what 1.17.0 give it."""
+"""The agent inside Renode, on fakes of 1.16.1 and 1.17.0."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def test_platform_depends_on_version_and_image(firmware, tmp_path, version, non_
     assert traps == (version >= (1, 17, 0))  # 1.16.1 knows no such property
 
 
-def test_images_of_both_worlds_get_a_machine_whose_sau_follows_the_spu(firmware, tmp_path):
+def test_trustzone_images_get_a_machine_whose_sau_follows_the_spu(firmware, tmp_path):
     renode = FakeRenode()
     with RenodeServer(connect=renode.connect) as server:
         server.program = RenodeProgram(tmp_path, (1, 17, 0))
@@ -142,7 +142,7 @@ def _hooked(script: str, offset: int, value: int) -> int:
     return scope["value"]
 
 
-def test_images_of_both_worlds_are_refused_before_1_17(firmware, tmp_path):
+def test_trustzone_images_are_refused_before_1_17(firmware, tmp_path):
     renode = FakeRenode(R1_16)
     with RenodeServer(connect=renode.connect) as server:
         server.program = RenodeProgram(tmp_path, (1, 16, 1))
@@ -154,7 +154,7 @@ def test_images_of_both_worlds_are_refused_before_1_17(firmware, tmp_path):
         server.machine(firmware, tmp_path, 0)  # it is as good as before
 
 
-def test_a_machine_of_both_worlds_is_not_used_again_for_one(firmware, tmp_path):
+def test_a_trustzone_machine_is_not_reused_for_a_single_image(firmware, tmp_path):
     renode = FakeRenode()
     with RenodeServer(connect=renode.connect) as server:
         server.program = RenodeProgram(tmp_path, (1, 17, 0))
@@ -164,7 +164,7 @@ def test_a_machine_of_both_worlds_is_not_used_again_for_one(firmware, tmp_path):
         assert server.machines == 2
 
 
-def test_a_fault_of_the_other_world_has_no_location(renode, firmware):
+def test_a_fault_of_the_other_security_state_has_no_location(renode, firmware):
     renode.script = [(MS, Fault(7, 0xFFFFFFB9, FRAME, False, (0, 0, 0, 0)))]
     with opened(renode, firmware) as session:
         run(session)

@@ -1,4 +1,4 @@
-"""What is to happen in virtual time: once a key, in order of time, then of planning."""
+"""The event queue: one event a key, by time, then in scheduling order."""
 
 from __future__ import annotations
 

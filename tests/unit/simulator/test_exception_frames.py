@@ -1,4 +1,4 @@
-"""What exception entry stacks and tells, and what a return takes back.
+"""Stacking at exception entry, and unstacking at a return.
 
 Armv8-M ARM, B3.18 to B3.24.
 
@@ -62,7 +62,9 @@ def check_entered(
 
 @pytest.mark.parametrize("code", ONE_WORLD, ids=str)
 @pytest.mark.parametrize("limits", [False, True])
-def test_an_exception_in_one_world(exceptions: ExceptionChip, code: Code, limits: bool) -> None:
+def test_an_exception_without_security_attribution(
+    exceptions: ExceptionChip, code: Code, limits: bool
+) -> None:
     if limits:
         for register in (MSR_MSPLIM, MSR_PSPLIM):
             exceptions.chip.play(0xF380, register, steps=1, r0=RAM + 0x8000)
@@ -81,7 +83,9 @@ def test_an_exception_in_one_world(exceptions: ExceptionChip, code: Code, limits
 
 @pytest.mark.parametrize("code", CODES, ids=str)
 @pytest.mark.parametrize("nonsecure", [False, True])
-def test_an_exception_in_two_worlds(both: ExceptionChip, code: Code, nonsecure: bool) -> None:
+def test_an_exception_with_security_attribution(
+    both: ExceptionChip, code: Code, nonsecure: bool
+) -> None:
     both.chip.write(ITNS, nonsecure << 5)
     both.go_to(code)
     both.interrupt()

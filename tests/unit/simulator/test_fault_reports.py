@@ -1,4 +1,4 @@
-"""What a fault report says of the way to the fault."""
+"""The text of a fault report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which instruction is which fault, and what becomes of it (Armv8-M ARM, B3.9 to B3.13)."""
+"""Faults by instruction, and their escalation (Armv8-M ARM, B3.9 to B3.13)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tests and tools ask of a machine: memory, registers, hooks, ends, coverage, findings."""
+"""The interface of a machine: memory, registers, hooks, ends, coverage, findings."""
 
 from __future__ import annotations
 

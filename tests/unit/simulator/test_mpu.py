@@ -1,4 +1,4 @@
-"""The MPU: what runs in the simulator, and its model, against the rules of the architecture.
+"""The MPU: the simulator, and a model of it, against the rules of the architecture.
 
 Armv8-M ARM, R_BVLF and the pseudocode of MPUCheck: no region, the background for privileged code
 if PRIVDEFENA is set; one region, its rights; several, a fault.

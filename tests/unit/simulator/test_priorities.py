@@ -1,4 +1,4 @@
-"""Which exception is more urgent, and what the masks of both security states hold back.
+"""Priorities of exceptions, and the masks of both security states.
 
 Against the rules of the architecture: Armv8-M ARM, ExceptionPriority and ExecutionPriority.
 """

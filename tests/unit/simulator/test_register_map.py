@@ -1,4 +1,4 @@
-"""Which registers there are, what they hold after a reset, and what a store does to each.
+"""All registers: reset values, and the effect of a store to each.
 
 Offsets and reset values are those of the nRF9160 Product Specification, "Registers" of each
 peripheral.

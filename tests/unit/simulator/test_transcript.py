@@ -1,4 +1,4 @@
-"""What a console keeps: transfers in their order, each with its time."""
+"""The console's transcript: transfers in their order, each with its time."""
 
 from __future__ import annotations
 

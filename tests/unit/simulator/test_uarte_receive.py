@@ -1,4 +1,4 @@
-"""What a UARTE's receiver does, register by register, on a chip that keeps real time and memory."""
+"""A UARTE's receiver, register by register, on a chip that keeps real time and memory."""
 
 from __future__ import annotations
 

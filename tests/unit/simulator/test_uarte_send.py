@@ -1,4 +1,4 @@
-"""What a UARTE's transmitter does (nRF9160 PS, "UARTE"), and where the bytes go."""
+"""A UARTE's transmitter (nRF9160 PS, "UARTE"), and the receivers of its bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What targets there are, what each can, and what a session of one that cannot says."""
+"""The registry: targets, their abilities, and the errors of missing ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A session on the simulator: when a run ends, what is read, counted and pressed."""
+"""A session on the simulator: ends of a run, console, counters, pins."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What this room hands out and keeps are values."""
+"""Data classes of targets are immutable."""
 
 from __future__ import annotations
 

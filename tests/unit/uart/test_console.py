@@ -1,4 +1,4 @@
-"""What one console concludes: its end, its profile, its boots, the order of its findings."""
+"""The state of one console: its end, its profile, its boots, the order of its findings."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What a console keeps of itself, on disk and as it comes."""
+"""A console's recording on disk."""
 
 from harness.base.findings import Kind
 from harness.case import artifacts

@@ -1,4 +1,4 @@
-"""One record: how it is spelt, and what its fields may hold."""
+"""One record: its spelling, and the ranges of its fields."""
 
 import re
 import zlib

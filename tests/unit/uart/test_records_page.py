@@ -1,4 +1,4 @@
-"""docs/records.md says what the code reads."""
+"""docs/records.md lists the records that the code reads."""
 
 import re
 from pathlib import Path

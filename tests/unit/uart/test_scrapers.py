@@ -1,4 +1,4 @@
-"""Values out of text, and the judgement of what they are held against."""
+"""Values out of text, and their comparison with the expected ones."""
 
 from dataclasses import FrozenInstanceError
 

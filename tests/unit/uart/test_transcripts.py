@@ -1,4 +1,4 @@
-"""What a reader must conclude from captures of real images (tests/data/transcripts)."""
+"""Findings from captures of real images (tests/data/transcripts)."""
 
 import pytest
 

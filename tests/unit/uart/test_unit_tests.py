@@ -1,4 +1,4 @@
-"""TFLM's own unit tests, word by word: what is told, and what may not be said."""
+"""TFLM's own unit tests, rule by rule."""
 
 import pytest
 

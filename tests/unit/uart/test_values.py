@@ -1,4 +1,4 @@
-"""What this room hands out are values: nobody changes them behind anybody's back."""
+"""Data classes of uart are immutable."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Zephyr's suites of tests, word by word: what is told, and what may not be said."""
+"""Zephyr's test suites, rule by rule."""
 
 import pytest
 

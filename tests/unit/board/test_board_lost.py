@@ -1,4 +1,4 @@
-"""A board that is lost while a case runs is tried again, as docs/lab.md says."""
+"""A board that is lost while a case runs is tried again (docs/lab.md)."""
 
 from __future__ import annotations
 

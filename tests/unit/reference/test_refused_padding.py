@@ -1,4 +1,4 @@
-"""Operators that pad and cut in blocks: what does not fit is refused, what just fits runs."""
+"""Limits of operators that pad and cut in blocks."""
 
 from __future__ import annotations
 

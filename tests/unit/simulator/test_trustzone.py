@@ -1,4 +1,4 @@
-"""A secure and a non-secure image on one chip: what each may do, and what the other sees of it.
+"""TrustZone-M with two images: calls, interrupts, and isolation of both security states.
 
 The images are tests/firmware/worlds; a test writes which scenario they are to play.
 """
@@ -155,7 +155,7 @@ def test_a_secure_interrupt_of_non_secure_code_returns_to_it_unchanged(play):
     assert played.word("secure:exc_return") | FTYPE == 0xFFFF_FFB9
 
 
-def test_interrupts_of_both_worlds_nest_by_priority(play):
+def test_interrupts_of_both_security_states_nest_by_priority(play):
     played = play("NESTED")
     assert played.done
     assert played.words("order", 3) == [1, 2, 3]
@@ -171,7 +171,7 @@ def test_pris_puts_secure_interrupts_above_non_secure_ones(play, pris, secure_fi
     assert played.words("secure:order", 1) == [0x5EC]
 
 
-def test_each_world_has_a_systick_of_its_own(play):
+def test_each_security_state_has_its_own_systick(play):
     played = play("SYSTICKS")
     assert played.done
     assert abs(played.word("secure:ticks") - played.machine.now / 1000) < 2
@@ -319,7 +319,7 @@ def test_slices_change_nothing(firmware, play, name, step):
 
 
 @pytest.mark.parametrize("quarter", [1, 2, 3])
-def test_a_snapshot_between_the_worlds_goes_on_alike(firmware, play, quarter):
+def test_a_snapshot_within_a_secure_call_continues(firmware, play, quarter):
     whole = play("NESTED").machine
     at = whole.core.executed * quarter // 4
     machine = machine_for(firmware, "NESTED")
@@ -386,7 +386,7 @@ def told(played: Played) -> str:
         ("EXECUTE", 0x7F05, NO_ENTRY, "jump to secure flash 0x00007f04, where no gateway is"),
     ],
 )
-def test_a_fault_names_world_image_line_and_access(play, scenario, operand, kind, access):
+def test_a_fault_names_security_state_image_line_and_access(play, scenario, operand, kind, access):
     message = told(play(scenario, operand))
     assert message.startswith(f"{kind} in the non-secure image nonsecure, Reset at nonsecure.c:")
     assert message.endswith(f": {access}")
@@ -398,7 +398,7 @@ def test_a_fault_of_secure_code_names_its_image(play):
     assert "jump to non-secure flash 0x" in message and message.endswith("without BXNS or BLXNS")
 
 
-def test_a_fault_report_has_world_and_image(play):
+def test_a_fault_report_has_security_state_and_image(play):
     machine = play("READ", SECURE_RAM).machine
     report = machine.fault_report(machine.faults[0])
     assert "in the non-secure image nonsecure: read of secure RAM 0x20000100" in report

@@ -1,4 +1,4 @@
-"""What tflite-micro runs, odd or not, the reference runs: zero points, scales, computed places."""
+"""Unusual models that tflite-micro runs: zero points, scales, computed indices."""
 
 from __future__ import annotations
 

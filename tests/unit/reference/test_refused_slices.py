@@ -1,4 +1,4 @@
-"""Operators that cut, join and reshape: what does not fit is refused, what just fits runs."""
+"""Limits of operators that slice, join and reshape."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operators that pick and spread values: what does not fit is refused, what just fits runs."""
+"""Limits of operators that gather and broadcast values."""
 
 from __future__ import annotations
 
