@@ -83,7 +83,8 @@ class Interpreter:
     ) -> None:
         if not isinstance(arithmetic, Arithmetic):
             raise UsageError(
-                f"{arithmetic!r} is not an Arithmetic", hint='Arithmetic(rounding="single"), for example'
+                f"{arithmetic!r} is not an Arithmetic",
+                hint='Arithmetic(rounding="single"), for example',
             )
         if not isinstance(kernels, Kernels | None):
             raise UsageError(f"kernels is a {type(kernels).__name__}, not Kernels")

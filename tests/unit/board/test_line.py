@@ -131,7 +131,7 @@ def test_any_two_rates_end(data, sent, read):
     resample(data, sent, read)
 
 
-def test_default_is_no_misbehaviour():
+def test_a_virtual_board_behaves_by_default():
     wrong = misbehaviour.parse([])
     assert {name: getattr(wrong, name) for name in misbehaviour.NAMES if getattr(wrong, name)} == {
         "gone": 500

@@ -193,7 +193,7 @@ def test_two_models_that_happen_to_agree_claim_no_smaller_spread_than_kernels_ha
 SUPPLY = Supply(4.0, 3.5, "PPK2 of November")
 
 
-def test_energy_is_time_times_current_times_voltage_and_says_who_measured_them(learnt):
+def test_energy_is_time_times_current_times_voltage_with_their_source(learnt):
     found = timed(result(), replace(learnt, supply=SUPPLY)).measures
     assert found.milliseconds is not None
     assert found.microjoules == pytest.approx(found.milliseconds * 14.0)

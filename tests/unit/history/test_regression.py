@@ -21,7 +21,7 @@ def worse(now: CaseOutcome, *before: CaseOutcome) -> list[str]:
     return [one.text for one in regressions({KEY: now}, {KEY: before})]
 
 
-def test_one_byte_above_the_median_is_worse_where_there_is_no_noise():
+def test_without_noise_one_byte_above_the_median_is_worse():
     nights = [seen(flash=100), seen(flash=100), seen(flash=90)]
     assert worse(seen(flash=101), *nights) == ["flash 100 -> 101 B (+1.0 %)"]
     assert worse(seen(flash=100), *nights) == []

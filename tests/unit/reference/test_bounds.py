@@ -249,7 +249,7 @@ def test_subgraphs_at_the_last_level_run() -> None:
 
 
 def test_a_subgraph_may_be_called_from_several_levels() -> None:
-    """Three calls the second and the last, the second calls the last: that is no circle."""
+    """Three calls the second and the last, the second calls the last: that is not a cycle."""
     condition, x = _c([True], "bool"), _f(1)
     last = Graph([x, x], [Op("NEG", [0], [1])], [0], [1])
     calls = ("If", {"ThenSubgraphIndex": 2, "ElseSubgraphIndex": 2})

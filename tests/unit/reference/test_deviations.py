@@ -51,7 +51,7 @@ def test_the_bound_of_a_sum_of_products_grows_as_a_random_walk() -> None:
     np.testing.assert_allclose(found[3], [expected], rtol=1e-6)
 
 
-def test_an_activation_does_not_change_what_a_sum_may_be_off_by() -> None:
+def test_an_activation_does_not_change_the_bound_of_a_sum() -> None:
     plain, cut = (
         _deviations(_SUM, [_dense(0, 1, 2, 3, activation)], [[[3, 4]]])[3]
         for activation in ("NONE", "RELU6")
@@ -179,7 +179,7 @@ def test_an_average_is_a_sum_of_magnitudes() -> None:
     np.testing.assert_allclose(found[2], [np.sqrt(4) * U * 2.5], rtol=1e-6)
 
 
-def test_a_comparison_has_no_deviation_and_what_is_picked_keeps_its_own() -> None:
+def test_a_comparison_has_no_deviation_and_a_selection_keeps_its_own() -> None:
     tensors = [_real(2), _real(2), T((2,), "bool"), _real(2)]
     operators = [
         Op("EXP", [0], [1]),

@@ -34,7 +34,7 @@ def _inputs(model: Model) -> list[np.ndarray]:
 
 
 @every_model
-def test_a_batch_gives_what_single_inferences_give(model: Model) -> None:
+def test_a_batch_equals_single_inferences(model: Model) -> None:
     arrays = _inputs(model)
     together = Interpreter(model).invoke_batch(arrays, RUNS)
     single = Interpreter(model)

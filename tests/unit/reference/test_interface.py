@@ -123,7 +123,7 @@ def test_an_inference_that_fails_leaves_no_values() -> None:
     assert seen[1].tolist() == [0, 0, 0, 0]
 
 
-def test_a_kernel_may_hold_what_it_was_given() -> None:
+def test_a_kernel_may_hold_its_inputs() -> None:
     held = []
 
     def holding(_: Node) -> Run:

@@ -12,7 +12,7 @@ from harness.reference import (
 )
 
 
-def test_a_batch_gives_what_single_inferences_give() -> None:
+def test_a_batch_equals_single_inferences() -> None:
     interpreter = Interpreter(small_network())
     images = np.stack([small_image(seed) for seed in range(20)])
     (together,) = interpreter.invoke_batch([images])

@@ -318,7 +318,7 @@ def test_an_index_outside_a_table_is_refused() -> None:
             interpreter.invoke([table, np.array(places, np.int32)])
 
 
-def test_a_filter_bank_of_energies_that_are_no_vector_is_refused(micro: Oracle) -> None:
+def test_a_filter_bank_of_energies_that_are_not_a_vector_is_refused(micro: Oracle) -> None:
     tables = [constant(v, "int16") for v in ([9] * 8, [3] * 8, [0, 2, 4], [0, 2, 4], [2] * 3)]
     tensors = [T((1, 8), "uint32"), *tables, T((2,), "uint64")]
     flex = flexbuffers.Dumps({"num_channels": 2})
@@ -331,7 +331,7 @@ def test_a_filter_bank_of_energies_that_are_no_vector_is_refused(micro: Oracle) 
     assert refusal.value.hint == "TFLM refuses such a model too"
 
 
-def test_all_unsupported_operators_are_named_at_once_with_the_way_out() -> None:
+def test_all_unsupported_operators_are_named_at_once_with_a_hint() -> None:
     x = T((3,), "float32")
     names = [("UNIQUE", ""), ("CUSTOM", "Fancy"), ("NEG", ""), ("CUSTOM", "Fancier")]
     operators = [Op(name, [i], [i + 1], custom=own) for i, (name, own) in enumerate(names)]

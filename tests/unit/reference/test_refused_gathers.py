@@ -91,7 +91,7 @@ REFUSED = {
         _lookup(_c([0], "int64"), _a(4, 2), _a(1, 2)),
         "places int64 [1] in [4, 2]",
     ),
-    "EMBEDDING_LOOKUP at places that are no vector": (
+    "EMBEDDING_LOOKUP at indices that are not a vector": (
         _lookup(_c([[0]]), _a(4, 2), _a(1, 2)),
         "places int32 [1, 1] in [4, 2]",
     ),

@@ -252,7 +252,7 @@ BROKEN_LSTM = {
         _with(14, T((2, 3), "int16", 2.0**-11, 0, variable=True)),
         "its state 14 is int16 [2, 3]",
     ),
-    "a hidden state that is no variable": (
+    "a hidden state that is not a variable": (
         _with(13, T((1, 3), "int8", 0.01, 0, [[0, 0, 0]])),
         "its state 13 is int8 [1, 3]",
     ),

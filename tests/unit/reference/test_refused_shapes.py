@@ -81,7 +81,7 @@ REFUSED = {
         "2 filters of rank 3",
     ),
     "SVDF whose weights are of another depth": (_svdf(_put(1, _w(2, 5))), "weights [2, 5]"),
-    "SVDF whose state is no variable": (
+    "SVDF whose state is not a variable": (
         _svdf(_put(4, T((1, 6), "int16", 0.01, 0, [[0] * 6]))),
         "is not a variable",
     ),

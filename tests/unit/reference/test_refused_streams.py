@@ -92,7 +92,7 @@ REFUSED = {
         _framer(tensor("int16", 4), tensor("int16", 2, 4), 4, 2, 0, tensor("bool", 1)),
         "computes the shape [], but the model declares [1]",
     ),
-    "SignalFramer of a prefill that is no flag": (
+    "SignalFramer of a prefill that is not a flag": (
         _framer(tensor("int16", 4), tensor("int16", 2, 4), 4, 2, 2),
         "its option prefill is 2",
     ),

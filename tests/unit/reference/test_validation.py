@@ -94,7 +94,7 @@ def test_a_name_of_any_length_is_cut_in_a_message() -> None:
     assert "n" * 65 not in refusal.value.message
 
 
-def test_an_operator_reads_what_an_earlier_one_wrote() -> None:
+def test_an_operator_reads_outputs_of_earlier_ones() -> None:
     tensors = [T((2,), "int8", 0.5)] * 3
     chain = [Op("RELU", [0], [1]), Op("RELU6", [1], [2])]
     assert Interpreter(Model.from_bytes(build(tensors, chain, [0], [2]))).operators

@@ -175,7 +175,7 @@ def test_blocks_are_counted_once_profiling_began(renode, firmware):
     assert renode.machine.cpu.hooks == {} or session._server.machines == 1
 
 
-def test_registers_go_by_their_names(renode, firmware):
+def test_registers_are_named(renode, firmware):
     with opened(renode, firmware) as session:
         renode.machine.cpu.values.update({number: 0x100 + number for number in range(16)})
         names = [*(f"r{number}" for number in range(13)), "sp", "lr", "pc"]

@@ -157,7 +157,7 @@ def _within(check, seconds: float = 10.0) -> bool:
     return False
 
 
-def test_the_page_lists_what_each_version_does():
+def test_the_page_lists_the_differences_of_each_version():
     page = (Path(__file__).parents[3] / "docs" / "renode.md").read_text()
     table = page[page.index("| versions | what |") :].split("\n\n")[0].splitlines()[2:]
     assert table == [f"| {_when(one)} | {one.what} | {one.done} |" for one in DIFFERENCES]

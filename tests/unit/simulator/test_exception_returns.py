@@ -83,7 +83,7 @@ def test_a_less_urgent_exception_stays_pending(exceptions: ExceptionChip) -> Non
 
 
 @pytest.mark.parametrize(("sleeponexit", "sleeps"), [(0, ""), (1 << 1, "wfi")])
-def test_a_return_to_thread_mode_sleeps_where_scr_says_so(
+def test_with_sleeponexit_a_return_to_thread_mode_sleeps(
     exceptions: ExceptionChip, sleeponexit: int, sleeps: str
 ) -> None:
     exceptions.chip.write(SCR, sleeponexit)

@@ -112,7 +112,7 @@ def test_a_report_of_a_lockup_is_named_lockup(chip: BareChip) -> None:
      (6, "UsageFault"), (7, "SecureFault"), (9, "#9"), (11, "SVCall"), (12, "DebugMonitor"),
      (14, "PendSV"), (15, "SysTick"), (16, "IRQ0"), (80, "IRQ64")],
 )  # fmt: skip
-def test_exceptions_go_by_their_names(number: int, name: str) -> None:
+def test_exceptions_are_named(number: int, name: str) -> None:
     assert exception_name(number) == name
 
 
@@ -129,7 +129,7 @@ def test_exceptions_go_by_their_names(number: int, name: str) -> None:
                       "LSERR"]),
     ],
 )  # fmt: skip
-def test_status_bits_go_by_their_names(cfsr: int, hfsr: int, sfsr: int, names: list[str]) -> None:
+def test_status_bits_are_named(cfsr: int, hfsr: int, sfsr: int, names: list[str]) -> None:
     """Armv8-M ARM, D1.2: CFSR, HFSR, SFSR."""
     assert status_names(cfsr, hfsr, sfsr) == names
 

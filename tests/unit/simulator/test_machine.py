@@ -103,7 +103,7 @@ def test_sleep_is_skipped_and_takes_its_virtual_time(build: Build) -> None:
     assert machine.core.executed < 10_000
 
 
-def test_instructions_compute_what_the_host_computes(build: Build) -> None:
+def test_instructions_compute_as_the_host(build: Build) -> None:
     machine = Machine(build("compute"))
     run(machine)
     a, b = (0x7FFF, -0x7FFF), (0x0102, -0x0082)
@@ -166,7 +166,7 @@ def test_user_threads_run_the_same_in_slices(build: Build, step: int) -> None:
     assert digest(sliced) == digest(whole)
 
 
-def test_a_run_stops_at_any_count_whatever_ran_before(build: Build) -> None:
+def test_a_run_stops_at_any_instruction_count(build: Build) -> None:
     machine = Machine(build("masks"))
     start = snapshot.take(machine)
     run(machine, 1)
@@ -250,7 +250,7 @@ def supplied(build: Build) -> Machine:
     return machine
 
 
-def test_a_pin_reset_keeps_ram_and_what_power_retains(build: Build) -> None:
+def test_a_pin_reset_keeps_ram_and_retained_registers(build: Build) -> None:
     machine = supplied(build)
     machine.reset()
     assert run(machine) is End.IDLE

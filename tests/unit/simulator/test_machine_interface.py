@@ -34,7 +34,7 @@ def test_a_debugger_access_outside_memory_is_refused(chip: BareChip, place: int,
         chip.machine.write_memory(place, bytes(size))
 
 
-def test_registers_go_by_their_names(chip: BareChip) -> None:
+def test_registers_are_named(chip: BareChip) -> None:
     values = {f"r{n}": 0x100 + n for n in range(13)} | {"sp": 0x2000_8000, "lr": 0x1235}
     for name, value in values.items():
         chip.machine.write_register(name, value)
@@ -46,7 +46,7 @@ def test_registers_go_by_their_names(chip: BareChip) -> None:
     assert list(registers) == [*(f"r{n}" for n in range(13)), "sp", "lr", "pc", "xpsr"]
 
 
-def test_a_machine_starts_as_its_vector_table_says(waiting: Image) -> None:
+def test_a_machine_starts_from_its_vector_table(waiting: Image) -> None:
     machine = Machine(waiting)
     registers = machine.registers
     assert (registers["sp"], registers["pc"], registers["lr"]) == (STACK, LOOP, 0xFFFF_FFFF)
@@ -79,7 +79,7 @@ def test_a_count_of_instructions_ends_a_run_as_its_condition(chip: BareChip) -> 
 
 
 @pytest.mark.parametrize("printed", [b"", b"boot\n"])
-def test_resets_of_the_firmware_are_a_loop_whatever_it_prints(
+def test_resets_of_the_firmware_are_a_loop_in_spite_of_output(
     chip: BareChip, printed: bytes
 ) -> None:
     sysresetreq = (0x6001, HERE)  # str r1, [r0]
@@ -105,7 +105,7 @@ def play_to(chip: BareChip, *code: int) -> int:
 
 
 @pytest.mark.parametrize("branch", [(HERE,), (0xF7FF, 0xBFFE)], ids=["narrow", "wide"])
-def test_a_branch_to_itself_ends_a_run_that_asks_for_it_at_once(
+def test_with_stand_a_branch_to_itself_ends_the_run_at_once(
     chip: BareChip, branch: tuple[int, ...]
 ) -> None:
     before = play_to(chip, NOP, NOP, *branch)

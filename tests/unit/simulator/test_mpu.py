@@ -187,9 +187,7 @@ def accesses(*kinds: int, most_regions: int) -> st.SearchStrategy[Access]:
 @settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
 @example(Access(RUN, earlier=(Region(0, 32),)))  # code in a page where a region ends
 @given(access=accesses(*DATA, RUN, most_regions=6))
-def test_each_access_passes_or_faults_as_the_architecture_says_whatever_was_allowed_before(
-    bench: Bench, access: Access
-) -> None:
+def test_each_access_is_checked_independently_of_earlier_ones(bench: Bench, access: Access) -> None:
     hold_against_the_architecture(bench, access)
 
 

@@ -104,7 +104,7 @@ def test_an_output_drives_its_pin_and_the_host_overrules_it(port: Gpio) -> None:
     assert not port.pads >> 21 & 1
 
 
-def test_latch_keeps_what_was_sensed_until_it_is_cleared(port: Gpio) -> None:
+def test_latch_keeps_sensed_pins_until_cleared(port: Gpio) -> None:
     port.write(PIN_CNF + 4 * 22, SENSE_HIGH)
     port.drive(22, True)
     port.drive(22, False)

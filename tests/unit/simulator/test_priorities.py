@@ -26,7 +26,7 @@ quick = settings(max_examples=150, deadline=None, suppress_health_check=list(Hea
     squashed=st.booleans(),
     nonsecure=st.booleans(),
 )
-def test_a_group_priority_is_what_the_architecture_says(
+def test_a_group_priority_follows_the_architecture(
     value: int, group: tuple[int, int], squashed: bool, nonsecure: bool
 ) -> None:
     nvic = native.load().Nvic(65, 3)

@@ -121,7 +121,7 @@ def test_a_store_changes_the_register_and_no_other(chip: BareChip, name: str) ->
 
 
 @each
-def test_a_reset_undoes_what_was_stored(chip: BareChip, name: str) -> None:
+def test_a_reset_undoes_stores(chip: BareChip, name: str) -> None:
     p = PERIPHERALS[name]
     for offset in p.stored:
         chip.write(p.base + offset, 0x5A)
@@ -253,7 +253,7 @@ def test_an_events_bit_of_inten_follows_from_its_offset(
     assert is_pending(chip, irq)
 
 
-def test_subscribe_and_publish_keep_what_is_written(chip: BareChip) -> None:
+def test_subscribe_and_publish_keep_their_value(chip: BareChip) -> None:
     chip.write(EGU0 + SUBSCRIBE + 4, 1 << 31 | 7)
     chip.write(EGU0 + PUBLISH + 8, 1 << 31 | 9)
     assert chip.read(EGU0 + SUBSCRIBE + 4) == 1 << 31 | 7

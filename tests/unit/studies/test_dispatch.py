@@ -73,7 +73,7 @@ def test_a_store_of_another_study_is_refused(tmp_path):
 
 def test_file_that_is_not_a_store_is_refused(tmp_path):
     path = tmp_path / "notes.txt"
-    path.write_text("these are no results of any study, but a page of text\n" * 20)
+    path.write_text("these are not results of any study, but a page of text\n" * 20)
     with pytest.raises(UsageError, match="not the store"):
         ResultStore(path, study())
 

@@ -114,7 +114,7 @@ NOISE = {
 
 @pytest.mark.parametrize("name", ["", *SCRAPERS, r"/(?P<a>(a*)*)b(?P<c>.*)c/"])
 @pytest.mark.parametrize("noise", NOISE)
-def test_a_console_takes_work_linear_in_what_it_reads(name, noise):
+def test_a_console_takes_work_linear_in_its_input(name, noise):
     def read(data: bytes) -> None:
         console = Console([scraper(name)] if name else [])
         console.feed(data)
@@ -126,7 +126,7 @@ def test_a_console_takes_work_linear_in_what_it_reads(name, noise):
 
 
 @pytest.mark.parametrize("noise", NOISE)
-def test_a_console_holds_little_of_what_it_reads(noise):
+def test_a_console_holds_little_of_its_input(noise):
     unit = NOISE[noise]
     data = unit * (MEGABYTE // 8 // len(unit))
     tracemalloc.start()
@@ -175,7 +175,7 @@ def test_findings_of_one_kind_are_capped_and_counted():
     assert [one.line for one in found][-1] == 10
 
 
-def test_a_device_that_repeats_its_faults_is_told_in_few_lines():
+def test_repeated_faults_are_reported_in_few_lines():
     console = Console()
     console.feed(b"***** BUS FAULT *****\n" * 5000)
     console.finish()

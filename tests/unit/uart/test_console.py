@@ -30,7 +30,7 @@ def told_of(console: Console) -> list[tuple[Kind, int, str]]:
     return [(one.kind, one.line, one.message) for one in console.findings]
 
 
-def test_the_page_about_cases_says_how_much_is_kept():
+def test_the_page_about_cases_lists_the_limits_of_a_console():
     page = (Path(__file__).parents[3] / "docs" / "cases.md").read_text(encoding="utf-8")
     section = page.split("## A console without end\n")[1].split("\n## ")[0]
     numbers = [int(text.replace(",", "")) for text in re.findall(r"\d[\d,]*", section)]

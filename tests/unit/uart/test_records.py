@@ -206,7 +206,7 @@ def test_text_without_a_record_gives_none():
     assert parse("an ordinary line") is None
 
 
-def test_a_record_that_no_console_told_has_no_line():
+def test_a_record_without_a_console_has_no_line():
     assert read(line(3, "ack")) == Record(3, "ack", {"of": 0}, 0)
 
 

@@ -172,7 +172,7 @@ def test_indented_lines_between_failures_are_the_last_ones(scrape):
     assert test.messages == ("a.cc:1: Failure", "one", "a.cc:2: Failure", "two", "three")
 
 
-def test_a_test_of_the_older_form_passes_unless_it_says_otherwise(scrape):
+def test_a_test_of_the_older_form_passes_without_a_failure(scrape):
     text = "Testing A\nhello\nTesting B\n2/2 tests passed\n" + CLOSED
     told = judge(scrape("unit_tests", text))
     assert [(test.name, test.state, test.line) for test in told.tests] == [

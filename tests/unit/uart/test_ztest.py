@@ -199,7 +199,7 @@ def test_a_suite_count_outside_the_summary_is_invalid(scrape):
     assert problem == f"line 5 {count[:80]!r} is outside the summary"
 
 
-def test_a_test_may_print_what_looks_like_a_summary(scrape):
+def test_a_test_may_print_text_like_a_summary(scrape):
     row = " - FAIL - [s.a] duration = 0.1 seconds\n"
     text = suite(one("a").replace("\n", f"\n{row}", 1))
     assert judge(scrape("ztest", text)).problems == ()
