@@ -11,7 +11,7 @@ from pathlib import Path
 from harness.base import files
 from harness.base.errors import CannotWrite, CheckFailed, UsageError
 from harness.case.result import CaseResult
-from harness.uart.capture import Recording
+from harness.uart.recording import Recording
 
 _CONSOLE, _TRANSCRIPT, _RESULT = "console.bin", "transcript.txt", "result.json"
 _COVERAGE = "coverage.info"

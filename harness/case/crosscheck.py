@@ -19,7 +19,7 @@ from harness.elf.demangle import demangle
 from harness.elf.regions import RAM
 from harness.targets.base import Session, Stop, Until
 from harness.uart import Console, Record
-from harness.uart.record_reader import OfKind
+from harness.uart.record_reader import RecordsOfKind
 from harness.uart.records import without_ticks
 
 #: How long a test took, in the two forms of ztest.
@@ -45,7 +45,7 @@ class Seen:
         return console
 
     @property
-    def outputs(self) -> OfKind:
+    def outputs(self) -> RecordsOfKind:
         """The output records."""
         return self._read.of_kind("output")
 

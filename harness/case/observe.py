@@ -28,7 +28,7 @@ from harness.case.target_counts import INVOKE, NO_COUNTS, TargetCounter, TargetC
 from harness.elf import Image
 from harness.targets.base import ConsoleMatch, Counters, Fault, Session, Stop
 from harness.uart import Console, Scraper, scraper
-from harness.uart.capture import Recording
+from harness.uart.recording import Recording
 from harness.uart.records import pattern
 from harness.uart.scrapers import EndLine
 

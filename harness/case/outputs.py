@@ -16,7 +16,7 @@ from harness.reference import Interpreter, alternatives, compare, dequantize, qu
 from harness.reference.comparison import Alternatives
 from harness.reference.float_error import allowed_errors, allowed_in_batch
 from harness.uart import Console, TensorKey, Tensors
-from harness.uart.scrapers import Check, TestResult, Wanted
+from harness.uart.scrapers import Check, Expected, TestResult
 from harness.uart.scrapers.base import REFERENCE
 from harness.uart.tensors import assemble
 
@@ -72,14 +72,14 @@ def _check_scraped(console: Console, case: Case, model: Model | None) -> Check:
     It gets a function that computes the model's answers, if the case has a model.
     """
     scraper = console.scrapers[0]
-    wanted = Wanted(
+    expected = Expected(
         values=case.values,
         repeats=not case.ends,
         tests=case.tests,
         tolerance=case.tolerance,
         predict=_predict(case, model) if case.reference and model is not None else None,
     )
-    return scraper.check(wanted)
+    return scraper.check(expected)
 
 
 def _predict(case: Case, model: Model) -> Predict:

@@ -37,7 +37,7 @@ from harness.case.result import CaseResult, Evidence, Judgement, Measures, Setup
 from harness.elf import Image, combined
 from harness.model import Model
 from harness.targets.base import Session, Stop
-from harness.uart.capture import Recording
+from harness.uart.recording import Recording
 
 if TYPE_CHECKING:
     from harness.elf.coverage import Coverage

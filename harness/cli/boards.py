@@ -16,9 +16,9 @@ from harness.cli.options import json_option, number_option
 from harness.cli.output import write_text
 from harness.cli.parameters import STDOUT
 from harness.elf import Image
-from harness.targets.board import discovery, image, runners
+from harness.targets.board import discovery, flash_image, runners
+from harness.targets.board.discovery import BenchBoard
 from harness.targets.board.flash import Flasher
-from harness.targets.board.identity import BenchBoard
 from harness.targets.board.lab import Lab, load
 from harness.targets.board.lock import Holder, ProbeLock
 from harness.targets.board.opening import search_path
@@ -179,7 +179,7 @@ def flash(
     kind = runners.choose(runner or board.runner, path)
     flasher = Flasher(kind(board.probe, board.probe_host, lab.policy.flash_seconds), path)
     with tempfile.TemporaryDirectory(prefix="tflm-hil-") as folder:
-        prepared = image.prepare(firmware, Path(folder))
+        prepared = flash_image.prepare(firmware, Path(folder))
         if dry_run:
             click.echo("\n".join(map(str, flasher.dry_run(prepared, Path(folder)))))
             return

@@ -17,7 +17,7 @@ from harness.cli.output import write_text
 from harness.cli.parameters import EXISTING, STDOUT, Destination
 
 if TYPE_CHECKING:
-    from harness.history.gate import CaseKey
+    from harness.history.regression import CaseKey
     from harness.history.store import History, RecordedCase, RunRow
 
 

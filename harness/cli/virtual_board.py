@@ -59,7 +59,7 @@ def virtual_board(
         tools = install_tools(folder)
         options = {"name": name, "baud": baud, "misbehave": misbehave, "play": play}
         dk = stack.enter_context(VirtualDk(folder.resolve(), number, **options))  # type: ignore[arg-type]
-        board = dk.board
+        board = dk.find()
         click.echo(f"export TFLM_HIL_VIRTUAL_BENCH={shlex.quote(str(folder.resolve()))}")
         click.echo(f"export PATH={shlex.quote(str(tools.resolve()))}{os.pathsep}$PATH")
         click.echo(f"# {board}; ends with Ctrl-C", err=True)

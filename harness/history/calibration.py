@@ -3,7 +3,7 @@
 A lab runs the same images on a board (DWT cycles of each operator) and on the simulator
 (instructions of each operator). Their quotient, kernel by kernel, turns instructions that were
 counted without a board into milliseconds. A kernel is an operator as one library computes it for
-one type, ``CONV_2D cmsis-nn int8``; what an inference takes beyond its operators is
+one type, ``CONV_2D cmsis-nn int8``; the rest of an inference is
 ``(interpreter)``.
 
 The spread of a kernel is the sample standard deviation of its quotients over the models in which it
@@ -42,7 +42,7 @@ class Ratio:
 
 
 @dataclass(frozen=True)
-class Time:
+class InferenceTime:
     """Milliseconds of one inference, and one standard deviation."""
 
     milliseconds: float
@@ -73,7 +73,7 @@ class Supply:
 
 
 @dataclass(frozen=True)
-class Pair:
+class InferencePair:
     """The same inference on a board and on the simulator."""
 
     model: str
@@ -83,14 +83,14 @@ class Pair:
 
 @dataclass(frozen=True)
 class Calibration:
-    """What was measured. ``error`` is the relative error for models left out one by one (RMS)."""
+    """The measured kernels. ``error`` is relative, for models left out one by one (RMS)."""
 
     ratios: Mapping[str, Ratio]
     error: float
     left_out: Mapping[str, float]  # model -> relative error when the others predict it
     supply: Supply | None = None
 
-    def time(self, instructions: Mapping[str, int]) -> Time:
+    def time(self, instructions: Mapping[str, int]) -> InferenceTime:
         """The time of one inference, whose ``instructions`` are given by kernel.
 
         Raises :class:`CheckFailed` for a kernel that was never measured.
@@ -104,7 +104,7 @@ class Calibration:
         cycles = sum(count * self.ratios[name].cycles for name, count in instructions.items())
         spread = math.hypot(*(n * self.ratios[name].spread for name, n in instructions.items()))
         per_ms = chip_table().cpu_hz / 1000
-        return Time(cycles / per_ms, max(spread, self.error * cycles) / per_ms)
+        return InferenceTime(cycles / per_ms, max(spread, self.error * cycles) / per_ms)
 
     def to_toml(self) -> str:
         """The calibration as a TOML file."""
@@ -161,14 +161,14 @@ def _quoted(text: str) -> str:
 
 
 def pairs(boards: Iterable[Mapping[str, Any]], simulators: Iterable[Mapping[str, Any]]
-          ) -> tuple[Pair, ...]:  # fmt: skip
+          ) -> tuple[InferencePair, ...]:  # fmt: skip
     """Pairs of cases (of documents of results) that ran one image on a board and on the simulator.
 
     Raises :class:`UsageError` if no image ran on both and passed.
     """
     simulated = {_key(case): case for case in simulators if _usable(case, "instructions")}
     both = tuple(
-        Pair(_model(case), kernels(case), kernels(simulated[_key(case)]))
+        InferencePair(_model(case), kernels(case), kernels(simulated[_key(case)]))
         for case in boards
         if _usable(case, "cycles") and _key(case) in simulated
     )
@@ -205,7 +205,7 @@ def kernels(case: Mapping[str, Any]) -> dict[str, int]:
     return dict(ticks)
 
 
-def calibrate(measured: Sequence[Pair]) -> Calibration:
+def calibrate(measured: Sequence[InferencePair]) -> Calibration:
     """The quotients of each kernel, and how well they predict a model that was left out.
 
     Raises :class:`UsageError` if no kernel ran in two models, so that no spread is known.
@@ -230,12 +230,12 @@ def calibrate(measured: Sequence[Pair]) -> Calibration:
     return Calibration(ratios, error, left_out)
 
 
-def _cycles(ratios: Mapping[str, Ratio], pair: Pair) -> float:
+def _cycles(ratios: Mapping[str, Ratio], pair: InferencePair) -> float:
     """The cycles that ``ratios`` predict for a pair's inference."""
     return sum(count * ratios[name].cycles for name, count in pair.instructions.items())
 
 
-def _ratios(measured: Sequence[Pair], need: int = 2) -> dict[str, Ratio]:
+def _ratios(measured: Sequence[InferencePair], need: int = 2) -> dict[str, Ratio]:
     """The ratio of each kernel. ``need``: so many models must share one, for a spread."""
     counts: defaultdict[str, dict[str, list[tuple[int, int]]]] = defaultdict(dict)
     for pair in measured:

@@ -9,7 +9,7 @@ from typing import Any
 
 from harness.base.errors import UsageError
 from harness.base.text import count_of
-from harness.history.gate import CaseKey, CaseOutcome, Regression, regressions
+from harness.history.regression import CaseKey, CaseOutcome, Regression, regressions
 from harness.history.run import Occasion, Run
 from harness.history.selection import Selection
 from harness.history.store import History, RunRow
@@ -20,8 +20,8 @@ _AT_ONCE = 86_400.0
 
 
 @dataclass(frozen=True)
-class Checked:
-    """What is worse than in the last ``compared`` runs of ``base`` (0: this is its first run).
+class RunComparison:
+    """The regressions against the last ``compared`` runs of ``base`` (0: this is its first run).
 
     ``problems`` are those of the run as a whole; ``partial`` describes how it is narrower than
     the runs that it is compared with, "" if it is not.
@@ -70,7 +70,7 @@ class Checked:
         ]
         notes = "".join(f"{note}\n\n" for note in (*self.problems, self.partial) if note)
         head = f"{notes}**{len(rows)}** worse than the last {self._runs}:\n\n"
-        return head + "| case | target | what |\n|---|---|---|\n" + "\n".join(rows) + "\n"
+        return head + "| case | target | regression |\n|---|---|---|\n" + "\n".join(rows) + "\n"
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class _Recorded:
         return fewer and mine.sources == theirs.sources
 
 
-def check(history: History, base: str, last: int, run: Run | None = None) -> Checked:
+def check(history: History, base: str, last: int, run: Run | None = None) -> RunComparison:
     """Compare ``run`` (None: the one recorded last) with the ``last`` runs of ``base`` before it.
 
     Only whole runs are compared with: neither those whose filters left cases out, nor those on
@@ -119,11 +119,11 @@ def check(history: History, base: str, last: int, run: Run | None = None) -> Che
         if (outcomes := [one.cases[key] for one in earlier if key in one.cases])
     }
     if not before and is_base:
-        return Checked(base, 0, problems=problems, partial=_partial(now, earlier))
+        return RunComparison(base, 0, problems=problems, partial=_partial(now, earlier))
     if not before:
         problems = (*problems, "none of its cases ran before: nothing was compared")
     found = sorted(regressions(now.cases, before), key=lambda one: str(one.key))
-    return Checked(base, len(earlier), tuple(found), problems, _partial(now, earlier))
+    return RunComparison(base, len(earlier), tuple(found), problems, _partial(now, earlier))
 
 
 def _nothing_to_compare_with(history: History, base: str, *, only_partial: bool) -> UsageError:

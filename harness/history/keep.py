@@ -14,9 +14,9 @@ from harness.history.run import Occasion, from_document
 def document(
     results: Sequence[CaseResult], occasion: Occasion, tally: Tally | None = None
 ) -> dict[str, Any]:
-    """What ``run --json`` and a Robot execution write: the run, counts, and a row for each case.
+    """The document of ``run --json`` and of a Robot execution: run, counts, a row for each case.
 
-    ``tally`` counts what was asked for; without one that is what there are results of.
+    ``tally`` counts the selected cases; by default those with results.
     """
     tally = tally or Tally.of(results)
     cases = [result.to_json() for result in results]
@@ -26,7 +26,7 @@ def document(
 def keep(url: str, results: Mapping[str, Any], occasion: Occasion) -> str:
     """Record a document of results in the history at ``url``; one line about it.
 
-    Raises what :meth:`History.open` and :meth:`History.record` raise.
+    Raises the errors of :meth:`History.open` and :meth:`History.record`.
     """
     from harness.history.store import History  # noqa: PLC0415 - a database library
 

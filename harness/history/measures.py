@@ -38,7 +38,7 @@ class Figure:
 
 
 def figures(case: Mapping[str, Any]) -> Iterator[Figure]:
-    """The figures of one case of a ``run --json`` document; what was not measured is left out."""
+    """The measured figures of one case of a ``run --json`` document."""
     target = str(case["target"])
     for kind in MEASURES.values():
         value = case.get(kind.field)

@@ -1,4 +1,4 @@
-"""One run as the history keeps it: time, place, commit, selection, and the result of each case."""
+"""One run as the history keeps it: time, machine, commit, selection, results of its cases."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class Occasion:
 
 @dataclass(frozen=True)
 class ImageParts:
-    """What an image is made of: ``(kind, region, name, bytes)``; kind is symbol or operator."""
+    """The parts of an image: ``(kind, region, name, bytes)``; kind is symbol or operator."""
 
     sha256: str
     compiler: str
@@ -141,13 +141,15 @@ class Run:
 
 
 def from_document(document: object, occasion: Occasion, *, where: str = "the results") -> Run:
-    """A run from what ``tflm-hil run --json`` or a Robot execution wrote.
+    """A run from the document of ``tflm-hil run --json`` or a Robot execution.
 
     Raises :class:`UsageError` for anything else, and for a run without cases: it tested nothing.
     """
     cases = document.get("cases") if isinstance(document, Mapping) else None
     if not isinstance(cases, list):
-        raise UsageError(f"{where} has no cases", hint="pass what `tflm-hil run --json FILE` wrote")
+        raise UsageError(
+            f"{where} has no cases", hint="pass a file that `tflm-hil run --json FILE` wrote"
+        )
     if not cases:
         raise UsageError(f"{where} holds no case: nothing was tested")
     try:
@@ -170,8 +172,8 @@ def read(path: Path) -> object:
 def from_file(path: Path, given: Mapping[str, Any] | None = None) -> Run:
     """A run from a JSON file of results.
 
-    When and where it was made is in ``given`` or in the file. What neither has is this machine,
-    and the time at which the file was written last, so that a file recorded twice is one run.
+    Time and place are those of ``given`` or of the file; by default this machine, and the time at
+    which the file was written last, so that a file recorded twice is one run.
     Raises :class:`UsageError` for any other file.
     """
     document = read(path)

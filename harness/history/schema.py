@@ -32,7 +32,7 @@ metadata = MetaData()
 #: One row: which version of these tables the database has.
 about = Table("tflm_hil", metadata, Column("version", Integer, nullable=False))
 
-#: One run of many cases. ``key`` is the hash of what it holds: the same run is kept once.
+#: One run of many cases. ``key`` is the hash of its content: the same run is kept once.
 runs = Table(
     "runs",
     metadata,
@@ -118,7 +118,7 @@ def version(connection: Connection, where: str) -> int:
 def prepare(connection: Connection, where: str) -> None:
     """Make the tables, or migrate older ones, in the caller's transaction.
 
-    Raises what :func:`version` raises.
+    Raises the errors of :func:`version`.
     """
     if not version(connection, where):
         # That tables are here now is an error: another process has made them, and its one row.

@@ -1,4 +1,4 @@
-"""Which cases a run was asked for, so that runs of the same cases can be told from others.
+"""The cases that a run selected, so that runs of the same cases can be distinguished.
 
 The destinations of results are not part of it.
 """

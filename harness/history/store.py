@@ -26,7 +26,7 @@ from sqlalchemy.exc import (
 from harness.base.closing import Closing
 from harness.base.errors import CannotWrite, EnvironmentMissing, HilError, UsageError
 from harness.history import schema
-from harness.history.gate import CaseKey, CaseOutcome
+from harness.history.regression import CaseKey, CaseOutcome
 from harness.history.run import ImageParts, Occasion, Run, image_parts
 from harness.history.selection import Selection
 

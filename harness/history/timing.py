@@ -10,7 +10,7 @@ from harness.base.errors import CheckFailed
 from harness.base.platforms import chip_table
 from harness.case.result import CaseResult, Measures
 from harness.case.run import Calibrate
-from harness.history.calibration import Calibration, Supply, Time, kernels
+from harness.history.calibration import Calibration, InferenceTime, Supply, kernels
 
 
 def timed(result: CaseResult, calibration: Calibration) -> CaseResult:
@@ -42,10 +42,10 @@ def _timed(result: CaseResult, calibration: Calibration) -> Measures:
 def _with_energy(measures: Measures, supply: Supply) -> Measures:
     """``measures`` with an energy, if the time is known and not just a lower bound."""
     if measures.milliseconds is not None:
-        time = Time(measures.milliseconds, measures.milliseconds_spread or 0.0)
+        time = InferenceTime(measures.milliseconds, measures.milliseconds_spread or 0.0)
         energy = f"{supply.energy(time.milliseconds):,.4g} µJ ± {supply.energy(time.spread):,.2g}"
     elif measures.cycles is not None:
-        time = Time(measures.cycles / chip_table().cpu_hz * 1000, 0.0)
+        time = InferenceTime(measures.cycles / chip_table().cpu_hz * 1000, 0.0)
         energy = f"{supply.energy(time.milliseconds):,.4g} µJ"
     else:
         return measures

@@ -50,7 +50,7 @@ class Comparison:
 
     ``mismatches`` elements of ``total`` differ by more than the tolerance, by at most ``largest``;
     ``first`` are the first few of them in index order. ``explanation`` names a known cause that
-    fits, or is empty. ``reason`` says why the tensors cannot be compared, or is empty.
+    fits, or is empty. ``reason`` is why the tensors cannot be compared, or empty.
     """
 
     equal: bool
@@ -121,7 +121,7 @@ def compare(
     The comparison is exact if ``tolerance`` is None and ``relative`` is 0; else an element may
     differ by ``tolerance + relative * |expected|``, in the tensors' own units (quantized steps for
     integers). NaN equals NaN. Tensors without elements are not equal, nor are tensors of different
-    shape or dtype: the result's ``reason`` says so. If they differ, ``alternatives`` are tried in
+    shape or dtype: the result has a ``reason``. If they differ, ``alternatives`` are tried in
     their order; see :mod:`harness.reference.explain`. Raises :class:`UsageError` for a negative
     tolerance.
     """

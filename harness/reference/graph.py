@@ -31,7 +31,7 @@ _ELEMENTS_OF_WORK = 1 << 12
 
 
 #: Index, shape and type of a tensor.
-Place = tuple[int, tuple[int, ...], np.dtype[Any]]
+TensorSpec = tuple[int, tuple[int, ...], np.dtype[Any]]
 
 
 @dataclass(frozen=True)
@@ -52,18 +52,18 @@ class PreparedOperator:
         return [results] if isinstance(results, np.ndarray) else list(results)
 
     @cached_property
-    def places(self) -> tuple[Place, ...]:
+    def specs(self) -> tuple[TensorSpec, ...]:
         """Index, shape and type of each output."""
-        return _places(self.outputs)
+        return _specs(self.outputs)
 
     def check(self, results: Sequence[Array]) -> None:
         """Compare ``results``, with a leading axis of runs, with the declared types and shapes."""
-        places = self.places
-        if len(results) != len(places):
+        specs = self.specs
+        if len(results) != len(specs):
             raise BadModel(
-                f"{self.where}: gives {len(results)} outputs, but the model declares {len(places)}"
+                f"{self.where}: gives {len(results)} outputs, but the model declares {len(specs)}"
             )
-        for (_, shape, dtype), result in zip(places, results, strict=True):
+        for (_, shape, dtype), result in zip(specs, results, strict=True):
             if result.shape[1:] != shape or result.dtype != dtype:
                 raise BadModel(
                     f"{self.where}: gives {result.dtype} {list(result.shape[1:])}, but the model"
@@ -71,7 +71,7 @@ class PreparedOperator:
                 )
 
 
-def _places(tensors: Sequence[Tensor]) -> tuple[Place, ...]:
+def _specs(tensors: Sequence[Tensor]) -> tuple[TensorSpec, ...]:
     return tuple((tensor.index, tensor.shape, NUMPY_TYPES[tensor.dtype]) for tensor in tensors)
 
 
@@ -100,7 +100,7 @@ class GraphRunner:
         self.inputs = tuple(self.tensors[index] for index in subgraph.inputs)
         self.outputs = tuple(self.tensors[index] for index in subgraph.outputs)
         self.bytes = check_tensors(self.name, subgraph)
-        self.sources = _places(self.inputs)
+        self.sources = _specs(self.inputs)
         self.constants = {
             tensor.index: constant(tensor)[None]
             for tensor in self.tensors
@@ -142,12 +142,12 @@ class GraphRunner:
 
     def run(self, inputs: Sequence[Array]) -> dict[int, Array]:
         """All computed tensors by index, with a leading axis of runs."""
-        values = {place[0]: array for place, array in zip(self.sources, inputs, strict=True)}
+        values = {spec[0]: array for spec, array in zip(self.sources, inputs, strict=True)}
         known: dict[int, Array | None] = {-1: None, **self.constants, **self.state, **values}
         for step in self.steps:
             results = step([known[index] for index in step.inputs])
             step.check(results)
-            for (index, _, _), result in zip(step.places, results, strict=True):
+            for (index, _, _), result in zip(step.specs, results, strict=True):
                 values[index] = known[index] = result.copy() if self.copies else result
         return values
 
@@ -268,7 +268,7 @@ def _check_types(node: Node) -> None:
 
 
 def _check_sizes(node: Node) -> None:
-    """TFLM takes outputs with an axis of 0 for dynamic, but for what old converters call a scalar.
+    """TFLM takes outputs with an axis of 0 for dynamic, except the scalars of old converters.
 
     Source: tflite-micro, ``CheckDynamicTensors``.
     """

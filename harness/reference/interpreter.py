@@ -18,8 +18,8 @@ from harness.reference.graph import PreparedOperator, Program
 from harness.reference.node import NUMPY_TYPES
 from harness.reference.registry import Kernels
 
-#: What one chunk of a batch may take for its tensors: sums take eight times as much, which the
-#: cache should hold.
+#: Bytes of tensors in one chunk of a batch: sums take eight times as much, which the cache should
+#: hold.
 CHUNK_BYTES = 1 << 22
 #: Memory that the process keeps after a batch, for the next one.
 _KEPT = 16 << 20
@@ -83,7 +83,8 @@ class Interpreter:
     ) -> None:
         if not isinstance(arithmetic, Arithmetic):
             raise UsageError(
-                f"{arithmetic!r} is no Arithmetic", hint='Arithmetic(rounding="single"), say'
+                f"{arithmetic!r} is not an Arithmetic",
+                hint='Arithmetic(rounding="single"), for example',
             )
         if not isinstance(kernels, Kernels | None):
             raise UsageError(f"kernels is a {type(kernels).__name__}, not Kernels")
@@ -194,7 +195,7 @@ class Interpreter:
             return [output[0] for output in step(inputs)]
 
     def reset(self) -> None:
-        """What ``MicroInterpreter::Reset`` does: variables get their first values.
+        """As ``MicroInterpreter::Reset``: variables get their first values.
 
         Those are zero points. A subgraph that CALL_ONCE has run does not run again; see
         :meth:`restart`.
@@ -294,8 +295,8 @@ class Interpreter:
 def _keep_memory() -> None:
     """A C library gives large freed arrays back to the kernel and gets new ones page by page.
 
-    glibc does so with what is larger than the largest that was freed before (mallopt(3)): one that
-    is freed at once spares half of the time of many batches.
+    glibc does so with arrays larger than the largest that was freed before (mallopt(3)): one large
+    array that is freed at once spares half of the time of many batches.
     """
     np.empty(_KEPT, np.uint8)
 
@@ -324,4 +325,4 @@ def _array(given: Any, tensor: Tensor) -> Array:
     try:
         return np.asarray(given)
     except (TypeError, ValueError, OverflowError) as error:
-        raise UsageError(f"input {tensor.name!r} is no array: {error}") from None
+        raise UsageError(f"input {tensor.name!r} is not an array: {error}") from None

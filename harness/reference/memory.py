@@ -34,7 +34,7 @@ class ModelMemory:
 
     def __init__(self) -> None:
         self._resources: list[Resource] = []
-        self._cells: list[Cell] = []
+        self._cells: list[OperatorBuffer] = []
         self._handles: dict[tuple[int, int], int] = {}
 
     @property
@@ -82,7 +82,7 @@ class ModelMemory:
 
     def cell(self, initial: Array, *, survives_reset: bool = False) -> Array:
         """A new buffer for an operator, to be changed in place; it starts as ``initial``."""
-        self._cells.append(Cell(initial.copy(), initial.copy(), survives_reset))
+        self._cells.append(OperatorBuffer(initial.copy(), initial.copy(), survives_reset))
         return self._cells[-1].value
 
     def reset(self, *, restart: bool) -> None:
@@ -112,7 +112,7 @@ class ModelMemory:
 
 
 @dataclass(frozen=True)
-class Cell:
+class OperatorBuffer:
     """A buffer of one operator."""
 
     value: Array

@@ -62,7 +62,7 @@ NUMPY_TYPES: Mapping[str, np.dtype[Any]] = MappingProxyType(
 )
 
 
-class Subroutine(Protocol):
+class CallableSubgraph(Protocol):
     """A subgraph that operators can call (IF, WHILE, CALL_ONCE)."""
 
     @property
@@ -95,7 +95,7 @@ class Node:
     where: str
     memory: ModelMemory = field(default_factory=ModelMemory, repr=False)
     graph: int = 0
-    subroutines: Sequence[Subroutine] = field(default=(), repr=False)
+    subroutines: Sequence[CallableSubgraph] = field(default=(), repr=False)
     decoded: frozenset[int] = frozenset()
 
     @property
@@ -180,7 +180,7 @@ class Node:
             raise self.bad(f"its output {index} is missing")
         return self.outputs[index]
 
-    def subroutine(self, option: str) -> Subroutine:
+    def subroutine(self, option: str) -> CallableSubgraph:
         """The subgraph that an option names by its number."""
         number = int(self.option(option))
         if not 0 <= number < len(self.subroutines):

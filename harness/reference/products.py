@@ -114,7 +114,7 @@ def integer_output(
     wide = _wide(node, channels, wide_biases)
     shift, limit = int(multiplier.shift.max(initial=0)), _MAX_SHIFT_WIDE if wide else _MAX_SHIFT
     if shift > limit:
-        raise node.bad(f"a multiplier of 2^{shift} is beyond what TFLM's scaling defines")
+        raise node.bad(f"a multiplier of 2^{shift} is beyond the range of TFLM's scaling")
     output = node.output()
     requantize = Requantizer(multiplier.first(channels), output.zero_point, node.clamp(), wide)
     return lambda sums, bias: requantize(sums, _first(bias, channels))

@@ -21,7 +21,7 @@ def round_away(x: Array) -> Array:
     It is exact for every float; ``floor(x + 0.5)`` is not (0.49999997 + 0.5 rounds to 1).
     """
     whole = np.trunc(x)
-    with np.errstate(invalid="ignore"):  # infinities stay what they are
+    with np.errstate(invalid="ignore"):  # infinities stay as they are
         step = np.where(np.abs(x - whole) >= 0.5, np.copysign(1, x), 0).astype(x.dtype)
         return np.asarray(whole + step)
 

@@ -150,7 +150,7 @@ def _load(path: str) -> Kernel:
 
 
 @dataclass(frozen=True)
-class _Lazy:
+class _LazyKernel:
     """A kernel of this package by its path, so that it can be pickled."""
 
     path: str
@@ -180,8 +180,8 @@ class Kernels:
     def default(cls) -> Kernels:
         """Every kernel of this package."""
         return cls(
-            {name: _Lazy(path) for name, path in _BUILTIN.items()},
-            {name: _Lazy(path) for name, path in _CUSTOM.items()},
+            {name: _LazyKernel(path) for name, path in _BUILTIN.items()},
+            {name: _LazyKernel(path) for name, path in _CUSTOM.items()},
         )
 
     def with_custom(self, name: str, kernel: Callable[[Node], Run]) -> Kernels:

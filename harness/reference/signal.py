@@ -1,4 +1,4 @@
-"""What the Signal operators share: types, logarithms, and a Fourier transform in fixed point.
+"""Shared parts of the Signal operators: types, logarithms, and a Fourier transform in fixed point.
 
 Source of the transform: KISS FFT 1.3.0 (``kiss_fft.c``, ``kiss_fftr.c``, FIXED_POINT 16 and 32),
 which TFLM's Signal operators use. A transform of 2n real values is one of n complex values and a
@@ -47,7 +47,7 @@ class Transform:
     """``length`` real values (a power of two, at least 4) of ``bits`` 16 or 32.
 
     Complex values are int64 arrays whose first axis has real and imaginary parts. Sums wrap once,
-    at a stage's end: what is added, subtracted or turned wraps alike before and after.
+    at a stage's end: sums, differences and rotations wrap alike before and after.
     """
 
     length: int

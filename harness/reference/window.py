@@ -17,7 +17,7 @@ from harness.reference.node import Node
 #: amount of memory.
 MAX_ELEMENTS = 1 << 24
 MAX_TAPS = 1 << 16
-#: Elements of one block of gathered windows: what the cache holds (1 MiB of float64).
+#: Elements of one block of gathered windows, as the cache holds (1 MiB of float64).
 BLOCK = 1 << 17
 
 

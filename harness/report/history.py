@@ -18,8 +18,8 @@ from urllib.parse import quote, urlsplit
 
 from harness.base import files
 from harness.base.errors import CannotWrite, UsageError
-from harness.history.gate import CaseKey
 from harness.history.measures import OPERATOR, PROFILED
+from harness.history.regression import CaseKey
 from harness.history.store import History, RecordedCase, RunRow
 from harness.history.trend import Trend, trends
 from harness.report.pages import asset, environment, figure

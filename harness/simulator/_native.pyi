@@ -9,7 +9,7 @@ SOURCES: str
 MMIO_READ: int
 MMIO_WRITE: int
 
-#: Rules of Registers.serve(), which can be combined: what the core answers itself.
+#: Rules of Registers.serve(), which can be combined: the accesses that the core answers itself.
 PLAIN_READ, PLAIN_WRITE, EVENT_WRITE, SEND, COUNT = 1, 2, 4, 8, 16
 
 class Registers:
@@ -41,7 +41,7 @@ class Nvic:
     Numbers as in harness.simulator.nvic; ``nonsecure`` names a security state.
     """
 
-    #: Group priority of what is active; NO_PRIORITY for nothing.
+    #: Group priority of the active exceptions; NO_PRIORITY if there are none.
     active_priority: int
     #: The event register that WFE waits for.
     event: bool
@@ -135,7 +135,7 @@ class Core:
     #: Instructions executed; ``run`` stops when it reaches ``stop_at``.
     executed: int
     stop_at: int
-    #: How many chunks of what the console's UARTE sent wait for ``collect``.
+    #: How many chunks of the console's output wait for ``collect``.
     @property
     def has_sent(self) -> int: ...
     #: Frames are as a non-secure image expects them that runs alone.
@@ -218,7 +218,7 @@ class Core:
     def invalidate(self) -> None: ...
     def forget(self, begin: int, end: int, /) -> None: ...
     def set_breakpoints(self, addresses: Sequence[int], /) -> None: ...
-    def ignore_breakpoint(self, address: int, /) -> None: ...
+    def ignore_breakpoint(self, address: int | None, /) -> None: ...
     def synchronize(self) -> None: ...
     def save_state(self) -> bytes: ...
     def load_state(self, state: bytes, /) -> None: ...

@@ -89,7 +89,7 @@ class Bus:
             if store.area.name in ("flash", "uicr") and self._program(address, size, value):
                 return 0
         elif store is not None and self._core.restricted:
-            return 0  # a load that Unicorn asks about because of its second page
+            return 0  # a load that Unicorn checks because of its second page
         elif any(base <= address < base + 0x1000_0000 for base in self._map.windows):
             return None if store is None and not self._known(address) else 0
         return None

@@ -16,7 +16,7 @@ NEVER = 1 << 62
 Key = tuple[str, str]
 
 
-class Timed(Protocol):
+class EventListener(Protocol):
     """Something that gets events."""
 
     def fire(self, tag: str) -> None:
@@ -30,7 +30,7 @@ class EventQueue:
     ``devices`` get them, by name.
     """
 
-    def __init__(self, devices: Mapping[str, Timed]) -> None:
+    def __init__(self, devices: Mapping[str, EventListener]) -> None:
         self._devices = devices
         self._heap: list[tuple[int, int, Key]] = []
         self._due: dict[Key, tuple[int, int]] = {}

@@ -78,7 +78,7 @@ _MEMORIES = {"flash": "flash", "ram": "RAM", "ficr": "FICR", "uicr": "UICR"}
 #: Faults of a load or store; the address of another fault is not the one of an access.
 _ACCESSES = ("BusFault", "SecureFault")
 
-#: Blocks of code that a fault's record names: what led to it, before its handler runs.
+#: Blocks of code that a fault's record names: the last ones before its handler runs.
 BLOCKS_KEPT = 16
 
 

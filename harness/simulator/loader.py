@@ -17,8 +17,8 @@ HFXOSRC, HFXOCNT = 0x1C, 0x20
 
 
 @dataclass(frozen=True)
-class Loaded:
-    """What is loaded at which address, and the vector table that the processor starts from."""
+class LoadedImage:
+    """The loaded segments by address, and the vector table that the processor starts from."""
 
     parts: tuple[tuple[int, bytes], ...]
     start: Vectors
@@ -30,8 +30,8 @@ class Loaded:
         return self.start.address
 
 
-def load(image: Image, memory_map: ChipTable) -> Loaded:
-    """Check ``image``, and what is loaded with it, against the memory map.
+def load(image: Image, memory_map: ChipTable) -> LoadedImage:
+    """Check ``image``, and the images loaded with it, against the memory map.
 
     Raises :class:`BadElf` for a segment outside every memory, for segments that overlap, and for a
     vector table that the processor could not start from.
@@ -55,7 +55,7 @@ def load(image: Image, memory_map: ChipTable) -> Loaded:
     _check_running(segments, memory_map, image)
     flash, ram = memory_map.area("flash"), memory_map.area("ram")
     start = vectors.find(image, range(flash.origin, flash.end), range(ram.origin, ram.end))
-    return Loaded(tuple(parts), start, trustzone.is_non_secure(image))
+    return LoadedImage(tuple(parts), start, trustzone.is_non_secure(image))
 
 
 def _check_running(segments: tuple[Segment, ...], memory_map: ChipTable, image: Image) -> None:
@@ -68,7 +68,9 @@ def _check_running(segments: tuple[Segment, ...], memory_map: ChipTable, image: 
             )
 
 
-def place(loaded: Loaded, stores: Mapping[str, Store], chip: ChipTable, *, booted: bool) -> None:
+def place(
+    loaded: LoadedImage, stores: Mapping[str, Store], chip: ChipTable, *, booted: bool
+) -> None:
     """Fill the memories, by name: erased, FICR and UICR as the factory leaves them, and the image.
 
     ``booted``: UICR is as a first boot leaves it, with the settings of the crystal.

@@ -87,7 +87,7 @@ class Machine:
         self.bus, self.events, self.devices = self.chip.bus, self.chip.events, self.chip.devices
         self.core.branch_ticks = timing == BRANCHES
         self.uart = self.chip.device(console, Uarte)
-        #: What each UARTE except the console has sent, by name.
+        #: The output of each UARTE except the console, by name.
         self.sent: dict[str, bytearray] = {}
         for name, device in self.devices.items():
             if isinstance(device, Uarte) and device is not self.uart:
@@ -284,6 +284,7 @@ class Machine:
     def _reset(self, reason: int) -> None:
         self.resets += 1
         incoming = bytes(self.uart.incoming)
+        self.core.ignore_breakpoint(None)
         self.chip.reset(reason)
         self.uart.incoming[:] = incoming
 

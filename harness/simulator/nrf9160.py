@@ -13,9 +13,9 @@ from harness.base.platforms import Peripheral, chip_table
 from harness.simulator import loader
 from harness.simulator.bus import Bus, WordRegisters
 from harness.simulator.engine import Engine
-from harness.simulator.event_queue import EventQueue, Timed
+from harness.simulator.event_queue import EventListener, EventQueue
 from harness.simulator.faults import FaultRecord, target_of
-from harness.simulator.loader import Loaded
+from harness.simulator.loader import LoadedImage
 from harness.simulator.nvic import NONSECURE, SYSTICK
 from harness.simulator.peripherals import MODELS, Device, split
 from harness.simulator.peripherals.base import Nordic
@@ -46,7 +46,7 @@ class Nrf9160:
 
     def __init__(
         self,
-        image: Loaded,
+        image: LoadedImage,
         *,
         booted: bool,
         taken: Callable[[FaultRecord], None],
@@ -56,7 +56,7 @@ class Nrf9160:
         self.unmodelled = unmodelled
         self._image, self._taken = image, taken
         self._ram = self.memory_map.area("ram")
-        self._timed: dict[str, Timed] = {}
+        self._timed: dict[str, EventListener] = {}
         self.events = EventQueue(self._timed)
         #: RESETREAS bit of a reset that was requested and is not done yet.
         self.reset_reason: int | None = None

@@ -22,7 +22,7 @@ NONSECURE = 1 << 9
 BANKED = frozenset((HARD_FAULT, MEM_MANAGE, USAGE_FAULT, SVCALL, PENDSV, SYSTICK))
 #: The bits of an exception that are its number as IPSR has it.
 NUMBER = NONSECURE - 1
-#: The names of the security states; the index says whether it is the non-secure one.
+#: The names of the security states, by whether it is the non-secure one.
 STATES = ("secure", "non-secure")
 NAMES = {
     1: "Reset",

@@ -12,7 +12,7 @@ from harness.simulator.dwt import Dwt
 from harness.simulator.engine import Engine
 from harness.simulator.faults import BLOCKS_KEPT, FaultRecord, exception_name, status_names
 from harness.simulator.nvic import NUMBER, SECURE_FAULT, STATES, NvicRegisters
-from harness.simulator.scb import Host, Scb
+from harness.simulator.scb import Scb, ScbHost
 from harness.simulator.systick import SysTick, Timekeeper
 from harness.simulator.unicorn import CORE_REGISTERS, Reg
 
@@ -20,7 +20,7 @@ _SPSEL = 2  # CONTROL
 _DEBUGEVT = 1 << 31  # HFSR
 
 
-class Surroundings(Host, Timekeeper, Protocol):
+class ProcessorHost(ScbHost, Timekeeper, Protocol):
     """The chip around the processor."""
 
 
@@ -36,14 +36,14 @@ class Bank:
 class Processor:
     """The registers, as bus and snapshots see them; index False is the secure state."""
 
-    def __init__(self, engine: Engine, chip: Surroundings) -> None:
+    def __init__(self, engine: Engine, chip: ProcessorHost) -> None:
         self._engine, self._core, self._nvic = engine, engine.core, engine.nvic
         self.dwt = Dwt(lambda: self._core.executed + self._core.slept)
         self.shared = engine.shared
         self._banks = self._bank(chip, nonsecure=False), self._bank(chip, nonsecure=True)
         self._power_on = self._core.save_state()
 
-    def _bank(self, chip: Surroundings, *, nonsecure: bool) -> Bank:
+    def _bank(self, chip: ProcessorHost, *, nonsecure: bool) -> Bank:
         return Bank(
             Scb(chip, self._engine, self.dwt, nonsecure=nonsecure),
             SysTick(chip, nonsecure=nonsecure),

@@ -48,7 +48,7 @@ ID = {
 }  # fmt: skip
 
 
-class Host(Protocol):
+class ScbHost(Protocol):
     """The chip around the processor."""
 
     @property
@@ -63,7 +63,7 @@ class Host(Protocol):
 class Scb:
     """Registers by offset from 0xE000_ED00, as one security state sees them."""
 
-    def __init__(self, host: Host, engine: Engine, dwt: Dwt, *, nonsecure: bool) -> None:
+    def __init__(self, host: ScbHost, engine: Engine, dwt: Dwt, *, nonsecure: bool) -> None:
         nvic, bank = engine.nvic, engine.scb[nonsecure]
         self._host, self._core, self._nvic, self._dwt = host, engine.core, nvic, dwt
         self._mpu, self._bank = engine.mpus[nonsecure], bank

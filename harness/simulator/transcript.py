@@ -1,4 +1,4 @@
-"""What the console sent, each transfer with its virtual time.
+"""The console's output, each transfer with its virtual time.
 
 Firmware that polls sends each byte by itself. So transfers are kept in three arrays, as the
 counting core gives them, and become objects only when they are read.

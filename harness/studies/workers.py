@@ -34,7 +34,7 @@ class Workers:
     restart: Callable[[], Executor]
 
 
-class InPlace(Executor):
+class SerialExecutor(Executor):
     """Runs each call when it is submitted."""
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
@@ -58,9 +58,9 @@ def open_workers(count: int = 0, scheduler: str = "") -> Iterator[Workers]:
         with _dask(scheduler) as cluster:
             yield cluster
     elif count == 1:
-        with InPlace() as executor:
+        with SerialExecutor() as executor:
             try:
-                yield Workers(executor, 1, (), lambda: True, InPlace)
+                yield Workers(executor, 1, (), lambda: True, SerialExecutor)
             finally:
                 close_worker()
     else:

@@ -13,7 +13,9 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from harness.base.clock import Deadline
+from harness.base.errors import UsageError
 from harness.base.findings import Finding
+from harness.elf import Image
 from harness.elf.coverage import Coverage
 from harness.targets.calls import Call
 from harness.targets.pins import Pins
@@ -36,6 +38,13 @@ class SymbolReached:
     """Stop before the first instruction of ``symbol`` executes."""
 
     symbol: str
+
+    def address(self, image: Image) -> int:
+        """The instruction's address. Raises :class:`UsageError` if ``image`` lacks the symbol."""
+        symbol = image.symbol(self.symbol)
+        if symbol is None:
+            raise UsageError(f"{image.path} has no symbol {self.symbol!r}")
+        return symbol.address & ~1
 
 
 @dataclass(frozen=True)
@@ -99,10 +108,10 @@ class Fault:
 
     def __str__(self) -> str:
         fault = f"{self.kind} ({self.reason})"
-        place = self.where or hex(self.pc)
+        location = self.where or hex(self.pc)
         if not self.world:
-            return f"{fault} at {place}"
-        return f"{fault} in the {self.world} image {self.image}, {place}: {self.access}"
+            return f"{fault} at {location}"
+        return f"{fault} in the {self.world} image {self.image}, {location}: {self.access}"
 
 
 @dataclass(frozen=True)

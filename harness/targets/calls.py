@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-#: Calls that are kept; what comes after them is not seen.
+#: Calls that are kept; later ones are not seen.
 MOST_CALLS = 100_000
 
 
@@ -42,26 +42,26 @@ class CallLog:
 
     def enter(self, call: Call) -> bool:
         """Take a call. False for a loop back to the beginning of one that is running."""
-        place = call.address, call.sp
-        running = self._open.get(place)
+        frame = call.address, call.sp
+        running = self._open.get(frame)
         if running is not None and self.calls[running].caller == call.caller:
             return False
         if len(self.calls) < MOST_CALLS:
-            self._open[place] = len(self.calls)
+            self._open[frame] = len(self.calls)
             self.calls.append(call)
         return True
 
     def leave(self, caller: int, sp: int, ticks: int) -> list[int]:
         """The instruction at ``caller`` is next; the addresses of the functions that returned."""
-        places = [
-            place
-            for place, at in self._open.items()
-            if place[1] == sp and self.calls[at].caller & ~1 == caller & ~1
+        frames = [
+            frame
+            for frame, at in self._open.items()
+            if frame[1] == sp and self.calls[at].caller & ~1 == caller & ~1
         ]
-        for place in places:
-            at = self._open.pop(place)
+        for frame in frames:
+            at = self._open.pop(frame)
             self.calls[at] = replace(self.calls[at], returned=ticks)
-        return [address for address, _ in places]
+        return [address for address, _ in frames]
 
     def restart(self) -> None:
         """A reset: no call of before it returns any more."""

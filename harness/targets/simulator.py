@@ -26,7 +26,7 @@ from harness.targets.base import (
     Until,
 )
 from harness.targets.calls import Call, CallLog
-from harness.targets.defaults import SessionDefaults
+from harness.targets.registry import SessionDefaults
 
 #: From here on a branch is a return from an exception or from another security state.
 EXC_RETURN = 0xF000_0000
@@ -150,8 +150,9 @@ class SimulatorSession(SessionDefaults):
                 executed = machine.core.executed + count
             case Elapsed(seconds=seconds):
                 condition = machine.now + round(seconds * hertz)
-            case SymbolReached(symbol=name):
-                hooked = self._hook(name)
+            case SymbolReached():
+                hooked = until.address(machine.firmware)
+                machine.hook(hooked, _stop)
         try:
             end = machine.run(
                 until_tick=min(last_tick, condition),
@@ -163,17 +164,10 @@ class SimulatorSession(SessionDefaults):
             )
         finally:
             if hooked is not None:
-                machine.unhook(hooked)
+                machine.unhook(hooked, _stop)
         if end is End.DEADLINE and condition <= last_tick:
             return Stop.CONDITION
         return Stop(end.value)
-
-    def _hook(self, name: str) -> int:
-        symbol = self.machine.firmware.symbol(name)
-        if symbol is None:
-            raise UsageError(f"the image has no symbol {name!r}")
-        self.machine.hook(symbol.address, lambda machine: True)
-        return symbol.address
 
     @property
     def pins(self) -> SimulatorPins:
@@ -227,11 +221,11 @@ class SimulatorSession(SessionDefaults):
 
     def run_to_address(self, address: int, deadline: Deadline) -> Stop:
         """Run until the instruction at ``address`` is next."""
-        self.machine.hook(address, lambda machine: True)
+        self.machine.hook(address, _stop)
         try:
             return self.run(None, deadline)
         finally:
-            self.machine.unhook(address)
+            self.machine.unhook(address, _stop)
 
     def read(self) -> bytes:
         """Console bytes since the last read()."""
@@ -264,6 +258,11 @@ class SimulatorSession(SessionDefaults):
     def close(self) -> None:
         """Free the machine."""
         self.machine.close()
+
+
+def _stop(_: Machine) -> bool:
+    """A hook that ends the run."""
+    return True
 
 
 def open(  # noqa: A001

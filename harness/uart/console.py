@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from itertools import chain, pairwise
 
 from harness.base.findings import Finding, Findings, Kind
-from harness.uart.capture import Recording
 from harness.uart.lines import Line, LineSplitter
 from harness.uart.messages import Diagnostics
-from harness.uart.record_reader import OfKind, RecordReader, Records, check_order
+from harness.uart.record_reader import RecordReader, Records, RecordsOfKind, check_order
+from harness.uart.recording import Recording
 from harness.uart.records import PREFIX
 from harness.uart.scrapers import SCRAPERS, AbsentLines, Scraper, failed_tests
 from harness.uart.tensors import Tensors, assemble
@@ -94,7 +94,7 @@ class Console:
         return self.size >= LARGEST or self.line_count >= MOST_LINES
 
     def finish(self, time: float = 0.0) -> None:
-        """End the session: read what is left and report what is incomplete."""
+        """End the session: read the rest and report incomplete records."""
         for line in self._splitter.flush(time):
             self._take(line)
         self._diagnostics.finish()
@@ -195,7 +195,7 @@ class Console:
         """All good records, in order."""
         return self._records.records
 
-    def of_kind(self, kind: str) -> OfKind:
+    def of_kind(self, kind: str) -> RecordsOfKind:
         """The records of one kind, of all boots."""
         return self.records.of_kind(kind)
 

@@ -103,7 +103,7 @@ def _text(raw: bytes) -> str:
 def number(text: str) -> float | None:
     """A printed number, decimal or ``mantissa*2^exponent``; None if the text is not a number.
 
-    Infinity, NaN and what is too large for a float do not count as numbers.
+    Infinity, NaN and numbers too large for a float do not count as numbers.
     """
     match = _NUMBER.fullmatch(text.strip())
     if match is None:

@@ -155,7 +155,7 @@ TRIGGERS = tuple(dict.fromkeys(rule.literal for rule in RULES))
 
 
 @dataclass
-class _Half:
+class _PartialMessage:
     """A message, or the first half of one that waits for its second."""
 
     rule: Rule
@@ -170,7 +170,7 @@ class MessageReader:
 
     def __init__(self) -> None:
         self.findings = Findings()
-        self._half: _Half | None = None
+        self._half: _PartialMessage | None = None
         self._known: set[tuple[Kind, str]] = set()
 
     @property
@@ -188,7 +188,7 @@ class MessageReader:
                 return
 
     def _take(self, rule: Rule, match: re.Match[str], line: Line) -> None:
-        half = _Half(rule, match.group().strip()[:_WIDTH], line.number, match.groupdict())
+        half = _PartialMessage(rule, match.group().strip()[:_WIDTH], line.number, match.groupdict())
         if rule.then is None:
             self._emit(half)
             return
@@ -218,7 +218,7 @@ class MessageReader:
         if half is not None:
             self._emit(half)
 
-    def _emit(self, half: _Half) -> None:
+    def _emit(self, half: _PartialMessage) -> None:
         groups = {name: text for name, text in half.groups.items() if text is not None}
         subject = next((groups[name] for name in _GROUP_SUBJECTS if name in groups), "")
         read = {name: integer(text) for name, text in groups.items() if name not in _GROUP_SUBJECTS}

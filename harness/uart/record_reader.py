@@ -13,7 +13,7 @@ from typing import cast, overload
 
 from harness.base.findings import Finding, Findings, Kind
 from harness.uart.lines import Line
-from harness.uart.records import FROM_DEVICE, Field, Record, Unread, Value, parse
+from harness.uart.records import FROM_DEVICE, Field, MalformedRecord, Record, Value, parse
 
 #: Kinds by the number that stands for them in :attr:`Records.kinds`.
 KIND_NAMES = tuple(FROM_DEVICE)
@@ -108,9 +108,9 @@ class Records(_LazyRecords):
         columns = self._columns[kind].items()
         return {name: value for name, column in columns if (value := column[row]) is not None}
 
-    def of_kind(self, kind: str) -> OfKind:
+    def of_kind(self, kind: str) -> RecordsOfKind:
         """The records of one kind."""
-        return OfKind(self, self._positions[kind])
+        return RecordsOfKind(self, self._positions[kind])
 
     def positions(self, kind: str) -> array[int]:
         """The indices of the records of ``kind`` among all records."""
@@ -131,7 +131,7 @@ class Records(_LazyRecords):
         return self._columns[kind][name][row]
 
 
-class OfKind(_LazyRecords):
+class RecordsOfKind(_LazyRecords):
     """The records of one kind."""
 
     def __init__(self, records: Records, positions: Sequence[int]) -> None:
@@ -161,12 +161,12 @@ class RecordReader:
         parsed = parse(line.text)
         if parsed is None:
             return None
-        if isinstance(parsed, Unread):
-            self._report_unread(parsed, line.number)
+        if isinstance(parsed, MalformedRecord):
+            self._report_malformed(parsed, line.number)
             return None
         return self._accept(Record(parsed.sequence, parsed.kind, parsed.fields, line.number))
 
-    def _report_unread(self, unread: Unread, line: int) -> None:
+    def _report_malformed(self, unread: MalformedRecord, line: int) -> None:
         self._unread += 1
         if unread.sound:
             message = f"record {unread.sequence} on line {line} makes no sense: {unread.why}"

@@ -140,7 +140,7 @@ _PART = (
     _bytes("hex"),
 )
 _OPERATOR = (_count("inference"), _count("node"), _text("operator"))
-#: What an allocation is for, in the order of the records.
+#: The purposes of allocations, in the order of the records.
 ALLOCATIONS = (
     "eval_tensor", "persistent_tensor", "persistent_quantization", "persistent_buffer",
     "variable_buffer", "node_and_registration", "op_data",
@@ -229,8 +229,8 @@ def encode_tensor(sequence: int, kind: str, index: int, data: bytes) -> Iterator
 
 
 @dataclass(frozen=True)
-class Unread:
-    """What begins like a record and cannot be read as one. ``sound``: its CRC-32 is right."""
+class MalformedRecord:
+    """A line that begins like a record and cannot be read as one. ``sound``: its CRC is right."""
 
     why: str
     sound: bool = False
@@ -270,24 +270,26 @@ def with_ticks(line: bytes, ticks: int) -> bytes:
     return _WITH_TICKS.sub(rewritten, line)
 
 
-def parse(text: str, kinds: Kinds = FROM_DEVICE) -> Record | Unread | None:
+def parse(text: str, kinds: Kinds = FROM_DEVICE) -> Record | MalformedRecord | None:
     """The record in a line, or why it cannot be read, or None if there is no record."""
     start = text.find(PREFIX)
     if start < 0:
         return None
     match = _RECORD.match(text, start)
     if match is None:
-        return Unread("it does not have the form of a record")
+        return MalformedRecord("it does not have the form of a record")
     body = text[start : match.end("fields")]
     if zlib.crc32(body.encode("utf-8", "surrogateescape")) != int(match["crc"], 16):
-        return Unread("its CRC-32 does not match")
+        return MalformedRecord("its CRC-32 does not match")
     sequence, kind = int(match["sequence"]), match["kind"]
     try:
         fields = _fields(kind, match["fields"], kinds)
     except ValueError as error:
-        return Unread(str(error), sound=True, sequence=sequence, kind=kind)
+        return MalformedRecord(str(error), sound=True, sequence=sequence, kind=kind)
     if PREFIX in text[match.end() :]:
-        return Unread("a second record follows it", sound=True, sequence=sequence, kind=kind)
+        return MalformedRecord(
+            "a second record follows it", sound=True, sequence=sequence, kind=kind
+        )
     return Record(sequence, sys.intern(kind), fields)
 
 

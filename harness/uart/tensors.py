@@ -94,7 +94,7 @@ class _Open:
 def assemble(records: Records, start: int, stop: int, findings: Findings) -> Tensors:
     """Join the parts of tensors among ``records[start:stop]``.
 
-    What is incomplete, out of order or repeated goes to ``findings``.
+    Parts that are missing, out of order or repeated go to ``findings``.
     """
     joiner = _Joiner(findings)
     for kind in PARTS:

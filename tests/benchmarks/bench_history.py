@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 
 import replay_nights as lab
 
-from harness.history.gate import CaseKey, CaseOutcome, regressions
+from harness.history.regression import CaseKey, CaseOutcome, regressions
 from harness.history.run import Occasion, from_document
 from harness.history.store import History
 from harness.report.history import write_site

@@ -26,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 
 import numpy as np
 from networks import anomaly_detection, keyword_spotting
-from seeds import every_operator
+from operator_models import every_operator
 
 from harness.base import paths
 from harness.base.errors import HilError

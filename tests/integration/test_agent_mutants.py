@@ -12,7 +12,7 @@ from fake_renode import R1_16, R1_17, FakeRenode, tiny_image
 
 from harness.elf import Image
 from harness.targets.renode.link import MonitorError
-from harness.targets.renode.process import AGENT
+from harness.targets.renode.server import AGENT
 
 
 def as_module(path: Path) -> ModuleType:
@@ -38,14 +38,14 @@ MUTANTS = [
     ("agent.py", "ON_PSP = 0xC", "ON_PSP = 0x4"),
     ("agent.py", "ON_PSP = 0xC", "ON_PSP = 0x8"),
     ("agent.py", "OTHER_SP if link", "SP if link"),
-    ("agent_log.py", "def Log(self, entry, *_)", "def Log(self, entry)"),
-    ("agent_log.py", "(entry.ObjectName or", "(entry.ObjectName + "),
-    ("agent_log.py", "startswith(ABORT)", "startswith('?')"),
-    ("agent_log.py", '.replace("%", "%%")', ""),
-    ("agent_log.py", "if not self.running or", "if"),
+    ("agent.py", "def Log(self, entry, *_)", "def Log(self, entry)"),
+    ("agent.py", "(entry.ObjectName or", "(entry.ObjectName + "),
+    ("agent.py", "startswith(ABORT)", "startswith('?')"),
+    ("agent.py", '.replace("%", "%%")', ""),
+    ("agent.py", "if not self.running or", "if"),
     ("agent.py", "self.cpu.IsLockedUp:", "False:"),
     ("agent.py", "divisor == 1", "divisor == 2"),
-    ("agent.py", "if self.place != place:", "if False:"),
+    ("agent.py", "if self.last_pc != first_pc:", "if False:"),
     ("agent.py", 'self.stop("abort")', "pass"),
     ("agent.py", "self.earlier += before  # the", "pass  # the"),
     ("agent.py", "if not 3 <= number <= 7", "if not 3 <= number <= 99"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import little_study
+import example_studies
 import pytest
 from dask_cluster import Cluster
 
@@ -31,7 +31,7 @@ def cluster(tmp_path, monkeypatch):
 @pytest.fixture
 def study() -> Study:
     """Forty units of a tenth of a second."""
-    return Study(little_study.squares, {"seconds": 0.1}, {"data": b"image"}, 120, 3)
+    return Study(example_studies.squares, {"seconds": 0.1}, {"data": b"image"}, 120, 3)
 
 
 EXPECTED = packed([[n, n * n, "image"] for n in range(120)])

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sessions import fed_by_the_host
+from fed_sample import fed_sample
 
 from harness import targets
 from harness.base import paths
@@ -31,7 +31,7 @@ CHIME = 12  # frames in which the first chime begins and ends
 
 @pytest.fixture
 def session() -> Iterator[Session]:
-    with fed_by_the_host("chime") as opened:
+    with fed_sample("chime") as opened:
         yield opened
 
 

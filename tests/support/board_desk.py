@@ -7,18 +7,17 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
-from wire import Wire
+from serial_pty import SerialPty
 
-from harness.base.errors import (
-    EnvironmentMissing,
-)
+from harness.base.errors import EnvironmentMissing
 from harness.elf import Image
 from harness.elf.wrapped import wrap
-from harness.targets.board.identity import BenchBoard
+from harness.targets.board.discovery import BenchBoard
 from harness.targets.board.lab import Lab, Policy
 from harness.targets.board.lock import ProbeLock
 from harness.targets.board.opening import Opening
@@ -56,7 +55,7 @@ class Desk:
         for name in ("calls", "flash", "failing", "times", "cycles"):
             (self.folder / name).touch()
         os.mkfifo(self.folder / "speak")
-        self.wire = Wire()
+        self.wire = SerialPty()
         self.says = BOOT
         self.plugged = True
         self.leaves: list[int] = []  # bytes after which it leaves the bus, one for each boot
@@ -83,7 +82,7 @@ class Desk:
         threading.Timer(self.away_seconds, self._come_back).start()
 
     def _come_back(self) -> None:
-        self.wire = Wire()
+        self.wire = SerialPty()
         self.plugged = True
         if self._link is not None:
             self._link.symlink_to(self.wire.port)
@@ -142,6 +141,13 @@ def firmware(tmp_path: Path) -> Image:
     return Image.from_elf(path)
 
 
+@dataclass(frozen=True)
+class Source:
+    """Finds the board that ``find`` returns."""
+
+    find: Callable[[], BenchBoard]
+
+
 Start = Callable[..., BoardSession]
 
 
@@ -151,7 +157,7 @@ def start(desk: Desk, lab: Lab, firmware: Image) -> Iterator[Start]:
     with ExitStack() as held:
 
         def opened(wait: float = 0.0, **options: Any) -> BoardSession:
-            chosen = {"lab": lab, "find": desk.find, "runner": "nrfutil", **options}
+            chosen = {"lab": lab, "source": desk, "runner": "nrfutil", **options}
             return held.enter_context(Opening(firmware, wait=wait, **chosen).open())
 
         yield opened

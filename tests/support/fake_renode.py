@@ -39,7 +39,8 @@ from fake_core import (
 
 from harness.elf import Image
 from harness.targets.renode.link import AgentLink, pipes
-from harness.targets.renode.process import AGENT
+from harness.targets.renode.server import AGENT, RenodeServer
+from harness.targets.renode.session import RenodeSession
 
 STATUS = (0xE000ED28, 0xE000ED2C, 0xE000ED34, 0xE000ED38)  # CFSR, HFSR, MMFAR, BFAR
 HALT = 0x40  # where the images of these tests have their fault handlers
@@ -397,3 +398,8 @@ class FakeRenode:
         from dotnet import system
 
         return system(time.monotonic)
+
+
+def opened(renode: FakeRenode, image: Image) -> RenodeSession:
+    """A session on ``renode``, which ends with it."""
+    return RenodeSession(image, RenodeServer(connect=renode.connect), owns_server=True)

@@ -44,6 +44,12 @@ class T:
     name: str = ""
 
 
+def constant(values: object, dtype: str = "int32") -> T:
+    """A tensor with a content and no quantization."""
+    array = np.asarray(values, dtype)
+    return T(array.shape, dtype, data=array)
+
+
 @dataclass
 class Op:
     """An operator; ``options`` are (table, {field as generated: value})."""

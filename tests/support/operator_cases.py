@@ -176,7 +176,7 @@ def agree(oracle: Oracle, case: Case) -> None:
     except Refused:
         # LiteRT has fewer variants of some operators than TFLM (no convolution without a bias).
         assume(oracle.kind != "litert")
-        # A model that is refused by both is no case: another one is drawn.
+        # A model that is refused by both is not a case: another one is drawn.
         with pytest.raises(HilError):
             Interpreter.from_model(Model.from_bytes(case.model))
         assume(False)

@@ -1,4 +1,4 @@
-"""A small archive in the form of Renode's releases, and a row that pins it."""
+"""A small archive in the form of Renode's releases, its row, and a place to install it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,11 @@ import hashlib
 import io
 import tarfile
 from dataclasses import replace
+from pathlib import Path
 
+import pytest
+
+from harness.targets.renode import find
 from harness.targets.renode.releases import PINNED, Archive
 
 PROGRAM = b"#!/bin/sh\necho 'Renode v1.17.0.1'\n"
@@ -35,3 +39,12 @@ def pinned(data: bytes, url: str = f"https://example.org/{NAME}", **more: object
 
 
 GOOD = packed()
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where Renode will be installed, on a machine that has none."""
+    monkeypatch.setenv("TFLM_HIL_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("RENODE", raising=False)
+    monkeypatch.setattr(find, "USUAL_PLACES", ())
+    return tmp_path / "cache" / "renode"

@@ -62,7 +62,7 @@ def nights(
 ) -> Iterator[dict[str, Any]]:
     """``count`` nights: wall time and a board's cycles have noise, ``changes`` come and stay.
 
-    Every few nights something gets better or the size moves down: that is no regression.
+    Every few nights something gets better or the size moves down: that is not a regression.
     """
     chance = random.Random(seed)
     rows = copy.deepcopy(base)

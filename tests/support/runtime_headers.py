@@ -1,4 +1,4 @@
-"""What code that includes tflite-micro's headers is compiled with: the standalone runtime's."""
+"""Include folders for code that includes tflite-micro's headers: the standalone runtime's."""
 
 from __future__ import annotations
 

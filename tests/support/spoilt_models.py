@@ -1,4 +1,4 @@
-"""A small model after any change of what its file says, written by the generated package.
+"""A small model after any change of its file's content, written by the generated package.
 
 Needs ``ai_edge_litert``, whose object interface writes what converters never would.
 """

@@ -1,4 +1,4 @@
-"""Registers of the system control space, and a chip on which what is pended waits."""
+"""Registers of the system control space, and a chip on which pended exceptions wait."""
 
 from __future__ import annotations
 

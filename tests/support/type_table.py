@@ -1,4 +1,4 @@
-"""Which types of which operator were held against the official interpreters, and how often.
+"""The types of each operator that were compared with the official interpreters, with counts.
 
     python tests/support/type_table.py [cases] [tests ...]
 

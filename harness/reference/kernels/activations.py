@@ -184,7 +184,7 @@ def _fixed_point(
     x = node.input(0)
     mantissa, shift = math.frexp(node.scale(x) * (1 << 27))
     if shift < 0:
-        raise node.bad(f"its input's scale {x.scale} is outside what TFLM's fixed point defines")
+        raise node.bad(f"its input's scale {x.scale} is outside the range of TFLM's fixed point")
     raw = math.floor(mantissa * (1 << 31) + 0.5)
     multiplier = Multiplier(np.array(raw), np.array(min(shift, 30)), node.rounding)
     radius = functions.input_radius(4, shift)

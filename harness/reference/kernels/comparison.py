@@ -58,7 +58,7 @@ def not_equal(node: Node) -> Run:
 
 
 def greater(node: Node) -> Run:
-    """x > y. (For int16 TFLM scales with what it never sets.)"""
+    """x > y. (For int16 TFLM scales with parameters that it never sets.)"""
     return _compare(node, np.greater, _ORDERED)
 
 

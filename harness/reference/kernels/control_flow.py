@@ -13,7 +13,7 @@ import numpy as np
 
 from harness.model import Tensor
 from harness.reference.arrays import Array, whole_runs
-from harness.reference.node import Node, Run, Subroutine
+from harness.reference.node import CallableSubgraph, Node, Run
 
 
 def _passed(
@@ -35,7 +35,7 @@ def _passed(
 
 
 def _called(
-    node: Node, graph: Subroutine, values: Sequence[Array], given: Sequence[Tensor]
+    node: Node, graph: CallableSubgraph, values: Sequence[Array], given: Sequence[Tensor]
 ) -> list[Array]:
     """The outputs of ``graph``, if it has any, in the shapes of the node's outputs."""
     results = graph.call(_passed(node, values, given, graph.inputs))

@@ -5,7 +5,7 @@ Source of the formats: tflite-micro, ``decode_state_lut``, ``decode_state_prune`
 Both are constants, so that the outputs are known when the operator is prepared. A description is a
 head of 16 bytes and a table:
 
-    byte 0  0: a table of values, 1: Huffman codes, 2: a mask of what was not pruned
+    byte 0  0: a table of values, 1: Huffman codes, 2: a mask of the elements that were not pruned
     byte 1  1, the version; byte 4: 1, that of the format
     byte 5  table: the bits of an index
             codes: bit 0 for entries of 32 bits instead of 16; the upper half is the bits that the
@@ -142,9 +142,9 @@ def _masked(encoded: _Encoded) -> Array:
 def _coded(encoded: _Encoded) -> Array:
     """Huffman codes. An entry of the table is a symbol, or leads to another entry.
 
-    Its highest bit tells which. The four bits below are the number of bits of this look-up that
-    belong to the symbol, or the number that the next look-up takes, less 1. The rest is the symbol,
-    or the offset of the next entries from this one.
+    Its highest bit marks a symbol or an offset. The four bits below are the number of bits of this
+    look-up that belong to the symbol, or the number that the next look-up takes, less 1. The rest
+    is the symbol, or the offset of the next entries from this one.
     """
     node, wide = encoded.node, bool(encoded.head[5] & 1)
     if not wide and encoded.output.dtype != "int8":

@@ -18,7 +18,7 @@ from harness.reference.parameters import parametrized
 def _check_places(node: Node, places: Array, size: int) -> None:
     if places.size and not 0 <= places.min() <= places.max() < size:
         wrong = places[(places < 0) | (places >= size)].flat[0]
-        raise node.bad(f"it asks for element {wrong} of {size}")
+        raise node.bad(f"it reads element {wrong} of {size}")
 
 
 def gather(node: Node) -> Run:

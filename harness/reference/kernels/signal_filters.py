@@ -190,7 +190,7 @@ def _gain(node: Node, x: Array, lut: Array) -> Array:
     place = np.where(x <= 2, x, 4 * interval - 6)
     last = place + np.where(x <= 2, 0, 2)
     if last.size and last.max() >= lut.shape[1]:
-        raise node.bad(f"it asks for element {last.max()} of a table of {lut.shape[1]}")
+        raise node.bad(f"it reads element {last.max()} of a table of {lut.shape[1]}")
 
     def entry(offset: int) -> Array:
         return np.take_along_axis(lut, np.minimum(place + offset, lut.shape[1] - 1), axis=1)

@@ -183,7 +183,7 @@ def circular_buffer(node: Node) -> Run:
         period = 1 if slots in _EACH_TIME else 2
     if period != 1:
         raise node.unsupported(
-            f"of {period} inferences it ends {period - 1} early: what they give is left from before"
+            f"of {period} inferences it ends {period - 1} early: they repeat earlier outputs"
         )
     ring = node.memory.cell(np.full((1, *output.shape), output.zero_point, np.int8))
 

@@ -288,8 +288,9 @@ static PyObject *set_breakpoints(PyObject *self, PyObject *addresses) {
 }
 
 static PyObject *ignore_breakpoint(PyObject *self, PyObject *address) {
-  CORE(self)->breakpoints.ignored = (uint32_t)PyLong_AsUnsignedLongMask(address);
-  CORE(self)->breakpoints.ignoring = true;
+  bool none = address == Py_None;
+  if (!none) CORE(self)->breakpoints.ignored = (uint32_t)PyLong_AsUnsignedLongMask(address);
+  CORE(self)->breakpoints.ignoring = !none;
   Py_RETURN_NONE;
 }
 
@@ -372,7 +373,7 @@ PyMethodDef core_methods[] = {
     {"invalidate", invalidate, METH_NOARGS, "Code changed: decode it again."},
     {"forget", forget, METH_VARARGS, "Drop translations in [begin, end)."},
     {"set_breakpoints", set_breakpoints, METH_O, "Stop before these addresses."},
-    {"ignore_breakpoint", ignore_breakpoint, METH_O, "Once, at this address."},
+    {"ignore_breakpoint", ignore_breakpoint, METH_O, "Once, at this address; None: at none."},
     {"synchronize", synchronize, METH_NOARGS, "Put the running state's MPU in force."},
     {"save_state", save_state, METH_NOARGS, "The processor's state as bytes."},
     {"load_state", load_state, METH_O, "Restore the bytes of save_state()."},

@@ -1,4 +1,4 @@
-"""What every peripheral is made of: declared registers, tasks, events, interrupts, DPPI.
+"""The parts of every peripheral: declared registers, tasks, events, interrupts, DPPI.
 
 Nordic peripherals share one layout (nRF9160 PS, "Peripheral interface"): tasks from 0x000, their
 SUBSCRIBE registers 0x80 above, events from 0x100, their PUBLISH registers 0x80 above, SHORTS at
@@ -48,7 +48,7 @@ class Register:
 
 
 class Chip(Protocol):
-    """What a peripheral may ask of the chip around it."""
+    """The chip around a peripheral, as far as the peripheral uses it."""
 
     memory_map: ChipTable
 
@@ -94,7 +94,7 @@ class Chip(Protocol):
         ...
 
     def security_changed(self) -> None:
-        """The SPU has changed what of flash, RAM and peripherals is secure, or allowed."""
+        """The SPU has changed the security or permissions of flash, RAM or peripherals."""
         ...
 
     def system_reset(self, reason: int) -> None:
@@ -166,7 +166,7 @@ class Device:
         self.regs[offset] = value
 
     def serve(self) -> Registers:
-        """The registers, with what the core may answer of them."""
+        """The registers, with the accesses that the core may answer itself."""
         for offset in self._resets:
             rule = 0 if offset in self._readers else PLAIN_READ
             self.regs.serve(offset, rule if offset in self._writers else rule | PLAIN_WRITE)
@@ -177,7 +177,7 @@ class Device:
         raise NotImplementedError(f"{self.name} made no appointment {tag!r}")
 
     def state(self) -> State:
-        """What a snapshot keeps."""
+        """The state that a snapshot keeps."""
         kept: State = {name: _copy(getattr(self, name)) for name in self.STATE}
         kept["regs"] = self.regs.save()
         return kept
@@ -189,7 +189,7 @@ class Device:
         )
 
     def restore(self, state: State) -> None:
-        """Take back what :meth:`state` gave."""
+        """Return to a state that :meth:`state` gave."""
         self.regs.load(state["regs"])
         for name in self.STATE:
             setattr(self, name, _copy(state[name]))

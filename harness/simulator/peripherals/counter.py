@@ -1,4 +1,4 @@
-"""What RTC and TIMER have in common: a counter that is started, stopped and cleared."""
+"""The base of RTC and TIMER: a counter that is started, stopped and cleared."""
 
 from __future__ import annotations
 

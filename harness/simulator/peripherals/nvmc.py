@@ -28,7 +28,7 @@ class Nvmc(Device):
     )
 
     def mode_of(self, *, nonsecure: bool) -> int:
-        """What the running code may do to flash: WRITE, ERASE, or another value for neither.
+        """The running code's access to flash: WRITE, ERASE, or another value for neither.
 
         For secure code CONFIGNS counts if CONFIG is zero: a non-secure image that runs alone sets
         only CONFIGNS.

@@ -1,7 +1,7 @@
 """Peripherals whose registers are divided between the security states: P0, DPPIC, NVMC.
 
-Once such a peripheral is non-secure, each pin, channel or register belongs to one state. What
-belongs to the secure state reads as zero to non-secure code and ignores its writes (nRF9160 PS,
+Once such a peripheral is non-secure, each pin, channel or register belongs to one state. Those of
+the secure state read as zero to non-secure code and ignore its writes (nRF9160 PS,
 "Peripherals with split security", "GPIO", "DPPI", "NVMC").
 """
 
@@ -14,7 +14,7 @@ from harness.simulator.peripherals.base import Device
 
 
 @dataclass(frozen=True)
-class Sharing:
+class SplitRegisters:
     """How the registers of a peripheral are divided, by their offsets."""
 
     words: frozenset[int] = frozenset()  # one bit per pin or channel; a write replaces it
@@ -23,24 +23,24 @@ class Sharing:
     secure: frozenset[int] = frozenset()  # for secure code alone
 
 
-GPIO = Sharing(
+GPIO = SplitRegisters(
     words=frozenset((0x004, 0x010, 0x014)),  # OUT, IN, DIR
     actions=frozenset((0x008, 0x00C, 0x018, 0x01C, 0x020)),  # OUTSET ... DIRCLR, LATCH
     items=range(0x200, 0x280, 4),  # PIN_CNF
     secure=frozenset((0x028,)),  # DETECTMODE_SEC
 )
-DPPI = Sharing(
+DPPI = SplitRegisters(
     words=frozenset((0x500, *range(0x800, 0x818, 4))),  # CHEN, CHG
     actions=frozenset((0x504, 0x508)),
 )
 #: CONFIG and ERASEALL; non-secure code has CONFIGNS.
-NVMC = Sharing(secure=frozenset((0x500, 0x504, 0x50C, 0x51C, 0x540)))
+NVMC = SplitRegisters(secure=frozenset((0x500, 0x504, 0x50C, 0x51C, 0x540)))
 
 
 class NonSecureView:
     """A split peripheral as non-secure code sees it; ``owned`` gives the bits that are its own."""
 
-    def __init__(self, device: Device, sharing: Sharing, owned: Callable[[], int]) -> None:
+    def __init__(self, device: Device, sharing: SplitRegisters, owned: Callable[[], int]) -> None:
         self._device, self._sharing, self._owned = device, sharing, owned
 
     def _hides(self, offset: int) -> bool:

@@ -219,7 +219,7 @@ class _Recorder:
             offset += len(line)
         return tuple(sites)
 
-    def _to(self, address: int, place: str) -> None:
+    def _to(self, address: int, name: str) -> None:
         machine = self.machine
         machine.hook(address, lambda _: True)
         until = machine.now + round(_BOOT_SECONDS * machine.memory_map.cpu_hz)
@@ -228,8 +228,8 @@ class _Recorder:
         if end is not End.CONDITION:
             console = b"".join(chunk.data for chunk in machine.console)
             if not self.inputs and re.search(QUESTION, console):
-                raise UsageError("the image asks for inputs", hint="send them with --inputs")
-            raise FirmwareFailed(f"the image does not come to {place} ({end})")
+                raise UsageError("the image waits for inputs", hint="send them with --inputs")
+            raise FirmwareFailed(f"the image does not reach {name} ({end})")
 
     def _boundaries(self, calls: Sequence[tuple[int, int, int]]) -> tuple[int, ...]:
         """The offset at which each operator requests its output."""

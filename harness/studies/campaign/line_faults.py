@@ -26,7 +26,7 @@ _GUARD = 600.0
 class FaultyLine(SimulatorSession):
     """A session with a fault on its line (None: without one).
 
-    ``may_go_on`` is called whenever the machine stops; False raises :class:`BrokenOff`.
+    ``may_go_on`` is called whenever the machine stops; False raises :class:`ExchangeAborted`.
     """
 
     def __init__(
@@ -45,14 +45,14 @@ class FaultyLine(SimulatorSession):
         super().write(damaged(data, start, self._fault) if self._fault else data)
 
     def run(self, until: Until | None, deadline: Deadline) -> Stop:
-        """Run as every session; may raise :class:`BrokenOff`."""
+        """Run as every session; may raise :class:`ExchangeAborted`."""
         stop = super().run(until, deadline)
         if not self._may_go_on():
-            raise BrokenOff("the image gave up")
+            raise ExchangeAborted("the image gave up")
         return stop
 
 
-class BrokenOff(FirmwareFailed):
+class ExchangeAborted(FirmwareFailed):
     """The exchange cannot go on."""
 
 

@@ -72,8 +72,8 @@ def without_pass(rows: Sequence[Row]) -> list[tuple[str, str, str, str]]:
 def best(rows: Sequence[Row], limits: Mapping[str, float], by: str = "instructions") -> int | None:
     """The index of the passing row within ``limits`` that is best ``by`` a measure, or None.
 
-    The limit of ``accuracy`` is a lower bound, all others are upper bounds. What was not
-    measured is not within a limit. Of equal rows the first is taken.
+    The limit of ``accuracy`` is a lower bound, all others are upper bounds. A missing
+    measure is not within a limit. Of equal rows the first is taken.
     """
     fitting = [
         index

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from harness.base import numbers
 from harness.elf import Image
-from harness.targets.board import discovery
+from harness.targets.board.discovery import Discovery
 from harness.targets.board.lab import Lab, load
 from harness.targets.board.opening import Opening
 from harness.targets.board.session import BoardSession
@@ -43,11 +43,10 @@ def prepare(
     """
     chosen_lab = lab if isinstance(lab, Lab) else load(lab)
     name = board or os.environ.get("TFLM_HIL_BOARD") or None
-    folder = Path(bench) if bench else None
     return Opening(
         image,
         lab=chosen_lab,
-        find=lambda: discovery.select(discovery.attached(chosen_lab, bench=folder), name),
+        source=Discovery(chosen_lab, name, Path(bench) if bench else None),
         runner=runner,
         baud=numbers.given(numbers.baud, numbers.whole(baud), "baud") if baud else 0,
         reflash=reflash,

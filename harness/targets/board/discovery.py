@@ -10,13 +10,79 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from harness.base import platforms
 from harness.base.errors import EnvironmentMissing, UsageError
-from harness.targets.board.identity import BenchBoard, Port, application_port, kit
-from harness.targets.board.lab import BoardEntry, Lab, is_valid_name, same_serial
+from harness.targets.board.lab import BAUD, BoardEntry, Lab, is_valid_name, same_serial, unpadded
+
+
+@dataclass(frozen=True)
+class Port:
+    """A serial port of this machine. ``interface`` is the USB interface number, if known."""
+
+    device: str
+    serial: str
+    interface: int | None = None
+    vid: int | None = None
+    product: str = ""
+
+
+@dataclass(frozen=True)
+class BenchBoard:
+    """A board that can be opened.
+
+    ``how`` is how the port was chosen. ``tools`` is a folder that is searched for flash tools
+    before PATH (the stand-ins of a virtual board), ``control`` a virtual board's state folder.
+    """
+
+    name: str
+    probe: str
+    port: str
+    ports: tuple[str, ...] = ()
+    runner: str = ""
+    baud: int = BAUD
+    tags: tuple[str, ...] = ()
+    how: str = ""
+    kit: str = ""
+    probe_host: str = ""
+    power_cycle: tuple[str, ...] = ()
+    labgrid: str = ""
+    tools: str = ""
+    control: Path | None = None
+
+    @property
+    def virtual(self) -> bool:
+        """True if the built-in simulator is behind the port."""
+        return self.control is not None
+
+    @property
+    def present(self) -> bool:
+        """True if its port can be opened as far as this machine can see."""
+        return bool(self.port) and ("://" in self.port or Path(self.port).exists())
+
+    def __str__(self) -> str:
+        return f"{self.name} (probe {self.probe}, port {self.port or 'unknown'})"
+
+
+def application_port(ports: list[Port]) -> tuple[str, str]:
+    """The application core's console among a probe's ports, and how it was chosen."""
+    if len(ports) == 1:
+        return ports[0].device, "the probe's only serial port"
+    numbered = [p for p in ports if p.interface is not None]
+    if len(numbered) == len(ports):
+        first = min(numbered, key=lambda p: p.interface or 0)
+        return first.device, f"VCOM0: lowest USB interface ({first.interface}) of {len(ports)}"
+    first = min(ports, key=lambda p: (len(p.device), p.device))
+    return first.device, f"lowest device name of {len(ports)}: interface numbers are not known"
+
+
+def kit(serial: str) -> str:
+    """The kind of board that the serial number belongs to, or an empty string."""
+    plain = unpadded(serial)
+    serials = platforms.board_table().probe.serials.items()
+    return next((text for prefix, text in serials if plain.startswith(prefix)), "")
 
 
 def usb_ports() -> list[Port]:
@@ -43,8 +109,9 @@ def attached(
     ``bench`` is a folder of virtual boards (default ``$TFLM_HIL_VIRTUAL_BENCH``).
     """
     folder = bench or _bench_of_environment()
-    visible = {board.probe.lstrip("0"): board for board in (*_on_bench(folder), *_on_usb(ports()))}
-    named = [_named(entry, visible.pop(entry.probe.lstrip("0"), None)) for entry in lab.entries]
+    virtual = on_bench(folder) if folder else []
+    visible = {unpadded(board.probe): board for board in (*virtual, *_on_usb(ports()))}
+    named = [_named(entry, visible.pop(unpadded(entry.probe), None)) for entry in lab.entries]
     return sorted((*named, *visible.values()), key=lambda board: board.name)
 
 
@@ -76,6 +143,22 @@ def select(boards: list[BenchBoard], name: str | None = None) -> BenchBoard:
     )
 
 
+@dataclass(frozen=True)
+class Discovery:
+    """Finds one board again and again: its port may have another name after a power cycle.
+
+    ``name`` is a board's name, serial number or tag, ``bench`` a folder of virtual boards.
+    """
+
+    lab: Lab
+    name: str | None = None
+    bench: Path | None = None
+
+    def find(self) -> BenchBoard:
+        """The board as it is now; raises as :func:`select`."""
+        return select(attached(self.lab, bench=self.bench), self.name)
+
+
 def _is(board: BenchBoard, name: str) -> bool:
     return board.name == name or (name.isdigit() and same_serial(board.probe, name))
 
@@ -85,7 +168,7 @@ def _on_usb(ports: Iterable[Port]) -> Iterator[BenchBoard]:
     probes: dict[str, list[Port]] = {}
     for port in ports:
         if port.vid in vendors and is_valid_name(port.serial):
-            probes.setdefault(port.serial.lstrip("0"), []).append(port)
+            probes.setdefault(unpadded(port.serial), []).append(port)
     for serial, of_probe in probes.items():
         device, how = application_port(of_probe)
         yield BenchBoard(
@@ -98,12 +181,30 @@ def _on_usb(ports: Iterable[Port]) -> Iterator[BenchBoard]:
         )
 
 
-def _on_bench(folder: Path | None) -> list[BenchBoard]:
-    if folder is None:
-        return []
-    from harness.targets.board.virtual import bench  # noqa: PLC0415
+def on_bench(bench: Path) -> list[BenchBoard]:
+    """The virtual boards of a bench folder, as the real ones on USB are listed."""
+    from harness.targets.board.virtual.bench import presences  # noqa: PLC0415 - it opens boards, too
 
-    return bench.boards(folder)
+    boards = []
+    for folder, presence in presences(bench).items():
+        ports = [Port(device, presence.serial, number) for device, number in presence.ports]
+        device, how = application_port(ports)
+        boards.append(
+            BenchBoard(
+                name=presence.name,
+                probe=presence.serial,
+                port=device,
+                ports=tuple(port.device for port in ports),
+                baud=presence.baud,
+                tags=("virtual",),
+                how=how,
+                kit=f"virtual {kit(presence.serial)}".strip(),
+                power_cycle=(str(bench / "bin" / "virtual-power"), "{probe}"),
+                tools=str(bench / "bin"),
+                control=folder,
+            )
+        )
+    return boards
 
 
 def _named(entry: BoardEntry, visible: BenchBoard | None) -> BenchBoard:

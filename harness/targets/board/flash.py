@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.base.errors import EnvironmentMissing, FlashFailed
-from harness.targets.board.image import FlashImage
-from harness.targets.board.process import Command, ToolOutput, run
+from harness.targets.board.command import Command, ToolOutput, run
+from harness.targets.board.flash_image import FlashImage
 from harness.targets.board.runners import Runner
 
 _log = logging.getLogger(__name__)

@@ -115,9 +115,14 @@ class Lab:
     state: Path | None = None
 
 
+def unpadded(serial: str) -> str:
+    """A probe's serial number without the zeros that USB pads it with."""
+    return serial.lstrip("0")
+
+
 def same_serial(one: str, other: str) -> bool:
-    """True if both are the same probe: USB pads J-Link serial numbers with zeros."""
-    return one.lstrip("0") == other.lstrip("0")
+    """True if both are the serial number of one probe."""
+    return unpadded(one) == unpadded(other)
 
 
 def load(path: str | Path | None = None) -> Lab:
@@ -149,7 +154,7 @@ def parse(document: Mapping[str, Any], path: Path | None = None) -> Lab:
     for key in ("name", "probe"):
         values: set[str] = set()
         for entry in content.board:
-            value = getattr(entry, key).lstrip("0")
+            value = unpadded(getattr(entry, key))
             if value in values:
                 raise UsageError(f"{where}: two boards have the {key} {getattr(entry, key)!r}")
             values.add(value)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from harness.base.errors import BoardUnavailable
-from harness.targets.board.process import Command, run
+from harness.targets.board.command import Command, run
 
 _SECONDS = 30.0
 

@@ -10,19 +10,18 @@ from __future__ import annotations
 
 import fcntl
 import getpass
-import json
 import os
 import re
 import socket
 import time
 import uuid
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from harness.base.closing import Closing
 from harness.base.errors import BoardUnavailable, TargetLost
-from harness.targets.board.lab import checked_name
+from harness.targets.board.lab import checked_name, unpadded
 from harness.targets.board.state import StateFolder, fresh_name
 
 #: Seconds between two attempts to get a lock that is held.
@@ -69,11 +68,11 @@ class ProbeLock(Closing):
     """
 
     def __init__(self, probe: str, board: str, *, state: Path | None = None) -> None:
-        self._probe = checked_name(probe, "the serial number")
+        self._probe = checked_name(unpadded(probe), "the serial number")
         self._board = board
         self._state = StateFolder(state)
-        self._note = f"{probe}.holder.json"
-        self._current = f"{probe}.current"
+        self._note = f"{self._probe}.holder.json"
+        self._current = f"{self._probe}.current"
         self._handle: int | None = None
         self._token = uuid.uuid4().hex
         self.stale: Holder | None = None
@@ -183,7 +182,7 @@ class ProbeLock(Closing):
     def _write(self) -> None:
         since = datetime.now(UTC).isoformat(timespec="seconds")
         holder = Holder(_user(), socket.gethostname(), os.getpid(), since, self._board, self._token)
-        self._state.write(self._note, json.dumps(asdict(holder)))
+        self._state.write_note(self._note, holder)
 
     def close(self) -> None:
         """Give the lock back, as :meth:`release`."""

@@ -15,17 +15,17 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from harness.base.clock import Deadline
 from harness.base.errors import EnvironmentMissing, HilError, PortBusy, TargetLost
 from harness.elf import Image
 from harness.targets.board import labgrid, policy, runners
 from harness.targets.board.console import SerialConsole
+from harness.targets.board.discovery import BenchBoard
 from harness.targets.board.flash import Flasher
-from harness.targets.board.identity import BenchBoard
-from harness.targets.board.image import FlashImage, prepare
-from harness.targets.board.lab import Lab, same_serial
+from harness.targets.board.flash_image import FlashImage, prepare
+from harness.targets.board.lab import Lab, Policy, same_serial
 from harness.targets.board.lock import ProbeLock
 from harness.targets.board.probe import ProbeMemory, PyocdMemory
 from harness.targets.board.session import BoardSession, Connection, boot_position
@@ -35,28 +35,29 @@ Result = TypeVar("Result")
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class _Reserved:
-    """A board that is locked for this run, and the file to flash."""
+class BoardSource(Protocol):
+    """Finds the board of a session: on USB, in the lab file, on a bench."""
 
-    board: BenchBoard
-    present: bool  # its port was there when it was locked
-    lock: ProbeLock
-    prepared: FlashImage
+    def find(self) -> BenchBoard:
+        """The board as it is now.
+
+        Raises :class:`EnvironmentMissing` or :class:`TargetLost` if it is not attached.
+        """
+        ...
 
 
 @dataclass(frozen=True)
 class Opening:
     """Everything that one session on a board needs.
 
-    ``find`` is called before each attempt: a board that was power-cycled may have another port
+    ``source`` is searched before each attempt: a board that was power-cycled may have another port
     name, and is recognised by its probe's serial number. ``wait`` is the time in seconds for which
     a board in use is waited for.
     """
 
     image: Image
     lab: Lab
-    find: Callable[[], BenchBoard]
+    source: BoardSource
     runner: str = ""
     baud: int = 0
     reflash: bool = False
@@ -66,8 +67,8 @@ class Opening:
     def open(self) -> BoardSession:
         """An open session; on any error everything acquired so far is released."""
         with ExitStack() as held:
-            reserved = held.enter_context(self._reserved())
-            session = self._attempts(reserved, lambda: self._session(reserved))
+            reservation = held.enter_context(self._reservation())
+            session = reservation.attempt(reservation.session)
             session.keep(held.pop_all())
             return session
 
@@ -77,22 +78,22 @@ class Opening:
         A failure of the bench, during ``action`` too, is tried again with a new session. The board
         stays locked from the first attempt to the last.
         """
-        with self._reserved() as reserved:
+        with self._reservation() as reservation:
 
             def once() -> Result:
-                with self._session(reserved) as session:
+                with reservation.session() as session:
                     return action(session)
 
-            return self._attempts(reserved, once)
+            return reservation.attempt(once)
 
     @contextmanager
-    def _reserved(self) -> Iterator[_Reserved]:
+    def _reservation(self) -> Iterator[_Reservation]:
         """Acquire place and lock of the board; refuse one in quarantine."""
-        board = self.find()
+        board = self.source.find()
         with ExitStack() as resources:
             place = labgrid.acquired(board.labgrid, search_path=search_path(board))
             resources.enter_context(place)
-            lock = ProbeLock(board.probe.lstrip("0"), board.name, state=self.lab.state)
+            lock = ProbeLock(board.probe, board.name, state=self.lab.state)
             lock.acquire(self.wait)
             resources.callback(lock.release)
             if lock.stale:
@@ -101,88 +102,12 @@ class Opening:
             folder = Path(
                 resources.enter_context(tempfile.TemporaryDirectory(prefix="tflm-hil-board-"))
             )
-            yield _Reserved(board, board.present, lock, prepare(self.image, folder))
+            yield _Reservation(self, board, board.present, lock, prepare(self.image, folder))
 
-    def _attempts(self, reserved: _Reserved, once: Callable[[], Result]) -> Result:
-        """The result of ``once``, repeated as the policy allows; quarantine for a sick board."""
-        board = reserved.board
-
-        def recover() -> None:
-            reserved.lock.check()
-            values = {"probe": board.probe, "name": board.name}
-            policy.power_cycle(board.power_cycle, self.lab.policy, **values)
-
-        try:
-            return policy.attempt(once, self.lab.policy, recover=recover)
-        except policy.FINAL:
-            raise
-        except policy.INFRASTRUCTURE as error:
-            examined = self.lab.policy.quarantine and reserved.lock.ours
-            if examined and (ill := self._illness(reserved)):
-                first = error.message.splitlines()[0]
-                reason = ill if first == ill else f"{ill}; before that: {first}"
-                policy.Quarantine(self.lab.state).add(board.name, board.probe, reason)
-                note = f"the board failed its health check ({ill}) and is now in quarantine"
-                error.hint = f"{error.hint}; {note}" if error.hint else note
-            raise
-
-    def _again(self, reserved: _Reserved) -> BenchBoard:
-        """The same board as it is now, perhaps with another port name.
-
-        A board that left the bus gets some time to come back: one that is not found any more, and
-        one that the lab file names and whose port is gone, if it was there before. Raises
-        :class:`TargetLost`.
-        """
-        deadline = Deadline(max(0.001, self.lab.policy.return_seconds))
-        board = reserved.board
-        while True:
-            try:
-                seen = self.find()
-            except (EnvironmentMissing, TargetLost):
-                seen = None
-            same = seen is not None and same_serial(seen.probe, board.probe)
-            awaited = seen is not None and reserved.present and not seen.present
-            if seen is not None and same and (not awaited or deadline.expired):
-                return seen
-            if deadline.expired:
-                instead = f"; {seen} is there instead" if seen else ""
-                raise TargetLost(
-                    f"board {board} left the bus and did not come back within "
-                    f"{self.lab.policy.return_seconds:g} s{instead}",
-                    hint="check its cable and its power switch",
-                )
-            time.sleep(0.05)
-
-    def _session(self, reserved: _Reserved) -> BoardSession:
-        """Flash, open the console, reset."""
-        board = self._again(reserved)
-        flasher = self.flasher(board)
-        report = flasher.ensure(reserved.prepared, always=self.reflash)
-        _log.info("%s: %s", board.name, report.reason)
-        with ExitStack() as opened:
-            baud = self.baud or board.baud
-            console = SerialConsole(board.port, baud, board=board.name, limit=self.console_limit)
-            opened.callback(console.close)
-            reset_at = console.end
-            flasher.reset()
-            start, settled = boot_position(console, reset_at, self.lab.policy.settle_seconds)
-            memory = memory_of(board)
-            opened.callback(memory.close)
-            return BoardSession(
-                Connection(
-                    board,
-                    console,
-                    flasher,
-                    reserved.lock,
-                    memory,
-                    pins_of(board),
-                    opened.pop_all(),
-                ),
-                self.image,
-                report,
-                start=start,
-                settled=settled,
-            )
+    def console(self, board: BenchBoard) -> SerialConsole:
+        """The board's console, at the option's baud rate or the board's."""
+        baud = self.baud or board.baud
+        return SerialConsole(board.port, baud, board=board.name, limit=self.console_limit)
 
     def flasher(self, board: BenchBoard) -> Flasher:
         """The board's flash tool: the option's, the lab file's, or the first that is installed."""
@@ -191,38 +116,120 @@ class Opening:
         runner = kind(board.probe, board.probe_host, self.lab.policy.flash_seconds)
         return Flasher(runner, path)
 
-    def _illness(self, reserved: _Reserved) -> str:
+
+@dataclass(frozen=True)
+class _Reservation:
+    """A board that is locked for one opening, and the file to flash."""
+
+    opening: Opening
+    board: BenchBoard
+    present: bool  # its port was there when it was locked
+    lock: ProbeLock
+    image: FlashImage
+
+    @property
+    def policy(self) -> Policy:
+        """The lab's policy."""
+        return self.opening.lab.policy
+
+    def session(self) -> BoardSession:
+        """Flash, open the console, reset."""
+        board = self.current_board()
+        flasher = self.opening.flasher(board)
+        report = flasher.ensure(self.image, always=self.opening.reflash)
+        _log.info("%s: %s", board.name, report.reason)
+        with ExitStack() as opened:
+            console = self.opening.console(board)
+            opened.callback(console.close)
+            reset_at = console.end
+            flasher.reset()
+            start, settled = boot_position(console, reset_at, self.policy.settle_seconds)
+            memory, pins = probe_of(board)
+            opened.callback(memory.close)
+            resources = opened.pop_all()
+            return BoardSession(
+                Connection(board, console, flasher, self.lock, memory, pins, resources),
+                self.opening.image,
+                report,
+                start=start,
+                settled=settled,
+            )
+
+    def attempt(self, once: Callable[[], Result]) -> Result:
+        """The result of ``once``, repeated as the policy allows; quarantine for a sick board."""
+        try:
+            return policy.attempt(once, self.policy, recover=self.recover)
+        except policy.FINAL:
+            raise
+        except policy.INFRASTRUCTURE as error:
+            examined = self.policy.quarantine and self.lock.ours
+            if examined and (ill := self.illness()):
+                first = error.message.splitlines()[0]
+                reason = ill if first == ill else f"{ill}; before that: {first}"
+                quarantine = policy.Quarantine(self.opening.lab.state)
+                quarantine.add(self.board.name, self.board.probe, reason)
+                note = f"the board failed its health check ({ill}) and is now in quarantine"
+                error.hint = f"{error.hint}; {note}" if error.hint else note
+            raise
+
+    def recover(self) -> None:
+        """Power-cycle the board, if it is still ours and the lab has a hook for it."""
+        self.lock.check()
+        values = {"probe": self.board.probe, "name": self.board.name}
+        policy.power_cycle(self.board.power_cycle, self.policy, **values)
+
+    def current_board(self) -> BenchBoard:
+        """The same board as it is now, perhaps with another port name.
+
+        A board that left the bus gets some time to come back: one that is not found any more, and
+        one that the lab file names and whose port is gone, if it was there before. Raises
+        :class:`TargetLost`.
+        """
+        deadline = Deadline(max(0.001, self.policy.return_seconds))
+        while True:
+            try:
+                seen = self.opening.source.find()
+            except (EnvironmentMissing, TargetLost):
+                seen = None
+            same = seen is not None and same_serial(seen.probe, self.board.probe)
+            awaited = seen is not None and self.present and not seen.present
+            if seen is not None and same and (not awaited or deadline.expired):
+                return seen
+            if deadline.expired:
+                instead = f"; {seen} is there instead" if seen else ""
+                raise TargetLost(
+                    f"board {self.board} left the bus and did not come back within "
+                    f"{self.policy.return_seconds:g} s{instead}",
+                    hint="check its cable and its power switch",
+                )
+            time.sleep(0.05)
+
+    def illness(self) -> str:
         """The result of the health check: the first problem, or an empty string.
 
         The check covers the needs of every run: the board is on the bus, its port opens, a reset
         works. A port that another program has open is not the board's fault.
         """
         try:
-            seen = self._again(reserved)
+            seen = self.current_board()
             with contextlib.suppress(PortBusy):
-                SerialConsole(seen.port, self.baud or seen.baud, board=seen.name).close()
-            self.flasher(seen).reset()
+                self.opening.console(seen).close()
+            self.opening.flasher(seen).reset()
         except HilError as error:
             return error.message.splitlines()[0]
         return ""
 
 
-def pins_of(board: BenchBoard) -> Pins | None:
-    """The pins of a virtual board; None for a real one."""
+def probe_of(board: BenchBoard) -> tuple[ProbeMemory, Pins | None]:
+    """Memory and pins of a board through its probe; a virtual board's through its control socket.
+
+    A real board has no pins.
+    """
     if board.control is None:
-        return None
-    from harness.targets.board.virtual.client import VirtualPins  # noqa: PLC0415
+        return PyocdMemory(board.probe), None
+    from harness.targets.board.virtual.client import VirtualMemory, VirtualPins  # noqa: PLC0415
 
-    return VirtualPins(board.control)
-
-
-def memory_of(board: BenchBoard) -> ProbeMemory:
-    """The memory of a board through its probe; a virtual board's through its control socket."""
-    if board.control is not None:
-        from harness.targets.board.virtual.client import VirtualMemory  # noqa: PLC0415
-
-        return VirtualMemory(board.control)
-    return PyocdMemory(board.probe)
+    return VirtualMemory(board.control), VirtualPins(board.control)
 
 
 def search_path(board: BenchBoard) -> str | None:

@@ -8,20 +8,19 @@ took. The first error is raised in the end; later ones are often only its conseq
 
 from __future__ import annotations
 
-import json
 import logging
 import time
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
 from harness.base.errors import BoardUnavailable, FlashFailed, HilError, TargetLost
+from harness.targets.board.command import Command, run
 from harness.targets.board.console import ConsoleOverflow
-from harness.targets.board.lab import Policy, checked_name
+from harness.targets.board.lab import Policy, checked_name, unpadded
 from harness.targets.board.lock import BoardTaken
-from harness.targets.board.process import Command, run
 from harness.targets.board.state import StateFolder
 
 #: Errors of the bench. Everything else is either the user's or the firmware's.
@@ -45,35 +44,39 @@ def attempt(
     Raises the first infrastructure error after the last attempt, with the number of attempts and
     the last error in its hint; any other error at once.
     """
-    first: HilError | None = None
-    last: HilError | None = None
-    for number in range(policy.retries + 1):
-        if number:
-            reason = last and last.message
-            _log.info("attempt %d of %d, after: %s", number + 1, policy.retries + 1, reason)
-            sleep(policy.backoff)
-            try:
-                recover()
-            except FINAL:
-                raise
-            except INFRASTRUCTURE as error:
-                _log.info("recovery failed: %s", error.message)
+    failures: list[HilError] = []
+    while True:
         try:
             return action()
         except FINAL:
             raise
         except INFRASTRUCTURE as error:
-            first, last = first or error, error
-    assert first is not None
-    if policy.retries and last is not None:
+            failures.append(error)
+        if len(failures) > policy.retries:
+            raise _first(failures)
+        attempts = len(failures) + 1, policy.retries + 1
+        _log.info("attempt %d of %d, after: %s", *attempts, failures[-1].message)
+        sleep(policy.backoff)
+        try:
+            recover()
+        except FINAL:
+            raise
+        except INFRASTRUCTURE as error:
+            _log.info("recovery failed: %s", error.message)
+
+
+def _first(failures: Sequence[HilError]) -> HilError:
+    """The first failure, with the number of attempts and the last failure in its hint."""
+    first, last = failures[0], failures[-1]
+    if len(failures) > 1:
         again = (
             "the last one failed alike"
             if last.message == first.message
             else f"the last one with: {last.message.splitlines()[0]}"
         )
-        note = f"first of {policy.retries + 1} failed attempts, {again}"
+        note = f"first of {len(failures)} failed attempts, {again}"
         first.hint = f"{first.hint} ({note})" if first.hint else note
-    raise first
+    return first
 
 
 def power_cycle(hook: tuple[str, ...], policy: Policy, **values: str) -> None:
@@ -96,7 +99,7 @@ def _fill(part: str, values: dict[str, str]) -> str:
 
 
 @dataclass(frozen=True)
-class Note:
+class QuarantineNote:
     """Why a board is in quarantine."""
 
     board: str
@@ -111,12 +114,12 @@ class Quarantine:
     def __init__(self, state: Path | None = None) -> None:
         self._state = state
 
-    def note(self, probe: str) -> Note | None:
+    def note(self, probe: str) -> QuarantineNote | None:
         """The note of a probe in quarantine, or None."""
         name = self._name(probe)
         try:
             note = StateFolder(self._state).read_note(name)
-            return Note(**note) if note else None
+            return QuarantineNote(**note) if note else None
         except (ValueError, TypeError) as error:
             raise BoardUnavailable(
                 f"probe {probe} seems to be in quarantine: the note {name} cannot be read",
@@ -132,22 +135,22 @@ class Quarantine:
                 hint=f"repair it, then: tflm-hil boards release {board}",
             )
 
-    def add(self, board: str, probe: str, reason: str) -> Note:
+    def add(self, board: str, probe: str, reason: str) -> QuarantineNote:
         """Put a board into quarantine."""
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        note = Note(board, probe, reason, now)
-        StateFolder(self._state).write(self._name(probe), json.dumps(asdict(note)))
+        note = QuarantineNote(board, probe, reason, now)
+        StateFolder(self._state).write_note(self._name(probe), note)
         return note
 
-    def release(self, probe: str) -> Note | None:
+    def release(self, probe: str) -> QuarantineNote | None:
         """Take a board back into use; returns the note it had."""
         try:
             note = self.note(probe)
         except BoardUnavailable as garbled:
-            note = Note("", probe, garbled.message, "")
+            note = QuarantineNote("", probe, garbled.message, "")
         StateFolder(self._state).remove(self._name(probe))
         return note
 
     @staticmethod
     def _name(probe: str) -> str:
-        return f"{checked_name(probe, 'the serial number').lstrip('0')}.quarantine.json"
+        return f"{unpadded(checked_name(probe, 'the serial number'))}.quarantine.json"

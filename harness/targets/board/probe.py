@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from harness.base import platforms
 from harness.base.errors import EnvironmentMissing, TargetLost, UsageError
 from harness.targets.base import MemoryAccess
+from harness.targets.board.lab import unpadded
 
 #: Options of pyOCD's session besides the chip's name. A locked chip is not unlocked: that would
 #: erase all of it.
@@ -41,7 +42,7 @@ class PyocdMemory:
     """The address space of one board. Opened at the first access, closed with the session."""
 
     def __init__(self, probe: str, *, connect: Any = None) -> None:
-        self._probe = probe.lstrip("0")
+        self._probe = unpadded(probe)
         self._connect = connect or _connect
         self._session: Any = None
 

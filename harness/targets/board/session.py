@@ -23,11 +23,11 @@ from harness.targets.base import (
     Until,
 )
 from harness.targets.board.console import ConsoleOverflow, SerialConsole
+from harness.targets.board.discovery import BenchBoard
 from harness.targets.board.flash import Flasher, FlashReport
-from harness.targets.board.identity import BenchBoard
 from harness.targets.board.lock import ProbeLock
-from harness.targets.defaults import SessionDefaults
 from harness.targets.pins import Pins
+from harness.targets.registry import SessionDefaults
 from harness.uart import records
 from harness.uart.lines import LineSplitter
 
@@ -113,7 +113,7 @@ class ConsoleMonitor:
 
 @dataclass(frozen=True)
 class Connection:
-    """The open ends of one board. ``resources`` closes what was opened for it."""
+    """The open ends of one board. ``resources`` closes everything opened for it."""
 
     board: BenchBoard
     console: SerialConsole

@@ -14,8 +14,9 @@ import secrets
 import stat
 import tempfile
 import time
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +104,10 @@ class StateFolder:
             time.sleep(_PAUSE)
         raise ValueError(f"{self.path / name} is garbled")
 
+    def write_note(self, name: str, note: Any) -> None:
+        """Write the fields of a dataclass as the note that :meth:`read_note` gives."""
+        self.write(name, json.dumps(asdict(note)))
+
     def write(self, name: str, text: str) -> None:
         """Write ``text`` to the file, whoever owns it."""
         handle = self.open(name)
@@ -117,15 +122,13 @@ class StateFolder:
 
     def remove(self, name: str) -> None:
         """Remove the file, or empty it if another user owns it."""
-        folder = self._folder()
-        try:
-            os.unlink(name, dir_fd=folder)
-        except FileNotFoundError:
-            return
-        except (PermissionError, IsADirectoryError):
-            self.write(name, "")
-        finally:
-            os.close(folder)
+        with self._folder(name) as folder:
+            try:
+                os.unlink(name, dir_fd=folder)
+            except FileNotFoundError:
+                return
+            except (PermissionError, IsADirectoryError):
+                self.write(name, "")
 
     def open(self, name: str) -> int:
         """A file that all users may write, made if there is none; the handle is the caller's."""
@@ -138,42 +141,41 @@ class StateFolder:
         raise self._refused(name, "it comes and goes")
 
     def _create(self, name: str) -> int:
-        folder = self._folder()
-        try:
+        with self._folder(name) as folder:
             handle = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL | _OPEN, 0o600, dir_fd=folder)
             os.fchmod(handle, _NOTE)
-        except FileExistsError:
-            raise
-        except OSError as error:
-            raise self._refused(name, error.strerror or str(error)) from error
-        finally:
-            os.close(folder)
         return handle
 
     def _open(self, name: str, how: int) -> int:
         """An existing file. Raises FileNotFoundError if there is none."""
-        folder = self._folder()
-        try:
+        with self._folder(name) as folder:
             status = os.stat(name, dir_fd=folder, follow_symlinks=False)
             if problem := _problem(status):
                 raise self._refused(name, problem)
             handle = os.open(name, how | _OPEN, dir_fd=folder)
-        except FileNotFoundError:
-            raise
-        except OSError as error:
-            raise self._refused(name, error.strerror or str(error)) from error
-        finally:
-            os.close(folder)
         if problem := _problem(os.fstat(handle)):  # it may have been replaced meanwhile
             os.close(handle)
             raise self._refused(name, problem)
         return handle
 
-    def _folder(self) -> int:
+    @contextmanager
+    def _folder(self, name: str) -> Iterator[int]:
+        """The open folder; an error about its file ``name`` is :class:`BoardUnavailable`.
+
+        That the file exists, or does not, is left to the caller.
+        """
         try:
-            return self._open_folder()
+            folder = self._open_folder()
         except OSError as error:
             raise self._unusable(error.strerror or str(error)) from error
+        try:
+            yield folder
+        except (FileNotFoundError, FileExistsError):
+            raise
+        except OSError as error:
+            raise self._refused(name, error.strerror or str(error)) from error
+        finally:
+            os.close(folder)
 
     def _unusable(self, reason: str) -> BoardUnavailable:
         return BoardUnavailable(

@@ -1,20 +1,20 @@
-# ruff: noqa: F821, UP004, UP031, D102
+# ruff: noqa: F821, UP004, UP031, D102, D103
 # mypy: ignore-errors
 """The half of the Renode target that runs inside Renode; never imported by the harness.
 
-Renode's Monitor includes this file, after the other agent_*.py, as IronPython 2.7
+Renode's Monitor includes this file, after agent_link.py, as IronPython 2.7
 (``monitor`` is given by it), and the link runs ``hil["agent"].method(...)``. Running in slices
 *inside* Renode costs no round trip a slice, stamps each console line with its virtual time, and
 stops the core on the very block that completed a match. Answers are ``name value`` lines with bytes
-in hex, sent as they arise. What runs once a console byte is kept small: it was most of a short
-case's time. Renode calls with what its version has: more arguments than these are no error.
+in hex, sent as they arise. Code that runs once a console byte is kept small: it was most of a short
+case's time. Later releases of Renode call with more arguments than these, which is not an error.
 """
 
 import re
 
 import System
 from Antmicro.Renode.Core import EmulationManager
-from Antmicro.Renode.Logging import Logger
+from Antmicro.Renode.Logging import Logger, LoggerBackend, LogLevel
 from Antmicro.Renode.Peripherals.Memory import ArrayMemory, MappedMemory
 from Antmicro.Renode.Peripherals.Miscellaneous import Button
 from Antmicro.Renode.Time import TimeInterval
@@ -24,11 +24,11 @@ SILENT_SLICES = 4
 SEARCHED = 1024  # bytes before the newest line in which a match may begin
 KEPT = 65536  # bytes of console that are kept at most, for searching
 CFSR, HFSR, MMFAR, BFAR = 0xE000ED28, 0xE000ED2C, 0xE000ED34, 0xE000ED38
-LR, OTHER_SP, PC, SP, XPSR = 14, 22, 15, 13, 25  # Renode's register numbers of a Cortex-M
+R0, SP, LR, PC, OTHER_SP, XPSR = 0, 13, 14, 15, 22, 25  # Renode's register numbers of a Cortex-M
 MAX_FAULTS = 16
 PROBES = (50, 70, 90, 110)  # ns, a few instructions each
 SYST_CSR, TICKINT = 0xE000E010, 0x2
-PIN_CNF, PINS, INPUT, PULL_DOWN = 0x200, 32, 0x2, 0x4  # offset in the model; GPIO, "PIN_CNF"
+PIN_CNF, INPUT, PULL_DOWN = 0x200, 0x2, 0x4  # offset in the model; GPIO, "PIN_CNF"
 ENDRX, RXD_MAXCNT, RXD_AMOUNT = 0x110, 0x538, 0x53C  # UARTE
 LOOK_AGAIN = System.UInt64(20)  # us in which firmware takes a buffer
 
@@ -36,10 +36,15 @@ LATIN_1 = System.Text.Encoding.GetEncoding(28591)
 
 FROM_OTHER_WORLD, HANDLED_SECURE = 0x41, 0x1  # EXC_RETURN.S and ES: whose stack, whose handler
 ON_PSP = 0xC  # EXC_RETURN.Mode and SPSEL: only thread mode stacks on PSP
+CYCCNT = 0xE0001004
+MAGIC = 0xF0000000  # from here on lr holds no address: a return from an exception or a world
+TO_ITSELF, TO_ITSELF_WIDE = 0xE7FE, 0xBFFEF7FF  # b .
+MAX_WARNINGS = 1000
+ABORT = "CPU abort"  # the start of Renode's message that it gives a core up
 
 
 def remember():
-    """Keep what FICR, UICR and the like hold on a machine that has just been made."""
+    """Keep the content of FICR, UICR and the like of a machine that has just been made."""
     storage = monitor.Machine.GetPeripheralsOfType[ArrayMemory]()
     hil["storage"] = [(one, one.ReadBytes(0, int(one.Size))) for one in storage]
 
@@ -47,15 +52,16 @@ def remember():
 class Agent(object):
     """One machine: its console, its hooks, its counters."""
 
-    def __init__(self, console, mips, vectors, ram, max_resets):
+    def __init__(self, console, mips, vectors, flash, ram, pins, max_resets):
         self.send = hil["link"].send
         self.machine = monitor.Machine
         self.emulation = EmulationManager.Instance.CurrentEmulation
         self.bus = self.machine.SystemBus
         self.cpu = self.machine["sysbus.cpu"]
         self.uart = self.machine["sysbus." + console]
-        self.mips, self.vectors, self.ram = mips, System.UInt32(vectors), ram
-        self.max_resets = max_resets
+        self.mips, self.vectors = mips, System.UInt32(vectors)
+        self.flash, self.ram = flash, ram  # first address, and the one behind the last
+        self.pins, self.max_resets = pins, max_resets
         self.cpu.VectorTableOffset = self.vectors
         self.log = Log(self.cpu, self.on_abort)
         Logger.AddBackend(self.log, "tflm-hil", True)
@@ -67,16 +73,16 @@ class Agent(object):
         self.faults, self.handlers = 0, []
         self.calls = Calls(self)
         self.incoming = []
-        self.driven = set()  # pins whose level the model was told
+        self.driven = set()  # pins whose level the model has
         self.pattern, self.symbol = None, None
-        self.searched = 0  # what was printed before this is not searched
+        self.searched = 0  # output before this is not searched
         self.stopped = ""
         self.earlier = self.resets = self.pressed = 0  # pressed: resets by the pin
         self.blocks = {}
         self.knows_lockup = hasattr(self.cpu, "IsLockedUp")  # from 1.17 on
         self.size, self.silent = SLICE, 0
         self.busy = False  # in the last slice it computed and printed nothing
-        self.place = None  # where the core stood when it was last looked at
+        self.last_pc = None  # where the core stood when it was last looked at
         self.uart.CharReceived += self.on_char
         self.machine.MachineReset += self.on_reset
 
@@ -99,7 +105,7 @@ class Agent(object):
             self.mark()
 
     def mark(self):
-        """Send what was printed since the last mark with its time; look for the pattern in it."""
+        """Send the output since the last mark with its time; look for the pattern in it."""
         begin, count = self.sent, self.printed.Count
         if count == begin:
             return
@@ -126,15 +132,15 @@ class Agent(object):
             self.stop("resets")
 
     def after_reset(self):
-        """Reset what Renode does not: vectors, SysTick, pulls of pins, levels of buttons."""
+        """Reset the rest of the machine: vectors, SysTick, pulls of pins, levels of buttons."""
         self.cpu.VectorTableOffset = self.vectors
-        for value in (TICKINT, 0):  # the model acts on what changes, and takes itself for 0
+        for value in (TICKINT, 0):  # the model acts on changes, and takes itself for 0
             self.write_word(SYST_CSR, value)
         self.word(SYST_CSR)  # clears COUNTFLAG
-        pins = self.machine["sysbus.p0"]
-        for offset in range(PIN_CNF, PIN_CNF + 4 * PINS, 4):
+        port = self.machine["sysbus.p0"]
+        for offset in range(PIN_CNF, PIN_CNF + 4 * self.pins, 4):
             for value in (PULL_DOWN | INPUT, INPUT):  # a pull's level stays until the other's comes
-                pins.WriteDoubleWord(offset, System.UInt32(value))
+                port.WriteDoubleWord(offset, System.UInt32(value))
         for button in self.machine.GetPeripheralsOfType[Button]():
             if not button.Pressed:
                 button.Press()
@@ -186,7 +192,7 @@ class Agent(object):
         self.cpu.SetHookAtBlockEnd(self.on_block)
 
     def until(self, pattern="", symbol=None):
-        """Set what stops the next runs: a pattern (hex of a regular expression) or an address."""
+        """Set the stop condition: a pattern (hex of a regular expression) or an address."""
         if self.symbol is not None:
             self.cpu.RemoveHooksAt(System.UInt64(self.symbol))
             if self.symbol in self.handlers:
@@ -200,7 +206,7 @@ class Agent(object):
             self.cpu.AddHook(System.UInt64(symbol), self.on_symbol)
 
     def recycle(self):
-        """Bring the machine back to what it was when it was made, for the next image.
+        """Bring the machine back to its first state, for the next image.
 
         Renode's reset leaves memories alone, and hooks, handlers and input on their way are ours.
         """
@@ -208,7 +214,7 @@ class Agent(object):
         self.machine.MachineReset -= self.on_reset
         self.cpu.RemoveAllHooks()
         self.incoming = []
-        self.driven = set()  # pins whose level the model was told
+        self.driven = set()  # pins whose level the model has
         self.let_go()
         for memory in self.machine.GetPeripheralsOfType[MappedMemory]():
             memory.ZeroAll()
@@ -279,21 +285,21 @@ class Agent(object):
         """Before 1.17 a fault that cannot be taken is raised at the same instruction for ever."""
         if self.knows_lockup or self.stopped:
             return
-        place, self.place = self.place, self.register(PC)
+        first_pc, self.last_pc = self.last_pc, self.register(PC)
         divisor = 0
         for nanoseconds in PROBES:
-            if self.place != place:
+            if self.last_pc != first_pc:
                 return
             before = int(self.cpu.ExecutedInstructions)
             self.emulation.RunFor(TimeInterval.FromTicks(System.UInt64(nanoseconds)))
-            self.place = self.register(PC)
+            self.last_pc = self.register(PC)
             divisor = gcd(divisor, int(self.cpu.ExecutedInstructions) - before)
         # No loop of two or more comes back to it.
-        if self.place == place and divisor == 1 and not branches_to_itself(self):
+        if self.last_pc == first_pc and divisor == 1 and not self.branches_to_itself():
             self.locked_up()
 
     def left_ram(self):
-        """True if the stack has grown out of RAM, where Renode drops what is pushed."""
+        """True if the stack has grown out of RAM, where Renode drops pushed words."""
         sp = self.register(SP)
         if self.ram[0] <= sp <= self.ram[1]:
             return False
@@ -306,7 +312,15 @@ class Agent(object):
 
     def stands(self, before):
         """True if the core sleeps since it had executed ``before``, or branches to itself."""
-        return int(self.cpu.ExecutedInstructions) == before or branches_to_itself(self)
+        return int(self.cpu.ExecutedInstructions) == before or self.branches_to_itself()
+
+    def branches_to_itself(self):
+        """True before a branch to itself, which Renode takes for WFI if it is a narrow one."""
+        pc = self.register(PC)
+        if not any(first <= pc < end for first, end in (self.flash, self.ram)):
+            return False
+        code = self.word(pc)
+        return code & 0xFFFF == TO_ITSELF or code == TO_ITSELF_WIDE
 
     def asleep_for_good(self):
         """True if nothing can wake an idle core: no timer runs, and no input is on its way."""
@@ -348,7 +362,7 @@ class Agent(object):
         port.OnGPIO(number, pulled if level is None else level)
 
     def deliver(self, *_):
-        """Hand the UARTE what its buffer has room for, and look again soon.
+        """Hand the UARTE as many bytes as its buffer has room for, and look again soon.
 
         More would stay in Renode's FIFO, of which each STARTRX takes one byte only, so that longer
         transfers would stand still.
@@ -397,3 +411,81 @@ class Agent(object):
     def warnings(self):
         for line in self.log.lines:
             self.send(in_hex(line))
+
+
+class Calls(object):
+    """Hooks on the first instructions of functions, and on the addresses their calls return to.
+
+    Calls and returns carry the ticks of DWT_CYCCNT, the clock that the firmware reads.
+    """
+
+    def __init__(self, agent):
+        self.agent, self.cpu, self.register = agent, agent.cpu, agent.register
+        self.watched, self.callers = [], set()
+        self.running = {}  # address, sp -> lr
+
+    def watch(self, addresses):
+        self.watched = addresses
+        for address in addresses:
+            self.hook(address)
+
+    def hook(self, address):
+        self.cpu.AddHook(System.UInt64(address), self.on_call)
+
+    def restart(self):
+        self.running = {}
+        self.agent.send("restart")
+
+    def on_call(self, *_):
+        """A watched function begins; one that loops back to its beginning is not watched on."""
+        frame, caller = (self.register(PC), self.register(SP)), self.register(LR)
+        if self.running.get(frame) == caller:
+            self.cpu.RemoveHooksAt(System.UInt64(frame[0]))
+            return
+        self.running[frame] = caller
+        mode, ticks = self.register(XPSR) & 0x1FF, self.agent.word(CYCCNT)
+        values = [frame[0], self.register(R0), caller, frame[1], mode, ticks]
+        self.agent.send("call " + " ".join("%x" % value for value in values))
+        if caller < MAGIC and caller & ~1 not in self.callers:
+            self.callers.add(caller & ~1)
+            self.cpu.AddHook(System.UInt64(caller & ~1), self.on_return)
+
+    def on_return(self, *_):
+        pc, sp = self.register(PC), self.register(SP)
+        over = [p for p, lr in self.running.items() if p[1] == sp and lr & ~1 == pc]
+        if over:
+            for frame in over:
+                del self.running[frame]
+            self.agent.send("return %x %x %x" % (pc, sp, self.agent.word(CYCCNT)))
+
+
+class Log(LoggerBackend):
+    """Renode's warnings while the firmware runs, each once, with the core's program counter.
+
+    Renode logs in the thread that makes the access, so an exception here would break that access.
+    From 1.17 on there is one more argument, the type of the entry's time stamp.
+    """
+
+    def __init__(self, cpu, on_abort):
+        self.cpu, self.on_abort, self.running = cpu, on_abort, False
+        self.lines, self.seen = [], set()
+        self.SetLogLevel(LogLevel.Warning)
+
+    def Log(self, entry, *_):  # noqa: N802 - Renode's name
+        if not self.running or entry.Type < LogLevel.Warning:
+            return
+        if entry.Message.startswith(ABORT):
+            self.on_abort()
+            return
+        source = (entry.ObjectName or "").split(".")[-1]
+        text = "%s: %%s%s" % (source, entry.Message.replace("%", "%%"))
+        if text not in self.seen and len(self.seen) < MAX_WARNINGS:
+            self.seen.add(text)
+            prefix = "" if "[cpu: 0x" in text else "[cpu: 0x%x] " % int(self.cpu.PC.RawValue)
+            self.lines.append("[WARNING] " + text % prefix)
+
+
+def gcd(one, other):
+    while other:
+        one, other = other, one % other
+    return one

@@ -52,7 +52,7 @@ class RenodeProgram:
 
 
 def locate(named: str | Path | None = None) -> Path:
-    """The executable: ``named``, else RENODE, PATH, what ``doctor`` installed, the usual places.
+    """The executable: ``named``, RENODE, PATH, installed by ``doctor``, or in a usual place.
 
     A path that is named and does not exist is an error, not a reason to look elsewhere.
     Raises :class:`EnvironmentMissing`.
@@ -66,7 +66,7 @@ def locate(named: str | Path | None = None) -> Path:
     program = shutil.which("renode")
     candidates = [Path(program)] if program else []
     candidates += installed()
-    candidates += [Path(place).expanduser() for place in USUAL_PLACES]
+    candidates += [Path(path).expanduser() for path in USUAL_PLACES]
     for candidate in candidates:
         if os.access(candidate, os.X_OK):
             return candidate

@@ -89,17 +89,18 @@ def archive_for(
         names = ", ".join(map(shown, versions))
         raise UsageError(f"Renode {shown(version)} is not pinned", hint=f"pinned are: {names}")
     system, machine = system or platform.system(), machine or platform.machine()
-    place = f"{system} on {machine}"
+    host = f"{system} on {machine}"
     for archive in archives:
         if (archive.version, archive.system, archive.machine) == (version, system, machine):
             break
     else:
         raise EnvironmentMissing(
-            f"there is no pinned archive of Renode {shown(version)} for {place}", hint=_BY_HAND
+            f"there is no pinned archive of Renode {shown(version)} for {host}",
+            hint=_BY_HAND,
         )
     if not archive.name.endswith(".tar.gz"):
         raise EnvironmentMissing(
-            f"Renode {shown(version)} for {place} is a disk image, which only its user can open",
+            f"Renode {shown(version)} for {host} is a disk image, which only its user can open",
             hint=f"get {archive.url} (SHA-256 {archive.sha256}), set RENODE to the program in it",
         )
     if archive.confirmed < _TRUSTED and not unconfirmed:
@@ -139,19 +140,19 @@ def install(
     :class:`UsageError` for a ``file`` that cannot be read.
     """
     home = find.home()
-    place = home / shown(archive.version)
+    folder_of_version = home / shown(archive.version)
     try:
         home.mkdir(parents=True, exist_ok=True)
         with FileLock(home / ".lock"):
             for leftover in home.glob(f"{_STAGING}*"):  # of a process that was killed
                 shutil.rmtree(leftover, ignore_errors=True)
-            if _runs(place / "renode", archive):
-                return place / "renode"
+            if _runs(folder_of_version / "renode", archive):
+                return folder_of_version / "renode"
             folder = Path(tempfile.mkdtemp(prefix=_STAGING, dir=home))
             try:
                 _make(archive, folder, _source(archive, file, web), progress)
-                shutil.rmtree(place, ignore_errors=True)
-                (folder / "tree").rename(place)
+                shutil.rmtree(folder_of_version, ignore_errors=True)
+                (folder / "tree").rename(folder_of_version)
             finally:
                 shutil.rmtree(folder, ignore_errors=True)
     except OSError as error:
@@ -160,7 +161,7 @@ def install(
             f"cannot write {where}: {error.strerror or error}",
             hint="is the disk full, the folder writable? TFLM_HIL_CACHE names another folder",
         ) from error
-    return place / "renode"
+    return folder_of_version / "renode"
 
 
 def _make(archive: Archive, folder: Path, pieces: Iterator[bytes], progress: Progress) -> None:
@@ -242,9 +243,9 @@ def _keep(archive: Archive, path: Path, pieces: Iterable[bytes], progress: Progr
         raise _other(archive, f"has the SHA-256 {digest.hexdigest()}, pinned is {archive.sha256}")
 
 
-def _other(archive: Archive, what: str) -> EnvironmentMissing:
+def _other(archive: Archive, difference: str) -> EnvironmentMissing:
     return EnvironmentMissing(
-        f"this is not the pinned {archive.name}: it {what}",
+        f"this is not the pinned {archive.name}: it {difference}",
         hint=f"get the pinned one from {archive.url}",
     )
 

@@ -1,4 +1,4 @@
-"""The releases of Renode: their archives, and what each gets wrong."""
+"""The releases of Renode: their archives, and their differences from the chip."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 Version = tuple[int, int, int]
 
-#: What ``doctor --install --with renode`` installs.
+#: The release that ``doctor --install --with renode`` installs.
 PINNED: Version = (1, 17, 0)
 #: The oldest version that runs a cortex-m33's floating point as the chip does.
 MINIMUM: Version = (1, 16, 1)
@@ -25,8 +25,8 @@ class Archive:
     """
 
     version: Version
-    system: str  # as platform.system() says
-    machine: str  # as platform.machine() says
+    system: str  # as platform.system() returns
+    machine: str  # as platform.machine() returns
     url: str
     sha256: str
     confirmed: int
@@ -96,7 +96,7 @@ class RenodeDifference:
     since: Version | None
     until: Version | None
     what: str
-    done: str  # what the harness does about it
+    done: str  # the harness's remedy
     warn: str = ""
 
     def holds(self, version: Version) -> bool:
@@ -165,7 +165,7 @@ DIFFERENCES = (
         _1_17,
         None,
         "lockup is a state of the core, which looks like sleep from outside",
-        "the agent asks for it after each slice",
+        "the agent reads it after each slice",
     ),
     RenodeDifference(
         _1_17,
@@ -203,7 +203,7 @@ DIFFERENCES = (
     RenodeDifference(
         _1_17,
         None,
-        "halting the core, and letting it go, drop what was translated",
+        "halting the core, and letting it go, drop the translated code",
         "the core is halted only when a condition is met, never between slices",
     ),
 )

@@ -1,40 +1,117 @@
-"""Renodes that serve many cases: one process, whose machines are reused or replaced; a pool."""
+"""Renode's processes: one headless Renode, a server that reuses it for many cases, a pool."""
 
 from __future__ import annotations
 
+import contextlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
 from collections.abc import Callable
 from contextlib import ExitStack
-from enum import Enum
 from pathlib import Path
 
-from harness.base import paths, platforms
-from harness.base.clock import RESETS_IN_A_LOOP
 from harness.base.closing import Closing
-from harness.base.errors import EnvironmentMissing, TargetLost, UsageError
+from harness.base.errors import EnvironmentMissing, HilError, TargetLost, UsageError
 from harness.elf import Image
+from harness.targets.renode import machine
 from harness.targets.renode.find import RenodeProgram, find
-from harness.targets.renode.link import AgentLink
-from harness.targets.renode.process import RenodeProcess, monitor_path
+from harness.targets.renode.link import AgentLink, pipes
+from harness.targets.renode.machine import QUANTUM, Security, monitor_path
 from harness.targets.renode.releases import PINNED, shown
 
-#: Virtual seconds between synchronisations; measured in tests/benchmarks/bench_renode.py.
-QUANTUM = 0.001
-#: Peripherals that are scripts of this project.
-_SCRIPTED = ("nvmc", "dppic")
 #: Machines that one process may make: from 1.17 on each leaves a copy of the translation library
 #: (over 1 MB) in the process's temporary folder until the process ends.
 _MACHINES = 50
-#: Firmware leaves attribution to the SPU by setting SAU_CTRL.ALLNS. In Renode the SPU's regions are
-#: regions of the SAU, so ENABLE is written instead.
-_SAU_FOLLOWS = "value = 1 if offset == 0xDD0 and value & 3 == 2 else value"
+_SUPERVISOR = Path(__file__).with_name("supervisor.py")
+#: The scripts that run inside Renode, in the order in which they are read.
+AGENT = tuple(Path(__file__).with_name(name) for name in ("agent_link.py", "agent.py"))
+#: With asynchronous logging the logging thread can end up waiting for an empty queue, and after
+#: 10,000 further messages the emulation blocks.
+_CONFIG = "[general]\nuse-synchronous-logging = True\n"
 
 
-class Security(Enum):
-    """The security states of a machine, by the platform description that has them."""
+class RenodeProcess:
+    """A running Renode and the :attr:`link` to it.
 
-    NONE = "nrf9160dk.repl"
-    STATES = "nrf9160dk_trustzone.repl"  # one world, whose exceptions look as on the chip
-    WORLDS = "nrf9160dk_worlds.repl"
+    The link is a pair of pipes that Renode inherits: it opens no port. Renode removes other
+    instances' ``renode-*`` folders from its temporary directory, and leaves a copy of its
+    translation library there for each machine, so each process has a TMPDIR of its own.
+    """
+
+    def __init__(self, program: RenodeProgram, *, patience: float = 60.0) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="tflm-hil-renode-"))
+        self.link, theirs = pipes()
+        try:
+            self._supervisor = self._start(program, theirs)
+        except BaseException:
+            self.link.close()
+            shutil.rmtree(self.folder, ignore_errors=True)
+            raise
+        finally:
+            for descriptor in theirs:
+                os.close(descriptor)
+        try:
+            self._wait(patience)
+        except BaseException:
+            self.close()
+            raise
+
+    def _start(self, program: RenodeProgram, theirs: tuple[int, int]) -> subprocess.Popen[bytes]:
+        config, start = self.folder / "config", self.folder / "start.resc"
+        config.write_text(_CONFIG)
+        includes = [f"include {monitor_path(script)}\n" for script in AGENT]
+        start.write_text("".join(includes) + 'python "serve({}, {})"\n'.format(*theirs))
+        # Without a window Renode's shell polls a dummy for ever, which costs a core; on a console
+        # it waits for input, here a pipe that stays silent. It opens no port unless it gets one.
+        command = [str(program.path), "--disable-xwt", "--console", "--plain", "--hide-log"]
+        command += ["--config", str(config), start.name]
+        supervisor = [sys.executable, "-I", str(_SUPERVISOR), str(self.folder)]
+        return subprocess.Popen(
+            [*supervisor, ",".join(map(str, theirs)), *command],
+            stdin=subprocess.PIPE,
+            start_new_session=True,
+            pass_fds=theirs,
+        )
+
+    def _wait(self, patience: float) -> None:
+        try:
+            self.link.ready(patience)
+        except HilError as error:
+            words = self.output.strip().splitlines()
+            last = words[-1] if words else "it printed nothing"
+            failure = "ended while it started" if self._ends(10.0) else "did not start"
+            hint = "start it by hand with --console to see why"
+            raise TargetLost(f"Renode {failure}: {last}", hint=hint) from error
+
+    @property
+    def alive(self) -> bool:
+        """True while Renode runs."""
+        return self._supervisor.poll() is None
+
+    def _ends(self, seconds: float) -> bool:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._supervisor.wait(seconds)
+        return not self.alive
+
+    @property
+    def output(self) -> str:
+        """The output of Renode, for messages about its end."""
+        path = self.folder / "output"
+        return path.read_text(errors="replace") if path.is_file() else ""
+
+    def close(self) -> None:
+        """Kill Renode and remove its folder; safe to call twice."""
+        self.link.close()
+        if self._supervisor.stdin is not None:
+            self._supervisor.stdin.close()
+        try:
+            self._supervisor.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            self._supervisor.kill()  # PR_SET_PDEATHSIG takes Renode along
+            self._supervisor.wait()
+        shutil.rmtree(self.folder, ignore_errors=True)
 
 
 class RenodeServer(Closing):
@@ -112,27 +189,33 @@ class RenodeServer(Closing):
             )
         security = self._needed(non_secure=non_secure, both_worlds=both_worlds)
         try:
-            again = self._reusable and security is self._security
-            if self._made >= _MACHINES and not again:
-                self.lost()
-            client = self.client
-            if again:
-                client.call("hil['agent'].recycle()")
-            else:
-                for command in self._platform(security):
-                    client.command(command)
-                client.call("remember()")
-                self.machines += 1
-                self._made += 1
-                self._security = security
-            self._reusable = False
-            for command in _loading(image, folder):
+            client = self._clean(security)
+            for command in machine.load(image, folder):
                 client.command(command)
-            client.call(f"hil['agent'] = {agent_call(vectors)}")
+            client.call(f"hil['agent'] = {machine.agent(vectors)}")
         except TargetLost:
             self.lost()
             raise
         self.busy = True
+        return client
+
+    def _clean(self, security: Security) -> AgentLink:
+        """A machine with empty memories: the last one if it can be reused, else a new one."""
+        again = self._reusable and security is self._security
+        if self._made >= _MACHINES and not again:
+            self.lost()
+        client = self.client
+        self._reusable = False
+        if again:
+            client.call("hil['agent'].recycle()")
+            return client
+        commands = machine.make(security, quantum=self.quantum, enables_traps=self._modern)
+        for command in commands:
+            client.command(command)
+        client.call("remember()")
+        self.machines += 1
+        self._made += 1
+        self._security = security
         return client
 
     def release(self, *, reusable: bool) -> None:
@@ -156,31 +239,6 @@ class RenodeServer(Closing):
         if both_worlds:
             return Security.WORLDS
         return Security.STATES if self._modern and not non_secure else Security.NONE
-
-    def _platform(self, security: Security) -> list[str]:
-        """Monitor commands that make a machine with empty memories."""
-        chip = platforms.chip_table()
-        description = monitor_path(paths.platforms() / security.value)
-        commands = [
-            "Clear",
-            "emulation SetGlobalAdvanceImmediately true",
-            "emulation Mode SynchronizedTimers",  # a button's level reaches its pin at once
-            f'emulation SetGlobalQuantum "{self.quantum:.6f}"',
-            f'mach create "{platforms.DEFAULT_BOARD}"',
-            f"machine LoadPlatformDescription {description}",
-        ]
-        if self._modern:
-            commands.append("sysbus.nvic FilterCcrDiv0Write false")
-        if security is Security.WORLDS:
-            (spu,) = chip.peripheral("SPU").addresses
-            commands.append(_model("spu", spu, "attribution"))
-            commands.append(f'sysbus SetHookBeforePeripheralWrite sysbus.nvic "{_SAU_FOLLOWS}"')
-        for name in _SCRIPTED:
-            block = chip.peripheral(name.upper())
-            secure, nonsecure = block.addresses
-            commands.append(_model(name, secure))
-            commands.append(f"sysbus Redirect {nonsecure:#x} {secure:#x} {block.size:#x}")
-        return commands
 
     def lost(self) -> None:
         """Renode hangs or died: kill it; the next machine starts a new one."""
@@ -239,30 +297,3 @@ class RenodePool(Closing):
             for _, server in self._servers:
                 stack.callback(server.close)
             self._servers = []
-
-
-def agent_call(vectors: int) -> str:
-    """The agent's constructor for an image whose vector table is at ``vectors``.
-
-    Renode executes one instruction a cycle, as the built-in simulator does.
-    """
-    chip, console = platforms.chip_table(), platforms.board_table().console.uarte.lower()
-    ram = chip.area("ram")
-    arguments = f"{(ram.origin, ram.end)}, {RESETS_IN_A_LOOP}"
-    return f"Agent('{console}', {chip.cpu_hz // 1_000_000}, {vectors:#x}, {arguments})"
-
-
-def _model(script: str, address: int, name: str = "") -> str:
-    path = monitor_path(paths.platforms() / "peripherals" / f"{script}.py")
-    return f'machine PyDevFromFile {path} {address:#x} 0x1000 True "{name or script}"'
-
-
-def _loading(image: Image, folder: Path) -> list[str]:
-    """Monitor commands that load the image; its segments go to ``folder``."""
-    commands = []
-    for index, segment in enumerate(image.loaded):
-        path = folder / f"segment{index}.bin"
-        path.write_bytes(segment.data)
-        if segment.data:
-            commands.append(f"sysbus LoadBinary {monitor_path(path)} {segment.load_address:#x}")
-    return commands

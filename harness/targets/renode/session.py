@@ -1,7 +1,8 @@
-"""A session on one machine of a Renode; memory and pins are reached through the agent in it."""
+"""A session on one machine of a Renode: run, console, memory and pins through the agent in it."""
 
 from __future__ import annotations
 
+import re
 import shutil
 import struct
 import tempfile
@@ -27,8 +28,9 @@ from harness.targets.base import (
     Until,
 )
 from harness.targets.calls import Call, CallLog
-from harness.targets.defaults import SessionDefaults
-from harness.targets.renode import faults, log
+from harness.targets.registry import SessionDefaults
+from harness.targets.renode import faults
+from harness.targets.renode.link import AgentLink
 from harness.targets.renode.server import RenodeServer
 
 _NS = 1_000_000_000
@@ -53,25 +55,61 @@ _REGISTERS = {f"r{number}": number for number in range(13)} | {
     "sp": 13, "lr": 14, "pc": 15, "xpsr": 25,
 }  # fmt: skip
 
+#: Warnings of accesses that nothing models: at an address, and at a register of a peripheral.
+_BUS_WARNING = re.compile(
+    r"sysbus: (?:\[cpu: 0x(?P<pc>[0-9A-Fa-f]+)\] )?(?:\(tag: '(?P<tag>\w+)'\) )?"
+    r"(?P<access>Read|Write)\w* (?:from|to) non existing peripheral at 0x(?P<address>[0-9A-Fa-f]+)"
+)
+_REGISTER_WARNING = re.compile(
+    r"\[WARNING\] (?P<block>\w+): (?:\[cpu: 0x(?P<pc>[0-9A-Fa-f]+)\] )?"
+    r"Unhandled (?P<access>read|write) (?:from|to) offset 0x(?P<offset>[0-9A-Fa-f]+)"
+)
+
+
+class AgentClient:
+    """The agent inside Renode, called by method; it stays unreachable once Renode is lost."""
+
+    def __init__(self, link: AgentLink, server: RenodeServer) -> None:
+        self._link, self._server = link, server
+        self.gone = ""  # why Renode was lost
+
+    def call(
+        self, *calls: str, timeout: float = 0.0, take: Callable[[str], None] | None = None
+    ) -> list[str]:
+        """Run methods of the agent in one round trip; the lines that they sent.
+
+        ``take`` gets each line as it arrives instead.
+        """
+        if self.gone:
+            raise TargetLost(self.gone, hint="open a new session")
+        try:
+            text = "; ".join(f"hil['agent'].{call}" for call in calls)
+            return self._link.call(text, timeout=timeout, take=take)
+        except TargetLost as lost:
+            self.gone = lost.message
+            self._server.lost()
+            raise
+
 
 class RenodeMemory:
     """Memory as bytes; peripherals (from 0x4000_0000 up) in aligned 32-bit words."""
 
-    def __init__(self, call: Callable[[str], str]) -> None:
-        self._call = call
+    def __init__(self, agent: AgentClient) -> None:
+        self._agent = agent
 
     def read(self, address: int, size: int) -> bytes:
         """``size`` bytes from ``address``; 32-bit accesses where peripherals live."""
         if address >= _PERIPHERALS:
             first, end = address & ~3, (address + size + 3) & ~3
-            text = self._call(f"read_words({first}, {(end - first) // 4})").strip()
+            (text,) = self._agent.call(f"read_words({first}, {(end - first) // 4})")
             words = [int(text[i : i + 8], 16) for i in range(0, len(text), 8)]
             data = b"".join(word.to_bytes(4, "little") for word in words)
             return data[address - first : address - first + size]
         pieces = []
         for start in range(address, address + size, _PIECE):
             count = min(_PIECE, address + size - start)
-            pieces.append(bytes.fromhex(self._call(f"read_bytes({start}, {count})").strip()))
+            (text,) = self._agent.call(f"read_bytes({start}, {count})")
+            pieces.append(bytes.fromhex(text))
         return b"".join(pieces)
 
     def word(self, address: int) -> int:
@@ -87,26 +125,26 @@ class RenodeMemory:
                 )
             for offset in range(0, len(data), 4):
                 value = int.from_bytes(data[offset : offset + 4], "little")
-                self._call(f"write_word({address + offset}, {value})")
+                self._agent.call(f"write_word({address + offset}, {value})")
             return
         for offset in range(0, len(data), _PIECE):
             piece = data[offset : offset + _PIECE]
-            self._call(f"write_bytes({address + offset}, '{piece.hex()}')")
+            self._agent.call(f"write_bytes({address + offset}, '{piece.hex()}')")
 
 
 class RenodePins:
-    """Asks the agent inside Renode; see :class:`harness.targets.pins.Pins`."""
+    """Port 0 of Renode's model; see :class:`harness.targets.pins.Pins`."""
 
-    def __init__(self, call: Callable[[str], str]) -> None:
-        self._call = call
+    def __init__(self, agent: AgentClient) -> None:
+        self._agent = agent
 
     def read(self, pin: int) -> bool:
         """The level at ``pin``."""
-        return self._call(f"pin({pin})").split()[-1] == "1"
+        return self._agent.call(f"pin({pin})") == ["pin 1"]
 
     def drive(self, pin: int, level: bool | None) -> None:
         """Drive ``pin``; None lets it go, to its pull resistor."""
-        self._call(f"drive({pin}, {level})")
+        self._agent.call(f"drive({pin}, {level})")
 
 
 class RenodeSession(SessionDefaults):
@@ -119,7 +157,8 @@ class RenodeSession(SessionDefaults):
         self._server = server
         self._owns = owns_server
         self._started = time.monotonic()
-        self._client = server.client  # starts Renode, whose folder takes this case's files
+        # The client starts Renode, whose folder takes this case's files.
+        self.agent = AgentClient(server.client, server)
         self._folder = Path(tempfile.mkdtemp(prefix="tflm-hil-case-", dir=server.folder))
         self._time = 0.0
         self._executed = self._resets = self._unread = 0
@@ -127,7 +166,7 @@ class RenodeSession(SessionDefaults):
         self._faults: list[Fault] = []
         self._calls = CallLog()
         self._notes = [Finding(Kind.APPROXIMATION, text, "renode") for text in server.warnings]
-        self._gone = self._warnings = self._reason = ""
+        self._warnings = self._reason = ""
         self._closed = False
         self._spoilt = False  # a reset may not bring the machine back to its first state
         self._opened = False
@@ -140,7 +179,7 @@ class RenodeSession(SessionDefaults):
             flash, ram = chip.area("flash").addresses, chip.area("ram").addresses
             start = vectors.find(image, flash, ram)
             self._notes += start.notes(non_secure=non_secure)
-            self._client = server.machine(
+            link = server.machine(
                 image,
                 self._folder,
                 start.address,
@@ -148,27 +187,11 @@ class RenodeSession(SessionDefaults):
                 both_worlds=both_worlds,
             )
             self._opened = True
-            self.memory = RenodeMemory(self.call)
-            self.call(f"hook_faults({_fault_handlers(image, start.address)})")
+            self.agent = AgentClient(link, server)
+            self.memory = RenodeMemory(self.agent)
+            self.agent.call(f"hook_faults({_fault_handlers(image, start.address)})")
         except BaseException:
             self.close()
-            raise
-
-    def call(self, *calls: str, timeout: float = 0.0) -> str:
-        """Run methods of the agent inside Renode in one round trip; returns the lines they sent."""
-        return "\n".join(self._call(calls, timeout, None))
-
-    def _call(
-        self, calls: Sequence[str], timeout: float, take: Callable[[str], None] | None
-    ) -> list[str]:
-        if self._gone:
-            raise TargetLost(self._gone, hint="open a new session")
-        try:
-            text = "; ".join(f"hil['agent'].{call}" for call in calls)
-            return self._client.call(text, timeout=timeout, take=take)
-        except TargetLost as lost:
-            self._gone = lost.message
-            self._server.lost()
             raise
 
     @property
@@ -185,10 +208,10 @@ class RenodeSession(SessionDefaults):
     @property
     def findings(self) -> Sequence[Finding]:
         """Approximations, and accesses of the firmware that Renode warned of as unmodelled."""
-        if not self._gone and not self._closed:
-            lines = self.call("warnings()").splitlines()
+        if not self.agent.gone and not self._closed:
+            lines = self.agent.call("warnings()")
             self._warnings = "\n".join(bytes.fromhex(line).decode() for line in lines)
-        return (*self._notes, *log.findings_in(self._warnings, self._image))
+        return (*self._notes, *findings_in(self._warnings, self._image))
 
     @property
     def console(self) -> Sequence[ConsoleChunk]:
@@ -198,12 +221,12 @@ class RenodeSession(SessionDefaults):
     @property
     def registers(self) -> dict[str, int]:
         """The core's registers r0..r12, sp, lr, pc, xpsr."""
-        values = self.call(f"registers({list(_REGISTERS.values())})").split()
-        return dict(zip(_REGISTERS, (int(value, 16) for value in values), strict=True))
+        (line,) = self.agent.call(f"registers({list(_REGISTERS.values())})")
+        return dict(zip(_REGISTERS, (int(value, 16) for value in line.split()), strict=True))
 
     def watch_calls(self, addresses: Iterable[int]) -> None:
         """Note calls of the functions at ``addresses`` from here on."""
-        self.call(f"calls.watch({[address & ~1 for address in addresses]})")
+        self.agent.call(f"calls.watch({[address & ~1 for address in addresses]})")
 
     @property
     def calls(self) -> Sequence[Call]:
@@ -212,7 +235,7 @@ class RenodeSession(SessionDefaults):
 
     def where(self) -> str:
         """The function and line at which the core stands; "" if Renode is gone."""
-        if self._gone:
+        if self.agent.gone:
             return ""
         return str(self._image.locate(self.registers["pc"] & ~1))
 
@@ -229,7 +252,7 @@ class RenodeSession(SessionDefaults):
         """
         target = self._executed + until.instructions if isinstance(until, Executed) else 0
         end = self._time + until.seconds if isinstance(until, Elapsed) else float("inf")
-        address = self._address(until.symbol) if isinstance(until, SymbolReached) else None
+        address = until.address(self._image) if isinstance(until, SymbolReached) else None
         if isinstance(until, ConsoleMatch):
             condition = f"until('{until.pattern.hex()}')"
         else:
@@ -253,7 +276,7 @@ class RenodeSession(SessionDefaults):
             run = f"run({budget}, {wall}, {target})"
             self._reason = ""
             try:
-                self._call([*preparation, run], limit + _MARGIN, self._take)
+                self.agent.call(*preparation, run, timeout=limit + _MARGIN, take=self._take)
             except TargetLost:
                 if not deadline.guard_expired:
                     raise
@@ -268,8 +291,8 @@ class RenodeSession(SessionDefaults):
         """One line of the agent's answer to a run."""
         name, _, value = line.partition(" ")
         if name == "console":
-            moment, _, data = value.partition(" ")
-            self._print(int(moment) / _NS, bytes.fromhex(data))
+            time_stamp, _, data = value.partition(" ")
+            self._print(int(time_stamp) / _NS, bytes.fromhex(data))
         elif name in faults.DECODERS:
             words = [int(word, 16) for word in value.split()]
             self._faults.append(faults.DECODERS[name](words, self._image))
@@ -288,16 +311,10 @@ class RenodeSession(SessionDefaults):
         elif name == "resets":
             self._resets = int(value)
 
-    def _print(self, moment: float, data: bytes) -> None:
-        if len(self._console) > self._unread and self._console[-1].time == moment:
+    def _print(self, time_stamp: float, data: bytes) -> None:
+        if len(self._console) > self._unread and self._console[-1].time == time_stamp:
             data = self._console.pop().data + data
-        self._console.append(ConsoleChunk(moment, data))
-
-    def _address(self, name: str) -> int:
-        symbol = self._image.symbol(name)
-        if symbol is None:
-            raise UsageError(f"{self._image.path} has no symbol {name!r}")
-        return symbol.address & ~1
+        self._console.append(ConsoleChunk(time_stamp, data))
 
     def read(self) -> bytes:
         """Console bytes since the last read()."""
@@ -307,25 +324,25 @@ class RenodeSession(SessionDefaults):
 
     def write(self, data: bytes) -> None:
         """Send ``data`` to the console's receiver."""
-        self.call(f"write('{data.hex()}')")
+        self.agent.call(f"write('{data.hex()}')")
 
     @property
     def pins(self) -> RenodePins:
         """Port 0 of Renode's model."""
-        return RenodePins(self.call)
+        return RenodePins(self.agent)
 
     def reset(self) -> None:
         """A pin reset; memories keep their content."""
-        self._call(["reset()", "answer('reset')"], 0.0, self._take)
+        self.agent.call("reset()", "answer('reset')", take=self._take)
 
     def profile(self) -> None:
         """Count blocks from here on, for :meth:`coverage` (about ten times slower)."""
         self._spoilt = True
-        self.call("profile()")
+        self.agent.call("profile()")
 
     def blocks(self) -> list[Block]:
         """The blocks that Renode translated and ran since :meth:`profile`."""
-        rows = (line.split() for line in self.call("counts()", timeout=120).splitlines())
+        rows = (line.split() for line in self.agent.call("counts()", timeout=120))
         return [Block(int(row[0], 16), int(row[1]), int(row[2])) for row in rows if len(row) == 3]
 
     def coverage(self) -> Coverage:
@@ -339,7 +356,7 @@ class RenodeSession(SessionDefaults):
         self._closed = True
         shutil.rmtree(self._folder, ignore_errors=True)
         if self._opened:
-            clean = not (self._gone or self._spoilt or self._faults or self._resets)
+            clean = not (self.agent.gone or self._spoilt or self._faults or self._resets)
             self._server.release(reusable=clean)
         if self._owns:
             self._server.close()
@@ -356,3 +373,30 @@ def _fault_handlers(image: Image, table_at: int) -> list[int]:
         f"{image.path} holds no vector table at {table_at:#x}, or one without fault handlers",
         hint="on Renode a run ends at them; --target simulator does without",
     )
+
+
+def findings_in(warnings: str, image: Image) -> list[Finding]:
+    """Unmodelled accesses that Renode warned of, one finding for each address and direction.
+
+    They come in the order in which they first occurred.
+    """
+    findings: dict[tuple[str, str], Finding] = {}
+    for line in warnings.splitlines():
+        match = _BUS_WARNING.search(line) or _REGISTER_WARNING.search(line)
+        if match is None:
+            continue
+        fields = match.groupdict()
+        if "address" in fields:
+            address = int(fields["address"], 16)
+            subject = fields["tag"] or f"0x{address:08x}"
+            location = f"0x{address:08x}"
+        else:
+            subject = f"{fields['block'].upper()}+0x{int(fields['offset'], 16):x}"
+            location = subject
+        direction = fields["access"].lower()
+        where = f" from {image.locate(int(fields['pc'], 16))}" if fields["pc"] else ""
+        message = f"unmodelled access: {direction} at {location}{where}"
+        findings.setdefault(
+            (location, direction), Finding(Kind.UNMODELLED_ACCESS, message, subject)
+        )
+    return list(findings.values())

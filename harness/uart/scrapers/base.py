@@ -19,10 +19,10 @@ Value = float | str
 SHOWN = 20
 #: Results that are kept of one console.
 MOST_RESULTS = 100_000
-#: What values may be compared with, in the words of every report.
+#: The references of a comparison, as every report names them.
 LISTED_VALUES, REFERENCE = "expect.values", "the NumPy reference"
 OWN_TESTS = "the image's own tests"
-#: What results of any form can be compared with.
+#: The reference for results of any form.
 HELD_BY = "expect.values in a case file (docs/cases.md)"
 
 
@@ -44,8 +44,8 @@ class Predict(Protocol):
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """What a case expects of the text, as plain data."""
+class Expected:
+    """The results that a case expects, as plain data."""
 
     values: tuple[Mapping[str, Value], ...] = ()  # of each result in turn
     repeats: bool = False  # the firmware never ends: after the last of values the first comes again
@@ -64,12 +64,12 @@ class TestResult:
     state: str  # pass, fail, skip; unfinished: it began and never ended
     line: int  # console line of its beginning
     seconds: float | None = None  # on the target's clock, if the image prints it
-    messages: tuple[str, ...] = ()  # what failed, with file and line
+    messages: tuple[str, ...] = ()  # of failures, with file and line
 
 
 @dataclass(frozen=True)
 class Check:
-    """The outcome of comparing results with what is wanted."""
+    """The outcome of comparing results with the expected ones."""
 
     compared: int = 0
     mismatches: int = 0
@@ -78,7 +78,7 @@ class Check:
     hint: str = ""
     praise: str = ""  # a pass in words; "" for the usual ones
     tests: tuple[TestResult, ...] = ()
-    compared_with: tuple[str, ...] = ()  # what the values were compared with
+    compared_with: tuple[str, ...] = ()  # the references
 
 
 class Scraper(ABC):
@@ -86,7 +86,7 @@ class Scraper(ABC):
 
     ``end`` is a bytes regex of the image's last line, its line feed included, at which a run stops;
     None if it has none. ``ended`` is true once it came. ``owner`` is the running test's number,
-    0 for none: what an image prints meanwhile belongs to that test and is not a finding.
+    0 for none: the image's output meanwhile belongs to that test and is not a finding.
     """
 
     end: bytes | None = None
@@ -121,20 +121,20 @@ class Scraper(ABC):
         """True if tests ran and none is running: every fault so far was one of theirs."""
         return False
 
-    def check(self, wanted: Wanted) -> Check:
-        """Compare what was read with what is wanted."""
-        check = self._check(wanted)
+    def check(self, expected: Expected) -> Check:
+        """Compare the results that were read with the expected ones."""
+        check = self._check(expected)
         if self.left_out:
             kept = len(self.results)
             problem = f"{self.left_out:,} results more than {kept:,} came and were not checked"
             check = replace(check, problems=(*check.problems, problem))
         return check
 
-    def _check(self, wanted: Wanted) -> Check:
-        if wanted.tests:
+    def _check(self, expected: Expected) -> Check:
+        if expected.tests:
             return Check(problems=("expect.tests needs a scraper that reads tests",))
-        if wanted.values:
-            return against_values(self.results, wanted)
+        if expected.values:
+            return against_values(self.results, expected)
         return Check(
             problems=("the results were read but compared with nothing",),
             hint=f"give {HELD_BY}",
@@ -145,31 +145,31 @@ class Scraper(ABC):
         self.findings.add(Finding(Kind.UNPARSED_VALUE, message, line=line.number))
 
 
-def against_values(results: Sequence[Scraped], wanted: Wanted) -> Check:
+def against_values(results: Sequence[Scraped], expected: Expected) -> Check:
     """Compare results with those that the case lists: each one, in order, and no further ones."""
-    listed = len(wanted.values)
-    expected = results if wanted.repeats else results[:listed]
-    extra = results[len(expected) :]
-    pairs = [(result, wanted.values[index % listed]) for index, result in enumerate(expected)]
+    listed = len(expected.values)
+    compared = results if expected.repeats else results[:listed]
+    extra = results[len(compared) :]
+    pairs = [(result, expected.values[index % listed]) for index, result in enumerate(compared)]
     wrong, rows = first_rows(
         f"result {index}{_named(result, name)}: {name} is {difference}"
         for index, (result, values) in enumerate(pairs, 1)
         for name, value in values.items()
-        if (difference := _difference(result.values.get(name), value, wanted.tolerance or 0.0))
+        if (difference := _difference(result.values.get(name), value, expected.tolerance or 0.0))
     )
-    compared = sum(len(values) for _, values in pairs)
+    count = sum(len(values) for _, values in pairs)
     came = f"{len(results)} results came, {listed} are expected"
     problems = [came] if len(results) < listed else []
-    problems += [f"{wrong} of {compared} values differ"] if wrong else []
+    problems += [f"{wrong} of {count} values differ"] if wrong else []
     problems += [came] if extra else []
     if extra:
         first = extra[0]
         rows.append(f"result {listed + 1}, not expected: line {first.line} {first.text[:80]!r}")
     hint = ""
-    if wrong and wanted.repeats and len(results) > listed:
+    if wrong and expected.repeats and len(results) > listed:
         hint = "with `ends = false`, expect.values begin again after the last: list a whole round"
     return Check(
-        compared, wrong, tuple(problems), "\n".join(rows), hint, compared_with=(LISTED_VALUES,)
+        count, wrong, tuple(problems), "\n".join(rows), hint, compared_with=(LISTED_VALUES,)
     )
 
 

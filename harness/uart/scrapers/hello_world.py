@@ -19,10 +19,10 @@ from harness.uart.scrapers.base import (
     HELD_BY,
     REFERENCE,
     Check,
+    Expected,
     Predict,
     Scraped,
     Scraper,
-    Wanted,
     against_values,
     first_rows,
 )
@@ -55,17 +55,17 @@ class HelloWorld(Scraper):
             return
         self.keep(Scraped({"x": x, "y": y}, line.number, text))
 
-    def _check(self, wanted: Wanted) -> Check:
+    def _check(self, expected: Expected) -> Check:
         """Check every x; check results against listed values and the model, if the case has any."""
-        if not wanted.values and wanted.predict is None:
-            return replace(super()._check(wanted), hint=f"give --model, or {HELD_BY}")
+        if not expected.values and expected.predict is None:
+            return replace(super()._check(expected), hint=f"give --model, or {HELD_BY}")
         if not self.results:
             return Check(problems=("no result was printed",))
         x = [_float(result, "x") for result in self.results]
         y = [_float(result, "y") for result in self.results]
-        listed = against_values(self.results, wanted) if wanted.values else Check()
+        listed = against_values(self.results, expected) if expected.values else Check()
         sequence = _check_sequence(x)
-        model = _check_model(x, y, wanted) if wanted.predict else Check()
+        model = _check_model(x, y, expected) if expected.predict else Check()
         parts = (model, listed, sequence)
         return Check(
             listed.compared + model.compared,
@@ -109,19 +109,19 @@ def _misses(x: Sequence[float], cycle: int) -> dict[int, float]:
     return {index: exact for index, (value, exact) in pairs if not _close(value, exact)}
 
 
-def _check_model(x: Sequence[float], y: Sequence[float], wanted: Wanted) -> Check:
+def _check_model(x: Sequence[float], y: Sequence[float], expected: Expected) -> Check:
     """Check that each y is the model's answer to its x.
 
     The sample of Zephyr 3.1 quantizes x by truncation, newer ones by rounding; an image does one
     or the other throughout, so all results must be right with one of them.
     """
-    assert wanted.predict is not None
+    assert expected.predict is not None
     answers = {
-        name: _answers(x, wanted.predict, truncate=truncate)
+        name: _answers(x, expected.predict, truncate=truncate)
         for name, truncate in (("rounding", False), ("truncation", True))
     }
     wrong = {
-        name: [i for i, value in enumerate(y) if not _prints(value, rows[i], wanted.tolerance)]
+        name: [i for i, value in enumerate(y) if not _prints(value, rows[i], expected.tolerance)]
         for name, rows in answers.items()
     }
     name = min(wrong, key=lambda name: len(wrong[name]))

@@ -21,25 +21,25 @@ from harness.uart.scrapers.base import Scraped, Scraper
 _LONGEST = 2000
 
 
-def compile_regex(pattern: str, what: str) -> re2._Regexp:
+def compile_regex(pattern: str, name: str) -> re2._Regexp:
     """A user's regex, compiled.
 
-    Raises :class:`UsageError`, which calls it ``what``, if it cannot be used.
+    Raises :class:`UsageError`, which calls it ``name``, if it cannot be used.
     """
     options = re2.Options()
     options.log_errors = False
     if len(pattern) > _LONGEST:
-        raise UsageError(f"{what} is too long: {len(pattern)} characters")
+        raise UsageError(f"{name} is too long: {len(pattern)} characters")
     try:
         compiled = re2.compile(pattern, options)
     except re2.error as error:
         (reason,) = error.args  # UTF-8
         raise UsageError(
-            f"{what} {pattern!r} is broken: {reason.decode('utf-8', 'replace')}",
+            f"{name} {pattern!r} is broken: {reason.decode('utf-8', 'replace')}",
             hint="RE2's syntax: no look-around, no back-references",
         ) from error
     if compiled.search(""):
-        raise UsageError(f"{what} {pattern!r} matches an empty line")
+        raise UsageError(f"{name} {pattern!r} matches an empty line")
     return compiled
 
 

@@ -1,4 +1,4 @@
-"""What scrapers of test suites share: tests that begin and end, and known failures."""
+"""The base of scrapers of test suites: tests that begin and end, and known failures."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from harness.uart.scrapers.base import (
     OWN_TESTS,
     SHOWN,
     Check,
+    Expected,
     Scraped,
     Scraper,
     TestResult,
-    Wanted,
 )
 
 #: Most tests that are kept of one console.
@@ -47,7 +47,7 @@ class TestScraper(Scraper):
         self.tests: list[TestResult] = []
         self._running: _Running | None = None
         self._complaints: list[str] = []
-        self._once: dict[str, int] = {}  # what may come once -> its console line
+        self._once: dict[str, int] = {}  # a line that may come once -> its number
         self._begun = 0
 
     def _begin(self, name: str, line: Line) -> None:
@@ -78,13 +78,13 @@ class TestScraper(Scraper):
         if self._running is not None and len(self._running.messages) < _MESSAGES:
             self._running.messages.append(message[:_WIDTH])
 
-    def _only_once(self, what: str, line: Line) -> None:
-        """Complain if ``what`` came before."""
-        if what in self._once:
-            first = self._once[what]
-            self._complain(f"{what} came on line {first} and again on line {line.number}")
+    def _only_once(self, name: str, line: Line) -> None:
+        """Complain if a line of this name came before."""
+        if name in self._once:
+            first = self._once[name]
+            self._complain(f"{name} came on line {first} and again on line {line.number}")
         else:
-            self._once[what] = line.number
+            self._once[name] = line.number
 
     def _not_after_the_end(self, line: Line) -> None:
         """Complain if the suite has ended already."""
@@ -115,12 +115,12 @@ class TestScraper(Scraper):
         """How many tests ended in ``state``."""
         return sum(test.state == state for test in self.tests)
 
-    def _check(self, wanted: Wanted) -> Check:
+    def _check(self, expected: Expected) -> Check:
         """Check that every test passed, was skipped, or ended as the case expects."""
-        if wanted.values:
+        if expected.values:
             return Check(problems=("a suite of tests takes expect.tests, not expect.values",))
-        failed = [test for test in self.tests if not _as_wanted(test, wanted)]
-        problems = [*_failures(failed, len(self.tests)), *self._outdated(wanted)]
+        failed = [test for test in self.tests if not _as_expected(test, expected)]
+        problems = [*_failures(failed, len(self.tests)), *self._outdated(expected)]
         if all(test.state == "skip" for test in self.tests):
             skipped = f": {len(self.tests)} were skipped" if self.tests else ""
             problems.append(f"no test ran{skipped}")
@@ -129,35 +129,35 @@ class TestScraper(Scraper):
             len(failed),
             (*problems, *self._complaints),
             "\n".join(_reports(failed)),
-            praise=self._praise(wanted),
+            praise=self._praise(expected),
             tests=tuple(self.tests),
             compared_with=(OWN_TESTS,),
         )
 
-    def _outdated(self, wanted: Wanted) -> Iterable[str]:
+    def _outdated(self, expected: Expected) -> Iterable[str]:
         """Problems with the case's own list: tests that did not run, or pass by now."""
         seen = {test.name for test in self.tests}
-        for name, state in wanted.tests.items():
+        for name, state in expected.tests.items():
             if name not in seen:
                 near = next(iter(difflib.get_close_matches(name, seen)), "")
                 more = f"; is it {near}?" if near else ""
                 yield f"expect.tests names {name} ({state}), which did not run{more}"
         for test in self.tests:
-            state = wanted.tests.get(test.name, test.state)
+            state = expected.tests.get(test.name, test.state)
             if test.state == "pass" and state != "pass":
                 yield f"{test.name} passes, and expect.tests says {state}: take it off the list"
 
-    def _praise(self, wanted: Wanted) -> str:
-        known = sum(wanted.tests.get(test.name) == "fail" for test in self.tests)
+    def _praise(self, expected: Expected) -> str:
+        known = sum(expected.tests.get(test.name) == "fail" for test in self.tests)
         parts = [f"{self.count('pass')} of {len(self.tests)} tests passed"]
         parts += [f"{self.count('skip')} skipped"] if self.count("skip") else []
         parts += [f"{known} failed as known"] if known else []
         return ", ".join(parts)
 
 
-def _as_wanted(test: TestResult, wanted: Wanted) -> bool:
+def _as_expected(test: TestResult, expected: Expected) -> bool:
     """Whether a test ended well. (An unexpected pass is another problem, see ``_outdated``.)"""
-    state = wanted.tests.get(test.name)
+    state = expected.tests.get(test.name)
     return test.state in ("pass", state or "skip")
 
 

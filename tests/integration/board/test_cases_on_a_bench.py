@@ -91,7 +91,7 @@ def wait_for(board):
 
     for _ in range(200):
         try:
-            return board.board
+            return board.find()
         except TargetLost:
             time.sleep(0.05)
     raise AssertionError("the board did not come back")

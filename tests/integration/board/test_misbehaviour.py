@@ -38,7 +38,7 @@ def back(board_process):
     limit = time.monotonic() + 10 * _LOADED
     while time.monotonic() < limit:
         try:
-            return board_process.board
+            return board_process.find()
         except TargetLost:
             time.sleep(0.05)
     raise AssertionError("the board did not come back")
@@ -71,13 +71,13 @@ def test_unplugged_in_the_middle(dk, run, firmware, next_case_works):
 
 def test_back_under_another_port_name(dk, run, firmware, next_case_works):
     board = dk(baud=115200, misbehave=["unplug-after=12000", "rename", "gone=200"])
-    before = board.board.port
+    before = board.find().port
     session = run(firmware(filler=600))
     with within(5), pytest.raises(TargetLost):
         session.run(END, session.deadline(20))
     session.close()
     next_case_works(board)
-    assert board.board.port != before
+    assert board.find().port != before
 
 
 @pytest.mark.parametrize("rate", [9600, 57600, 230400, 460800])

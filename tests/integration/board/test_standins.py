@@ -39,7 +39,7 @@ def test_the_script_on_the_bench_ends_with_the_tools_words_and_exit_code(tool):
 
 @pytest.mark.parametrize("runner", ["nrfutil", "pyocd", "jlink"])
 def test_the_runners_read_commands_give_what_is_in_flash(tool, tmp_path, bench, runner):
-    from harness.targets.board.process import run
+    from harness.targets.board.command import run
     from harness.targets.board.runners import RUNNERS
 
     options = "chip_erase_mode=ERASE_ALL,verify=VERIFY_READ"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
-from sessions import fed_by_the_host
+from fed_sample import fed_sample
 
 from harness import targets
 from harness.base import paths
@@ -75,7 +75,7 @@ def expected() -> bytes:
 
 @pytest.fixture
 def session() -> Iterator[Session]:
-    with fed_by_the_host("hello_world") as opened:
+    with fed_sample("hello_world") as opened:
         yield opened
 
 

@@ -1,2 +1,2 @@
 from board_desk import desk, firmware, lab, start  # noqa: F401
-from plugged_board import plugged  # noqa: F401
+from virtual_boards import plugged  # noqa: F401

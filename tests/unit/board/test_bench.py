@@ -12,16 +12,17 @@ import time
 from pathlib import Path
 
 import pytest
-from virtual_bench import SERIAL, ThreadDk
-from wire import Wire
+from serial_pty import SerialPty
+from virtual_boards import SERIAL, ThreadDk
 
 from harness.base.errors import EnvironmentMissing, TargetLost, UsageError
 from harness.elf import Image
 from harness.elf.wrapped import wrap
 from harness.targets import ConsoleMatch, Stop, open_target
 from harness.targets.board.console import holders
+from harness.targets.board.discovery import on_bench
 from harness.targets.board.virtual import bench as benches
-from harness.targets.board.virtual.bench import Presence
+from harness.targets.board.virtual.bench import PublishedBoard
 from harness.targets.board.virtual.client import (
     ControlError,
     VirtualDk,
@@ -38,13 +39,13 @@ def show(bench: Path, serial: str, **fields: object) -> Path:
     folder.mkdir(parents=True)
     ports = ((f"/dev/{serial}-1", 2), (f"/dev/{serial}-0", 0))
     told = {"name": f"dk-{serial}", "pid": 1, "control": "", "baud": 9600, "ports": ports, **fields}
-    benches.write(folder, Presence(serial=serial, **told))
+    benches.write(folder, PublishedBoard(serial=serial, **told))
     return folder
 
 
 def test_boards_on_a_bench_are_listed_like_real_ones(tmp_path: Path) -> None:
     folder = show(tmp_path, "960000002")
-    (board,) = benches.boards(tmp_path)
+    (board,) = on_bench(tmp_path)
     assert (board.name, board.probe, board.baud) == ("dk-960000002", "960000002", 9600)
     assert board.port == "/dev/960000002-0"
     assert board.ports == ("/dev/960000002-1", "/dev/960000002-0")
@@ -56,7 +57,7 @@ def test_boards_on_a_bench_are_listed_like_real_ones(tmp_path: Path) -> None:
 
 
 def test_unusable_boards_are_left_out(tmp_path: Path) -> None:
-    assert benches.boards(tmp_path / "nowhere") == []
+    assert on_bench(tmp_path / "nowhere") == []
     show(tmp_path, "1")
     show(tmp_path, "2", ports=())  # unplugged
     show(tmp_path, "../3".replace("/", ""), name="x")
@@ -65,7 +66,7 @@ def test_unusable_boards_are_left_out(tmp_path: Path) -> None:
         (tmp_path / f"garbled{number}").mkdir()
         (tmp_path / f"garbled{number}" / benches.STATE).write_text(text)
     (tmp_path / "file").touch()
-    assert [board.probe for board in benches.boards(tmp_path)] == ["1"]
+    assert [board.probe for board in on_bench(tmp_path)] == ["1"]
 
 
 def test_the_tools_of_a_bench_are_programs(tmp_path: Path) -> None:
@@ -137,12 +138,13 @@ def image(tmp_path: Path) -> Image:
 def test_a_board_lives_in_a_process_of_its_own(tmp_path: Path) -> None:
     dk = VirtualDk(tmp_path, SERIAL, name="mine", play=True, baud=9600, misbehave=["drop=3"])
     assert dk.alive
-    assert (dk.board.name, dk.board.baud, dk.board.control) == ("mine", 9600, tmp_path / SERIAL)
+    board = dk.find()
+    assert (board.name, board.baud, board.control) == ("mine", 9600, tmp_path / SERIAL)
     assert benches.read(dk.folder).pid != os.getpid()
     assert dk.do("info")["wrong"]["drop"] == 3
     dk.do("power")
     with pytest.raises(TargetLost, match=f"the virtual board {SERIAL} is unplugged"):
-        _ = dk.board
+        dk.find()
     dk.close()
     dk.close()
     assert not dk.alive and benches.read(dk.folder) is None
@@ -173,8 +175,8 @@ def test_the_target_starts_a_board_for_its_session_and_ends_it(image: Image) -> 
 # -- who has a port open ----------------------------------------------------------------------
 
 
-def test_who_has_a_port_open_is_named_and_who_is_behind_it_is_not() -> None:
-    wire = Wire()
+def test_programs_with_the_port_open_are_named_without_the_ptys_owner() -> None:
+    wire = SerialPty()
     assert holders(wire.port) == []
     code = "import sys; port = open(sys.argv[1], 'rb+', buffering=0); print(1, flush=True); input()"
     with subprocess.Popen(
@@ -188,7 +190,7 @@ def test_who_has_a_port_open_is_named_and_who_is_behind_it_is_not() -> None:
     wire.close()
 
 
-def test_the_process_behind_a_pseudo_terminal_is_its_other_end(tmp_path: Path) -> None:
+def test_the_owner_of_a_pseudo_terminal_does_not_count_as_a_reader(tmp_path: Path) -> None:
     with VirtualDk(tmp_path, SERIAL, play=True) as dk:
         time.sleep(0.05)
-        assert holders(dk.board.port) == []
+        assert holders(dk.find().port) == []

@@ -8,7 +8,7 @@ import threading
 import time
 
 import pytest
-from wire import Wire
+from serial_pty import SerialPty
 
 from harness.base.errors import BoardUnavailable, TargetLost
 from harness.targets.board.console import SerialConsole
@@ -16,7 +16,7 @@ from harness.targets.board.console import SerialConsole
 
 @pytest.fixture
 def wire():
-    made = Wire()
+    made = SerialPty()
     yield made
     made.close()
 
@@ -90,7 +90,7 @@ def test_search_begins_at_its_position_after_bytes_were_dropped(wire, console):
     arrived(console, 7)
     pattern = re.compile(b"abc")
     assert [console.search(pattern, at, 0.01) for at in (0, 1, 4, 5)] == [3, 7, 7, None]
-    small = SerialConsole(Wire().port, 9600, limit=8)
+    small = SerialConsole(SerialPty().port, 9600, limit=8)
     small.close()
     small._take(b"0123456789")  # two more than are held: a quarter of the limit goes beside them
     assert (small.dropped, small.end, small.since(0)) == (4, 10, b"456789")
@@ -122,7 +122,7 @@ def test_bytes_and_chunks_are_given_from_a_position_on(wire, console):
     assert console.chunks(11) == [] and console.chunks(4)[-1].time == times[-1]
 
 
-def test_chunks_of_a_silent_port_are_none(console):
+def test_a_silent_port_has_no_chunks(console):
     assert console.chunks() == [] and console.since(0) == b"" and console.end == 0
 
 

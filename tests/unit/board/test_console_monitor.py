@@ -1,4 +1,4 @@
-"""What a session reads of a board's console: boots, cycles, build, bytes that are not text."""
+"""Figures from a board's console: boots, cycles, build, bytes that are not text."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def test_each_operator_has_a_ratio_of_its_own_and_the_whole_is_their_sum():
     assert ratio(7, "CONV_2D") != ratio(7, "ADD") != ratio(8, "ADD")
 
 
-def test_everything_but_the_ticks_stays_as_it_was():
+def test_only_the_ticks_are_changed():
     counter = CycleCounter(7)
     said = (counter.feed(CONSOLE) + counter.flush()).split(b"\r\n")
     for before, after in zip(CONSOLE.split(b"\r\n"), said, strict=True):
@@ -58,7 +58,7 @@ def test_everything_but_the_ticks_stays_as_it_was():
 
 
 @given(st.lists(st.integers(1, 40), max_size=60), st.integers(1, 9))
-def test_how_the_bytes_are_cut_changes_nothing(sizes, seed):
+def test_ticks_do_not_depend_on_chunk_borders(sizes, seed):
     whole, parts = CycleCounter(seed), CycleCounter(seed)
     cut = CONSOLE
     said = b""
@@ -90,7 +90,7 @@ def test_other_text_is_passed_on_at_once():
     assert counter.feed(b"~" * 1000) == b"~" * 1000
 
 
-def test_the_wire_lets_an_inference_go_where_nothing_follows_it():
+def test_an_inference_is_sent_after_a_silence():
     clock = [0.0]
     line = SerialLine(1_000_000, now=lambda: clock[0])
     line.push(inference(0, 1000), Misbehaviour(cycles=7))

@@ -6,7 +6,7 @@ import pytest
 
 from harness.base.errors import EnvironmentMissing, UsageError
 from harness.targets.board import discovery
-from harness.targets.board.identity import Port
+from harness.targets.board.discovery import Port
 from harness.targets.board.lab import BoardEntry, Lab
 from harness.targets.board.virtual import bench
 
@@ -30,7 +30,7 @@ def test_console_is_the_lowest_interface_in_any_order():
     assert "PCA10090" in board.kit
 
 
-def test_without_interface_numbers_the_lowest_name_is_taken_and_said_so():
+def test_without_interface_numbers_the_lowest_name_is_chosen_with_a_note():
     ports = [Port("COM12", DK, None, 0x1366), Port("COM7", DK, None, 0x1366)]
     (board,) = discovery.attached(Lab(), ports=lambda: ports)
     assert board.port == "COM7"
@@ -64,7 +64,7 @@ def test_a_lab_file_may_name_a_virtual_board_and_its_flash_tool(tmp_path):
     folder = tmp_path / "960000007"
     folder.mkdir()
     ports = (("/dev/pts/8", 2), ("/dev/pts/7", 0))
-    bench.write(folder, bench.Presence("tryout", "960000007", 1, "socket", 115_200, ports))
+    bench.write(folder, bench.PublishedBoard("tryout", "960000007", 1, "socket", 115_200, ports))
     entry = BoardEntry("dk7", "000960000007", runner="jlink", tags=("modem",))
     (board,) = discovery.attached(Lab((entry,)), ports=list, bench=tmp_path)
     assert (board.name, board.port, board.runner) == ("dk7", "/dev/pts/7", "jlink")
@@ -118,7 +118,9 @@ def test_boards_are_sorted_by_name_and_each_stands_once(tmp_path, monkeypatch):
     for serial in ("960000007", DK.lstrip("0")):  # the second is on USB as well
         (tmp_path / serial).mkdir()
         ports = ((f"/dev/pts/{serial}", 0),)
-        bench.write(tmp_path / serial, bench.Presence(f"v{serial}", serial, 1, "", 9600, ports))
+        bench.write(
+            tmp_path / serial, bench.PublishedBoard(f"v{serial}", serial, 1, "", 9600, ports)
+        )
     lab = Lab((BoardEntry("zz", "1"), BoardEntry("aa", "2")))
     monkeypatch.setenv("TFLM_HIL_VIRTUAL_BENCH", str(tmp_path))
     names = [board.name for board in discovery.attached(lab, ports=dk_ports)]

@@ -10,9 +10,9 @@ from typing import ClassVar
 import pytest
 
 from harness.base.errors import EnvironmentMissing, FlashFailed, Unsupported, UsageError
+from harness.targets.board.command import Command
 from harness.targets.board.flash import Flasher
-from harness.targets.board.image import FlashImage
-from harness.targets.board.process import Command
+from harness.targets.board.flash_image import FlashImage
 from harness.targets.board.runners import RUNNERS, Runner
 
 SERIAL = "000960012345"
@@ -79,7 +79,7 @@ def test_tool_without_read_back_programs_each_time(tmp_path, image):
     assert log(tmp_path) == ["program", "program"]
 
 
-def test_a_tool_that_lies_is_found_by_reading_back(tmp_path, image):
+def test_a_false_success_is_found_by_reading_back(tmp_path, image):
     with pytest.raises(FlashFailed) as failed:
         Flasher(Copying(SERIAL, desk=tmp_path, lies=True)).ensure(image)
     said = failed.value.message

@@ -29,7 +29,7 @@ probe = 960012346
 """
 
 
-def test_everything_that_the_manual_shows_is_read():
+def test_every_key_of_the_documentation_is_read():
     read = lab.parse(tomllib.loads(GOOD))
     first, second = read.entries
     assert first.port == "rfc2217://bench2:4001"

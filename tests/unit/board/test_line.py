@@ -36,7 +36,7 @@ def carry(data, wrong):
 
 
 @given(st.binary(max_size=2000))
-def test_a_good_line_carries_every_byte(data):
+def test_a_line_without_misbehaviour_carries_every_byte(data):
     assert carry(data, GOOD) == data
 
 
@@ -79,7 +79,7 @@ def test_a_flipped_byte_has_another_bit_wrong_each_time():
     assert [byte for byte in flipped if byte] == [2, 4, 8, 16, 32, 64, 128, 1]
 
 
-def test_an_error_takes_the_byte_that_is_its_turn():
+def test_errors_hit_every_nth_byte():
     data = b"abcdefghi"
     assert carry(data, Misbehaviour(drop=4)) == b"abcefgi"
     assert carry(data, Misbehaviour(repeat=4)) == b"abcddefghhi"
@@ -131,7 +131,7 @@ def test_any_two_rates_end(data, sent, read):
     resample(data, sent, read)
 
 
-def test_default_is_no_misbehaviour():
+def test_a_virtual_board_behaves_by_default():
     wrong = misbehaviour.parse([])
     assert {name: getattr(wrong, name) for name in misbehaviour.NAMES if getattr(wrong, name)} == {
         "gone": 500

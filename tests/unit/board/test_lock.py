@@ -174,7 +174,7 @@ def test_taking_a_free_board_has_no_former_holder(tmp_path):
     lock.release()
 
 
-def test_who_comes_after_a_theft_waits_for_the_thief(tmp_path):
+def test_a_taken_board_is_locked_for_its_new_holder(tmp_path):
     victim, thief, third = (lock_of(tmp_path) for _ in range(3))
     victim.acquire()
     thief.take()

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from board_desk import BOOT, SERIAL, Desk, Start, free
+from board_desk import BOOT, SERIAL, Desk, Source, Start, free
 
 from harness.elf import Image
 from harness.targets.base import ConsoleMatch, Stop
-from harness.targets.board.identity import BenchBoard
+from harness.targets.board.discovery import BenchBoard
 from harness.targets.board.lab import Lab
 from harness.targets.board.opening import Opening
 
@@ -54,7 +54,7 @@ def test_board_without_a_banner_is_read_from_its_reset_on(
 def test_port_has_the_boards_rate_unless_an_option_overrules_it(desk: Desk, start: Start) -> None:
     slow = replace(desk.board, baud=9600)
     for baud, used in ((0, 9600), (57600, 57600)):
-        session = start(find=lambda: slow, baud=baud)
+        session = start(source=Source(lambda: slow), baud=baud)
         assert session._port.baud == used
         session.close()
 
@@ -63,13 +63,13 @@ def test_runner_is_the_options_else_the_boards_else_the_first_installed(
     desk: Desk, lab: Lab, firmware: Image
 ) -> None:
     def chosen(board: BenchBoard, runner: str = "") -> str:
-        opening = Opening(firmware, lab=lab, find=desk.find, runner=runner)
+        opening = Opening(firmware, lab=lab, source=desk, runner=runner)
         return opening.flasher(board).runner.name
 
     named = replace(desk.board, runner="jlink", probe_host="far")
     assert chosen(named, "pyocd") == "pyocd"
     assert chosen(named) == "jlink"
     assert chosen(desk.board) == "nrfutil"
-    flasher = Opening(firmware, lab=lab, find=desk.find).flasher(named)
+    flasher = Opening(firmware, lab=lab, source=desk).flasher(named)
     assert (flasher.runner.serial, flasher.runner.host) == (SERIAL, "far")
     assert flasher.runner.seconds == lab.policy.flash_seconds

@@ -1,4 +1,4 @@
-"""A board that is not opened: what fails, who is to blame, and what is given back."""
+"""Failures of opening a board: errors, quarantine, released resources."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from board_desk import SERIAL, Desk, Start, free
+from board_desk import SERIAL, Desk, Source, Start, free
 
 from harness.base.errors import (
     BoardUnavailable,
@@ -24,10 +24,10 @@ from harness.base.errors import (
 )
 from harness.elf import Image
 from harness.targets.board import open as open_board
-from harness.targets.board.identity import BenchBoard
+from harness.targets.board.discovery import BenchBoard
 from harness.targets.board.lab import BoardEntry, Lab
 from harness.targets.board.lock import ProbeLock
-from harness.targets.board.opening import memory_of, pins_of, search_path
+from harness.targets.board.opening import probe_of, search_path
 from harness.targets.board.policy import Quarantine
 from harness.targets.board.probe import PyocdMemory
 from harness.targets.board.virtual.client import VirtualMemory, VirtualPins
@@ -70,7 +70,7 @@ def test_board_that_fails_its_health_check_is_in_quarantine(
     desk.fails("program", 1)
     gone = replace(desk.board, port="/dev/ttyNOWHERE")
     with pytest.raises(FlashFailed) as failed:
-        start(find=lambda: gone)
+        start(source=Source(lambda: gone))
     ill = "mine: the port /dev/ttyNOWHERE does not exist"
     assert f"the board failed its health check ({ill}) and is now in quarantine" in (
         failed.value.hint
@@ -87,7 +87,7 @@ def test_board_that_fails_its_health_check_is_in_quarantine(
 def test_quarantine_reason_is_not_repeated(desk: Desk, lab: Lab, start: Start) -> None:
     gone = replace(desk.board, port="/dev/ttyNOWHERE")
     with pytest.raises(BoardUnavailable):
-        start(find=lambda: gone)
+        start(source=Source(lambda: gone))
     assert Quarantine(lab.state).note(SERIAL).reason == (
         "mine: the port /dev/ttyNOWHERE does not exist"
     )
@@ -97,7 +97,7 @@ def test_a_lab_may_do_without_quarantine(desk: Desk, lab: Lab, start: Start) -> 
     gone = replace(desk.board, port="/dev/ttyNOWHERE")
     without = replace(lab, policy=replace(lab.policy, quarantine=False))
     with pytest.raises(BoardUnavailable):
-        start(find=lambda: gone, lab=without)
+        start(source=Source(lambda: gone), lab=without)
     assert Quarantine(lab.state).note(SERIAL) is None
 
 
@@ -137,7 +137,7 @@ def test_a_board_that_left_the_bus_gets_time_to_come_back(
 
     desk.plugged = False
     patient = replace(lab, policy=replace(lab.policy, return_seconds=5.0))
-    assert start(find=find, lab=patient).flashed.programmed
+    assert start(source=Source(find), lab=patient).flashed.programmed
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_a_board_that_does_not_come_back_is_lost(
         return later
 
     with pytest.raises(TargetLost) as lost:
-        start(find=find)
+        start(source=Source(find))
     away = f"board {desk.board} left the bus and did not come back within 0.1 s"
     assert lost.value.message == away + words
     assert Quarantine(lab.state).note(SERIAL) is not None
@@ -197,10 +197,12 @@ def test_a_virtual_board_has_pins_and_memory_of_its_own_and_its_tools_come_first
     monkeypatch.setenv("PATH", "/usr/bin")
     real = replace(desk.board, tools="")
     virtual = replace(desk.board, control=tmp_path)
-    assert (pins_of(real), search_path(real)) == (None, None)
-    assert isinstance(memory_of(real), PyocdMemory)
-    assert isinstance(pins_of(virtual), VirtualPins)
-    assert isinstance(memory_of(virtual), VirtualMemory)
+    memory, pins = probe_of(real)
+    assert isinstance(memory, PyocdMemory)
+    assert (pins, search_path(real)) == (None, None)
+    memory, pins = probe_of(virtual)
+    assert isinstance(memory, VirtualMemory)
+    assert isinstance(pins, VirtualPins)
     assert search_path(virtual) == f"{desk.tools}:/usr/bin"
 
 

@@ -60,7 +60,7 @@ def test_the_first_error_is_raised_and_names_the_last():
     "error",
     [CheckFailed("wrong output"), FirmwareFailed("silence"), UsageError("bad"), KeyError("x")],
 )
-def test_answers_of_the_firmware_and_mistakes_are_never_tried_again(error):
+def test_firmware_verdicts_and_usage_errors_are_not_retried(error):
     bench = Bench(error)
     with pytest.raises(type(error)):
         bench.attempt(5)

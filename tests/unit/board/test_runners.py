@@ -9,7 +9,7 @@ import pytest
 
 from harness.base import platforms
 from harness.base.errors import EnvironmentMissing, Unsupported, UsageError
-from harness.targets.board.image import FlashImage
+from harness.targets.board.flash_image import FlashImage
 from harness.targets.board.runners import RUNNERS, choose
 
 SERIAL = "000960012345"

@@ -1,4 +1,4 @@
-"""A running board, from its serial port alone: when a run ends, and what was counted until then."""
+"""A running board, from its serial port alone: ends of a run, and counters."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from wire import Wire
+from serial_pty import SerialPty
 
 from harness.base.errors import FlashFailed, TargetLost, Unsupported
 from harness.base.findings import Kind
@@ -21,8 +21,8 @@ from harness.elf.wrapped import wrap
 from harness.targets.base import ConsoleMatch, Elapsed, Executed, Stop, SymbolReached
 from harness.targets.board import session as sessions
 from harness.targets.board.console import SerialConsole
+from harness.targets.board.discovery import BenchBoard
 from harness.targets.board.flash import FlashReport
-from harness.targets.board.identity import BenchBoard
 from harness.targets.board.session import BoardSession, Connection, boot_position
 from harness.uart.records import encode
 
@@ -43,7 +43,7 @@ class Bench:
     """A board on a wire, who may take it away, and what is done to it."""
 
     def __init__(self, folder: Path) -> None:
-        self.wire = Wire()
+        self.wire = SerialPty()
         path = folder / "image.elf"
         path.write_bytes(wrap([(0, BUILD.encode())]))
         self.image = Image.from_elf(path)
@@ -146,7 +146,7 @@ def test_stop_conditions_of_a_debugger_are_unsupported(bench: Bench, until: obje
         session.run(until, session.deadline(1))
 
 
-def test_board_has_no_place_and_no_faults(bench: Bench) -> None:
+def test_a_board_has_no_location_and_no_faults(bench: Bench) -> None:
     session = bench.session()
     assert (session.where(), session.faults) == ("", ())
 

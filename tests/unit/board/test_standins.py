@@ -9,8 +9,8 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
-from virtual_bench import SERIAL as S
-from virtual_bench import ThreadDk
+from virtual_boards import SERIAL as S
+from virtual_boards import ThreadDk
 
 from harness.elf import hexfile
 from harness.targets.board.virtual.standins import STANDINS
@@ -88,7 +88,7 @@ REFUSED = {
     "nrfutil: a value is missing": (NRFUTIL[:-1], 2, "a value is required for '--firmware'"),
     "nrfutil: a probe that is not there": (
         [*NRFUTIL[:4], "1", *NRFUTIL[5:]], 41, "no probe with serial number 1 is connected"),
-    "nrfutil: a file that is no hex": ([*NRFUTIL[:-1], "{bin}"], 2, "cannot use the file"),
+    "nrfutil: a file that is not hex": ([*NRFUTIL[:-1], "{bin}"], 2, "cannot use the file"),
     "nrfutil: a file that is not there": ([*NRFUTIL[:-1], "{out}"], 2, "cannot use the file"),
     "nrfutil: reset kind that is none": (
         [*DEVICE, "reset", "--serial-number", S, "--reset-kind", "RESET_LOUD"], 2,

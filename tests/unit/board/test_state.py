@@ -1,4 +1,4 @@
-"""The folder that all users of a bench share, and what a hostile neighbour may put into it."""
+"""The folder that all users of a bench share, with hostile content."""
 
 from __future__ import annotations
 

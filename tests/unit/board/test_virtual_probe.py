@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from plugged_board import Plugged
-from virtual_bench import SERIAL, ThreadDk
+from virtual_boards import SERIAL, Plugged, ThreadDk
 
 from harness.base.platforms import chip_table
 from harness.targets.board.virtual import bench as benches
@@ -67,7 +66,7 @@ def test_a_brown_out_leaves_half_of_each_block_and_a_board_that_is_away(plugged:
 
 
 @pytest.mark.parametrize(("wrong", "left"), [("flash-lies=2", 1), ("tool-lies", 0)])
-def test_a_tool_that_lies_writes_nothing(plugged: Plugged, wrong: str, left: int) -> None:
+def test_a_lying_tool_writes_nothing(plugged: Plugged, wrong: str, left: int) -> None:
     board = plugged(b"", misbehave=[wrong])
     assert program(board, (0, b"text")) == {}
     assert read(board, 0, 4) == b"\xff" * 4

@@ -1,4 +1,4 @@
-"""A virtual board: its ports, its chip, and what it does wrong when it is told to."""
+"""A virtual board: its ports, its chip, its misbehaviours."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from plugged_board import TEXT, Plugged, Recorder
-from virtual_bench import SERIAL
+from virtual_boards import SERIAL, TEXT, Plugged, Recorder
 
 from harness.targets.board.virtual import bench as benches
 from harness.targets.board.virtual.line import Terminal

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from elf_writer import MadeSection, MadeSymbol, write_elf
 from model_builder import Graph, Op, T, build_graphs
-from seeds_more import loop
+from subgraph_models import loop
 
 from harness.base import paths
 from harness.base.clock import Deadline

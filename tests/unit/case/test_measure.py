@@ -8,7 +8,7 @@ import pytest
 from device import Told, lines, told
 from elf_writer import MadeSection, MadeSymbol, write_elf
 from model_builder import Graph, Op, T, build_graphs
-from seeds_more import stream
+from subgraph_models import stream
 
 from harness.base import paths
 from harness.base.errors import BadElf

@@ -1,1 +1,1 @@
-from renode_cache import cache  # noqa: F401
+from renode_archive import cache  # noqa: F401

@@ -69,12 +69,12 @@ def test_a_model_that_was_never_on_the_board_is_timed_within_three_spreads(learn
         assert abs(found.milliseconds - true) < 3 * found.spread
 
 
-def test_each_model_left_out_is_foretold_by_the_others(learnt, simulated):
+def test_each_model_is_predicted_by_the_others(learnt, simulated):
     assert set(learnt.left_out) == {f"{case['name']}.tflite" for case in simulated}
     assert 0 < learnt.error < 2 * NOISE
 
 
-def test_a_board_without_noise_is_learnt_exactly(simulated):
+def test_a_board_without_noise_is_calibrated_exactly(simulated):
     exact = calibrate(pairs([on_board(case, 0.0) for case in simulated], simulated))
     for name, hidden in HIDDEN.items():
         assert exact.ratios[f"{name} cmsis-nn int8"].cycles == pytest.approx(hidden, rel=1e-4)
@@ -82,14 +82,14 @@ def test_a_board_without_noise_is_learnt_exactly(simulated):
 
 
 @pytest.mark.parametrize("kernel", ["reference int8", "cmsis-nn int16", "standalone int8"])
-def test_a_kernel_that_was_never_measured_is_refused(learnt, kernel):
+def test_an_unmeasured_kernel_is_refused(learnt, kernel):
     new = on_simulator("new", "CONV_2D")
     new["operators"][0]["kernel"] = kernel
     with pytest.raises(CheckFailed, match=f"CONV_2D {kernel} was never measured"):
         learnt.time(kernels(new))
 
 
-def test_one_model_tells_no_spread_and_is_refused(simulated):
+def test_a_calibration_from_one_model_is_refused(simulated):
     with pytest.raises(UsageError, match="spread"):
         calibrate(pairs([on_board(simulated[0])], simulated))
 
@@ -102,7 +102,7 @@ def test_only_passed_runs_of_the_same_image_with_operators_count(simulated, chan
         pairs([on_board(case) | change for case in simulated], simulated)
 
 
-def test_the_labs_file_comes_back_as_it_was(learnt, tmp_path):
+def test_a_calibration_file_round_trips(learnt, tmp_path):
     file = tmp_path / "lab.toml"
     file.write_text(learnt.to_toml())
     assert Calibration.from_file(file) == learnt
@@ -113,7 +113,7 @@ def test_the_labs_file_comes_back_as_it_was(learnt, tmp_path):
     "version = 1\nerror = 0\n[left_out]\n[kernels.x]\ncycles = 0\nspread = 0\nmodels = 1",
     "version = 1\nerror = 0\n[left_out]\n[kernels.x]\ncycles = nan\nspread = 0\nmodels = 1",
 ])  # fmt: skip
-def test_a_file_that_is_no_calibration_is_refused(tmp_path, text):
+def test_a_file_that_is_not_a_calibration_is_refused(tmp_path, text):
     file = tmp_path / "lab.toml"
     file.write_text(text)
     with pytest.raises(UsageError, match=r"lab\.toml"):
@@ -129,13 +129,13 @@ def result(**changes) -> CaseResult:
     return case_result(**(known | changes))
 
 
-def test_without_a_calibration_ticks_say_the_least_time_or_the_boards_own():
+def test_without_a_calibration_ticks_give_a_lower_bound_or_the_boards_time():
     assert time_of(64_000, None) == LEAST
     assert time_of(None, 128_000) == "2 ms (DWT cycles at 64 MHz)"
     assert time_of(None, None) == ""
 
 
-def test_a_result_says_where_its_milliseconds_come_from(learnt):
+def test_a_result_names_the_source_of_its_milliseconds(learnt):
     known = timed(result(), learnt)
     assert known.milliseconds == pytest.approx(1.31, rel=0.02)
     assert known.time.startswith("1.3") and " ms calibrated ± " in known.time
@@ -193,7 +193,7 @@ def test_two_models_that_happen_to_agree_claim_no_smaller_spread_than_kernels_ha
 SUPPLY = Supply(4.0, 3.5, "PPK2 of November")
 
 
-def test_energy_is_time_times_current_times_voltage_and_says_who_measured_them(learnt):
+def test_energy_is_time_times_current_times_voltage_with_their_source(learnt):
     found = timed(result(), replace(learnt, supply=SUPPLY)).measures
     assert found.milliseconds is not None
     assert found.microjoules == pytest.approx(found.milliseconds * 14.0)
@@ -214,7 +214,7 @@ def test_a_boards_own_cycles_need_no_calibration_for_their_energy(learnt):
     assert timed(board, replace(learnt, supply=SUPPLY)).measures.microjoules == pytest.approx(28.0)
 
 
-def test_the_supply_stands_in_the_labs_file(learnt, tmp_path):
+def test_the_supply_is_in_the_calibration_file(learnt, tmp_path):
     known = replace(learnt, supply=SUPPLY)
     file = tmp_path / "lab.toml"
     file.write_text(known.to_toml())
@@ -226,7 +226,7 @@ def test_the_supply_stands_in_the_labs_file(learnt, tmp_path):
     'milliamperes = 4\nvolts = 3\nsource = "x"\namperes = 1',
     "milliamperes = 4\nvolts = 3\nsource = 1",
 ])  # fmt: skip
-def test_a_supply_that_is_none_is_refused(learnt, tmp_path, row):
+def test_an_invalid_supply_is_refused(learnt, tmp_path, row):
     file = tmp_path / "lab.toml"
     file.write_text(learnt.to_toml() + "[supply]\n" + row)
     with pytest.raises(UsageError, match="is not a calibration"):

@@ -10,7 +10,7 @@ from history_writers import CASES, whole, writer
 
 from harness.base.errors import EnvironmentMissing, UsageError
 from harness.history import schema
-from harness.history.gate import regressions
+from harness.history.regression import regressions
 from harness.history.store import History
 
 if postgresql.programs() is None:
@@ -67,7 +67,7 @@ def test_a_writer_that_is_killed_leaves_whole_runs_only(url):
     assert whole(url)[:3] == [0, 1, 2]
 
 
-def test_what_got_worse_is_found(url, run):
+def test_regressions_are_found(url, run):
     with History.open(url) as history:
         for night in range(3):
             history.record(run(lab.document(*lab.cases(CASES), night=night)))

@@ -1,4 +1,4 @@
-"""What is kept of a run, and that it is kept once."""
+"""Runs in a history: every field is kept, once."""
 
 import json
 from dataclasses import replace
@@ -26,7 +26,7 @@ def test_every_figure_comes_back_with_its_source(history, run):
     assert points[0].outcome.figures["cycles", "dwt"] == 7
 
 
-def test_a_run_tells_itself_when_where_and_of_which_commit_it_was(tmp_path):
+def test_a_run_has_time_machine_and_commit(tmp_path):
     results = tmp_path / "results.json"
     results.write_text(json.dumps(lab.document(night=3, machine="bench", command="robot tests")))
     told = from_file(results).occasion
@@ -63,7 +63,7 @@ def test_ticks_of_an_operator_are_those_of_its_nodes_and_the_median_of_inference
     ]
 
 
-def test_what_an_image_is_made_of_is_kept_once_for_all_its_runs(history, run):
+def test_the_parts_of_an_image_are_kept_once(history, run):
     sha = "a" * 64
     parts = (("symbol", "FLASH", "main", 30), ("operator", "FLASH", "ADD", 12))
     image = ImageParts(sha, "GCC: (15) 12.2", parts)
@@ -88,12 +88,12 @@ def test_an_image_that_is_not_there_any_more_is_kept_by_its_hash(history, run, t
     {"cases": [lab.case(operators=[{"operator": "ADD"}])]},
     {"cases": [lab.case(operators=[{"operator": "ADD", "ticks": "x"}])]},
 ])  # fmt: skip
-def test_what_is_no_document_of_results_is_refused(document):
+def test_a_file_that_is_not_a_document_of_results_is_refused(document):
     with pytest.raises(UsageError):
         from_document(document, Occasion(0.0))
 
 
-def test_runs_are_told_apart_by_branch_and_come_oldest_first(history, run):
+def test_runs_of_a_branch_are_listed_oldest_first(history, run):
     for night, branch in ((2, "main"), (0, "main"), (1, "try")):
         history.record(run(lab.document(night=night, branch=branch)))
     nights = [round((one.occasion.started - lab.FIRST) / lab.DAY) for one in history.runs()]

@@ -17,7 +17,7 @@ from harness.history.store import History
     "tflm-hil run --json=2026-11-23.json --html x.html hil.toml --history lab.db",
     "/usr/bin/tflm-hil run hil.toml --output 'a folder'",
 ])  # fmt: skip
-def test_where_results_go_is_not_part_of_a_command_s_selection(command):
+def test_output_options_are_not_part_of_a_selection(command):
     assert Selection.of_command(command) == Selection(("hil.toml", "run"))
 
 
@@ -34,14 +34,14 @@ def test_targets_of_a_command_have_no_order():
     assert one.targets == ("a", "b")
 
 
-def test_a_command_that_was_cut_within_quotes_is_read():
+def test_a_command_truncated_within_quotes_is_read():
     assert Selection.of_command("tflm-hil run 'a b").sources == ("'a", "b", "run")
 
 
 @pytest.mark.parametrize("selection", [
     Selection(), Selection.of(["b", "a"], ["case é"], ["renode"]),
 ])  # fmt: skip
-def test_a_selection_comes_back_from_text(selection):
+def test_a_selection_round_trips_as_text(selection):
     assert Selection.from_text(selection.to_text()) == selection
 
 
@@ -62,7 +62,7 @@ def test_paths_are_relative_to_the_repository(tmp_path, monkeypatch):
     assert relative(tmp_path / "x", "") == str(tmp_path / "x")
 
 
-def test_a_selection_is_kept_and_comes_back(history, run):
+def test_a_selection_is_stored_with_its_run(history, run):
     selection = Selection.of(["hil.toml"], ["case a"], ["simulator"])
     document = lab.document(selection=selection.to_json())
     history.record(run(document))
@@ -89,7 +89,7 @@ sample = "hello_world"
 
 
 @pytest.mark.slow
-def test_runs_of_the_command_line_record_what_they_were_asked_for(tmp_path, monkeypatch):
+def test_runs_record_the_selection_of_their_command(tmp_path, monkeypatch):
     (tmp_path / "hil.toml").write_text(FIRMWARE.format("a"))
     monkeypatch.chdir(tmp_path)
     main(["run", "hil.toml", "--history", "lab.db", "--json", "one.json"])

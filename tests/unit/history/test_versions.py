@@ -33,7 +33,7 @@ INSERT INTO measures VALUES (1, 'flash', 'elf', 29048.0);
 """
 
 
-def test_version_1_is_brought_up_to_date_and_loses_nothing(file, run):
+def test_version_1_is_migrated_without_loss(file, run):
     database = sqlite3.connect(file)
     database.executescript(VERSION_1)
     database.close()
@@ -48,7 +48,7 @@ def test_version_1_is_brought_up_to_date_and_loses_nothing(file, run):
         assert len(again.runs()) == 2
 
 
-def test_version_2_is_brought_up_to_date_and_its_commands_are_compared(file, run):
+def test_version_2_is_migrated_with_its_selections(file, run):
     database = sqlite3.connect(file)
     database.executescript(VERSION_1)
     database.execute("ALTER TABLE runs ADD COLUMN command VARCHAR(4096) NOT NULL DEFAULT ''")
@@ -77,7 +77,7 @@ def test_a_history_of_a_newer_version_is_refused_and_left_alone(file):
     assert file.read_bytes() == before
 
 
-def test_a_file_that_is_no_database_is_named_and_left_alone(file):
+def test_a_file_that_is_not_a_database_is_named_and_left_alone(file):
     file.write_bytes(b"something of the user's own " * 400)
     before = file.read_bytes()
     with pytest.raises(UsageError, match=r"lab\.db is not a history, or damaged"):
@@ -113,7 +113,7 @@ def test_a_url_that_names_no_database_is_refused(url):
         History.open(url)
 
 
-def test_a_folder_that_is_not_there_is_told_and_not_made(tmp_path):
+def test_a_missing_folder_is_named_and_not_made(tmp_path):
     with pytest.raises(EnvironmentMissing, match="unable to open"):
         History.open(str(tmp_path / "no" / "lab.db"))
     assert not (tmp_path / "no").exists()

@@ -1,4 +1,4 @@
-"""Whatever ends a writer, and however many there are: a run is there whole or not at all."""
+"""Concurrent and killed writers leave whole runs only."""
 
 import os
 import random
@@ -35,7 +35,7 @@ def test_a_writer_that_is_killed_leaves_whole_runs_only(file, seed):
     assert len(nights) in (len(told), len(told) + 1)  # what was said to be kept is
 
 
-def test_a_full_disk_is_named_and_leaves_what_was_there(file, run):
+def test_a_full_disk_is_named_and_keeps_the_history(file, run):
     with History.open(str(file)) as history:
         history.record(run(lab.document(*lab.cases(CASES))))
     room = file.stat().st_size + 8192
@@ -52,7 +52,7 @@ def test_a_full_disk_is_named_and_leaves_what_was_there(file, run):
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_history_that_may_not_be_written_says_so(file, run):
+def test_a_read_only_history_is_an_error(file, run):
     with History.open(str(file)) as history:
         history.record(run(lab.document()))
     file.chmod(0o400)

@@ -15,7 +15,7 @@ import tflite
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from model_builder import Op, T, build
-from seeds import every_operator
+from operator_models import every_operator
 
 from harness.base import paths
 from harness.base.errors import BadModel, HilError

@@ -6,8 +6,8 @@ import zlib
 
 import numpy as np
 import pytest
+from data_classes import data_classes
 from model_builder import Graph, Op, T, build_graphs
-from values import data_classes
 
 import harness.model
 from harness.model import Model, Operator, Quantization, Tensor

@@ -23,14 +23,14 @@ def _threads() -> set[int]:
 
 
 @pytest.mark.usefixtures("_two_threads")
-def test_small_products_leave_the_threads_alone() -> None:
+def test_small_products_do_not_limit_threads() -> None:
     before = _threads()
     with one_thread(SMALL):
         assert _threads() == before
 
 
 @pytest.mark.usefixtures("_two_threads")
-def test_the_last_user_gives_back_what_the_first_found() -> None:
+def test_the_last_user_restores_the_thread_limit() -> None:
     before = _threads()
     with one_thread(SMALL + 1):
         assert _threads() == {1}
@@ -41,7 +41,7 @@ def test_the_last_user_gives_back_what_the_first_found() -> None:
 
 
 @pytest.mark.usefixtures("_two_threads")
-def test_an_error_gives_them_back_too() -> None:
+def test_an_error_restores_the_thread_limit() -> None:
     before = _threads()
     with pytest.raises(ValueError, match="wrong"), one_thread(SMALL + 1):
         raise ValueError("wrong")

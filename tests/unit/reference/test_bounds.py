@@ -1,4 +1,4 @@
-"""What a damaged model may ask for: the last that runs, and the first that is refused."""
+"""Bounds of damaged models: the last that runs, and the first that is refused."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from flatbuffers import flexbuffers
 from model_builder import Graph, Op, T, build, build_graphs
-from odd_models import activation as _a
-from odd_models import one_operator as _one
-from odd_models import weights as _w
-from seeds_more import constant as _c
+from model_builder import constant as _c
+from one_operator_models import activation as _a
+from one_operator_models import one_operator as _one
+from one_operator_models import weights as _w
 
 from harness.base.errors import BadModel, HilError, UnsupportedOperator
 from harness.model import Model
@@ -234,7 +234,7 @@ BOUNDS: dict[str, tuple[Callable[[], bytes], Callable[[], bytes], str]] = {
 
 
 @pytest.mark.parametrize("name", BOUNDS)
-def test_a_bound_is_the_last_that_is_taken(name: str) -> None:
+def test_bounds_are_inclusive(name: str) -> None:
     within, beyond, words = BOUNDS[name]
     assert Interpreter(Model.from_bytes(within(), name)).operators
     with pytest.raises(HilError) as refusal:
@@ -249,7 +249,7 @@ def test_subgraphs_at_the_last_level_run() -> None:
 
 
 def test_a_subgraph_may_be_called_from_several_levels() -> None:
-    """Three calls the second and the last, the second calls the last: that is no circle."""
+    """Three calls the second and the last, the second calls the last: that is not a cycle."""
     condition, x = _c([True], "bool"), _f(1)
     last = Graph([x, x], [Op("NEG", [0], [1])], [0], [1])
     calls = ("If", {"ThenSubgraphIndex": 2, "ElseSubgraphIndex": 2})
@@ -282,7 +282,7 @@ def test_an_inference_runs_50000_operators_and_no_more() -> None:
     assert refusal.value.hint == "does a loop of the model never end?"
 
 
-def test_each_inference_may_take_as_long_as_the_first() -> None:
+def test_the_work_limit_is_for_each_inference() -> None:
     interpreter = Interpreter(Model.from_bytes(_counting(4200)))
     for _ in range(2):
         assert interpreter.invoke([np.zeros(1, np.int32)])[0].tolist() == [4200]
@@ -303,7 +303,7 @@ def test_each_inference_may_take_as_long_as_the_first() -> None:
         (_one("RESHAPE", [_a(), _a(1)], [0], ("Reshape", {})), 1),
     ],
 )  # fmt: skip
-def test_an_operator_is_worth_its_elements_and_its_products(data: bytes, work: int) -> None:
+def test_the_work_of_an_operator_counts_elements_and_products(data: bytes, work: int) -> None:
     (step,) = Interpreter(Model.from_bytes(data)).steps
     assert step.work == work
 

@@ -1,4 +1,4 @@
-"""What compare() says about two tensors."""
+"""The answer of compare() about two tensors."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_equal_tensors_are_equal() -> None:
     assert str(answer) == "all 20 elements equal"
 
 
-def test_nothing_at_all_is_not_equal() -> None:
+def test_empty_tensors_are_not_equal() -> None:
     answer = compare(np.empty(0, np.int8), np.empty(0, np.int8))
     assert not answer.equal
     assert "nothing to compare" in str(answer)
@@ -36,7 +36,9 @@ def test_nothing_at_all_is_not_equal() -> None:
         (_tensor(4, 5).astype(np.int16), "int16"),
     ],
 )
-def test_other_shapes_and_types_are_said_not_broadcast(other: np.ndarray, words: str) -> None:
+def test_different_shapes_and_types_are_named_and_not_broadcast(
+    other: np.ndarray, words: str
+) -> None:
     answer = compare(other, _tensor(4, 5))
     assert not answer.equal
     assert words in str(answer)
@@ -95,14 +97,14 @@ def test_a_special_value_differs_from_a_number_under_any_tolerance(value: float)
     assert not compare(expected, obtained, tolerance=1e30).equal
 
 
-def test_one_lsb_is_a_rounding_question() -> None:
+def test_a_difference_of_one_lsb_hints_at_rounding() -> None:
     expected = _tensor(50)
     obtained = expected.copy()
     obtained[[3, 9]] += [1, -1]
     assert "1 LSB in 2 of 50 elements" in compare(obtained, expected).explanation
 
 
-def test_a_constant_offset_is_a_zero_point_question() -> None:
+def test_a_constant_offset_hints_at_the_zero_point() -> None:
     expected = _tensor(50)
     assert "adding 3" in compare(expected + 3, expected).explanation
 
@@ -163,7 +165,7 @@ def test_alternatives_are_not_computed_when_the_tensors_are_equal() -> None:
     assert compare(_tensor(5), _tensor(5), alternatives={"never": never}).equal
 
 
-def test_no_cause_is_made_up() -> None:
+def test_without_a_matching_cause_no_explanation_is_given() -> None:
     rng = np.random.default_rng(8)
     obtained = rng.integers(-100, 100, 60).astype(np.int8)
     assert compare(obtained, _tensor(60)).explanation == ""
@@ -184,7 +186,7 @@ def test_numbers_that_differ_late_are_shown_to_where_they_differ() -> None:
     assert (float(obtained) > float(wanted), bound) == (True, "1e-09")
 
 
-def test_the_answer_is_json_even_with_nan() -> None:
+def test_a_comparison_with_nan_is_valid_json() -> None:
     answer = compare(np.array([np.nan, 1], np.float32), np.array([1, np.inf], np.float32))
     document = json.loads(json.dumps(answer.to_json(), allow_nan=False))
     assert document["first"][0] == {
@@ -196,7 +198,7 @@ def test_the_answer_is_json_even_with_nan() -> None:
     assert document["largest"] == "inf"
 
 
-def test_a_difference_is_told_in_full() -> None:
+def test_the_text_of_a_difference_is_complete() -> None:
     expected = np.array([[100, 200, 300, 400], [500, 600, 700, 800]], np.int16)
     obtained = expected + np.array([[0, 3, 0, 0], [0, 0, 0, -2500]], np.int16)
     assert str(compare(obtained, expected, tolerance=2)).splitlines() == [
@@ -227,18 +229,18 @@ def test_thousands_are_grouped() -> None:
 
 
 @pytest.mark.parametrize(("step", "digits"), [(1e-3, ("1.001", "1")), (1e-7, ("1.00000012", "1"))])
-def test_numbers_have_the_digits_that_tell_them_apart(step: float, digits: tuple[str, str]) -> None:
+def test_numbers_are_shown_with_distinguishing_digits(step: float, digits: tuple[str, str]) -> None:
     expected = np.array([1], np.float32)
     text = str(compare(expected + np.float32(step), expected))
     assert f"[0]: obtained {digits[0]}, expected {digits[1]}\n" in text + "\n"
 
 
-def test_doubles_that_differ_in_their_last_bit_are_told_apart() -> None:
+def test_doubles_that_differ_in_the_last_bit_are_distinguished() -> None:
     text = str(compare(np.array([1 + 2.0**-52]), np.array([1.0])))
     assert "obtained 1.0000000000000002, expected 1" in text
 
 
-def test_nothing_on_one_side_is_said_with_both_shapes() -> None:
+def test_an_empty_side_is_reported_with_both_shapes() -> None:
     answer = compare(np.empty((0, 3), np.int8), _tensor(2, 3))
     assert str(answer) == "nothing to compare: obtained [0, 3], expected [2, 3]"
     assert (answer.equal, answer.mismatches, answer.total) == (False, 6, 6)
@@ -257,7 +259,7 @@ def test_the_refusals_of_types_and_shapes_name_both() -> None:
 @pytest.mark.parametrize(
     "limits", [{"tolerance": np.nan}, {"relative": -0.1}, {"relative": np.nan}]
 )
-def test_a_tolerance_that_is_none_is_refused(limits: dict[str, float]) -> None:
+def test_an_invalid_tolerance_is_refused(limits: dict[str, float]) -> None:
     with pytest.raises(UsageError, match="a tolerance can't be negative"):
         compare([1.0], [1.0], **limits)
 
@@ -269,12 +271,12 @@ def test_both_tolerances_add_up() -> None:
     assert (answer.mismatches, answer.first[0].allowed) == (2, 3.0)
 
 
-def test_no_relative_tolerance_makes_a_number_of_an_infinity() -> None:
+def test_infinity_is_outside_any_relative_tolerance() -> None:
     answer = compare(np.array([5, 1.5], np.float32), np.array([np.inf, 1], np.float32), relative=1)
     assert (answer.mismatches, answer.first[0].allowed) == (1, 0.0)
 
 
-def test_the_largest_difference_within_a_tolerance_is_told_too() -> None:
+def test_the_largest_difference_within_a_tolerance_is_reported() -> None:
     expected = np.zeros(3, np.int8)
     answer = compare(np.array([1, -3, 2], np.int8), expected, tolerance=3)
     assert (answer.equal, answer.mismatches, answer.largest) == (True, 0, 3.0)
@@ -292,7 +294,7 @@ def test_truth_values_are_compared_too() -> None:
     assert (answer.mismatches, answer.largest, answer.explanation) == (1, 1, "")
 
 
-def test_an_answer_without_differences_is_plain_data() -> None:
+def test_json_of_an_equal_comparison_is_plain_data() -> None:
     assert compare(_tensor(3), _tensor(3)).to_json() == {
         "equal": True,
         "mismatches": 0,

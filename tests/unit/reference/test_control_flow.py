@@ -88,7 +88,7 @@ def test_while_equals(official: Oracle, data: st.DataObject) -> None:
     agree(official, Case(_counting(draw.int(-10, 50), draw.int(1, 5)), arrays, outputs=2))
 
 
-def test_runs_of_a_batch_leave_a_loop_each_at_its_own_time() -> None:
+def test_runs_of_a_batch_leave_a_loop_independently() -> None:
     interpreter = Interpreter(Model.from_bytes(_counting(20)))
     numbers = np.arange(-10, 30, dtype=np.int32).reshape(-1, 1)
     vectors = np.arange(160, dtype=np.int32).reshape(-1, 4)
@@ -98,7 +98,7 @@ def test_runs_of_a_batch_leave_a_loop_each_at_its_own_time() -> None:
         assert np.array_equal(together[index], np.stack([row[index] for row in alone]))
 
 
-def test_runs_of_a_batch_take_each_its_own_branch() -> None:
+def test_runs_of_a_batch_branch_independently() -> None:
     x = T((2,), "float32")
     interpreter = Interpreter(Model.from_bytes(_choice(x, x, x)))
     choices = np.array([[True], [False], [False], [True]])
@@ -233,7 +233,7 @@ def test_a_branch_of_another_shape_and_the_same_size_runs(micro: Oracle) -> None
     _hold(micro, model, [[np.array([True]), x, x]], set())
 
 
-def test_a_subgraph_that_is_not_there_is_refused(micro: Oracle) -> None:
+def test_a_missing_subgraph_is_refused(micro: Oracle) -> None:
     main = Graph(
         [T((1,), "bool"), _x(1), _x(1)], [Op("IF", [0, 1], [2], _subgraphs())], [0, 1], [2]
     )
@@ -248,7 +248,7 @@ def test_a_subgraph_that_calls_itself_is_refused() -> None:
     _refused(build_graphs([main, again]), "without end", None)
 
 
-def test_a_loop_without_end_is_refused() -> None:
+def test_an_endless_loop_is_refused() -> None:
     model = _counting(100, step=0)
     inputs = [np.zeros(1, np.int32), np.zeros(4, np.int32)]
     _refused(model, "runs more than", None, inputs)
@@ -283,7 +283,7 @@ def test_a_variable_read_in_another_size_is_refused() -> None:
     _refused(build_graphs([main]), "'v' has 8 bytes, not 12", None, [np.zeros(2, np.float32)])
 
 
-def test_runs_of_a_batch_have_each_its_own_computed_axis() -> None:
+def test_each_run_of_a_batch_has_its_own_computed_axis() -> None:
     tensors = [T((3, 3), "float32"), T((1,), "int32"), T((3,), "float32")]
     data = build(tensors, [Op("SUM", [0, 1], [2], ("Reducer", {}))], [0, 1], [2])
     interpreter = Interpreter(Model.from_bytes(data))
@@ -297,7 +297,7 @@ def test_runs_of_a_batch_have_each_its_own_computed_axis() -> None:
     ]
 
 
-def test_what_a_subgraph_gives_of_a_variable_is_as_it_was_then() -> None:
+def test_a_subgraphs_output_of_a_variable_is_a_copy() -> None:
     """SVDF moves its state, which is given out, in each of two calls."""
     state = T((1, 6), "float32", variable=True)
     weights = [T(shape, "float32", data=np.ones(shape)) for shape in ((2, 1), (2, 3))]

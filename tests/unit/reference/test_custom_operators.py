@@ -112,7 +112,7 @@ def test_detection_postprocess_equals(regular: bool, micro: Oracle, data: st.Dat
 
 
 @given(data=st.data())
-def test_outputs_that_have_no_room_for_the_detections_are_refused(data: st.DataObject) -> None:
+def test_outputs_too_small_for_the_detections_are_refused(data: st.DataObject) -> None:
     draw = Draw(data)
     tensors = [T(s, "float32") for s in [(1, 3, 4), (1, 3, 2), (3, 4), (1, 1, 4), (1, 1), (1, 1)]]
     flex = {"max_detections": 2, "max_classes_per_detection": 1, "num_classes": 2}

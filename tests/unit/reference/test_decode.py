@@ -1,4 +1,4 @@
-"""TFLM_DECODE equals the official interpreter, alone and in front of what uses its tensors."""
+"""TFLM_DECODE equals the official interpreter, alone and in front of other operators."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_a_table_of_values_equals(dtype: str, micro: Oracle, data: st.DataObject
 @pytest.mark.parametrize("dtype", _TYPES)
 @cases
 @given(data=st.data())
-def test_what_was_not_pruned_equals(dtype: str, micro: Oracle, data: st.DataObject) -> None:
+def test_a_pruned_tensor_equals(dtype: str, micro: Oracle, data: st.DataObject) -> None:
     draw = Draw(data)
     tensor, _ = output(draw, dtype, zero_points=dtype == "int8" and draw.flag())
     kept = draw.generator().integers(0, 2, int(np.prod(tensor.shape)))
@@ -196,7 +196,7 @@ _REFUSED = {
 
 
 @pytest.mark.parametrize("reason", _REFUSED)
-def test_what_the_official_interpreter_refuses_is_refused(reason: str, micro: Oracle) -> None:
+def test_models_that_tflm_refuses_are_refused(reason: str, micro: Oracle) -> None:
     encoded, description, tensor = _REFUSED[reason]
     operator = Op("TFLM_DECODE", [0, 1], [2], custom="TFLM_DECODE")
     tensors = [constant(encoded), constant(description), tensor]
@@ -225,7 +225,7 @@ _BEYOND = {
 
 
 @pytest.mark.parametrize("reason", _BEYOND)
-def test_what_would_be_read_beyond_its_tensors_is_refused(reason: str) -> None:
+def test_reads_beyond_a_tensor_are_refused(reason: str) -> None:
     encoded, description, tensor = _BEYOND[reason]
     operator = Op("TFLM_DECODE", [0, 1], [2], custom="TFLM_DECODE")
     model = build([constant(encoded), constant(description), tensor], [operator], [], [2])
@@ -247,7 +247,7 @@ def test_codes_that_end_before_their_symbols_do_are_refused() -> None:
                 Interpreter(Model.from_bytes(model))
 
 
-def test_a_shape_that_is_decoded_is_no_constant_to_the_device() -> None:
+def test_a_decoded_shape_is_not_a_constant() -> None:
     tensors = [
         T((2, 2), "int8"),
         constant(bytes([0b01_000000])),
@@ -263,7 +263,7 @@ def test_a_shape_that_is_decoded_is_no_constant_to_the_device() -> None:
         Interpreter(Model.from_bytes(build(tensors, operators, [0], [4])))
 
 
-def test_a_decoded_tensor_is_no_encoded_one() -> None:
+def test_a_decoded_tensor_cannot_be_decoded_again() -> None:
     tensors = [
         constant(bytes([0])),
         constant(head(_LUT, 1, 1) + bytes(8)),

@@ -44,14 +44,14 @@ _SUM = [
 ]
 
 
-def test_sums_of_products_walk_at_random() -> None:
+def test_the_bound_of_a_sum_of_products_grows_as_a_random_walk() -> None:
     # y = 12 and 2; the squares of the terms, the bias among them: 9 + 16 + 25 and 36 + 16.
     found = _deviations(_SUM, [_dense(0, 1, 2, 3)], [[[3, 4]]])
     expected = [2 * U * np.sqrt(12**2 + 50) / 3, 2 * U * np.sqrt(2**2 + 52) / 3]
     np.testing.assert_allclose(found[3], [expected], rtol=1e-6)
 
 
-def test_an_activation_does_not_change_what_a_sum_may_be_off_by() -> None:
+def test_an_activation_does_not_change_the_bound_of_a_sum() -> None:
     plain, cut = (
         _deviations(_SUM, [_dense(0, 1, 2, 3, activation)], [[[3, 4]]])[3]
         for activation in ("NONE", "RELU6")
@@ -59,7 +59,7 @@ def test_an_activation_does_not_change_what_a_sum_may_be_off_by() -> None:
     np.testing.assert_array_equal(plain, cut)
 
 
-def test_deviations_go_on_through_the_squares_of_the_weights() -> None:
+def test_deviations_propagate_by_the_squares_of_the_weights() -> None:
     tensors = [*_SUM, _real(1, 2, data=[[3, 4]]), _real(1, data=[1e9]), _real(1, 1)]
     found = _deviations(tensors, [_dense(0, 1, 2, 3), _dense(3, 4, 5, 6)], [[[3, 4]]])
     carried = np.sqrt(9 * found[3][0, 0] ** 2 + 16 * found[3][0, 1] ** 2)
@@ -111,7 +111,7 @@ def test_a_bias_of_a_transposed_convolution_is_its_fourth_input() -> None:
 
 
 @pytest.mark.parametrize("name", ["COS", "EXP", "LOGISTIC", "SIN", "TANH"])
-def test_a_function_of_exact_values_is_off_by_four_half_units(name: str) -> None:
+def test_a_function_of_exact_values_has_a_bound_of_four_half_ulp(name: str) -> None:
     tensors = [_real(3), _real(3)]
     interpreter = Interpreter(Model.from_bytes(build(tensors, [Op(name, [0], [1])], [0], [1])))
     (y,) = interpreter.invoke([np.array([-0.5, 0.25, 1], np.float32)])
@@ -119,7 +119,7 @@ def test_a_function_of_exact_values_is_off_by_four_half_units(name: str) -> None
     np.testing.assert_allclose(allowed_errors(interpreter)[1], expected, rtol=1e-6)
 
 
-def test_what_a_function_may_be_off_by_is_carried_through_a_sum_of_two() -> None:
+def test_the_bound_of_a_function_propagates_through_a_sum() -> None:
     tensors = [_real(1, 3), _real(1, 3), _real(1, 3)]
     operators = [Op("EXP", [0], [1]), Op("ADD", [1, 0], [2], ("Add", NONE))]
     x = np.array([[0.5, 1, 2]], np.float32)
@@ -128,7 +128,7 @@ def test_what_a_function_may_be_off_by_is_carried_through_a_sum_of_two() -> None
     np.testing.assert_allclose(found[2], np.hypot(found[1], U * y), rtol=2e-3)
 
 
-def test_both_inputs_of_a_product_move_it() -> None:
+def test_the_bound_of_a_product_has_both_inputs() -> None:
     tensors = [_real(1, 2)] * 4
     operators = [
         Op("EXP", [0], [1]),
@@ -142,7 +142,7 @@ def test_both_inputs_of_a_product_move_it() -> None:
     np.testing.assert_allclose(found[3], np.hypot(moved, U * one * other), rtol=2e-3)
 
 
-def test_the_largest_of_many_moves_as_itself() -> None:
+def test_the_bound_of_a_maximum_is_that_of_its_largest_input() -> None:
     tensors = [_real(1, 64), T((1,), "int32", data=[1]), _real(1, 64), _real(1)]
     operators = [Op("EXP", [0], [2]), Op("REDUCE_MAX", [2, 1], [3], ("Reducer", {}))]
     found = _deviations(tensors, operators, [np.linspace(0, 1, 64)[None]])
@@ -150,14 +150,14 @@ def test_the_largest_of_many_moves_as_itself() -> None:
 
 
 @pytest.mark.parametrize("name", ["MAXIMUM", "MINIMUM"])
-def test_what_moves_an_output_to_one_side_alone_moves_it(name: str) -> None:
+def test_a_one_sided_deviation_is_bounded(name: str) -> None:
     """exp(0) or 1: the larger shows what exp(0) is too large by, the smaller what it lacks."""
     tensors = [_real(1, 4), _real(1, 4), _real(1, 4, data=np.ones((1, 4))), _real(1, 4)]
     found = _deviations(tensors, [Op("EXP", [0], [1]), Op(name, [1, 2], [3])], [np.zeros((1, 4))])
     np.testing.assert_allclose(found[3], np.hypot(found[1], U), rtol=2e-3)
 
 
-def test_elements_of_one_input_move_to_different_sides() -> None:
+def test_elements_of_one_input_deviate_independently() -> None:
     """Two of four classes have half a chance each: it moves by a quarter of their difference.
 
     Together they would not move it. Sides are drawn, so at least one pair has different ones.
@@ -179,7 +179,7 @@ def test_an_average_is_a_sum_of_magnitudes() -> None:
     np.testing.assert_allclose(found[2], [np.sqrt(4) * U * 2.5], rtol=1e-6)
 
 
-def test_a_comparison_has_no_deviation_and_what_is_picked_keeps_its_own() -> None:
+def test_a_comparison_has_no_deviation_and_a_selection_keeps_its_own() -> None:
     tensors = [_real(2), _real(2), T((2,), "bool"), _real(2)]
     operators = [
         Op("EXP", [0], [1]),
@@ -193,7 +193,7 @@ def test_a_comparison_has_no_deviation_and_what_is_picked_keeps_its_own() -> Non
     )
 
 
-def test_no_bound_is_not_a_number() -> None:
+def test_bounds_are_never_nan() -> None:
     """The deviation of 0 / 0 is nothing that anything may be off by."""
     tensors = [_real(2), _real(2)]
     found = _deviations(tensors, [Op("LOG", [0], [1])], [[-1, 2]])
@@ -204,7 +204,7 @@ def _memory(x: T, weights: T, state: T) -> list[T]:
     return [x, weights, _real(2, 3, data=[[1, 2, 3], [4, 5, 6]]), state, _real(1, 2)]
 
 
-def test_what_remembers_has_the_deviation_of_a_sum_of_its_largest_input() -> None:
+def test_a_stateful_operator_has_the_bound_of_a_sum() -> None:
     state = T((1, 6), "float32", variable=True)
     tensors = _memory(_real(1, 4), _real(2, 4, data=np.full((2, 4), 10.0)), state)
     op = Op("SVDF", [0, 1, 2, -1, 3], [4], ("SVDF", {"Rank": 1}))
@@ -216,7 +216,7 @@ def test_what_remembers_has_the_deviation_of_a_sum_of_its_largest_input() -> Non
     np.testing.assert_allclose(allowed_errors(interpreter)[4], [[expected] * 2], rtol=1e-6)
 
 
-def test_what_remembers_carries_the_relative_deviations_of_its_inputs() -> None:
+def test_a_stateful_operator_propagates_relative_deviations() -> None:
     state = T((1, 6), "float32", variable=True)
     tensors = [
         *_memory(_real(1, 4), _real(2, 4, data=np.full((2, 4), 0.001)), state),
@@ -243,7 +243,7 @@ def test_a_custom_operator_is_off_by_the_relative_deviation_of_its_input_alone()
     np.testing.assert_allclose(found[3], [[4 * U * largest] * 2], rtol=1e-6)
 
 
-def test_bounds_of_a_batch_with_a_state_are_those_of_each_inference_in_its_turn() -> None:
+def test_bounds_of_a_stateful_batch_are_those_of_single_inferences() -> None:
     state = T((1, 6), "float32", variable=True)
     tensors = _memory(_real(1, 4), _real(2, 4, data=np.full((2, 4), 10.0)), state)
     op = Op("SVDF", [0, 1, 2, -1, 3], [4], ("SVDF", {"Rank": 1}))

@@ -301,9 +301,7 @@ SPECIAL = np.array([[3e38, -3e38, np.inf, -np.inf, np.nan, 0.0, 1.0, -1e-45]], n
 
 @pytest.mark.parametrize("op", ["ADD", "SUB", "MUL", "MINIMUM", "MAXIMUM"])
 @pytest.mark.parametrize("activation", [0, 1])
-def test_overflow_infinity_and_nan_go_the_same_way(
-    op: str, activation: int, official: Oracle
-) -> None:
+def test_overflow_infinity_and_nan_equal(op: str, activation: int, official: Oracle) -> None:
     real = T(SPECIAL.shape, "float32")
     table, fields = op.title(), {"FusedActivationFunction": activation}
     if op in ("MINIMUM", "MAXIMUM"):
@@ -316,12 +314,12 @@ def test_overflow_infinity_and_nan_go_the_same_way(
 @pytest.mark.parametrize(
     "op", ["RELU", "RELU6", "LOGISTIC", "TANH", "EXP", "ABS", "FLOOR", "ROUND", "HARD_SWISH"]
 )
-def test_special_values_go_the_same_way(op: str, official: Oracle) -> None:
+def test_special_values_equal(op: str, official: Oracle) -> None:
     real = T(SPECIAL.shape, "float32")
     agree(official, Case(build([real] * 2, [Op(op, [0], [1])], [0], [1]), [[SPECIAL]], ulps=2))
 
 
-def test_max_pooling_passes_over_nan(official: Oracle) -> None:
+def test_max_pooling_ignores_nan(official: Oracle) -> None:
     fields = {"Padding": 1, "StrideW": 1, "StrideH": 1, "FilterWidth": 2, "FilterHeight": 1}
     tensors = [T((1, 1, 8, 1), "float32"), T((1, 1, 7, 1), "float32")]
     model = build(tensors, [Op("MAX_POOL_2D", [0], [1], ("Pool2D", fields))], [0], [1])

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 from model_builder import Graph, Op, T, build, build_graphs
+from operator_models import every_graph
 from oracle import Oracle, Refused
-from seeds import every_graph
 
 from harness.base.errors import BadModel, HilError
 from harness.model import Model

@@ -1,4 +1,4 @@
-"""What must hold of every operator: batches, bounds of memory, values that stay what they were."""
+"""Rules for every operator: batches, bounds of memory, immutable values."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import suppress
 import numpy as np
 import pytest
 from model_builder import Op, T, build
-from seeds import every_operator
+from operator_models import every_operator
 
 from harness.base.errors import HilError
 from harness.model import Model, Tensor
@@ -34,7 +34,7 @@ def _inputs(model: Model) -> list[np.ndarray]:
 
 
 @every_model
-def test_a_batch_gives_what_single_inferences_give(model: Model) -> None:
+def test_a_batch_equals_single_inferences(model: Model) -> None:
     arrays = _inputs(model)
     together = Interpreter(model).invoke_batch(arrays, RUNS)
     single = Interpreter(model)
@@ -45,7 +45,7 @@ def test_a_batch_gives_what_single_inferences_give(model: Model) -> None:
 
 
 @every_model
-def test_an_inference_changes_neither_its_inputs_nor_what_it_gave_before(model: Model) -> None:
+def test_an_inference_changes_neither_inputs_nor_earlier_outputs(model: Model) -> None:
     arrays = _inputs(model)
     interpreter = Interpreter(model)
     before = [array.copy() for array in arrays]

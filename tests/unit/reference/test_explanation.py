@@ -1,4 +1,4 @@
-"""What compare() suspects behind a difference: offsets, axes, shifts, bytes, other arithmetic."""
+"""Causes that compare() suspects: offsets, axes, shifts, bytes, other arithmetic."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ def test_an_offset_of_half_the_range_mixes_up_signs() -> None:
     assert compare(expected ^ np.int8(-128), expected).explanation == words
 
 
-def test_one_element_alone_has_no_offset() -> None:
+def test_a_single_element_has_no_offset() -> None:
     answer = compare(np.array([8], np.int8), np.array([5], np.int8))
     assert "zero point" not in answer.explanation
 
 
-def test_a_real_offset_is_no_zero_point() -> None:
+def test_an_offset_of_floats_is_not_a_zero_point() -> None:
     expected = np.arange(8, dtype=np.float32) ** 2
     assert compare(expected + 1, expected).explanation == ""
 
 
-def test_what_is_the_same_everywhere_is_quoted() -> None:
+def test_a_constant_output_is_quoted() -> None:
     expected = _tensor(9)
     words = "every element obtained is -9: was the tensor ever written?"
     assert compare(np.full(9, -9, np.int8), expected).explanation == words
@@ -97,7 +97,9 @@ def test_an_axis_that_runs_the_other_way_is_recognised(
 
 @pytest.mark.parametrize(("size", "shift"), [(64, 1), (64, 15), (8, 3)])
 @pytest.mark.parametrize(("sign", "where"), [(1, "end"), (-1, "start")])
-def test_a_shift_is_told_with_its_direction(size: int, shift: int, sign: int, where: str) -> None:
+def test_a_shift_is_reported_with_its_direction(
+    size: int, shift: int, sign: int, where: str
+) -> None:
     expected = _tensor(size)
     obtained = np.roll(expected, sign * shift)
     words = f"equal but shifted by {shift} elements towards the {where}"
@@ -105,7 +107,7 @@ def test_a_shift_is_told_with_its_direction(size: int, shift: int, sign: int, wh
 
 
 @pytest.mark.parametrize(("size", "shift"), [(64, 16), (8, 4)])
-def test_what_has_little_in_common_is_no_shift(size: int, shift: int) -> None:
+def test_tensors_with_little_in_common_are_not_a_shift(size: int, shift: int) -> None:
     expected = _tensor(size)
     obtained = np.concatenate([_tensor(90)[-shift:], expected[:-shift]])
     assert compare(obtained, expected).explanation == ""
@@ -125,7 +127,7 @@ def test_an_alternative_of_another_shape_fits_nothing() -> None:
     assert compare(obtained, expected, alternatives=causes).explanation == ""
 
 
-def test_one_step_is_a_rounding_question_for_integers_alone() -> None:
+def test_only_integers_have_the_rounding_hint() -> None:
     expected = np.arange(10, dtype=np.float32) ** 2
     obtained = expected.copy()
     obtained[4] += 1
@@ -134,7 +136,7 @@ def test_one_step_is_a_rounding_question_for_integers_alone() -> None:
     assert compare(obtained.astype(int), expected.astype(int)).explanation == words
 
 
-def test_the_explanation_ends_the_text() -> None:
+def test_the_explanation_is_the_last_line() -> None:
     expected = _tensor(9)
     text = str(compare(np.flip(expected), expected))
     assert text.splitlines()[-1] == "  equal after reversing axis 0"
@@ -250,7 +252,7 @@ def test_outputs_are_compared_one_by_one_with_their_own_alternatives() -> None:
     assert (far[0].mismatches, far[1].equal) == (1, True)
 
 
-def test_what_remembers_is_compared_without_alternatives() -> None:
+def test_a_stateful_model_is_compared_without_alternatives() -> None:
     interpreter, x = Interpreter(Model.from_bytes(svdf())), np.full((1, 4), 50, np.int8)
     (right,) = Interpreter(Model.from_bytes(svdf())).invoke([x])
     (answer,) = compare_outputs(interpreter, [x], [right])

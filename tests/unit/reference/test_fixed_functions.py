@@ -28,7 +28,7 @@ def _whole(low: int, high: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize("bits", [0, 2, 4, 5])
-def test_an_exponential_is_near(bits: int) -> None:
+def test_an_exponential_is_close_to_the_real_function(bits: int) -> None:
     a = -_whole(0, 1 << 31)
     got = functions.exp_on_negative_values(a, bits) / _ONE
     np.testing.assert_allclose(got, np.exp(a / 2.0 ** (31 - bits)), rtol=0, atol=3e-7)
@@ -41,7 +41,7 @@ def test_an_exponential_is_near(bits: int) -> None:
         (functions.tanh, np.tanh, 2e-7),
     ],
 )
-def test_a_squashing_function_is_near(
+def test_a_sigmoid_or_tanh_is_close_to_the_real_function(
     function: Callable[[np.ndarray, int], np.ndarray],
     real: Callable[[np.ndarray], np.ndarray],
     atol: float,
@@ -52,7 +52,7 @@ def test_a_squashing_function_is_near(
     np.testing.assert_allclose(got, real(a / 2.0**27), rtol=0, atol=atol)
 
 
-def test_one_over_one_plus_x_is_near() -> None:
+def test_one_over_one_plus_x_is_close_to_the_real_function() -> None:
     a = _whole(0, 1 << 31)
     got = functions.one_over_one_plus_x(a) / _ONE
     np.testing.assert_allclose(got, 1 / (1 + a / _ONE), rtol=0, atol=5e-9)
@@ -64,14 +64,14 @@ def _over_all_sizes() -> np.ndarray:
 
 
 @pytest.mark.parametrize("bits", [0, 12])
-def test_a_reciprocal_is_near(bits: int) -> None:
+def test_a_reciprocal_is_close_to_the_real_function(bits: int) -> None:
     x = _over_all_sizes()
     factor, exponent = functions.reciprocal(x, bits)
     got = factor / _ONE / 2.0**exponent
     np.testing.assert_allclose(got, 2.0 ** (31 - bits) / x, rtol=1e-8)
 
 
-def test_an_inverse_root_is_near_and_that_of_0_and_1_is_1() -> None:
+def test_an_inverse_root_is_close_and_that_of_0_and_1_is_1() -> None:
     x = np.append(_over_all_sizes(), (1 << 31) - 1)
     factor, exponent = functions.inverse_root(x)
     np.testing.assert_allclose(factor / _ONE / 2.0**exponent, 1 / np.sqrt(x), rtol=2e-6)
@@ -80,7 +80,7 @@ def test_an_inverse_root_is_near_and_that_of_0_and_1_is_1() -> None:
 
 
 @pytest.mark.parametrize(("before", "after"), [(12, 4), (12, 5), (8, 5), (20, 5)])
-def test_a_logarithm_is_near(before: int, after: int) -> None:
+def test_a_logarithm_is_close_to_the_real_function(before: int, after: int) -> None:
     x = _whole(1 << (31 - before), 1 << 31)
     got = functions.logarithm(x, before, after) / 2.0 ** (31 - after)
     np.testing.assert_allclose(got, np.log(x / 2.0 ** (31 - before)), rtol=0, atol=6e-8)
@@ -90,7 +90,7 @@ def test_a_logarithm_is_near(before: int, after: int) -> None:
     ("function", "real"),
     [(sigmoid16, lambda x: 1 / (1 + np.exp(-x))), (tanh16, np.tanh)],
 )
-def test_the_sigmoids_table_is_near(
+def test_the_sigmoid_table_is_close_to_the_real_function(
     function: Callable[[np.ndarray], np.ndarray], real: Callable[[np.ndarray], np.ndarray]
 ) -> None:
     """Within one and a half of the last place, far outside the table too."""
@@ -130,7 +130,7 @@ def test_a_scale_of_a_table_has_15_bits_and_a_shift_of_31_at_most(
     ("function", "scale", "zero", "steps"),
     [(np.exp, 10, 32767, 6), (lambda v: 1 / (1 + v), 1, -32768, 2)],
 )
-def test_an_interpolated_table_is_near(
+def test_an_interpolated_table_is_close_to_the_real_function(
     function: Callable[[np.ndarray], np.ndarray], scale: int, zero: int, steps: int
 ) -> None:
     """Softmax' tables, in steps of 2 / 65535: exp from -10 to 0, 1 / (1 + x) from 0 to 1."""
@@ -143,7 +143,7 @@ def test_an_interpolated_table_is_near(
 
 @pytest.mark.parametrize("length", [4, 8, 16, 64, 512])
 @pytest.mark.parametrize("bits", [16, 32])
-def test_a_transform_is_near_and_so_is_its_inverse(length: int, bits: int) -> None:
+def test_a_transform_and_its_inverse_are_close_to_the_real_ones(length: int, bits: int) -> None:
     """Within four of the last place; both ways are divided by the length."""
     top, rng = (1 << (bits - 1)) - 1, np.random.default_rng(length)
     x = rng.integers(-top, top, (20, length))

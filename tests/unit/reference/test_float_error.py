@@ -1,4 +1,4 @@
-"""What a device's floats may be off by: enough for a right one, too little for a wrong one."""
+"""Bounds of a device's floats: wide enough for a right one, too narrow for a wrong one."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from model_builder import ACTIVATIONS, Op, T, build, build_graphs
+from operator_models import every_graph
 from oracle import Oracle
-from seeds import every_graph
 
 from harness.base import paths
 from harness.base.errors import HilError
@@ -85,7 +85,7 @@ def test_weights_off_by_a_ten_thousandth_are_not_allowed() -> None:
     assert not compare(got, want, tolerance=allowed).equal
 
 
-def test_what_no_rounding_touches_must_agree_to_the_bit() -> None:
+def test_exact_operators_must_agree_to_the_bit() -> None:
     tensors = [T((4,), "float32"), T((4,), "float32"), T((4,), "float32")]
     none = {"FusedActivationFunction": ACTIVATIONS["NONE"]}
     operators = [Op("RELU", [0], [1]), Op("ADD", [0, 1], [2], ("Add", none))]

@@ -1,4 +1,4 @@
-"""The interpreter as an object: what it takes, what it refuses, what it gives out."""
+"""The interpreter as an object: arguments, refusals, results."""
 
 from __future__ import annotations
 
@@ -37,20 +37,20 @@ def _image() -> np.ndarray:
     [None, 3, "image.npy", b"bytes", {0: _image()}, np.float32(1), [None], ["text"], [[1, [2]]]],
 )
 @pytest.mark.parametrize("call", ["invoke", "invoke_batch"])
-def test_what_is_no_list_of_arrays_is_refused(inputs: object, call: str) -> None:
+def test_inputs_that_are_not_a_list_of_arrays_are_refused(inputs: object, call: str) -> None:
     with pytest.raises(UsageError, match=r"inputs|input"):
         getattr(Interpreter(_network()), call)(inputs)
 
 
 @pytest.mark.parametrize("model", [None, 3, b"TFL3", ["a.tflite"]])
-def test_what_is_no_model_is_refused(model: object) -> None:
+def test_an_argument_that_is_not_a_model_is_refused(model: object) -> None:
     with pytest.raises(UsageError, match="a model, or the path of one"):
         Interpreter(model)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("more", [{"arithmetic": "single"}, {"kernels": {}}])
 def test_other_settings_of_a_wrong_type_are_refused(more: dict[str, object]) -> None:
-    with pytest.raises(UsageError, match=r"no Arithmetic|not Kernels"):
+    with pytest.raises(UsageError, match=r"not an Arithmetic|not Kernels"):
         Interpreter(_network(), **more)  # type: ignore[arg-type]
 
 
@@ -68,7 +68,7 @@ def test_its_text_names_the_model_and_its_tensors() -> None:
     assert f"int8 {list(_image().shape)} -> int8" in text
 
 
-def test_it_can_be_pickled_with_its_arithmetic() -> None:
+def test_an_interpreter_is_pickled_with_its_arithmetic() -> None:
     interpreter = Interpreter(_network(), Arithmetic(rounding="single"))
     copy = pickle.loads(pickle.dumps(interpreter))
     assert copy.arithmetic == interpreter.arithmetic
@@ -96,7 +96,7 @@ def _twice() -> Model:
     return Model.from_bytes(build(tensors, operators, [0], [1, 0]))
 
 
-def test_values_that_were_given_out_outlive_the_next_inference() -> None:
+def test_returned_values_survive_the_next_inference() -> None:
     interpreter = Interpreter(_twice())
     first = interpreter.invoke([np.array([-3, 3, 7, 9], np.int8)])
     seen = interpreter.tensors
@@ -123,7 +123,7 @@ def test_an_inference_that_fails_leaves_no_values() -> None:
     assert seen[1].tolist() == [0, 0, 0, 0]
 
 
-def test_a_kernel_may_hold_what_it_was_given() -> None:
+def test_a_kernel_may_hold_its_inputs() -> None:
     held = []
 
     def holding(_: Node) -> Run:
@@ -150,7 +150,7 @@ def test_an_interpreter_may_be_shared_by_threads() -> None:
     assert np.array_equal(together, alone)
 
 
-def test_a_tensor_without_a_value_says_why() -> None:
+def test_a_tensor_without_a_value_is_an_error_with_the_reason() -> None:
     interpreter = Interpreter(_network())
     constant = next(each.index for each in interpreter.model.tensors if each.constant)
     with pytest.raises(UsageError, match=r"'.*'\) is a constant"):
@@ -222,33 +222,33 @@ _ONES = np.ones((4, 3), np.float32)
         ([_ONES, _ONES.astype(int)], None, r"of float32 \[3\], not int64 \[4, 3\]"),
     ],
 )
-def test_a_batch_that_does_not_fit_is_refused_in_words(
+def test_a_batch_of_wrong_shape_is_refused_with_the_reason(
     inputs: list[np.ndarray], runs: int | None, words: str
 ) -> None:
     with pytest.raises(UsageError, match=words):
         _pair().invoke_batch(inputs, runs)
 
 
-def test_a_batch_may_be_told_its_number_of_runs() -> None:
+def test_a_batch_takes_its_number_of_runs() -> None:
     (y,) = _pair().invoke_batch([_ONES, _ONES], 4)
     assert y.tolist() == [[2, 2, 2]] * 4
     assert _pair().invoke_batch([_ONES[:1], _ONES[:1]])[0].tolist() == [[2, 2, 2]]
 
 
-def test_inputs_may_be_anything_that_is_an_array() -> None:
+def test_inputs_may_be_any_array_like() -> None:
     row = [np.float32(1)] * 3
     for given in ((row, row), [_ONES[0], row], [_ONES[0][::-1], _ONES[1]]):
         assert _pair().invoke(given)[0].tolist() == [2, 2, 2]
 
 
-def test_a_wrong_input_is_told_with_both_shapes_and_a_hint() -> None:
+def test_a_wrong_input_is_refused_with_both_shapes_and_a_hint() -> None:
     with pytest.raises(UsageError) as refusal:
         _pair().invoke([_ONES[0], _ONES])
     assert refusal.value.message == "pair: input 'b' needs float32 [3], not float32 [4, 3]"
     assert refusal.value.hint == "quantize() turns real values into quantized ones"
 
 
-def test_what_the_last_inference_left_is_a_mapping_by_tensor() -> None:
+def test_tensors_is_a_mapping_of_the_last_inference() -> None:
     interpreter = _pair()
     interpreter.invoke([_ONES[0], _ONES[1]])
     seen = interpreter.tensors
@@ -321,7 +321,7 @@ def _dataclasses() -> Iterator[type]:
                 yield each
 
 
-def test_what_is_prepared_is_never_changed() -> None:
+def test_prepared_operators_are_immutable() -> None:
     """But for a model's variables."""
     changing = {each.__name__ for each in _dataclasses() if not each.__dataclass_params__.frozen}  # type: ignore[attr-defined]
     assert changing == {"Resource"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from small_networks import _image, _network, _svdf
+from networks import small_image, small_network, svdf_model
 
 from harness.base.errors import UsageError
 from harness.reference import (
@@ -12,9 +12,9 @@ from harness.reference import (
 )
 
 
-def test_a_batch_gives_what_single_inferences_give() -> None:
-    interpreter = Interpreter(_network())
-    images = np.stack([_image(seed) for seed in range(20)])
+def test_a_batch_equals_single_inferences() -> None:
+    interpreter = Interpreter(small_network())
+    images = np.stack([small_image(seed) for seed in range(20)])
     (together,) = interpreter.invoke_batch([images])
     alone = np.stack([interpreter.invoke([image])[0] for image in images])
     assert together.shape == (20, 1, 4)
@@ -23,25 +23,25 @@ def test_a_batch_gives_what_single_inferences_give() -> None:
 
 
 def test_a_batch_that_exceeds_one_chunk_is_still_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    images = np.stack([_image(seed) for seed in range(11)])
-    expected = Interpreter(_network()).invoke_batch([images])[0]
+    images = np.stack([small_image(seed) for seed in range(11)])
+    expected = Interpreter(small_network()).invoke_batch([images])[0]
     monkeypatch.setattr("harness.reference.interpreter.CHUNK_BYTES", 3000)
-    assert np.array_equal(Interpreter(_network()).invoke_batch([images])[0], expected)
+    assert np.array_equal(Interpreter(small_network()).invoke_batch([images])[0], expected)
 
 
 def test_a_batch_of_a_stateful_model_is_one_inference_after_another() -> None:
     rng = np.random.default_rng(1)
     x = rng.integers(-128, 128, (8, 1, 4)).astype(np.int8)
-    batch, single = Interpreter(_svdf()), Interpreter(_svdf())
+    batch, single = Interpreter(svdf_model()), Interpreter(svdf_model())
     (together,) = batch.invoke_batch([x])
     alone = [single.invoke([row])[0] for row in x]
     assert np.array_equal(together, np.stack(alone))
-    assert not np.array_equal(together[0], Interpreter(_svdf()).invoke_batch([x[1:2]])[0][0])
+    assert not np.array_equal(together[0], Interpreter(svdf_model()).invoke_batch([x[1:2]])[0][0])
 
 
 def test_reset_forgets_the_state() -> None:
     x = np.full((1, 4), 77, np.int8)
-    interpreter = Interpreter(_svdf())
+    interpreter = Interpreter(svdf_model())
     first = interpreter.invoke([x])[0]
     second = interpreter.invoke([x])[0]
     interpreter.reset()
@@ -51,18 +51,18 @@ def test_reset_forgets_the_state() -> None:
 
 
 def test_intermediate_tensors_are_there_after_a_run() -> None:
-    interpreter = Interpreter(_network())
+    interpreter = Interpreter(small_network())
     assert not interpreter.tensors
-    (y,) = interpreter.invoke([_image()])
+    (y,) = interpreter.invoke([small_image()])
     assert set(interpreter.tensors) == {0, 2, 5, 7, 9, 10}
     assert interpreter.tensors[2].shape == (1, 6, 6, 8)
     assert np.array_equal(interpreter.tensors[10], y)
 
 
 def test_inputs_are_not_changed() -> None:
-    image = _image()
+    image = small_image()
     before = image.copy()
-    Interpreter(_network()).invoke([image])
+    Interpreter(small_network()).invoke([image])
     assert np.array_equal(image, before)
 
 
@@ -70,11 +70,11 @@ def test_inputs_are_not_changed() -> None:
     ("inputs", "words"),
     [
         ([], "0 inputs given"),
-        ([_image(), _image()], "2 inputs given"),
-        ([_image()[0]], "needs int8 \\[1, 6, 6, 3\\]"),
-        ([_image().astype(np.float32)], "not float32"),
+        ([small_image(), small_image()], "2 inputs given"),
+        ([small_image()[0]], "needs int8 \\[1, 6, 6, 3\\]"),
+        ([small_image().astype(np.float32)], "not float32"),
     ],
 )
 def test_wrong_inputs_are_refused(inputs: list[np.ndarray], words: str) -> None:
     with pytest.raises(UsageError, match=words):
-        Interpreter(_network()).invoke(inputs)
+        Interpreter(small_network()).invoke(inputs)

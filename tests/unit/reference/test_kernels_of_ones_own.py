@@ -88,7 +88,7 @@ def test_an_unsupported_type_names_the_operator() -> None:
         Interpreter(_unary("NEG", dtype="int8"))
 
 
-def test_a_kernel_that_breaks_its_promise_is_caught() -> None:
+def test_a_kernel_with_wrong_outputs_is_an_error() -> None:
     kernels = Kernels.default().with_builtin("NEG", lambda _: lambda x: x[:, :2])
     with pytest.raises(BadModel, match="declares float32"):
         Interpreter(_unary("NEG"), kernels=kernels).invoke([np.ones(3, np.float32)])

@@ -1,4 +1,4 @@
-"""Dumps of operators' outputs: in which forms they come, what is said of the first that differs."""
+"""Dumps of operators' outputs: their forms, and the report of the first difference."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_each_output_of_an_operator_is_a_layer() -> None:
     assert [each.expected.tolist() for each in layers[1:3]] == [[[4, -3]], [[2, 9]]]
 
 
-def test_an_output_that_differs_is_found_and_what_follows_from_it_is_not_its_fault() -> None:
+def test_the_first_differing_output_is_at_fault_and_later_ones_are_not() -> None:
     dump = _dump(_1=[2, 8])
     dump[2] = np.array([[2, 8]], np.int16)
     report = compare_layers(_chain(), [_X], dump)
@@ -83,7 +83,7 @@ def test_an_output_that_differs_is_found_and_what_follows_from_it_is_not_its_fau
     assert (report.equal, bool(report)) == (False, False)
 
 
-def test_what_came_from_wrong_inputs_is_told_by_what_was_not_dumped() -> None:
+def test_a_difference_behind_undumped_operators_names_them() -> None:
     dump = {2: np.array([[2, 8]], np.int16)}
     report = compare_layers(_chain(), [_X], dump)
     (line, *_) = str(report).splitlines()
@@ -92,14 +92,14 @@ def test_what_came_from_wrong_inputs_is_told_by_what_was_not_dumped() -> None:
     assert report.layers[3].own_fault is None
 
 
-def test_an_input_of_another_shape_leaves_the_fault_open() -> None:
+def test_an_input_of_another_shape_leaves_the_fault_undecided() -> None:
     dump = {(1, 1): np.array([2, 9], np.int16), 2: np.array([[2, 8]], np.int16)}
     report = compare_layers(_chain(), [_X], dump)
     assert [layer.own_fault for layer in report.layers] == [None, None, None, None]
     assert report.layers[2].differs
 
 
-def test_a_fault_of_a_model_that_remembers_is_left_open() -> None:
+def test_a_fault_of_a_stateful_model_is_undecided() -> None:
     interpreter = Interpreter(Model.from_bytes(svdf()))
     (layer,) = table(interpreter, [np.ones((1, 4), np.int8)]).layers
     interpreter.restart()
@@ -110,7 +110,7 @@ def test_a_fault_of_a_model_that_remembers_is_left_open() -> None:
 
 
 @pytest.mark.parametrize("key", [3, (1, 2), (3, 0)])
-def test_an_output_that_is_not_there_is_refused(key: object) -> None:
+def test_a_missing_output_is_refused(key: object) -> None:
     node, output = key if isinstance(key, tuple) else (key, 0)
     with pytest.raises(UsageError, match=f"chain has no operator {node} with an output {output}"):
         compare_layers(_chain(), [_X], {key: b""})  # type: ignore[misc, dict-item]

@@ -1,4 +1,4 @@
-"""What a model keeps between inferences: resource variables, and operators' own buffers."""
+"""A model's memory between inferences: resource variables, and operators' own buffers."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ def _tensor(elements: int, zero_point: int = 0) -> Tensor:
     return Tensor(0, "x", (elements,), "int8", Quantization((1.0,), (zero_point,)))
 
 
-def test_names_are_numbered_from_zero_and_known_again() -> None:
+def test_resource_names_are_numbered_from_zero() -> None:
     memory = ModelMemory()
     assert [memory.handle("a", name) for name in ("x", "y", "x")] == [0, 1, 0]
     assert memory.used
 
 
-def test_a_container_tells_apart_and_none_fits_every_one() -> None:
+def test_resources_are_distinguished_by_container() -> None:
     memory = ModelMemory()
     assert [memory.handle(container, "x") for container in ("a", "b", None)] == [0, 1, 0]
     assert memory.handle(None, "y") == 2
@@ -53,7 +53,7 @@ def test_the_first_that_assigns_decides_size_and_start() -> None:
     assert memory.read(number, 2).tolist() == [5, 5]
 
 
-def test_what_was_read_is_a_copy() -> None:
+def test_a_read_variable_is_a_copy() -> None:
     memory = ModelMemory()
     number = memory.handle("", "x")
     memory.allocate(number, _tensor(2), 1)
@@ -63,7 +63,7 @@ def test_what_was_read_is_a_copy() -> None:
 
 
 @pytest.mark.parametrize("number", [-1, 1])
-def test_a_resource_that_is_not_there_is_told_by_its_number(number: int) -> None:
+def test_an_unknown_resource_is_named_by_its_number(number: int) -> None:
     memory = ModelMemory()
     memory.allocate(memory.handle("", "x"), _tensor(2), 1)
     for action in (
@@ -75,7 +75,7 @@ def test_a_resource_that_is_not_there_is_told_by_its_number(number: int) -> None
             action()
 
 
-def test_other_sizes_are_told_with_the_name() -> None:
+def test_a_wrong_size_is_reported_with_the_name() -> None:
     memory = ModelMemory()
     number = memory.handle("", "n" * 70)
     with pytest.raises(BadResource, match=f"'{'n' * 64}' is assigned by no operator"):
@@ -87,13 +87,13 @@ def test_other_sizes_are_told_with_the_name() -> None:
         memory.assign(number, np.zeros(2, np.int16))
 
 
-def test_a_resource_without_a_name_is_told_too() -> None:
+def test_a_wrong_size_of_an_unnamed_resource_is_reported() -> None:
     memory = ModelMemory()
     with pytest.raises(BadResource, match="variable '' is assigned"):
         memory.read(memory.handle(None, None), 1)
 
 
-def test_an_operators_own_buffer_is_reset_to_what_it_was() -> None:
+def test_an_operators_buffer_is_reset_to_its_initial_value() -> None:
     memory, first = ModelMemory(), np.array([1, 2])
     assert not memory.used
     plain, kept = memory.cell(first), memory.cell(first, survives_reset=True)

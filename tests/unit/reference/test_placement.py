@@ -302,7 +302,7 @@ def test_cast_equals(source: str, target: str, micro: Oracle, data: st.DataObjec
     y = T(x.shape, target)
     case = single(draw, "CAST", [x, y], [0], ("Cast", {}))
     if source == "float32" and target not in ("float32", "bool"):
-        # Beyond the type C++ leaves the value open, and the oracle's processor is no Arm.
+        # Beyond the type C++ leaves the value open, and the oracle's processor is not an Arm.
         for arrays in case.inputs:
             limit = 2.0**31 if target != "uint32" else 2.0**32
             arrays[0] = np.abs(arrays[0]) % np.float32(limit)

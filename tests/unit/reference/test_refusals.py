@@ -1,4 +1,4 @@
-"""What tflite-micro refuses or aborts on, the reference refuses, and says so.
+"""Models that tflite-micro refuses or aborts on are refused with the reason.
 
 Each rule is held against the official interpreter: its refusal is the test's claim, too.
 """
@@ -8,12 +8,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from flatbuffers import flexbuffers
-from model_builder import Op, T, build
-from odd_models import activation as _a
-from odd_models import one_operator as _one
-from odd_models import random_inputs as _inputs
+from model_builder import Op, T, build, constant
+from one_operator_models import activation as _a
+from one_operator_models import one_operator as _one
+from one_operator_models import random_inputs as _inputs
 from oracle import Oracle, Refused
-from seeds_more import constant
 
 from harness.base.errors import BadModel, HilError, UnsupportedOperator
 from harness.model import Model
@@ -232,7 +231,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_what_tflm_refuses_is_refused_and_says_so(case: str, micro: Oracle) -> None:
+def test_models_that_tflm_refuses_are_refused_with_the_reason(case: str, micro: Oracle) -> None:
     data, words = REFUSED[case]
     model = Model.from_bytes(data)
     inputs = _inputs(model)
@@ -308,18 +307,18 @@ def test_a_divisor_of_zero_is_refused(op: str, zero: str) -> None:
         interpreter.invoke([np.ones(2, dtype), np.array([1, 0], dtype)])
 
 
-def test_a_place_outside_a_table_is_refused() -> None:
+def test_an_index_outside_a_table_is_refused() -> None:
     tensors = [_a(4, 3), T((2,), "int32"), _a(2, 3)]
     interpreter = Interpreter(
         Model.from_bytes(_one("GATHER", tensors, [0, 1], ("Gather", {}), (0, 1)))
     )
     table = np.zeros((4, 3), np.int8)
     for places in ([0, 4], [-1, 0]):
-        with pytest.raises(BadModel, match="asks for element"):
+        with pytest.raises(BadModel, match="reads element"):
             interpreter.invoke([table, np.array(places, np.int32)])
 
 
-def test_a_filter_bank_of_energies_that_are_no_vector_is_refused(micro: Oracle) -> None:
+def test_a_filter_bank_of_energies_that_are_not_a_vector_is_refused(micro: Oracle) -> None:
     tables = [constant(v, "int16") for v in ([9] * 8, [3] * 8, [0, 2, 4], [0, 2, 4], [2] * 3)]
     tensors = [T((1, 8), "uint32"), *tables, T((2,), "uint64")]
     flex = flexbuffers.Dumps({"num_channels": 2})
@@ -332,7 +331,7 @@ def test_a_filter_bank_of_energies_that_are_no_vector_is_refused(micro: Oracle) 
     assert refusal.value.hint == "TFLM refuses such a model too"
 
 
-def test_all_unsupported_operators_are_named_at_once_with_the_way_out() -> None:
+def test_all_unsupported_operators_are_named_at_once_with_a_hint() -> None:
     x = T((3,), "float32")
     names = [("UNIQUE", ""), ("CUSTOM", "Fancy"), ("NEG", ""), ("CUSTOM", "Fancier")]
     operators = [Op(name, [i], [i + 1], custom=own) for i, (name, own) in enumerate(names)]
@@ -347,7 +346,7 @@ def test_all_unsupported_operators_are_named_at_once_with_the_way_out() -> None:
     assert isinstance(refusal.value, HilError)
 
 
-def test_a_scale_without_zero_point_is_no_quantization() -> None:
+def test_a_scale_without_zero_point_is_not_a_quantization() -> None:
     x = T((2,), "int8", 0.5, None)
     model = Model.from_bytes(build([x, x], [Op("RELU", [0], [1])], [0], [1]))
     assert model.inputs[0].quantization is None

@@ -7,11 +7,11 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from model_builder import Op, T, build
-from odd_models import activation as _a
-from odd_models import assert_refused, pool, random_inputs, real, unary, wide
-from odd_models import one_operator as _one
-from odd_models import weights as _w
-from seeds_more import constant as _c
+from model_builder import constant as _c
+from one_operator_models import activation as _a
+from one_operator_models import assert_refused, pool, random_inputs, real, unary, wide
+from one_operator_models import one_operator as _one
+from one_operator_models import weights as _w
 
 from harness.base.errors import HilError
 from harness.model import Model
@@ -119,7 +119,7 @@ REFUSED = {
     ),
     "CONV_2D of a multiplier beyond all scaling": (
         _conv(_a(1, 1, 1, 1, scale=1e12), _w(1, 1, 1, 1), _a(1, 1, 1, 1)),
-        "is beyond what TFLM's scaling defines",
+        "is beyond the range of TFLM's scaling",
     ),
     "CONV_2D of int16 of a multiplier beyond the scaling of 64 bits": (
         _conv(
@@ -127,7 +127,7 @@ REFUSED = {
             _w(1, 1, 1, 1),
             _a(1, 1, 1, 1, dtype="int16", scale=0.5 * 0.01),
         ),
-        "a multiplier of 2^9 is beyond what TFLM's scaling defines",
+        "a multiplier of 2^9 is beyond the range of TFLM's scaling",
     ),
     "FULLY_CONNECTED of weights that are a vector": (
         _dense(_a(1, 2), _w(2), _a(1, 1)),
@@ -188,7 +188,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_no_kernel_computes_is_refused_in_its_own_words(name: str) -> None:
+def test_unsupported_values_are_refused_with_a_reason(name: str) -> None:
     assert_refused(*REFUSED[name])
 
 
@@ -252,7 +252,7 @@ BROKEN_LSTM = {
         _with(14, T((2, 3), "int16", 2.0**-11, 0, variable=True)),
         "its state 14 is int16 [2, 3]",
     ),
-    "a hidden state that is no variable": (
+    "a hidden state that is not a variable": (
         _with(13, T((1, 3), "int8", 0.01, 0, [[0, 0, 0]])),
         "its state 13 is int8 [1, 3]",
     ),
@@ -265,7 +265,7 @@ BROKEN_LSTM = {
 
 
 @pytest.mark.parametrize("name", BROKEN_LSTM)
-def test_an_lstm_that_tflm_has_not_is_refused_in_its_own_words(name: str) -> None:
+def test_an_unsupported_lstm_is_refused_with_the_reason(name: str) -> None:
     change, words = BROKEN_LSTM[name]
     with pytest.raises(HilError) as refusal:
         Interpreter(Model.from_bytes(_lstm(change)))

@@ -6,13 +6,12 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from model_builder import T
-from odd_models import activation as _a
-from odd_models import assert_refused
-from odd_models import one_operator as _one
-from odd_models import weights as _w
+from model_builder import T, constant
+from one_operator_models import activation as _a
+from one_operator_models import assert_refused
+from one_operator_models import one_operator as _one
+from one_operator_models import weights as _w
 from oracle import Oracle
-from seeds_more import constant
 
 from harness.model import Model
 from harness.reference import Interpreter
@@ -82,7 +81,7 @@ REFUSED = {
         "2 filters of rank 3",
     ),
     "SVDF whose weights are of another depth": (_svdf(_put(1, _w(2, 5))), "weights [2, 5]"),
-    "SVDF whose state is no variable": (
+    "SVDF whose state is not a variable": (
         _svdf(_put(4, T((1, 6), "int16", 0.01, 0, [[0] * 6]))),
         "is not a variable",
     ),
@@ -228,7 +227,7 @@ REFUSED |= {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_does_not_fit_together_is_refused_in_its_own_words(name: str) -> None:
+def test_inconsistent_models_are_refused_with_a_reason(name: str) -> None:
     assert_refused(*REFUSED[name])
 
 

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 from model_builder import T
-from odd_models import assert_ends, assert_refused
-from refused_signals import of, overlap, signal
+from one_operator_models import assert_ends, assert_refused, overlap, signal, tensor
 
 from harness.model import Model
 from harness.reference import Interpreter
@@ -15,7 +14,7 @@ from harness.reference import Interpreter
 
 def _framer(x: T, y: T, size: int, step: int, prefill: int = 0, valid: T | None = None) -> bytes:
     flex = {"frame_size": size, "frame_step": step, "prefill": prefill}
-    return signal("SignalFramer", [x, y, valid or of("bool")], 2, **flex)
+    return signal("SignalFramer", [x, y, valid or tensor("bool")], 2, **flex)
 
 
 def _stacker(x: T, y: T, channels: int, left: int, right: int, step: int) -> bytes:
@@ -25,7 +24,7 @@ def _stacker(x: T, y: T, channels: int, left: int, right: int, step: int) -> byt
         "stacker_right_context": right,
         "stacker_step": step,
     }
-    return signal("SignalStacker", [x, y, of("bool")], 2, **flex)
+    return signal("SignalStacker", [x, y, tensor("bool")], 2, **flex)
 
 
 def _ring(x: T, y: T, **flex: int) -> bytes:
@@ -62,96 +61,99 @@ def _detection(changed: dict[str, tuple[int, ...]] | None = None, **flex: Any) -
     return signal(name, tensors, 4, (0, 1, 2), **{**_DETECTION, **flex})
 
 
-_RING = (of("int8", 1, 1, 2, 3, scale=0.5), of("int8", 1, 4, 2, 3, scale=0.5, variable=True))
+_RING = (
+    tensor("int8", 1, 1, 2, 3, scale=0.5),
+    tensor("int8", 1, 4, 2, 3, scale=0.5, variable=True),
+)
 
 
 REFUSED = {
     "SignalFramer of steps that do not divide": (
-        _framer(of("int16", 5), of("int16", 2, 4), 4, 2),
+        _framer(tensor("int16", 5), tensor("int16", 2, 4), 4, 2),
         "frames of 4 each 2 of [5]",
     ),
     "SignalFramer of less than a step": (
-        _framer(of("int16", 0), of("int16", 0, 4), 4, 2),
+        _framer(tensor("int16", 0), tensor("int16", 0, 4), 4, 2),
         "frames of 4 each 2 of [0]",
     ),
     "SignalFramer of a scalar": (
-        _framer(of("int16"), of("int16", 1, 4), 4, 2),
+        _framer(tensor("int16"), tensor("int16", 1, 4), 4, 2),
         "frames of 4 each 2 of []",
     ),
     "SignalFramer that fills before it steps over": (
-        _framer(of("int16", 4), of("int16", 1, 2), 2, 4, 1),
+        _framer(tensor("int16", 4), tensor("int16", 1, 2), 2, 4, 1),
         "frames of 2 each 4 of [4]",
     ),
     "SignalFramer to another shape": (
-        _framer(of("int16", 4), of("int16", 1, 4), 4, 2),
+        _framer(tensor("int16", 4), tensor("int16", 1, 4), 4, 2),
         "computes the shape [2, 4]",
     ),
     "SignalFramer with a vector of answers": (
-        _framer(of("int16", 4), of("int16", 2, 4), 4, 2, 0, of("bool", 1)),
+        _framer(tensor("int16", 4), tensor("int16", 2, 4), 4, 2, 0, tensor("bool", 1)),
         "computes the shape [], but the model declares [1]",
     ),
-    "SignalFramer of a prefill that is no flag": (
-        _framer(of("int16", 4), of("int16", 2, 4), 4, 2, 2),
+    "SignalFramer of a prefill that is not a flag": (
+        _framer(tensor("int16", 4), tensor("int16", 2, 4), 4, 2, 2),
         "its option prefill is 2",
     ),
     "SignalStacker of other channels": (
-        _stacker(of("int16", 3), of("int16", 6), 2, 1, 1, 1),
+        _stacker(tensor("int16", 3), tensor("int16", 6), 2, 1, 1, 1),
         "2 channels, 1 + 1 frames, each 1",
     ),
     "SignalStacker of steps beyond its frames": (
-        _stacker(of("int16", 2), of("int16", 6), 2, 1, 1, 4),
+        _stacker(tensor("int16", 2), tensor("int16", 6), 2, 1, 1, 4),
         "2 channels, 1 + 1 frames, each 4",
     ),
     "SignalStacker to another shape": (
-        _stacker(of("int16", 2), of("int16", 4), 2, 1, 1, 1),
+        _stacker(tensor("int16", 2), tensor("int16", 4), 2, 1, 1, 1),
         "computes the shape [6]",
     ),
     "SignalDelay of a scalar": (
-        signal("SignalDelay", [of("int16"), of("int16")], 1, delay_length=1),
+        signal("SignalDelay", [tensor("int16"), tensor("int16")], 1, delay_length=1),
         "its input has the shape []",
     ),
     "SignalDelay of nothing": (
-        signal("SignalDelay", [of("int16", 2, 0), of("int16", 2, 0)], 1, delay_length=1),
+        signal("SignalDelay", [tensor("int16", 2, 0), tensor("int16", 2, 0)], 1, delay_length=1),
         "its input has the shape [2, 0]",
     ),
     "SignalOverlapAdd of one frame alone": (
-        overlap(of("int16", 4), of("int16", 2), 2),
+        overlap(tensor("int16", 4), tensor("int16", 2), 2),
         "frames [4] each 2",
     ),
     "SignalOverlapAdd of steps longer than frames": (
-        overlap(of("int16", 2, 4), of("int16", 10), 5),
+        overlap(tensor("int16", 2, 4), tensor("int16", 10), 5),
         "frames [2, 4] each 5",
     ),
     "SignalOverlapAdd to another shape": (
-        overlap(of("int16", 2, 4), of("int16", 8), 2),
+        overlap(tensor("int16", 2, 4), tensor("int16", 8), 2),
         "computes the shape [4]",
     ),
     "CIRCULAR_BUFFER of three axes": (
-        _ring(of("int8", 1, 2, 3, scale=0.5), _RING[1]),
+        _ring(tensor("int8", 1, 2, 3, scale=0.5), _RING[1]),
         "it takes [1, 2, 3] and gives [1, 4, 2, 3]",
     ),
     "CIRCULAR_BUFFER to five axes": (
-        _ring(_RING[0], of("int8", 1, 4, 2, 3, 1, scale=0.5, variable=True)),
+        _ring(_RING[0], tensor("int8", 1, 4, 2, 3, 1, scale=0.5, variable=True)),
         "it takes [1, 1, 2, 3] and gives [1, 4, 2, 3, 1]",
     ),
     "CIRCULAR_BUFFER to three axes": (
-        _ring(_RING[0], of("int8", 1, 4, 6, scale=0.5, variable=True)),
+        _ring(_RING[0], tensor("int8", 1, 4, 6, scale=0.5, variable=True)),
         "it takes [1, 1, 2, 3] and gives [1, 4, 6]",
     ),
     "CIRCULAR_BUFFER of two batches": (
-        _ring(of("int8", 2, 1, 2, 3, scale=0.5), _RING[1]),
+        _ring(tensor("int8", 2, 1, 2, 3, scale=0.5), _RING[1]),
         "it takes [2, 1, 2, 3] and gives [1, 4, 2, 3]",
     ),
     "CIRCULAR_BUFFER of two slots at once": (
-        _ring(of("int8", 1, 2, 2, 3, scale=0.5), _RING[1]),
+        _ring(tensor("int8", 1, 2, 2, 3, scale=0.5), _RING[1]),
         "slots of [1, 2, 2, 3] do not make [1, 4, 2, 3]",
     ),
     "CIRCULAR_BUFFER of other slots": (
-        _ring(of("int8", 1, 1, 2, 2, scale=0.5), _RING[1]),
+        _ring(tensor("int8", 1, 1, 2, 2, scale=0.5), _RING[1]),
         "slots of [1, 1, 2, 2] do not make [1, 4, 2, 3]",
     ),
     "CIRCULAR_BUFFER to what others overwrite": (
-        _ring(_RING[0], of("int8", 1, 4, 2, 3, scale=0.5)),
+        _ring(_RING[0], tensor("int8", 1, 4, 2, 3, scale=0.5)),
         "its output is not a variable tensor",
     ),
     "CIRCULAR_BUFFER without a period, of a number that ends early": (
@@ -227,14 +229,16 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_does_not_fit_together_is_refused_in_its_own_words(name: str) -> None:
+def test_inconsistent_models_are_refused_with_a_reason(name: str) -> None:
     assert_refused(*REFUSED[name])
 
 
 TAKEN = {
-    "frames of exactly one step": _framer(of("int16", 2), of("int16", 1, 2), 2, 2, 1),
-    "a stack of as many frames as each step": _stacker(of("int16", 2), of("int16", 6), 2, 1, 1, 3),
-    "overlapping frames of exactly one step": overlap(of("int16", 2, 4), of("int16", 8), 4),
+    "frames of exactly one step": _framer(tensor("int16", 2), tensor("int16", 1, 2), 2, 2, 1),
+    "a stack of as many frames as each step": _stacker(
+        tensor("int16", 2), tensor("int16", 6), 2, 1, 1, 3
+    ),
+    "overlapping frames of exactly one step": overlap(tensor("int16", 2, 4), tensor("int16", 8), 4),
     "detections": _detection(max_detections=2),
     "detections among scores of one class more": _detection({"scores": (1, 5, 4)}),
     "a circular buffer": _ring(*_RING),
@@ -242,24 +246,26 @@ TAKEN = {
 
 
 @pytest.mark.parametrize("name", TAKEN)
-def test_what_just_fits_is_taken(name: str) -> None:
+def test_limits_are_inclusive(name: str) -> None:
     interpreter = Interpreter(Model.from_bytes(TAKEN[name], name))
     assert interpreter.operators
 
 
 OPTIONS = {
-    ("frame_size", 1, 1 << 20): lambda n: _framer(of("int16", 4), of("int16", 2, 4), n, 2),
-    ("frame_step", 1, 1 << 20): lambda n: _framer(of("int16", 4), of("int16", 2, 4), 4, n),
-    ("prefill", 0, 1): lambda n: _framer(of("int16", 4), of("int16", 2, 4), 4, 2, n),
-    ("stacker_step", 1, 1 << 20): lambda n: _stacker(of("int16", 2), of("int16", 6), 2, 1, 1, n),
+    ("frame_size", 1, 1 << 20): lambda n: _framer(tensor("int16", 4), tensor("int16", 2, 4), n, 2),
+    ("frame_step", 1, 1 << 20): lambda n: _framer(tensor("int16", 4), tensor("int16", 2, 4), 4, n),
+    ("prefill", 0, 1): lambda n: _framer(tensor("int16", 4), tensor("int16", 2, 4), 4, 2, n),
+    ("stacker_step", 1, 1 << 20): lambda n: _stacker(
+        tensor("int16", 2), tensor("int16", 6), 2, 1, 1, n
+    ),
     ("stacker_left_context", 0, 1 << 20): lambda n: _stacker(
-        of("int16", 2), of("int16", 6), 2, n, 1, 1
+        tensor("int16", 2), tensor("int16", 6), 2, n, 1, 1
     ),
     ("stacker_right_context", 0, 1 << 20): lambda n: _stacker(
-        of("int16", 2), of("int16", 6), 2, 1, n, 1
+        tensor("int16", 2), tensor("int16", 6), 2, 1, n, 1
     ),
     ("delay_length", 0, 1 << 20): lambda n: signal(
-        "SignalDelay", [of("int16", 2)] * 2, 1, delay_length=n
+        "SignalDelay", [tensor("int16", 2)] * 2, 1, delay_length=n
     ),
     ("cycles_max", -(1 << 31), 1 << 31): lambda n: _ring(*_RING, cycles_max=n),
 }

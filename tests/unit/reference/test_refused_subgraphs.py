@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from model_builder import Graph, Op, T, build, build_graphs
-from odd_models import assert_refused
-from seeds_more import constant as _c
+from model_builder import constant as _c
+from one_operator_models import assert_refused
 
 from harness.base.errors import HilError
 from harness.model import Model
@@ -148,7 +148,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_does_not_fit_together_is_refused_in_its_own_words(name: str) -> None:
+def test_inconsistent_models_are_refused_with_a_reason(name: str) -> None:
     assert_refused(*REFUSED[name])
 
 
@@ -159,12 +159,12 @@ TAKEN = {
 
 
 @pytest.mark.parametrize("name", TAKEN)
-def test_what_just_fits_is_taken(name: str) -> None:
+def test_limits_are_inclusive(name: str) -> None:
     interpreter = Interpreter(Model.from_bytes(TAKEN[name], name))
     assert interpreter.operators
 
 
-def test_what_the_body_of_a_loop_gives_must_be_what_the_loop_gives() -> None:
+def test_the_outputs_of_a_loop_and_its_body_must_match() -> None:
     longer = Op("PAD", [0, 2], [1], ("Pad", {}))
     body = Graph([_x(2), _x(3), _c([[1, 0]])], [longer], [0], [1])
     interpreter = Interpreter(Model.from_bytes(_loop(_test(2), body)))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 from model_builder import ACTIVATIONS, T
-from odd_models import activation as _a
-from odd_models import assert_refused, pool, real, unary, wide
-from odd_models import one_operator as _one
-from seeds_more import constant as _c
+from model_builder import constant as _c
+from one_operator_models import activation as _a
+from one_operator_models import assert_refused, pool, real, unary, wide
+from one_operator_models import one_operator as _one
 
 _INTS = T((2,), "int32")
 
@@ -137,7 +137,7 @@ REFUSED = {
     ),
     "LOGISTIC of int8 of the smallest scale": (
         unary("LOGISTIC", _a(2, scale=1e-9), _a(2, scale=1 / 256, zero=-128)),
-        "is outside what TFLM's fixed point defines",
+        "is outside the range of TFLM's fixed point",
     ),
     "TANH of int16 of another output scale": (
         unary("TANH", wide(2), _a(2, dtype="int16", scale=2**-14)),
@@ -301,5 +301,5 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_no_kernel_computes_is_refused_in_its_own_words(name: str) -> None:
+def test_unsupported_values_are_refused_with_a_reason(name: str) -> None:
     assert_refused(*REFUSED[name])

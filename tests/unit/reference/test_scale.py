@@ -162,7 +162,7 @@ def test_half_of_one_number_goes_away_from_zero(real: float, whole: int) -> None
 
 
 @pytest.mark.parametrize("truncate", [False, True])
-def test_what_is_beyond_the_type_saturates_with_its_zero_point(*, truncate: bool) -> None:
+def test_values_beyond_the_type_saturate(*, truncate: bool) -> None:
     q = quantize([np.inf, -np.inf, 63.0, -64.0, 62.5], 0.5, 3, truncate=truncate)
     assert q.tolist() == [127, -128, 127, -125, 127]
 

@@ -1,4 +1,4 @@
-"""How far scales, sizes and numbers of a model may go: just inside runs, just outside does not."""
+"""Limits of scales, sizes and numbers of a model."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from flatbuffers import flexbuffers
 from model_builder import Op, T, build
-from odd_models import activation as _a
-from odd_models import one_operator as _one
-from odd_models import weights as _w
+from model_builder import constant as _c
+from one_operator_models import activation as _a
+from one_operator_models import one_operator as _one
+from one_operator_models import weights as _w
 from oracle import Oracle
-from seeds_more import constant as _c
 
 from harness.base.errors import HilError
 from harness.model import Model
@@ -255,7 +255,7 @@ def test_svdf_features_of_32_bits_wrap_as_on_the_device(
     assert micro.run(model, [[x]])[0][0][0].tolist() == [[expected]]
 
 
-def test_an_lstm_whose_biases_no_double_holds_scaled_runs_as_on_the_device(micro: Oracle) -> None:
+def test_an_lstm_with_biases_beyond_double_precision_equals(micro: Oracle) -> None:
     model = _lstm(-11, bias=1 << 30)
     x = np.arange(-4, 4, dtype=np.int8).reshape(1, 2, 4)
     (wanted,), _ = micro.run(model, [[x]])
@@ -270,7 +270,7 @@ def test_an_lstm_of_the_smallest_cell_scale_runs_as_on_the_device(micro: Oracle)
 
 
 @pytest.mark.parametrize("beyond", [2.0**-40, 2.0**-30, 8.0])
-def test_quotients_that_shift_too_far_are_refused_when_they_come(beyond: float) -> None:
+def test_quotients_with_too_large_a_shift_are_refused_at_run_time(beyond: float) -> None:
     """1 / 1 is 2^30 output steps, or an eighth of one, for which there is no shift."""
     one = np.ones(1, np.int8)
     with pytest.raises(HilError, match="shift a quotient by more than 31 bits"):

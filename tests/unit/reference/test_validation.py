@@ -1,4 +1,4 @@
-"""What must hold of a model as a whole, whatever its operators are."""
+"""Checks of a model as a whole."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_one_zero_point_of_several_is_enough_to_be_wrong() -> None:
         Interpreter(Model.from_bytes(build(tensors, [dense], [0], [2])))
 
 
-def test_a_zero_point_of_reals_says_nothing() -> None:
+def test_a_zero_point_of_floats_is_ignored() -> None:
     model = Model.from_bytes(_relu(T((2,), "float32", 0.5, 200), T((2,), "float32")))
     (y,) = Interpreter(model).invoke([np.array([-1, 2], np.float32)])
     assert y.tolist() == [0, 2]
@@ -56,7 +56,7 @@ def test_values_of_four_bits_are_not_computed() -> None:
         Interpreter(model)
 
 
-def test_what_stands_behind_a_constant_is_checked_too() -> None:
+def test_a_tensor_after_a_constant_one_is_checked() -> None:
     tensors = [T((2,), "int8", 0.5, 0, [1, 2]), *[T((2,), "int4", 0.5)] * 2]
     model = Model.from_bytes(build(tensors, [Op("ADD", [0, 1], [2])], [1], [2]), "m")
     with pytest.raises(
@@ -65,7 +65,7 @@ def test_what_stands_behind_a_constant_is_checked_too() -> None:
         Interpreter(model)
 
 
-def test_an_input_is_no_constant() -> None:
+def test_an_input_cannot_be_a_constant() -> None:
     x = T((2,), "int8", 0.5, 0, [1, 2])
     model = Model.from_bytes(_relu(x, T((2,), "int8", 0.5)), "m")
     with pytest.raises(BadModel, match=r"^m: its input, tensor 0 \('t0'\), is a constant"):
@@ -94,7 +94,7 @@ def test_a_name_of_any_length_is_cut_in_a_message() -> None:
     assert "n" * 65 not in refusal.value.message
 
 
-def test_an_operator_reads_what_an_earlier_one_wrote() -> None:
+def test_an_operator_reads_outputs_of_earlier_ones() -> None:
     tensors = [T((2,), "int8", 0.5)] * 3
     chain = [Op("RELU", [0], [1]), Op("RELU6", [1], [2])]
     assert Interpreter(Model.from_bytes(build(tensors, chain, [0], [2]))).operators

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from fake_renode import FakeRenode, tiny_image
-from renode_cache import cache  # noqa: F401
+from fake_renode import R1_17, FakeRenode, Release, tiny_image
+from renode_archive import cache  # noqa: F401
 
 from harness.elf import Image
 
@@ -37,6 +37,20 @@ def fake() -> Iterator[FakeRenode]:
     renode = FakeRenode()
     yield renode
     renode.released.set()
+
+
+@pytest.fixture
+def release() -> Release:
+    """1.17.0; a module that overrides it runs its tests on others."""
+    return R1_17
+
+
+@pytest.fixture
+def renode(release: Release) -> Iterator[FakeRenode]:
+    """A Renode of ``release`` in this process."""
+    one = FakeRenode(release)
+    yield one
+    one.released.set()
 
 
 @pytest.fixture

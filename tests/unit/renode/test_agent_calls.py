@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
-from fake_renode import LR, PC, R1_16, R1_17, SP, XPSR, FakeRenode
+from fake_renode import LR, PC, R1_16, R1_17, SP, XPSR, FakeRenode, Release, opened
 
-from harness.elf import Image
 from harness.targets import Stop
-from harness.targets.renode import RenodeServer
 from harness.targets.renode.session import RenodeSession
 
 MS = 1_000_000
 
 
 @pytest.fixture(params=[R1_16, R1_17], ids=["1.16.1", "1.17.0"])
-def renode(request: pytest.FixtureRequest) -> Iterator[FakeRenode]:
-    one = FakeRenode(request.param)
-    yield one
-    one.released.set()
-
-
-def opened(renode: FakeRenode, firmware: Image) -> RenodeSession:
-    return RenodeSession(firmware, RenodeServer(connect=renode.connect), owns_server=True)
+def release(request: pytest.FixtureRequest) -> Release:
+    return request.param
 
 
 def run(session: RenodeSession, seconds: float) -> Stop:

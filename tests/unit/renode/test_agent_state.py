@@ -1,11 +1,9 @@
-"""What the agent leaves of a machine, and how it lets time pass."""
+"""The agent's recycled machine, and its slices of time."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
-from fake_renode import R1_16, R1_17, XPSR, Button, FakeRenode, Fault
+from fake_renode import R1_16, R1_17, XPSR, Button, FakeRenode, Fault, opened
 
 from harness.elf import Image
 from harness.elf.coverage import Block
@@ -16,17 +14,6 @@ from harness.targets.renode.session import RenodeSession
 MS = 1_000_000
 FRAME = (1, 2, 3, 4, 12, 0x43, 0x44, 0x61000000)
 SYST_CSR = 0xE000E010
-
-
-@pytest.fixture
-def renode() -> Iterator[FakeRenode]:
-    one = FakeRenode(R1_17)
-    yield one
-    one.released.set()
-
-
-def opened(renode: FakeRenode, firmware: Image) -> RenodeSession:
-    return RenodeSession(firmware, RenodeServer(connect=renode.connect), owns_server=True)
 
 
 def slices(renode: FakeRenode) -> list[float]:
@@ -188,7 +175,7 @@ def test_blocks_are_counted_once_profiling_began(renode, firmware):
     assert renode.machine.cpu.hooks == {} or session._server.machines == 1
 
 
-def test_registers_go_by_their_names(renode, firmware):
+def test_registers_are_named(renode, firmware):
     with opened(renode, firmware) as session:
         renode.machine.cpu.values.update({number: 0x100 + number for number in range(16)})
         names = [*(f"r{number}" for number in range(13)), "sp", "lr", "pc"]

@@ -93,7 +93,9 @@ def test_null_call_is_located_by_its_caller(image: Image) -> None:
     ("link", "told"),
     [(0xFFFFFFFD, True), (0xFFFFFFBC, True), (0xFFFFFFBD, False), (0xFFFFFFFC, True)],
 )
-def test_place_of_a_non_secure_fault_is_not_shown(image: Image, link: int, told: bool) -> None:
+def test_the_location_of_a_non_secure_fault_is_not_shown(
+    image: Image, link: int, told: bool
+) -> None:
     """EXC_RETURN.S is 0 and ES is 1: the non-secure image was interrupted by a secure handler."""
     where = taken(image, link=link).where
     assert (where == "callee") is told

@@ -1,4 +1,4 @@
-"""The wire to Renode: what comes of an answer, a refusal, silence and an end."""
+"""The link to Renode: answers, refusals, silence, and its end."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_message_of_a_refusal_is_its_first_line(renode):
     assert renode.link.command("help") == ""  # the wire is as good as before
 
 
-def test_silence_is_given_up_in_its_time_and_the_wire_with_it(renode):
+def test_a_silent_renode_times_out_and_closes_the_link(renode):
     renode.says = lambda request: [b"console 1 61\n"]
     started = time.monotonic()
     with pytest.raises(TargetLost, match=r"did not answer agent run\(1\) within 0.1 s") as lost:

@@ -1,9 +1,8 @@
-"""The machine that Renode is told to make, and what an image leaves of it for the next one."""
+"""The Monitor commands of a machine, and its reuse for the next image."""
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,13 +21,6 @@ from harness.targets.renode.server import RenodeServer
 from harness.targets.renode.session import RenodeSession
 
 PLATFORMS = paths.platforms()
-
-
-@pytest.fixture
-def renode() -> Iterator[FakeRenode]:
-    one = FakeRenode(R1_17)
-    yield one
-    one.released.set()
 
 
 def served(renode: FakeRenode, folder: Path, version: tuple[int, int, int]) -> RenodeServer:
@@ -79,7 +71,7 @@ def test_machine_before_1_17_has_no_trustzone(firmware, tmp_path):
         assert told(renode)[:-1] == [*MADE, *made]
 
 
-def test_a_machine_of_both_worlds_has_a_model_of_the_spu(renode, firmware, tmp_path):
+def test_a_trustzone_machine_has_a_model_of_the_spu(renode, firmware, tmp_path):
     with served(renode, tmp_path, (1, 17, 0)) as server:
         server.machine(firmware, tmp_path, 0, both_worlds=True)
         assert told(renode)[5] == "machine LoadPlatformDescription @nrf9160dk_worlds.repl"

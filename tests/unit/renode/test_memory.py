@@ -20,13 +20,13 @@ class Agent:
         self.registers = list(range(0x0302_0100, 0x0302_0110))
         self.calls: list[str] = []
 
-    def __call__(self, request: str) -> str:
+    def call(self, request: str) -> list[str]:
         self.calls.append(request)
         known: dict[str, Any] = {
             name: getattr(self, name)
             for name in ("read_bytes", "read_words", "write_bytes", "write_word")
         }
-        return str(eval(request, {"__builtins__": {}}, known))
+        return str(eval(request, {"__builtins__": {}}, known)).splitlines()
 
     def read_bytes(self, address: int, count: int) -> str:
         assert 0 <= address - RAM <= len(self.ram) - count

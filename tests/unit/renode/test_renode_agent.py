@@ -1,9 +1,8 @@
-"""The agent inside Renode, run over what 1.16.1 and what 1.17.0 give it."""
+"""The agent inside Renode, on fakes of 1.16.1 and 1.17.0."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 
 import pytest
 from fake_renode import (
@@ -15,17 +14,18 @@ from fake_renode import (
     Fault,
     Level,
     Locks,
+    Release,
     Resets,
     Warns,
+    opened,
 )
 
 from harness.base.errors import EnvironmentMissing, TargetLost
-from harness.elf import Image
 from harness.targets import ConsoleMatch, Elapsed, Executed, Stop
 from harness.targets.renode import RenodeServer
 from harness.targets.renode.find import RenodeProgram
 from harness.targets.renode.link import MonitorError
-from harness.targets.renode.process import AGENT
+from harness.targets.renode.server import AGENT
 from harness.targets.renode.session import RenodeSession
 
 FRAME = (1, 2, 3, 4, 12, 0x43, 0x44, 0x61000000)
@@ -34,15 +34,8 @@ MS = 1_000_000
 
 
 @pytest.fixture(params=[R1_16, R1_17], ids=["1.16.1", "1.17.0"])
-def renode(request: pytest.FixtureRequest) -> Iterator[FakeRenode]:
-    one = FakeRenode(request.param)
-    yield one
-    one.released.set()
-
-
-def opened(renode: FakeRenode, firmware: Image) -> RenodeSession:
-    server = RenodeServer(connect=renode.connect)
-    return RenodeSession(firmware, server, owns_server=True)
+def release(request: pytest.FixtureRequest) -> Release:
+    return request.param
 
 
 def run(session: RenodeSession, seconds: float = 0.1, guard: float = 20) -> Stop:
@@ -128,7 +121,7 @@ def test_platform_depends_on_version_and_image(firmware, tmp_path, version, non_
     assert traps == (version >= (1, 17, 0))  # 1.16.1 knows no such property
 
 
-def test_images_of_both_worlds_get_a_machine_whose_sau_follows_the_spu(firmware, tmp_path):
+def test_trustzone_images_get_a_machine_whose_sau_follows_the_spu(firmware, tmp_path):
     renode = FakeRenode()
     with RenodeServer(connect=renode.connect) as server:
         server.program = RenodeProgram(tmp_path, (1, 17, 0))
@@ -149,7 +142,7 @@ def _hooked(script: str, offset: int, value: int) -> int:
     return scope["value"]
 
 
-def test_images_of_both_worlds_are_refused_before_1_17(firmware, tmp_path):
+def test_trustzone_images_are_refused_before_1_17(firmware, tmp_path):
     renode = FakeRenode(R1_16)
     with RenodeServer(connect=renode.connect) as server:
         server.program = RenodeProgram(tmp_path, (1, 16, 1))
@@ -161,7 +154,7 @@ def test_images_of_both_worlds_are_refused_before_1_17(firmware, tmp_path):
         server.machine(firmware, tmp_path, 0)  # it is as good as before
 
 
-def test_a_machine_of_both_worlds_is_not_used_again_for_one(firmware, tmp_path):
+def test_a_trustzone_machine_is_not_reused_for_a_single_image(firmware, tmp_path):
     renode = FakeRenode()
     with RenodeServer(connect=renode.connect) as server:
         server.program = RenodeProgram(tmp_path, (1, 17, 0))
@@ -171,7 +164,7 @@ def test_a_machine_of_both_worlds_is_not_used_again_for_one(firmware, tmp_path):
         assert server.machines == 2
 
 
-def test_fault_of_the_other_world_has_no_place(renode, firmware):
+def test_a_fault_of_the_other_security_state_has_no_location(renode, firmware):
     renode.script = [(MS, Fault(7, 0xFFFFFFB9, FRAME, False, (0, 0, 0, 0)))]
     with opened(renode, firmware) as session:
         run(session)
@@ -353,7 +346,7 @@ def test_a_renode_that_has_made_many_machines_is_started_anew(renode, firmware):
 
 def test_message_of_a_refusal_is_passed_on(renode, firmware):
     with opened(renode, firmware) as session, pytest.raises(MonitorError, match="no_such"):
-        session.call("no_such()")
+        session.agent.call("no_such()")
 
 
 def test_an_answer_that_was_broken_off_is_not_taken_for_the_next_one(renode, firmware):
@@ -362,7 +355,7 @@ def test_an_answer_that_was_broken_off_is_not_taken_for_the_next_one(renode, fir
 
     with opened(renode, firmware) as session:
         with pytest.raises(KeyboardInterrupt):
-            session._client.call("hil['agent'].read_words(0, 4)", take=interrupt)
+            session.agent.call("read_words(0, 4)", take=interrupt)
         with pytest.raises(TargetLost, match="broken off"):
             session.memory.read(0, 4)
 

@@ -48,7 +48,7 @@ def tags():
 
 
 @pytest.mark.parametrize("name", TABLE["peripherals"])
-def test_a_peripheral_is_where_the_table_says(name):
+def test_a_peripheral_is_at_its_address_of_the_table(name):
     entry = TABLE["peripherals"][name]
     size = entry.get("size", IMPLIED)
     if name in blocks():
@@ -63,7 +63,7 @@ def test_a_peripheral_is_where_the_table_says(name):
 
 
 @pytest.mark.parametrize("name", TABLE["memory"])
-def test_a_memory_is_where_the_table_says(name):
+def test_a_memory_is_at_its_address_of_the_table(name):
     _, bases, _, size = blocks()[name.upper()]
     assert bases == {TABLE["memory"][name]["origin"]}
     assert size == TABLE["memory"][name]["size"]

@@ -112,7 +112,7 @@ def test_a_sleep_without_end_is_idle(fake, firmware):
         assert session.counters.instructions == 320_000  # 5 ms; slept for the rest of the slice
 
 
-def test_only_renode_shares_something():
+def test_only_renode_has_a_pool():
     with TargetPools() as shared:
         assert shared.options("simulator", {"a": 1}) == {"a": 1}
         options = shared.options("renode", {"renode": "/x"})

@@ -11,8 +11,8 @@ import pytest
 
 from harness.base.errors import EnvironmentMissing, TargetLost
 from harness.targets.renode import find
-from harness.targets.renode.process import RenodeProcess
 from harness.targets.renode.releases import DIFFERENCES, RenodeDifference, shown
+from harness.targets.renode.server import RenodeProcess
 
 
 def test_a_renode_that_is_missing_is_one_clear_error(monkeypatch):
@@ -89,7 +89,7 @@ def test_closing_leaves_no_process_and_no_folder(program):
     assert _gone(pid)
 
 
-def test_its_shell_has_an_input_that_stays_silent_and_its_log_no_thread(program):
+def test_the_shell_has_a_silent_input_and_logging_is_synchronous(program):
     process = RenodeProcess(find.find(program()))
     try:
         argv = (process.folder / "argv").read_text().splitlines()
@@ -107,7 +107,7 @@ def test_its_shell_has_an_input_that_stays_silent_and_its_log_no_thread(program)
 def test_kill_9_of_the_harness_takes_renode_along(program):
     script = (
         "import time\nfrom harness.targets.renode import find\n"
-        "from harness.targets.renode.process import RenodeProcess\n"
+        "from harness.targets.renode.server import RenodeProcess\n"
         f"p = RenodeProcess(find.find({str(program())!r}))\n"
         "print(p.folder, flush=True)\ntime.sleep(60)\n"
     )
@@ -157,7 +157,7 @@ def _within(check, seconds: float = 10.0) -> bool:
     return False
 
 
-def test_the_page_lists_what_each_version_does():
+def test_the_page_lists_the_differences_of_each_version():
     page = (Path(__file__).parents[3] / "docs" / "renode.md").read_text()
     table = page[page.index("| versions | what |") :].split("\n\n")[0].splitlines()[2:]
     assert table == [f"| {_when(one)} | {one.what} | {one.done} |" for one in DIFFERENCES]

@@ -8,9 +8,10 @@ from harness.base.errors import TargetLost, UsageError
 from harness.base.findings import Kind
 from harness.case import crosscheck
 from harness.targets import ConsoleMatch, Elapsed, Executed, Stop, SymbolReached, open_target
-from harness.targets.renode import RenodeServer, log
+from harness.targets.renode import RenodeServer
 from harness.targets.renode.faults import decode
 from harness.targets.renode.link import MonitorError
+from harness.targets.renode.session import findings_in
 
 
 @pytest.fixture
@@ -125,7 +126,7 @@ def test_renodes_log_becomes_findings_once_each(firmware):
         "[WARNING] sysbus: ReadDoubleWord from non existing peripheral at 0x50001000.\n"
         "[WARNING] uarte0: Unhandled write to offset 0x1A0, value 0x8000000F.\n"
     )
-    found = log.findings_in(text + text, firmware)
+    found = findings_in(text + text, firmware)
     assert [one.subject for one in found] == ["NVMC", "0x50001000", "UARTE0+0x1a0"]
     assert {one.kind for one in found} == {Kind.UNMODELLED_ACCESS}
     assert [one.message for one in found] == [
@@ -162,7 +163,7 @@ def test_pins_are_driven_read_and_let_go_to_their_pull(fake, server, firmware):
         assert session.pins.read(2)  # an output
 
 
-def test_lost_renode_has_no_place_and_keeps_its_warnings(fake, server, firmware):
+def test_a_lost_renode_has_no_location_and_keeps_its_warnings(fake, server, firmware):
     fake.script = [(1000, Warns(2, "[cpu: 0x40] Unhandled write to offset 0x304.", "rtc1"))]
     session = open_target("renode", firmware, server=server)
     session.run(Elapsed(0.001), session.deadline(1))

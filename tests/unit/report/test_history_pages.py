@@ -10,8 +10,8 @@ import pytest
 import replay_nights as lab
 
 from harness.base.errors import UsageError
-from harness.history.gate import CaseKey
 from harness.history.measures import figures
+from harness.history.regression import CaseKey
 from harness.history.run import ImageParts, Occasion, from_document
 from harness.history.store import History
 from harness.history.trend import Trend

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from elf_writer import MadeSection, MadeSymbol, write_elf
 from model_builder import Op, T, build
-from needing import needs
+from operator_chain import operator_chain
 
 from harness.base.errors import UsageError
 from harness.elf import Image
@@ -26,7 +26,7 @@ CONV = "resolver.AddConv2D();"
 
 
 def test_exactly_what_the_model_needs_is_ok(compile_image: Compile) -> None:
-    audit = check(compile_image(BOTH, 2), needs("CONV_2D", "SOFTMAX"))
+    audit = check(compile_image(BOTH, 2), operator_chain("CONV_2D", "SOFTMAX"))
     assert audit.verdicts == (AuditVerdict.OK,)
     assert (audit.declared, audit.registered) == (2, ("CONV_2D", "SOFTMAX"))
     assert audit.passed and not audit.problems and audit.wasted == 0
@@ -34,7 +34,7 @@ def test_exactly_what_the_model_needs_is_ok(compile_image: Compile) -> None:
 
 
 def test_a_needed_operator_that_is_not_registered_is_missing(compile_image: Compile) -> None:
-    audit = check(compile_image(CONV, 1), needs("CONV_2D", "SOFTMAX"))
+    audit = check(compile_image(CONV, 1), operator_chain("CONV_2D", "SOFTMAX"))
     assert audit.verdict is AuditVerdict.MISSING and not audit.passed
     assert audit.missing == ("SOFTMAX",)
 
@@ -42,14 +42,14 @@ def test_a_needed_operator_that_is_not_registered_is_missing(compile_image: Comp
 def test_a_registered_operator_that_is_not_needed_is_told_with_its_bytes(
     compile_image: Compile,
 ) -> None:
-    audit = check(compile_image(BOTH, 2), needs("CONV_2D"))
+    audit = check(compile_image(BOTH, 2), operator_chain("CONV_2D"))
     (unused,) = audit.to_json()["unused"]
     assert audit.verdict is AuditVerdict.UNUSED and audit.passed
     assert unused["operator"] == "SOFTMAX" and unused["bytes"] > 60
 
 
 def test_more_operators_than_slots_is_too_small(compile_image: Compile) -> None:
-    audit = check(compile_image(BOTH, 1), needs("CONV_2D"))
+    audit = check(compile_image(BOTH, 1), operator_chain("CONV_2D"))
     assert AuditVerdict.TOO_SMALL in audit.verdicts and not audit.passed
     assert any("1 of them will be refused" in problem for problem in audit.problems)
 
@@ -78,7 +78,7 @@ def test_a_refused_operator_is_refused_although_another_has_functions_of_its_nam
         files={"own.h": OWN_HEADER, "own.cc": NAMESAKE},
         extra=("-include", "own.h", "own.cc"),
     )  # fmt: skip
-    audit = check(image, needs("CONV_2D", "SOFTMAX"))
+    audit = check(image, operator_chain("CONV_2D", "SOFTMAX"))
     assert {AuditVerdict.MISSING, AuditVerdict.TOO_SMALL} <= set(audit.verdicts)
     assert "3 operators are registered in 2 slots: 1 of them will be refused: SOFTMAX" in (
         audit.problems
@@ -87,31 +87,31 @@ def test_a_refused_operator_is_refused_although_another_has_functions_of_its_nam
 
 
 def test_more_slots_than_operators_wastes_36_bytes_each(compile_image: Compile) -> None:
-    audit = check(compile_image(CONV, 32), needs("CONV_2D"))
+    audit = check(compile_image(CONV, 32), operator_chain("CONV_2D"))
     assert audit.verdict is AuditVerdict.TOO_LARGE and audit.passed
     assert audit.wasted == 31 * 36
 
 
 def test_an_operator_added_twice_is_a_duplicate(compile_image: Compile) -> None:
-    audit = check(compile_image(f"{CONV} {CONV}", 2), needs("CONV_2D"))
+    audit = check(compile_image(f"{CONV} {CONV}", 2), operator_chain("CONV_2D"))
     assert audit.verdict is AuditVerdict.DUPLICATE and not audit.passed
     assert audit.to_json()["duplicates"] == ["CONV_2D"]
 
 
 def test_nothing_registered_is_empty(compile_image: Compile) -> None:
-    audit = check(compile_image('asm volatile("");', 1), needs("CONV_2D"))
+    audit = check(compile_image('asm volatile("");', 1), operator_chain("CONV_2D"))
     assert audit.verdict is AuditVerdict.EMPTY and audit.missing == ("CONV_2D",)
 
 
 def test_a_custom_operator_of_the_model_is_named(compile_image: Compile) -> None:
-    audit = check(compile_image(CONV, 1), needs("CONV_2D", custom="Atan"))
+    audit = check(compile_image(CONV, 1), operator_chain("CONV_2D", custom="Atan"))
     assert audit.missing == ("Atan",)
     assert any("custom operator Atan" in problem for problem in audit.problems)
 
 
 def test_without_dwarf_the_slots_come_from_the_mangled_names(compile_image: Compile) -> None:
     image = compile_image(BOTH, 5, dwarf="")
-    audit = check(image, needs("CONV_2D", "SOFTMAX"))
+    audit = check(image, operator_chain("CONV_2D", "SOFTMAX"))
     assert audit.declared == 5 and audit.verdict is AuditVerdict.TOO_LARGE
     assert [one.address for one in find(image)] == [0]
 
@@ -121,7 +121,7 @@ def test_llvm_images_are_read_alike(compile_image: Compile) -> None:
 
     if not has_clang():
         pytest.skip("no clang for Arm")
-    audit = check(compile_image(BOTH, 3, compiler="clang"), needs("CONV_2D", "SOFTMAX"))
+    audit = check(compile_image(BOTH, 3, compiler="clang"), operator_chain("CONV_2D", "SOFTMAX"))
     assert (audit.declared, audit.verdicts) == (3, (AuditVerdict.TOO_LARGE,))
     assert audit.registered == ("CONV_2D", "SOFTMAX")
 
@@ -136,7 +136,7 @@ def test_a_stripped_image_cannot_be_told(compile_image: Compile, tmp_path: Path)
     stripped = tmp_path / "stripped.elf"
     subprocess.run(["arm-none-eabi-strip", "-o", str(stripped), str(compile_image(BOTH, 2).path)],
                    check=True)  # fmt: skip
-    audit = check(Image.from_elf(stripped), needs("CONV_2D"))
+    audit = check(Image.from_elf(stripped), operator_chain("CONV_2D"))
     assert audit.verdict is AuditVerdict.CANNOT_TELL and not audit.passed
     assert audit.declared is None and not audit.missing
     assert any("resolver check --live" in note for note in audit.notes)
@@ -150,7 +150,7 @@ SECOND = """
 
 
 def test_an_operator_in_each_of_two_resolvers_is_no_duplicate(compile_image: Compile) -> None:
-    audit = check(compile_image(CONV + SECOND, 1), needs("CONV_2D"))
+    audit = check(compile_image(CONV + SECOND, 1), operator_chain("CONV_2D"))
     assert audit.verdicts == (AuditVerdict.OK,)
     assert [one.name for one in audit.resolvers] == ["resolver"]
     assert any("several resolvers" in note for note in audit.notes)
@@ -159,12 +159,12 @@ def test_an_operator_in_each_of_two_resolvers_is_no_duplicate(compile_image: Com
 def test_an_operator_that_two_resolvers_add_three_times_is_a_duplicate(
     compile_image: Compile,
 ) -> None:
-    audit = check(compile_image(CONV + CONV + SECOND, 1), needs("CONV_2D"))
+    audit = check(compile_image(CONV + CONV + SECOND, 1), operator_chain("CONV_2D"))
     assert audit.to_json()["duplicates"] == ["CONV_2D"]
 
 
 def test_several_resolvers_are_noted_with_their_slots(compile_image: Compile) -> None:
-    audit = check(compile_image(CONV + SECOND, 1), needs("CONV_2D"))
+    audit = check(compile_image(CONV + SECOND, 1), operator_chain("CONV_2D"))
     resolvers = find(compile_image(CONV + SECOND, 1))
     first, second = sorted(f"{one.name} <{one.slots}>" for one in resolvers)
     assert (first, second.rpartition("::")[2]) == ("resolver <1>", "second <5>")
@@ -183,12 +183,12 @@ ON_A_STACK = """
 
 
 def test_resolvers_without_a_static_object_are_noted_by_their_slots(compile_image: Compile) -> None:
-    audit = check(compile_image(CONV + ON_A_STACK, 1), needs("CONV_2D"))
+    audit = check(compile_image(CONV + ON_A_STACK, 1), operator_chain("CONV_2D"))
     assert [one.name for one in audit.resolvers] == ["resolver"]
     assert audit.notes == (
         "the image has code of MicroMutableOpResolver<7>, <9> too, without a static object",
     )
-    assert check(compile_image(CONV, 1), needs("CONV_2D")).notes == ()
+    assert check(compile_image(CONV, 1), operator_chain("CONV_2D")).notes == ()
 
 
 @pytest.fixture
@@ -200,7 +200,7 @@ def silent(tmp_path: Path) -> Image:
 
 
 def test_an_image_that_cannot_tell_says_what_the_model_needs_and_who_can(silent: Image) -> None:
-    audit = check(silent, needs("CONV_2D", custom="Atan"))
+    audit = check(silent, operator_chain("CONV_2D", custom="Atan"))
     assert (audit.verdicts, audit.problems) == (
         (AuditVerdict.CANNOT_TELL,), ("the image names no MicroMutableOpResolver, no Register_*",)
     )  # fmt: skip
@@ -220,7 +220,7 @@ def test_each_image_that_tells_is_held_against_the_model(
     wrong = replace(compile_image(BOTH, 1), path=Path("wrong.elf"))
 
     def verdicts(first: Image, *others: Image) -> list[tuple[str, AuditVerdict]]:
-        every = check_every(replace(first, beside=others), needs("CONV_2D"))
+        every = check_every(replace(first, beside=others), operator_chain("CONV_2D"))
         return [(name, audit.verdict) for name, audit in every.items()]
 
     good, bad = ("right", AuditVerdict.OK), ("wrong", AuditVerdict.TOO_SMALL)
@@ -234,7 +234,7 @@ def test_each_image_that_tells_is_held_against_the_model(
 
 
 def test_an_operator_of_a_second_subgraph_is_needed_too(compile_image: Compile) -> None:
-    one, two = needs("CONV_2D"), needs("SOFTMAX")
+    one, two = operator_chain("CONV_2D"), operator_chain("SOFTMAX")
     model = replace(one, subgraphs=(*one.subgraphs, *two.subgraphs))
     assert check(compile_image(CONV, 1), model).missing == ("SOFTMAX",)
 
@@ -250,7 +250,7 @@ def test_a_relu6_between_two_ranges_is_noted_and_fails_nothing(compile_image: Co
 
 
 def test_an_unknown_builtin_of_the_model_is_missing(compile_image: Compile) -> None:
-    assert check(compile_image(CONV, 1), needs("HASHTABLE")).missing == ("HASHTABLE",)
+    assert check(compile_image(CONV, 1), operator_chain("HASHTABLE")).missing == ("HASHTABLE",)
 
 
 def test_a_model_without_operators_is_refused(compile_image: Compile) -> None:
@@ -260,7 +260,7 @@ def test_a_model_without_operators_is_refused(compile_image: Compile) -> None:
 
 
 def test_the_document_is_what_the_contract_names(compile_image: Compile) -> None:
-    audit = check(compile_image(BOTH, 4), needs("CONV_2D", "ADD"))
+    audit = check(compile_image(BOTH, 4), operator_chain("CONV_2D", "ADD"))
     conv, add, softmax = audit.operators
     assert audit.to_json() == {
         "model": "made.tflite", "declared": 4, "method": "paths", "wasted": 2 * 36,

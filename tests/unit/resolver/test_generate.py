@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from model_builder import Op, T, build
-from needing import needs
+from operator_chain import operator_chain
 from runtime_headers import include_folders
 
 from harness.base import paths
@@ -65,8 +65,8 @@ inline TfLiteStatus RegisterOperators(ModelResolver& resolver) {
 
 
 def test_a_header_adds_what_its_models_need_each_once_in_the_order_of_first_use() -> None:
-    one = replace(needs("CONV_2D", custom="SignalRfft"), name="one.tflite")
-    two = replace(needs("CONV_2D", "FULLY_CONNECTED", custom="Atan"), name="two.tflite")
+    one = replace(operator_chain("CONV_2D", custom="SignalRfft"), name="one.tflite")
+    two = replace(operator_chain("CONV_2D", "FULLY_CONNECTED", custom="Atan"), name="two.tflite")
     text = HEADER
     for word, value in (("ONE", one.size), ("TWO", two.size),
                         ("SUM1", f"{one.crc32:08x}"), ("SUM2", f"{two.crc32:08x}")):  # fmt: skip
@@ -75,7 +75,7 @@ def test_a_header_adds_what_its_models_need_each_once_in_the_order_of_first_use(
 
 
 def test_a_model_without_customs_of_its_own_has_nothing_declared() -> None:
-    text = generate([needs("CONV_2D", custom="SignalRfft")])
+    text = generate([operator_chain("CONV_2D", custom="SignalRfft")])
     assert "the application defines" not in text and "Register_" not in text
 
 
@@ -85,7 +85,7 @@ def test_a_model_without_customs_of_its_own_has_nothing_declared() -> None:
      ("x" * 200, "x" * 96 + "\n")],
 )  # fmt: skip
 def test_a_models_name_cannot_leave_its_comment(name: str, shown: str) -> None:
-    assert f"//   {shown}" in generate([replace(needs("CONV_2D"), name=name)])
+    assert f"//   {shown}" in generate([replace(operator_chain("CONV_2D"), name=name)])
 
 
 def test_methods_are_those_that_the_samples_table_names() -> None:
@@ -146,7 +146,7 @@ def test_what_is_no_cpp_namespace_is_refused(namespace: str) -> None:
 def test_a_model_without_operators_is_refused() -> None:
     empty = Model.from_bytes(build([T([1], scale=0.5)], [], [0], [0]), "empty.tflite")
     with pytest.raises(UsageError, match=r"empty\.tflite has no operators"):
-        generate([needs("CONV_2D"), empty])
+        generate([operator_chain("CONV_2D"), empty])
 
 
 def test_the_headers_compile_without_warnings_against_the_standalone_runtime(

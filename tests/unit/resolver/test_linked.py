@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from elf_writer import MadeSection, MadeSymbol, write_elf
-from needing import needs
+from operator_chain import operator_chain
 
 from harness.elf import Image
 from harness.resolver import AuditVerdict, check
@@ -53,7 +53,7 @@ def test_an_inlined_custom_registration_is_known_by_the_record_it_left(
 @pytest.mark.parametrize("level", ["-O0", "-Os"])
 def test_a_method_that_is_called_twice_registers_twice(compile_image: Compile, level: str) -> None:
     for calls, found in ((CONV, 1), (CONV + CONV, 2)):
-        (row,) = check(compile_image(calls, 2, extra=(level,)), needs("CONV_2D")).operators
+        (row,) = check(compile_image(calls, 2, extra=(level,)), operator_chain("CONV_2D")).operators
         assert row.calls == found
 
 
@@ -73,7 +73,7 @@ def test_code_that_nobody_calls_registers_nothing(compile_image: Compile, level:
         extra=(level, "unreached.cc", "-Wl,-u,nobody_calls_this"),
     )  # fmt: skip
     assert image.symbol("nobody_calls_this") is not None
-    (row,) = check(image, needs("CONV_2D")).operators
+    (row,) = check(image, operator_chain("CONV_2D")).operators
     assert row.calls == 1
 
 
@@ -119,7 +119,7 @@ def test_a_resolver_of_all_operators_is_noted(tmp_path: Path) -> None:
     assert (
         "AllOpsResolver is linked: every operator is in the image "
         "(tflite::AllOpsResolver::AllOpsResolver())"
-    ) in check(image, needs("CONV_2D")).notes
+    ) in check(image, operator_chain("CONV_2D")).notes
 
 
 def test_a_custom_operator_is_known_by_the_name_under_which_it_is_added(
@@ -128,9 +128,9 @@ def test_a_custom_operator_is_known_by_the_name_under_which_it_is_added(
     """``AddCustom("Atan", registration)`` with a registration under any name."""
     add = f'{CONV} auto own = tflite::Register_SOFTMAX(); resolver.AddCustom("Atan", &own);'
     image = compile_image(add, 2)
-    assert check(image, needs("CONV_2D", custom="Atan")).verdicts == (AuditVerdict.OK,)
-    assert check(image, needs("CONV_2D", custom="Tan")).missing == ("Tan",)
-    assert check(image, needs("CONV_2D", "SOFTMAX")).missing == ("SOFTMAX",)
+    assert check(image, operator_chain("CONV_2D", custom="Atan")).verdicts == (AuditVerdict.OK,)
+    assert check(image, operator_chain("CONV_2D", custom="Tan")).missing == ("Tan",)
+    assert check(image, operator_chain("CONV_2D", "SOFTMAX")).missing == ("SOFTMAX",)
 
 
 @pytest.mark.parametrize(
@@ -163,5 +163,5 @@ def test_a_registration_function_that_returns_nullptr_registers_nothing(
         files={"null.cc": ethos, "caller.cc": caller}, extra=(level, "null.cc", "caller.cc"),
     )  # fmt: skip
     assert image.symbol("_ZN6tflite15Register_ETHOSUEv") is not None
-    audit = check(image, needs("CONV_2D"))
+    audit = check(image, operator_chain("CONV_2D"))
     assert (audit.verdicts, audit.registered) == ((AuditVerdict.OK,), ("CONV_2D",))

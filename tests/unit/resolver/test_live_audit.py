@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import pytest
 from elf_writer import MadeSection, write_elf
 from model_builder import Op, T, build
-from needing import needs
+from operator_chain import operator_chain
 
 from harness.base.errors import CannotTell
 from harness.elf import Image
@@ -53,13 +53,13 @@ def audited(tmp_path_factory: pytest.TempPathFactory) -> Audited:
 def test_the_live_table_of_a_stripped_image_is_audited_alike(
     audited: Audited, table: LiveResolver, verdicts: set[AuditVerdict]
 ) -> None:
-    audit = audited(table, needs("CONV_2D", "SOFTMAX"))
+    audit = audited(table, operator_chain("CONV_2D", "SOFTMAX"))
     assert (set(audit.verdicts), audit.method) == (verdicts, "live")
     assert audit.wasted == 36 * (table.slots - len(table.operators))
 
 
 def test_verdicts_stand_with_the_gravest_first(audited: Audited) -> None:
-    model = needs("CONV_2D", "SOFTMAX")
+    model = operator_chain("CONV_2D", "SOFTMAX")
     many = audited(live("CONV_2D", "CONV_2D", "ADD", slots=1), model)
     assert many.verdicts == (
         AuditVerdict.MISSING, AuditVerdict.TOO_SMALL, AuditVerdict.DUPLICATE, AuditVerdict.UNUSED,
@@ -81,19 +81,21 @@ def test_verdicts_stand_with_the_gravest_first(audited: Audited) -> None:
       "100 of 102 slots stay empty: 3,600 B of RAM wasted")],
 )  # fmt: skip
 def test_each_problem_is_one_sentence(audited: Audited, table: LiveResolver, problem: str) -> None:
-    assert audited(table, needs("CONV_2D", "SOFTMAX")).problems == (problem,)
+    assert audited(table, operator_chain("CONV_2D", "SOFTMAX")).problems == (problem,)
 
 
 def test_an_image_that_tells_nothing_tells_no_bytes_of_flash(audited: Audited) -> None:
-    audit = audited(live("CONV_2D", "ADD", slots=2), needs("CONV_2D", custom="Atan"))
+    audit = audited(live("CONV_2D", "ADD", slots=2), operator_chain("CONV_2D", custom="Atan"))
     assert [one.bytes for one in audit.operators] == [0, 0, 0]
 
 
 def test_a_duplicate_takes_one_slot(audited: Audited) -> None:
     """Its second registration is refused."""
-    audit = audited(live("CONV_2D", "CONV_2D", slots=1), needs("CONV_2D"))
+    audit = audited(live("CONV_2D", "CONV_2D", slots=1), operator_chain("CONV_2D"))
     assert audit.verdicts == (AuditVerdict.DUPLICATE,)
-    assert audited(live("ADD", "ADD", slots=1), needs("CONV_2D")).to_json()["duplicates"] == ["ADD"]
+    assert audited(live("ADD", "ADD", slots=1), operator_chain("CONV_2D")).to_json()[
+        "duplicates"
+    ] == ["ADD"]
 
 
 def test_the_highest_version_of_several_uses_is_needed(audited: Audited) -> None:
@@ -109,13 +111,15 @@ def test_the_highest_version_of_several_uses_is_needed(audited: Audited) -> None
 def test_a_custom_operator_is_known_however_its_cpp_name_is_spelled(
     audited: Audited, registered: str
 ) -> None:
-    audit = audited(live("CONV_2D", slots=2, custom=[registered]), needs("CONV_2D", custom="atan"))
+    audit = audited(
+        live("CONV_2D", slots=2, custom=[registered]), operator_chain("CONV_2D", custom="atan")
+    )
     assert audit.verdicts == (AuditVerdict.OK,)
     assert audit.registered == audit.needed == ("CONV_2D", "atan")
 
 
 def test_a_builtin_is_no_custom_operator_of_the_same_name(audited: Audited) -> None:
-    audit = audited(live("ADD", slots=1), needs(custom="ADD"))
+    audit = audited(live("ADD", slots=1), operator_chain(custom="ADD"))
     assert audit.missing == ("ADD",)
     assert [(one.custom, one.verdict) for one in audit.operators] == [
         (True, "missing"), (False, "unused")
@@ -133,7 +137,7 @@ def test_slots_of_a_known_object_are_as_large_as_its_debug_information_says(
     (known,) = find(image)
     here = live("CONV_2D", slots=4, address=known.address, slot_bytes=44)
     elsewhere = live("CONV_2D", slots=4, address=known.address + 4, slot_bytes=44)
-    audits = [check_live(image, needs("CONV_2D"), [table]) for table in (here, elsewhere)]
+    audits = [check_live(image, operator_chain("CONV_2D"), [table]) for table in (here, elsewhere)]
     assert [one.wasted for one in audits] == [3 * 36, 3 * 44]
     declared = [one.resolvers[0] for one in audits]
     assert [(one.bytes, one.slot_bytes) for one in declared] == [(known.bytes, 36), (0, 44)]
@@ -142,8 +146,8 @@ def test_slots_of_a_known_object_are_as_large_as_its_debug_information_says(
 
 def test_a_live_operator_costs_what_the_image_says(compile_image: Compile) -> None:
     image = compile_image(BOTH, 2)
-    in_elf = {one.operator: one.bytes for one in check(image, needs("CONV_2D")).operators}
-    audit = check_live(image, needs("CONV_2D"), [live("CONV_2D", "SOFTMAX", slots=2)])
+    in_elf = {one.operator: one.bytes for one in check(image, operator_chain("CONV_2D")).operators}
+    audit = check_live(image, operator_chain("CONV_2D"), [live("CONV_2D", "SOFTMAX", slots=2)])
     assert {one.operator: one.bytes for one in audit.operators} == in_elf
     assert min(in_elf.values()) > 0
     cost = f"SOFTMAX is registered and not needed: {in_elf['SOFTMAX']:,} B of flash"
@@ -151,7 +155,9 @@ def test_a_live_operator_costs_what_the_image_says(compile_image: Compile) -> No
 
 
 def test_what_is_linked_and_not_in_the_live_table_is_noted(compile_image: Compile) -> None:
-    audit = check_live(compile_image(BOTH, 2), needs("CONV_2D"), [live("CONV_2D", slots=1)])
+    audit = check_live(
+        compile_image(BOTH, 2), operator_chain("CONV_2D"), [live("CONV_2D", slots=1)]
+    )
     assert audit.notes == (
         "SOFTMAX: linked and not in the table (refused, or its Add* was not reached)",
     )
@@ -159,11 +165,11 @@ def test_what_is_linked_and_not_in_the_live_table_is_noted(compile_image: Compil
 
 def test_of_several_live_tables_the_one_that_fits_best_is_audited(compile_image: Compile) -> None:
     tables = [live("ADD", slots=1, name="other"), live("CONV_2D", slots=1, name="mine")]
-    audit = check_live(compile_image(BOTH, 2), needs("CONV_2D"), tables)
+    audit = check_live(compile_image(BOTH, 2), operator_chain("CONV_2D"), tables)
     assert audit.verdict is AuditVerdict.OK and audit.resolvers[0].name == "mine"
     assert audit.notes[0] == "2 resolvers are in memory; this is mine"
 
 
 def test_without_a_live_table_there_is_nothing_to_audit(compile_image: Compile) -> None:
     with pytest.raises(CannotTell, match="no resolver"):
-        check_live(compile_image(BOTH, 2), needs("CONV_2D"), [])
+        check_live(compile_image(BOTH, 2), operator_chain("CONV_2D"), [])

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from needing import needs
+from operator_chain import operator_chain
 
 from harness.base.errors import HilError
 from harness.elf import Image
@@ -249,7 +249,7 @@ def live(image: Image, model: Model) -> Audit | None:
         return None
 
 
-MODEL = needs("CONV_2D", "SOFTMAX")
+MODEL = operator_chain("CONV_2D", "SOFTMAX")
 FLAGS = (("-O0",), ("-O1",), ("-O2",), ("-O3",), ("-O2", "-flto"))
 
 

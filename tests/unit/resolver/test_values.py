@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from values import data_classes
+from data_classes import data_classes
 
 from harness import resolver
 

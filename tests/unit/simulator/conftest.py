@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 from bare_chip import BareChip, endless_loop
-from exception_stage import both, stage  # noqa: F401
+from exception_chip import both, exceptions  # noqa: F401
 from firmwares import build  # noqa: F401
 from gateway_chip import worlds  # noqa: F401
-from port_zero import p0  # noqa: F401
+from gpio_port import p0  # noqa: F401
 from system_control import masked  # noqa: F401
 
 from harness.elf import Image

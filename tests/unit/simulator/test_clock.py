@@ -1,4 +1,4 @@
-"""CLOCK and POWER (nRF9160 PS): oscillators that take their time, and what a reset keeps."""
+"""CLOCK and POWER (nRF9160 PS): start-up times of oscillators, registers over a reset."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def test_a_subscription_that_is_taken_back_ends(machine: Machine) -> None:
     assert not triggered(machine, 0)
 
 
-def test_a_channel_that_is_off_carries_nothing(machine: Machine) -> None:
+def test_a_disabled_channel_forwards_no_event(machine: Machine) -> None:
     machine.devices["DPPIC"].write(CHENCLR, 1 << 3)
     assert not triggered(machine, EN | 3)
 

@@ -1,4 +1,4 @@
-"""What is to happen in virtual time: once a key, in order of time, then of planning."""
+"""The event queue: one event a key, by time, then in scheduling order."""
 
 from __future__ import annotations
 
@@ -40,9 +40,7 @@ def plan(queue: EventQueue, **times: int) -> None:
         queue.schedule(("diary", tag), time)
 
 
-def test_what_is_due_happens_in_order_of_time_then_of_planning(
-    queue: EventQueue, diary: Diary
-) -> None:
+def test_due_events_run_by_time_then_in_scheduling_order(queue: EventQueue, diary: Diary) -> None:
     plan(queue, later=9, second=5, third=5, first=3)
     assert queue.next_time == 3
     assert queue.run_due(8)
@@ -55,9 +53,7 @@ def test_what_is_due_happens_in_order_of_time_then_of_planning(
 
 
 @pytest.mark.parametrize("time", [2, 8])
-def test_a_new_time_takes_the_place_of_the_old_one(
-    queue: EventQueue, diary: Diary, time: int
-) -> None:
+def test_rescheduling_replaces_the_time(queue: EventQueue, diary: Diary, time: int) -> None:
     plan(queue, moved=5)
     plan(queue, moved=time)
     assert queue.time_of(("diary", "moved")) == queue.next_time == time
@@ -65,7 +61,7 @@ def test_a_new_time_takes_the_place_of_the_old_one(
     assert diary.seen == ["moved"]
 
 
-def test_what_is_cancelled_does_not_happen(queue: EventQueue, diary: Diary) -> None:
+def test_a_cancelled_event_does_not_run(queue: EventQueue, diary: Diary) -> None:
     plan(queue, gone=5, kept=6)
     queue.cancel(("diary", "gone"))
     queue.cancel(("diary", "never planned"))
@@ -75,7 +71,7 @@ def test_what_is_cancelled_does_not_happen(queue: EventQueue, diary: Diary) -> N
     assert diary.seen == ["kept"]
 
 
-def test_what_is_planned_by_an_event_happens_in_the_same_sweep_if_it_is_due(
+def test_an_event_scheduled_by_an_event_runs_in_the_same_pass_if_due(
     queue: EventQueue, diary: Diary
 ) -> None:
     plan(queue, again=5, last=9)
@@ -83,7 +79,7 @@ def test_what_is_planned_by_an_event_happens_in_the_same_sweep_if_it_is_due(
     assert diary.seen == ["again", "late"]
 
 
-def test_cleared_is_empty(queue: EventQueue, diary: Diary) -> None:
+def test_clear_empties_the_queue(queue: EventQueue, diary: Diary) -> None:
     plan(queue, first=3, second=5)
     queue.clear()
     assert queue.next_time == NEVER
@@ -91,7 +87,7 @@ def test_cleared_is_empty(queue: EventQueue, diary: Diary) -> None:
     assert diary.seen == []
 
 
-def test_a_state_that_is_taken_back_goes_on_as_before(queue: EventQueue, diary: Diary) -> None:
+def test_a_restored_queue_continues_as_before(queue: EventQueue, diary: Diary) -> None:
     plan(queue, third=5, first=3, second=4)
     queue.schedule(("diary", "fourth"), 5)
     kept = queue.state()
@@ -104,7 +100,7 @@ def test_a_state_that_is_taken_back_goes_on_as_before(queue: EventQueue, diary: 
     assert diary.seen == ["first", "second", "third", "fourth", "fifth"]
 
 
-def test_an_empty_state_is_taken_back(queue: EventQueue, diary: Diary) -> None:
+def test_an_empty_queue_is_restored(queue: EventQueue, diary: Diary) -> None:
     plan(queue, wrong=1)
     queue.restore(())
     assert queue.next_time == NEVER

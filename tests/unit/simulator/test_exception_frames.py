@@ -1,4 +1,4 @@
-"""What exception entry stacks and tells, and what a return takes back.
+"""Stacking at exception entry, and unstacking at a return.
 
 Armv8-M ARM, B3.18 to B3.24.
 
@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from exception_stage import (
+from exception_chip import (
     CODES,
     CORE,
     FPCA,
@@ -31,7 +31,7 @@ from exception_stage import (
     SPSEL,
     THUMB,
     Code,
-    Stage,
+    ExceptionChip,
     check_back,
     exc_return,
     frame,
@@ -44,42 +44,48 @@ from harness.simulator.unicorn import Reg
 TS = 1 << 26
 
 
-def check_entered(stage: Stage, code: Code, words: list[int], *, nonsecure: bool) -> None:
+def check_entered(
+    exceptions: ExceptionChip, code: Code, words: list[int], *, nonsecure: bool
+) -> None:
     ram = NONSECURE_RAM * nonsecure
-    now = stage.machine.registers
-    assert stage.chip.running == IRQ
+    now = exceptions.machine.registers
+    assert exceptions.chip.running == IRQ
     assert now["pc"] == HANDLERS + ram + 8 * IRQ
     assert now["lr"] == exc_return(code, nonsecure=nonsecure)
-    assert stage.chip.words(frame_address(code, words), len(words)) == words
-    assert stage.machine.core.nonsecure is nonsecure
-    assert stage.core.read(Reg.CONTROL) & (SPSEL | FPCA) == 0
+    assert exceptions.chip.words(frame_address(code, words), len(words)) == words
+    assert exceptions.machine.core.nonsecure is nonsecure
+    assert exceptions.core.read(Reg.CONTROL) & (SPSEL | FPCA) == 0
     if not nonsecure:
-        assert stage.core.read(Reg.CONTROL) & SFPA == 0
-    assert stage.machine.faults == []
+        assert exceptions.core.read(Reg.CONTROL) & SFPA == 0
+    assert exceptions.machine.faults == []
 
 
 @pytest.mark.parametrize("code", ONE_WORLD, ids=str)
 @pytest.mark.parametrize("limits", [False, True])
-def test_an_exception_in_one_world(stage: Stage, code: Code, limits: bool) -> None:
+def test_an_exception_without_security_attribution(
+    exceptions: ExceptionChip, code: Code, limits: bool
+) -> None:
     if limits:
         for register in (MSR_MSPLIM, MSR_PSPLIM):
-            stage.chip.play(0xF380, register, steps=1, r0=RAM + 0x8000)
-    stage.go_to(code)
-    stage.interrupt()
+            exceptions.chip.play(0xF380, register, steps=1, r0=RAM + 0x8000)
+    exceptions.go_to(code)
+    exceptions.interrupt()
     words = frame(code, divided=False)
-    check_entered(stage, code, words, nonsecure=False)
-    assert stage.machine.registers["sp"] == (
+    check_entered(exceptions, code, words, nonsecure=False)
+    assert exceptions.machine.registers["sp"] == (
         MAIN if code.place == "process" else frame_address(code, words)
     )
     if code.floats:
-        spoil_floats(stage)
-    stage.leave()
-    check_back(stage, code)
+        spoil_floats(exceptions)
+    exceptions.leave()
+    check_back(exceptions, code)
 
 
 @pytest.mark.parametrize("code", CODES, ids=str)
 @pytest.mark.parametrize("nonsecure", [False, True])
-def test_an_exception_in_two_worlds(both: Stage, code: Code, nonsecure: bool) -> None:
+def test_an_exception_with_security_attribution(
+    both: ExceptionChip, code: Code, nonsecure: bool
+) -> None:
     both.chip.write(ITNS, nonsecure << 5)
     both.go_to(code)
     both.interrupt()
@@ -93,22 +99,22 @@ def test_an_exception_in_two_worlds(both: Stage, code: Code, nonsecure: bool) ->
     check_back(both, code)
 
 
-def check_hidden(stage: Stage, code: Code, words: list[int]) -> None:
+def check_hidden(exceptions: ExceptionChip, code: Code, words: list[int]) -> None:
     """What secure code had in its registers is stacked, and none of it is left in them."""
-    more = stage.chip.words(frame_address(code, words) - 40, 10)
+    more = exceptions.chip.words(frame_address(code, words) - 40, 10)
     assert more == [0xFEFA_125A | (not code.floats), 0, *(CORE[f"r{n}"] for n in range(4, 12))]
-    now = stage.machine.registers
+    now = exceptions.machine.registers
     assert [now[f"r{n}"] for n in range(13)] == [0] * 13
     assert now["xpsr"] == THUMB | IRQ
-    assert stage.core.read_many(REGISTERS_OF_FP[:16]) == (0,) * 16 or not code.floats
+    assert exceptions.core.read_many(REGISTERS_OF_FP[:16]) == (0,) * 16 or not code.floats
     registers = [int(Reg.R0) + n for n in range(4, 12)]
-    stage.core.write_many(registers, (0x7777,) * 8)
+    exceptions.core.write_many(registers, (0x7777,) * 8)
 
 
 @pytest.mark.parametrize("place", ["main", "process", "handler"])
 @pytest.mark.parametrize("nonsecure", [False, True])
 def test_with_fpccr_ts_all_floating_point_registers_are_stacked(
-    both: Stage, place: str, nonsecure: bool
+    both: ExceptionChip, place: str, nonsecure: bool
 ) -> None:
     code = Code(place=place, floats=True)
     both.chip.write(FPCCR, 0xC000_0000 | TS)
@@ -126,7 +132,7 @@ def test_with_fpccr_ts_all_floating_point_registers_are_stacked(
 
 
 @pytest.mark.parametrize("code", [Code(), Code(place="process"), Code(nonsecure=True)], ids=str)
-def test_the_stack_that_the_other_state_uses_is_told_and_kept(both: Stage, code: Code) -> None:
+def test_the_stack_of_the_other_state_is_recorded_and_kept(both: ExceptionChip, code: Code) -> None:
     """EXC_RETURN.SPSEL and CONTROL.SPSEL are those of the exception's state."""
     nonsecure = not code.nonsecure
     both.chip.write(ITNS, nonsecure << 5)

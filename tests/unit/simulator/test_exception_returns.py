@@ -7,7 +7,7 @@ from itertools import product
 
 import pytest
 from bare_chip import BareChip
-from exception_stage import (
+from exception_chip import (
     CFSR,
     CODES,
     CORE,
@@ -26,7 +26,7 @@ from exception_stage import (
     SHCSR,
     UNSTKERR,
     Code,
-    Stage,
+    ExceptionChip,
     check_back,
     exc_return,
     frame,
@@ -41,8 +41,8 @@ from harness.simulator.unicorn import Reg
 
 @pytest.mark.parametrize("code", [code for code in CODES if code.place != "handler"], ids=str)
 @pytest.mark.parametrize(("first", "second"), list(product((False, True), repeat=2)))
-def test_what_pends_at_a_return_is_taken_without_the_frame_being_touched(
-    both: Stage, code: Code, first: bool, second: bool
+def test_a_pending_exception_at_a_return_is_tail_chained(
+    both: ExceptionChip, code: Code, first: bool, second: bool
 ) -> None:
     both.chip.write(ITNS, first << 5)
     both.go_to(code)
@@ -63,126 +63,128 @@ def test_what_pends_at_a_return_is_taken_without_the_frame_being_touched(
     check_back(both, code)
 
 
-def test_a_more_urgent_exception_interrupts_a_handler(stage: Stage) -> None:
-    stage.go_to(Code(place="handler"))
-    stage.interrupt()
-    assert stage.chip.running == IRQ
-    stage.leave()
-    assert stage.chip.running == PENDSV
+def test_a_more_urgent_exception_interrupts_a_handler(exceptions: ExceptionChip) -> None:
+    exceptions.go_to(Code(place="handler"))
+    exceptions.interrupt()
+    assert exceptions.chip.running == IRQ
+    exceptions.leave()
+    assert exceptions.chip.running == PENDSV
 
 
-def test_a_less_urgent_one_waits(stage: Stage) -> None:
-    stage.go_to(Code())
-    stage.interrupt()
-    stage.chip.write(ICSR, 1 << 28)
-    stage.step()
-    assert stage.chip.running == IRQ
+def test_a_less_urgent_exception_stays_pending(exceptions: ExceptionChip) -> None:
+    exceptions.go_to(Code())
+    exceptions.interrupt()
+    exceptions.chip.write(ICSR, 1 << 28)
+    exceptions.step()
+    assert exceptions.chip.running == IRQ
 
 
 # sleep on exit
 
 
 @pytest.mark.parametrize(("sleeponexit", "sleeps"), [(0, ""), (1 << 1, "wfi")])
-def test_a_return_to_thread_mode_sleeps_where_scr_says_so(
-    stage: Stage, sleeponexit: int, sleeps: str
+def test_with_sleeponexit_a_return_to_thread_mode_sleeps(
+    exceptions: ExceptionChip, sleeponexit: int, sleeps: str
 ) -> None:
-    stage.chip.write(SCR, sleeponexit)
-    stage.go_to(Code())
-    stage.interrupt()
-    stage.machine.write_register("pc", stage.machine.registers["pc"] + 2)
-    stage.machine.run(until_tick=stage.machine.now + 100)
-    assert stage.machine.sleeping == sleeps
-    assert stage.chip.running == 0
+    exceptions.chip.write(SCR, sleeponexit)
+    exceptions.go_to(Code())
+    exceptions.interrupt()
+    exceptions.machine.write_register("pc", exceptions.machine.registers["pc"] + 2)
+    exceptions.machine.run(until_tick=exceptions.machine.now + 100)
+    assert exceptions.machine.sleeping == sleeps
+    assert exceptions.chip.running == 0
 
 
 @pytest.mark.parametrize("divided", [False, True])
 def test_a_return_to_a_handler_does_not_sleep(chip: BareChip, divided: bool) -> None:
-    stage = Stage(chip, divided=divided)
-    stage.chip.write(SCR, 1 << 1)
-    stage.go_to(Code(place="handler"))
-    stage.interrupt()
-    stage.leave()
-    assert (stage.machine.sleeping, stage.chip.running) == ("", PENDSV)
+    exceptions = ExceptionChip(chip, divided=divided)
+    exceptions.chip.write(SCR, 1 << 1)
+    exceptions.go_to(Code(place="handler"))
+    exceptions.interrupt()
+    exceptions.leave()
+    assert (exceptions.machine.sleeping, exceptions.chip.running) == ("", PENDSV)
 
 
-def return_by(stage: Stage, value: int) -> None:
+def return_by(exceptions: ExceptionChip, value: int) -> None:
     """The handler returns by another EXC_RETURN."""
-    stage.machine.write_register("lr", value)
-    stage.machine.write_register("pc", stage.machine.registers["pc"] + 2)
-    stage.step()
+    exceptions.machine.write_register("lr", value)
+    exceptions.machine.write_register("pc", exceptions.machine.registers["pc"] + 2)
+    exceptions.step()
 
 
 @pytest.mark.parametrize("value", [0xFFFF_FF7D, 0xFFF0_FFF9, 0xFFFF_FFF1, 0xFFFF_FFFB])
-def test_a_wrong_exc_return_is_a_usage_fault(stage: Stage, value: int) -> None:
+def test_a_wrong_exc_return_is_a_usage_fault(exceptions: ExceptionChip, value: int) -> None:
     """Its prefix, a reserved bit, or the mode that the frame is of; nothing more is stacked."""
-    stage.chip.write(SHCSR, 0xF << 16)
-    stage.go_to(Code())
-    stage.interrupt()
-    sp = stage.machine.registers["sp"]
-    return_by(stage, value)
-    assert stage.chip.running == 6
-    assert (stage.machine.registers["sp"], stage.machine.registers["lr"]) == (sp, value)
-    assert stage.chip.read(CFSR) == INVPC
-    faults = [(fault.reason, fault.pc) for fault in stage.machine.faults]
+    exceptions.chip.write(SHCSR, 0xF << 16)
+    exceptions.go_to(Code())
+    exceptions.interrupt()
+    sp = exceptions.machine.registers["sp"]
+    return_by(exceptions, value)
+    assert exceptions.chip.running == 6
+    assert (exceptions.machine.registers["sp"], exceptions.machine.registers["lr"]) == (sp, value)
+    assert exceptions.chip.read(CFSR) == INVPC
+    faults = [(fault.reason, fault.pc) for fault in exceptions.machine.faults]
     assert faults == [("INVPC", value & ~1)]
-    assert stage.chip.read(0xE000_E300) == 0  # the interrupt is no longer active
+    assert exceptions.chip.read(0xE000_E300) == 0  # the interrupt is no longer active
 
 
-def test_a_return_of_an_exception_that_is_not_active_is_refused(stage: Stage) -> None:
-    stage.chip.write(SHCSR, 0xF << 16)
-    stage.go_to(Code())
-    stage.interrupt()
-    stage.machine.nvic.deactivate(IRQ)
-    return_by(stage, 0xFFFF_FFF9)
-    assert stage.chip.read(CFSR) == INVPC
+def test_a_return_of_an_exception_that_is_not_active_is_refused(exceptions: ExceptionChip) -> None:
+    exceptions.chip.write(SHCSR, 0xF << 16)
+    exceptions.go_to(Code())
+    exceptions.interrupt()
+    exceptions.machine.nvic.deactivate(IRQ)
+    return_by(exceptions, 0xFFFF_FFF9)
+    assert exceptions.chip.read(CFSR) == INVPC
 
 
 @pytest.mark.parametrize(("sp", "status"), [(0x3000_0000, UNSTKERR), (MAIN - 0x3FE, INVPC)])
-def test_a_frame_that_cannot_be_read_is_a_fault(stage: Stage, sp: int, status: int) -> None:
-    stage.chip.write(SHCSR, 0xF << 16)
-    stage.go_to(Code(place="process"))
-    stage.interrupt()
-    stage.core.write(Reg.PSP, sp)
+def test_a_frame_that_cannot_be_read_is_a_fault(
+    exceptions: ExceptionChip, sp: int, status: int
+) -> None:
+    exceptions.chip.write(SHCSR, 0xF << 16)
+    exceptions.go_to(Code(place="process"))
+    exceptions.interrupt()
+    exceptions.core.write(Reg.PSP, sp)
     if status == INVPC:
-        stage.core.write(Reg.PSP, sp | 2)
-    return_by(stage, 0xFFFF_FFFD)
-    assert stage.chip.read(CFSR) == status
-    assert stage.chip.running == (5 if status == UNSTKERR else 6)
-    assert len(stage.machine.faults) == 1
+        exceptions.core.write(Reg.PSP, sp | 2)
+    return_by(exceptions, 0xFFFF_FFFD)
+    assert exceptions.chip.read(CFSR) == status
+    assert exceptions.chip.running == (5 if status == UNSTKERR else 6)
+    assert len(exceptions.machine.faults) == 1
 
 
-def test_a_frame_in_flash_is_read_as_any_other(stage: Stage) -> None:
+def test_a_frame_in_flash_is_read_as_any_other(exceptions: ExceptionChip) -> None:
     code, place = Code(place="process"), 0x8000
-    stage.go_to(code)
-    stage.interrupt()
+    exceptions.go_to(code)
+    exceptions.interrupt()
     words = frame(code, divided=False)
-    stage.machine.write_memory(place, struct.pack("<8I", *words))
-    stage.core.write(Reg.PSP, place)
-    stage.leave()
-    now = stage.machine.registers
+    exceptions.machine.write_memory(place, struct.pack("<8I", *words))
+    exceptions.core.write(Reg.PSP, place)
+    exceptions.leave()
+    now = exceptions.machine.registers
     assert {name: now[name] for name in CORE} == CORE
     assert (now["sp"], now["pc"]) == (place + 32, words[6])
-    assert stage.machine.faults == []
+    assert exceptions.machine.faults == []
 
 
 @pytest.mark.parametrize("frees", [True, False])
-def test_a_return_clears_faultmask_but_for_an_nmi(stage: Stage, frees: bool) -> None:
-    stage.go_to(Code())
+def test_a_return_clears_faultmask_but_for_an_nmi(exceptions: ExceptionChip, frees: bool) -> None:
+    exceptions.go_to(Code())
     if frees:
-        stage.interrupt()
+        exceptions.interrupt()
     else:
-        stage.chip.write(ICSR, 1 << 31)
-        stage.step()
-        assert stage.chip.running == 2
-    stage.core.write(Reg.FAULTMASK, 1)
-    stage.leave()
-    assert bool(stage.core.read(Reg.FAULTMASK)) is not frees
+        exceptions.chip.write(ICSR, 1 << 31)
+        exceptions.step()
+        assert exceptions.chip.running == 2
+    exceptions.core.write(Reg.FAULTMASK, 1)
+    exceptions.leave()
+    assert bool(exceptions.core.read(Reg.FAULTMASK)) is not frees
 
 
 @pytest.mark.parametrize("value", [0xFFFF_FFB9, 0xFFFF_FF98, 0xFFFF_FFF9, 0xFFFF_FFBD])
 @pytest.mark.parametrize("pends", [False, True])
 def test_non_secure_code_that_returns_as_secure_code_is_a_secure_fault(
-    both: Stage, value: int, pends: bool
+    both: ExceptionChip, value: int, pends: bool
 ) -> None:
     """ES, or no default stacking: the exception is over, and SecureFault is chained to it."""
     both.chip.write(SHCSR, 1 << 19)
@@ -202,7 +204,7 @@ def test_non_secure_code_that_returns_as_secure_code_is_a_secure_fault(
     assert not both.machine.nvic.is_active(PENDSV | 1 << 9)
 
 
-def test_a_frame_without_its_signature_is_a_secure_fault(both: Stage) -> None:
+def test_a_frame_without_its_signature_is_a_secure_fault(both: ExceptionChip) -> None:
     both.chip.write(SHCSR, 1 << 19)
     both.chip.write(ITNS, 1 << 5)
     code = Code()
@@ -217,7 +219,9 @@ def test_a_frame_without_its_signature_is_a_secure_fault(both: Stage) -> None:
 
 
 @pytest.mark.parametrize("enabled", [True, False])
-def test_a_secure_fault_without_its_handler_is_a_hard_fault(both: Stage, enabled: bool) -> None:
+def test_a_secure_fault_without_its_handler_is_a_hard_fault(
+    both: ExceptionChip, enabled: bool
+) -> None:
     both.chip.write(SHCSR, enabled << 19)
     both.chip.write(ITNS, 1 << 5)
     both.go_to(Code(nonsecure=True))

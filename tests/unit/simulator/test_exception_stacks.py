@@ -6,7 +6,7 @@ import struct
 
 import pytest
 from bare_chip import HERE
-from exception_stage import (
+from exception_chip import (
     CFSR,
     CODE,
     CORE,
@@ -27,7 +27,7 @@ from exception_stage import (
     UNSTKERR,
     VTOR,
     Code,
-    Stage,
+    ExceptionChip,
     check_back,
     exc_return,
     frame,
@@ -41,7 +41,7 @@ from harness.simulator.unicorn import Reg
 
 @pytest.mark.parametrize("enough", [True, False])
 def test_secure_registers_that_do_not_fit_the_secure_stack_are_a_fault_of_it(
-    both: Stage, enough: bool
+    both: ExceptionChip, enough: bool
 ) -> None:
     """The frame fits; the 40 bytes of r4 to r11 below it may not."""
     both.chip.write(SHCSR, 0xF << 16)
@@ -58,8 +58,8 @@ def test_secure_registers_that_do_not_fit_the_secure_stack_are_a_fault_of_it(
 
 
 @pytest.mark.parametrize(("bfhfnmins", "nonsecure"), [(0, False), (1 << 13, True)])
-def test_a_hard_fault_of_non_secure_code_is_its_own_where_bfhfnmins_says_so(
-    both: Stage, bfhfnmins: int, nonsecure: bool
+def test_with_bfhfnmins_a_hard_fault_of_non_secure_code_is_non_secure(
+    both: ExceptionChip, bfhfnmins: int, nonsecure: bool
 ) -> None:
     both.chip.write(0xE000_ED0C, 0x05FA_0000 | bfhfnmins)  # AIRCR
     both.go_to(Code(nonsecure=True))
@@ -75,35 +75,35 @@ def test_a_hard_fault_of_non_secure_code_is_its_own_where_bfhfnmins_says_so(
     ("permission", "status"), [(0x17, 0), (0x16, 0), (0x13, 0), (0x15, 1 << 12)]
 )
 def test_a_frame_needs_the_spus_permission_to_write(
-    stage: Stage, permission: int, status: int
+    exceptions: ExceptionChip, permission: int, status: int
 ) -> None:
     """STKERR, as where there is no memory."""
-    stage.chip.write(SHCSR, 0xF << 16)
-    stage.go_to(Code())
-    stage.chip.write(0x5000_3700 + 4 * 4, permission)  # the region of the stack
-    stage.interrupt()
-    assert stage.chip.read(CFSR) == status
+    exceptions.chip.write(SHCSR, 0xF << 16)
+    exceptions.go_to(Code())
+    exceptions.chip.write(0x5000_3700 + 4 * 4, permission)  # the region of the stack
+    exceptions.interrupt()
+    assert exceptions.chip.read(CFSR) == status
 
 
 @pytest.mark.parametrize(("permission", "status"), [(0x17, 0), (0x15, 0), (0x13, UNSTKERR)])
 def test_a_frame_needs_the_spus_permission_to_be_read(
-    stage: Stage, permission: int, status: int
+    exceptions: ExceptionChip, permission: int, status: int
 ) -> None:
-    stage.chip.write(SHCSR, 0xF << 16)
-    stage.go_to(Code())
-    stage.interrupt()
-    stage.chip.write(0x5000_3700 + 4 * 4, permission)
-    stage.leave()
-    assert stage.chip.read(CFSR) == status
+    exceptions.chip.write(SHCSR, 0xF << 16)
+    exceptions.go_to(Code())
+    exceptions.interrupt()
+    exceptions.chip.write(0x5000_3700 + 4 * 4, permission)
+    exceptions.leave()
+    assert exceptions.chip.read(CFSR) == status
 
 
-def test_a_frame_below_address_zero_lies_at_the_end_of_memory(stage: Stage) -> None:
-    stage.chip.write(SHCSR, 0xF << 16)
-    stage.go_to(Code(place="process"))
-    stage.machine.write_register("sp", 0x10)
-    stage.interrupt()
-    assert [fault.reason for fault in stage.machine.faults] == ["STKERR"]
-    assert stage.core.read(Reg.PSP) == 0xFFFF_FFF0
+def test_a_frame_below_address_zero_lies_at_the_end_of_memory(exceptions: ExceptionChip) -> None:
+    exceptions.chip.write(SHCSR, 0xF << 16)
+    exceptions.go_to(Code(place="process"))
+    exceptions.machine.write_register("sp", 0x10)
+    exceptions.interrupt()
+    assert [fault.reason for fault in exceptions.machine.faults] == ["STKERR"]
+    assert exceptions.core.read(Reg.PSP) == 0xFFFF_FFF0
 
 
 BOUNDARY = RAM + 0x2_0000  # between secure and non-secure RAM
@@ -114,7 +114,9 @@ FRAME = 0x20
     ("sp", "fits"),
     [(BOUNDARY + FRAME, True), (BOUNDARY + FRAME - 8, False), (BOUNDARY, False), (STACK, False)],
 )
-def test_a_non_secure_frame_lies_in_non_secure_memory(both: Stage, sp: int, fits: bool) -> None:
+def test_a_non_secure_frame_lies_in_non_secure_memory(
+    both: ExceptionChip, sp: int, fits: bool
+) -> None:
     """All of it."""
     both.chip.write(SHCSR, 1 << 19)
     both.chip.write(ITNS, 1 << 5)
@@ -130,7 +132,7 @@ def test_a_non_secure_frame_lies_in_non_secure_memory(both: Stage, sp: int, fits
 
 @pytest.mark.parametrize(("sp", "reads"), [(BOUNDARY, True), (BOUNDARY - 8, False)])
 def test_a_non_secure_frame_is_read_from_non_secure_memory(
-    both: Stage, sp: int, reads: bool
+    both: ExceptionChip, sp: int, reads: bool
 ) -> None:
     both.chip.write(SHCSR, 1 << 19)
     both.chip.write(ITNS, 1 << 5)
@@ -145,7 +147,7 @@ def test_a_non_secure_frame_is_read_from_non_secure_memory(
     assert both.chip.running == (0 if reads else 7)
 
 
-def test_a_non_secure_vector_in_secure_memory_is_not_read(both: Stage) -> None:
+def test_a_non_secure_vector_in_secure_memory_is_not_read(both: ExceptionChip) -> None:
     both.chip.write(ITNS, 1 << 5)
     both.chip.write(VTOR + NONSECURE_ALIAS, TABLE)
     both.go_to(Code(nonsecure=True))
@@ -154,8 +156,8 @@ def test_a_non_secure_vector_in_secure_memory_is_not_read(both: Stage) -> None:
     assert both.chip.read(HFSR) == 1 << 1  # VECTTBL
 
 
-def test_what_was_stacked_before_the_vector_is_taken_back_after_the_hard_fault(
-    both: Stage,
+def test_the_frame_is_unstacked_after_a_hard_fault_at_the_vector(
+    both: ExceptionChip,
 ) -> None:
     """With r4 to r11, which an entry to the non-secure state stacks and clears."""
     both.chip.write(ITNS, 1 << 5)
@@ -176,43 +178,45 @@ MPU_CTRL, MPU_RNR, MPU_RBAR, MPU_RLAR = (0xE000_ED94 + 4 * n for n in range(4))
 
 @pytest.mark.parametrize(("control", "passes"), [(1, True), (3, False)])
 def test_the_frame_of_an_nmi_at_negative_priority_is_checked_with_hfnmiena(
-    stage: Stage, control: int, passes: bool
+    exceptions: ExceptionChip, control: int, passes: bool
 ) -> None:
     """Code, vectors and handlers lie in the one region; the stack does not."""
-    stage.chip.write(MPU_RNR, 0)
-    stage.chip.write(MPU_RBAR, CODE)
-    stage.chip.write(MPU_RLAR, MAIN - 0x1020 | 1)
-    stage.go_to(Code())
-    stage.core.write(Reg.FAULTMASK, 1)
-    stage.chip.write(MPU_CTRL, control)
-    stage.step()
-    stage.chip.write(ICSR, 1 << 31)
-    stage.step()
-    assert stage.chip.running == 2
-    assert [fault.reason for fault in stage.machine.faults] == ([] if passes else ["MSTKERR"])
+    exceptions.chip.write(MPU_RNR, 0)
+    exceptions.chip.write(MPU_RBAR, CODE)
+    exceptions.chip.write(MPU_RLAR, MAIN - 0x1020 | 1)
+    exceptions.go_to(Code())
+    exceptions.core.write(Reg.FAULTMASK, 1)
+    exceptions.chip.write(MPU_CTRL, control)
+    exceptions.step()
+    exceptions.chip.write(ICSR, 1 << 31)
+    exceptions.step()
+    assert exceptions.chip.running == 2
+    assert [fault.reason for fault in exceptions.machine.faults] == ([] if passes else ["MSTKERR"])
 
 
 @pytest.mark.parametrize(
     ("granule", "passes"), [(-1, True), (0, False), (1, False), (2, False), (3, False), (4, True)]
 )
-def test_the_mpu_must_allow_each_byte_of_a_frame(stage: Stage, granule: int, passes: bool) -> None:
+def test_the_mpu_must_allow_each_byte_of_a_frame(
+    exceptions: ExceptionChip, granule: int, passes: bool
+) -> None:
     """Two regions leave out 32 bytes; the frame with FP registers lies in four such granules."""
     code = Code(floats=True)
     hole = (frame_address(code, frame(code, divided=False)) & ~31) + 32 * granule
     for number, (base, last) in enumerate([(CODE, hole - 32), (hole + 32, RAM + 0x3_FFE0)]):
-        stage.chip.write(MPU_RNR, number)
-        stage.chip.write(MPU_RBAR, base)
-        stage.chip.write(MPU_RLAR, last | 1)
-    stage.go_to(code)
-    stage.chip.write(MPU_CTRL, 1)
-    stage.step()
-    stage.interrupt()
-    assert [fault.reason for fault in stage.machine.faults] == ([] if passes else ["MSTKERR"])
+        exceptions.chip.write(MPU_RNR, number)
+        exceptions.chip.write(MPU_RBAR, base)
+        exceptions.chip.write(MPU_RLAR, last | 1)
+    exceptions.go_to(code)
+    exceptions.chip.write(MPU_CTRL, 1)
+    exceptions.step()
+    exceptions.interrupt()
+    assert [fault.reason for fault in exceptions.machine.faults] == ([] if passes else ["MSTKERR"])
 
 
 @pytest.mark.parametrize(("npriv", "reasons"), [(0, []), (1, ["MSTKERR"])])
 def test_a_threads_frame_is_accessed_with_its_privilege(
-    both: Stage, npriv: int, reasons: list[str]
+    both: ExceptionChip, npriv: int, reasons: list[str]
 ) -> None:
     """The region is for privileged code alone; a non-secure exception comes and returns."""
     both.chip.write(ITNS, 1 << 5)
@@ -235,15 +239,15 @@ def test_a_threads_frame_is_accessed_with_its_privilege(
 
 @pytest.mark.parametrize("limits", [False, True])
 @pytest.mark.parametrize("code", ONE_WORLD, ids=str)
-def test_an_image_alone_in_the_non_secure_world_sees_non_secure_returns(
-    stage: Stage, code: Code, limits: bool
+def test_a_non_secure_image_alone_sees_non_secure_exc_returns(
+    exceptions: ExceptionChip, code: Code, limits: bool
 ) -> None:
-    stage.core.nonsecure_frames = True
+    exceptions.core.nonsecure_frames = True
     if limits:
-        stage.chip.play(0xF380, MSR_MSPLIM, steps=1, r0=RAM + 0x8000)
-    stage.go_to(code)
-    stage.interrupt()
+        exceptions.chip.play(0xF380, MSR_MSPLIM, steps=1, r0=RAM + 0x8000)
+    exceptions.go_to(code)
+    exceptions.interrupt()
     wanted = exc_return(code, nonsecure=False) & ~(1 << 6 | 1 << 0)
-    assert stage.machine.registers["lr"] == wanted
-    stage.leave()
-    check_back(stage, code)
+    assert exceptions.machine.registers["lr"] == wanted
+    exceptions.leave()
+    check_back(exceptions, code)

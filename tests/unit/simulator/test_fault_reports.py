@@ -1,4 +1,4 @@
-"""What a fault report says of the way to the fault."""
+"""The text of a fault report."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_the_last_blocks_are_those_before_the_fault_not_its_handlers(crashed: Ma
     assert any("Main" in block for block in blocks)
 
 
-def test_a_wild_branch_is_named_by_its_caller(crashed: Machine) -> None:
+def test_a_branch_outside_code_is_located_by_its_caller(crashed: Machine) -> None:
     (fault,) = crashed.faults
     assert fault.pc == 0x30000000
     assert crashed.fault_place(fault).startswith("Caller")
@@ -51,7 +51,7 @@ def test_a_fault_names_the_stack_that_was_in_use(
     machine.close()
 
 
-def test_a_report_tells_the_fault_its_place_and_the_registers(chip: BareChip) -> None:
+def test_a_report_has_the_fault_its_location_and_the_registers(chip: BareChip) -> None:
     chip.write(0xE000_ED24, 0xF << 16)
     values = {f"r{n}": 0x100 + n for n in range(1, 13)}
     chip.play(0x6801, steps=1, r0=0x3000_0000, lr=CODE + 0x21, sp=0x2000_8000, **values)
@@ -82,7 +82,7 @@ def test_a_report_tells_the_fault_its_place_and_the_registers(chip: BareChip) ->
     [(0xF << 16, "UsageFault: UNDEFINSTR"),
      (0, "HardFault: UNDEFINSTR (escalated from UsageFault)")],
 )  # fmt: skip
-def test_a_report_tells_what_a_fault_escalated_from(
+def test_a_report_names_the_fault_before_escalation(
     chip: BareChip, enable: int, first: str
 ) -> None:
     chip.write(0xE000_ED24, enable)
@@ -92,13 +92,13 @@ def test_a_report_tells_what_a_fault_escalated_from(
     assert "address 0x" not in report
 
 
-def test_a_breakpoint_is_told_as_one(chip: BareChip) -> None:
+def test_a_breakpoint_is_reported_as_debugevt(chip: BareChip) -> None:
     chip.play(0xBE00, steps=1)
     report = chip.machine.fault_report(chip.machine.faults[0]).splitlines()
     assert report[:2] == ["HardFault: DEBUGEVT", "  a breakpoint instruction without a debugger"]
 
 
-def test_a_report_of_a_lockup_says_so(chip: BareChip) -> None:
+def test_a_report_of_a_lockup_is_named_lockup(chip: BareChip) -> None:
     for _ in range(2):
         chip.play(0xDE00, steps=1)
     reports = [chip.machine.fault_report(fault).splitlines() for fault in chip.machine.faults]
@@ -112,7 +112,7 @@ def test_a_report_of_a_lockup_says_so(chip: BareChip) -> None:
      (6, "UsageFault"), (7, "SecureFault"), (9, "#9"), (11, "SVCall"), (12, "DebugMonitor"),
      (14, "PendSV"), (15, "SysTick"), (16, "IRQ0"), (80, "IRQ64")],
 )  # fmt: skip
-def test_exceptions_go_by_their_names(number: int, name: str) -> None:
+def test_exceptions_are_named(number: int, name: str) -> None:
     assert exception_name(number) == name
 
 
@@ -129,7 +129,7 @@ def test_exceptions_go_by_their_names(number: int, name: str) -> None:
                       "LSERR"]),
     ],
 )  # fmt: skip
-def test_status_bits_go_by_their_names(cfsr: int, hfsr: int, sfsr: int, names: list[str]) -> None:
+def test_status_bits_are_named(cfsr: int, hfsr: int, sfsr: int, names: list[str]) -> None:
     """Armv8-M ARM, D1.2: CFSR, HFSR, SFSR."""
     assert status_names(cfsr, hfsr, sfsr) == names
 
@@ -145,7 +145,9 @@ def test_status_bits_go_by_their_names(cfsr: int, hfsr: int, sfsr: int, names: l
         (0x5084_2800, "secure address"),
     ],
 )  # fmt: skip
-def test_an_address_is_told_by_its_owner(chip: BareChip, address: int, whose: str) -> None:
+def test_an_address_is_described_by_its_memory_or_peripheral(
+    chip: BareChip, address: int, whose: str
+) -> None:
     chip.divide()
     chip.write(0x5000_3800 + 4 * 9, 0)  # UARTE1 is non-secure
     chip.play(0xDE00, steps=1)

@@ -73,7 +73,7 @@ def test_fault_addresses_are_kept_and_written(chip: BareChip, register: int) -> 
     assert [chip.read(other) for other in others] == [0, 0]
 
 
-def test_bus_faults_and_hard_faults_are_non_secure_where_bfhfnmins_says_so(
+def test_with_bfhfnmins_bus_faults_and_hard_faults_are_non_secure(
     chip: BareChip,
 ) -> None:
     both = chip.machine.engine.shared
@@ -92,7 +92,7 @@ def test_bus_faults_and_hard_faults_are_non_secure_where_bfhfnmins_says_so(
     assert [chip.read(register) for register in shared] == [0, 0, ONES]
 
 
-def test_secure_faults_are_told_to_secure_code_alone(chip: BareChip) -> None:
+def test_only_secure_code_reads_secure_fault_status(chip: BareChip) -> None:
     chip.machine.engine.shared.sfsr = 0x48
     chip.write(SFAR, 0x100)
     for register in (SFSR, SFAR, SAU_CTRL, NSACR):
@@ -124,7 +124,7 @@ VMOV = (0xEE00, 0x0A10)  # vmov s0, r0
 
 
 @pytest.mark.parametrize(("value", "runs"), [(0, False), (1, True), (3, True)])
-def test_floating_point_runs_where_cpacr_lets_it(chip: BareChip, value: int, runs: bool) -> None:
+def test_floating_point_needs_cpacr(chip: BareChip, value: int, runs: bool) -> None:
     chip.write(CPACR, value << 20)
     chip.play(*VMOV, steps=2)
     assert [fault.reason for fault in chip.machine.faults] == ([] if runs else ["NOCP"])
@@ -176,7 +176,7 @@ def unprivileged(chip: BareChip) -> None:
     chip.play(0xF380, 0x8814, steps=1, r0=1)  # msr control, r0
 
 
-def test_unprivileged_code_may_not(chip: BareChip) -> None:
+def test_unprivileged_code_cannot_access_the_system_control_space(chip: BareChip) -> None:
     unprivileged(chip)
     for register in (CPUID, 0xE000_E010, ISER, 0xE000_1004, ICTR):
         assert chip.refuses(register)
@@ -190,7 +190,7 @@ def test_unprivileged_code_may_write_stir_where_it_is_allowed(chip: BareChip, al
     assert chip.refuses(STIR, write=True) is not bool(allowed)
 
 
-def test_non_secure_code_sees_nothing_through_the_alias(chip: BareChip) -> None:
+def test_the_non_secure_alias_reads_zero_in_the_non_secure_state(chip: BareChip) -> None:
     chip.write(VTOR + NONSECURE_ALIAS, 0x1000)
     chip.enter_nonsecure()
     assert chip.read(VTOR) == 0x1000
@@ -199,7 +199,7 @@ def test_non_secure_code_sees_nothing_through_the_alias(chip: BareChip) -> None:
     assert chip.read(VTOR) == 0x1000
 
 
-def test_what_of_the_private_bus_has_no_model_is_a_finding(chip: BareChip) -> None:
+def test_an_unmodelled_private_peripheral_is_a_finding(chip: BareChip) -> None:
     assert chip.read(0xE004_0000) == 0
     chip.write(0xE000_2000, 1)
     assert [finding.subject for finding in chip.machine.findings] == ["PPB+0x40000", "PPB+0x2000"]
@@ -236,7 +236,7 @@ def test_interrupts_are_set_and_cleared_bit_by_bit(
     assert masked.read(setting + 8) == 1  # there are 65
 
 
-def test_what_runs_is_active(chip: BareChip) -> None:
+def test_a_running_exception_is_active(chip: BareChip) -> None:
     chip.write(ISER, 1 << 5)
     chip.write(ISPR, 1 << 5)
     chip.wait(1)

@@ -1,4 +1,4 @@
-"""Which instruction is which fault, and what becomes of it (Armv8-M ARM, B3.9 to B3.13)."""
+"""Faults by instruction, and their escalation (Armv8-M ARM, B3.9 to B3.13)."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_a_fault_is_taken_by_its_handler_where_that_is_enabled(chip: BareChip, n
 
 
 @each
-def test_a_fault_without_a_handler_is_a_hard_fault(chip: BareChip, name: str) -> None:
+def test_a_disabled_fault_escalates_to_hard_fault(chip: BareChip, name: str) -> None:
     _, exception, cfsr, _ = FAULTS[name]
     chip.write(SHCSR, ENABLE_ALL & ~(1 << exception + 12))
     provoke(chip, name)
@@ -99,7 +99,7 @@ def test_a_fault_in_the_hard_fault_handler_is_a_lockup(chip: BareChip, name: str
         (MSR_BASEPRI, 0, USAGE_FAULT),
     ],
 )  # fmt: skip
-def test_a_fault_that_the_masks_hold_back_is_a_hard_fault(
+def test_a_masked_fault_escalates_to_hard_fault(
     chip: BareChip, register: int, value: int, taken: int
 ) -> None:
     chip.write(SHCSR, ENABLE_ALL)
@@ -130,7 +130,7 @@ def test_a_fault_in_a_handler_needs_a_higher_priority(chip: BareChip, own: int, 
     assert record.exception == 14
 
 
-def test_a_fault_after_an_unaligned_one_is_told_as_what_it_is(chip: BareChip) -> None:
+def test_a_fault_after_an_unaligned_one_has_its_own_status(chip: BareChip) -> None:
     chip.write(SHCSR, ENABLE_ALL)
     provoke(chip, "unaligned ldrex")
     provoke(chip, "branch without the Thumb bit")
@@ -140,7 +140,7 @@ def test_a_fault_after_an_unaligned_one_is_told_as_what_it_is(chip: BareChip) ->
 # SVC and BKPT
 
 
-def test_a_supervisor_call_is_its_exception_whose_return_goes_on_behind_it(
+def test_a_supervisor_call_returns_behind_its_instruction(
     chip: BareChip,
 ) -> None:
     chip.play(0xDF07, steps=1)  # svc #7
@@ -152,7 +152,7 @@ def test_a_supervisor_call_is_its_exception_whose_return_goes_on_behind_it(
 
 
 @pytest.mark.parametrize(("primask", "taken"), [(0, SVCALL), (1, HARD_FAULT)])
-def test_a_supervisor_call_that_is_masked_is_a_hard_fault(
+def test_a_masked_supervisor_call_escalates_to_hard_fault(
     chip: BareChip, primask: int, taken: int
 ) -> None:
     set_special(chip, MSR_PRIMASK, primask)
@@ -163,7 +163,7 @@ def test_a_supervisor_call_that_is_masked_is_a_hard_fault(
     assert records == ([("HardFault", "SVCall", "")] if primask else [])
 
 
-def test_a_supervisor_call_that_nothing_can_take_is_a_lockup(chip: BareChip) -> None:
+def test_a_supervisor_call_at_negative_priority_is_a_lockup(chip: BareChip) -> None:
     set_special(chip, MSR_FAULTMASK, 1)
     chip.play(0xDF00, steps=1)
     assert chip.machine.core.locked_up
@@ -181,7 +181,7 @@ def test_a_breakpoint_without_a_debugger_is_a_hard_fault(chip: BareChip) -> None
 # what a record says
 
 
-def test_a_record_holds_the_registers_of_the_moment(chip: BareChip) -> None:
+def test_a_record_holds_the_registers_at_the_fault(chip: BareChip) -> None:
     chip.write(SHCSR, ENABLE_ALL)
     values = {f"r{n}": 0x100 + n for n in range(13)} | {"lr": 0x1235, "sp": 0x2000_8000}
     chip.play(0x6801, steps=1, **{**values, "r0": NOWHERE})
@@ -204,7 +204,7 @@ def test_records_are_bounded(chip: BareChip) -> None:
     assert len(chip.machine.faults) == 200
 
 
-def test_forgotten_evidence_is_gone(chip: BareChip) -> None:
+def test_cleared_fault_records_are_gone(chip: BareChip) -> None:
     chip.read(0x5084_0510)
     chip.play(0xDE00, steps=1)
     chip.machine.clear_evidence()

@@ -44,7 +44,7 @@ def test_ficr_cannot_be_written_at_all(chip: BareChip, mode: int) -> None:
 
 
 @pytest.mark.parametrize("place", [PAGE, FLASH_END - 4, UICR + 0x100])
-def test_writing_turns_ones_into_zeros_and_never_back(chip: BareChip, place: int) -> None:
+def test_programming_only_clears_bits(chip: BareChip, place: int) -> None:
     chip.write(CONFIG, WEN)
     store(chip, place, 0xFFFF_00FF)
     assert word(chip, place) == 0xFFFF_00FF
@@ -74,7 +74,7 @@ def test_a_double_word_is_written_at_once(chip: BareChip) -> None:
     assert faults(chip) == []
 
 
-def test_erasing_fills_the_page_with_ones_and_no_other(chip: BareChip) -> None:
+def test_an_erase_sets_only_its_page_to_ones(chip: BareChip) -> None:
     chip.write(CONFIG, WEN)
     places = (PAGE - 4, PAGE, PAGE + 0xFFC, PAGE + 0x1000)
     for place in places:
@@ -92,7 +92,7 @@ def test_uicr_is_not_erased_by_a_store(chip: BareChip) -> None:
     assert word(chip, UICR + 0x20) == 0x20
 
 
-def test_code_that_was_programmed_is_what_runs_next(chip: BareChip) -> None:
+def test_programmed_code_runs_next(chip: BareChip) -> None:
     machine = chip.machine
     for increment in (0x3001, 0x3000):  # adds r0, #1; then #0, which has no more ones
         chip.write(CONFIG, WEN)
@@ -101,7 +101,7 @@ def test_code_that_was_programmed_is_what_runs_next(chip: BareChip) -> None:
         assert machine.registers["r0"] == increment & 0xFF
 
 
-def test_what_was_written_survives_a_reset(chip: BareChip) -> None:
+def test_programmed_data_survives_a_reset(chip: BareChip) -> None:
     chip.write(CONFIG, WEN)
     store(chip, PAGE, 0x1234)
     chip.machine.reset()
@@ -114,7 +114,7 @@ def test_what_was_written_survives_a_reset(chip: BareChip) -> None:
     [(WEN, REN, False, True), (REN, WEN, False, True), (REN, WEN, True, True),
      (WEN, REN, True, False), (REN, REN, True, False)],
 )  # fmt: skip
-def test_non_secure_code_goes_by_its_own_setting(
+def test_each_state_uses_its_own_nvmc_configuration(
     chip: BareChip, config: int, config_ns: int, nonsecure: bool, writes: bool
 ) -> None:
     """Of the secure side: a non-secure image that runs alone has only its own."""

@@ -45,7 +45,7 @@ def step(chip: BareChip) -> None:
 # calls
 
 
-def test_blxns_leaves_its_return_on_the_secure_stack_and_none_of_it_in_lr(
+def test_blxns_stacks_its_return_and_sets_lr_to_fnc_return(
     worlds: BareChip,
 ) -> None:
     secure(worlds, BLXNS_R0, r0=NONSECURE_CODE, lr=0x1235)
@@ -76,7 +76,7 @@ def test_a_call_remembers_whether_there_was_a_secure_fp_context(
     assert worlds.machine.core.read(Reg.CONTROL) & SFPA == floats & SFPA
 
 
-def test_a_handler_that_calls_hides_which_exception_it_is(worlds: BareChip) -> None:
+def test_blxns_in_a_handler_hides_the_exception_number(worlds: BareChip) -> None:
     worlds.write(ICSR, 1 << 28)
     step(worlds)
     assert worlds.running == PENDSV
@@ -99,14 +99,14 @@ def test_a_target_with_the_thumb_bit_is_secure(
     assert worlds.machine.registers["lr"] == link
 
 
-def test_bxns_goes_without_a_return(worlds: BareChip) -> None:
+def test_bxns_stacks_no_return(worlds: BareChip) -> None:
     secure(worlds, BXNS_R0, r0=NONSECURE_CODE, lr=0x1235)
     assert state(worlds) == (True, NONSECURE_CODE, NONSECURE_STACK)
     assert worlds.machine.registers["lr"] == 0x1235
 
 
 @pytest.mark.parametrize(("instruction", "register"), [(0x475C, "r11"), (0x4774, "lr")])
-def test_any_register_names_the_target(worlds: BareChip, instruction: int, register: str) -> None:
+def test_blxns_takes_any_register(worlds: BareChip, instruction: int, register: str) -> None:
     secure(worlds, instruction, **{register: NONSECURE_CODE})
     assert state(worlds)[:2] == (True, NONSECURE_CODE)
 
@@ -167,7 +167,7 @@ def test_bxns_to_an_exc_return_is_a_return_in_a_handler(worlds: BareChip) -> Non
     assert [worlds.machine.registers["pc"]] == before
 
 
-def test_in_thread_mode_it_is_an_address_like_any(worlds: BareChip) -> None:
+def test_in_thread_mode_exc_return_is_an_ordinary_address(worlds: BareChip) -> None:
     secure(worlds, BXNS_R0, steps=2, r0=0xFFFF_FFF9)
     record = worlds.machine.faults[0]
     assert (record.reason, record.pc) == ("IACCVIOL", 0xFFFF_FFF8)
@@ -196,7 +196,7 @@ def test_a_return_to_the_other_mode_is_refused(worlds: BareChip, saved: int, han
     assert record.pc == FNC_RETURN - 1
 
 
-def test_a_return_that_a_handler_of_its_own_makes_is_refused(worlds: BareChip) -> None:
+def test_a_function_return_of_another_handler_is_refused(worlds: BareChip) -> None:
     """Non-secure code that runs as an exception has no caller."""
     table = struct.pack("<16I", *[NONSECURE_CODE + 2 | 1] * 16)  # b .
     worlds.machine.write_memory(NONSECURE_STACK + 0x100, table)
@@ -210,7 +210,7 @@ def test_a_return_that_a_handler_of_its_own_makes_is_refused(worlds: BareChip) -
     assert worlds.machine.faults[0].reason == "INVPC"
 
 
-def test_secure_code_that_branches_to_fnc_return_fetches_what_may_not_be_fetched(
+def test_a_branch_to_fnc_return_in_secure_code_is_a_fetch_fault(
     worlds: BareChip,
 ) -> None:
     secure(worlds, BX_R0, r0=FNC_RETURN)
@@ -290,7 +290,7 @@ def test_sg_in_non_secure_memory_does_nothing(gateway: BareChip) -> None:
 
 
 @pytest.mark.parametrize("place", [GATEWAY + 4, GATEWAY - 32, SECURE_CODE])
-def test_there_is_no_other_way_in(gateway: BareChip, place: int) -> None:
+def test_non_secure_code_enters_secure_memory_only_at_sg(gateway: BareChip, place: int) -> None:
     """Behind the SG, an SG where none may be entered, code without one."""
     gateway.enter_nonsecure()
     gateway.play(BX_R0, steps=2, r0=place | 1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from port_zero import DIR, DIRSET, GPIOTE, INPUT, PULL_UP, SENSE_HIGH, SENSE_LOW, Port
+from gpio_port import DIR, DIRSET, GPIOTE, INPUT, PULL_UP, SENSE_HIGH, SENSE_LOW, Port
 
 from harness.simulator.peripherals.gpio import DETECTMODE, LATCH
 
@@ -57,7 +57,7 @@ def test_tasks_set_clear_and_toggle_a_pin(p0: Port, number: int, pin: int) -> No
     [(0, [0, 1]), (LO_TO_HI, [1, 1]), (HI_TO_LO, [0, 0]), (TOGGLE, [1, 0])],
 )
 @pytest.mark.parametrize("first", [0, 1])
-def test_out_does_what_polarity_says(p0: Port, polarity: int, after: list[int], first: int) -> None:
+def test_task_out_follows_polarity(p0: Port, polarity: int, after: list[int], first: int) -> None:
     channel = Channel(p0, 2)
     channel.configure(config(TASK, 6, polarity, first))
     assert p0.gpio.pads >> 6 == first
@@ -65,7 +65,7 @@ def test_out_does_what_polarity_says(p0: Port, polarity: int, after: list[int], 
     assert p0.gpio.pads >> 6 == after[first]
 
 
-def test_a_channel_that_is_no_task_leaves_its_pin_alone(p0: Port) -> None:
+def test_a_channel_not_in_task_mode_leaves_its_pin_alone(p0: Port) -> None:
     p0[DIRSET] = 1 << 6
     for mode in (0, EVENT):
         channel = Channel(p0, 2)
@@ -80,7 +80,7 @@ def test_a_channel_that_is_no_task_leaves_its_pin_alone(p0: Port) -> None:
     ("polarity", "rises", "falls"),
     [(0, False, False), (LO_TO_HI, True, False), (HI_TO_LO, False, True), (TOGGLE, True, True)],
 )
-def test_an_event_comes_with_the_edges_of_its_polarity(
+def test_an_event_is_raised_at_the_edges_of_its_polarity(
     p0: Port, number: int, polarity: int, rises: bool, falls: bool
 ) -> None:
     channel = Channel(p0, number)
@@ -123,7 +123,7 @@ def test_port_is_raised_when_detect_rises(p0: Port) -> None:
     assert port_event(p0)
 
 
-def test_with_detectmode_a_cleared_latch_raises_port_again_for_what_is_still_there(
+def test_with_detectmode_clearing_a_latch_of_a_sensed_pin_raises_port_again(
     p0: Port,
 ) -> None:
     p0[DETECTMODE] = 1
@@ -137,7 +137,7 @@ def test_with_detectmode_a_cleared_latch_raises_port_again_for_what_is_still_the
     assert not port_event(p0)
 
 
-def test_both_gpiotes_hear_the_port(p0: Port) -> None:
+def test_both_gpiotes_receive_the_port_event(p0: Port) -> None:
     p0.chip.write(0x4003_1000 + CONFIG, config(EVENT, 7, LO_TO_HI))
     p0.gpio.drive(7, True)
     assert p0.chip.read(0x4003_1000 + EVENT_IN) == 1

@@ -29,7 +29,7 @@ def test_the_guard_ends_a_run_within_a_second_of_its_time(
     machine.close()
 
 
-def test_the_clock_is_looked_at_more_often_where_python_answers(
+def test_the_guard_is_checked_more_often_where_python_serves_accesses(
     build: Callable[[str], Image],
 ) -> None:
     executed = {}

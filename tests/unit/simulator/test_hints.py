@@ -39,7 +39,7 @@ def test_the_last_halfword_of_memory_may_be_a_hint(chip: BareChip) -> None:
     assert (chip.machine.sleeping, chip.machine.registers["pc"]) == ("wfi", end)
 
 
-def test_wfe_takes_an_event_that_is_there_instead_of_sleeping(chip: BareChip) -> None:
+def test_wfe_consumes_a_pending_event_instead_of_sleeping(chip: BareChip) -> None:
     chip.machine.nvic.event = False
     chip.play(SEV, WFE, WFE, steps=2)
     assert chip.machine.sleeping == ""
@@ -80,7 +80,7 @@ def test_a_hint_in_an_it_block_has_its_condition(chip: BareChip, condition: int)
         (0b0010, "TTT"), (0b1100, "TE"), (0b1000, "T"),
     ],
 )  # fmt: skip
-def test_the_rest_of_a_block_goes_on_behind_a_hint(chip: BareChip, mask: int, then: str) -> None:
+def test_a_block_continues_behind_a_hint(chip: BareChip, mask: int, then: str) -> None:
     """``IT{x{y{z}}} eq`` over YIELDs and one addition; each place of the block is tried."""
     for place in range(len(then)):
         code = [YIELD] * 4
@@ -129,7 +129,7 @@ PRIMASK, BASEPRI, FAULTMASK = 0x8810, 0x8811, 0x8813
         (WFE, BASEPRI, 0x20, 0x20, False),
     ],
 )
-def test_what_wakes_depends_on_the_masks(
+def test_wake_up_depends_on_the_masks(
     chip: BareChip, hint: int, register: int, value: int, priority: int, wakes: bool
 ) -> None:
     mask(chip, register, value)
@@ -146,7 +146,7 @@ def test_what_wakes_depends_on_the_masks(
 @pytest.mark.parametrize(
     ("basepri", "priority", "wakes"), [(0x40, 0x20, True), (0x40, 0x40, False), (0x40, 0x60, False)]
 )
-def test_what_wakes_non_secure_code_is_compared_with_its_own_mask(
+def test_wake_up_of_non_secure_code_uses_its_own_mask(
     chip: BareChip, basepri: int, priority: int, wakes: bool
 ) -> None:
     """With AIRCR.PRIS both lie in the lower half of the priorities."""
@@ -172,7 +172,7 @@ def test_sleep_lasts_until_the_interrupt(chip: BareChip) -> None:
     assert chip.running == 16 + 27
 
 
-def test_in_a_handler_only_what_is_more_urgent_wakes(chip: BareChip) -> None:
+def test_in_a_handler_only_more_urgent_exceptions_wake(chip: BareChip) -> None:
     chip.write(SHPR3, 0x0040_0000)
     chip.write(ICSR, 1 << 28)
     chip.wait(1)
@@ -187,7 +187,7 @@ def test_in_a_handler_only_what_is_more_urgent_wakes(chip: BareChip) -> None:
 
 
 @pytest.mark.parametrize(("sevonpend", "wakes"), [(0, False), (SEVONPEND, True)])
-def test_wfe_wakes_for_what_becomes_pending_where_scr_says_so(
+def test_with_sevonpend_wfe_wakes_when_an_exception_becomes_pending(
     chip: BareChip, sevonpend: int, wakes: bool
 ) -> None:
     chip.write(SCR, sevonpend)
@@ -200,7 +200,7 @@ def test_wfe_wakes_for_what_becomes_pending_where_scr_says_so(
     assert chip.running == 0
 
 
-def test_sleep_that_nothing_ends_is_the_end(chip: BareChip) -> None:
+def test_endless_sleep_ends_the_run(chip: BareChip) -> None:
     chip.play(WFI, steps=1)
     before = chip.now
     assert chip.machine.run(until_tick=before + 1000) is End.IDLE

@@ -49,7 +49,7 @@ def test_skipping_changes_neither_counts_nor_time_nor_interrupts(
 
 @settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
 @given(steps=st.lists(st.integers(1, 9_000), min_size=1, max_size=60))
-def test_slices_change_nothing_either(
+def test_slices_give_the_same_run(
     build: Build, executed: tuple[tuple[object, ...], dict[int, int]], steps: list[int]
 ) -> None:
     machine = Machine(build("idle"))

@@ -88,7 +88,7 @@ def test_the_reset_vector_counts_not_the_entry_of_the_elf(machine: Callable[...,
     started.close()
 
 
-def test_code_runs_as_it_was_loaded_wherever_it_stands(machine: Callable[..., Machine]) -> None:
+def test_long_straight_code_runs_as_loaded(machine: Callable[..., Machine]) -> None:
     steps = bytes.fromhex("0130 00bf") * 0x400  # adds r0, #1; nop
     started = machine((0, VECTORS + steps + WAIT))
     assert started.run(until_tick=HZ) is End.IDLE

@@ -103,7 +103,7 @@ def test_sleep_is_skipped_and_takes_its_virtual_time(build: Build) -> None:
     assert machine.core.executed < 10_000
 
 
-def test_instructions_compute_what_the_host_computes(build: Build) -> None:
+def test_instructions_compute_as_the_host(build: Build) -> None:
     machine = Machine(build("compute"))
     run(machine)
     a, b = (0x7FFF, -0x7FFF), (0x0102, -0x0082)
@@ -166,7 +166,7 @@ def test_user_threads_run_the_same_in_slices(build: Build, step: int) -> None:
     assert digest(sliced) == digest(whole)
 
 
-def test_a_run_stops_at_any_count_whatever_ran_before(build: Build) -> None:
+def test_a_run_stops_at_any_instruction_count(build: Build) -> None:
     machine = Machine(build("masks"))
     start = snapshot.take(machine)
     run(machine, 1)
@@ -176,7 +176,7 @@ def test_a_run_stops_at_any_count_whatever_ran_before(build: Build) -> None:
         assert machine.core.executed == count
 
 
-def test_every_instruction_stands_in_the_profile(build: Build) -> None:
+def test_every_instruction_is_in_the_profile(build: Build) -> None:
     machine = Machine(build("compute"))
     run(machine, 1)
     functions = Coverage.from_counts(machine.firmware, machine.core.profile(), []).functions
@@ -250,14 +250,14 @@ def supplied(build: Build) -> Machine:
     return machine
 
 
-def test_a_pin_reset_keeps_ram_and_what_power_retains(build: Build) -> None:
+def test_a_pin_reset_keeps_ram_and_retained_registers(build: Build) -> None:
     machine = supplied(build)
     machine.reset()
     assert run(machine) is End.IDLE
     assert results(machine, 3) == [1, 0x5A, 1]
 
 
-def test_after_a_brown_out_ram_is_another_and_power_remembers_nothing(build: Build) -> None:
+def test_a_brown_out_changes_ram_and_clears_retained_registers(build: Build) -> None:
     machine = supplied(build)
     machine.brown_out(b"\x33" * machine.memory_map.area("ram").size)
     assert run(machine) is End.IDLE
@@ -265,7 +265,7 @@ def test_after_a_brown_out_ram_is_another_and_power_remembers_nothing(build: Bui
 
 
 @pytest.mark.parametrize("long_buffers", [0, 1])
-def test_ten_kilobytes_in_bursts_arrive_whole(build: Build, long_buffers: int) -> None:
+def test_ten_kilobytes_in_bursts_arrive_complete(build: Build, long_buffers: int) -> None:
     machine = Machine(build("receive"))
     machine.run(until_tick=HZ, pattern=b"ready")
     data = bytes(i * 7 + (i >> 8) & 0xFF for i in range(10240))

@@ -1,4 +1,4 @@
-"""What tests and tools ask of a machine: memory, registers, hooks, ends, coverage, findings."""
+"""The interface of a machine: memory, registers, hooks, ends, coverage, findings."""
 
 from __future__ import annotations
 
@@ -27,16 +27,14 @@ def test_memory_is_read_and_written_as_by_a_debugger(chip: BareChip, place: int)
 @pytest.mark.parametrize(
     ("place", "size"), [(0x0010_0000, 1), (0x000F_FFFD, 4), (RAM_END, 1), (0x5000_8000, 4)]
 )
-def test_where_no_memory_is_there_is_none_for_a_debugger(
-    chip: BareChip, place: int, size: int
-) -> None:
+def test_a_debugger_access_outside_memory_is_refused(chip: BareChip, place: int, size: int) -> None:
     with pytest.raises(ValueError, match=f"no memory at 0x{place:08x} \\({size} bytes\\)"):
         chip.machine.read_memory(place, size)
     with pytest.raises(ValueError, match=f"no memory at 0x{place:08x} \\({size} bytes\\)"):
         chip.machine.write_memory(place, bytes(size))
 
 
-def test_registers_go_by_their_names(chip: BareChip) -> None:
+def test_registers_are_named(chip: BareChip) -> None:
     values = {f"r{n}": 0x100 + n for n in range(13)} | {"sp": 0x2000_8000, "lr": 0x1235}
     for name, value in values.items():
         chip.machine.write_register(name, value)
@@ -48,7 +46,7 @@ def test_registers_go_by_their_names(chip: BareChip) -> None:
     assert list(registers) == [*(f"r{n}" for n in range(13)), "sp", "lr", "pc", "xpsr"]
 
 
-def test_a_machine_starts_as_its_vector_table_says(waiting: Image) -> None:
+def test_a_machine_starts_from_its_vector_table(waiting: Image) -> None:
     machine = Machine(waiting)
     registers = machine.registers
     assert (registers["sp"], registers["pc"], registers["lr"]) == (STACK, LOOP, 0xFFFF_FFFF)
@@ -81,7 +79,7 @@ def test_a_count_of_instructions_ends_a_run_as_its_condition(chip: BareChip) -> 
 
 
 @pytest.mark.parametrize("printed", [b"", b"boot\n"])
-def test_resets_of_the_firmware_are_a_loop_whatever_it_prints(
+def test_resets_of_the_firmware_are_a_loop_in_spite_of_output(
     chip: BareChip, printed: bytes
 ) -> None:
     sysresetreq = (0x6001, HERE)  # str r1, [r0]
@@ -107,7 +105,7 @@ def play_to(chip: BareChip, *code: int) -> int:
 
 
 @pytest.mark.parametrize("branch", [(HERE,), (0xF7FF, 0xBFFE)], ids=["narrow", "wide"])
-def test_a_branch_to_itself_ends_a_run_that_asks_for_it_at_once(
+def test_with_stand_a_branch_to_itself_ends_the_run_at_once(
     chip: BareChip, branch: tuple[int, ...]
 ) -> None:
     before = play_to(chip, NOP, NOP, *branch)
@@ -179,7 +177,7 @@ def test_a_hook_is_called_before_its_instruction_and_may_stop_there(chip: BareCh
     assert machine.registers["r0"] == 3
 
 
-def test_hooks_of_one_place_are_all_called_until_they_are_dropped(chip: BareChip) -> None:
+def test_all_hooks_of_an_address_are_called_until_removed(chip: BareChip) -> None:
     seen = []
     for name in ("first", "second"):
         chip.machine.hook(LOOP, lambda _, name=name: seen.append(name))
@@ -191,7 +189,7 @@ def test_hooks_of_one_place_are_all_called_until_they_are_dropped(chip: BareChip
     assert seen == ["first", "second"]
 
 
-def test_a_hook_may_send_the_core_elsewhere(chip: BareChip) -> None:
+def test_a_hook_may_change_the_program_counter(chip: BareChip) -> None:
     chip.machine.hook(LOOP, lambda at: at.write_register("pc", CODE))
     chip.play(NOP, steps=1)
     chip.machine.write_register("pc", LOOP)
@@ -206,7 +204,7 @@ def test_a_hook_on_a_special_instruction_does_not_hide_it(chip: BareChip) -> Non
     assert (seen, chip.machine.sleeping) == (["here"], "wfi")
 
 
-def test_a_hook_at_a_symbol_that_is_not_there_is_refused(chip: BareChip) -> None:
+def test_a_hook_at_an_unknown_symbol_is_refused(chip: BareChip) -> None:
     with pytest.raises(ValueError, match="the image has no symbol 'Nowhere'"):
         chip.machine.hook("Nowhere", lambda _: True)
 
@@ -214,10 +212,10 @@ def test_a_hook_at_a_symbol_that_is_not_there_is_refused(chip: BareChip) -> None
 # coverage
 
 
-def test_the_halfwords_of_instructions_that_ran_are_told(chip: BareChip) -> None:
+def test_executed_addresses_are_halfwords(chip: BareChip) -> None:
     chip.play(NOP, 0xF3AF, 0x8000, NOP, steps=4)
     assert chip.machine.executed_addresses() == [LOOP, *range(CODE, CODE + 10, 2)]
 
 
-def test_where_the_core_stands_is_told_by_function_file_and_line(chip: BareChip) -> None:
+def test_where_gives_function_file_and_line(chip: BareChip) -> None:
     assert chip.machine.where() == str(chip.machine.firmware.locate(LOOP))

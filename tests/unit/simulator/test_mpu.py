@@ -1,4 +1,4 @@
-"""The MPU: what runs in the simulator, and its model, against the rules of the architecture.
+"""The MPU: the simulator, and a model of it, against the rules of the architecture.
 
 Armv8-M ARM, R_BVLF and the pseudocode of MPUCheck: no region, the background for privileged code
 if PRIVDEFENA is set; one region, its rights; several, a fault.
@@ -187,15 +187,15 @@ def accesses(*kinds: int, most_regions: int) -> st.SearchStrategy[Access]:
 @settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
 @example(Access(RUN, earlier=(Region(0, 32),)))  # code in a page where a region ends
 @given(access=accesses(*DATA, RUN, most_regions=6))
-def test_each_access_passes_or_faults_as_the_architecture_says_whatever_was_allowed_before(
-    bench: Bench, access: Access
-) -> None:
+def test_each_access_is_checked_independently_of_earlier_ones(bench: Bench, access: Access) -> None:
     hold_against_the_architecture(bench, access)
 
 
 @settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
 @given(access=accesses(*DATA, most_regions=13))
-def test_data_is_checked_so_while_no_code_has_run_in_ram(data_bench: Bench, access: Access) -> None:
+def test_data_accesses_are_checked_before_any_code_ran_in_ram(
+    data_bench: Bench, access: Access
+) -> None:
     hold_against_the_architecture(data_bench, access)
 
 
@@ -205,7 +205,7 @@ def test_data_is_checked_so_while_no_code_has_run_in_ram(data_bench: Bench, acce
     "regions",
     [(), (Region(64, 64),), (Region(0, 1024),), (Region(0, 1024, execute_never=True),)],
 )
-def test_the_first_code_in_ram_runs_where_it_may(
+def test_the_first_code_in_ram_needs_execute_permission(
     build: Callable[[str], Image], regions: tuple[Region, ...], control: int, user: bool
 ) -> None:
     fresh = Bench(Machine(build("mpu")))
@@ -223,7 +223,7 @@ def test_the_first_code_in_ram_runs_where_it_may(
     user=st.booleans(),
     at=st.integers(0, ARENA - 1),
 )
-def test_the_model_that_checks_exception_frames_says_the_same(
+def test_the_frame_check_agrees_with_the_reference_model(
     bench: Bench, regions: tuple[Region, ...], control: int, write: bool, user: bool, at: int
 ) -> None:
     registers = bench.machine.engine.mpus[False]
@@ -291,7 +291,7 @@ def test_an_access_over_the_edge_of_a_region_faults_behind_it(bench: Bench) -> N
 
 
 @pytest.mark.parametrize("slices", [None, 1, 7])
-def test_code_in_ram_is_run_as_it_was_written_last_whether_the_mpu_is_on_or_off(
+def test_code_in_ram_runs_as_last_written_with_and_without_the_mpu(
     build: Callable[[str], Image], slices: int | None
 ) -> None:
     machine = Machine(build("ramcode"))

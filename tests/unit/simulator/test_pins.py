@@ -6,7 +6,7 @@ import struct
 from collections.abc import Callable, Iterator
 
 import pytest
-from port_zero import (
+from gpio_port import (
     DIR,
     DIRCLR,
     DIRSET,
@@ -82,7 +82,7 @@ def test_a_sensed_pin_raises_port_and_stays_in_latch(session: SimulatorSession) 
     assert results(session)[1:] == (1, 1 << BUTTON2)
 
 
-def test_a_pin_let_go_goes_to_its_pull_resistor(session: SimulatorSession) -> None:
+def test_a_released_pin_follows_its_pull_resistor(session: SimulatorSession) -> None:
     session.pins.drive(BUTTON1, False)
     assert not session.pins.read(BUTTON1)
     session.pins.drive(BUTTON1, None)
@@ -104,7 +104,7 @@ def test_an_output_drives_its_pin_and_the_host_overrules_it(port: Gpio) -> None:
     assert not port.pads >> 21 & 1
 
 
-def test_latch_keeps_what_was_sensed_until_it_is_cleared(port: Gpio) -> None:
+def test_latch_keeps_sensed_pins_until_cleared(port: Gpio) -> None:
     port.write(PIN_CNF + 4 * 22, SENSE_HIGH)
     port.drive(22, True)
     port.drive(22, False)
@@ -131,14 +131,14 @@ def test_detect_follows_the_pins_or_with_detectmode_the_latch(
     assert port.detect is detect
 
 
-def test_buttons_are_pressed_and_let_go_in_turn(session: SimulatorSession) -> None:
+def test_buttons_are_pressed_and_released_in_order(session: SimulatorSession) -> None:
     presses = Presses(session, [Press(BUTTON1, 0.5, 0.1), Press(BUTTON2, 0.2, 0.1)])
     assert presses.run(None, session.deadline(1.0)) is Stop.IDLE
     assert results(session) == (1, 1, 1 << BUTTON2)
     assert session.pins.read(BUTTON1) and session.pins.read(BUTTON2)
 
 
-def test_a_press_comes_at_its_time_where_the_clock_runs(build: Callable[[str], Image]) -> None:
+def test_a_press_comes_at_its_time_on_the_targets_clock(build: Callable[[str], Image]) -> None:
     with SimulatorSession(Machine(build("tickless"))) as running:  # a counter's events go on
         presses = Presses(running, [Press(BUTTON1, 0.5, 0.1)])
         for seconds, level in ((0.4, False), (0.15, False), (0.1, False)):
@@ -235,7 +235,7 @@ def test_detectmode_is_one_bit(p0: Port) -> None:
     assert p0[DETECTMODE] == 0
 
 
-def test_a_reset_lets_the_outputs_go_and_the_host_drives_on(p0: Port) -> None:
+def test_a_reset_releases_outputs_and_keeps_the_hosts_levels(p0: Port) -> None:
     p0[DIRSET] = p0[OUTSET] = 1 << 3
     p0.gpio.drive(4, True)
     p0.chip.machine.reset()

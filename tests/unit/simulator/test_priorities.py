@@ -1,4 +1,4 @@
-"""Which exception is more urgent, and what the masks of both security states hold back.
+"""Priorities of exceptions, and the masks of both security states.
 
 Against the rules of the architecture: Armv8-M ARM, ExceptionPriority and ExecutionPriority.
 """
@@ -26,7 +26,7 @@ quick = settings(max_examples=150, deadline=None, suppress_health_check=list(Hea
     squashed=st.booleans(),
     nonsecure=st.booleans(),
 )
-def test_a_group_priority_is_what_the_architecture_says(
+def test_a_group_priority_follows_the_architecture(
     value: int, group: tuple[int, int], squashed: bool, nonsecure: bool
 ) -> None:
     nvic = native.load().Nvic(65, 3)
@@ -74,7 +74,7 @@ masks = st.builds(Masks, st.booleans(), st.booleans(), st.integers(0, 7).map(lam
     bfhfnmins=st.booleans(),
     nonsecure=st.booleans(),
 )
-def test_the_masks_of_both_states_count_whichever_runs(
+def test_the_masks_of_both_states_apply_in_either_state(
     chip: BareChip, both: tuple[Masks, Masks], pris: bool, bfhfnmins: bool, nonsecure: bool
 ) -> None:
     chip.divide()
@@ -94,7 +94,7 @@ def test_the_masks_of_both_states_count_whichever_runs(
         core.change_state()
 
 
-def test_of_equals_the_secure_one_goes_first() -> None:
+def test_of_equal_priorities_the_secure_exception_is_first() -> None:
     nvic = native.load().Nvic(65, 3)
     nvic.pend(SYSTICK | NONSECURE)
     nvic.pend(SYSTICK)

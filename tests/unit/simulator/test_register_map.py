@@ -1,4 +1,4 @@
-"""Which registers there are, what they hold after a reset, and what a store does to each.
+"""All registers: reset values, and the effect of a store to each.
 
 Offsets and reset values are those of the nRF9160 Product Specification, "Registers" of each
 peripheral.
@@ -121,7 +121,7 @@ def test_a_store_changes_the_register_and_no_other(chip: BareChip, name: str) ->
 
 
 @each
-def test_a_reset_undoes_what_was_stored(chip: BareChip, name: str) -> None:
+def test_a_reset_undoes_stores(chip: BareChip, name: str) -> None:
     p = PERIPHERALS[name]
     for offset in p.stored:
         chip.write(p.base + offset, 0x5A)
@@ -132,7 +132,7 @@ def test_a_reset_undoes_what_was_stored(chip: BareChip, name: str) -> None:
 
 
 @each
-def test_registers_that_say_how_it_is_ignore_stores(chip: BareChip, name: str) -> None:
+def test_status_registers_ignore_stores(chip: BareChip, name: str) -> None:
     p = PERIPHERALS[name]
     for offset in p.fixed:
         chip.write(p.base + offset, ONES)
@@ -193,7 +193,7 @@ def test_inten_is_set_and_cleared_bit_by_bit(chip: BareChip) -> None:
     assert [chip.read(EGU0 + at) for at in (INTEN, INTENSET, INTENCLR)] == [0x0003] * 3
 
 
-def test_intpend_tells_the_enabled_interrupts_whose_event_is_there(chip: BareChip) -> None:
+def test_intpend_is_inten_and_the_events(chip: BareChip) -> None:
     chip.write(EGU0 + INTENSET, 1 << 3 | 1 << 5)
     chip.write(EGU0 + TRIGGER + 4 * 5, 1)
     chip.write(EGU0 + TRIGGER + 4 * 6, 1)
@@ -211,7 +211,7 @@ def test_the_interrupt_is_raised_by_the_event_or_by_enabling_it(chip: BareChip) 
     assert is_pending(chip, EGU0_IRQ)
 
 
-def test_an_event_that_is_cleared_lets_its_interrupt_go(chip: BareChip) -> None:
+def test_clearing_an_event_clears_its_interrupt(chip: BareChip) -> None:
     chip.write(EGU0 + INTENSET, 1)
     chip.write(EGU0 + TRIGGER, 1)
     chip.write(EGU0 + TRIGGERED, 0)
@@ -253,7 +253,7 @@ def test_an_events_bit_of_inten_follows_from_its_offset(
     assert is_pending(chip, irq)
 
 
-def test_subscribe_and_publish_keep_what_is_written(chip: BareChip) -> None:
+def test_subscribe_and_publish_keep_their_value(chip: BareChip) -> None:
     chip.write(EGU0 + SUBSCRIBE + 4, 1 << 31 | 7)
     chip.write(EGU0 + PUBLISH + 8, 1 << 31 | 9)
     assert chip.read(EGU0 + SUBSCRIBE + 4) == 1 << 31 | 7
@@ -290,7 +290,7 @@ def test_findings_about_registers_are_bounded(chip: BareChip) -> None:
         (0x5003_950C, ((0x5003_9504, 2),), "NVMC.ERASEALL"),  # with CONFIG = Een
     ],
 )
-def test_what_a_register_would_do_and_the_model_does_not_is_a_finding(
+def test_an_unmodelled_effect_of_a_register_is_a_finding(
     chip: BareChip, register: int, before: tuple[tuple[int, int], ...], subject: str
 ) -> None:
     for address, value in before:
@@ -311,7 +311,7 @@ def test_eraseall_does_nothing_unless_erasing_is_enabled(chip: BareChip) -> None
 
 
 @pytest.mark.parametrize("address", [0x5000_2000, 0x5000_7000, 0x4000_3000, 0x4084_0000])
-def test_where_no_peripheral_is_nothing_answers(chip: BareChip, address: int) -> None:
+def test_an_access_without_a_peripheral_is_a_bus_error(chip: BareChip, address: int) -> None:
     assert chip.refuses(address)
     assert chip.refuses(address, write=True)
 
@@ -360,7 +360,7 @@ def words(chip: BareChip, address: int, count: int) -> list[int]:
     return [int.from_bytes(data[i : i + 4], "little") for i in range(0, len(data), 4)]
 
 
-def test_ficr_says_what_the_part_is(chip: BareChip) -> None:
+def test_ficr_identifies_the_part(chip: BareChip) -> None:
     part, variant, package, ram, flash, page, pages, kind = words(chip, FICR + 0x20C, 8)
     assert (part, variant.to_bytes(4, "big"), package) == (0x9160, b"AABC", 0x2000)
     assert (ram, flash, page, pages, kind) == (256, 1024, 4096, 256, 0)

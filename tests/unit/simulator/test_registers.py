@@ -48,7 +48,7 @@ def evidence(machine: Machine) -> tuple[object, ...]:
 @pytest.mark.parametrize(
     "name", ["compute", "exceptions", "receive", "pins", "tickless", "threads", "sender", "counter"]
 )
-def test_a_run_is_the_same_where_the_core_answers(build: Build, name: str, step: int) -> None:
+def test_accesses_served_in_c_give_the_same_run(build: Build, name: str, step: int) -> None:
     asked, answered = asking(build(name)), Machine(build(name))
     for machine in (asked, answered):
         if name == "receive":
@@ -62,7 +62,7 @@ def test_a_run_is_the_same_where_the_core_answers(build: Build, name: str, step:
     assert evidence(asked) == evidence(answered)
 
 
-def test_the_core_asks_about_events_whose_interrupt_is_on_and_about_tasks(build: Build) -> None:
+def test_python_serves_tasks_and_events_with_an_enabled_interrupt(build: Build) -> None:
     machine = Machine(build("exceptions"))
     asked: list[int] = []
     for device in machine.devices.values():
@@ -82,7 +82,7 @@ def test_the_core_reads_storage_and_events_itself(build: Build) -> None:
     assert asked == []
 
 
-def test_the_core_asks_about_transfers_that_concern_others_alone(build: Build) -> None:
+def test_python_serves_transfers_only_with_interrupt_or_channel(build: Build) -> None:
     machine = Machine(build("sender"))
     asked: list[int] = []
     write = machine.uart.write
@@ -128,7 +128,7 @@ def test_registers_are_words_by_their_offset(writes: list[tuple[int, int]]) -> N
 
 
 @pytest.mark.parametrize("offset", [-4, 2, SIZE, 1 << 40])
-def test_there_is_no_register_beside_or_between_the_words(offset: int) -> None:
+def test_an_access_beside_or_between_registers_is_refused(offset: int) -> None:
     registers = native.load().Registers(SIZE)
     with pytest.raises((IndexError, OverflowError)):
         registers[offset] = 1

@@ -134,7 +134,7 @@ def test_compare_is_raised_at_its_count_where_events_or_interrupts_ask_for_it(
 
 
 @pytest.mark.parametrize("asked_for", [False, True])
-def test_an_event_that_nothing_asks_for_is_not_raised(rtc: Rtc, asked_for: bool) -> None:
+def test_an_event_without_evten_or_inten_is_not_raised(rtc: Rtc, asked_for: bool) -> None:
     rtc[CC] = 50
     rtc[START] = 1
     if asked_for:

@@ -57,7 +57,9 @@ def test_vlstm_saves_and_hides_a_secure_context_that_vlldm_brings_back(
 
 
 @pytest.mark.parametrize("code", [VLSTM_R0, VLLDM_R0])
-def test_without_a_secure_context_they_do_nothing(worlds: BareChip, code: tuple[int, int]) -> None:
+def test_vlstm_and_vlldm_without_a_secure_context_do_nothing(
+    worlds: BareChip, code: tuple[int, int]
+) -> None:
     core = worlds.machine.core
     core.write_many(REGISTERS_OF_FP, FLOATS)
     core.write(Reg.CONTROL, 0)
@@ -71,7 +73,7 @@ def test_without_a_secure_context_they_do_nothing(worlds: BareChip, code: tuple[
 @pytest.mark.parametrize(
     ("address", "reason"), [(PLACE + 4, "UNALIGNED"), (0x3000_0000, "PRECISERR, BFARVALID")]
 )
-def test_their_place_is_aligned_to_eight_and_accessible(
+def test_vlstm_needs_an_accessible_address_aligned_to_8(
     worlds: BareChip, code: tuple[int, int], address: int, reason: str
 ) -> None:
     worlds.machine.core.write(Reg.CONTROL, FPCA | SFPA)
@@ -83,7 +85,9 @@ def test_their_place_is_aligned_to_eight_and_accessible(
 
 
 @pytest.mark.parametrize("code", [VLSTM_R0, VLLDM_R0])
-def test_non_secure_code_does_not_have_them(worlds: BareChip, code: tuple[int, int]) -> None:
+def test_vlstm_in_the_non_secure_state_is_undefined(
+    worlds: BareChip, code: tuple[int, int]
+) -> None:
     worlds.enter_nonsecure()
     worlds.play(*code, steps=1, r0=NONSECURE_CODE + 0x100)
     assert worlds.machine.faults[0].reason == "UNDEFINSTR"
@@ -149,9 +153,7 @@ def told(chip: BareChip, instruction: int, address: int, at: int = SECURE_CODE) 
         (0x00FF_0000, S | RW | R),
     ],
 )
-def test_tt_tells_whose_an_address_is_and_in_which_region(
-    worlds: BareChip, address: int, answer: int
-) -> None:
+def test_tt_gives_security_and_region(worlds: BareChip, address: int, answer: int) -> None:
     assert told(worlds, TT, address) == answer
 
 
@@ -176,7 +178,7 @@ def regions(chip: BareChip, alias: int) -> None:
         (0x500, RW | R, 0),
     ],
 )
-def test_tt_and_ttt_tell_what_the_mpu_allows(
+def test_tt_and_ttt_give_the_mpus_permissions(
     worlds: BareChip, offset: int, privileged: int, unprivileged: int
 ) -> None:
     regions(worlds, 0)
@@ -186,7 +188,7 @@ def test_tt_and_ttt_tell_what_the_mpu_allows(
 
 
 @pytest.mark.parametrize("offset", [0x00, 0x200])
-def test_tta_and_ttat_ask_the_other_states_mpu(worlds: BareChip, offset: int) -> None:
+def test_tta_and_ttat_use_the_mpu_of_the_other_state(worlds: BareChip, offset: int) -> None:
     regions(worlds, NONSECURE_ALIAS)
     known = S | IRVALID | 68 << 24
     number = 3 if offset == 0 else 5
@@ -196,7 +198,7 @@ def test_tta_and_ttat_ask_the_other_states_mpu(worlds: BareChip, offset: int) ->
     assert told(worlds, TT, PLACE + offset) == known | RW | R
 
 
-def test_non_secure_code_is_told_of_its_own_mpu_alone(worlds: BareChip) -> None:
+def test_tt_in_non_secure_code_uses_its_own_mpu(worlds: BareChip) -> None:
     regions(worlds, NONSECURE_ALIAS)
     worlds.write(MPU_RNR + NONSECURE_ALIAS, 0)
     worlds.write(MPU_RBAR + NONSECURE_ALIAS, NONSECURE_CODE)
@@ -207,20 +209,18 @@ def test_non_secure_code_is_told_of_its_own_mpu_alone(worlds: BareChip) -> None:
 
 
 @pytest.mark.parametrize("instruction", [TTA, TTAT])
-def test_non_secure_code_may_not_ask_for_the_other_state(
-    worlds: BareChip, instruction: int
-) -> None:
+def test_tta_in_non_secure_code_is_undefined(worlds: BareChip, instruction: int) -> None:
     worlds.enter_nonsecure()
     told(worlds, instruction, PLACE, NONSECURE_CODE)
     assert worlds.machine.faults[0].reason == "UNDEFINSTR"
 
 
-def test_unprivileged_code_is_not_told_of_the_mpu(worlds: BareChip) -> None:
+def test_tt_in_unprivileged_code_gives_no_mpu_permission(worlds: BareChip) -> None:
     secure(worlds, 0xF380, CONTROL, r0=1)
     assert told(worlds, TT, PLACE) == S | IRVALID | 68 << 24
 
 
-def test_tt_asks_of_any_register_and_answers_in_any(worlds: BareChip) -> None:
+def test_tt_takes_any_registers(worlds: BareChip) -> None:
     worlds.play(0xE84B, 0xFC00, steps=1, at=SECURE_CODE, r11=RAM)  # tt r12, r11
     assert worlds.machine.registers["r12"] == S | RW | R | IRVALID | 64 << 24
     worlds.play(0xE84E, 0xFE00, steps=1, at=SECURE_CODE, lr=RAM)  # tt lr, lr

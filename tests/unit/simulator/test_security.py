@@ -183,7 +183,7 @@ def test_nothing_is_refused_until_the_sau_leaves_the_word_to_the_spu(bench: Benc
     assert bench.machine.core.divided
 
 
-def test_a_state_that_nothing_was_given_to_has_nowhere_to_run(bench: Bench) -> None:
+def test_non_secure_code_without_attributed_memory_cannot_run(bench: Bench) -> None:
     bench.begin()
     bench.enter_nonsecure()
     bench.play(LOAD, RAM)
@@ -192,7 +192,7 @@ def test_a_state_that_nothing_was_given_to_has_nowhere_to_run(bench: Bench) -> N
     )  # fmt: skip
 
 
-def test_what_is_locked_stays_until_a_reset(bench: Bench) -> None:
+def test_locked_settings_stay_until_a_reset(bench: Bench) -> None:
     bench.begin()
     register = SPU + FLASH_PERM + 4 * 3
     bench.write(register, EXECUTE | READ | SECURE | LOCK)
@@ -217,7 +217,7 @@ def test_the_end_of_a_region_may_be_entered_through_gateways(
     ]  # fmt: skip
 
 
-def test_peripherals_tell_what_they_are_and_keep_it(bench: Bench) -> None:
+def test_peripheral_permissions_are_readable_and_kept(bench: Bench) -> None:
     bench.begin()
     own, uarte, gpiote1, pins = (SPU + PERIPHID + 4 * n for n in (3, 8, 0x31, 0x42))
     assert [(bench.read(r) or 0) & 3 for r in (own, uarte, gpiote1, pins)] == [1, 2, 0, 3]
@@ -275,7 +275,7 @@ def test_a_non_secure_transfer_reads_zeros_from_secure_memory_and_writes_nothing
     assert machine.chip.dma_read("UARTE1", RAM, 4) == b"key!"
 
 
-def test_the_state_that_runs_is_part_of_a_snapshot(bench: Bench) -> None:
+def test_a_snapshot_has_the_security_state(bench: Bench) -> None:
     bench.begin()
     bench.attribute_ram({31: 7})
     bench.enter_nonsecure()

@@ -47,7 +47,7 @@ for path in sys.argv[3:]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_another_process_goes_on_as_this_one(build: Build, tmp_path: Path, name: str) -> None:
+def test_a_snapshot_continues_in_another_process(build: Build, tmp_path: Path, name: str) -> None:
     machine, paths = Machine(build(name)), []
     for after in (60, 400, 1200):
         machine.run(until_executed=after, until_tick=HZ // 50)
@@ -113,7 +113,7 @@ def test_a_snapshot_of_another_image_is_refused(build: Build, tmp_path: Path) ->
         (lambda data: data[:18] + zlib.compress(b'["dict", [["made_by", 1]]]'), "damaged"),
     ],
 )
-def test_what_is_no_whole_snapshot_is_refused(
+def test_an_incomplete_snapshot_is_refused(
     build: Build, tmp_path: Path, spoil: Callable[[bytes], bytes], complaint: str
 ) -> None:
     machine, path = Machine(build("exceptions")), tmp_path / "booted"
@@ -194,7 +194,7 @@ def spoil(chip: BareChip) -> None:
     chip.wait(777)
 
 
-def test_a_snapshot_is_shown_without_what_it_holds_in_bulk(chip: BareChip) -> None:
+def test_repr_of_a_snapshot_omits_memory_contents(chip: BareChip) -> None:
     shown = repr(snapshot.take(chip.machine))
     assert shown == "Snapshot(extras=0, executed=1, sequential=0, slept=0, resets=0, sleeping='')"
 
@@ -209,7 +209,7 @@ def test_a_pin_that_was_driven_is_driven_again(chip: BareChip) -> None:
     assert port.pads == 1 << 3
 
 
-def test_all_devices_and_blocks_go_back_to_what_they_were(busy: BareChip) -> None:
+def test_all_devices_and_registers_are_restored(busy: BareChip) -> None:
     kept = snapshot.take(busy.machine)
     first = diary(busy)
     for _ in range(2):
@@ -240,7 +240,7 @@ def test_a_sleeping_core_sleeps_on(chip: BareChip) -> None:
     assert (chip.machine.sleeping, chip.machine.resets) == ("wfi", 0)
 
 
-def test_a_lockup_and_a_reset_that_was_asked_for_are_not_kept(chip: BareChip) -> None:
+def test_a_snapshot_drops_lockup_and_requested_reset(chip: BareChip) -> None:
     kept = snapshot.take(chip.machine)
     chip.play(0xBE00, steps=1)
     chip.play(0xBE00, steps=1)
@@ -250,7 +250,7 @@ def test_a_lockup_and_a_reset_that_was_asked_for_are_not_kept(chip: BareChip) ->
     assert chip.machine.resets == 0
 
 
-def test_bytes_on_their_way_and_on_the_console_go_back(chip: BareChip) -> None:
+def test_console_bytes_and_pending_input_are_restored(chip: BareChip) -> None:
     for offset, value in ((0x500, 8), (0x524, 0x1000_0000), (0x534, 0x2000_1000), (0x538, 4)):
         chip.write(UARTE0 + offset, value)
     chip.write(UARTE0, 1)
@@ -268,7 +268,7 @@ def test_bytes_on_their_way_and_on_the_console_go_back(chip: BareChip) -> None:
         chip.machine.write_memory(0x2000_1000, bytes(4))
 
 
-def test_evidence_stays_as_it_is(chip: BareChip) -> None:
+def test_fault_records_survive_a_restore(chip: BareChip) -> None:
     kept = snapshot.take(chip.machine)
     chip.play(0xDE00, steps=1)
     chip.read(0x5084_0510)

@@ -59,7 +59,7 @@ def test_after_a_reset_everything_is_secure_and_open(spu: Spu) -> None:
         ("no peripheral", 0x02, 0x12),
     ],
 )
-def test_each_peripheral_says_what_may_be_chosen(
+def test_each_peripheral_shows_its_configurable_security(
     spu: Spu, name: str, number: int, permission: int
 ) -> None:
     assert spu[PERIPHID + 4 * number] == permission
@@ -71,9 +71,7 @@ def test_each_peripheral_says_what_may_be_chosen(
         (0x03, SECATTR), (0x0F, 0), (0x08, 0), (0x17, 0), (0x31, 0), (0x40, SECATTR),
     ],
 )  # fmt: skip
-def test_of_a_peripherals_permission_only_what_may_be_chosen_is_written(
-    spu: Spu, number: int, kept: int
-) -> None:
+def test_only_configurable_permission_bits_are_written(spu: Spu, number: int, kept: int) -> None:
     register = PERIPHID + 4 * number
     before = spu[register]
     spu[register] = 0
@@ -167,7 +165,7 @@ def raised(spu: Spu) -> list[str]:
     [(RAM + 3 * 0x2000, RAM_PERM + 4 * 3, "RAMACCERR"),
      (3 * 0x8000, FLASH_PERM + 4 * 3, "FLASHACCERR")],
 )  # fmt: skip
-def test_memory_that_may_not_be_read_is_told_as_an_event(
+def test_a_refused_read_raises_the_spus_event(
     spu: Spu, place: int, register: int, event: str
 ) -> None:
     spu.chip.play(0x6801, steps=1, r0=place)  # ldr r1, [r0]
@@ -206,7 +204,7 @@ def run_at(spu: Spu, place: int) -> str:
     ("permission", "reason"),
     [(SECATTR | 7, ""), (SECATTR | 5, ""), (SECATTR | 6, "IBUSERR"), (7, "INVTRAN")],
 )
-def test_memory_is_executed_as_its_permission_says(
+def test_execution_needs_the_spus_permission(
     spu: Spu, place: int, register: int, size: int, at_end: bool, permission: int, reason: str
 ) -> None:
     spu.chip.write(SAU_CTRL, ALLNS)
@@ -228,9 +226,7 @@ def test_a_neighbours_permission_does_not_matter(
 
 
 @MEMORIES
-def test_a_right_that_is_given_back_is_there_again(
-    spu: Spu, place: int, register: int, size: int
-) -> None:
+def test_a_restored_permission_takes_effect(spu: Spu, place: int, register: int, size: int) -> None:
     spu[register] = SECATTR
     spu.chip.play(0x6801, steps=1, r0=place)
     assert len(spu.chip.machine.faults) == 1
@@ -247,7 +243,7 @@ def test_a_right_that_is_given_back_is_there_again(
     [(True, RAM + 0x2000, False), (False, RAM + 0x2000, True), (False, RAM, False),
      (False, RAM + 0x1FF0, True)],
 )  # fmt: skip
-def test_easydma_goes_by_the_peripherals_own_attribute(
+def test_easydma_uses_the_peripherals_security(
     spu: Spu, secure_dma: bool, place: int, refused: bool
 ) -> None:
     """A transfer that only ends in secure memory is refused as well."""

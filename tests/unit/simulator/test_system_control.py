@@ -69,7 +69,7 @@ MEMFAULT, BUSFAULT, USGFAULT, SECUREFAULT = 1 << 16, 1 << 17, 1 << 18, 1 << 19
         (ICTR, 2),  # 65 interrupts
     ],
 )
-def test_the_processor_says_what_it_is(chip: BareChip, register: int, value: int) -> None:
+def test_cpuid_identifies_the_processor(chip: BareChip, register: int, value: int) -> None:
     assert chip.read(register) == value
     chip.write(register, ONES)
     assert chip.read(register) == value
@@ -87,7 +87,7 @@ def test_reset_values(chip: BareChip) -> None:
     assert {register: chip.read(register) for register in RESET_VALUES} == RESET_VALUES
 
 
-def test_a_reset_takes_them_again(chip: BareChip) -> None:
+def test_a_reset_restores_reset_values(chip: BareChip) -> None:
     for register in RESET_VALUES:
         chip.write(register, KEY | PRIS | BFHFNMINS | 0x300 if register == AIRCR else 0x00FF_7FE3)
         if register not in (ICSR, AIRCR):
@@ -111,7 +111,7 @@ def test_scr_has_four_bits_of_which_non_secure_code_has_three(chip: BareChip) ->
     assert chip.read(SCR + NONSECURE_ALIAS) == 0b10110
 
 
-def test_ccr_keeps_what_is_fixed(chip: BareChip) -> None:
+def test_fixed_bits_of_ccr_ignore_writes(chip: BareChip) -> None:
     chip.write(CCR, 0)
     assert chip.read(CCR) == 0x201
     chip.write(CCR, 0x8)
@@ -132,7 +132,7 @@ def test_aircr_of_secure_code(chip: BareChip) -> None:
         assert chip.read(AIRCR) == 0xFA05_0000 | value
 
 
-def test_aircr_of_non_secure_code_is_its_grouping_and_what_it_may_know(chip: BareChip) -> None:
+def test_aircr_of_non_secure_code_has_its_grouping_and_readable_bits(chip: BareChip) -> None:
     chip.write(AIRCR, KEY | 0x200 | PRIS | BFHFNMINS | SYSRESETREQS)
     chip.write(AIRCR + NONSECURE_ALIAS, KEY | 0x500)
     assert chip.read(AIRCR + NONSECURE_ALIAS) == 0xFA05_0500 | BFHFNMINS
@@ -196,7 +196,7 @@ PENDING = {"PendSV": (ICSR, 28, 27, 14), "SysTick": (ICSR, 26, 25, 15), "NMI": (
 
 
 @pytest.mark.parametrize("name", PENDING)
-def test_an_exception_is_pended_and_let_go_by_icsr(masked: BareChip, name: str) -> None:
+def test_icsr_sets_and_clears_pending_exceptions(masked: BareChip, name: str) -> None:
     register, setting, clearing, number = PENDING[name]
     masked.write(register, 1 << setting)
     assert masked.read(register) >> setting & 1
@@ -208,7 +208,7 @@ def test_an_exception_is_pended_and_let_go_by_icsr(masked: BareChip, name: str) 
     assert masked.read(register) >> 12 & 0x1FF == 0
 
 
-def test_icsr_tells_the_most_urgent_and_whether_an_interrupt_waits(masked: BareChip) -> None:
+def test_icsr_has_vectpending_and_isrpending(masked: BareChip) -> None:
     assert masked.read(ICSR) & (1 << 22 | 0x1FF << 12 | 0x1FF) == 0
     masked.write(ICSR, 1 << 28)
     assert not masked.read(ICSR) >> 22 & 1
@@ -219,7 +219,7 @@ def test_icsr_tells_the_most_urgent_and_whether_an_interrupt_waits(masked: BareC
     assert masked.read(ICSR) >> 12 & 0x1FF == 16 + 5
 
 
-def test_icsr_tells_the_exception_that_runs_and_whether_it_is_alone(chip: BareChip) -> None:
+def test_icsr_has_vectactive_and_rettobase(chip: BareChip) -> None:
     chip.write(SHPR3, 0x2040_0000)
     chip.write(ICSR, 1 << 28)
     chip.wait(1)
@@ -244,7 +244,7 @@ def test_non_secure_code_sees_its_own_pending_exceptions(masked: BareChip) -> No
     assert not masked.read(ICSR) >> 28 & 1 and not masked.read(ICSR) >> 31
 
 
-def test_the_nmi_is_non_secure_where_bfhfnmins_says_so(masked: BareChip) -> None:
+def test_with_bfhfnmins_the_nmi_is_non_secure(masked: BareChip) -> None:
     masked.write(AIRCR, KEY | BFHFNMINS)
     masked.write(ICSR + NONSECURE_ALIAS, 1 << 31)
     assert masked.read(ICSR + NONSECURE_ALIAS) >> 31
@@ -270,7 +270,7 @@ ENABLES = {"MemManage": (16, 13, 0), "BusFault": (17, 14, 1), "UsageFault": (18,
 
 
 @pytest.mark.parametrize("name", ENABLES)
-def test_shcsr_enables_pends_and_tells_of_a_fault(masked: BareChip, name: str) -> None:
+def test_shcsr_has_enable_pending_and_active_bits(masked: BareChip, name: str) -> None:
     enable, pending, active = ENABLES[name]
     for bit in (enable, pending):
         masked.write(SHCSR, 1 << bit)
@@ -297,7 +297,7 @@ def test_shcsr_has_bits_for_each_system_exception_and_not_all_are_written(
     assert masked.read(SHCSR) == 0
 
 
-def test_non_secure_code_has_its_own_faults_and_shares_what_it_is_given(chip: BareChip) -> None:
+def test_shcsr_of_non_secure_code_has_its_own_and_granted_bits(chip: BareChip) -> None:
     chip.write(SHCSR, MEMFAULT | BUSFAULT | SECUREFAULT)
     assert chip.read(SHCSR + NONSECURE_ALIAS) == 0
     chip.write(SHCSR + NONSECURE_ALIAS, MEMFAULT | BUSFAULT | USGFAULT | SECUREFAULT)

@@ -49,7 +49,7 @@ def test_it_reloads_with_the_first_tick_and_counts_down_to_zero(chip: BareChip) 
     assert seen == [5, 4, 3, 2, 1, 0, 5, 4, 3, 2, 1, 0, 5, 4]
 
 
-def test_counting_to_zero_is_flagged_once_for_each_look(chip: BareChip) -> None:
+def test_countflag_is_cleared_by_reading(chip: BareChip) -> None:
     start(chip, 99)
     chip.wait(99)
     assert not chip.read(CSR) & COUNTFLAG
@@ -61,9 +61,7 @@ def test_counting_to_zero_is_flagged_once_for_each_look(chip: BareChip) -> None:
 
 
 @pytest.mark.parametrize("asked", [0, TICKINT])
-def test_the_exception_is_pended_at_zero_where_tickint_asks_for_it(
-    chip: BareChip, asked: int
-) -> None:
+def test_with_tickint_the_exception_is_pended_at_zero(chip: BareChip, asked: int) -> None:
     chip.write(0xE000_ED20, 0xFF00_0000)  # SHPR3: it may not preempt
     chip.machine.write_register("r0", 1)
     chip.play(0xF380, 0x8810, steps=1)  # msr primask, r0

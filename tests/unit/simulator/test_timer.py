@@ -146,7 +146,7 @@ def test_a_compare_value_behind_the_counter_is_met_in_the_next_turn(
     assert timer[COMPARE] == 1
 
 
-def test_a_compare_value_that_is_taken_back_is_not_met(timer: Timer) -> None:
+def test_a_removed_compare_value_raises_no_event(timer: Timer) -> None:
     timer[CC] = 10
     timer.begin()
     timer.count(5)
@@ -228,7 +228,7 @@ def test_a_counter_that_is_stopped_keeps_its_count(timer: Timer) -> None:
     ("register", "value", "then"),
     [(PRESCALER, 1, 105), (BITMODE, BITS_8, 110), (MODE, COUNTER_MODE, 100)],
 )
-def test_what_is_changed_on_the_way_keeps_the_count_so_far(
+def test_a_changed_prescaler_keeps_the_count(
     timer: Timer, register: int, value: int, then: int
 ) -> None:
     timer.begin()

@@ -1,4 +1,4 @@
-"""``timing = "branches"``: a taken branch lasts a tick longer; counts stay what they are."""
+"""``timing = "branches"``: a taken branch lasts a tick longer; counts do not change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a console keeps: transfers in their order, each with its time."""
+"""The console's transcript: transfers in their order, each with its time."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def recorded() -> Transcript:
     return made
 
 
-def test_it_reads_as_a_list_of_transfers(recorded: Transcript) -> None:
+def test_a_transcript_is_a_sequence_of_transfers(recorded: Transcript) -> None:
     assert (len(recorded), list(recorded), recorded[-1], recorded[2]) == (4, SENT, SENT[3], SENT[2])
     assert (recorded[1:3], recorded[2:], recorded[::-2], recorded[4:]) == (
         SENT[1:3],
@@ -38,19 +38,19 @@ def test_bytes_are_found_wherever_transfers_end(recorded: Transcript) -> None:
     assert (recorded.size, recorded.since(1), recorded.since(7)) == (7, b"bc\ndef", b"")
 
 
-def test_packed_transfers_come_behind_those_that_are_there(recorded: Transcript) -> None:
+def test_packed_transfers_are_appended(recorded: Transcript) -> None:
     recorded.extend((array("d", [3.0, 4.0]).tobytes(), array("Q", [8, 10]).tobytes(), b"ghi"))
     assert recorded[4:] == [Chunk(3.0, b"g"), Chunk(4.0, b"hi")]
 
 
-def test_going_back_forgets_what_came_later(recorded: Transcript) -> None:
+def test_a_restore_drops_later_transfers(recorded: Transcript) -> None:
     kept = recorded.state()
     recorded.append(9.0, b"later")
     recorded.restore(kept)
     assert list(recorded) == SENT
 
 
-def test_going_to_what_was_kept_on_another_way_takes_its_bytes(recorded: Transcript) -> None:
+def test_a_restore_of_another_branch_takes_its_bytes(recorded: Transcript) -> None:
     start = recorded.state()
     recorded.append(3.0, b"one way")
     kept = recorded.state()
@@ -61,7 +61,7 @@ def test_going_to_what_was_kept_on_another_way_takes_its_bytes(recorded: Transcr
     assert list(recorded) == [*SENT, Chunk(3.0, b"one way")]
 
 
-def test_another_recording_takes_over_what_was_kept(recorded: Transcript) -> None:
+def test_another_transcript_restores_a_kept_state(recorded: Transcript) -> None:
     other = Transcript()
     other.append(0.1, b"mine")
     other.restore(recorded.state())

@@ -1,4 +1,4 @@
-"""What a UARTE's receiver does, register by register, on a chip that keeps real time and memory."""
+"""A UARTE's receiver, register by register, on a chip that keeps real time and memory."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_a_full_buffer_ends_when_its_last_byte_has_arrived() -> None:
     assert port.chip.edges == [4 * port.byte]
 
 
-def test_the_rest_waits_outside_for_the_next_buffer() -> None:
+def test_bytes_beyond_a_full_buffer_wait_for_the_next() -> None:
     port = Port(4)
     port.uarte.feed(b"abcdef")
     port.chip.until(100 * port.byte)
@@ -104,7 +104,7 @@ def test_the_rest_waits_outside_for_the_next_buffer() -> None:
     assert port.uarte.read(RXDRDY) == 1
 
 
-def test_firmware_that_asks_for_rxdrdy_gets_one_interrupt_a_byte() -> None:
+def test_rxdrdy_interrupts_once_a_byte() -> None:
     port = Port(4, INT_RXDRDY)
     port.uarte.feed(b"abc")
     for count in (1, 2, 3):
@@ -128,7 +128,7 @@ def test_polling_rxdrdy_sees_each_byte_when_it_has_arrived() -> None:
     assert port.chip.received(3) == b"ab\0"
 
 
-def test_asking_for_rxdrdy_in_the_middle_keeps_the_bytes_on_time() -> None:
+def test_enabling_rxdrdy_during_a_transfer_keeps_the_timing() -> None:
     port = Port(4)
     port.uarte.feed(b"abcd")
     port.chip.until(port.byte + port.byte // 2)
@@ -140,7 +140,7 @@ def test_asking_for_rxdrdy_in_the_middle_keeps_the_bytes_on_time() -> None:
 
 
 @pytest.mark.parametrize("whole", [0, 1, 3])
-def test_stopping_keeps_what_has_arrived_and_says_how_much(whole: int) -> None:
+def test_stoprx_keeps_received_bytes_and_their_count(whole: int) -> None:
     port = Port(8)
     port.uarte.feed(b"abcdef")
     port.chip.until(whole * port.byte + 5)

@@ -1,4 +1,4 @@
-"""What a UARTE's transmitter does (nRF9160 PS, "UARTE"), and where the bytes go."""
+"""A UARTE's transmitter (nRF9160 PS, "UARTE"), and the receivers of its bytes."""
 
 from __future__ import annotations
 
@@ -54,14 +54,14 @@ def paced(waiting: Image) -> Iterator[Port]:
     chip.machine.close()
 
 
-def test_a_transfer_sends_the_buffer_and_says_how_much(port: Port) -> None:
+def test_a_transfer_sends_the_buffer_and_its_amount(port: Port) -> None:
     port[STARTTX] = 1
     assert port.console() == b"0123456789"
     assert port.events() == [TXDRDY, ENDTX, TXSTARTED]
     assert port[TXD_AMOUNT] == 10
 
 
-def test_what_the_console_sends_carries_its_time(port: Port) -> None:
+def test_console_output_is_time_stamped(port: Port) -> None:
     port.chip.wait(640_000 - port.chip.now)
     port[STARTTX] = 1
     assert [chunk.time for chunk in port.chip.machine.console] == [0.01]
@@ -88,7 +88,7 @@ def test_a_port_that_is_not_enabled_sends_nothing(port: Port, enable: int) -> No
     assert (port.console(), port.events()) == (b"", [])
 
 
-def test_stopping_is_told(port: Port) -> None:
+def test_stoptx_raises_txstopped(port: Port) -> None:
     port[STARTTX] = 1
     port[STOPTX] = 1
     assert TXSTOPPED in port.events()
@@ -105,7 +105,7 @@ def test_easydma_reads_data_ram_alone(port: Port, place: int) -> None:
     assert "was read outside data RAM" in finding.message
 
 
-def test_other_ports_bytes_are_kept_by_their_names(chip: BareChip) -> None:
+def test_output_of_other_ports_is_kept_by_name(chip: BareChip) -> None:
     port = Port(chip, UARTE1)
     port[STARTTX] = 1
     port[STARTTX] = 1
@@ -140,7 +140,7 @@ def test_another_port_may_be_the_console(waiting: Image) -> None:
         (0x0800_0000, 0, 128, 10),
     ],
 )
-def test_a_paced_transfer_lasts_its_bits(
+def test_a_paced_transfer_takes_its_bit_times(
     paced: Port, baudrate: int, config: int, bit_ticks: int, bits: int
 ) -> None:
     paced[BAUDRATE], paced[CONFIG] = baudrate, config
@@ -244,7 +244,7 @@ def test_stopping_a_receiver_without_a_buffer_ends_nothing(port: Port) -> None:
     assert ENDRX not in port.events()
 
 
-def test_what_is_received_outside_data_ram_is_a_finding(port: Port) -> None:
+def test_reception_outside_data_ram_is_a_finding(port: Port) -> None:
     port[RXD_PTR], port[RXD_MAXCNT] = 0x3000_0000, 1
     port[STARTRX] = 1
     port.chip.machine.feed(b"a")

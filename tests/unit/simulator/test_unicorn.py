@@ -51,13 +51,13 @@ def refusal() -> EnvironmentMissing:
     return refused.value
 
 
-def test_without_the_library_the_package_is_asked_for(install: Install) -> None:
+def test_a_missing_library_has_an_installation_hint(install: Install) -> None:
     install("lib/README", b"")
     assert refusal().message == "the simulator needs the Python package unicorn"
 
 
 @pytest.mark.parametrize("name", ["libunicorn.so", "libunicorn.so.2", "libunicorn.2.dylib"])
-def test_a_file_that_is_no_library_is_named(install: Install, name: str) -> None:
+def test_a_file_that_is_not_a_library_is_named(install: Install, name: str) -> None:
     install(f"lib/{name}", b"text")
     assert refusal().message.startswith(f"cannot load {name}: ")
 
@@ -75,7 +75,7 @@ def test_later_versions_are_loaded(install: Install, tmp_path: Path, version: in
     assert unicorn.load.__wrapped__().uc_version(None, None) == version
 
 
-def test_a_call_that_unicorn_refuses_tells_what_and_why() -> None:
+def test_a_refused_call_of_unicorn_names_call_and_error() -> None:
     loaded = unicorn.load()
     unicorn.check(loaded, 0, "nothing")
     with pytest.raises(unicorn.UnicornError, match=r"^mapping flash: .*memory"):

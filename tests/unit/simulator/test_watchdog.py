@@ -29,7 +29,9 @@ def dog(chip: BareChip) -> Watchdog:
 
 
 @pytest.mark.parametrize(("crv", "lasts"), [(99, 100), (15, 16), (14, 16), (0, 16)])
-def test_it_bites_two_cycles_after_the_timeout(dog: Watchdog, crv: int, lasts: int) -> None:
+def test_the_watchdog_resets_two_cycles_after_its_timeout(
+    dog: Watchdog, crv: int, lasts: int
+) -> None:
     """The smallest reload value is 15."""
     dog[CRV] = crv
     dog[START] = 1
@@ -56,7 +58,7 @@ def test_a_reload_begins_the_whole_time_again(dog: Watchdog) -> None:
     assert dog[TIMEOUT] == 1
 
 
-def test_it_bites_a_sleeping_core_which_runs_nothing_more(dog: Watchdog) -> None:
+def test_the_watchdog_resets_a_sleeping_core(dog: Watchdog) -> None:
     place = 0x2000_1000
     dog.chip.machine.write_memory(place, bytes(4))
     dog[CRV] = 99
@@ -67,7 +69,7 @@ def test_it_bites_a_sleeping_core_which_runs_nothing_more(dog: Watchdog) -> None
     assert dog.chip.words(place, 1) == [0]
 
 
-def test_starting_it_again_is_no_reload(dog: Watchdog) -> None:
+def test_a_second_start_is_not_a_reload(dog: Watchdog) -> None:
     dog[CRV] = 99
     dog[START] = 1
     assert dog[RUNSTATUS] == 1
@@ -78,7 +80,7 @@ def test_starting_it_again_is_no_reload(dog: Watchdog) -> None:
 
 
 @pytest.mark.parametrize("value", [0, RELOAD ^ 1, RELOAD + 1])
-def test_any_other_word_is_no_reload(dog: Watchdog, value: int) -> None:
+def test_another_word_is_not_a_reload(dog: Watchdog, value: int) -> None:
     dog[CRV] = 99
     dog[START] = 1
     dog.chip.wait(cycles(90))

@@ -217,7 +217,7 @@ def test_an_image_that_starts_anew_after_a_brown_out_gives_the_same_outputs(fed)
 
 def test_an_image_that_waits_for_inputs_is_not_run_without_them(model):
     firmware = Image.from_elf(build_one("hello_world", "console"))
-    with pytest.raises(UsageError, match="asks for inputs"):
+    with pytest.raises(UsageError, match="waits for inputs"):
         study_of(firmware, model, Options(), 1)
 
 
@@ -226,7 +226,7 @@ def test_an_image_that_is_sent_nothing_has_no_line_to_hit(image):
         study_of(*image, Options(models=("noise",)), 1)
 
 
-def test_a_fault_on_the_line_is_replayed_with_what_the_host_sent_twice(capsys):
+def test_a_fault_on_the_line_is_replayed_with_repeated_records(capsys):
     arguments = ["campaign", "hello_world", "--resolver", "console", "--faults", "lost"]
     assert main([*arguments, "--count", "8", "--workers", "1", "--json", "-"]) == 0
     rows = json.loads(capsys.readouterr().out)["records"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import little_study
+import example_studies
 import pytest
 
 from harness.base.errors import UsageError
@@ -11,7 +11,7 @@ from harness.studies.study import Task, close_worker, content_hash, packed, perf
 
 
 def study(items: int = 40, seconds: float = 0.0, data: bytes = b"image") -> Study:
-    return Study(little_study.squares, {"seconds": seconds}, {"data": data}, items, 3)
+    return Study(example_studies.squares, {"seconds": seconds}, {"data": data}, items, 3)
 
 
 def result_of(one: Study, workers: int = 1, path=None, **options) -> bytes:
@@ -34,7 +34,7 @@ def test_two_workers_give_the_same_bytes_as_one(expected):
 
 
 def test_a_unit_whose_worker_died_is_done_again(tmp_path):
-    one = Study(little_study.killed_once, {"mark": str(tmp_path / "mark")}, {}, 40, 3)
+    one = Study(example_studies.killed_once, {"mark": str(tmp_path / "mark")}, {}, 40, 3)
     assert result_of(one, 2) == packed([[n, n * n] for n in range(40)])
     assert (tmp_path / "mark").exists()
 
@@ -73,7 +73,7 @@ def test_a_store_of_another_study_is_refused(tmp_path):
 
 def test_file_that_is_not_a_store_is_refused(tmp_path):
     path = tmp_path / "notes.txt"
-    path.write_text("these are no results of any study, but a page of text\n" * 20)
+    path.write_text("these are not results of any study, but a page of text\n" * 20)
     with pytest.raises(UsageError, match="not the store"):
         ResultStore(path, study())
 
@@ -93,11 +93,11 @@ def test_a_study_ends_at_the_same_unit_wherever_it_runs(workers):
 
 def test_an_error_of_the_work_itself_is_raised():
     with pytest.raises(ZeroDivisionError):
-        result_of(Study(little_study.wrong, {}, {}, 4, 1))
+        result_of(Study(example_studies.wrong, {}, {}, 4, 1))
 
 
 def test_units_before_an_error_are_kept(tmp_path):
-    one = Study(little_study.wrong, {"first": 4}, {}, 8, 1)
+    one = Study(example_studies.wrong, {"first": 4}, {}, 8, 1)
     with pytest.raises(ZeroDivisionError):
         result_of(one, path=tmp_path / "study.sqlite")
     with ResultStore(tmp_path / "study.sqlite", one) as store:

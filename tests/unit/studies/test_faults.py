@@ -1,4 +1,4 @@
-"""What faults do to a line, to RAM, and to a decision."""
+"""Faults on a line, in RAM, and in a decision."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def test_the_dks_leds_buttons_and_switches_have_the_pins_of_its_user_guide() -> 
     [("BUTTON2", 7), (" led1 ", 2), ("switch2", 9), ("p0.07", 7), ("7", 7), ("0", 0),
      ("P0.31", 31)],
 )  # fmt: skip
-def test_a_pin_goes_by_its_name_or_number(name: str, number: int) -> None:
+def test_a_pin_has_a_name_or_a_number(name: str, number: int) -> None:
     assert pin_number(name) == number
 
 

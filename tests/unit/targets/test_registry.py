@@ -1,4 +1,4 @@
-"""What targets there are, what each can, and what a session of one that cannot says."""
+"""The registry: targets, their abilities, and the errors of missing ones."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ import pytest
 from harness.base.clock import Deadline
 from harness.base.errors import Unsupported, UsageError
 from harness.targets import TARGETS, Ability, Fault, open_target, target, who_can
-from harness.targets.defaults import SessionDefaults
-from harness.targets.registry import DEFAULT, TargetPools, all_options
+from harness.targets.registry import DEFAULT, SessionDefaults, TargetPools, all_options
 from harness.targets.renode import RenodePool
 
 #: Other tests in this process may have added targets of their own behind these.

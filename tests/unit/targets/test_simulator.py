@@ -1,4 +1,4 @@
-"""A session on the simulator: when a run ends, what is read, counted and pressed."""
+"""A session on the simulator: ends of a run, console, counters, pins."""
 
 from __future__ import annotations
 
@@ -70,6 +70,24 @@ def test_a_run_ends_after_so_many_instructions(opened: Open) -> None:
     counted = session.counters
     assert (counted.source, counted.instructions, counted.cycles) == ("simulator", 1234, None)
     assert counted.resets == 0 and 0 < counted.wall_seconds < 60
+
+
+def test_a_symbol_is_reached_again_after_a_reset(opened: Open) -> None:
+    session = opened("nullcall")
+    for _ in range(2):
+        assert session.run(SymbolReached("Main"), session.deadline(1)) is Stop.CONDITION
+        assert session.read() == b""
+        session.reset()
+
+
+def test_a_stop_at_a_watched_function_leaves_it_watched(opened: Open) -> None:
+    session = opened("nullcall")
+    main = session.machine.firmware.symbol("Main")
+    session.watch_calls([main.address])
+    assert session.run(SymbolReached("Main"), session.deadline(1)) is Stop.CONDITION
+    session.reset()
+    match(session, b"before\r\n")
+    assert [call.address for call in session.calls] == [main.address]
 
 
 def test_a_run_ends_before_the_first_instruction_of_a_symbol(opened: Open) -> None:

@@ -1,9 +1,9 @@
-"""What this room hands out and keeps are values."""
+"""Data classes of targets are immutable."""
 
 from __future__ import annotations
 
 import pytest
-from values import data_classes
+from data_classes import data_classes
 
 from harness import targets
 

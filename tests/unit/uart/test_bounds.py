@@ -13,7 +13,7 @@ import harness.uart
 from harness.base.findings import Finding, Findings, Kind
 from harness.uart import Console, scraper
 from harness.uart.messages import RULES
-from harness.uart.scrapers import SCRAPERS, Wanted
+from harness.uart.scrapers import SCRAPERS, Expected
 
 MEGABYTE = 1 << 20
 
@@ -114,7 +114,7 @@ NOISE = {
 
 @pytest.mark.parametrize("name", ["", *SCRAPERS, r"/(?P<a>(a*)*)b(?P<c>.*)c/"])
 @pytest.mark.parametrize("noise", NOISE)
-def test_a_console_takes_work_linear_in_what_it_reads(name, noise):
+def test_a_console_takes_work_linear_in_its_input(name, noise):
     def read(data: bytes) -> None:
         console = Console([scraper(name)] if name else [])
         console.feed(data)
@@ -126,7 +126,7 @@ def test_a_console_takes_work_linear_in_what_it_reads(name, noise):
 
 
 @pytest.mark.parametrize("noise", NOISE)
-def test_a_console_holds_little_of_what_it_reads(noise):
+def test_a_console_holds_little_of_its_input(noise):
     unit = NOISE[noise]
     data = unit * (MEGABYTE // 8 // len(unit))
     tracemalloc.start()
@@ -175,7 +175,7 @@ def test_findings_of_one_kind_are_capped_and_counted():
     assert [one.line for one in found][-1] == 10
 
 
-def test_a_device_that_repeats_its_faults_is_told_in_few_lines():
+def test_repeated_faults_are_reported_in_few_lines():
     console = Console()
     console.feed(b"***** BUS FAULT *****\n" * 5000)
     console.finish()
@@ -207,8 +207,8 @@ def test_a_check_of_endless_results_lists_a_few(name):
     console.feed(b"Running TESTSUITE s\n" + b"START - a\nTesting a\n[ RUN      ] a\n" * 2000)
     console.feed(b"x_value: 1.0, y_value: 2.0\nperson score: 1, no person score: 2\n" * 2000)
     console.finish()
-    told = console.scrapers[0].check(Wanted(values=({"x": 9.0},), repeats=True))
-    listed = console.scrapers[0].check(Wanted())
+    told = console.scrapers[0].check(Expected(values=({"x": 9.0},), repeats=True))
+    listed = console.scrapers[0].check(Expected())
     for check in (told, listed):
         assert len(check.details) < 20_000
         assert len(check.problems) < 100

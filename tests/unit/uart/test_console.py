@@ -1,4 +1,4 @@
-"""What one console concludes: its end, its profile, its boots, the order of its findings."""
+"""The state of one console: its end, its profile, its boots, the order of its findings."""
 
 import re
 from pathlib import Path
@@ -30,7 +30,7 @@ def told_of(console: Console) -> list[tuple[Kind, int, str]]:
     return [(one.kind, one.line, one.message) for one in console.findings]
 
 
-def test_the_page_about_cases_says_how_much_is_kept():
+def test_the_page_about_cases_lists_the_limits_of_a_console():
     page = (Path(__file__).parents[3] / "docs" / "cases.md").read_text(encoding="utf-8")
     section = page.split("## A console without end\n")[1].split("\n## ")[0]
     numbers = [int(text.replace(",", "")) for text in re.findall(r"\d[\d,]*", section)]
@@ -51,7 +51,7 @@ def test_a_console_is_full_at_its_last_line(monkeypatch, most, flooded):
     assert console_of(b"one\ntwo\n").flooded is flooded
 
 
-def test_a_flood_tells_what_is_kept_and_what_is_not(monkeypatch):
+def test_a_flood_reports_kept_and_dropped_bytes(monkeypatch):
     monkeypatch.setattr("harness.uart.console.MOST_LINES", 2)
     console = console_of(b"one\ntwo\n", b"three\n")
     assert console.raw == b"one\ntwo\n"
@@ -61,13 +61,13 @@ def test_a_flood_tells_what_is_kept_and_what_is_not(monkeypatch):
     assert told_of(console) == [(Kind.CONSOLE_FLOOD, 2, message)]
 
 
-def test_what_comes_at_no_told_time_comes_at_zero():
+def test_bytes_without_a_time_stamp_have_time_zero():
     console = console_of(b"whole\nbroken off")
     assert console.transcript() == "[    0.000000] whole\n[    0.000000] broken off\n"
     assert [one.time for one in console.read_lines()] == [0.0, 0.0]
 
 
-def test_a_last_line_without_end_has_the_time_of_the_end():
+def test_an_unterminated_last_line_has_the_time_of_the_end():
     console = Console()
     console.feed(b"broken off", 1.0)
     console.finish(2.5)
@@ -77,7 +77,7 @@ def test_a_last_line_without_end_has_the_time_of_the_end():
 # where it gives up
 
 
-def test_a_halted_system_has_given_up():
+def test_a_halting_system_message_is_fatal():
     assert console_of(b"E: Halting system\r\n").gave_up
 
 
@@ -87,13 +87,13 @@ def test_a_test_may_provoke_a_failed_allocation_and_the_suite_goes_on():
     assert console_of(said + b"Halting system\n", scrapers=("ztest",)).gave_up
 
 
-def test_a_test_owns_what_is_said_whichever_scraper_tells_of_it():
+def test_output_during_a_test_belongs_to_it_with_any_scraper():
     said = A_TEST + b"AllocateTensors() failed\n PASS - a in 0.1 seconds\n"
     for scrapers in (("ztest", "hello_world"), ("hello_world", "ztest")):
         assert console_of(said, scrapers=scrapers).findings == []
 
 
-def test_a_test_that_begins_on_the_first_line_owns_what_it_says():
+def test_output_of_a_test_on_the_first_line_belongs_to_it():
     said = b"START - a\nInvoke failed\n PASS - a in 0.1 seconds\n"
     assert console_of(said, scrapers=("ztest",)).findings == []
 
@@ -101,7 +101,7 @@ def test_a_test_that_begins_on_the_first_line_owns_what_it_says():
 # profiles
 
 
-def test_a_profile_of_noughts_tells_how_many_operators_it_has():
+def test_a_profile_of_zeros_counts_its_operators():
     console = console_of(b"ADD took 0 ticks (0 ms).\nMUL took 0 ticks (0 ms).\n")
     message = "all 2 profiled operators took 0 ticks"
     assert told_of(console) == [(Kind.ZERO_TICKS, 0, message)]
@@ -116,13 +116,13 @@ def test_a_clock_without_ticks_is_a_finding(rate, found):
     assert [one.subject for one in console.findings] == ["ticks_per_second"] * found
 
 
-def test_of_a_profile_without_end_the_first_operators_are_kept(monkeypatch):
+def test_an_endless_profile_keeps_its_first_operators(monkeypatch):
     monkeypatch.setattr("harness.uart.console._MOST_PROFILED", 2)
     console = console_of(b"".join(b"OP%d took 7 ticks (0 ms).\n" % n for n in range(4)))
     assert [entry.operator for entry in console.profile] == ["OP0", "OP1"]
 
 
-def test_the_profile_of_a_test_is_the_tests():
+def test_a_profile_in_a_test_belongs_to_the_test():
     said = A_TEST + b"ADD took 0 ticks (0 ms).\n PASS - a in 0.1 seconds\n"
     console = console_of(said, b"MUL took 7 ticks (0 ms).\n", scrapers=("ztest",))
     assert [entry.operator for entry in console.profile] == ["MUL"]
@@ -131,7 +131,7 @@ def test_the_profile_of_a_test_is_the_tests():
 # boots
 
 
-def test_as_many_boots_are_told_as_banners_or_records_tell():
+def test_boots_are_the_larger_count_of_banners_and_records():
     banners = told_of(console_of(BANNER * 3, BOOT, line(1, "failed")))
     assert (Kind.REBOOTED, 2, "the image booted 3 times") in banners
     records = told_of(console_of(BANNER, *[BOOT, line(1, "failed")] * 3))
@@ -143,7 +143,7 @@ def test_a_banner_and_the_record_behind_it_are_one_boot():
     assert (Kind.REBOOTED, 5, "the image booted 2 times") in told_of(console_of(boot * 2))
 
 
-def test_a_boot_loader_without_a_banner_is_no_boot():
+def test_a_boot_loader_without_a_banner_is_not_a_boot():
     assert console_of(b"I: Jumping to the first image slot\r\n", BANNER).findings == []
 
 
@@ -155,7 +155,7 @@ def test_refused_registrations_are_counted():
     assert told_of(console)[0] == (Kind.RESOLVER_TOO_SMALL, 2, "2 Add* calls were refused")
 
 
-def test_a_refusal_that_a_message_tells_is_told_once():
+def test_a_refusal_in_message_and_record_is_one_finding():
     message = b"Calling AddCustom for the same op more than once is not supported (Op: Atan).\n"
     console = console_of(BOOT, message, line(1, "resolver", refused=1), line(2, "failed"))
     assert [one.kind for one in console.findings] == [
@@ -164,13 +164,13 @@ def test_a_refusal_that_a_message_tells_is_told_once():
     ]
 
 
-def test_a_failure_is_told_with_its_stage_and_status():
+def test_a_failure_has_its_stage_and_status():
     console = console_of(BOOT, line(1, "failed", stage="invoke", status=-3))
     message = "the image failed at 'invoke', status -3"
     assert told_of(console) == [(Kind.INVOKE_FAILED, 2, message)]
 
 
-def test_records_that_stop_tell_which_was_the_last():
+def test_missing_records_name_the_last_one():
     message = "the records stop after number 1 (resolver): no end record"
     console = console_of(b"hello\n", BOOT, line(1, "resolver"), b"bye\n")
     assert told_of(console) == [(Kind.RECORD_TRUNCATED, 3, message)]
@@ -193,12 +193,12 @@ def test_tensors_are_those_of_the_last_boot_so_far():
     assert dict(console.tensors) == {}
 
 
-def test_tensors_that_are_asked_for_again_are_not_joined_again():
+def test_tensors_are_joined_once():
     console = console_of(lines([told("boot"), *parts("output", 0, 0, b"a")]))
     assert console.tensors is console.tensors
 
 
-def test_findings_stand_in_the_order_of_their_lines_and_those_without_one_come_last():
+def test_findings_are_in_line_order_with_those_without_a_line_last():
     said = b"ADD took 0 ticks (0 ms).\nInvoke failed\nx_value: 1\n"
     console = console_of(said, scrapers=("hello_world",))
     assert [(one.kind, one.line) for one in console.findings] == [

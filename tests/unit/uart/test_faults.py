@@ -48,7 +48,7 @@ def test_two_dumps_are_two_findings_and_the_first_stays_first():
     assert (first.line, second.line) == (1, 9)
 
 
-def test_a_dump_that_breaks_off_is_told_and_does_not_swallow_the_next():
+def test_an_incomplete_dump_is_reported_and_the_next_one_is_read():
     broken = "".join(dump(0x10).splitlines(keepends=True)[:4])
     first, second = faults(broken + dump(0x20))
     assert first.value("pc") is None
@@ -73,19 +73,19 @@ def test_a_dump_has_forty_lines_behind_its_banner(between, pc):
     assert fault.value("pc") == pc
 
 
-def test_of_a_dump_the_first_eight_details_are_told():
+def test_a_dump_keeps_its_first_eight_details():
     details = "".join(f"<err> os:   detail {n}\n" for n in range(10))
     (fault,) = faults("***** BUS FAULT *****\n" + details)
     assert fault.message == "Bus fault: " + "; ".join(f"detail {n}" for n in range(8))
 
 
-def test_another_voice_within_a_dump_is_none_of_its_details():
+def test_an_interleaved_line_is_not_part_of_a_dump():
     text = dump(0x10).replace("<err> os: r0/a1", "I: hello\n<err> os: r0/a1")
     (fault,) = faults(text)
     assert fault.message == "Usage fault: Illegal use of the EPSR: lr 0x00005875, pc 0x00000010"
 
 
-def test_a_dump_says_nothing_of_the_one_before():
+def test_dumps_do_not_share_details():
     first, second = faults(dump(0x10) + "***** BUS FAULT *****\n")
     assert (first.line, second.line) == (1, 8)
     assert (second.message, second.values) == ("Bus fault", ())

@@ -69,7 +69,7 @@ def test_a_known_message_is_a_typed_finding(text, kind, subject, values):
     assert read(text + "\r\n") == [(kind, subject, values)]
 
 
-def test_a_split_message_survives_another_voice_between_its_halves():
+def test_a_message_in_two_parts_is_joined_over_an_interleaved_line():
     text = (
         "Couldn't register builtin op #25, resolver size \r\r\n"
         "printk from another thread\r\n"
@@ -79,14 +79,14 @@ def test_a_split_message_survives_another_voice_between_its_halves():
 
 
 @pytest.mark.parametrize(("between", "declared"), [(5, True), (6, False)])
-def test_a_second_half_is_looked_for_in_a_few_lines(between, declared):
+def test_a_second_part_is_searched_in_a_few_lines(between, declared):
     text = "Couldn't register builtin op #25, resolver size \r\n" + "another voice\r\n" * between
     ((kind, subject, values),) = read(text + "is too small (1).\r\n")
     assert (kind, subject) == (Kind.RESOLVER_TOO_SMALL, "SOFTMAX")
     assert ("declared" in values) is declared
 
 
-def test_a_first_half_whose_second_never_comes_is_a_finding_all_the_same():
+def test_a_first_part_without_a_second_is_a_finding():
     assert (
         read("Calling AddBuiltin with the same op more than \r\n")[0][0] == Kind.DUPLICATE_OPERATOR
     )
@@ -97,7 +97,7 @@ def test_colours_do_not_hide_a_message():
     assert read(text) == [(Kind.KERNEL_PANIC, "Kernel panic", {"reason": 4})]
 
 
-def test_a_message_is_told_once_and_one_about_something_else_again():
+def test_a_repeated_message_is_one_finding():
     said = "<err> {}: it went wrong\r\n"
     text = said.format("spi") * 3 + said.format("uart") + "Invoke failed\r\n"
     assert [(kind, subject) for kind, subject, _ in read(text)] == [
@@ -107,13 +107,13 @@ def test_a_message_is_told_once_and_one_about_something_else_again():
     ]
 
 
-def test_beyond_the_messages_that_are_told_apart_each_one_counts(monkeypatch):
+def test_beyond_the_deduplication_limit_each_message_counts(monkeypatch):
     monkeypatch.setattr("harness.uart.messages._MOST", 2)
     text = "".join(f"<err> {name}: wrong\r\n" for name in "aabbccc")
     assert [subject for _, subject, _ in read(text)] == ["a", "b", "c", "c", "c"]
 
 
-def test_a_message_is_found_at_its_first_and_at_its_last_place():
+def test_a_message_is_found_at_both_ends_of_a_line():
     said = "Node ADD (number 1f) failed to invoke with status 1"
     for text in (f"Node X, {said}\r\n", f"{said}, Node X\r\n"):
         assert read(text) == [(Kind.INVOKE_FAILED, "ADD", {"node": 1, "status": 1})]
@@ -146,5 +146,5 @@ def test_of_each_half_of_a_message_six_hundred_characters_are_kept():
     assert whole.findings[0].message == long[:600]
 
 
-def test_an_ordinary_sentence_is_no_finding():
+def test_an_ordinary_sentence_is_not_a_finding():
     assert read("All operators registered, resolver size is 5\r\n") == []

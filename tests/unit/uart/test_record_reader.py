@@ -16,7 +16,7 @@ BOOT, END = line(0, "boot"), line(2, "end")
 
 
 @given(st.lists(st.sampled_from(sorted(FIELDS)), max_size=30))
-def test_what_is_held_in_columns_comes_back_whole(chosen):
+def test_columns_return_their_values(chosen):
     records = [parse(line(n, kind).decode().rstrip()) for n, kind in enumerate(chosen)]
     held = Records()
     for record in records:
@@ -30,14 +30,14 @@ def test_what_is_held_in_columns_comes_back_whole(chosen):
         assert len(held.of_kind(kind)) == len(wanted)
 
 
-def test_a_field_that_may_be_left_out_stays_left_out():
+def test_an_absent_optional_field_stays_absent():
     console = console_of(line(0, "op"), line(1, "op", untold=2))
     assert "untold" not in console.records[0].fields
     assert console.records[1].integer("untold") == 2
 
 
 @given(st.binary(max_size=400), st.lists(st.integers(0, 400), max_size=5))
-def test_where_the_stream_is_cut_changes_nothing(data, cuts):
+def test_records_do_not_depend_on_chunk_borders(data, cuts):
     stream = BOOT + data + b"\n" + END
     whole, cut = console_of(stream), Console()
     edges = [0, *sorted(cut % len(stream) for cut in cuts), len(stream)]
@@ -62,7 +62,7 @@ def test_lost_records_are_a_finding_that_names_their_numbers(number, words):
     assert console.findings[0].line == 2
 
 
-def test_records_that_came_leave_none_to_be_lost():
+def test_complete_records_have_no_loss():
     console = console_of(BOOT, line(1, "resolver"), line(2, "failed"), line(3, "end"))
     assert kinds(console) == [Kind.ALLOCATION_FAILED]
 
@@ -77,20 +77,20 @@ def test_a_first_record_that_is_garbled_is_not_reported_as_lost_too():
     assert kinds(console) == [Kind.RECORD_GARBLED, Kind.ALLOCATION_FAILED]
 
 
-def test_garbled_records_stand_for_as_many_lost_ones_and_no_more():
+def test_each_garbled_record_accounts_for_one_lost_record():
     bad = line(1, "arena").replace(b"used", b"usEd")
     console = console_of(BOOT, bad, bad, line(3, "failed"), bad, line(6, "end"))
     lost = [f.message for f in console.findings if f.kind is Kind.RECORD_LOST]
     assert lost == ["records 4 to 5 did not arrive, 1 of them garbled"]
 
 
-def test_a_garbled_record_tells_its_line_and_why():
+def test_a_garbled_record_is_reported_with_line_and_reason():
     garbled = console_of(BOOT, b"~HIL 1 fai\n").findings[-1]
     message = "a record on line 2 is garbled: it does not have the form of a record"
     assert (garbled.kind, garbled.line, garbled.message) == (Kind.RECORD_GARBLED, 2, message)
 
 
-def test_a_malformed_record_tells_its_number_its_line_and_why():
+def test_a_malformed_record_is_reported_with_number_line_and_reason():
     bad = console_of(BOOT, encode(1, "hello", {})).findings[-1]
     message = "record 1 on line 2 makes no sense: there is no record 'hello'"
     assert (bad.kind, bad.line, bad.message) == (Kind.RECORD_MALFORMED, 2, message)
@@ -108,7 +108,7 @@ def test_records_are_lost_beside_garbled_ones():
     assert message == "records 1 to 3 did not arrive, 1 of them garbled"
 
 
-def test_a_sound_record_that_makes_no_sense_is_malformed_and_not_lost():
+def test_a_malformed_record_with_a_good_crc_is_not_lost():
     console = console_of(BOOT, line(1, "arena", used="many"), line(2, "failed"))
     assert kinds(console)[0] is Kind.RECORD_MALFORMED
     assert (console.findings[0].subject, console.findings[0].line) == ("arena", 2)
@@ -177,7 +177,7 @@ def test_a_boot_that_lost_its_first_record_is_a_boot():
         ),
     ],
 )
-def test_banners_of_zephyr_are_boots_and_a_boot_loaders_is_none(text, boots):
+def test_zephyrs_banner_is_a_boot_and_a_boot_loaders_is_not(text, boots):
     assert (Kind.REBOOTED in kinds(console_of(text, BOOT, line(1, "failed")))) is boots
 
 
@@ -201,13 +201,13 @@ def test_records_without_an_end_are_a_finding():
         ("invoke", Kind.INVOKE_FAILED),
     ],
 )
-def test_a_failed_record_tells_what_a_build_without_messages_does_not_print(stage, kind):
+def test_a_failed_record_replaces_missing_messages(stage, kind):
     console = console_of(BOOT, line(1, "failed", stage=stage))
     assert kinds(console) == [kind]
     assert console.findings[0].line == 2
 
 
-def test_a_failure_that_a_message_tells_is_told_once():
+def test_a_failure_in_message_and_record_is_one_finding():
     console = console_of(BOOT, b"AllocateTensors() failed\r\n", line(1, "failed"))
     assert kinds(console) == [Kind.ALLOCATION_FAILED]
 
@@ -266,21 +266,21 @@ def test_records_in_the_order_of_a_run_have_no_finding(order):
         ("boot resolver stack", "stack"),
     ],
 )
-def test_a_record_in_another_place_is_a_finding_about_it(order, kind):
+def test_a_misplaced_record_is_a_finding(order, kind):
     assert misplaced(order) == [kind]
 
 
-def test_a_record_in_another_place_is_told_with_what_stood_before_it():
+def test_a_misplaced_record_is_reported_with_its_predecessor():
     console = console_of(lines([told("boot"), told("arena"), told("resolver"), told("failed")]))
     wrong = next(f for f in console.findings if f.kind is Kind.RECORD_UNEXPECTED)
     assert (wrong.line, wrong.message) == (3, "record 2 (resolver) may not follow arena")
 
 
-def test_two_records_in_other_places_are_told_each():
+def test_two_misplaced_records_are_two_findings():
     assert misplaced("boot stack stack failed input") == ["stack", "failed", "input"]
 
 
-def test_what_follows_the_end_record_is_told_so():
+def test_a_record_after_the_end_is_a_finding():
     console = console_of(lines([told("boot"), told("failed"), told("end"), told("stack")]))
     messages = [f.message for f in console.findings]
     assert "record 3 (stack) came after the end record" in messages
@@ -300,7 +300,7 @@ def test_garbled_records_by_the_hundred_thousand_are_counted_not_listed():
     ("said", "gave_up"),
     [(b"", False), (BOOT, False), (b"AllocateTensors() failed\r\n", True)],
 )
-def test_a_console_gives_up_where_its_image_says_so(said, gave_up):
+def test_a_console_ends_at_the_images_fatal_message(said, gave_up):
     console = Console()
     console.feed(said)
     assert console.gave_up is gave_up

@@ -1,4 +1,4 @@
-"""One record: how it is spelt, and what its fields may hold."""
+"""One record: its spelling, and the ranges of its fields."""
 
 import re
 import zlib
@@ -13,8 +13,8 @@ from harness.uart.records import (
     CHUNK,
     FROM_DEVICE,
     TO_DEVICE,
+    MalformedRecord,
     Record,
-    Unread,
     each_in,
     encode_tensor,
     fill_blocks,
@@ -32,7 +32,7 @@ def read(data: bytes, kinds=FROM_DEVICE):
 def why(kind: str, **fields: object) -> str:
     """Why a record with these fields, and a right CRC, is refused."""
     unread = read(encode(7, kind, fields))
-    assert isinstance(unread, Unread)
+    assert isinstance(unread, MalformedRecord)
     assert (unread.sound, unread.sequence, unread.kind) == (True, 7, kind)
     return unread.why
 
@@ -68,30 +68,30 @@ def test_printable_text_comes_back_as_it_was(text):
 
 
 @pytest.mark.parametrize("kind", FIELDS)
-def test_a_record_without_one_of_its_fields_is_none(kind):
+def test_a_record_without_a_field_is_malformed(kind):
     for name in FIELDS[kind]:
         left = {key: value for key, value in FIELDS[kind].items() if key != name}
         assert why(kind, **left) == f"{kind} has no {name!r}"
 
 
 @pytest.mark.parametrize("kind", FIELDS)
-def test_a_record_with_a_field_of_another_is_none(kind):
+def test_a_record_with_a_foreign_field_is_malformed(kind):
     assert why(kind, **FIELDS[kind], strange=1) == f"{kind} has no field 'strange'"
 
 
-def test_a_field_that_comes_twice_makes_no_record():
+def test_a_repeated_field_is_malformed():
     unread = parse(spelt("~HIL 0 end inferences=1 status=0 status=0"))
-    assert unread == Unread("end has 'status' twice", True, 0, "end")
+    assert unread == MalformedRecord("end has 'status' twice", True, 0, "end")
 
 
-def test_a_kind_that_there_is_not_makes_no_record():
+def test_an_unknown_kind_is_malformed():
     assert why("hello") == "there is no record 'hello'"
 
 
 @pytest.mark.parametrize(
     "number", ["", "-1", "01", "+1", "1.0", "0x1", "x", "4294967296", "9" * 5000, "\u0663", "-0"]
 )
-def test_a_number_that_is_not_written_as_one_is_refused(number):
+def test_a_malformed_number_is_refused(number):
     assert why("end", inferences=number, status=0).endswith("not a number from 0 to 4294967295")
 
 
@@ -160,7 +160,7 @@ def test_an_order_may_have_sixteen_letters():
     assert read(line(0, "lifecycle", order="iprv" * 4)).text("order") == "iprv" * 4
 
 
-def test_a_field_that_may_be_left_out_may_be_there():
+def test_an_optional_field_may_be_present():
     assert read(line(0, "op", untold=3)).integer("untold") == 3
 
 
@@ -181,16 +181,16 @@ def test_a_part_lies_within_its_tensor(offset, good):
     assert isinstance(read(line(0, "output", offset=offset)), Record) is good
 
 
-def test_a_second_record_on_the_line_is_not_passed_over():
+def test_a_second_record_on_a_line_is_malformed():
     both = line(0, "ack").decode().rstrip() + line(1, "ack").decode().rstrip()
-    assert parse(both) == Unread("a second record follows it", True, 0, "ack")
+    assert parse(both) == MalformedRecord("a second record follows it", True, 0, "ack")
 
 
 def test_the_directions_have_kinds_of_their_own():
     run = encode(0, "run", {"inference": 3})
     assert read(run, TO_DEVICE).integer("inference") == 3
-    assert isinstance(read(run), Unread)
-    assert isinstance(read(line(0, "boot"), TO_DEVICE), Unread)
+    assert isinstance(read(run), MalformedRecord)
+    assert isinstance(read(line(0, "boot"), TO_DEVICE), MalformedRecord)
 
 
 @given(st.integers(4, 60), st.integers(0, 7))
@@ -199,22 +199,24 @@ def test_a_flipped_bit_never_gives_another_record(position, bit):
     bad = bytearray(good)
     bad[position % len(good.rstrip())] ^= 1 << bit
     parsed = parse(bytes(bad).decode("utf-8", "backslashreplace").rstrip())
-    assert parsed is None or isinstance(parsed, Unread)
+    assert parsed is None or isinstance(parsed, MalformedRecord)
 
 
-def test_a_text_without_a_record_gives_none():
+def test_text_without_a_record_gives_none():
     assert parse("an ordinary line") is None
 
 
-def test_a_record_that_no_console_told_has_no_line():
+def test_a_record_without_a_console_has_no_line():
     assert read(line(3, "ack")) == Record(3, "ack", {"of": 0}, 0)
 
 
-def test_what_has_no_right_crc_tells_neither_number_nor_kind():
-    assert parse("~HIL 7 ack of=0") == Unread("it does not have the form of a record", False, 0, "")
+def test_a_wrong_crc_hides_number_and_kind():
+    assert parse("~HIL 7 ack of=0") == MalformedRecord(
+        "it does not have the form of a record", False, 0, ""
+    )
 
 
-def test_a_wrong_crc_is_told_from_a_wrong_form():
+def test_wrong_crc_and_wrong_form_have_different_reasons():
     good = line(0, "end").decode().rstrip()
     assert parse(good[:-1] + "g").why == "it does not have the form of a record"
     other = "0" if good[-1] != "0" else "1"
@@ -263,7 +265,7 @@ def test_a_run_may_stop_at_the_end_of_a_line_with_a_record_of_some_kinds(text, f
     assert bool(re.search(pattern("arena", "stack"), text)) is found
 
 
-def test_ticks_may_be_set_in_a_record_and_its_crc_is_right():
+def test_with_ticks_updates_the_crc():
     said = with_ticks(b"noise " + line(3, "op", ticks=17, untold=2), 123)
     (record,) = each_in(said)
     assert (record.integer("ticks"), record.integer("untold")) == (123, 2)

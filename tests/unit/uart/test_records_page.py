@@ -1,4 +1,4 @@
-"""docs/records.md says what the code reads."""
+"""docs/records.md lists the records that the code reads."""
 
 import re
 from pathlib import Path
@@ -32,11 +32,11 @@ def test_every_kind_is_there_with_its_fields(title, kinds):
             assert set(fields) <= words
 
 
-def test_every_kind_says_what_it_is_compared_with():
+def test_every_kind_has_a_documented_comparison():
     assert rows("What each record is compared with").keys() == FROM_DEVICE.keys()
 
 
-def test_every_kind_has_its_place():
+def test_every_kind_has_a_documented_order():
     assert MAY_FOLLOW.keys() == FROM_DEVICE.keys()
     assert {before for kinds in MAY_FOLLOW.values() for before in kinds} <= FROM_DEVICE.keys()
 

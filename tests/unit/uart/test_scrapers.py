@@ -1,4 +1,4 @@
-"""Values out of text, and the judgement of what they are held against."""
+"""Values out of text, and their comparison with the expected ones."""
 
 from dataclasses import FrozenInstanceError
 
@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from harness.base.errors import UsageError
 from harness.uart import Console, scraper
 from harness.uart.lines import integer, number
-from harness.uart.scrapers import SCRAPERS, EndLine, Scraper, Wanted, scrapers_that_fit
+from harness.uart.scrapers import SCRAPERS, EndLine, Expected, Scraper, scrapers_that_fit
 
 
 def judge(console: Console, **wanted):
-    return console.scrapers[0].check(Wanted(**wanted))
+    return console.scrapers[0].check(Expected(**wanted))
 
 
 @given(st.floats(-100, 100), st.integers(-20, 20))
@@ -24,7 +24,7 @@ def test_mantissa_and_exponent_make_a_number(mantissa, exponent):
 @pytest.mark.parametrize(
     "text", ["", "-", "nan", "inf", "1.2*3^4", "*float*", "%f", "9" * 5000, "1e999", "٣"]
 )
-def test_what_is_no_number_is_none(text):
+def test_text_that_is_not_a_number_is_none(text):
     assert number(text) is None
 
 
@@ -34,7 +34,7 @@ def test_an_integer_has_up_to_twenty_digits(text):
 
 
 @pytest.mark.parametrize("text", [None, "", "x", "1.5", "9" * 21, "9" * 5000, "٣"])
-def test_what_is_no_integer_is_none(text):
+def test_text_that_is_not_an_integer_is_none(text):
     assert integer(text) is None
 
 
@@ -44,12 +44,12 @@ def test_no_scraper_trips_over_garbage(name, data):
     console = Console([scraper(name)])
     console.feed(data)
     console.finish()
-    console.scrapers[0].check(Wanted(values=({"x": 1.0, "y": "a"},)))
-    console.scrapers[0].check(Wanted(tests={"a": "fail"}))
+    console.scrapers[0].check(Expected(values=({"x": 1.0, "y": "a"},)))
+    console.scrapers[0].check(Expected(tests={"a": "fail"}))
 
 
 @pytest.mark.parametrize("name", SCRAPERS)
-def test_a_scraper_that_knows_a_last_line_says_that_it_came(name):
+def test_a_scraper_with_a_last_line_has_ended_after_it(name):
     kind = SCRAPERS[name]
     assert (kind.end is None) == (kind.ended is Scraper.ended)
 
@@ -71,7 +71,7 @@ def test_a_scraper_that_cannot_fail_or_does_not_exist_is_refused(name):
 
 
 @pytest.mark.parametrize("name", ["", "/", "//", "/abc", "abc/", "Ztest"])
-def test_what_is_neither_a_name_nor_a_regex_is_no_scraper(name):
+def test_a_scraper_is_a_name_or_a_regex(name):
     with pytest.raises(UsageError, match=f"no scraper '{name}'") as caught:
         scraper(name)
     assert caught.value.hint == f"one of {', '.join(SCRAPERS)}, or /a regex/"
@@ -82,7 +82,7 @@ def test_a_regex_of_one_character_reads_no_value():
         scraper("/a/")
 
 
-def test_a_broken_regex_is_told_by_its_error_alone(capfd):
+def test_a_broken_regex_is_reported_with_its_error(capfd):
     with pytest.raises(UsageError):
         scraper("/(/")
     assert capfd.readouterr() == ("", "")
@@ -112,7 +112,7 @@ def test_a_regex_reads_text_and_numbers(scrape):
         ({"m": 13}, "m is not there, expected 13"),
     ],
 )
-def test_a_text_or_number_that_is_another_is_told(scrape, value, words):
+def test_a_different_value_is_reported(scrape, value, words):
     console = scrape(r"/state=(?P<state>\w+) n=(?P<n>\S+)/", "state=idle n=12.0\n")
     told = judge(console, values=(value,))
     assert told.problems == ("1 of 1 values differ",)
@@ -121,7 +121,7 @@ def test_a_text_or_number_that_is_another_is_told(scrape, value, words):
 
 
 @pytest.mark.parametrize("text", ["inf", "nan", "-Infinity", "9" * 400, "1e400"])
-def test_a_number_without_bounds_is_no_number(scrape, text):
+def test_a_number_that_is_not_finite_is_a_mismatch(scrape, text):
     console = scrape(r"/y=(?P<y>\S+)/", f"y={text}\n")
     assert judge(console, values=({"y": 1.0},)).mismatches == 1
 
@@ -137,7 +137,7 @@ def test_a_scraper_of_values_knows_neither_an_end_nor_tests(scrape):
     assert (one.ended, one.between_tests) == (False, False)
 
 
-def test_a_regex_that_is_none_is_refused_with_the_reason():
+def test_an_invalid_regex_is_refused_with_the_reason():
     with pytest.raises(UsageError, match=r"is broken: missing \)"):
         scraper("/(?P<x>a/")
 
@@ -152,14 +152,14 @@ def test_a_regex_may_have_two_thousand_characters(length, good):
             scraper(f"/{regex}/")
 
 
-def test_of_a_text_that_differs_eighty_characters_are_shown(scrape):
+def test_a_differing_text_is_cut_to_80_characters(scrape):
     console = scrape(r"/x=(?P<x>\w+)/", f"x={'a' * 100}\n")
     assert (
         judge(console, values=({"x": "b"},)).details == f"result 1: x is '{'a' * 80}', expected 'b'"
     )
 
 
-def test_one_result_too_many_or_too_few_is_told(scrape):
+def test_one_result_too_many_or_too_few_is_a_problem(scrape):
     console = scrape(r"/y=(?P<y>\S+)/", "y=1\ny=2\ny=3\n")
     assert judge(console, values=({"y": 1}, {"y": 2})).problems == (
         "3 results came, 2 are expected",
@@ -193,19 +193,19 @@ def test_twenty_differences_are_listed_each(scrape, count, more):
     assert tuple(rows[20:]) == more
 
 
-def test_a_result_that_nobody_expects_is_shown_by_its_first_eighty_characters(scrape):
+def test_an_unexpected_result_is_cut_to_80_characters(scrape):
     long = f"y=2 {'x' * 100}"
     told = judge(scrape(r"/y=(?P<y>\S+)/", f"y=1\n\n{long}\ny=3\n"), values=({"y": 1},))
     assert told.details == f"result 2, not expected: line 3 {long[:80]!r}"
     assert told.mismatches == 0
 
 
-def test_results_that_are_missing_are_told_before_those_that_differ(scrape):
+def test_missing_results_are_reported_before_differences(scrape):
     told = judge(scrape(r"/y=(?P<y>\S+)/", "y=1\n"), values=({"y": 2}, {"y": 2}))
     assert told.problems == ("1 results came, 2 are expected", "1 of 1 values differ")
 
 
-def test_results_too_many_are_told_behind_those_that_differ(scrape):
+def test_extra_results_are_reported_after_differences(scrape):
     told = judge(scrape(r"/y=(?P<y>\S+)/", "y=1\ny=1\n"), values=({"y": 2},))
     assert told.problems == ("1 of 1 values differ", "2 results came, 1 are expected")
 
@@ -226,7 +226,7 @@ def test_a_later_round_that_differs_has_a_hint(scrape, text, repeats, hint):
     assert bool(told.hint) is hint
 
 
-def test_a_number_that_misses_a_decimal_by_a_rounding_is_that_decimal(scrape):
+def test_a_rounded_number_equals_its_decimal(scrape):
     console = scrape("person_detection", "person score: 0.3, no person score: 1\n")
     assert judge(console, values=({"person": 0.1 + 0.2},)).problems == ()
     assert judge(console, values=({"person": 0.3000000001},)).problems
@@ -245,12 +245,12 @@ def test_the_first_results_are_kept_of_a_flood(scrape, monkeypatch):
     assert [dict(result.values) for result in one.results] == [{"y": "1"}, {"y": "2"}]
 
 
-def test_a_scraper_must_say_how_it_reads_a_line():
+def test_a_scraper_must_implement_reading_a_line():
     with pytest.raises(TypeError, match="feed"):
         Scraper()
 
 
-def test_scrapers_that_fit_are_named_with_how_much_they_read():
+def test_matching_scrapers_are_listed_with_their_line_counts():
     console = Console()
     console.feed(b"x_value: 1.0, y_value: 2.0\n" * 3 + b"Testing a\n")
     assert scrapers_that_fit(console.read_lines()) == {"hello_world": 3, "unit_tests": 1}
@@ -267,7 +267,7 @@ def test_the_end_of_a_run_may_be_a_line_of_the_users_own():
     assert one.results == []
 
 
-def test_results_that_nothing_is_held_against_are_a_problem(scrape):
+def test_results_without_a_reference_are_a_problem(scrape):
     console = scrape(r"/y=(?P<y>\S+)/", "y=1\n")
     told = judge(console)
     assert told.problems == ("the results were read but compared with nothing",)
@@ -282,7 +282,7 @@ def test_a_number_may_be_off_by_the_tolerance_and_no_more(scrape, tolerance):
     assert told.mismatches == (1 if tolerance else 2)
 
 
-def test_a_flood_of_results_is_counted_and_no_pass(scrape, monkeypatch):
+def test_a_flood_of_results_is_counted_and_fails(scrape, monkeypatch):
     monkeypatch.setattr("harness.uart.scrapers.base.MOST_RESULTS", 3)
     console = scrape(r"/y=(?P<y>\S+)/", "y=1\n" * 5)
     told = judge(console, values=({"y": 1},), repeats=True)

@@ -6,11 +6,11 @@ import pytest
 
 from harness.base.findings import Kind
 from harness.uart import Console
-from harness.uart.scrapers import Wanted
+from harness.uart.scrapers import Expected
 
 
 def judge(console: Console, **wanted):
-    return console.scrapers[0].check(Wanted(**wanted))
+    return console.scrapers[0].check(Expected(**wanted))
 
 
 def sine(xs, *, truncate: bool):
@@ -46,7 +46,7 @@ def test_another_sequence_of_x_fails_although_each_y_is_right(scrape, places):
     assert "not the sequence that the sample makes" in told.problems[0]
 
 
-def test_a_y_that_the_model_does_not_make_fails(scrape):
+def test_a_y_that_differs_from_the_model_fails(scrape):
     text = lines(range(20)).replace("y_value: 0.809017", "y_value: 0.809027", 1)
     told = judge(scrape("hello_world", text), predict=sine)
     assert told.problems == ("1 of 20 printed values are not what the model computes",)
@@ -75,7 +75,7 @@ def test_inputs_may_be_quantized_by_truncation_throughout_and_not_in_turns(scrap
         "x_value: 1.0, or y_value: 2.0\n",
     ],
 )
-def test_half_of_a_hello_world_result_is_called_so(scrape, text):
+def test_half_of_a_result_is_reported(scrape, text):
     (finding,) = scrape("hello_world", text).findings
     assert finding.kind is Kind.UNPARSED_VALUE
     assert finding.message.endswith("half of a hello_world result")
@@ -88,7 +88,7 @@ def test_half_a_result_and_empty_numbers_are_findings(scrape):
     assert console.scrapers[0].results == []
 
 
-def test_hello_world_against_nothing_asks_for_a_model(scrape):
+def test_hello_world_without_a_reference_hints_at_model(scrape):
     told = judge(scrape("hello_world", lines(range(3))))
     assert told.problems and "--model" in told.hint
 
@@ -108,13 +108,13 @@ def floor(xs, *, truncate: bool):
 
 
 @pytest.mark.parametrize("off", [1, -1])
-def test_what_the_model_makes_of_another_x_is_wrong(scrape, off):
+def test_a_y_of_another_x_fails(scrape, off):
     text = lines(range(1, 20), y=lambda x: math.floor(x) + off)
     assert judge(scrape("hello_world", text), predict=floor).mismatches == 19
 
 
 @pytest.mark.parametrize(("place", "border", "y"), [(1, 0.3141592, 1), (2, 0.6283187, 0)])
-def test_an_x_that_was_printed_on_the_other_side_of_a_border_is_right(scrape, place, border, y):
+def test_an_x_rounded_over_a_quantization_border_passes(scrape, place, border, y):
     def step(xs, *, truncate):
         return [float(x >= border) for x in xs]
 
@@ -124,7 +124,7 @@ def test_an_x_that_was_printed_on_the_other_side_of_a_border_is_right(scrape, pl
 
 
 @pytest.mark.parametrize(("place", "border", "says"), [(1, 0.3141592, 0), (2, 0.6283187, 1)])
-def test_a_wrong_y_is_told_with_what_the_model_makes_of_the_printed_x(scrape, place, border, says):
+def test_a_wrong_y_is_reported_with_the_models_y(scrape, place, border, says):
     def step(xs, *, truncate):
         return [float(x >= border) for x in xs]
 
@@ -158,13 +158,13 @@ def test_a_y_may_be_off_by_the_tolerance(scrape, printed, right):
 
 
 @pytest.mark.parametrize("x", ["1e308", "-1e308", "7"])
-def test_an_x_that_no_sample_has_is_no_part_of_its_sequence(scrape, x):
+def test_an_x_outside_the_samples_sequence_fails(scrape, x):
     told = judge(scrape("hello_world", f"x_value: {x}, y_value: 0\n"), values=({"y": 0},))
     assert told.mismatches == 1
     assert told.problems == ("1 of 1 printed x are not the sequence that the sample makes",)
 
 
-def test_an_x_that_is_another_is_told_with_the_one_of_the_sample(scrape):
+def test_a_wrong_x_is_reported_with_the_samples_x(scrape):
     text = lines([0, 1, 2]).replace("x_value: 0.314159", "x_value: 0.324159")
     told = judge(scrape("hello_world", text), predict=sine, tolerance=1)
     assert told.mismatches == 1
@@ -181,12 +181,12 @@ def test_an_x_that_is_another_is_told_with_the_one_of_the_sample(scrape):
         ("x_value: , y_value: 1", True),
     ],
 )
-def test_only_where_both_numbers_are_empty_printf_may_have_no_floats(scrape, text, floats):
+def test_only_two_empty_numbers_mean_printf_without_floats(scrape, text, floats):
     (finding,) = scrape("hello_world", text + "\n").findings
     assert ("printf" in finding.message) is not floats
 
 
-def test_no_result_is_told_so(scrape):
+def test_no_result_is_a_problem(scrape):
     assert judge(scrape("hello_world", "hello\n"), predict=sine).problems == (
         "no result was printed",
     )

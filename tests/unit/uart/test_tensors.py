@@ -46,17 +46,17 @@ def torn(*offsets: int) -> list[Kind]:
 
 
 @pytest.mark.parametrize("offsets", [(0,), (4,), (4, 0), (0, 0), (4, 4), (0, 4, 4), (0, 2)])
-def test_parts_that_do_not_stand_behind_each_other_are_a_finding(offsets):
+def test_parts_out_of_order_are_a_finding(offsets):
     found = torn(*offsets)
     assert Kind.RECORD_TRUNCATED in found
 
 
-def test_parts_that_do_have_no_such_finding():
+def test_parts_in_order_have_no_finding():
     assert Kind.RECORD_TRUNCATED not in torn(0, 4)
 
 
 @pytest.mark.parametrize("totals", [(8, 9), (12, 8, 12)])
-def test_a_part_that_tells_another_size_is_a_finding(totals):
+def test_a_part_with_another_total_is_a_finding(totals):
     made = [told("output", offset=4 * n, total=total) for n, total in enumerate(totals)]
     console = console_of(lines([told("boot"), told("failed"), *made]))
     assert Kind.RECORD_TRUNCATED in kinds(console)
@@ -73,7 +73,7 @@ def test_a_tensor_with_parts_too_many_is_one_finding():
 
 
 @pytest.mark.parametrize("node", [0, 3])
-def test_a_torn_layer_is_told_with_its_node(node):
+def test_an_incomplete_layer_is_reported_with_its_node(node):
     console = console_of(lines([told("boot"), told("layer", node=node, total=8), told("end")]))
     torn = next(f for f in console.findings if f.kind is Kind.RECORD_TRUNCATED)
     assert torn.subject == "layer"
@@ -81,7 +81,7 @@ def test_a_torn_layer_is_told_with_its_node(node):
     assert torn.message == message
 
 
-def test_a_tensor_that_comes_again_is_a_finding_and_the_first_one_stays():
+def test_a_repeated_tensor_is_a_finding_and_the_first_is_kept():
     again = [*parts("output", 0, 0, b"a"), *parts("output", 0, 0, b"b")]
     console = console_of(lines([told("boot"), *again]))
     assert Kind.RECORD_REPEATED in kinds(console)

@@ -3,11 +3,11 @@
 import pytest
 
 from harness.base.findings import Kind
-from harness.uart.scrapers import Wanted
+from harness.uart.scrapers import Expected
 
 
 def judge(console, **wanted):
-    return console.scrapers[0].check(Wanted(**wanted))
+    return console.scrapers[0].check(Expected(**wanted))
 
 
 # captures of real images
@@ -23,7 +23,7 @@ def judge(console, **wanted):
         ("testing_util_test", 3),
     ],
 )
-def test_unit_tests_that_pass_by_their_own_words_pass(transcript, name, count):
+def test_passing_unit_tests_pass(transcript, name, count):
     console = transcript(f"unit_tests/{name}", "unit_tests")
     told = judge(console)
     assert (told.compared, told.mismatches, told.problems) == (count, 0, ())
@@ -55,7 +55,7 @@ def test_a_unit_test_that_fails_is_named_with_expression_file_and_line(transcrip
         ("userspace_3.4", 40, 0),
     ],
 )
-def test_suites_that_pass_by_their_own_words_pass(transcript, name, passed, skipped):
+def test_passing_suites_pass(transcript, name, passed, skipped):
     console = transcript(f"ztest/{name}", "ztest")
     told = judge(console)
     assert told.problems == ()
@@ -82,7 +82,7 @@ def test_failures_are_named_and_may_be_known(transcript, release):
     assert listed.praise == "11 of 15 tests passed, 4 failed as known"
 
 
-def test_faults_that_tests_provoke_are_no_findings_and_a_failure_is(transcript):
+def test_provoked_faults_are_not_findings_and_a_failure_is(transcript):
     console = transcript("ztest/threads_api_3.1", "ztest")
     assert console.findings == []
     assert judge(console).problems == ("1 of 41 tests failed: threads_lifecycle.test_k_busy_wait",)
@@ -186,12 +186,12 @@ def test_a_dump_within_a_test_is_the_tests_and_after_the_end_a_finding(scrape):
     assert [finding.kind for finding in before.findings] == [Kind.FAULT, Kind.KERNEL_PANIC]
 
 
-def test_a_line_of_the_image_between_its_tests_is_none_of_the_suites(scrape):
+def test_a_line_between_tests_does_not_belong_to_a_suite(scrape):
     text = HEAD + "I: the TEST bench is ready\n" + ONE + "I: FAIL-safe mode\n" + TAIL
     assert judge(scrape("ztest", text)).problems == ()
 
 
-def test_a_dump_in_a_test_that_never_ends_tells_why(scrape):
+def test_a_dump_in_an_unfinished_test_is_its_reason(scrape):
     console = scrape("ztest", HEAD + ONE + "START - test_b\n" + DUMP)
     assert console.findings[0].value("pc") == 0x82E
     assert "s.test_b began and did not end" in judge(console).problems
@@ -210,7 +210,7 @@ def test_a_dump_that_a_test_owns_hides_no_later_one(scrape):
         ({"s.test_b": "fail"}, "names s.test_b (fail), which did not run; is it s.test_a?"),
     ],
 )
-def test_a_known_failure_that_is_none_any_more_is_told(scrape, tests, words):
+def test_a_known_failure_that_passes_is_reported(scrape, tests, words):
     problems = judge(scrape("ztest", HEAD + ONE + TAIL), tests=tests).problems
     assert words in "\n".join(problems)
 
@@ -302,7 +302,7 @@ def test_a_message_between_tests_is_a_finding(scrape):
     ]
 
 
-def test_tests_without_end_are_counted_and_no_pass(scrape, monkeypatch):
+def test_an_endless_list_of_tests_is_counted_and_fails(scrape, monkeypatch):
     monkeypatch.setattr("harness.uart.scrapers.tests.MOST_TESTS", 2)
     told = judge(scrape("ztest", HEAD + ONE * 5 + TAIL))
     assert len(told.tests) == 2
@@ -314,25 +314,25 @@ def test_a_test_that_another_one_follows_takes_its_messages_along(scrape):
     assert [finding.line for finding in scrape("ztest", text).findings if finding.line] == [13, 17]
 
 
-def test_of_what_one_test_says_ten_lines_of_300_characters_are_kept(scrape):
+def test_a_test_keeps_ten_lines_of_300_characters(scrape):
     said = [f"Assertion failed at x.c:{n}: {'z' * 290}" for n in range(12)]
     text = "".join(f"    {line}\n" for line in said) + " FAIL - test_a in 0.1 seconds\n"
     (test,) = judge(scrape("ztest", HEAD + "START - test_a\n" + text + BAR)).tests
     assert test.messages == tuple(line[:300] for line in said[:10])
 
 
-def test_what_a_test_says_before_its_failure_is_none_of_its_details(scrape):
+def test_output_before_a_failure_is_not_in_its_details(scrape):
     text = RUN.replace("[       OK ]", "  a word of its own\n[  FAILED  ]")
     (test,) = judge(scrape("unit_tests", text)).tests
     assert (test.state, test.messages) == ("fail", ())
 
 
-def test_of_what_contradicts_itself_fifty_are_kept(scrape):
+def test_fifty_contradictions_are_kept(scrape):
     said = judge(scrape("ztest", HEAD + ONE + "TESTSUITE x succeeded\n" * 60 + TAIL)).problems
     assert len(said) == 50
 
 
-def test_a_line_that_makes_no_sense_is_shown_by_its_first_eighty_characters(scrape):
+def test_an_invalid_line_is_cut_to_80_characters(scrape):
     odd = "[  PASSED  ] " + "x" * 100
     (said,) = [
         one

@@ -1,4 +1,4 @@
-"""What a reader must conclude from captures of real images (tests/data/transcripts)."""
+"""Findings from captures of real images (tests/data/transcripts)."""
 
 import pytest
 
@@ -39,7 +39,7 @@ def test_a_duplicate_is_named_from_its_number(transcript):
     assert found(transcript("duplicate")) == {(Kind.DUPLICATE_OPERATOR, "FULLY_CONNECTED")}
 
 
-def test_a_small_arena_tells_how_much_is_missing(transcript):
+def test_a_small_arena_is_reported_with_the_missing_bytes(transcript):
     finding = transcript("arena_512").findings[0]
     assert finding.kind == Kind.ARENA_TOO_SMALL
     numbers = [finding.value(name) for name in ("requested", "available", "missing")]
@@ -68,12 +68,12 @@ def test_a_missing_custom_operator_is_seen_without_its_name(transcript):
     assert (Kind.MISSING_CUSTOM_OPERATOR, "") in found(transcript("atan_nocustom"))
 
 
-def test_three_voices_on_one_wire_do_not_hide_the_values(transcript):
+def test_interleaved_output_does_not_hide_the_values(transcript):
     assert len(transcript("log_deferred").scrapers[0].results) == 10
 
 
 @pytest.mark.parametrize(("second", "findings"), [(0, [Kind.ZERO_TICKS]), (7, [])])
-def test_a_profile_of_nothing_but_noughts_is_a_finding(scrape, second, findings):
+def test_a_profile_of_only_zeros_is_a_finding(scrape, second, findings):
     text = f"ADD took 0 ticks (0 ms).\r\nCONV_2D took {second} ticks (0 ms).\r\n"
     assert [finding.kind for finding in scrape("hello_world", text).findings] == findings
 

@@ -1,15 +1,15 @@
-"""TFLM's own unit tests, word by word: what is told, and what may not be said."""
+"""TFLM's own unit tests, rule by rule."""
 
 import pytest
 
 from harness.uart import Console, scraper
-from harness.uart.scrapers import Wanted
+from harness.uart.scrapers import Expected
 
 CLOSED = "~~~ALL TESTS PASSED~~~\n"
 
 
 def judge(console: Console, **wanted):
-    return console.scrapers[0].check(Wanted(**wanted))
+    return console.scrapers[0].check(Expected(**wanted))
 
 
 def begun(name: str) -> str:
@@ -47,7 +47,7 @@ def test_a_run_that_passes_has_no_problem(scrape):
     assert problems(scrape, passed("S.A") + passed("S.B") + tally(2, 2) + CLOSED) == ()
 
 
-def test_a_run_that_fails_and_says_so_has_one(scrape):
+def test_a_run_that_reports_its_failure_has_one_problem(scrape):
     text = passed("S.A") + failed("S.B") + tally(2, 1) + listing("S.B", count=1)
     assert problems(scrape, text) == ("1 of 2 tests failed: S.B",)
 
@@ -75,12 +75,12 @@ def test_a_run_is_over_with_its_closing_line_or_its_whole_tally(text, over):
     assert ended(text) is over
 
 
-def test_some_tests_failed_is_no_word_against_those_that_did(scrape):
+def test_some_tests_failed_agrees_with_failed_tests(scrape):
     text = "Testing A\nx == y failed at a_test.cc:12\n0/1 tests passed\n~~~SOME TESTS FAILED~~~\n"
     assert problems(scrape, text) == ("1 of 1 tests failed: A",)
 
 
-def test_all_tests_passed_is_a_word_against_one_that_never_ended(scrape):
+def test_all_tests_passed_contradicts_an_unfinished_test(scrape):
     found = problems(scrape, passed("S.A") + begun("S.B") + tally(2, 1) + CLOSED)
     assert found == (
         "S.B began and did not end",
@@ -92,25 +92,25 @@ def test_all_tests_passed_is_a_word_against_one_that_never_ended(scrape):
 
 
 @pytest.mark.parametrize("ran", [0, 2])
-def test_as_many_tests_are_seen_as_are_said_to_have_run(scrape, ran):
+def test_the_run_count_must_equal_the_tests_seen(scrape, ran):
     found = problems(scrape, passed("S.A") + tally(ran, 1) + CLOSED)
     assert found == (f"the image says that {ran} tests ran, 1 were seen",)
 
 
 @pytest.mark.parametrize("good", [0, 2])
-def test_as_many_tests_passed_as_are_said_to_have_passed(scrape, good):
+def test_the_passed_count_must_equal_the_tests_passed(scrape, good):
     found = problems(scrape, passed("S.A") + tally(1, good) + CLOSED)
     assert found == (f"the image says that {good} tests passed, 1 did",)
 
 
 @pytest.mark.parametrize(("count", "listed"), [(0, ()), (2, ("S.A", "S.B"))])
-def test_as_many_tests_failed_as_are_said_to_have_failed(scrape, count, listed):
+def test_the_failed_count_must_equal_the_tests_failed(scrape, count, listed):
     text = failed("S.A") + tally(1, 0) + listing(*listed, count=count)
     assert f"the image says that {count} tests failed, 1 did" in problems(scrape, text)
 
 
 @pytest.mark.parametrize("name", ["S.A", "S.C"])
-def test_the_failed_tests_are_those_that_are_listed(scrape, name):
+def test_the_failed_tests_must_equal_the_list(scrape, name):
     text = failed("S.B") + tally(1, 0) + listing(name, count=1)
     wrong = "the failed tests that the image lists are not those that failed"
     assert wrong in problems(scrape, text)
@@ -122,7 +122,7 @@ def test_failed_tests_may_be_listed_in_any_order(scrape):
 
 
 @pytest.mark.parametrize("said", ["[==========] 1 tests ran.\n", ""])
-def test_both_tallies_are_wanted(scrape, said):
+def test_both_tallies_are_required(scrape, said):
     found = problems(scrape, passed("S.A") + said + CLOSED)
     assert found == ("how many tests ran and how many passed was never printed",)
 
@@ -142,7 +142,7 @@ def test_a_test_ends_under_its_own_name(scrape, name, other):
     assert problems(scrape, text) == (f"{other} ends (pass) while {name} is running",)
 
 
-def test_a_word_in_brackets_is_a_tests_own_while_it_runs(scrape):
+def test_a_bracketed_word_belongs_to_the_running_test(scrape):
     own = "[ WORDS    ] of its own\n"
     text = begun("S.A") + own + "[       OK ] S.A\n" + own + tally(1, 1) + CLOSED
     assert problems(scrape, text) == (f"line 4 {own.strip()!r} makes no sense",)
@@ -172,7 +172,7 @@ def test_indented_lines_between_failures_are_the_last_ones(scrape):
     assert test.messages == ("a.cc:1: Failure", "one", "a.cc:2: Failure", "two", "three")
 
 
-def test_a_test_of_the_older_form_passes_unless_it_says_otherwise(scrape):
+def test_a_test_of_the_older_form_passes_without_a_failure(scrape):
     text = "Testing A\nhello\nTesting B\n2/2 tests passed\n" + CLOSED
     told = judge(scrape("unit_tests", text))
     assert [(test.name, test.state, test.line) for test in told.tests] == [

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from harness.base.findings import Kind
 from harness.uart import Console, scraper
-from harness.uart.scrapers import Scraper, TestResult, Wanted, scrapers_that_fit
+from harness.uart.scrapers import Expected, Scraper, TestResult, scrapers_that_fit
 
 
 def row(name: str, state: str = "PASS", message: str = "", file: str = "test/test_add_s8.c") -> str:
@@ -24,11 +24,11 @@ MIXED = row("add") + row("sub", "FAIL", "Expected 1 Was 2") + row("mul", "IGNORE
 
 
 def problems(scrape, text: str, **wanted) -> tuple[str, ...]:
-    return scrape("unity", text).scrapers[0].check(Wanted(**wanted)).problems
+    return scrape("unity", text).scrapers[0].check(Expected(**wanted)).problems
 
 
 def read_tests(scrape, text: str) -> tuple[TestResult, ...]:
-    return scrape("unity", text).scrapers[0].check(Wanted()).tests
+    return scrape("unity", text).scrapers[0].check(Expected()).tests
 
 
 def states(scrape, text: str) -> list[tuple[str, str]]:
@@ -47,7 +47,7 @@ def test_each_test_is_a_result_with_its_message(scrape):
 
 
 def test_a_run_that_passes_has_no_problem_and_is_counted(scrape):
-    check = scrape("unity", row("a") + row("b") + tally(2)).scrapers[0].check(Wanted())
+    check = scrape("unity", row("a") + row("b") + tally(2)).scrapers[0].check(Expected())
     assert (check.problems, check.compared, check.praise) == ((), 2, "2 of 2 tests passed")
 
 
@@ -62,7 +62,7 @@ def test_a_known_failure_that_passes_is_taken_off_the_list(scrape):
     assert problem == "a passes, and expect.tests says fail: take it off the list"
 
 
-def test_what_a_failing_test_printed_is_kept_with_it(scrape):
+def test_output_of_a_failing_test_is_kept(scrape):
     text = "ERROR at pos 1\n" + row("good") + "ERROR at pos 4\n" + row("bad", "FAIL", "why")
     good, bad = read_tests(scrape, text + tally(2, 1))
     assert good.messages == ()
@@ -166,7 +166,7 @@ def test_a_closing_line_that_contradicts_the_tally_fails(scrape, failures, word)
 
 
 @pytest.mark.parametrize("word", ["OK", "FAIL"])
-def test_a_second_closing_line_is_told(scrape, word):
+def test_a_second_closing_line_is_a_problem(scrape, word):
     (problem,) = problems(scrape, row("a") + tally(1) + f"{word}\n")
     assert problem == f"line 6 '{word}' came after the end"
 
@@ -196,7 +196,7 @@ def test_several_tallies_count_the_tests_between_them(scrape):
     )
 
 
-def test_a_tally_right_after_another_is_told(scrape):
+def test_a_tally_right_after_another_is_a_problem(scrape):
     text = row("a") + "1 Tests 0 Failures 0 Ignored\n" * 2 + "OK\n"
     assert any("came before OK or FAIL" in problem for problem in problems(scrape, text))
 
@@ -217,7 +217,7 @@ def test_only_the_true_tally_passes(made, tests, failures, ignored):
     console.finish()
     true = (tests, failures, ignored) == (len(made), made.count("FAIL"), made.count("IGNORE"))
     good = true and not failures and "PASS" in made
-    assert (console.scrapers[0].check(Wanted()).problems == ()) is good
+    assert (console.scrapers[0].check(Expected()).problems == ()) is good
 
 
 # when it ends, and what is found beside it
@@ -244,7 +244,7 @@ def test_no_message_belongs_to_a_test(scrape):
     assert not console.scrapers[0].between_tests
 
 
-def test_the_scraper_is_found_by_what_it_reads():
+def test_the_scraper_is_suggested_for_its_output():
     console = Console()
     console.feed((MIXED + tally(3, 1, 1)).encode())
     assert scrapers_that_fit(console.read_lines()) == {"unity": 3}

@@ -1,16 +1,16 @@
-"""What this room hands out are values: nobody changes them behind anybody's back."""
+"""Data classes of uart are immutable."""
 
 from __future__ import annotations
 
 import pytest
-from values import data_classes
+from data_classes import data_classes
 
 import harness.uart
 from harness.uart import ProfilerEntry, Record, TensorKey
 from harness.uart.scrapers import Scraped
 
 #: What grows while a console comes in, and is not handed out.
-GROWING = {"_Half", "_Open", "_Running", "_Suite"}
+GROWING = {"_PartialMessage", "_Open", "_Running", "_Suite"}
 
 
 @pytest.mark.parametrize("found", data_classes(harness.uart), ids=lambda one: one.__name__)
@@ -19,5 +19,5 @@ def test_a_value_cannot_be_changed(found: type) -> None:
 
 
 @pytest.mark.parametrize("found", [ProfilerEntry, Record, Scraped, TensorKey])
-def test_what_comes_by_the_thousand_is_held_without_a_dictionary(found: type) -> None:
+def test_frequent_objects_have_slots(found: type) -> None:
     assert found.__dictoffset__ == 0

@@ -1,14 +1,14 @@
-"""Zephyr's suites of tests, word by word: what is told, and what may not be said."""
+"""Zephyr's test suites, rule by rule."""
 
 import pytest
 
 from harness.uart import Console, scraper
-from harness.uart.scrapers import TestResult, Wanted
+from harness.uart.scrapers import Expected, TestResult
 from harness.uart.scrapers.tests import TestScraper
 
 
 def judge(console: Console, **wanted):
-    return console.scrapers[0].check(Wanted(**wanted))
+    return console.scrapers[0].check(Expected(**wanted))
 
 
 def one(name: str, state: str = "PASS") -> str:
@@ -37,7 +37,7 @@ def summary(*rows: str, word: str = "PASS", **counts: int) -> str:
 
 
 @pytest.mark.parametrize("found", [TestResult, TestScraper])
-def test_what_is_called_a_test_here_is_none_of_pytests(found):
+def test_test_results_are_not_collected_by_pytest(found):
     assert found.__test__ is False
 
 
@@ -50,7 +50,7 @@ def test_the_owner_is_the_number_of_the_test_that_is_running():
     assert owners == [(0, False), (1, False), (0, True), (2, False), (3, False)]
 
 
-def test_a_pass_in_words_counts_what_was_skipped_and_what_failed_as_known(scrape):
+def test_a_pass_counts_skipped_and_known_failures(scrape):
     text = suite(one("a"), one("b", "SKIP"), one("c", "FAIL"), one("d"), word="failed.")
     told = judge(scrape("ztest", text), tests={"s.c": "fail"})
     assert told.praise == "2 of 4 tests passed, 1 skipped, 1 failed as known"
@@ -96,7 +96,7 @@ def test_the_report_counts_the_failures_that_it_does_not_list(scrape, count, mor
     assert rows[20:] == ([more] if more else [])
 
 
-def test_a_name_that_did_not_run_is_told_with_the_nearest_one_that_did(scrape):
+def test_an_expected_name_that_did_not_run_is_reported_with_the_nearest(scrape):
     text = suite(*(one(name) for name in ("test_read", "test_read_all", "test_write")))
     (problem,) = judge(scrape("ztest", text), tests={"s.test_red": "fail"}).problems
     assert problem == (
@@ -104,7 +104,7 @@ def test_a_name_that_did_not_run_is_told_with_the_nearest_one_that_did(scrape):
     )
 
 
-def test_a_name_like_none_that_ran_is_told_alone(scrape):
+def test_an_expected_name_without_a_near_match_is_reported_alone(scrape):
     (problem,) = judge(scrape("ztest", suite(one("a"))), tests={"zzzzzz": "fail"}).problems
     assert problem == "expect.tests names zzzzzz (fail), which did not run"
 
@@ -161,7 +161,7 @@ def test_a_run_that_failed_has_a_test_that_failed(scrape):
 # summaries
 
 
-def test_a_summary_that_says_what_ran_is_right(scrape):
+def test_a_summary_that_matches_the_tests_passes(scrape):
     told = summary("PASS a", "SKIP b", "FAIL c", word="FAIL", **{"pass": 1, "fail": 1, "skip": 1})
     text = suite(one("a"), one("b", "SKIP"), one("c", "FAIL"), word="failed.", after=told)
     assert judge(scrape("ztest", text)).problems == ("1 of 3 tests failed: s.c",)
@@ -181,25 +181,25 @@ def test_a_summary_fails_where_it_counts_failures(scrape, word, failures):
     assert f"the summary of s says {word}, and counts {failures} failures" in problems
 
 
-def test_a_row_of_a_test_that_did_not_run_is_the_only_one_that_is_told(scrape):
+def test_a_summary_row_of_a_test_that_did_not_run_is_reported_alone(scrape):
     text = suite(one("a"), after=summary("PASS a", "PASS b", total=1, **{"pass": 1}))
     problems = judge(scrape("ztest", text)).problems
     assert problems == ("the summary names s.b, which did not run",)
 
 
-def test_a_count_that_is_not_what_was_seen_is_told_with_all_the_others(scrape):
+def test_a_wrong_count_is_reported_with_all_counts(scrape):
     text = suite(one("a"), after=summary("PASS a", skip=1, **{"pass": 1}))
     words = "pass 1 of 1 seen, fail 0 of 0 seen, skip 1 of 0 seen, total 1 of 1 seen"
     assert judge(scrape("ztest", text)).problems == (f"the summary of s counts {words}",)
 
 
-def test_a_suites_count_outside_of_the_summary_makes_no_sense(scrape):
+def test_a_suite_count_outside_the_summary_is_invalid(scrape):
     count = summary(**{"pass": 0}).splitlines()[1]
     (problem,) = judge(scrape("ztest", suite(one("a"), after=f"{count}\n"))).problems
     assert problem == f"line 5 {count[:80]!r} is outside the summary"
 
 
-def test_a_test_may_print_what_looks_like_a_summary(scrape):
+def test_a_test_may_print_text_like_a_summary(scrape):
     row = " - FAIL - [s.a] duration = 0.1 seconds\n"
     text = suite(one("a").replace("\n", f"\n{row}", 1))
     assert judge(scrape("ztest", text)).problems == ()
@@ -212,7 +212,7 @@ def test_after_a_summary_without_end_the_closing_line_is_read(scrape):
     assert judge(console).problems == ("the summary has no end",)
 
 
-def test_of_a_summary_without_end_so_many_rows_are_kept(scrape, monkeypatch):
+def test_an_endless_summary_keeps_a_limited_number_of_rows(scrape, monkeypatch):
     monkeypatch.setattr("harness.uart.scrapers.ztest.MOST_RESULTS", 1)
     other = summary("PASS a", "PASS b", **{"pass": 2})
     text = suite(one("a"), one("b"), after=other)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from harness.base import platforms
 from harness.base.errors import EnvironmentMissing, UsageError
-from harness.targets.board.process import find
+from harness.targets.board.command import find
 from harness.targets.board.runners.base import Runner
 from harness.targets.board.runners.jlink import Jlink
 from harness.targets.board.runners.nrfjprog import Nrfjprog

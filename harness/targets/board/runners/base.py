@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import ClassVar
 
 from harness.base.errors import Unsupported
-from harness.targets.board.image import FlashImage
-from harness.targets.board.process import Command
+from harness.targets.board.command import Command
+from harness.targets.board.flash_image import FlashImage
 
 #: Wall seconds for one call. 1 MB over SWD takes some 20 s; a tool that takes longer hangs.
 PROGRAM_SECONDS = 120.0

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import ClassVar
 
 from harness.base import platforms
-from harness.targets.board.image import FlashImage
-from harness.targets.board.process import SCRIPT, Command
+from harness.targets.board.command import SCRIPT, Command
+from harness.targets.board.flash_image import FlashImage
+from harness.targets.board.lab import unpadded
 from harness.targets.board.runners.base import SHORT_SECONDS, Runner
 
 #: J-Link Commander has ended with exit code 0 after each of these.
@@ -48,7 +49,7 @@ class Jlink(Runner):
         ]
 
     def _run(self, lines: list[str], seconds: float, success: str) -> Command:
-        serial = self.serial.lstrip("0")
+        serial = unpadded(self.serial)
         probe = ("-IP", self.host) if self.host else ("-USB", serial)
         board = platforms.board_table()
         names = board.chip.tools

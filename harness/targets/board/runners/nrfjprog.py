@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import ClassVar
 
 from harness.base import platforms
-from harness.targets.board.image import FlashImage
-from harness.targets.board.process import Command
+from harness.targets.board.command import Command
+from harness.targets.board.flash_image import FlashImage
+from harness.targets.board.lab import unpadded
 from harness.targets.board.runners.base import SHORT_SECONDS, Runner
 
 
@@ -33,4 +34,4 @@ class Nrfjprog(Runner):
     def _call(self, *arguments: str) -> tuple[str, ...]:
         self._local()
         family = platforms.chip_table().tools.nrfjprog_family
-        return ("nrfjprog", "--family", family, "--snr", self.serial.lstrip("0"), *arguments)
+        return ("nrfjprog", "--family", family, "--snr", unpadded(self.serial), *arguments)

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import ClassVar
 
 from harness.base import platforms
-from harness.targets.board.image import FlashImage
-from harness.targets.board.process import Command
+from harness.targets.board.command import Command
+from harness.targets.board.flash_image import FlashImage
+from harness.targets.board.lab import unpadded
 from harness.targets.board.runners.base import SHORT_SECONDS, Runner
 
 #: A locked chip is not unlocked silently: unlocking erases all of it.
@@ -53,7 +54,7 @@ class Pyocd(Runner):
 
     def _call(self, subcommand: str, *arguments: str) -> tuple[str, ...]:
         self._local()
-        serial = self.serial.lstrip("0")
+        serial = unpadded(self.serial)
         target = platforms.chip_table().tools.pyocd_target
         connection = ("--no-config", "--no-wait", "--target", target, *_KEEP_LOCKED)
         return ("pyocd", subcommand, "--uid", serial, *connection, *arguments)

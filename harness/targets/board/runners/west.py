@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import ClassVar
 
 from harness.base.errors import UsageError
-from harness.targets.board.image import FlashImage
-from harness.targets.board.process import Command
-from harness.targets.board.runners.base import Runner
+from harness.targets.board.command import Command
+from harness.targets.board.flash_image import FlashImage
+from harness.targets.board.lab import unpadded
 from harness.targets.board.runners.nrfutil import Nrfutil
 
 
-class West(Runner):
-    """``west flash`` with its nrfutil runner; reading back and reset are nrfutil's own.
+class West(Nrfutil):
+    """``west flash`` with its nrfutil runner; the other commands are those of nrfutil.
 
     ``--skip-rebuild`` is the spelling that all Zephyr versions take: the image under test is the
     one that was handed over, never one that west builds now.
@@ -35,19 +35,6 @@ class West(Runner):
             )
         argv = (
             *("west", "flash", "--skip-rebuild", "--build-dir", str(build), "--runner", "nrfutil"),
-            *("--dev-id", self.serial.lstrip("0"), "--hex-file", str(image.hex)),
+            *("--dev-id", unpadded(self.serial), "--hex-file", str(image.hex)),
         )
         return [Command(argv, self.seconds)]
-
-    def verify(self, image: FlashImage, folder: Path) -> list[Command]:
-        return self._nrfutil.verify(image, folder)
-
-    def reset(self) -> list[Command]:
-        return self._nrfutil.reset()
-
-    def read(self, address: int, size: int, file: Path) -> list[Command]:
-        return self._nrfutil.read(address, size, file)
-
-    @property
-    def _nrfutil(self) -> Nrfutil:
-        return Nrfutil(self.serial, self.host, self.seconds)

@@ -51,7 +51,7 @@ def _started(
             yield Opening(
                 image,
                 lab=lab or labs.Lab(policy=labs.Policy(backoff=0.6), state=bench / "state"),
-                find=lambda: dk.board,
+                source=dk,
                 runner=runner,
             )
 

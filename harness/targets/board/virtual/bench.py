@@ -12,7 +12,6 @@ import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from harness.targets.board.identity import BenchBoard, Port, application_port, kit
 from harness.targets.board.lab import is_valid_name
 from harness.targets.board.virtual.standins import STANDINS
 
@@ -20,7 +19,7 @@ STATE = "dk.json"
 
 
 @dataclass(frozen=True)
-class Presence:
+class PublishedBoard:
     """A virtual board as discovery sees it. ``ports`` is empty while it is unplugged."""
 
     name: str
@@ -31,24 +30,24 @@ class Presence:
     ports: tuple[tuple[str, int], ...]  # (device, USB interface number)
 
 
-def write(folder: Path, presence: Presence) -> None:
+def write(folder: Path, presence: PublishedBoard) -> None:
     """Publish ``presence`` atomically."""
     fresh = folder / f".{STATE}.{presence.pid}"
     fresh.write_text(json.dumps(asdict(presence)), encoding="utf-8")
     fresh.replace(folder / STATE)
 
 
-def read(folder: Path) -> Presence | None:
+def read(folder: Path) -> PublishedBoard | None:
     """The board of this folder, or None if there is none."""
     try:
         values = json.loads((folder / STATE).read_text(encoding="utf-8"))
         values["ports"] = tuple((device, number) for device, number in values["ports"])
-        return Presence(**values)
+        return PublishedBoard(**values)
     except (OSError, ValueError, TypeError, KeyError):
         return None
 
 
-def presences(bench: Path) -> dict[Path, Presence]:
+def presences(bench: Path) -> dict[Path, PublishedBoard]:
     """The boards on a bench by their state folders, unplugged ones left out."""
     if not bench.is_dir():
         return {}
@@ -58,29 +57,6 @@ def presences(bench: Path) -> dict[Path, Presence]:
         for folder, presence in visible.items()
         if presence is not None and presence.ports and is_valid_name(presence.serial)
     }
-
-
-def boards(bench: Path) -> list[BenchBoard]:
-    """The boards of a bench, as discovery lists real ones."""
-    return [_board(bench, folder, presence) for folder, presence in presences(bench).items()]
-
-
-def _board(bench: Path, folder: Path, presence: Presence) -> BenchBoard:
-    ports = [Port(device, presence.serial, number) for device, number in presence.ports]
-    device, how = application_port(ports)
-    return BenchBoard(
-        name=presence.name,
-        probe=presence.serial,
-        port=device,
-        ports=tuple(port.device for port in ports),
-        baud=presence.baud,
-        tags=("virtual",),
-        how=how,
-        kit=f"virtual {kit(presence.serial)}".strip(),
-        power_cycle=(str(bench / "bin" / "virtual-power"), "{probe}"),
-        tools=str(bench / "bin"),
-        control=folder,
-    )
 
 
 def install_tools(bench: Path) -> Path:

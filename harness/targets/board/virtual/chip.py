@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Protocol
@@ -14,7 +15,7 @@ from harness.base.errors import HilError
 from harness.elf import Image
 from harness.elf.hexfile import Block
 from harness.elf.wrapped import wrap
-from harness.targets.base import Elapsed, Session, Stop
+from harness.targets.base import Elapsed, MemoryAccess, Session, Stop
 
 _ERASED = b"\xff"
 #: Virtual time runs at most this many times as fast as the wall clock, so that firmware that idles
@@ -232,19 +233,21 @@ class SimulatorChip:
 
     def read(self, address: int, size: int) -> bytes:
         """Memory of the machine. Raises ValueError if there is none."""
-        if self._session is None:
-            raise ValueError("the chip does not run")
-        try:
-            return self._session.memory.read(address, size)
-        except HilError as error:
-            raise ValueError(error.message) from error
+        with self._memory() as memory:
+            return memory.read(address, size)
 
     def write(self, address: int, data: bytes) -> None:
         """Memory of the machine. Raises ValueError if there is none."""
+        with self._memory() as memory:
+            memory.write(address, data)
+
+    @contextmanager
+    def _memory(self) -> Iterator[MemoryAccess]:
+        """The machine's memory; its errors are those of a debug probe."""
         if self._session is None:
             raise ValueError("the chip does not run")
         try:
-            self._session.memory.write(address, data)
+            yield self._session.memory
         except HilError as error:
             raise ValueError(error.message) from error
 

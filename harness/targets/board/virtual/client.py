@@ -14,7 +14,7 @@ from typing import Any
 
 from harness.base.closing import Closing
 from harness.base.errors import EnvironmentMissing, TargetLost
-from harness.targets.board.identity import BenchBoard
+from harness.targets.board.discovery import BenchBoard, on_bench
 from harness.targets.board.lab import BAUD, checked_name
 from harness.targets.board.virtual import bench as benches
 from harness.targets.board.virtual import misbehaviour
@@ -57,51 +57,47 @@ def call(folder: Path, operation: str, **arguments: Any) -> dict[str, Any]:
     return reply
 
 
-class VirtualMemory:
-    """A virtual board's memory through its control socket, in place of a debug probe."""
+class _ControlSocket:
+    """The control socket of the board whose state is in ``folder``."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
+    def _do(self, action: str, operation: str, **arguments: Any) -> dict[str, Any]:
+        """One request. Raises :class:`TargetLost`, which names ``action``, if it is refused."""
+        try:
+            return call(self._folder, operation, **arguments)
+        except ControlError as error:
+            raise TargetLost(f"could not {action}: {error}") from error
+
+
+class VirtualMemory(_ControlSocket):
+    """A virtual board's memory through its control socket, in place of a debug probe."""
+
     def read(self, address: int, size: int) -> bytes:
         """``size`` bytes from ``address``. Raises :class:`TargetLost` if there is none."""
-        try:
-            reply = call(self._folder, "read", address=address, size=size)
-        except ControlError as error:
-            raise TargetLost(f"could not read {size} bytes at 0x{address:08x}: {error}") from error
-        return base64.b64decode(reply["data"])
+        action = f"read {size} bytes at 0x{address:08x}"
+        return base64.b64decode(self._do(action, "read", address=address, size=size)["data"])
 
     def write(self, address: int, data: bytes) -> None:
-        """Write ``data`` to RAM."""
+        """Write ``data`` to RAM. Raises :class:`TargetLost` if there is none."""
         text = base64.b64encode(data).decode()
-        try:
-            call(self._folder, "write", address=address, data=text)
-        except ControlError as error:
-            raise TargetLost(f"could not write at 0x{address:08x}: {error}") from error
+        self._do(f"write at 0x{address:08x}", "write", address=address, data=text)
 
     def close(self) -> None:
         """Nothing is held."""
 
 
-class VirtualPins:
+class VirtualPins(_ControlSocket):
     """A virtual board's pins through its control socket."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
 
     def read(self, pin: int) -> bool:
         """The level at ``pin``. Raises :class:`TargetLost` if there is none."""
-        return bool(self._do("pin", pin=pin)["level"])
+        return bool(self._do(f"reach P0.{pin}", "pin", pin=pin)["level"])
 
     def drive(self, pin: int, level: bool | None) -> None:
-        """Drive ``pin``; None lets it go."""
-        self._do("drive", pin=pin, level=level)
-
-    def _do(self, operation: str, **arguments: Any) -> dict[str, Any]:
-        try:
-            return call(self._folder, operation, **arguments)
-        except ControlError as error:
-            raise TargetLost(f"could not reach P0.{arguments['pin']}: {error}") from error
+        """Drive ``pin``; None releases it. Raises :class:`TargetLost` if there is none."""
+        self._do(f"reach P0.{pin}", "drive", pin=pin, level=level)
 
 
 class VirtualDk(Closing):
@@ -145,10 +141,9 @@ class VirtualDk(Closing):
             last = (words.decode("utf-8", "backslashreplace").splitlines() or [""])[-1]
             raise EnvironmentMissing(f"the virtual board did not start: {last}")
 
-    @property
-    def board(self) -> BenchBoard:
+    def find(self) -> BenchBoard:
         """The board as discovery sees it. Raises :class:`TargetLost` while it is unplugged."""
-        for board in benches.boards(self.bench):
+        for board in on_bench(self.bench):
             if board.control == self.folder:
                 return board
         raise TargetLost(f"the virtual board {self.folder.name} is unplugged")

@@ -36,7 +36,7 @@ class CycleCounter:
         self._build = ""
         self._inferences = Random(seed)
         self._line = b""
-        self._held: list[tuple[bytes, Record | None]] = []  # an inference and what follows it
+        self._held: list[tuple[bytes, Record | None]] = []  # an inference and the lines behind it
 
     def feed(self, data: bytes) -> bytes:
         """The lines that are complete: operators follow the inference that sums them."""

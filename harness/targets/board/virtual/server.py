@@ -103,7 +103,7 @@ class VirtualBoard:
     def publish(self) -> None:
         """Publish the board as discovery sees it."""
         ports = tuple((str(t.link), t.interface) for t in self.terminals)
-        presence = benches.Presence(
+        presence = benches.PublishedBoard(
             self.name, self.serial, os.getpid(), self.control, self.baud, ports
         )
         benches.write(self.folder, presence)

@@ -18,8 +18,8 @@ from harness.targets.board.virtual.client import ControlError, call
 Say = Callable[[str], None]
 
 
-class Refused(Exception):
-    """The tool ends with ``code`` after saying why."""
+class ToolError(Exception):
+    """The tool ends with ``code`` and this message."""
 
     def __init__(self, message: str, code: int = 1) -> None:
         super().__init__(message)
@@ -40,7 +40,7 @@ class ProbedBoard:
             if same_serial(presence.serial, serial):
                 self._folder = folder
                 return
-        raise Refused(f"no probe with serial number {serial} is connected", 41)
+        raise ToolError(f"no probe with serial number {serial} is connected", 41)
 
     def program(self, file: Path, *, erase_all: bool = False) -> None:
         """Write an Intel HEX file, or fail, hang or lie as the board's misbehaviours demand."""
@@ -79,7 +79,7 @@ class ProbedBoard:
             time.sleep(3600)
         if wrong["flash_fails"]:
             self._call("spent", name="flash_fails")
-            raise Refused("the operation attempted is unavailable: target did not respond", 33)
+            raise ToolError("the operation attempted is unavailable: target did not respond", 33)
 
     def _wrong(self) -> dict[str, int]:
         wrong: dict[str, int] = self._call("info")["wrong"]
@@ -89,7 +89,7 @@ class ProbedBoard:
         try:
             return call(self._folder, operation, **arguments)
         except ControlError as error:
-            raise Refused(str(error), 33) from error
+            raise ToolError(str(error), 33) from error
 
 
 def read_hex(file: Path) -> list[hexfile.Block]:
@@ -97,7 +97,7 @@ def read_hex(file: Path) -> list[hexfile.Block]:
     try:
         return hexfile.read(file.read_text(encoding="ascii"), str(file))
     except (OSError, UnicodeDecodeError, UsageError) as error:
-        raise Refused(f"cannot use the file {file}: {error}", 2) from error
+        raise ToolError(f"cannot use the file {file}: {error}", 2) from error
 
 
 def number(text: str) -> int:
@@ -105,7 +105,7 @@ def number(text: str) -> int:
     try:
         return int(text, 0)
     except ValueError:
-        raise Refused(f"invalid number {text!r}", 2) from None
+        raise ToolError(f"invalid number {text!r}", 2) from None
 
 
 def options(
@@ -127,16 +127,16 @@ def options(
         key, has_value, value = word.partition("=")
         name = known.get(key.lower() if fold else key)
         if name is None:
-            raise Refused(f"unexpected argument '{word}' found", 2)
+            raise ToolError(f"unexpected argument '{word}' found", 2)
         if name in settings:
-            raise Refused(f"the argument '{name}' cannot be used multiple times", 2)
+            raise ToolError(f"the argument '{name}' cannot be used multiple times", 2)
         if name in values:
             if not has_value:
                 if not queue:
-                    raise Refused(f"a value is required for '{name}'", 2)
+                    raise ToolError(f"a value is required for '{name}'", 2)
                 value = queue.pop(0)
         elif has_value:
-            raise Refused(f"unexpected value for '{name}'", 2)
+            raise ToolError(f"unexpected value for '{name}'", 2)
         settings[name] = value
     return settings, rest
 
@@ -144,7 +144,7 @@ def options(
 def need(settings: dict[str, str], name: str) -> str:
     """The value of an option that must be there."""
     if name not in settings:
-        raise Refused(f"the following required argument was not provided: {name}", 2)
+        raise ToolError(f"the following required argument was not provided: {name}", 2)
     return settings[name]
 
 
@@ -152,7 +152,7 @@ def finish(tool: Callable[[], None], prefix: str = "Error: ") -> NoReturn:
     """Run a tool to its exit code."""
     try:
         tool()
-    except Refused as refusal:
+    except ToolError as refusal:
         say(f"{prefix}{refusal}")
         raise SystemExit(refusal.code) from None
     raise SystemExit(0)

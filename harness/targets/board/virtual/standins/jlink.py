@@ -9,7 +9,7 @@ from pathlib import Path
 from harness.base import platforms
 from harness.targets.board.virtual.standins.common import (
     ProbedBoard,
-    Refused,
+    ToolError,
     need,
     number,
     options,
@@ -26,18 +26,18 @@ def run(bench: Path, arguments: list[str]) -> None:
     """Run the command file; errors change the exit code only with ``ExitOnError``."""
     settings, rest = options(arguments, _VALUES, (), fold=True)
     if rest:
-        raise Refused(f"unknown command line option {rest[0]}", 1)
+        raise ToolError(f"unknown command line option {rest[0]}", 1)
     file = Path(settings.get("-CommandFile") or need(settings, "-CommanderScript"))
     names = platforms.chip_table().tools
     if need(settings, "-Device").lower() != names.jlink_device.lower():
-        raise Refused(f"Unknown device {settings['-Device']}", 1)
+        raise ToolError(f"Unknown device {settings['-Device']}", 1)
     if need(settings, "-If").upper() != names.debug_interface:
-        raise Refused(f"the chip has {names.debug_interface} only", 1)
+        raise ToolError(f"the chip has {names.debug_interface} only", 1)
     serial = settings.get("-USB") or need(settings, "-SelectEmuBySN")
     try:
         target = ProbedBoard(bench, serial)
-    except Refused:
-        raise Refused("Cannot connect to J-Link.", 1) from None
+    except ToolError:
+        raise ToolError("Cannot connect to J-Link.", 1) from None
     say("SEGGER J-Link Commander (stand-in)\nConnecting to J-Link via USB...O.K.")
     for line in file.read_text(encoding="utf-8").splitlines():
         if line.strip() and not _command(target, line.strip()):
@@ -57,7 +57,7 @@ def _command(target: ProbedBoard, line: str) -> bool:
     if word.lower() in ("q", "qc", "exit"):
         return False
     if word.lower() not in commands:
-        raise Refused(f"Unknown command. '?' for help: {word}", 1)
+        raise ToolError(f"Unknown command. '?' for help: {word}", 1)
     commands[word.lower()](target, rest)
     return True
 
@@ -71,7 +71,7 @@ def _verify(target: ProbedBoard, rest: str) -> None:
     name, _, address = rest.rpartition(",")
     wrong = target.verify([(number(address), Path(name.strip('"')).read_bytes())])
     if wrong is not None:
-        raise Refused(f"Verify failed @ address 0x{wrong:08X}.", 1)
+        raise ToolError(f"Verify failed @ address 0x{wrong:08X}.", 1)
     say("Verify successful.")
 
 

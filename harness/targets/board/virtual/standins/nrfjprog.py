@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from harness.base import platforms
+from harness.targets.board.lab import unpadded
 from harness.targets.board.virtual import bench as benches
 from harness.targets.board.virtual.standins.common import (
     ProbedBoard,
-    Refused,
+    ToolError,
     need,
     number,
     options,
@@ -30,21 +31,21 @@ def run(bench: Path, arguments: list[str]) -> None:
     flags = _FLAGS if verify else (*_FLAGS, "--verify")
     settings, rest = options(words, values, flags)
     if rest:
-        raise Refused(f"unknown argument {rest[0]}", 11)
+        raise ToolError(f"unknown argument {rest[0]}", 11)
     if "--ids" in settings:
         for presence in benches.presences(bench).values():
-            say(presence.serial.lstrip("0"))
+            say(unpadded(presence.serial))
         return
     operations = {"--program", "--memrd", "--pinreset", "--reset"} | (
         {"--verify"} if verify else set()
     )
     chosen = operations & settings.keys()
     if not chosen or len(chosen - {"--reset", "--pinreset"}) > 1:
-        raise Refused("one operation at a time", 15)
+        raise ToolError("one operation at a time", 15)
     if need(settings, "--family").upper() != platforms.chip_table().tools.nrfjprog_family:
-        raise Refused("the device is not of this family", 18)
+        raise ToolError("the device is not of this family", 18)
     if need(settings, "--snr").startswith("0"):
-        raise Refused("the serial number has leading zeros", 11)
+        raise ToolError("the serial number has leading zeros", 11)
     _carry_out(ProbedBoard(bench, settings["--snr"]), settings)
 
 
@@ -52,7 +53,7 @@ def _carry_out(target: ProbedBoard, settings: dict[str, str]) -> None:
     if "--program" in settings:
         file = Path(settings["--program"])
         if not {"--sectorerase", "--chiperase"} & settings.keys():
-            raise Refused("flash is not erased: give --sectorerase or --chiperase", 12)
+            raise ToolError("flash is not erased: give --sectorerase or --chiperase", 12)
         target.program(file, erase_all="--chiperase" in settings)
         say("Parsing image file.")
         if "--verify" in settings:
@@ -71,5 +72,5 @@ def _compare(target: ProbedBoard, file: Path) -> None:
     # A tool that lies about programming lies about verifying, too.
     wrong = target.verify(read_hex(file))
     if wrong is not None:
-        raise Refused(f"write verify failed at 0x{wrong:08X}", 55)
+        raise ToolError(f"write verify failed at 0x{wrong:08X}", 55)
     say("Verified OK.")

@@ -9,7 +9,7 @@ from harness.elf import hexfile
 from harness.targets.board.virtual import bench as benches
 from harness.targets.board.virtual.standins.common import (
     ProbedBoard,
-    Refused,
+    ToolError,
     need,
     number,
     options,
@@ -35,7 +35,7 @@ def run(bench: Path, arguments: list[str]) -> None:
     """``nrfutil [--json] device SUBCOMMAND ...``."""
     words = [word for word in arguments if word != "--json"]
     if words[:1] != ["device"] or len(words) < 2:
-        raise Refused("unrecognized subcommand", 2)
+        raise ToolError("unrecognized subcommand", 2)
     subcommands = {
         "program": _program,
         "fw-verify": _verify,
@@ -44,13 +44,13 @@ def run(bench: Path, arguments: list[str]) -> None:
         "list": _list,
     }
     if words[1] not in subcommands:
-        raise Refused(f"unrecognized subcommand '{words[1]}'", 2)
+        raise ToolError(f"unrecognized subcommand '{words[1]}'", 2)
     subcommands[words[1]](bench, words[2:], "--json" in arguments)
 
 
 def _target(bench: Path, settings: dict[str, str], rest: list[str]) -> ProbedBoard:
     if rest:
-        raise Refused(f"unexpected argument '{rest[0]}' found", 2)
+        raise ToolError(f"unexpected argument '{rest[0]}' found", 2)
     return ProbedBoard(bench, need(settings, "--serial-number"))
 
 
@@ -71,7 +71,7 @@ def _program_options(text: str) -> dict[str, str]:
     for part in filter(None, text.split(",")):
         key, _, value = part.partition("=")
         if value not in _PROGRAM_OPTIONS.get(key, set()):
-            raise Refused(f"invalid value '{part}' for '--options'", 2)
+            raise ToolError(f"invalid value '{part}' for '--options'", 2)
         chosen[key] = value
     return chosen
 
@@ -81,14 +81,14 @@ def _verify(bench: Path, words: list[str], _: bool) -> None:
     target = _target(bench, settings, rest)
     wrong = target.verify(read_hex(Path(need(settings, "--firmware"))))
     if wrong is not None:
-        raise Refused(f"firmware verification failed: mismatch at 0x{wrong:08x}")
+        raise ToolError(f"firmware verification failed: mismatch at 0x{wrong:08x}")
     say("Verified")
 
 
 def _reset(bench: Path, words: list[str], _: bool) -> None:
     settings, rest = options(words, (*_COMMON, "--reset-kind"), ())
     if settings.get("--reset-kind", "RESET_DEFAULT") not in _RESETS:
-        raise Refused(f"invalid value '{settings['--reset-kind']}' for '--reset-kind'", 2)
+        raise ToolError(f"invalid value '{settings['--reset-kind']}' for '--reset-kind'", 2)
     _target(bench, settings, rest).reset()
 
 
@@ -97,7 +97,7 @@ def _read(bench: Path, words: list[str], _: bool) -> None:
     settings, rest = options(words, names, ("--direct",))
     target = _target(bench, settings, rest)
     if settings.get("--width", "32") not in ("8", "16", "32"):
-        raise Refused(f"invalid value '{settings['--width']}' for '--width'", 2)
+        raise ToolError(f"invalid value '{settings['--width']}' for '--width'", 2)
     address = number(need(settings, "--address"))
     data = target.read(address, number(settings.get("--bytes", "4")))
     if "--to-file" in settings:

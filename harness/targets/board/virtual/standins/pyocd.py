@@ -7,7 +7,7 @@ from pathlib import Path
 from harness.base import platforms
 from harness.targets.board.virtual.standins.common import (
     ProbedBoard,
-    Refused,
+    ToolError,
     need,
     number,
     options,
@@ -28,16 +28,16 @@ def run(bench: Path, arguments: list[str]) -> None:
         "cmd": _commander,
     }
     if not arguments or arguments[0] not in subcommands:
-        raise Refused(f"argument <subcommand>: invalid choice: {arguments[:1]}", 2)
+        raise ToolError(f"argument <subcommand>: invalid choice: {arguments[:1]}", 2)
     subcommands[arguments[0]](bench, arguments[1:])
 
 
 def _connect(bench: Path, settings: dict[str, str]) -> ProbedBoard:
     target = platforms.chip_table().tools.pyocd_target
     if settings.get("--target") != target:
-        raise Refused(f"the target type must be given: --target {target}", 1)
+        raise ToolError(f"the target type must be given: --target {target}", 1)
     if settings.get("--connect", "halt") not in ("halt", "pre-reset", "under-reset", "attach"):
-        raise Refused(f"invalid connect mode {settings['--connect']!r}", 2)
+        raise ToolError(f"invalid connect mode {settings['--connect']!r}", 2)
     return ProbedBoard(bench, need(settings, "--uid"))
 
 
@@ -45,9 +45,9 @@ def _load(bench: Path, words: list[str]) -> None:
     values = (*_CONNECT, "--erase", "--base-address", "--format")
     settings, files = options(words, values, (*_FLAGS, "--no-reset", "--trust-crc"))
     if settings.get("--erase", "sector") not in ("auto", "chip", "sector"):
-        raise Refused(f"argument -e/--erase: invalid choice: {settings['--erase']!r}", 2)
+        raise ToolError(f"argument -e/--erase: invalid choice: {settings['--erase']!r}", 2)
     if len(files) != 1 or settings.get("--format", "hex") != "hex":
-        raise Refused("this stand-in loads one Intel HEX file", 2)
+        raise ToolError("this stand-in loads one Intel HEX file", 2)
     target = _connect(bench, settings)
     target.program(Path(files[0]), erase_all=settings.get("--erase") == "chip")
     if "--no-reset" not in settings:
@@ -58,14 +58,14 @@ def _load(bench: Path, words: list[str]) -> None:
 def _reset(bench: Path, words: list[str]) -> None:
     settings, rest = options(words, (*_CONNECT, "--method", "--core"), (*_FLAGS, "--halt"))
     if rest:
-        raise Refused(f"unrecognized arguments: {rest[0]}", 2)
+        raise ToolError(f"unrecognized arguments: {rest[0]}", 2)
     _connect(bench, settings).reset()
 
 
 def _commander(bench: Path, words: list[str]) -> None:
     settings, rest = options(words, (*_CONNECT, "--command"), _FLAGS)
     if rest:
-        raise Refused(f"unrecognized arguments: {rest[0]}", 2)
+        raise ToolError(f"unrecognized arguments: {rest[0]}", 2)
     target = _connect(bench, settings)
     command, *arguments = need(settings, "--command").split()
     if command == "compare" and len(arguments) == 2:

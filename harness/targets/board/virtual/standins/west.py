@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from harness.targets.board.virtual.standins.common import ProbedBoard, Refused, need, options, say
+from harness.targets.board.virtual.standins.common import ProbedBoard, ToolError, need, options, say
 
 _VALUES = ("--build-dir", "-d", "--runner", "-r", "--dev-id", "-i", "--hex-file", "--domain")
 _FLAGS = ("--skip-rebuild", "--no-rebuild", "--erase", "--no-reset")
@@ -13,17 +13,17 @@ _FLAGS = ("--skip-rebuild", "--no-rebuild", "--erase", "--no-reset")
 def run(bench: Path, arguments: list[str]) -> None:
     """``west flash``: needs a build folder with a CMake cache in it."""
     if arguments[:1] != ["flash"]:
-        raise Refused(f"unknown command {arguments[:1]}", 1)
+        raise ToolError(f"unknown command {arguments[:1]}", 1)
     settings, rest = options(arguments[1:], _VALUES, _FLAGS)
     if rest:
-        raise Refused(f"runner received unknown arguments: {rest}", 1)
+        raise ToolError(f"runner received unknown arguments: {rest}", 1)
     build = Path(settings.get("--build-dir") or need(settings, "-d"))
     if not (build / "CMakeCache.txt").is_file():
-        raise Refused(f"{build} is not a build directory", 1)
+        raise ToolError(f"{build} is not a build directory", 1)
     if (settings.get("--runner") or need(settings, "-r")) not in ("nrfutil", "nrfjprog", "jlink"):
-        raise Refused("board nrf9160dk does not support this runner", 1)
+        raise ToolError("board nrf9160dk does not support this runner", 1)
     if "--skip-rebuild" not in settings and "--no-rebuild" not in settings:
-        raise Refused("this stand-in does not rebuild", 1)
+        raise ToolError("this stand-in does not rebuild", 1)
     target = ProbedBoard(bench, settings.get("--dev-id") or need(settings, "-i"))
     target.program(Path(need(settings, "--hex-file")), erase_all="--erase" in settings)
     if "--no-reset" not in settings:

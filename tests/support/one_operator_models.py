@@ -1,4 +1,4 @@
-"""Models of one operator that break one rule, for what is refused and what runs all the same."""
+"""Models of one operator, most of which break one rule, and checks of their refusal."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from flatbuffers import flexbuffers
 from model_builder import Op, T, build
 
 from harness.base.errors import HilError
 from harness.model import Model
 from harness.reference import Interpreter
+
+INT16, INT32, FLOAT32 = 7, 2, 0  # as the signal operators' option T counts types
 
 Options = tuple[str, dict[str, Any]]
 
@@ -103,3 +106,22 @@ def assert_ends(model: Callable[[int], bytes], option: str, low: int, high: int)
             Interpreter(Model.from_bytes(model(value)))
         except HilError as refused:
             assert "its option" not in refused.message
+
+
+def tensor(dtype: str, *shape: int, **more: Any) -> T:
+    """A tensor by its type."""
+    return T(shape, dtype, **more)
+
+
+def signal(
+    op: str, tensors: list[T], outputs: int, fed: tuple[int, ...] = (0,), **flex: Any
+) -> bytes:
+    """A custom operator whose outputs are the last tensors."""
+    count = len(tensors) - outputs
+    results = range(count, len(tensors))
+    operator = Op(op, range(count), results, custom=op, custom_options=flexbuffers.Dumps(flex))
+    return build(tensors, [operator], fed, results)
+
+
+def overlap(x: T, y: T, step: int, kind: int = INT16) -> bytes:
+    return signal("SignalOverlapAdd", [x, y], 1, T=kind, frame_step=step)

@@ -52,7 +52,7 @@ FPSCR = 0x0300_0000
 REGISTERS_OF_FP = [int(Reg.S0) + n for n in range(32)]
 
 
-class Stage:
+class ExceptionChip:
     """A chip with vector tables, handlers and stacks; in two worlds if it is ``divided``."""
 
     def __init__(self, chip: BareChip, *, divided: bool) -> None:
@@ -114,13 +114,13 @@ class Stage:
 
 
 @pytest.fixture
-def stage(chip: BareChip) -> Stage:
-    return Stage(chip, divided=False)
+def exceptions(chip: BareChip) -> ExceptionChip:
+    return ExceptionChip(chip, divided=False)
 
 
 @pytest.fixture
-def both(chip: BareChip) -> Stage:
-    return Stage(chip, divided=True)
+def both(chip: BareChip) -> ExceptionChip:
+    return ExceptionChip(chip, divided=True)
 
 
 CODES = [
@@ -156,24 +156,24 @@ def frame_address(code: Code, words: list[int]) -> int:
     return (code.sp - 4 * len(words)) & ~7
 
 
-def check_back(stage: Stage, code: Code, *, all_floats: bool = False) -> None:
-    now = stage.machine.registers
+def check_back(exceptions: ExceptionChip, code: Code, *, all_floats: bool = False) -> None:
+    now = exceptions.machine.registers
     assert {name: now[name] for name in CORE} == CORE
     assert (now["sp"], now["pc"]) == (code.sp, CODE + NONSECURE_RAM * code.nonsecure + 2)
     assert now["xpsr"] == FLAGS | THUMB | PENDSV * (code.place == "handler")
     mask = SPSEL | FPCA
-    assert stage.core.read(Reg.CONTROL) & mask == code.control & mask
+    assert exceptions.core.read(Reg.CONTROL) & mask == code.control & mask
     if code.floats:
         count = 32 if all_floats else 16
-        assert list(stage.core.read_many(REGISTERS_OF_FP[:count])) == FLOATS[:count]
-        assert stage.core.read(Reg.FPSCR) == FPSCR
-    assert stage.core.nonsecure is code.nonsecure
-    assert stage.machine.faults == []
+        assert list(exceptions.core.read_many(REGISTERS_OF_FP[:count])) == FLOATS[:count]
+        assert exceptions.core.read(Reg.FPSCR) == FPSCR
+    assert exceptions.core.nonsecure is code.nonsecure
+    assert exceptions.machine.faults == []
 
 
-def spoil_floats(stage: Stage) -> None:
-    stage.core.write_many(REGISTERS_OF_FP, (0x7777,) * 32)
-    stage.core.write(Reg.FPSCR, 0)
+def spoil_floats(exceptions: ExceptionChip) -> None:
+    exceptions.core.write_many(REGISTERS_OF_FP, (0x7777,) * 32)
+    exceptions.core.write(Reg.FPSCR, 0)
 
 
 # returns that are refused

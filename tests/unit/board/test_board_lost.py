@@ -1,4 +1,4 @@
-"""A board that is lost while a case runs is tried again, as docs/lab.md says."""
+"""A board that is lost while a case runs is tried again (docs/lab.md)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from board_desk import BOOT, SERIAL, Desk, free
+from board_desk import BOOT, SERIAL, Desk, Source, free
 
 from harness.base.errors import FirmwareFailed, TargetLost
 from harness.elf import Image
@@ -41,7 +41,7 @@ def run(desk: Desk, lab: Lab, firmware: Image) -> Run:
     def run(
         action: Callable[[Session], bytes] = hear, lab: Lab = patient, **options: object
     ) -> bytes:
-        chosen = {"lab": lab, "find": desk.find, "runner": "nrfutil", **options}
+        chosen = {"lab": lab, "source": desk, "runner": "nrfutil", **options}
         return Opening(firmware, **chosen).run(action)
 
     return run
@@ -67,7 +67,7 @@ def test_board_of_the_lab_file_is_awaited_although_its_port_is_gone(
     def find() -> object:  # the lab file always lists it
         return desk.board if desk.plugged else replace(first, port="")
 
-    assert run(find=find) == TEXT
+    assert run(source=Source(find)) == TEXT
 
 
 def test_board_that_vanishes_each_time_is_an_error_with_the_number_of_attempts(

@@ -1,13 +1,13 @@
-"""Operators that pad and cut in blocks: what does not fit is refused, what just fits runs."""
+"""Limits of operators that pad and cut in blocks."""
 
 from __future__ import annotations
 
 import pytest
 from model_builder import T
-from odd_models import activation as _a
-from odd_models import assert_counts_to, assert_refused, gather, real
-from odd_models import one_operator as _one
-from seeds_more import constant as _c
+from model_builder import constant as _c
+from one_operator_models import activation as _a
+from one_operator_models import assert_counts_to, assert_refused, gather, real
+from one_operator_models import one_operator as _one
 
 
 def _pad(x: T, paddings: object, y: T, *value: T) -> bytes:
@@ -150,7 +150,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_does_not_fit_together_is_refused_in_its_own_words(name: str) -> None:
+def test_inconsistent_models_are_refused_with_a_reason(name: str) -> None:
     assert_refused(*REFUSED[name])
 
 
@@ -192,5 +192,5 @@ TAKEN = {
 
 
 @pytest.mark.parametrize("name", TAKEN)
-def test_what_just_fits_runs(name: str) -> None:
+def test_limits_are_inclusive(name: str) -> None:
     assert_counts_to(*TAKEN[name], name)

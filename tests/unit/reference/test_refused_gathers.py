@@ -1,14 +1,14 @@
-"""Operators that pick and spread values: what does not fit is refused, what just fits runs."""
+"""Limits of operators that gather and broadcast values."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 from model_builder import T
-from odd_models import activation as _a
-from odd_models import assert_counts_to, assert_refused, gather, random_inputs, real
-from odd_models import one_operator as _one
-from seeds_more import constant as _c
+from model_builder import constant as _c
+from one_operator_models import activation as _a
+from one_operator_models import assert_counts_to, assert_refused, gather, random_inputs, real
+from one_operator_models import one_operator as _one
 
 from harness.base.errors import HilError
 from harness.model import Model
@@ -91,7 +91,7 @@ REFUSED = {
         _lookup(_c([0], "int64"), _a(4, 2), _a(1, 2)),
         "places int64 [1] in [4, 2]",
     ),
-    "EMBEDDING_LOOKUP at places that are no vector": (
+    "EMBEDDING_LOOKUP at indices that are not a vector": (
         _lookup(_c([[0]]), _a(4, 2), _a(1, 2)),
         "places int32 [1, 1] in [4, 2]",
     ),
@@ -249,7 +249,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_does_not_fit_together_is_refused_in_its_own_words(name: str) -> None:
+def test_inconsistent_models_are_refused_with_a_reason(name: str) -> None:
     assert_refused(*REFUSED[name])
 
 
@@ -286,7 +286,7 @@ TAKEN = {
 
 
 @pytest.mark.parametrize("name", TAKEN)
-def test_what_just_fits_runs(name: str) -> None:
+def test_limits_are_inclusive(name: str) -> None:
     assert_counts_to(*TAKEN[name], name)
 
 
@@ -300,10 +300,10 @@ def test_arguments_that_do_not_broadcast_are_refused_from_the_last_axis_on() -> 
 
 
 @pytest.mark.parametrize("place", [-1, 2])
-def test_a_place_outside_is_named_with_the_size(place: int) -> None:
+def test_an_index_out_of_range_is_named_with_the_size(place: int) -> None:
     data = _one("GATHER", [_a(2), _INTS, _a(2)], [0, 1], ("Gather", {}), (0, 1))
     interpreter = Interpreter(Model.from_bytes(data))
     x = random_inputs(interpreter.model)[0]
-    with pytest.raises(HilError, match=f"it asks for element {place} of 2"):
+    with pytest.raises(HilError, match=f"it reads element {place} of 2"):
         interpreter.invoke([x, np.array([1, place], np.int32)])
     assert interpreter.invoke([x, np.array([1, 0], np.int32)])[0].tolist() == [x[1], x[0]]

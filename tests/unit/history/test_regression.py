@@ -1,12 +1,12 @@
-"""What counts as worse, and what does not."""
+"""The rules of a regression."""
 
 import random
 
 import pytest
 import replay_nights as lab
 
-from harness.history.gate import CaseKey, CaseOutcome, allowed_noise, creeps, regressions
 from harness.history.measures import measure
+from harness.history.regression import CaseKey, CaseOutcome, allowed_noise, creeps, regressions
 from harness.history.run import Run
 
 KEY = CaseKey("c", "simulator", "standalone")
@@ -21,7 +21,7 @@ def worse(now: CaseOutcome, *before: CaseOutcome) -> list[str]:
     return [one.text for one in regressions({KEY: now}, {KEY: before})]
 
 
-def test_one_byte_above_the_median_is_worse_where_there_is_no_noise():
+def test_without_noise_one_byte_above_the_median_is_worse():
     nights = [seen(flash=100), seen(flash=100), seen(flash=90)]
     assert worse(seen(flash=101), *nights) == ["flash 100 -> 101 B (+1.0 %)"]
     assert worse(seen(flash=100), *nights) == []
@@ -34,7 +34,7 @@ def test_a_noisy_figure_is_worse_beyond_its_own_spread_only():
     assert worse(seen(cycles=9_999), *nights[:3]) == []  # three tell no spread
 
 
-def test_a_spread_of_nothing_still_allows_one_percent():
+def test_a_spread_of_zero_allows_one_percent():
     nights = [seen(cycles=1_000)] * 5
     assert worse(seen(cycles=1_010), *nights) == []
     assert worse(seen(cycles=1_011), *nights) != []
@@ -44,7 +44,7 @@ def test_wall_time_is_the_machines_and_never_worse():
     assert worse(seen(wall_seconds=100), *[seen(wall_seconds=1)] * 8) == []
 
 
-def test_a_case_that_fails_after_a_pass_is_worse_and_its_figures_are_not_told():
+def test_a_failure_after_a_pass_is_a_regression_without_its_figures():
     assert worse(seen("fail", flash=200), seen(flash=100)) == ["fail: why"]
     assert worse(seen("error"), seen()) == ["error: why"]
 

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from harness.base.errors import EnvironmentMissing
-from harness.targets.board.process import SCRIPT, Command, run
+from harness.targets.board.command import SCRIPT, Command, run
 
 
 def python(code, timeout=10.0, **rest):

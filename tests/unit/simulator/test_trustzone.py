@@ -1,4 +1,4 @@
-"""A secure and a non-secure image on one chip: what each may do, and what the other sees of it.
+"""TrustZone-M with two images: calls, interrupts, and isolation of both security states.
 
 The images are tests/firmware/worlds; a test writes which scenario they are to play.
 """
@@ -6,11 +6,13 @@ The images are tests/firmware/worlds; a test writes which scenario they are to p
 from __future__ import annotations
 
 import shutil
+import struct
 import subprocess
 from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
-from worlds_played import FTYPE, SCENARIO, SOURCES, Played, machine_for
 
 from harness.elf import Image, combined
 from harness.simulator import Machine, snapshot
@@ -18,10 +20,57 @@ from harness.targets.simulator import SimulatorSession
 
 FLAGS = "-mcpu=cortex-m33 -mthumb -mfloat-abi=hard -mfpu=fpv5-sp-d16 -O2 -g -ffreestanding"
 FLAGS += " -fno-tree-loop-distribute-patterns -nostdlib -Wall -Wextra -Werror"
+SOURCES = Path(__file__).resolve().parents[2] / "firmware" / "worlds"
+SCENARIO = 0x2000_3FF0
+FTYPE = 0x10  # of EXC_RETURN: no floating-point frame. What the compiler cleared makes it one.
 LONG_ENOUGH = 64_000_000 // 20
 SECURE_RAM, SECURE_FLASH = 0x2000_0100, 0x0000_0100
 THREE_IN_S15, NINE_IN_S31 = 0x40A0_0000, 0x4110_0000
 INVEP, INVIS, INVER, AUVIOL, INVTRAN, SFARVALID = 1, 2, 4, 8, 16, 64
+
+
+@dataclass
+class Played:
+    """A scenario that ran, and the variables of both images after it."""
+
+    machine: Machine
+
+    def words(self, name: str, count: int = 1) -> list[int]:
+        symbol = self.machine.firmware.symbol(name)
+        assert symbol is not None, name
+        return list(
+            struct.unpack(f"<{count}I", self.machine.read_memory(symbol.address, 4 * count))
+        )
+
+    def word(self, name: str) -> int:
+        return self.words(name)[0]
+
+    @property
+    def results(self) -> list[int]:
+        return self.words("results", 16)
+
+    @property
+    def done(self) -> bool:
+        return bool(self.word("done"))
+
+    @property
+    def secure_fault(self) -> tuple[int, int, int, int]:
+        """SFSR, SFAR, EXC_RETURN and exception number as the secure handler found them."""
+        sfsr, sfar, _, _, link, number = self.words("secure:fault", 6)
+        return sfsr, sfar, link | FTYPE, number
+
+
+def scenario(name: str) -> int:
+    """The number of a scenario, as worlds.h has it."""
+    text = (SOURCES / "worlds.h").read_text()
+    names = text.partition("enum Scenario {")[2].partition("}")[0].replace("= 1", "").split(",")
+    return [one.strip() for one in names].index(name) + 1
+
+
+def machine_for(firmware: Image, name: str, operand: int = 0) -> Machine:
+    machine = Machine(firmware)
+    machine.write_memory(SCENARIO, struct.pack("<2I", scenario(name), operand))
+    return machine
 
 
 @pytest.fixture(scope="session")
@@ -71,12 +120,12 @@ def test_a_gateway_computes_and_returns_without_leaving_secrets(play):
     assert len(set(leaked)) == 1
 
 
-def test_a_pointer_is_taken_only_where_the_caller_may_read_all_of_it(play):
+def test_a_gateway_checks_the_whole_range_of_a_pointer(play):
     refused = 0xFFFF_FFFF
     assert play("POINTERS").results[:6] == [46, 10, refused, refused, refused, refused]
 
 
-def test_secure_code_calls_back_and_is_called_from_there(play):
+def test_secure_code_calls_back_and_is_reentered(play):
     played = play("CALLBACK")
     assert played.results[:2] == [43, 2]
     link, counted = played.results[4:6]
@@ -106,7 +155,7 @@ def test_a_secure_interrupt_of_non_secure_code_returns_to_it_unchanged(play):
     assert played.word("secure:exc_return") | FTYPE == 0xFFFF_FFB9
 
 
-def test_interrupts_of_both_worlds_nest_by_priority(play):
+def test_interrupts_of_both_security_states_nest_by_priority(play):
     played = play("NESTED")
     assert played.done
     assert played.words("order", 3) == [1, 2, 3]
@@ -122,7 +171,7 @@ def test_pris_puts_secure_interrupts_above_non_secure_ones(play, pris, secure_fi
     assert played.words("secure:order", 1) == [0x5EC]
 
 
-def test_each_world_has_a_systick_of_its_own(play):
+def test_each_security_state_has_its_own_systick(play):
     played = play("SYSTICKS")
     assert played.done
     assert abs(played.word("secure:ticks") - played.machine.now / 1000) < 2
@@ -168,7 +217,7 @@ def test_stack_pointers_masks_and_tables_are_banked(play):
     assert (psp_ns, basepri_ns, primask_ns) == (0x2000_2800, 0x20, 1)
 
 
-def test_what_only_the_secure_world_may_change_reads_as_zero_and_stays(play):
+def test_secure_only_bits_read_as_zero_in_non_secure_code(play):
     played = play("SECURE_ONLY")
     assert played.done
     itns, sau, sfsr, secure_irq, pris = played.results[:5]
@@ -177,7 +226,7 @@ def test_what_only_the_secure_world_may_change_reads_as_zero_and_stays(play):
     assert played.words("secure:order", 1) == [0]
 
 
-def test_tt_tells_whose_an_address_is(play):
+def test_tt_gives_the_security_of_an_address(play):
     s, nsrw, nsr, rw, r = 1 << 22, 1 << 21, 1 << 20, 1 << 19, 1 << 18
     answers = play("ATTRIBUTION").words("secure:answers", 5)
     mine, theirs = s | rw | r, nsrw | nsr | rw | r
@@ -223,7 +272,7 @@ def test_an_exc_return_that_only_secure_code_may_use_is_refused(play, link):
     assert played.secure_fault[0] == INVER
 
 
-def test_secure_code_that_does_not_say_that_it_changes_the_world_is_stopped(play):
+def test_a_branch_to_non_secure_code_without_bxns_is_a_secure_fault(play):
     played = play("UNMARKED_BRANCH")
     assert not played.done
     assert played.secure_fault[0] == INVTRAN
@@ -242,7 +291,7 @@ def test_bxns_with_the_thumb_bit_stays_in_the_secure_state(play):
     assert played.results[0] == 78
 
 
-def test_a_return_that_nobody_called_for_is_refused(play):
+def test_a_function_return_without_a_call_is_refused(play):
     played = play("FORGED_RETURN", 0xFEFF_FFFF)
     assert not played.done
     assert any("INVPC" in fault.reason for fault in played.machine.faults)
@@ -270,7 +319,7 @@ def test_slices_change_nothing(firmware, play, name, step):
 
 
 @pytest.mark.parametrize("quarter", [1, 2, 3])
-def test_a_snapshot_between_the_worlds_goes_on_alike(firmware, play, quarter):
+def test_a_snapshot_within_a_secure_call_continues(firmware, play, quarter):
     whole = play("NESTED").machine
     at = whole.core.executed * quarter // 4
     machine = machine_for(firmware, "NESTED")
@@ -306,7 +355,7 @@ def test_a_reset_of_the_chip_begins_in_the_secure_state_again(firmware, play):
     assert first.core.executed == 2 * count
 
 
-def test_what_ran_is_counted_under_its_image_s_name(play):
+def test_coverage_names_functions_by_image(play):
     session = SimulatorSession(play("CALLS").machine)
     functions = session.coverage().functions
     assert any(name.startswith("secure: ") and "Add" in name for name in functions)
@@ -337,7 +386,7 @@ def told(played: Played) -> str:
         ("EXECUTE", 0x7F05, NO_ENTRY, "jump to secure flash 0x00007f04, where no gateway is"),
     ],
 )
-def test_a_fault_names_world_image_line_and_access(play, scenario, operand, kind, access):
+def test_a_fault_names_security_state_image_line_and_access(play, scenario, operand, kind, access):
     message = told(play(scenario, operand))
     assert message.startswith(f"{kind} in the non-secure image nonsecure, Reset at nonsecure.c:")
     assert message.endswith(f": {access}")
@@ -349,7 +398,7 @@ def test_a_fault_of_secure_code_names_its_image(play):
     assert "jump to non-secure flash 0x" in message and message.endswith("without BXNS or BLXNS")
 
 
-def test_the_report_of_a_fault_tells_world_and_image_too(play):
+def test_a_fault_report_has_security_state_and_image(play):
     machine = play("READ", SECURE_RAM).machine
     report = machine.fault_report(machine.faults[0])
     assert "in the non-secure image nonsecure: read of secure RAM 0x20000100" in report

@@ -1,8 +1,8 @@
 """The rules for a regression: one run compared with the last runs of a branch.
 
 A figure without noise is worse if it is above the median of those runs at all. For a noisy one
-(a board's cycles) a straight line is fitted to them. What they lie off that line is their noise, so
-a figure that creeps up has the same noise as one that stands still. Such a figure is worse if
+(a board's cycles) a straight line is fitted to them. Their distance from it is their noise, so a
+figure that creeps up has the same noise as one that stands still. Such a figure is worse if
 
 * it is above the median by more than eight times the noise, or
 * it creeps: with the new value the line rises by more than eight times its standard error,
@@ -48,7 +48,7 @@ class CaseKey:
 
 @dataclass(frozen=True)
 class Regression:
-    """What got worse: a verdict (``measure`` "") or a figure; ``now`` is None if it vanished."""
+    """A figure or verdict (``measure`` "") that got worse; ``now`` is None if it vanished."""
 
     key: CaseKey
     measure: str
@@ -74,7 +74,7 @@ class CaseOutcome:
 def regressions(
     now: Mapping[CaseKey, CaseOutcome], before: Mapping[CaseKey, Sequence[CaseOutcome]]
 ) -> tuple[Regression, ...]:
-    """What is worse in ``now`` than in the earlier runs ``before``, newest last.
+    """The regressions of ``now`` against in the earlier runs ``before``, newest last.
 
     A new case has nothing to be compared with; one that is gone is worse.
     """

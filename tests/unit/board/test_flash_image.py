@@ -1,4 +1,4 @@
-"""What is flashed for which firmware."""
+"""The HEX file that is flashed for each kind of image."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from harness.base.errors import UsageError
 from harness.elf import Image, hexfile
 from harness.elf.wrapped import wrap
-from harness.targets.board.image import prepare
+from harness.targets.board.flash_image import prepare
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Models of which only the operators matter: what a resolver is held against."""
+"""Models of which only the operators matter, as a resolver has to register them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from model_builder import Op, T, build
 from harness.model import Model
 
 
-def needs(*operators: str, custom: str = "") -> Model:
+def operator_chain(*operators: str, custom: str = "") -> Model:
     """A model that is a chain of these operators, each in its second version."""
     names = [*operators, *(["CUSTOM"] if custom else [])]
     rows = [

@@ -6,7 +6,7 @@ import os
 import tty
 
 
-class Wire:
+class SerialPty:
     """The device's end of a serial port."""
 
     def __init__(self) -> None:

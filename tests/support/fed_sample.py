@@ -1,4 +1,4 @@
-"""Sessions of samples on the simulator, for tests that speak to them."""
+"""A sample on the simulator that takes its inputs from the console."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from harness.targets.base import Session
 
 
 @contextmanager
-def fed_by_the_host(sample: str) -> Iterator[Session]:
+def fed_sample(sample: str) -> Iterator[Session]:
     """``sample`` with its inputs from the console; skips the test where it cannot be built."""
     try:
         firmware = Image.from_elf(build_one(sample, "console"))

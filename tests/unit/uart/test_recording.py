@@ -1,10 +1,10 @@
-"""What a console keeps of itself, on disk and as it comes."""
+"""A console's recording on disk."""
 
 from harness.base.findings import Kind
 from harness.case import artifacts
 from harness.uart import Console
-from harness.uart.capture import Recording
 from harness.uart.lines import Line
+from harness.uart.recording import Recording
 
 NOISE = b"".join(b"line %d \xff\r\n" % number for number in range(50_000))
 
@@ -24,7 +24,7 @@ def test_bytes_and_lines_are_kept_as_they_came():
     assert transcript[-1] == "[    2.250000] line 49999 \\xff"
 
 
-def test_reading_does_not_disturb_what_comes_behind():
+def test_reading_a_recording_does_not_disturb_writing():
     console = Console()
     console.feed(b"one\n")
     assert console.raw == b"one\n"
@@ -51,7 +51,7 @@ def test_a_recording_of_its_own_is_temporary():
     assert Recording().path is None
 
 
-def test_what_is_left_of_a_flood_is_kept_whole(monkeypatch):
+def test_the_kept_part_of_a_flood_is_complete(monkeypatch):
     monkeypatch.setattr("harness.uart.console.LARGEST", 100_000)
     console = Console()
     console.feed(NOISE)

@@ -1,4 +1,4 @@
-"""What tflite-micro runs, odd or not, the reference runs: zero points, scales, computed places."""
+"""Unusual models that tflite-micro runs: zero points, scales, computed indices."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from model_builder import T
-from odd_models import activation as _a
-from odd_models import one_operator as _one
-from odd_models import random_inputs as _inputs
-from odd_models import weights as _weights
+from model_builder import T, constant
+from one_operator_models import activation as _a
+from one_operator_models import one_operator as _one
+from one_operator_models import random_inputs as _inputs
+from one_operator_models import weights as _weights
 from oracle import Oracle
-from seeds_more import constant
 
 from harness.model import Model
 from harness.reference import Interpreter
@@ -157,7 +156,7 @@ RUN = {
 
 
 @pytest.mark.parametrize("case", RUN)
-def test_what_tflm_runs_is_run(case: str, micro: Oracle) -> None:
+def test_models_that_tflm_runs_are_run(case: str, micro: Oracle) -> None:
     model = Model.from_bytes(RUN[case])
     interpreter = Interpreter(model)
     for seed in range(5):

@@ -1,13 +1,13 @@
-"""Operators that cut, join and reshape: what does not fit is refused, what just fits runs."""
+"""Limits of operators that slice, join and reshape."""
 
 from __future__ import annotations
 
 import pytest
 from model_builder import Op, T, build
-from odd_models import activation as _a
-from odd_models import assert_counts_to, assert_refused
-from odd_models import one_operator as _one
-from seeds_more import constant as _c
+from model_builder import constant as _c
+from one_operator_models import activation as _a
+from one_operator_models import assert_counts_to, assert_refused
+from one_operator_models import one_operator as _one
 
 
 def _f(*shape: int) -> T:
@@ -213,7 +213,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_does_not_fit_together_is_refused_in_its_own_words(name: str) -> None:
+def test_inconsistent_models_are_refused_with_a_reason(name: str) -> None:
     assert_refused(*REFUSED[name])
 
 
@@ -255,5 +255,5 @@ TAKEN = {
 
 
 @pytest.mark.parametrize("name", TAKEN)
-def test_what_just_fits_runs(name: str) -> None:
+def test_limits_are_inclusive(name: str) -> None:
     assert_counts_to(*TAKEN[name], name)

@@ -1,7 +1,7 @@
 """A console's bytes, and its lines with their times, written to files as they come.
 
 They go to disk because a device may print more than fits into memory, and so that an interrupted
-run leaves what it had.
+run leaves its output.
 """
 
 from __future__ import annotations

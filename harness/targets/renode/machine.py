@@ -1,0 +1,87 @@
+"""The machine that runs an image in Renode, as commands of Renode's Monitor."""
+
+from __future__ import annotations
+
+from enum import Enum
+from pathlib import Path
+
+from harness.base import paths, platforms
+from harness.base.clock import RESETS_IN_A_LOOP
+from harness.elf import Image
+
+#: Virtual seconds between synchronisations; measured in tests/benchmarks/bench_renode.py.
+QUANTUM = 0.001
+#: Peripherals that are scripts of this project.
+_SCRIPTED = ("nvmc", "dppic")
+#: Firmware leaves attribution to the SPU by setting SAU_CTRL.ALLNS. In Renode the SPU's regions are
+#: regions of the SAU, so ENABLE is written instead.
+_SAU_FOLLOWS = "value = 1 if offset == 0xDD0 and value & 3 == 2 else value"
+
+
+class Security(Enum):
+    """The security states of a machine, by the platform description that has them."""
+
+    NONE = "nrf9160dk.repl"
+    STATES = "nrf9160dk_trustzone.repl"  # one world, whose exceptions look as on the chip
+    WORLDS = "nrf9160dk_worlds.repl"
+
+
+def make(security: Security, *, quantum: float, enables_traps: bool) -> list[str]:
+    """The commands that make a machine with empty memories.
+
+    ``enables_traps``: CCR.DIV_0_TRP takes effect only if its filter is switched off.
+    """
+    chip = platforms.chip_table()
+    description = monitor_path(paths.platforms() / security.value)
+    commands = [
+        "Clear",
+        "emulation SetGlobalAdvanceImmediately true",
+        "emulation Mode SynchronizedTimers",  # a button's level reaches its pin at once
+        f'emulation SetGlobalQuantum "{quantum:.6f}"',
+        f'mach create "{platforms.DEFAULT_BOARD}"',
+        f"machine LoadPlatformDescription {description}",
+    ]
+    if enables_traps:
+        commands.append("sysbus.nvic FilterCcrDiv0Write false")
+    if security is Security.WORLDS:
+        (spu,) = chip.peripheral("SPU").addresses
+        commands.append(_model("spu", spu, "attribution"))
+        commands.append(f'sysbus SetHookBeforePeripheralWrite sysbus.nvic "{_SAU_FOLLOWS}"')
+    for name in _SCRIPTED:
+        block = chip.peripheral(name.upper())
+        secure, nonsecure = block.addresses
+        commands.append(_model(name, secure))
+        commands.append(f"sysbus Redirect {nonsecure:#x} {secure:#x} {block.size:#x}")
+    return commands
+
+
+def agent(vectors: int) -> str:
+    """The agent's constructor for an image whose vector table is at ``vectors``.
+
+    Renode executes one instruction a cycle, as the built-in simulator does.
+    """
+    chip, console = platforms.chip_table(), platforms.board_table().console.uarte.lower()
+    flash, ram = ((area.origin, area.end) for area in (chip.area("flash"), chip.area("ram")))
+    facts = f"{flash}, {ram}, {chip.gpio.pins}, {RESETS_IN_A_LOOP}"
+    return f"Agent('{console}', {chip.cpu_hz // 1_000_000}, {vectors:#x}, {facts})"
+
+
+def load(image: Image, folder: Path) -> list[str]:
+    """Monitor commands that load the image; its segments go to ``folder``."""
+    commands = []
+    for index, segment in enumerate(image.loaded):
+        path = folder / f"segment{index}.bin"
+        path.write_bytes(segment.data)
+        if segment.data:
+            commands.append(f"sysbus LoadBinary {monitor_path(path)} {segment.load_address:#x}")
+    return commands
+
+
+def _model(script: str, address: int, name: str = "") -> str:
+    path = monitor_path(paths.platforms() / "peripherals" / f"{script}.py")
+    return f'machine PyDevFromFile {path} {address:#x} 0x1000 True "{name or script}"'
+
+
+def monitor_path(path: Path) -> str:
+    """``path`` as Renode's Monitor reads one: blanks are escaped."""
+    return "@" + str(path).replace(" ", "\\ ")
