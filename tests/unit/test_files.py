@@ -9,6 +9,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -17,13 +18,15 @@ from harness.base import files
 from harness.base.errors import BadElf, CannotWrite, UsageError
 
 
-@pytest.fixture
-def small_files() -> Iterator[None]:
-    """No file may grow beyond 1,000 bytes: what a full disk is like."""
+@contextmanager
+def full_disk() -> Iterator[None]:
+    """No file may grow beyond 1,000 bytes, pytest's own log neither: for a few lines at a time."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
-    yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 def left_in(folder: Path) -> dict[str, bytes]:
@@ -36,16 +39,17 @@ def test_a_file_is_written_and_replaced(tmp_path: Path) -> None:
     assert left_in(tmp_path) == {"a": b"second"}
 
 
-def test_a_disk_that_fills_up_leaves_no_file_and_names_it(tmp_path, small_files) -> None:
-    with pytest.raises(CannotWrite, match=f"cannot write {tmp_path}/a: File too large") as failed:
+def test_a_disk_that_fills_up_leaves_no_file_and_names_it(tmp_path: Path) -> None:
+    named = f"cannot write {tmp_path}/a: File too large"
+    with full_disk(), pytest.raises(CannotWrite, match=named) as failed:
         files.write(tmp_path / "a", bytes(5000))
     assert failed.value.exit_code == 3
     assert left_in(tmp_path) == {}
 
 
-def test_a_disk_that_fills_up_leaves_the_file_of_before(tmp_path, small_files) -> None:
+def test_a_disk_that_fills_up_leaves_the_file_of_before(tmp_path: Path) -> None:
     files.write(tmp_path / "a", "before")
-    with pytest.raises(CannotWrite):
+    with full_disk(), pytest.raises(CannotWrite):
         files.write(tmp_path / "a", bytes(5000))
     assert left_in(tmp_path) == {"a": b"before"}
 
@@ -67,9 +71,10 @@ def test_an_interrupt_leaves_the_written_part_of_a_growing_file(tmp_path: Path) 
 
 @pytest.mark.parametrize("size", [1200, 100_000])
 def test_a_growing_file_that_finds_no_room_is_named_and_leaves_nothing(
-    tmp_path, small_files, size: int
+    tmp_path: Path, size: int
 ) -> None:
     with (
+        full_disk(),
         pytest.raises(CannotWrite, match=f"cannot write {tmp_path}/a: File too large"),
         files.growing(tmp_path / "a") as file,
     ):
