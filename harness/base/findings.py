@@ -59,6 +59,11 @@ class Kind(StrEnum):
 
 #: Kinds that inform and never fail a case by themselves.
 NOTES = frozenset({Kind.APPROXIMATION, Kind.UNMODELLED_ACCESS, Kind.LOG_ERROR})
+#: Kinds that end the firmware itself: it went down.
+FATAL = frozenset(
+    {Kind.FAULT, Kind.ASSERTION, Kind.ABORTED, Kind.KERNEL_PANIC, Kind.STACK_OVERFLOW,
+     Kind.RESET_LOOP}
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

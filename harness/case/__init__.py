@@ -4,10 +4,16 @@
 :func:`run_case`; nothing else decides whether firmware passes.
 """
 
-from harness.case.casefile import load_cases
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from harness.case.case import Budgets, Case
 from harness.case.result import CaseResult, Verdict
 from harness.case.run import run_case
-from harness.case.spec import Budgets, Case
+
+if TYPE_CHECKING:
+    from harness.case.casefile import load_cases
 
 __all__ = [
     "Budgets",
@@ -17,3 +23,12 @@ __all__ = [
     "load_cases",
     "run_case",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """``load_cases`` is imported when it is first used: most runs have no case file."""
+    if name != "load_cases":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from harness.case.casefile import load_cases  # noqa: PLC0415 - see above
+
+    return load_cases

@@ -28,7 +28,7 @@ class Accuracy:
 
     @property
     def equal(self) -> bool:
-        """True if the device is right as often as the card says, over the whole test set."""
+        """True if the device is right as often as the card states, over the whole test set."""
         return bool(self.total) and abs(self.measured - self.card) < 0.5 / self.total
 
 

@@ -1,4 +1,4 @@
-"""What a case leaves on disk: console bytes, transcript, result."""
+"""The files that a case leaves: console bytes, transcript, result."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from harness.base import files
-from harness.base.errors import CannotWrite
+from harness.base.errors import CannotWrite, CheckFailed, UsageError
 from harness.case.result import CaseResult
 from harness.uart.recording import Recording
 
@@ -50,3 +50,18 @@ def write_result(path: Path, result: CaseResult) -> None:
     files.write(path / _RESULT, text + "\n")
     if result.evidence.coverage is not None:
         files.write(path / _COVERAGE, result.evidence.coverage.lcov())
+
+
+def console_of(result: CaseResult, model: Path | None = None) -> Path:
+    """The raw console of ``result``.
+
+    Raises :class:`CheckFailed` if it left none, :class:`UsageError` if the case named another
+    ``model``: what is compared then belongs to another image.
+    """
+    ran = result.setup.model
+    if model is not None and (ran is None or files.read(ran) != files.read(model)):
+        other = f"with {ran.name}" if ran is not None else "without a model"
+        raise UsageError(f"{result.setup.name} ran {other}, not with {model.name}")
+    if result.evidence.console is None:
+        raise CheckFailed(f"{result.setup.name} left no console")
+    return result.evidence.console

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from harness.base import files
 from harness.base.errors import UsageError
+from harness.base.platforms import chip_table
+from harness.case.case import Case
 from harness.case.result import Measures
-from harness.case.spec import Case
 from harness.elf import Image
 from harness.footprint.budget import FIGURES, BudgetVerdict, check, is_region
 
@@ -22,8 +23,8 @@ _SHOWN = 10
 _NAMED = 3
 #: Figures of a result in the document of ``tflm-hil run --json``.
 _RUN_FIGURES = {"arena": "arena_used", "stack": "stack_used", "instructions": "instructions"}
-#: nRF9160 Product Specification v2.1, "Memory": where a run's ``flash`` and ``ram`` lie.
-_RUN_REGIONS = {"flash": ("FLASH", 0x0), "ram": ("RAM", 0x2000_0000)}
+#: Figures of a run's memory; each has the name of its area of the chip.
+_RUN_AREAS = ("flash", "ram")
 
 
 @dataclass(frozen=True)
@@ -87,9 +88,9 @@ def _baseline(case: Case) -> Mapping[str, Any]:
     return {
         "elf": str(path),
         "regions": [
-            {"name": name, "origin": origin, "used": row[key]}
-            for key, (name, origin) in _RUN_REGIONS.items()
-            if isinstance(row.get(key), int)
+            {"name": name.upper(), "origin": chip_table().area(name).origin, "used": row[name]}
+            for name in _RUN_AREAS
+            if isinstance(row.get(name), int)
         ],
         "figures": {name: row.get(_RUN_FIGURES[name]) for name in FIGURES},
     }

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from harness.base import files, numbers, paths, tables
+from harness.base import files, numbers, tables
 from harness.base.arithmetic import Arithmetic, Multipliers, Rounding
 from harness.base.errors import UsageError
 from harness.base.findings import Kind
 from harness.base.text import short
 from harness.build.variants import Expectation
 from harness.case.artifacts import folder_name
+from harness.case.case import Budgets, Case, check_ends
 from harness.case.samples import sample_case
-from harness.case.spec import Budgets, Case, check_expects
+from harness.case.subject import find_model
 from harness.elf import combined
 from harness.footprint.budget import FIGURES, from_table, parse_limit
 from harness.targets.pins import Press, parse_press
@@ -56,7 +57,7 @@ class _Expect:
 
 @dataclass(frozen=True)
 class _Row:
-    """A ``[[case]]`` as it stands; docs/cases.md says what its keys mean."""
+    """A ``[[case]]`` as it stands; docs/cases.md describes its keys."""
 
     name: str
     elf: str | None = None
@@ -97,11 +98,11 @@ def keys() -> tuple[tables.Key, ...]:
     return tuple(tables.keys(_Row))
 
 
-def load_cases(path: Path) -> list[Case]:
-    """Read a case file: one case for each target of each ``[[case]]``.
+def load_cases(path: Path, names: Sequence[str] = ()) -> list[Case]:
+    """Read a case file: one case for each target of each ``[[case]]``, or of those in ``names``.
 
-    ``[defaults]`` hold what a ``[[case]]`` leaves out. Paths are relative to the file. Raises
-    :class:`UsageError` that names the case and the key.
+    ``[defaults]`` are for keys that a ``[[case]]`` leaves out. Paths are relative to the file.
+    Raises :class:`UsageError` that names the case and the key.
     """
     document = tables.read(_Document, files.read_toml(path), str(path))
     if not document.case:
@@ -111,7 +112,11 @@ def load_cases(path: Path) -> list[Case]:
         if count > 1:
             raise UsageError(f"{path}: two cases are called {name!r}")
     _one_folder_each(cases, path)
-    return cases
+    known = list(dict.fromkeys(case.name for case in cases))
+    unknown = next((name for name in names if name not in known), None)
+    if unknown is not None:
+        raise UsageError(f"{path} has no case {unknown!r}", hint=f"it has {', '.join(known)}")
+    return [case for case in cases if not names or case.name in names]
 
 
 def _one_folder_each(cases: Iterable[Case], path: Path) -> None:
@@ -206,31 +211,17 @@ def _presses(row: _Row) -> tuple[Press, ...]:
 
 
 def _ending(case: Case, row: _Row) -> Case:
-    """``case`` with how its image ends. An image that prints records says so in a record."""
+    """``case`` with how its image ends. An image that prints records ends with one."""
     given = [key for key in ("ends", "ends_at", "watch") if getattr(row, key) is not None]
     if given and not case.scraper and case.expected.outputs:
         raise UsageError(f"{given[0]} needs a scraper: an image with records ends with a record")
     if row.ends_at and row.ends is False:
-        raise UsageError("ends_at names an end, and ends = false says there is none")
+        raise UsageError("ends_at names an end, and ends = false excludes one")
     if row.ends_at is not None:
         EndLine(row.ends_at)  # raises UsageError for a broken regex
     case = replace(case, ends=row.ends is not False, ends_at=row.ends_at or "")
     check_ends(case)
     return case
-
-
-def check_ends(case: Case) -> None:
-    """Raise :class:`UsageError` for a case that no image could fail, or none could end.
-
-    That is a case that expects nothing at all, or ``ends = false`` with a scraper that knows the
-    image's last line.
-    """
-    check_expects(case)
-    if case.scraper and not case.ends and scraper(case.scraper).end is not None:
-        raise UsageError(
-            f"scraper {case.scraper} knows the last line of what it reads",
-            hint="leave out `ends = false` (--never-ends)",
-        )
 
 
 def _expect(case: Case, expect: _Expect) -> Case:
@@ -271,15 +262,6 @@ def size(value: object, where: str) -> int:
     if limit.relative or not limit.bytes:
         raise UsageError(f"{where}: {value!r} is not a size", hint='write 61440 or "60 KB"')
     return limit.bytes
-
-
-def find_model(name: str, here: Path = Path()) -> Path:
-    """The file of a model: a path, or the name of one of the project's own models."""
-    for candidate in (here / name, paths.models() / name, paths.models() / f"{name}.tflite"):
-        if files.is_file(candidate):
-            return candidate
-    known = ", ".join(sorted(path.name for path in paths.models().glob("*.tflite")))
-    raise UsageError(f"no model {short(name)}", hint=f"a path, or one of the project's: {known}")
 
 
 def _path(row: _Row, key: str, here: Path) -> Path:

@@ -31,7 +31,7 @@ _ARENA = re.compile("arena", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Seen:
-    """What one target showed: its console, its output records, ticks and objects in RAM."""
+    """The observations of one target: its console, its output records, ticks and objects in RAM."""
 
     target: str
     stop: Stop
@@ -76,7 +76,7 @@ class CrossCheck:
 
     @property
     def compared(self) -> str:
-        """What was compared, in one line."""
+        """The compared bytes, records and objects, in one line."""
         sizes = len(self.first.console), len(self.second.console)
         console = f"{min(sizes):,} console bytes"
         if sizes[0] != sizes[1]:
@@ -147,7 +147,7 @@ def look(
 
 
 def arenas(firmware: Image) -> list[Symbol]:
-    """The objects in RAM whose names say that they are tensor arenas."""
+    """The objects in RAM named as tensor arenas."""
     return [s for s in firmware.symbols if s.size and s.address in RAM and _ARENA.search(s.name)]
 
 

@@ -13,7 +13,7 @@ from harness.targets.base import Session, Stop
 from harness.targets.calls import Call
 
 HOW_IT_ENDED = {
-    Stop.CONDITION: "it had said its last words",
+    Stop.CONDITION: "it had printed its end",
     Stop.DEADLINE: "it ran on to the deadline",
     Stop.GUARD: "the wall-clock guard stopped it",
     Stop.IDLE: "it sleeps and nothing can wake it",

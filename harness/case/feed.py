@@ -1,4 +1,4 @@
-"""The host's side of the console: read what comes, send inputs record by record.
+"""The host's side of the record protocol: inputs are sent record by record.
 
 There is no flow control: the image acknowledges each record before the host sends the next
 (docs/records.md).
@@ -6,15 +6,14 @@ There is no flow control: the image acknowledges each record before the host sen
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
-from harness.base.clock import INSTANT, Deadline
+from harness.base.clock import Deadline
 from harness.base.errors import FirmwareFailed
 from harness.case.endings import HOW_IT_ENDED
-from harness.case.presses import Presses
-from harness.targets.base import ConsoleChunk, ConsoleMatch, Session, Stop
-from harness.targets.pins import Press
-from harness.uart import Console, Record, encode
+from harness.case.tap import Tap, out_of_time
+from harness.targets.base import ConsoleMatch, Stop
+from harness.uart import Record, encode
 from harness.uart.records import BLOCK, encode_tensor, fill_blocks, pattern
 
 _ANSWER = ConsoleMatch(pattern("ack", "nak", "failed", "end"), lines=True)
@@ -29,84 +28,6 @@ _PATIENCE_AFTER_PUSH = 0.05
 #: and this byte helps to fill it. It is sent one at a time: too many would go into the next block,
 #: before the next record.
 _PUSH = b"\n"
-#: Seconds on the target's clock after which a run looks at what came in any case.
-_SLICE = 1.0
-#: Bytes without a line end that are joined. A line that is cut for its length gets a time that is
-#: at most so many bytes late.
-_JOINED = 256
-
-
-def out_of_time(deadline: Deadline) -> Stop | None:
-    """The limit that is used up, if one is: then the image is not to blame for what is missing."""
-    if deadline.guard_expired:
-        return Stop.GUARD
-    return Stop.DEADLINE if deadline.expired else None
-
-
-class Tap:
-    """Passes a session's console output on to a :class:`Console`, with the time of each part.
-
-    ``look`` is called after each part, while the target stands where it printed it.
-    """
-
-    def __init__(
-        self,
-        session: Session,
-        console: Console,
-        presses: Sequence[Press] = (),
-        look: Callable[[], None] | None = None,
-    ) -> None:
-        self.session = session
-        self.console = console
-        self._run = Presses(session, presses).run if presses else session.run
-        self._taken = 0
-        self._look = look
-        self._read()  # what the session printed before
-
-    def run(self, words: ConsoleMatch | None, deadline: Deadline) -> Stop:
-        """Run the session, then read all that it printed."""
-        stop = self._run(words, deadline)
-        self._read()
-        return stop
-
-    def _read(self) -> None:
-        chunks = self.session.console
-        for data, time in _joined(chunks[self._taken :]):
-            self.console.feed(data, time)
-        self._taken = len(chunks)
-        if self._look is not None:
-            self._look()
-
-    def until(self, done: Callable[[], bool], words: ConsoleMatch, deadline: Deadline) -> Stop:
-        """Run until ``done()``, which is called whenever ``words`` came and once a second.
-
-        Gives CONDITION then, and otherwise why the run stopped. The output up to there has been
-        read in that case too: call ``done()`` once more.
-        """
-        while not done():
-            stop = self.run(words, deadline.part(min(_SLICE, deadline.remaining)))
-            again = stop is Stop.DEADLINE and deadline.remaining > INSTANT
-            if stop is not Stop.CONDITION and not again:
-                done()
-                return stop
-        return Stop.CONDITION
-
-
-def _joined(chunks: Sequence[ConsoleChunk]) -> Iterator[tuple[bytes, float]]:
-    """Chunks joined up to a line end, with the time of the last one.
-
-    A device may send byte by byte, and each part of a growing line costs a search.
-    """
-    parts: list[bytes] = []
-    size = 0
-    for chunk in chunks:
-        parts.append(chunk.data)
-        size += len(chunk.data)
-        if size >= _JOINED or b"\n" in chunk.data:
-            yield b"".join(parts), chunk.time
-            parts, size = [], 0
-    if parts:
-        yield b"".join(parts), chunks[-1].time
 
 
 def hand_over(
@@ -131,30 +52,30 @@ class Feeder:
         self._records = tap.console.records
         self._deadline = deadline
         self._sequence = sequence
-        self._asked = max(0, len(tap.console.of_kind("ready")) - 1)
+        self._ready = max(0, len(tap.console.of_kind("ready")) - 1)
         #: How often each record was sent, by its number.
         self.sent: list[int] = []
 
     def wait_ready(self) -> None:
-        """Run until the image asks for input. Raises :class:`FirmwareFailed` if it never does."""
-        while len(self._tap.console.of_kind("ready")) <= self._asked:
-            self._raise_if_ended("asking for input")
+        """Run until the image is ready for input; raises :class:`FirmwareFailed` if it ends."""
+        while len(self._tap.console.of_kind("ready")) <= self._ready:
+            self._raise_if_ended("getting ready for input")
             stop = self._tap.run(_READY, self._deadline)
             if stop is not Stop.CONDITION:
-                self._raise_if_ended("asking for input")
+                self._raise_if_ended("getting ready for input")
                 if out_of_time(self._deadline):
-                    raise FirmwareFailed("before it asked for input")
-                raise FirmwareFailed(f"the image did not ask for input: {HOW_IT_ENDED[stop]}")
-        self._asked += 1
+                    raise FirmwareFailed("before it was ready for input")
+                raise FirmwareFailed(f"the image was not ready for input: {HOW_IT_ENDED[stop]}")
+        self._ready += 1
 
     def infer(self, number: int, inputs: Sequence[bytes]) -> None:
-        """Send the input tensors of inference ``number`` and run until the image asks for more."""
+        """Send the input tensors of inference ``number``; run until the image is ready again."""
         for sequence, line, what in hand_over(self._sequence, number, inputs):
             self._send(sequence, line, what)
         self.wait_ready()
 
     def done(self) -> None:
-        """Tell the image that nothing more comes."""
+        """Send the record that ends the inputs."""
         self._send(self._sequence, encode(self._sequence, "done", {}), "done")
 
     def _send(self, sequence: int, line: bytes, what: str) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from harness.base import files
 from harness.build.builders import build_one
-from harness.case.spec import Case
+from harness.case.case import Case
 from harness.elf import combined
 
 

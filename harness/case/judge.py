@@ -1,16 +1,16 @@
-"""What a run means: an observation and a case -> verdict, reason and hint."""
+"""The verdict on a run: an observation and a case -> verdict, reason and hint."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
 
-from harness.base.findings import Finding, Kind
-from harness.case.observe import Observation, declared
+from harness.base.findings import FATAL, Finding, Kind
+from harness.case.case import Case
+from harness.case.hang import hung, time_hint, unread, why_unfinished
+from harness.case.observe import Observation
 from harness.case.outputs import OutputCheck
 from harness.case.result import Judgement, Verdict
-from harness.case.spec import Case
-from harness.case.unfinished import time_hint, unread, why_unfinished
 from harness.elf import Image
 from harness.model import Model
 from harness.targets.base import Stop
@@ -18,11 +18,6 @@ from harness.targets.base import Stop
 #: Problems that a result lists; the rest is counted.
 MOST_PROBLEMS = 50
 _LONGEST = 400  # characters of one problem
-#: Findings that say that the firmware itself went down: an end of its own kind.
-FATAL = frozenset(
-    {Kind.FAULT, Kind.ASSERTION, Kind.ABORTED, Kind.KERNEL_PANIC, Kind.STACK_OVERFLOW,
-     Kind.RESET_LOOP}
-)  # fmt: skip
 
 
 def findings_of(
@@ -59,7 +54,7 @@ def _name_place(finding: Finding, firmware: Image | None) -> Finding:
 
 
 def _name_custom(finding: Finding, model: Model | None) -> Finding:
-    """``finding`` with the custom operators of the model: TFLM does not say which is missing."""
+    """``finding`` with the custom operators of the model: TFLM's message does not name it."""
     unnamed = finding.kind is Kind.MISSING_CUSTOM_OPERATOR and not finding.subject
     if not unnamed or model is None or not model.custom_operator_names:
         return finding
@@ -75,9 +70,9 @@ def judge(
     over_budget: Sequence[str] = (),
     wrong_model: Sequence[str] = (),
 ) -> Judgement:
-    """Whether the run was what the case wants.
+    """The judgement on a run: whether it met the case's expectations.
 
-    ``wrong_model`` says that the image runs another model than it is compared with. It comes first
+    ``wrong_model`` are messages that the image runs another model than the case's. They come first
     in every reason, because everything else may follow from it.
     """
     expected = case.expected
@@ -87,7 +82,7 @@ def judge(
     if fatal:
         rest = [finding for finding in unexpected if finding not in fatal]
         return _no(Verdict.FIRMWARE, wrong_model, [*_messages(fatal), *_messages(rest), *lacking])
-    if _hung(case, seen, findings, lacking):
+    if hung(case, seen, findings, lacking):
         others = [*lacking, *([outputs.problem] if outputs.mismatches else []), *over_budget]
         return _unfinished(case, seen, outputs, unexpected, others, wrong_model)
     problems = [*_messages(unexpected), *lacking]
@@ -99,21 +94,6 @@ def judge(
     if problems or wrong_model:
         return _no(Verdict.FAIL, wrong_model, problems, outputs.hint)
     return Judgement(Verdict.PASS, _praise(case, outputs))
-
-
-def _hung(
-    case: Case, seen: Observation, findings: Sequence[Finding], lacking: Sequence[str]
-) -> bool:
-    """True for an image that did not end, or stood still before all that was asked for had come.
-
-    An image that goes down as it should needs no end beside that; a silent one has shown nothing.
-    """
-    if not seen.console.size:
-        return True
-    if not case.expected.outputs and any(finding.kind in FATAL for finding in findings):
-        return False  # judge() has returned for one that is not expected
-    stood = seen.standing is not None and not declared(seen.console)
-    return not seen.finished or (bool(lacking) and stood)
 
 
 def _no(

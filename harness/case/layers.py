@@ -3,7 +3,7 @@
 The firmware needs no change. Every kernel of TFLM calls ``GetEvalTensor(index)`` for its tensors
 (tensorflow/lite/c/common.h, TfLiteContext). The index shows which operator runs, and the address
 that is returned shows where the tensors lie. The outputs of an operator are read when the next
-operator asks for a tensor to write.
+operator requests a tensor to write.
 """
 
 from __future__ import annotations
@@ -99,12 +99,12 @@ def dump_layers(
         )
     walk = _Walk(session, deadline)
     entry = address_of(firmware, _INVOKE)
-    ask = address_of(firmware, _GET_TENSOR)
+    request = address_of(firmware, _GET_TENSOR)
     end, inputs = 0, []
     for _ in range(inference + 1):
         walk.to(entry, "MicroInterpreter::Invoke()")
         end = session.registers["lr"] & ~1
-        walk.locate(ask)
+        walk.locate(request)
         inputs.append(tuple(walk.read(tensor) for tensor in model.inputs))
     outputs: dict[tuple[int, int], bytes] = {}
     previous: Operator | None = None
@@ -136,9 +136,9 @@ class _Walk:
     def __init__(self, session: Session, deadline: Deadline) -> None:
         self._session, self._deadline = session, deadline
         # `locate` sets these.
-        self._ask: int  # address of GetEvalTensor
+        self._request: int  # address of GetEvalTensor
         self._tensors: int  # address of the first TfLiteEvalTensor
-        self._asked: int  # the tensor that the current call asks for
+        self._requested: int  # the tensor that the current call requests
 
     def to(self, address: int, what: str) -> None:
         """Run to an address; if the core is at this function already, to its next call."""
@@ -151,31 +151,31 @@ class _Walk:
                 f"the image did not come to {what} ({stop.value}); it is in {self._session.where()}"
             )
 
-    def locate(self, ask: int) -> None:
-        """Find the tensors in memory, from the first one that a kernel asks for."""
-        self._ask = ask
+    def locate(self, request: int) -> None:
+        """Find the tensors in memory, from the first one that a kernel requests."""
+        self._request = request
         self._next()
-        index = self._asked
+        index = self._requested
         self.to(self._session.registers["lr"] & ~1, "the return of GetEvalTensor()")
         self._tensors = self._session.registers["r0"] - EVAL_TENSOR * index
 
     def _next(self) -> None:
-        self.to(self._ask, "the next GetEvalTensor()")
-        self._asked = self._session.registers["r1"]
+        self.to(self._request, "the next GetEvalTensor()")
+        self._requested = self._session.registers["r1"]
 
     def first(self, outputs: Collection[int], operator: str) -> None:
-        """Run until the first operator asks for one of its outputs, unless it has already."""
-        if self._asked not in outputs:
+        """Run until the first operator requests one of its outputs, unless it has already."""
+        if self._requested not in outputs:
             self.to_tensor(outputs, operator)
 
     def to_tensor(self, outputs: Collection[int], operator: str) -> None:
-        """Run until ``operator`` asks for one of its outputs."""
+        """Run until ``operator`` requests one of its outputs."""
         for _ in range(_MOST_ASKED):
             self._next()
-            if self._asked in outputs:
+            if self._requested in outputs:
                 return
         raise CheckFailed(
-            f"{operator} never asked for its output: does the image run another model?"
+            f"{operator} never requested its output: does the image run another model?"
         )
 
     def read(self, tensor: Tensor) -> bytes:

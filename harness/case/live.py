@@ -12,13 +12,13 @@ from harness import targets
 from harness.base.clock import Deadline
 from harness.base.closing import Closing
 from harness.base.errors import CheckFailed, FirmwareFailed, UsageError
-from harness.base.findings import NOTES, Finding, Kind
+from harness.base.findings import FATAL, NOTES, Finding, Kind
+from harness.case.case import Case
 from harness.case.endings import HOW_IT_ENDED, last_resort, standstill
-from harness.case.feed import Tap, out_of_time
-from harness.case.judge import FATAL, findings_of
+from harness.case.judge import findings_of
 from harness.case.observe import Observation, watch_calls
 from harness.case.outputs import OutputCheck, check_outputs
-from harness.case.spec import Case
+from harness.case.tap import Tap, out_of_time
 from harness.elf import Image, combined
 from harness.model import Model
 from harness.targets.base import ConsoleMatch, MemoryAccess, Session, Stop
@@ -40,11 +40,11 @@ _LONGEST_LINE = 8192
 
 
 class Live(Closing):
-    """An image on a target, run as far as each step asks; a context manager.
+    """An image on a target, run step by step; a context manager.
 
     What a step waits for must come within ``case.timeout`` seconds of the target's clock, counted
     over all steps since the start or the last :meth:`reset`. Otherwise the step raises
-    :class:`FirmwareFailed`, which says how the run ended and where the core was.
+    :class:`FirmwareFailed`, with how the run ended and where the core was.
     """
 
     def __init__(self, case: Case, session: Session, image: Image | None = None) -> None:
@@ -94,7 +94,7 @@ class Live(Closing):
 
     @property
     def findings(self) -> list[Finding]:
-        """What is wrong so far, notes left out: with what was printed, and with the processor.
+        """The findings so far, of the console and of the processor, without notes.
 
         Faults, lockups, resets and calls of ``abort()`` and its like count as in a case. Raises
         :class:`UsageError` before the first step, when nothing can have been wrong.
@@ -110,12 +110,12 @@ class Live(Closing):
         seen = Observation(
             self.console,
             stop,
-            False,
-            "",
-            "",
-            replace(counters, resets=counters.resets - self._pressed),
-            tuple(session.faults),
-            tuple(session.findings),
+            finished=False,
+            complaint="",
+            where="",
+            counters=replace(counters, resets=counters.resets - self._pressed),
+            faults=tuple(session.faults),
+            findings=tuple(session.findings),
             last_resort=gave_up,
         )
         findings = list(findings_of(seen, None, self._image))
@@ -129,7 +129,7 @@ class Live(Closing):
         return self.console.ended or bool(self.console.of_kind("failed")) or self.console.gave_up
 
     def transcript(self) -> str:
-        """What was printed so far, line by line, with time stamps."""
+        """The console so far, line by line, with time stamps."""
         return self.console.transcript()
 
     def write(self, data: bytes) -> None:
@@ -172,7 +172,7 @@ class Live(Closing):
     def wait_for_inferences(self, count: int = 1) -> None:
         """Run until the image has done ``count`` inferences in all, at least one."""
         if count < 1:
-            raise UsageError(f"{count} inferences are no check: wait for one at least")
+            raise UsageError(f"{count} inferences are not a check: wait for one at least")
         words = _LINE_END if self.console.scrapers else _INFERENCE
         self._until(
             lambda: self.inferences >= count or self.ended,

@@ -3,7 +3,7 @@
 An image ends with its ``end`` or ``failed`` record, with the last line that its scraper or its case
 knows, or by standing still for good in thread mode: asleep or at a branch to itself, with nothing
 that could wake or interrupt it. The deadline is not an end. Firmware that never ends on purpose
-(``ends = false``) is watched for a while after the results that were asked for.
+(``ends = false``) is watched for a while after the expected results.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from harness.base.clock import Deadline
 from harness.base.errors import FirmwareFailed, Unsupported
 from harness.base.findings import Finding
-from harness.case.counted import INVOKE, NOTHING_COUNTED, Counted, Counting
+from harness.case.case import Case
 from harness.case.endings import (
     LAST_RESORTS,
     Standstill,
@@ -22,8 +22,9 @@ from harness.case.endings import (
     standstill,
     watched_functions,
 )
-from harness.case.feed import Feeder, Tap, out_of_time
-from harness.case.spec import Case
+from harness.case.feed import Feeder
+from harness.case.tap import Tap, out_of_time
+from harness.case.target_counts import INVOKE, NO_COUNTS, TargetCounter, TargetCounts
 from harness.elf import Image
 from harness.targets.base import ConsoleMatch, Counters, Fault, Session, Stop
 from harness.uart import Console, Scraper, scraper
@@ -38,17 +39,17 @@ _CLOSING = pattern("end", "failed") + b"|" + _LAST_WORDS
 _CLAIMS = pattern("arena", "stack")
 #: Seconds on the target's clock for what still follows (a log thread, a fault dump).
 _AFTERMATH = 0.05
-#: What counts even after the image's own end.
+#: Ends that count even after the image's own end.
 _GONE = (Stop.LOCKUP, Stop.RESET_LOOP)
 
 
 @dataclass(frozen=True)
 class Observation:
-    """What a run left behind."""
+    """One run as it was seen; nothing is judged."""
 
     console: Console
     stop: Stop
-    finished: bool  # the image came to its own end, or was watched as the case asks
+    finished: bool  # the image came to its own end, or was watched as long as the case requires
     complaint: str  # why the exchange with the image broke off; "" if it did not
     where: str  # where the core was at the end, "" for an image that finished
     counters: Counters
@@ -58,7 +59,7 @@ class Observation:
     standing: Standstill | None = None  # how the core stands for good, if it does
     last_resort: Finding | None = None  # the function in which the firmware gave up
     quiet: float | None = None  # seconds on the target's clock since it last printed
-    counted: Counted = NOTHING_COUNTED  # what the target counted of the image's own figures
+    counted: TargetCounts = NO_COUNTS  # what the target counted of the image's own figures
 
 
 def observe(
@@ -68,7 +69,7 @@ def observe(
     recording: Recording | None = None,
     image: Image | None = None,
 ) -> Observation:
-    """Run the image of ``session`` as ``case`` asks; ``inputs`` are fed through the console.
+    """Run the image of ``session`` for ``case``; ``inputs`` are fed through the console.
 
     The console is kept in ``recording``, by default in temporary files. With ``image`` the calls
     that it makes of its last resorts and of the interpreter are watched, if the target can.
@@ -77,16 +78,11 @@ def observe(
     counting = None
     console = Console(scrapers_of(case), recording, case.lines_absent)
     if image is not None and functions is not None and not case.scraper:
-        counting = Counting(session, image, console)
+        counting = TargetCounter(session, image, console)
     tap = Tap(session, console, case.presses, counting.look if counting is not None else None)
     deadline = session.deadline(case.timeout, guard=case.guard)
-    complaint = ""
     feeder = Feeder(tap, deadline) if inputs else None
-    if feeder is not None:
-        try:
-            _feed(feeder, inputs)
-        except FirmwareFailed as failed:
-            complaint = failed.message
+    complaint = _feed(feeder, inputs) if feeder is not None else ""
     # A broken exchange ends the run; the image's last lines come in the aftermath.
     stop, provoked = out_of_time(deadline) or Stop.CONDITION, 0
     if not complaint:
@@ -97,9 +93,9 @@ def observe(
         last = _watch(tap, case, deadline)
         stop = last if last in _GONE else stop
     standing = standstill(session, last)
+    in_handler = standing is not None and bool(standing.exception)
     blind = functions is None and standing is None
-    finished = stop not in _GONE and not (standing is not None and standing.exception)
-    finished = finished and _finished(console, case, last, blind=blind)
+    finished = not in_handler and stop not in _GONE and _finished(console, case, last, blind=blind)
     where = "" if finished else session.where()  # reading line tables costs more than a short run
     console.finish(session.console[-1].time if session.console else 0.0)
     return Observation(
@@ -108,14 +104,14 @@ def observe(
         finished,
         complaint,
         where,
-        session.counters,
-        tuple(session.faults)[provoked:],
-        tuple(session.findings),
-        tuple(feeder.sent) if feeder is not None else None,
-        standing,
-        last_resort(session, image, functions) if image is not None and functions else None,
-        _quiet(session),
-        counting.counted(functions or {}) if counting is not None else NOTHING_COUNTED,
+        counters=session.counters,
+        faults=tuple(session.faults)[provoked:],
+        findings=tuple(session.findings),
+        sent=tuple(feeder.sent) if feeder is not None else None,
+        standing=standing,
+        last_resort=last_resort(session, image, functions) if image and functions else None,
+        quiet=_quiet(session),
+        counted=counting.counted(functions or {}) if counting is not None else NO_COUNTS,
     )
 
 
@@ -140,11 +136,16 @@ def scrapers_of(case: Case) -> list[Scraper]:
     return scrapers + ([EndLine(case.ends_at)] if case.ends_at else [])
 
 
-def _feed(feeder: Feeder, inputs: Sequence[Sequence[bytes]]) -> None:
-    feeder.wait_ready()
-    for number, tensors in enumerate(inputs):
-        feeder.infer(number, tensors)
-    feeder.done()
+def _feed(feeder: Feeder, inputs: Sequence[Sequence[bytes]]) -> str:
+    """Feed all inputs; the reason if the exchange breaks off, "" if it does not."""
+    try:
+        feeder.wait_ready()
+        for number, tensors in enumerate(inputs):
+            feeder.infer(number, tensors)
+        feeder.done()
+    except FirmwareFailed as failed:
+        return failed.message
+    return ""
 
 
 def _listen(
@@ -191,7 +192,7 @@ def _enough(console: Console, case: Case) -> bool:
 
 
 def _finished(console: Console, case: Case, stop: Stop, *, blind: bool) -> bool:
-    """True if the image came to its own end: said so, or stands after all that was asked for.
+    """True if the image came to its own end: printed it, or stands after all expected results.
 
     A target that is ``blind`` to how the core stands takes the image's last words for that.
     """

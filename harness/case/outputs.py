@@ -10,19 +10,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from harness.base.findings import Findings
-from harness.case.scraped import check_scraped
-from harness.case.spec import Case
+from harness.case.case import Case
 from harness.model import Model, Tensor
-from harness.reference import Interpreter, alternatives, compare
+from harness.reference import Interpreter, alternatives, compare, dequantize, quantize
 from harness.reference.comparison import Alternatives
 from harness.reference.float_error import allowed_errors, allowed_in_batch
 from harness.uart import Console, TensorKey, Tensors
-from harness.uart.scrapers import Check, TestResult
+from harness.uart.scrapers import Check, Expected, TestResult
 from harness.uart.scrapers.base import REFERENCE
 from harness.uart.tensors import assemble
 
 if TYPE_CHECKING:
     import numpy.typing as npt
+
+    from harness.uart.scrapers import Predict
 
     Array = npt.NDArray[np.generic]
 
@@ -50,19 +51,56 @@ def check_outputs(
 ) -> OutputCheck:
     """Compare everything that the console gave with the reference or the case's own values.
 
-    ``known`` holds the input tensors of each inference if the host knows them, because it sent them
-    or because the table names them. What the image claims to have read does not matter then.
+    ``known`` holds the input tensors of each inference if the host sent them or the table has
+    them. The inputs that the image claims to have read do not matter then.
     """
     if case.scraper:
         results = len(console.scrapers[0].results)
-        return _from_scraper(check_scraped(console, case, model), results, model)
+        return _from_scraper(_check_scraped(console, case, model), results, model)
     if not case.reference:
-        problem = "the case asks for no reference and gives no expected values"
+        problem = "the case has neither a reference nor expected values"
         return OutputCheck(problem=problem)
     if model is None:
         problem = "no model is given to compare the outputs with"
         return OutputCheck(problem=problem, hint="--model, or `model` in a case file")
     return _recorded(console, case, model, known)
+
+
+def _check_scraped(console: Console, case: Case, model: Model | None) -> Check:
+    """Let the case's scraper check its results.
+
+    It gets a function that computes the model's answers, if the case has a model.
+    """
+    scraper = console.scrapers[0]
+    expected = Expected(
+        values=case.values,
+        repeats=not case.ends,
+        tests=case.tests,
+        tolerance=case.tolerance,
+        predict=_predict(case, model) if case.reference and model is not None else None,
+    )
+    return scraper.check(expected)
+
+
+def _predict(case: Case, model: Model) -> Predict:
+    """The reference's answers for a model with one number in and one out."""
+    interpreter = Interpreter.from_model(model, case.arithmetic)
+    source, sink = model.inputs[0], model.outputs[0]
+
+    def predict(x: Sequence[float], *, truncate: bool) -> Sequence[float]:
+        values = np.asarray(x, np.float64)
+        fed = (
+            quantize(values, source.scale, source.zero_point, source.dtype, truncate=truncate)
+            if source.scale
+            else values.astype(np.float32)
+        )
+        (out,) = interpreter.invoke_batch([fed.reshape(len(values), *source.shape)])
+        flat = out.reshape(-1)
+        answers = dequantize(flat, sink.scale, sink.zero_point) if sink.scale else flat
+        numbers: list[float] = answers.astype(np.float64).tolist()
+        return numbers
+
+    return predict
 
 
 def _from_scraper(check: Check, results: int, model: Model | None) -> OutputCheck:
@@ -115,7 +153,7 @@ class _Comparisons:
         self._reports: list[str] = []
 
     def boot(self, tensors: Tensors, known: Rows) -> None:
-        """Compare the outputs of one boot; ``known`` are the inputs that the host knows."""
+        """Compare the outputs of one boot; ``known`` are the inputs of the host."""
         indices = range(len(self._model.outputs))
         seen = sorted({n for index in indices for n in tensors.inferences("output", index)})
         rows = {number: self._inputs(tensors, known, number) for number in seen}
@@ -175,7 +213,7 @@ class _Comparisons:
                 self._compare(_array(data, tensor), wanted, name, {}, allowed)
 
     def _inputs(self, tensors: Tensors, known: Rows, number: int) -> Sequence[bytes]:
-        """The inputs of inference ``number``: the host's, if it knows any, or those recorded.
+        """The inputs of inference ``number``: the host's, if there are any, or those recorded.
 
         () if they do not fit the model.
         """

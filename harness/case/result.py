@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 from harness.base.errors import CheckFailed, EnvironmentMissing, ExitCode, FirmwareFailed, HilError
 from harness.base.findings import Finding
 from harness.base.tables import plain
-from harness.elf.coverage import Coverage
 from harness.uart.scrapers import TestResult
+
+if TYPE_CHECKING:
+    from harness.elf.coverage import Coverage
 
 
 class Verdict(StrEnum):
@@ -72,7 +74,7 @@ class ImageSize:
 
 @dataclass(frozen=True)
 class OperatorTicks:
-    """What one operator took in an inference: all its nodes, the median over inferences."""
+    """The ticks of one operator in an inference: all its nodes, the median over inferences."""
 
     operator: str
     ticks: int  # instructions or cycles, as the result's own figure
@@ -89,7 +91,7 @@ class Profiled:
 
 @dataclass(frozen=True)
 class Setup:
-    """What ran, where, and with which model its outputs were compared."""
+    """The image, the target, and the model with which the outputs were compared."""
 
     name: str
     sample: str
@@ -120,7 +122,7 @@ class Judgement:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What was seen and compared: what the judgement rests on."""
+    """The findings and comparisons that the judgement rests on."""
 
     findings: tuple[Finding, ...] = ()
     outputs_compared: int = 0
@@ -135,7 +137,7 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Measures:
-    """What was measured; None if neither the image nor the target gives it."""
+    """The figures of a run; None for one that neither the image nor the target gives."""
 
     size: Size | None = None
     images: tuple[ImageSize, ...] = ()  # of several that ran together; the first is `size`'s
@@ -168,7 +170,7 @@ class Measures:
 
 @dataclass(frozen=True)
 class CaseResult:
-    """What ran, how it ended, what was seen and what was measured."""
+    """Setup, judgement, evidence and measures of one run of a case."""
 
     setup: Setup
     judgement: Judgement

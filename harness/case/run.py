@@ -2,41 +2,47 @@
 
 from __future__ import annotations
 
+import os
 import re
 import time
+import traceback
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
 from harness import targets
 from harness.base import paths
 from harness.base.errors import (
+    BUG_HINT,
     CannotWrite,
     EnvironmentMissing,
     HilError,
     TargetLost,
     UsageError,
+    describe_bug,
 )
+from harness.base.platforms import chip_table
 from harness.build.builders import build_one
 from harness.case import artifacts
-from harness.case.budgets import check_budgets
+from harness.case.case import Case, check_expects
 from harness.case.evidence import Measured, check_evidence, known_of
-from harness.case.evidence.known import HZ
-from harness.case.figures import measure, profiled, size_of
 from harness.case.inputs import load_inputs
 from harness.case.judge import findings_of, judge
+from harness.case.measure import measure, profiled, size_of
 from harness.case.observe import Observation, observe
 from harness.case.outputs import OutputCheck, check_outputs
 from harness.case.result import CaseResult, Evidence, Judgement, Measures, Setup, Verdict
-from harness.case.spec import Case, check_expects
 from harness.elf import Image, combined
-from harness.elf.coverage import Coverage
 from harness.model import Model
 from harness.targets.base import Session, Stop
 from harness.uart.recording import Recording
 
-#: An error message of a compiler or a linker. That ld failed says nothing new.
+if TYPE_CHECKING:
+    from harness.elf.coverage import Coverage
+
+#: An error message of a compiler or a linker. ld's exit code adds nothing to it.
 _ERROR = re.compile(
     r"(?:\berror: (?!ld returned)|(?=undefined reference|multiple definition|region `))(?P<text>.+)"
 )
@@ -50,24 +56,54 @@ _FAULTS_SHOWN = 3
 
 #: Called with the open session of a case that has run.
 Look = Callable[[Session, Image, Stop], None]
-#: Adds what a lab's calibration knows to a result, before it is written.
+#: Adds the figures of a lab's calibration to a result, before it is written.
 Calibrate = Callable[[CaseResult], CaseResult]
 
 
 def run_case(
-    case: Case, output: Path, *, look: Look | None = None, calibrate: Calibrate | None = None
+    case: Case,
+    output: Path,
+    *,
+    look: Look | None = None,
+    calibrate: Calibrate | None = None,
+    on_error: Literal["raise", "record"] = "raise",
+    passing: tuple[type[Exception], ...] = (),
 ) -> CaseResult:
     """Build or read the image, run it, judge it, and leave its files under ``output``.
 
-    ``look`` sees the session after the run, before it is closed.
+    ``look`` sees the session after the run, before it is closed. What the target lacks or the
+    environment breaks becomes a verdict: *skipped* or *error*.
 
     Raises :class:`UsageError` for a case that makes no sense, :class:`CannotWrite` if its files
-    cannot be written. Everything else becomes a verdict: *skipped* if the target is not on this
-    machine, *error* if the environment broke.
+    cannot be written. With ``on_error="record"`` these, and a mistake of this package, become the
+    verdict *error* too, so that one of several cases does not end the others. Exceptions of the
+    types in ``passing`` are raised even then: a timer of the caller raises them, not the case.
     """
+    if on_error == "raise":
+        return _run_case(case, output, look, calibrate)
+    started = time.monotonic()
+    try:
+        return _run_case(case, output, look, calibrate)
+    except passing:
+        raise
+    except HilError as error:
+        reason, hint, details = error.message, error.hint, ""
+    except Exception as error:
+        reason, hint = describe_bug(error), BUG_HINT
+        details = traceback.format_exc() if os.environ.get("TFLM_HIL_DEBUG") else ""
+    return CaseResult(
+        setup_of(case),
+        Judgement(Verdict.ERROR, reason, hint=hint),
+        Evidence(details=details),
+        Measures(wall_seconds=time.monotonic() - started),
+    )
+
+
+def _run_case(
+    case: Case, output: Path, look: Look | None, calibrate: Calibrate | None
+) -> CaseResult:
     started = time.monotonic()
     check_expects(case)
-    setup = setup_of(case)
     folder = artifacts.folder(output, case.name)
     try:
         result = _run(case, folder, look)
@@ -76,7 +112,7 @@ def run_case(
     except HilError as error:
         reason, details = _one_line(error.message)
         judgement = Judgement(Verdict.of(error), reason, hint=error.hint)
-        result = CaseResult(setup, judgement, Evidence(details=details))
+        result = CaseResult(setup_of(case), judgement, Evidence(details=details))
     measures = replace(result.measures, wall_seconds=time.monotonic() - started)
     result = replace(result, measures=measures)
     if calibrate is not None:
@@ -86,7 +122,7 @@ def run_case(
 
 
 def setup_of(case: Case, firmware: Image | None = None) -> Setup:
-    """What ``case`` runs; ``firmware`` once there is one."""
+    """The setup of ``case``, with ``firmware`` once there is one."""
     setup = Setup(case.name, case.sample, case.resolver, case.builder, case.target)
     if firmware is None:
         return setup
@@ -121,7 +157,7 @@ def _broken(error: HilError) -> Judgement:
 
 @dataclass(frozen=True)
 class RunImage:
-    """What a case runs: image, model, and the input tensors of each inference that it feeds."""
+    """The image of a case, its model, and the input tensors of each inference to feed."""
 
     firmware: Image
     model: Model | None
@@ -162,8 +198,8 @@ def judge_seen(case: Case, setup: Setup, image: RunImage, seen: Observation) -> 
     findings = (*findings_of(seen, model, firmware), *contradictions)
     outputs = check_outputs(seen.console, case, model, known.inputs or ())
     measures = measure(firmware, seen.console, case.target, model, case.builder, seen.counted)
-    excess = check_budgets(case, firmware, measures)
-    judgement = judge(case, seen, findings, outputs, excess.problems, _wrong_model(seen, model))
+    excess, grown = _check_budgets(case, firmware, measures)
+    judgement = judge(case, seen, findings, outputs, excess, _wrong_model(seen, model))
     evidence = Evidence(
         findings=findings,
         outputs_compared=outputs.compared,
@@ -171,7 +207,7 @@ def judge_seen(case: Case, setup: Setup, image: RunImage, seen: Observation) -> 
         mismatches=outputs.mismatches,
         inferences=outputs.inferences,
         tests=outputs.tests,
-        details="\n\n".join([*_details(seen, outputs), *excess.tables]),
+        details="\n\n".join([*_details(seen, outputs), *grown]),
     )
     counters = seen.counters
     counted = replace(
@@ -180,6 +216,18 @@ def judge_seen(case: Case, setup: Setup, image: RunImage, seen: Observation) -> 
         virtual_seconds=counters.virtual_seconds,
     )
     return CaseResult(setup, judgement, evidence, counted)
+
+
+def _check_budgets(
+    case: Case, firmware: Image, measures: Measures
+) -> tuple[Sequence[str], Sequence[str]]:
+    """Budgets that are exceeded, and tables of what grew."""
+    if not case.budgets.limits:
+        return (), ()
+    from harness.case.budgets import check_budgets  # noqa: PLC0415 - analyses the image
+
+    excess = check_budgets(case, firmware, measures)
+    return excess.problems, excess.tables
 
 
 def _one_line(message: str) -> tuple[str, str]:
@@ -213,11 +261,11 @@ def _measured(seen: Observation) -> Measured:
     seconds = (
         counters.wall_seconds if counters.virtual_seconds is None else counters.virtual_seconds
     )
-    return Measured(int(seconds * HZ * _CLOCK_TOLERANCE), seen.sent, *own)
+    return Measured(int(seconds * chip_table().cpu_hz * _CLOCK_TOLERANCE), seen.sent, *own)
 
 
 def _wrong_model(seen: Observation, model: Model | None) -> list[str]:
-    """Messages about other models that the image says it runs."""
+    """Messages about other models that the image claims to run."""
     if model is None:
         return []
     claimed = set(seen.console.records.numbers("boot", "model_crc32"))

@@ -9,7 +9,7 @@ from harness.base.errors import UsageError
 from harness.build.builders import RUNTIME
 from harness.build.configurations import load
 from harness.build.variants import Sample, Table
-from harness.case.spec import Case
+from harness.case.case import Case
 
 #: Seconds on the target's clock for a whole test set. tflite-micro's reference kernels take four
 #: times as long as the standalone ones: 106 s for the residual network's 400 images at 64 MHz.

@@ -1,4 +1,4 @@
-"""What was asked for, what of it ran, what was skipped and why: whether anything was tested.
+"""Requested cases: how many ran, which were skipped and why, whether anything was tested.
 
 Every interface that judges cases (``run``, Robot, pytest, sweeps, the action) counts here.
 """
@@ -16,7 +16,7 @@ from harness.case.result import CaseResult, Verdict
 
 
 class Turn(StrEnum):
-    """What became of a case that was asked for."""
+    """The outcome of a requested case."""
 
     RAN = "ran"
     SKIPPED = "skipped"  # its target is not on this machine
@@ -24,7 +24,7 @@ class Turn(StrEnum):
 
     @classmethod
     def of(cls, verdict: Verdict) -> Turn:
-        """What became of a case with this verdict."""
+        """The turn of a case with this verdict."""
         return {Verdict.SKIPPED: cls.SKIPPED, Verdict.ERROR: cls.ERROR}.get(verdict, cls.RAN)
 
 
@@ -47,10 +47,10 @@ class Attempt:
 
 @dataclass(frozen=True)
 class Tally:
-    """How many cases were asked for, and what became of each.
+    """The number of requested cases, and an attempt for each that was tried.
 
     ``asked`` is larger than the number of attempts if a run was interrupted. ``named`` are targets
-    that the user asked for by name, instead of those that a case file lists.
+    that the user named, instead of those that a case file lists.
     """
 
     attempts: tuple[Attempt, ...]
@@ -60,14 +60,14 @@ class Tally:
 
     @classmethod
     def of(cls, results: Iterable[CaseResult]) -> Tally:
-        """The tally of ``results``, all that was asked for."""
+        """The tally of ``results``, one for each requested case."""
         attempts = tuple(Attempt.of(result) for result in results)
         return cls(attempts, len(attempts))
 
     def requested(
         self, *, asked: int | None = None, named: Collection[str] = (), allow_skips: bool = False
     ) -> Tally:
-        """The same attempts with what the user asked for."""
+        """The same attempts with the user's request."""
         asked = self.asked if asked is None else asked
         return replace(self, asked=asked, named=frozenset(named), allow_skips=allow_skips)
 
@@ -85,7 +85,7 @@ class Tally:
     def untested(self) -> str:
         """Why this cannot be called tested; "" if it can.
 
-        A case that was asked for must run: on every target that was named by the user, otherwise on
+        A requested case must run: on every target that was named by the user, otherwise on
         one of those that its case file lists. ``allow_skips`` waives that, but not an empty tally.
         """
         if not self.asked:

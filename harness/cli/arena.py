@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from harness.base import numbers
-from harness.case.what import What
+from harness.case.subject import Subject
 from harness.cli.options import json_option, number_option
 from harness.cli.output import write_text
 from harness.cli.parameters import CONFIGURATION, IMAGE, STDOUT
@@ -22,7 +22,7 @@ from harness.elf import combined
 @number_option("--timeout", default=30.0, check=numbers.seconds, metavar="SECONDS",
                help="Virtual time that one probe may take.")  # fmt: skip
 @json_option()
-def arena(what: What, resolver: str | None, timeout: float, json_file: Path | None) -> None:
+def arena(what: Subject, resolver: str | None, timeout: float, json_file: Path | None) -> None:
     """Find the smallest tensor arena with which ELF (or SAMPLE) allocates, to the byte.
 
     Runs the image on the simulator again and again with another size; changes nothing in it.

@@ -73,8 +73,8 @@ def campaign(what: str, **options: Any) -> None:
     tflm-hil campaign zephyr.elf --model model.tflite --faults weights --budget critical=0.01
     tflm-hil campaign digits --replay 17
     """
-    from harness.case.casefile import find_model  # noqa: PLC0415 - see cli/__init__
     from harness.case.inputs import load_inputs  # noqa: PLC0415
+    from harness.case.subject import find_model  # noqa: PLC0415 - see cli/__init__
     from harness.model import Model  # noqa: PLC0415
     from harness.studies.campaign import DEFAULT_MODELS, OUTCOMES, Options, study_of  # noqa: PLC0415
 

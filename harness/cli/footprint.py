@@ -14,7 +14,7 @@ from click.core import ParameterSource
 from harness import footprint as analysis
 from harness.base import logs
 from harness.base.errors import CheckFailed, UsageError
-from harness.case.what import What
+from harness.case.subject import Subject
 from harness.cli.options import beside_option, json_option
 from harness.cli.output import on_stderr, screen, write_text
 from harness.cli.parameters import EXISTING, IMAGE, STDOUT, Destination
@@ -57,7 +57,7 @@ _SHOWN = 40
 @click.option("--markdown", type=Destination(dash=True),
               help="Write a pull request's report; - for standard output.")  # fmt: skip
 @json_option()
-def footprint(what: What, **options: Any) -> None:
+def footprint(what: Subject, **options: Any) -> None:
     """Flash and RAM of ELF (or of SAMPLE's exact build) by region, section, file, symbol, operator.
 
     \b
@@ -110,7 +110,7 @@ class _Sizes:
         return document
 
 
-def _sizes(what: What, options: Mapping[str, Any]) -> _Sizes:
+def _sizes(what: Subject, options: Mapping[str, Any]) -> _Sizes:
     budgets = load(options["budget"]) if options["budget"] else ()
     baseline = load_baseline(options["baseline"]) if options["baseline"] else None
     image = combined.read(what.image(), options["beside"])

@@ -11,7 +11,7 @@ import click
 from harness.base import files, numbers
 from harness.base.arithmetic import Arithmetic
 from harness.base.errors import CheckFailed, UsageError
-from harness.case.what import What
+from harness.case.subject import Subject
 from harness.cli.options import arithmetic_options, json_option, number_option
 from harness.cli.output import write_text
 from harness.cli.parameters import CONFIGURATION, IMAGE, MODEL, STDOUT
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
                help="Virtual time in which the inference must end.")  # fmt: skip
 @json_option("the table")
 def layers(  # noqa: PLR0917 - one parameter per option
-    what: What,
+    what: Subject,
     model: str | None,
     resolver: str | None,
     inference: int,
@@ -62,8 +62,8 @@ def layers(  # noqa: PLR0917 - one parameter per option
     """
     # Here, not above: see cli/__init__.
     from harness import targets  # noqa: PLC0415
-    from harness.case.casefile import find_model  # noqa: PLC0415
     from harness.case.layers import compare_with_device  # noqa: PLC0415
+    from harness.case.subject import find_model  # noqa: PLC0415
     from harness.reference import Interpreter  # noqa: PLC0415
 
     model_file = find_model(model) if model is not None else what.case(resolver).model

@@ -14,7 +14,7 @@ from harness.base import files, numbers, paths
 from harness.base.errors import CannotWrite, HilError
 from harness.base.tables import ValueCheck
 from harness.base.text import short
-from harness.case.what import What, find
+from harness.case.subject import Subject
 from harness.targets.registry import TARGETS
 
 #: The resolver "all configurations of the sample".
@@ -56,9 +56,13 @@ class ImageOrSample(Name):
         super().__init__(_samples, or_file=True)
         self._case_files = case_files
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> What:
-        """The thing of this name; raises the UsageError of :func:`harness.case.what.find`."""
-        return value if isinstance(value, What) else find(str(value), case_files=self._case_files)
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Subject:
+        """The subject of this name; raises the UsageError of :meth:`Subject.find`."""
+        if isinstance(value, Subject):
+            return value
+        return Subject.find(str(value), case_files=self._case_files)
 
 
 class Existing(click.ParamType):  # type: ignore[type-arg]

@@ -15,8 +15,8 @@ import numpy as np
 from harness.base import files
 from harness.base.arithmetic import Arithmetic
 from harness.base.errors import UsageError
-from harness.case.casefile import find_model
 from harness.case.inputs import load_batch
+from harness.case.subject import find_model
 from harness.cli.options import arithmetic_options, json_option
 from harness.cli.output import write_text
 from harness.cli.parameters import EXISTING, MODEL, STDOUT, Destination

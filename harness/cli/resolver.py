@@ -11,8 +11,7 @@ import click
 
 from harness.base import numbers
 from harness.base.errors import CannotTell, CheckFailed, UsageError
-from harness.case.casefile import find_model
-from harness.case.what import What
+from harness.case.subject import Subject, find_model
 from harness.cli.options import beside_option, json_option, number_option
 from harness.cli.output import screen, write_text
 from harness.cli.parameters import IMAGE, MODEL, STDOUT, Destination
@@ -48,7 +47,7 @@ def resolver() -> None:
 @_TIMEOUT
 @_JSON
 def check(
-    what: What,
+    what: Subject,
     model: str | None,
     beside: Sequence[Path],
     live: bool,
@@ -154,7 +153,7 @@ def generate(models: tuple[str, ...], namespace: str, output: Path | None) -> No
 @_TIMEOUT
 @_JSON
 def dump(
-    what: What,
+    what: Subject,
     beside: Sequence[Path],
     target: str | None,
     symbol: str,
@@ -187,7 +186,7 @@ def dump(
 @click.argument("what", metavar="ELF|SAMPLE", type=IMAGE)
 @beside_option
 @_JSON
-def explain(operator: str, what: What, beside: Sequence[Path], json_file: Path | None) -> None:
+def explain(operator: str, what: Subject, beside: Sequence[Path], json_file: Path | None) -> None:
     """Follow the registration of OPERATOR in ELF: calls, stored pointers, and where they lead.
 
     \b

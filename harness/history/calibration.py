@@ -26,7 +26,7 @@ from typing import Any
 
 from harness.base import files
 from harness.base.errors import CheckFailed, UsageError
-from harness.case.evidence.known import HZ
+from harness.base.platforms import chip_table
 
 _INTERPRETER = "(interpreter)"
 _VERSION = 1
@@ -103,7 +103,7 @@ class Calibration:
             )
         cycles = sum(count * self.ratios[name].cycles for name, count in instructions.items())
         spread = math.hypot(*(n * self.ratios[name].spread for name, n in instructions.items()))
-        per_ms = HZ / 1000
+        per_ms = chip_table().cpu_hz / 1000
         return InferenceTime(cycles / per_ms, max(spread, self.error * cycles) / per_ms)
 
     def to_toml(self) -> str:

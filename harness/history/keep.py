@@ -9,7 +9,6 @@ from harness.base.text import count_of
 from harness.case.result import CaseResult
 from harness.case.tally import Tally
 from harness.history.run import Occasion, from_document
-from harness.history.store import History
 
 
 def document(
@@ -29,6 +28,8 @@ def keep(url: str, results: Mapping[str, Any], occasion: Occasion) -> str:
 
     Raises the errors of :meth:`History.open` and :meth:`History.record`.
     """
+    from harness.history.store import History  # noqa: PLC0415 - a database library
+
     run = from_document(results, occasion)
     with History.open(url) as history:
         outcome = "recorded" if history.record(run) else "known already"

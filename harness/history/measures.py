@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness import targets
-from harness.case.measures import MEASURES as MEASURED
-from harness.case.measures import Measure
+from harness.case.columns import MEASURES as MEASURED
+from harness.case.columns import Measure
 
 #: By their names in a history.
 MEASURES: Mapping[str, Measure] = {kind.name: kind for kind in MEASURED if kind.name}

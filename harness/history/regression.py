@@ -21,7 +21,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
 
-from harness.case.measures import Measure
+from harness.case.columns import Measure
 from harness.history.measures import measure
 
 #: For normally distributed values: standard deviation over median absolute deviation.

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from harness.base.errors import CheckFailed
-from harness.case.evidence.known import HZ
+from harness.base.platforms import chip_table
 from harness.case.result import CaseResult, Measures
 from harness.case.run import Calibrate
 from harness.history.calibration import Calibration, InferenceTime, Supply, kernels
@@ -45,7 +45,7 @@ def _with_energy(measures: Measures, supply: Supply) -> Measures:
         time = InferenceTime(measures.milliseconds, measures.milliseconds_spread or 0.0)
         energy = f"{supply.energy(time.milliseconds):,.4g} µJ ± {supply.energy(time.spread):,.2g}"
     elif measures.cycles is not None:
-        time = InferenceTime(measures.cycles / HZ * 1000, 0.0)
+        time = InferenceTime(measures.cycles / chip_table().cpu_hz * 1000, 0.0)
         energy = f"{supply.energy(time.milliseconds):,.4g} µJ"
     else:
         return measures

@@ -9,9 +9,10 @@ from robot.api.deco import keyword
 
 from harness import resolver
 from harness.base.errors import CheckFailed
-from harness.case.casefile import find_model, size
-from harness.case.figures import size_of
+from harness.case.casefile import size
+from harness.case.measure import size_of
 from harness.case.result import Size
+from harness.case.subject import find_model
 from harness.elf import combined
 from harness.model import Model
 
@@ -42,7 +43,7 @@ class ImageChecks:
         """Returns the bytes of flash and RAM (``.flash``, ``.ram``) as the linker counts them."""
         measured = size_of(combined.read(elf))
         if measured is None:
-            raise CheckFailed(f"{elf} does not say how much of FLASH and RAM it uses")
+            raise CheckFailed(f"{elf} has no table of FLASH and RAM, so its size is unknown")
         return measured
 
     def _within(self, what: str, used: int, limit: str) -> None:

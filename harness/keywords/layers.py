@@ -10,11 +10,11 @@ from robot.api.deco import keyword, library
 from harness import __version__, targets
 from harness.base.arithmetic import Arithmetic, Multipliers, Rounding
 from harness.base.errors import CheckFailed, EnvironmentMissing
-from harness.case.casefile import find_model
 from harness.case.layers import compare_with_device
+from harness.case.subject import find_model
 from harness.elf import combined
 from harness.keywords import variables
-from harness.keywords.skipped import AllSkipped
+from harness.keywords.skips import AllSkipped, skip
 from harness.reference import Interpreter
 from harness.reference.layers import LayerReport
 from harness.targets.registry import Ability
@@ -27,7 +27,7 @@ _TIMEOUT = 30.0
 class Layers:
     """Reads what each operator of a running image wrote and compares it.
 
-    ``${TARGET}`` says where, as for the library TflmHil. The target must be able to stop at an
+    ``${TARGET}`` is the target, as for the library TflmHil. The target must be able to stop at an
     instruction (``simulator``, ``renode``); on others the test is skipped. An execution of which
     every test is skipped fails, unless the variable ``ALLOW_SKIPS`` is true.
     """
@@ -48,7 +48,7 @@ class Layers:
         """Runs ``elf`` through an inference and fails if an operator differs from the reference.
 
         The failure names the first operator that differs. Returns the table of all operators.
-        ``rounding`` and ``multipliers`` say which arithmetic the device has, see docs/reference.md.
+        ``rounding`` and ``multipliers`` are the device's arithmetic, see docs/reference.md.
 
         Examples:
         | Layers Should Equal Reference | ${elf} | digits_int8.tflite |
@@ -99,7 +99,7 @@ class Layers:
         try:
             session = targets.open_target(target, firmware)
         except EnvironmentMissing as missing:
-            variables.skip(target, missing)
+            skip(target, missing)
         with session:
             return compare_with_device(
                 session,

@@ -15,26 +15,24 @@ from robot.errors import RobotError
 
 from harness import __version__, targets
 from harness.base import logs, numbers
-from harness.base.errors import BuildFailed, CheckFailed, HilError, UsageError
+from harness.base.errors import BuildFailed, CheckFailed, HilError
 from harness.build.builders import build_all, build_one
 from harness.build.configurations import load
-from harness.case import CaseResult, Verdict, load_cases
+from harness.case import CaseResult, Verdict, load_cases, run_case
 from harness.case.accuracy import accuracy
-from harness.case.artifacts import folder_name
-from harness.case.casefile import find_model
-from harness.case.each import result_of
+from harness.case.artifacts import console_of, folder_name
+from harness.case.case import Case
 from harness.case.identity import identity
+from harness.case.parallel import run_parallel
 from harness.case.run import Calibrate
 from harness.case.samples import sample_case
-from harness.case.spec import Case
+from harness.case.subject import find_model
 from harness.case.tally import Tally
-from harness.case.together import run_together
 from harness.history.timing import calibrate_with
 from harness.keywords import variables
 from harness.keywords.images import ImageChecks
 from harness.keywords.live import LiveSession
-from harness.keywords.results import console_of
-from harness.keywords.skipped import AllSkipped
+from harness.keywords.skips import AllSkipped, check_tested
 from harness.keywords.summary import Summary
 from harness.report.problems import problem_lines
 from harness.report.progress import Ticker
@@ -125,7 +123,7 @@ class TflmHil(LiveSession, ImageChecks):
         Examples:
         | Run Case | ${CURDIR}/hil.toml |
         """
-        cases = load_cases(file) if name is None else _named(file, name)
+        cases = load_cases(file, [] if name is None else [name])
         results = [self._result(case) for case in cases]
         self._raise(results)
         return results
@@ -157,7 +155,7 @@ class TflmHil(LiveSession, ImageChecks):
         for case in by_identity.values():
             self._folder(case)
         try:
-            run_together(
+            run_parallel(
                 by_identity, self.output_folder() / target, ticker.result, self._ready,
                 self._calibrate(),
             )  # fmt: skip
@@ -188,7 +186,7 @@ class TflmHil(LiveSession, ImageChecks):
             raise CheckFailed(f"{len(failed)} of {len(results)} cases failed:\n{reasons}")
         for result in failed:
             raise CheckFailed(result.judgement.reason, hint=result.judgement.hint)
-        variables.check_tested(Tally.of(results).requested(allow_skips=allow))
+        check_tested(Tally.of(results).requested(allow_skips=allow))
 
     @staticmethod
     def _calibrate() -> Calibrate | None:
@@ -197,13 +195,14 @@ class TflmHil(LiveSession, ImageChecks):
     def _run(self, case: Case) -> CaseResult:
         options = self.shared.options(case.target, case.target_options)
         ready = replace(case, target_options=options)
-        return result_of(
-            ready, self._folder(case), passing=(RobotError,), calibrate=self._calibrate()
-        )
+        return run_case(
+            ready, self._folder(case), calibrate=self._calibrate(),
+            on_error="record", passing=(RobotError,),
+        )  # fmt: skip
 
     @keyword
     def accuracy_should_equal_the_card(self, result: CaseResult, model: str) -> float:
-        """Fails unless the device got as much of the test set right as the model's card says.
+        """Fails unless the device got as much of the test set right as the model's card states.
 
         ``result`` is what `Run Sample Case` returned for a sample in the configuration
         ``console``, which must have run that model. Returns the accuracy.
@@ -225,7 +224,7 @@ class TflmHil(LiveSession, ImageChecks):
         Examples:
         | Case Should End As | ${CURDIR}/hil.toml | a budget that is too tight | fail |
         """
-        for case in _named(file, name):
+        for case in load_cases(file, [name]):
             result = self._run(case)
             self._log(result)
             if result.judgement.verdict != verdict:
@@ -298,17 +297,8 @@ class TflmHil(LiveSession, ImageChecks):
         return str(variables.value("HISTORY") or os.environ.get("TFLM_HIL_HISTORY", ""))
 
 
-def _named(file: Path, name: str) -> list[Case]:
-    """The cases of a file with this name, one for each target."""
-    cases = load_cases(file)
-    if all(case.name != name for case in cases):
-        known = ", ".join(dict.fromkeys(case.name for case in cases))
-        raise UsageError(f"{file} has no case {name!r}", hint=f"it has {known}")
-    return [case for case in cases if case.name == name]
-
-
 def _identity(case: Case) -> str:
-    """What a result of ``case`` is looked up by; "" if its image cannot be made or read."""
+    """The key of a result of ``case``; "" if its image cannot be made or read."""
     try:
         return identity(case)
     except HilError:  # the case's own test reports it

@@ -10,9 +10,9 @@ from robot.api.deco import keyword, library
 from harness import __version__
 from harness.base.errors import CheckFailed, UsageError
 from harness.case import CaseResult
-from harness.case.casefile import find_model
+from harness.case.artifacts import console_of
 from harness.case.lifecycle import METHODS, Lifecycle, lifecycle, nodes_of
-from harness.keywords.results import console_of
+from harness.case.subject import find_model
 
 
 @library(scope="GLOBAL", version=__version__, doc_format="ROBOT")
@@ -55,7 +55,7 @@ class OperatorLifecycle:
         """
         counted = self._lifecycle(result, operator)
         if not calls and order is None:
-            raise UsageError("nothing was asked of the lifecycle", hint="init=1 order=iprvrf")
+            raise UsageError("neither a method nor an order is given", hint="init=1 order=iprvrf")
         unknown = ", ".join(name for name in calls if name not in METHODS)
         if unknown:
             raise UsageError(f"operators have no method {unknown}", hint=", ".join(METHODS))

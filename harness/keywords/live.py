@@ -9,9 +9,9 @@ from robot.api.deco import keyword
 
 from harness.base.errors import CheckFailed, EnvironmentMissing, UsageError
 from harness.base.findings import Kind
+from harness.case.case import Case
 from harness.case.live import Live
-from harness.case.spec import Case
-from harness.keywords.variables import skip
+from harness.keywords.skips import skip
 from harness.targets import target
 from harness.targets.pins import Pins, pin_number
 from harness.targets.registry import Ability, TargetPools
@@ -137,7 +137,7 @@ class LiveSession:
 
     @keyword
     def target_should_report_missing_operator(self, operator: str) -> None:
-        """Fails unless the target says that ``operator`` is not registered.
+        """Fails unless the target reports that ``operator`` is not registered.
 
         Examples:
         | Target Should Report Missing Operator | FULLY_CONNECTED |

@@ -12,8 +12,8 @@ from robot.api.deco import keyword, library
 from harness import __version__
 from harness.base.arithmetic import Arithmetic, Multipliers, Rounding
 from harness.base.errors import CheckFailed, UsageError
-from harness.case.casefile import find_model
 from harness.case.inputs import load_batch
+from harness.case.subject import find_model
 from harness.reference import Interpreter, alternatives, compare
 
 #: A file, or the array that a test already has; Robot leaves the array alone.
@@ -26,7 +26,7 @@ class Reference:
 
     ``model`` is the path of a ``.tflite``, or the name of one of this project's. Inputs are
     ``.npy`` or ``.npz`` files with one row per inference, as for ``tflm-hil reference --input``.
-    ``rounding`` and ``multipliers`` say which arithmetic the device has, see docs/reference.md.
+    ``rounding`` and ``multipliers`` are the device's arithmetic, see docs/reference.md.
     """
 
     @keyword
@@ -58,7 +58,7 @@ class Reference:
         rounding: Rounding = "double",
         multipliers: Multipliers = "double",
     ) -> None:
-        """Fails if ``obtained`` is not what the model gives for ``inputs``; says why, if it can.
+        """Fails if ``obtained`` differs from the model's output for ``inputs``.
 
         ``obtained`` is a ``.npy`` file or an array with one row per inference, ``output`` the
         number of the model's output. Without a ``tolerance`` every bit counts.

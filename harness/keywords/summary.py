@@ -18,7 +18,7 @@ from harness.case.tally import Tally
 from harness.history.keep import document, keep
 from harness.history.run import Occasion
 from harness.history.selection import Selection
-from harness.keywords.skipped import fail
+from harness.keywords.skips import fail
 from harness.report.html import About, html
 from harness.report.junit import junit
 from harness.report.terminal import print_images, print_table
@@ -30,7 +30,7 @@ _FILTERS = ("test", "task", "suite", "include", "exclude", "rerunfailed", "rerun
 
 
 def selection(arguments: Sequence[str]) -> Selection | None:
-    """The tests that the arguments of ``robot`` ask for; None for arguments of something else."""
+    """The tests that the arguments of ``robot`` select; None for arguments of something else."""
     try:
         options, sources = RobotFramework().parse_arguments(list(arguments))
     except DataError:
@@ -56,7 +56,7 @@ def _is_row(test: running.TestCase) -> bool:
 
 
 class Execution(Protocol):
-    """What the summary needs of the library whose results it reports."""
+    """The part of a library that its summary needs."""
 
     results: list[CaseResult]
     rows: set[tuple[str, ...]]
@@ -97,7 +97,7 @@ class Summary:
         self._output = Path(path).parent if path else None
 
     def start_test(self, data: object, result: object) -> None:
-        """Remember folders and the variable HISTORY: :meth:`close` cannot ask Robot any more."""
+        """Remember folders and the variable HISTORY: Robot no longer has them in :meth:`close`."""
         self._occasion = self._occasion or _here()
         self._history = self._history or self._owner.history()
         self._log = self._log or self._owner.log_file()

@@ -1,19 +1,14 @@
-"""Robot's variables that the libraries read: names, values, and what becomes of a skip."""
+"""Robot's variables that the libraries read: names and values."""
 
 from __future__ import annotations
 
 import difflib
-from typing import NoReturn
 
-from robot.api import SkipExecution
 from robot.libraries.BuiltIn import BuiltIn, RobotNotRunningError
 
-from harness.base.errors import EnvironmentMissing, UsageError
-from harness.case.tally import Tally
+from harness.base.errors import UsageError
 from harness.targets.registry import DEFAULT, all_options
 
-#: The hint of everything that fails because nothing ran.
-ALLOW_HINT = "--variable ALLOW_SKIPS:true skips what cannot run here"
 #: How alike a name on the command line and one of these must be to count as misspelt.
 _ALIKE = 0.8
 
@@ -35,7 +30,7 @@ def target() -> str:
     """The target of keywords that name none.
 
     Raises :class:`UsageError` if the command line sets a variable that looks like a misspelt one:
-    what runs would not be what was asked for.
+    another target would run than the one meant.
     """
     check_spelling(_of_command_line())
     return str(value("TARGET", DEFAULT))
@@ -59,21 +54,6 @@ def check_spelling(given: list[str]) -> None:
                 f"the command line sets the variable {name}, which is not read",
                 hint=f"--variable {near[0]}:...; rename yours if it is another one",
             )
-
-
-def check_tested(tally: Tally) -> None:
-    """Fail if a case that was asked for did not run, skip if nothing ran and that is allowed."""
-    if tally.untested:
-        raise EnvironmentMissing(tally.untested, hint=ALLOW_HINT)
-    if tally.skipped and not tally.ran:
-        raise SkipExecution(str(tally))
-
-
-def skip(reason: str, missing: EnvironmentMissing) -> NoReturn:
-    """Skip the test if that is allowed; otherwise raise ``missing`` on, with the reason."""
-    if not allow_skips():
-        raise EnvironmentMissing(f"{reason}: {missing.message}", hint=ALLOW_HINT) from missing
-    raise SkipExecution(f"{reason}: {missing}") from missing
 
 
 def _of_command_line() -> list[str]:

@@ -13,10 +13,10 @@ from harness import footprint, resolver
 from harness.base.closing import Closing
 from harness.base.errors import CheckFailed, EnvironmentMissing, UsageError
 from harness.build.builders import build_one
-from harness.case import Case, CaseResult, what
-from harness.case.casefile import check_ends, find_model
+from harness.case import Case, CaseResult
+from harness.case.case import check_ends, target_names
 from harness.case.live import Live
-from harness.case.spec import target_names
+from harness.case.subject import Subject, find_model
 from harness.case.tally import Attempt, Turn
 from harness.elf import combined
 from harness.footprint.analysis import Footprint
@@ -24,7 +24,7 @@ from harness.model import Model
 from harness.pytest_plugin.items import failure_text, note, ready, run, shared_of
 from harness.uart import scraper as make_scraper
 
-#: Attributes of a result that say how the case ended.
+#: Attributes of a result with the verdict.
 _VERDICT = frozenset(("judgement", "passed"))
 
 
@@ -71,9 +71,7 @@ class Hil(Closing):
         for outcome in outcomes:
             if "was_read" not in vars(outcome) and not outcome.passed:
                 hint = "assert hil.run(...), or look at its verdict"
-                raise CheckFailed(
-                    f"nobody looked at a failure:\n{failure_text(outcome)}", hint=hint
-                )
+                raise CheckFailed(f"a failure was not checked:\n{failure_text(outcome)}", hint=hint)
 
     def run(
         self,
@@ -155,8 +153,8 @@ class Hil(Closing):
         model_file = find_model(str(model), self._here)
         return resolver.check(combined.read(self._find(elf).image()), Model.from_file(model_file))
 
-    def _find(self, elf: str | Path) -> what.What:
-        return what.find(str(elf), self._here)
+    def _find(self, elf: str | Path) -> Subject:
+        return Subject.find(str(elf), self._here)
 
     def _case(
         self,

@@ -13,11 +13,10 @@ import pytest
 from harness.base import files
 from harness.base.errors import HilError
 from harness.base.text import count_of
-from harness.case import Case, CaseResult, Verdict, load_cases
-from harness.case.each import result_of
-from harness.case.measures import properties
+from harness.case import Case, CaseResult, Verdict, load_cases, run_case
+from harness.case.case import on_targets, target_names
+from harness.case.columns import properties
 from harness.case.run import Calibrate
-from harness.case.spec import on_targets, target_names
 from harness.case.tally import Attempt, Tally, Turn
 from harness.pytest_plugin.names import ATTEMPTS, RESULTS
 from harness.report.problems import problem_lines
@@ -73,7 +72,7 @@ class CaseItem(pytest.Item):
 
 
 class CaseFailed(Exception):
-    """A case did not pass; the text says all that is wrong."""
+    """A case did not pass; the text lists all problems."""
 
     def __init__(self, result: CaseResult) -> None:
         super().__init__(failure_text(result))
@@ -127,7 +126,7 @@ def calibration_file(config: pytest.Config) -> str | None:
 
 
 def calibrate_of(config: pytest.Config) -> Calibrate | None:
-    """What adds the calibration that was named to results; None without one.
+    """The function that adds the named calibration to results; None without one.
 
     Raises pytest's usage error for a file that cannot be used.
     """
@@ -143,7 +142,7 @@ def calibrate_of(config: pytest.Config) -> Calibrate | None:
 
 
 def shared_of(config: pytest.Config) -> TargetPools:
-    """What the sessions of this process share (one Renode for all)."""
+    """Pools that the sessions of this process share (one Renode for all)."""
     shared: TargetPools | None = getattr(config, "hil_shared", None)
     if shared is None:
         shared = TargetPools()
@@ -166,7 +165,7 @@ def run(item: pytest.Item, case: Case, *, prefix: str) -> CaseResult:
     its tally.
     """
     folder, calibrate = folder_of(item) / case.target, calibrate_of(item.config)
-    result = result_of(ready(case, item.config), folder, calibrate=calibrate)
+    result = run_case(ready(case, item.config), folder, calibrate=calibrate, on_error="record")
     item.user_properties += [(prefix + name, value) for name, value in properties(result).items()]
     earlier: list[dict[str, object]] = getattr(item, RESULTS, [])
     setattr(item, RESULTS, [*earlier, result.to_json()])

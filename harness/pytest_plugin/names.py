@@ -3,5 +3,5 @@
 #: The attribute of an item, and of its report, with the results of its cases as JSON. (Workers of
 #: xdist send reports to the process that collects them.)
 RESULTS = "hil_results"
-#: The same for the cases that it asked for: case, target, what became of it, and why, as JSON.
+#: The same for its requested cases: case, target, turn and reason, as JSON.
 ATTEMPTS = "hil_attempts"

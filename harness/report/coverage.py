@@ -10,7 +10,7 @@ from typing import TextIO
 from rich.table import Table
 from rich.text import Text
 
-from harness.case.measures import number
+from harness.case.columns import number
 from harness.case.result import CaseResult
 from harness.elf.coverage import Coverage
 from harness.report.terminal import show

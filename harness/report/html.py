@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path, PurePath
 from urllib.parse import quote
 
-from harness.case.measures import columns
+from harness.case.columns import columns
 from harness.case.result import CaseResult, Verdict
 from harness.history.run import Occasion
 from harness.report.coverage import Share, lines_run, profile

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from xml.etree import ElementTree
 
-from harness.case.measures import properties
+from harness.case.columns import properties
 from harness.case.result import CaseResult, Verdict
 from harness.case.tally import Tally
 from harness.report.problems import problem_lines

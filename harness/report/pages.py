@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from harness import __version__
-from harness.case.measures import number
+from harness.case.columns import number
 
 FOLDER = Path(__file__).parent / "templates"
 

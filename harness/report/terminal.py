@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.base.text import UNFOLDED, count_of
-from harness.case.measures import columns, number
+from harness.case.columns import columns, number
 from harness.case.result import CaseResult, ImageSize, Verdict
 from harness.case.tally import Tally
 from harness.report.problems import problem_lines

@@ -246,7 +246,7 @@ def _values(printed: Printed) -> list[str]:
 
 
 def _budgets(elf: Path) -> str:
-    from harness.case.figures import size_of  # noqa: PLC0415 - only if files are written
+    from harness.case.measure import size_of  # noqa: PLC0415 - only if files are written
 
     try:
         size = size_of(Image.from_elf(elf))

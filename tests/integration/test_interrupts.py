@@ -129,12 +129,12 @@ import sys, time
 from pathlib import Path
 from harness.base import signals
 from harness.case import load_cases
-from harness.case.together import run_together
+from harness.case.parallel import run_parallel
 
 results = {}
 with signals.raised(), signals.Keeping() as keeping:
     cases = {case.name: case for case in load_cases(Path("hil.toml"))}
-    run_together(cases, Path("out"), None, results)
+    run_parallel(cases, Path("out"), None, results)
 print(*results, flush=True)
 sys.exit(signals.exit_code(keeping.stop))
 """

@@ -15,9 +15,10 @@ from harness.base import paths
 from harness.build.builders import build_one
 from harness.case import Verdict, run_case
 from harness.case.accuracy import accuracy
-from harness.case.feed import Feeder, Tap
+from harness.case.feed import Feeder
 from harness.case.live import Live
 from harness.case.samples import sample_case
+from harness.case.tap import Tap
 from harness.elf import Image
 from harness.reference import Interpreter
 from harness.targets.base import Session

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from harness.base.errors import FirmwareFailed
-from harness.case.spec import Case
+from harness.case.case import Case
 from harness.cli import main
 from harness.keywords import TflmHil
 

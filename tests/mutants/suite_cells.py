@@ -149,7 +149,7 @@ CELLS = (
     Cell("robot live", "zero", robot(START + "\nTarget Should Report Nothing"),
          "nothing has run yet"),
     Cell("robot live", "zero", robot(START + "\nWait For Inference    0"),
-         "0 inferences are no check"),
+         "0 inferences are not a check"),
     # pytest: case files
     Cell("pytest cases", "filter", pytest_("", "-k", "nobody"), "1 deselected"),
     Cell("pytest cases", "name", pytest_("", "--hil-target=simulatr"), "no target 'simulatr'"),
@@ -187,7 +187,7 @@ CELLS = (
          "did not run on any of its targets"),
     Cell("pytest runs", "empty", pytest_(RUN, spoil=(write("hello.tflite"),)), "hello.tflite"),
     Cell("pytest runs", "zero", pytest_("hil.run('refused.elf', model='hello.tflite')"),
-         "nobody looked at a failure"),
+         "a failure was not checked"),
     Cell("pytest runs", "zero", pytest_("assert hil.run('silent.elf')"), "silent"),
     Cell("pytest images", "name", pytest_("assert hil.footprint('hallo.elf')"), "hallo.elf"),
     Cell("pytest images", "name", pytest_("assert hil.footprint('hello.elf').region('FLSH').used"),
@@ -209,7 +209,7 @@ CELLS = (
     Cell("pytest live", "zero", pytest_(f"{SESSION}\nassert not live.findings"),
          "nothing has run yet"),
     Cell("pytest live", "zero", pytest_(f"{SESSION}\nlive.wait_for_inferences(0)"),
-         "0 inferences are no check"),
+         "0 inferences are not a check"),
     # the action
     Cell("action", "filter", action(cases="nothing/*.toml"), "no file nothing/*.toml"),
     Cell("action", "name", action(targets="simulatr"), "no target 'simulatr'"),

@@ -11,8 +11,8 @@ from device import Told, builtin_run, fed_run, lines
 
 from harness.base import paths
 from harness.base.findings import Finding, Kind
+from harness.case.case import Case
 from harness.case.evidence import Known, Measured, check_evidence, known_of
-from harness.case.spec import Case
 from harness.model import Model
 from harness.uart import Console
 

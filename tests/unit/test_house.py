@@ -88,6 +88,15 @@ def test_no_import_runs_in_a_circle():
         pytest.fail(f"a circle: {' -> '.join(error.args[1])}")
 
 
+def test_a_class_name_stands_once():
+    owners: dict[str, list[str]] = {}
+    for module, path in modules().items():
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                owners.setdefault(node.name, []).append(module)
+    assert not {name: where for name, where in owners.items() if len(where) > 1}
+
+
 def test_only_one_module_spells_a_record():
     spelt = [name for name, path in modules().items() if "~HIL" in path.read_text(encoding="utf-8")]
     assert spelt == ["harness.uart.records"]

@@ -10,12 +10,13 @@ from dataclasses import dataclass
 
 from harness.base import paths
 from harness.base.findings import Finding, Kind
+from harness.base.platforms import chip_table
 from harness.build import board_names, generated
 from harness.build.builders import RUNTIME
 from harness.build.configurations import load
 from harness.build.variants import Variant
+from harness.case.case import Case
 from harness.case.evidence.builtin import builtin_inputs
-from harness.case.spec import Case
 from harness.elf import Image
 from harness.elf.demangle import demangle
 from harness.elf.file import Symbol
@@ -24,9 +25,8 @@ from harness.model import Model, Tensor
 from harness.reference.node import NUMPY_TYPES
 from harness.uart.records import Value
 
-#: The clock of the nRF9160's processor (Product Specification, "CPU"), which ticks count.
-HZ = 64_000_000
-_ARENA = re.compile(r"(?:^|::)\w*tensor_arena\w*$")
+_ARENA_NAME = "tensor_arena"
+_ARENA = re.compile(rf"(?:^|::)\w*{_ARENA_NAME}\w*$")
 _SLOTS = re.compile(r"MicroMutableOpResolverILj(\d+)E")
 _BUILD = re.compile(r'#define TFLM_HIL_BUILD "(\w+)"')
 
@@ -91,7 +91,8 @@ class Measured:
 
 def known_of(case: Case, firmware: Image | None, model: Model | None, fed: Rows) -> Known:
     """What is known of the image of ``case``; ``fed`` are the inputs that the host sends."""
-    facts = [*_of_model(model), *_of_elf(firmware), Fact("inference", "hz", (HZ,), "the chip")]
+    clock = Fact("inference", "hz", (chip_table().cpu_hz,), "the chip")
+    facts = [*_of_model(model), *_of_elf(firmware), clock]
     variant = _variant(case, firmware)
     inputs: Rows | None = fed or None
     inferences = len(fed) or None
@@ -166,7 +167,8 @@ def _of_elf(firmware: Image | None) -> Iterator[Fact]:
 def is_arena(symbol: Symbol) -> bool:
     """True for an array in RAM that is called a tensor arena."""
     in_ram = bool(symbol.size) and symbol.address in RAM
-    return in_ram and _ARENA.search(demangle(symbol.name)) is not None
+    named = in_ram and _ARENA_NAME in symbol.name  # mangled names hold identifiers as they are
+    return named and _ARENA.search(demangle(symbol.name)) is not None
 
 
 def _stack_bytes(firmware: Image | None) -> int | None:

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -14,8 +14,7 @@ from harness.base import numbers, signals
 from harness.base.errors import ExitCode, UsageError
 from harness.build.builders import BUILDERS
 from harness.case import Case, CaseResult, Verdict, run_case
-from harness.case.each import result_of
-from harness.case.spec import target_names
+from harness.case.case import target_names
 from harness.case.tally import Tally, exit_code
 from harness.cli.options import (
     beside_option,
@@ -43,6 +42,7 @@ from harness.uart.scrapers import SCRAPERS
 
 if TYPE_CHECKING:
     from harness.case.run import Calibrate
+    from harness.history.run import Occasion
 
 _SKIPS_HINT = "--allow-skips, if that is as it should be"
 
@@ -134,12 +134,9 @@ def run(**options: Any) -> int:
     A case that is skipped because its target is not here counts as 3, unless the case file lists
     other targets and the case ran on one of them.
     """
-    from harness.history.run import Occasion  # noqa: PLC0415
-    from harness.history.timing import calibrate_with  # noqa: PLC0415
-
     check_destinations(options)
-    occasion = Occasion.here(selection=selection(options))
-    calibrate = calibrate_with(options["calibration"])
+    occasion = _occasion(options)
+    calibrate = _calibrate(options["calibration"])
     cases = select(options)
     checks = CrossChecks(cases, options["symbols"])
     if options["symbols"] and not checks.wanted:
@@ -149,7 +146,7 @@ def run(**options: Any) -> int:
         for result in _results(cases, pools, checks, calibrate, options):
             results.append(result)
     with signals.held_back():
-        if keeping.stop is not None:
+        if keeping.stop is not None and occasion is not None:
             occasion = occasion.without("cases after the interrupt")
         tally = _tally(results, len(cases), options)
         report(RunReport(results, occasion, checks, tally), options)
@@ -165,6 +162,24 @@ def run(**options: Any) -> int:
     return code
 
 
+def _occasion(options: Options) -> Occasion | None:
+    """Time, commit and selection of this run; None if no report names them (git is slow)."""
+    if not any(options[name] for name in ("json_file", "html", "url")):
+        return None
+    from harness.history.run import Occasion  # noqa: PLC0415 - see above
+
+    return Occasion.here(selection=selection(options))
+
+
+def _calibrate(file: str | None) -> Calibrate | None:
+    """The function that adds the figures of the calibration in ``file``; None without a file."""
+    if not file:
+        return None
+    from harness.history.timing import calibrate_with  # noqa: PLC0415 - needs a calibration
+
+    return calibrate_with(file)
+
+
 def _results(
     cases: Sequence[Case],
     pools: TargetPools,
@@ -173,7 +188,7 @@ def _results(
     options: Options,
 ) -> Iterator[CaseResult]:
     """Run one case after the other, with its progress; a single one raises its error."""
-    run_one = run_case if len(cases) == 1 else result_of
+    on_error: Literal["raise", "record"] = "raise" if len(cases) == 1 else "record"
     ticker = Ticker("", stream=sys.stderr)
     for number, case in enumerate(cases, 1):
         position = f"[{number}/{len(cases)}]"
@@ -181,7 +196,9 @@ def _results(
         ready = case.on(case.target, pools.options(case.target, case.target_options))
         output = options["output"] / case.target
         try:
-            result = run_one(ready, output, look=checks.look(case), calibrate=calibrate)
+            result = run_case(
+                ready, output, look=checks.look(case), calibrate=calibrate, on_error=on_error
+            )
         finally:
             ticker.done()
         yield result

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from harness.base import logs
 from harness.base.errors import BuildFailed, UsageError
 from harness.build.builders import build_all
 from harness.build.configurations import load
-from harness.case import Case, load_cases
-from harness.case.casefile import check_ends, find_model
+from harness.case import Case
+from harness.case.case import check_ends, on_targets, target_names
 from harness.case.samples import sample_case
-from harness.case.spec import on_targets, target_names
-from harness.case.what import What
+from harness.case.subject import Subject, find_model
 from harness.cli.output import on_stderr
 from harness.cli.parameters import ALL
 from harness.history.selection import Selection
@@ -32,10 +30,12 @@ def select(options: Options) -> list[Case]:
 
     Raises :class:`UsageError` if there is no such thing, and for options that do not apply to it.
     """
-    what: What = options["what"]
+    what: Subject = options["what"]
     if what.case_file is not None:
         _refuse(options, ("resolver", "builder"), f"{what.text} names its own")
-        cases = _named(load_cases(what.case_file), options["names"], what.case_file)
+        from harness.case import load_cases  # noqa: PLC0415 - only a case file needs it
+
+        cases = load_cases(what.case_file, options["names"])
     elif options["names"]:
         raise UsageError("--case chooses a case of a case file", hint="name a hil.toml")
     elif what.sample:
@@ -55,22 +55,13 @@ def select(options: Options) -> list[Case]:
 
 def selection(options: Options) -> Selection:
     """The choice of cases by WHAT and the options, as the history keeps it."""
-    what: What = options["what"]
+    what: Subject = options["what"]
     source = str(what.case_file or what.elf)
     if what.sample:
         built = options["resolver"] or "exact", options["builder"] or "standalone"
         source = "/".join([what.sample, *built])
     targets = target_names(options["target"]) if options["target"] is not None else ()
     return Selection.of([source], [f"case {name}" for name in options["names"]], targets)
-
-
-def _named(cases: list[Case], names: Sequence[str], file: Path) -> list[Case]:
-    """The cases with these names, in the file's order; all cases if no name is given."""
-    known = list(dict.fromkeys(case.name for case in cases))
-    unknown = next((name for name in names if name not in known), None)
-    if unknown is not None:
-        raise UsageError(f"{file} has no case {unknown!r}", hint=f"it has {', '.join(known)}")
-    return [case for case in cases if not names or case.name in names]
 
 
 def _refuse(options: Options, names: tuple[str, ...], why: str) -> None:

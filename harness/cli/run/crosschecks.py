@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from harness.case import Case, crosscheck
-from harness.case.crosscheck import CrossCheck, Seen
+from harness.case import Case
 from harness.case.run import Look
 from harness.elf import Image
 from harness.targets import Session, Stop
+
+if TYPE_CHECKING:
+    from harness.case.crosscheck import CrossCheck, Seen
 
 
 class CrossChecks:
@@ -35,6 +37,7 @@ class CrossChecks:
         """A function for :func:`run_case` to call while the session of ``case`` is still open."""
         if len(self._targets[case.name]) < 2:
             return None
+        from harness.case import crosscheck  # noqa: PLC0415 - most runs have one target
 
         def look(session: Session, firmware: Image, stop: Stop) -> None:
             self._seen[case.name, case.target] = crosscheck.look(
@@ -45,6 +48,10 @@ class CrossChecks:
 
     def results(self) -> Iterator[tuple[str, CrossCheck]]:
         """Case names and comparisons; a case that did not run on both targets has none."""
+        if not self.wanted:
+            return
+        from harness.case import crosscheck  # noqa: PLC0415 - most runs have one target
+
         for name, (first, *others) in self._targets.items():
             for other in others:
                 pair = self._seen.get((name, first)), self._seen.get((name, other))

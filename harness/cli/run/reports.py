@@ -49,7 +49,7 @@ class RunReport:
     """The content of all reports of a run."""
 
     results: Sequence[CaseResult]
-    occasion: Occasion
+    occasion: Occasion | None  # None if no report names it
     checks: CrossChecks
     tally: Tally
 
@@ -57,6 +57,7 @@ class RunReport:
         """The document of ``run --json``."""
         from harness.history.keep import document  # noqa: PLC0415 - see cli/__init__
 
+        assert self.occasion is not None
         more = {"crosschecks": self.checks.to_json()} if self.checks.wanted else {}
         return {**document(self.results, self.occasion, self.tally), **more}
 
@@ -99,6 +100,8 @@ def _show(run: RunReport, *, profile: bool) -> None:
 def _keep(run: RunReport, url: str | None) -> None:
     if url and run.results:
         from harness.history.keep import keep  # noqa: PLC0415 - see cli/__init__
+
+        assert run.occasion is not None
 
         click.echo(f"history: {keep(url, run.document(), run.occasion)}", err=True)
 

@@ -240,7 +240,7 @@ class _Recorder:
             offset = next(requests, None)
             if offset is None:
                 raise CheckFailed(
-                    f"{operator} never asked for its output: does the image run another model?"
+                    f"{operator} never requested its output: does the image run another model?"
                 )
             offsets.append(offset)
         return tuple(offsets)

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 from harness.base.clock import Deadline
 from harness.base.errors import FirmwareFailed
-from harness.case.feed import Feeder, Tap
+from harness.case.feed import Feeder
+from harness.case.tap import Tap
 from harness.simulator import Machine
 from harness.studies.campaign.faults import LOST, InjectedFault
 from harness.targets.base import Stop, Until

@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import Any
 
 from harness.base.errors import CheckFailed
+from harness.case.case import Case
 from harness.case.observe import observe
 from harness.case.result import CaseResult, Setup
 from harness.case.run import RunImage, judge_seen
 from harness.case.samples import sample_case
-from harness.case.spec import Case
 from harness.model import Model
 from harness.studies.campaign.faults import InjectedFault
 from harness.studies.campaign.inject import HOST_SECONDS, PATIENCE, Injector, Result

@@ -12,7 +12,7 @@ from harness.base import files, tables
 from harness.base.errors import UsageError
 from harness.build.builders import BUILDERS, RUNTIME
 from harness.build.configurations import load as load_table
-from harness.case.casefile import find_model
+from harness.case.subject import find_model
 from harness.targets.registry import DEFAULT, TARGETS
 
 #: A sweep with more points is refused: probably an axis is too long by mistake.

@@ -16,11 +16,11 @@ from harness.build.builders import RUNTIME, build_one
 from harness.build.cache import tree_digest
 from harness.build.options import BuildOptions
 from harness.case.accuracy import accuracy
-from harness.case.casefile import find_model
+from harness.case.case import Case
 from harness.case.result import CaseResult, Verdict
 from harness.case.run import run_case
 from harness.case.samples import sample_case
-from harness.case.spec import Case
+from harness.case.subject import find_model
 from harness.studies.study import Perform, Study, WorkUnit
 from harness.studies.sweep.axes import SweepPoint
 

@@ -13,7 +13,8 @@ from harness import targets
 from harness.base import paths
 from harness.base.errors import EnvironmentMissing, FirmwareFailed
 from harness.build.builders import build_one
-from harness.case.feed import Feeder, Tap
+from harness.case.feed import Feeder
+from harness.case.tap import Tap
 from harness.elf import Image
 from harness.model import Model
 from harness.reference import Interpreter

@@ -67,7 +67,7 @@ def test_a_card_half_an_answer_away_is_another_accuracy():
     assert Accuracy(3, 4, 0.8).equal
 
 
-def test_a_part_of_the_test_set_is_no_accuracy(console, model):
+def test_a_part_of_the_test_set_is_refused(console, model):
     with pytest.raises(UsageError, match="3 of 4 test inputs were answered"):
         accuracy(console(3, 1, 4), model)
 
@@ -102,7 +102,7 @@ def test_a_model_without_a_card_of_a_test_set_has_none(console, model, card):
         accuracy(console(3), model)
 
 
-def test_a_card_without_an_accuracy_is_told_so(console, model):
+def test_a_card_without_an_accuracy_is_refused(console, model):
     model.with_suffix(".toml").write_text('[test]\nfile = "set.npz"\n')
     with pytest.raises(UsageError, match="states no accuracy"):
         accuracy(console(3), model)

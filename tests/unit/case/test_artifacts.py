@@ -35,7 +35,7 @@ def test_files_of_an_earlier_run_are_gone_and_others_stay(tmp_path):
     assert [path.name for path in folder.iterdir()] == ["notes.txt"]
 
 
-def test_a_folder_that_cannot_be_made_says_where_to_write_instead(tmp_path):
+def test_a_folder_that_cannot_be_made_has_a_hint(tmp_path):
     (tmp_path / "mine").write_text("a file")
     with pytest.raises(CannotWrite, match="mine: File exists") as refused:
         artifacts.folder(tmp_path, "mine")

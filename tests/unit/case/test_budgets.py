@@ -14,7 +14,7 @@ from harness.base import paths
 from harness.base.errors import UsageError
 from harness.case import Case, load_cases
 from harness.case.budgets import check_budgets
-from harness.case.figures import Measures
+from harness.case.measure import Measures
 from harness.elf import Image
 
 ONE = "resolver.AddConv2D();"
@@ -57,7 +57,7 @@ def test_an_absolute_limit_holds_to_the_byte(images, tmp_path) -> None:
 
 
 @pytest.mark.parametrize("form", ["elf", "json"])
-def test_a_step_from_a_baseline_names_what_grew(images, tmp_path, form: str) -> None:
+def test_a_step_from_a_baseline_names_the_symbols_that_grew(images, tmp_path, form: str) -> None:
     one, two = images
     baseline = tmp_path / "main.json"
     if form == "elf":
@@ -111,7 +111,7 @@ def test_a_region_over_its_budget_in_which_nothing_grew_names_nothing(tmp_path) 
     assert "grew most" not in problem
 
 
-def test_ten_of_what_changed_are_shown_and_the_rest_is_counted(tmp_path) -> None:
+def test_ten_changes_are_shown_and_the_rest_is_counted(tmp_path) -> None:
     sizes = {f"f{number:02}": 12 for number in range(12)}
     before = made(tmp_path, "main.elf", **sizes)
     after = Image.from_elf(made(tmp_path, "z.elf", **dict.fromkeys(sizes, 16)))
@@ -147,7 +147,7 @@ def test_an_image_without_tflite_micro_has_no_operator_at_all(tmp_path) -> None:
     assert "no operator of tflite-micro" in refused.value.hint
 
 
-def test_a_run_is_a_baseline_for_what_only_runs_tell(images, tmp_path) -> None:
+def test_a_run_is_a_baseline_for_figures_of_runs(images, tmp_path) -> None:
     row = {"name": "mine", "target": "simulator", "flash": 1, "ram": 10**6,
            "arena_used": 1_990, "stack_used": None, "instructions": 100_000}  # fmt: skip
     (tmp_path / "run.json").write_text(json.dumps({"cases": [row]}))
@@ -159,14 +159,14 @@ def test_a_run_is_a_baseline_for_what_only_runs_tell(images, tmp_path) -> None:
     )
 
 
-def test_what_the_baseline_lacks_does_not_pass(images, tmp_path) -> None:
+def test_a_figure_that_the_baseline_lacks_does_not_pass(images, tmp_path) -> None:
     (tmp_path / "main.elf").write_bytes(images[0].data)
     found = check_budgets(case(tmp_path, 'arena = "+8"', "main.elf"), images[0], MEASURED)
     assert found.problems == ("arena: the budget is a step from a baseline, and it lacks "
                               "this figure",)  # fmt: skip
 
 
-def test_a_run_as_the_baseline_does_not_tell_an_operators_bytes(images, tmp_path) -> None:
+def test_a_run_as_the_baseline_has_no_bytes_of_operators(images, tmp_path) -> None:
     row = {"name": "mine", "target": "simulator", "flash": 1, "ram": 1}
     (tmp_path / "run.json").write_text(json.dumps({"cases": [row]}))
     limits = 'operators = { CONV_2D = "+0" }'
@@ -194,7 +194,7 @@ def test_a_baseline_that_is_none_is_refused(images, tmp_path, text: str, word: s
         check_budgets(case(tmp_path, 'flash = "+0"', "b.json"), images[0], Measures())
 
 
-def test_a_run_of_other_cases_or_on_another_target_is_no_baseline(images, tmp_path) -> None:
+def test_a_run_of_other_cases_or_on_another_target_is_not_a_baseline(images, tmp_path) -> None:
     others = [
         {"name": name, "target": target, "flash": 1}
         for name, target in (("a", "simulator"), ("z", "simulator"), ("mine", "renode"))

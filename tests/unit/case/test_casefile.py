@@ -2,7 +2,8 @@ import pytest
 
 from harness.base import paths
 from harness.base.errors import UsageError
-from harness.case.casefile import find_model, load_cases, size
+from harness.case.casefile import load_cases, size
+from harness.case.subject import find_model
 
 
 @pytest.fixture
@@ -24,12 +25,23 @@ def test_a_case_names_an_elf_relative_to_the_file(case_file):
     assert case.target == "simulator"
 
 
+def test_cases_are_chosen_by_name_in_the_order_of_the_file(case_file):
+    rows = [f'[[case]]\nname = "{name}"\nsample = "hello_world"\n' for name in "abc"]
+    assert [case.name for case in load_cases(case_file("".join(rows)), ["c", "a"])] == ["a", "c"]
+
+
+def test_a_name_that_no_case_has_is_refused(case_file):
+    with pytest.raises(UsageError, match="has no case 'b'") as caught:
+        load_cases(case_file('[[case]]\nname = "a"\nsample = "hello_world"\n'), ["b"])
+    assert caught.value.hint == "it has a"
+
+
 def test_one_case_on_two_targets_is_two_cases(case_file):
     text = '[[case]]\nname = "mine"\nelf = "zephyr.elf"\ntargets = ["simulator", "renode"]\n'
     assert [case.target for case in load_cases(case_file(text))] == ["simulator", "renode"]
 
 
-def test_defaults_hold_for_every_case_that_says_nothing_else(case_file):
+def test_defaults_apply_to_cases_without_the_key(case_file):
     text = (
         "[defaults]\ntimeout = 3\n"
         '[[case]]\nname = "a"\nelf = "zephyr.elf"\n'
@@ -38,7 +50,7 @@ def test_defaults_hold_for_every_case_that_says_nothing_else(case_file):
     assert [case.timeout for case in load_cases(case_file(text))] == [3, 4.5]
 
 
-def test_a_sample_brings_its_model_and_what_the_table_expects(case_file):
+def test_a_sample_has_the_model_and_expectations_of_the_table(case_file):
     text = '[[case]]\nname = "m"\nsample = "hello_world"\nresolver = "missing"\n'
     (case,) = load_cases(case_file(text))
     assert case.model.name == "hello_world_int8.tflite"
@@ -82,7 +94,7 @@ def test_expectations_and_budgets_are_read(case_file):
         ("[[case]\n", "hil.toml"),
     ],
 )
-def test_what_makes_no_sense_is_refused_in_one_line(case_file, text, word):
+def test_invalid_keys_are_refused_in_one_line(case_file, text, word):
     with pytest.raises(UsageError) as refused:
         load_cases(case_file(text))
     assert word in str(refused.value)
@@ -97,7 +109,7 @@ def test_sizes(text, value):
 
 
 @pytest.mark.parametrize("text", ["+5", "+1 %", 0, "0 KB"])
-def test_a_step_or_nothing_is_no_size(text):
+def test_a_step_or_zero_is_not_a_size(text):
     with pytest.raises(UsageError, match=f"here: {text!r} is not a size".replace("+", r"\+")):
         size(text, "here")
 
@@ -156,7 +168,7 @@ def test_listed_values_and_tests_must_come_beside_expected_findings(case_file):
     assert (alone.expected.outputs, both.expected.outputs) == (False, True)
 
 
-def test_firmware_that_never_ends_says_so_and_one_that_does_may_say_how(case_file):
+def test_ends_and_ends_at_are_read(case_file):
     text = MINE + 'scraper = "hello_world"\nends = false\nwatch = 3\n'
     (case,) = load_cases(case_file(text))
     assert (case.ends, case.watch) == (False, 3)
@@ -173,8 +185,8 @@ def test_firmware_that_never_ends_says_so_and_one_that_does_may_say_how(case_fil
         ('scraper = "ztest"\nwatch = 0\n', "watch: 0 is not a time"),
         ('scraper = "ztest"\nends_at = "("\n', "is broken"),
         ('scraper = "ztest"\nends_at = "x*"\n', "matches an empty line"),
-        ('scraper = "hello_world"\nends = false\nends_at = "x"\n', "says there is none"),
-        ('scraper = "ztest"\nends = false\n', "knows the last line"),
+        ('scraper = "hello_world"\nends = false\nends_at = "x"\n', "excludes one"),
+        ('scraper = "ztest"\nends = false\n', "has a last line of its own"),
         ('scraper = "ztest"\nexpect.tests = { "s.a" = "broken" }\n', "not 'broken'"),
         (
             'scraper = "ztest"\nexpect.values = [{ a = true }]\n',
@@ -198,7 +210,7 @@ def test_firmware_that_never_ends_says_so_and_one_that_does_may_say_how(case_fil
         ),
     ],
 )
-def test_ends_and_expectations_that_make_no_sense_are_refused(case_file, text, words):
+def test_contradicting_ends_and_expectations_are_refused(case_file, text, words):
     with pytest.raises(UsageError, match=words):
         load_cases(case_file(MINE + text))
 
@@ -245,7 +257,7 @@ def test_nothing_is_loaded_beside_a_sample(case_file):
 
 
 @pytest.mark.parametrize(("said", "held"), [("", True), ("numpy", True), ("none", False)])
-def test_outputs_are_held_against_the_reference_unless_the_case_says_none(case_file, said, held):
+def test_outputs_are_compared_with_the_reference_by_default(case_file, said, held):
     (case,) = load_cases(case_file(MINE + (f'reference = "{said}"\n' if said else "")))
     assert case.reference is held
 

@@ -1,4 +1,4 @@
-"""What counts as a difference between two runs."""
+"""Differences between two runs that count."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def test_ram_is_held_where_both_consoles_are_as_long():
     assert not compare(one, other).equal
 
 
-def test_what_was_compared_is_told_in_one_line():
+def test_the_comparison_is_described_in_one_line():
     both = seen(RUN + END, symbols=(("arena", bytes(2048)),))
     size = len(RUN + END)
     assert (
@@ -138,7 +138,7 @@ def ticked(*ticks: int) -> Seen:
     return seen(b"".join(lines) + line(len(ticks), "end"))
 
 
-def test_the_ticks_that_lie_furthest_apart_are_told():
+def test_the_ticks_that_lie_furthest_apart_are_shown():
     check = compare(ticked(5000, 100, 7), ticked(5000, 1300, 9))
     assert check.ticks == "ticks of 3 inferences: 1 equal, furthest apart 100 and 1,300"
     assert compare(seen(RUN), seen(RUN)).ticks == ""
@@ -146,7 +146,7 @@ def test_the_ticks_that_lie_furthest_apart_are_told():
     assert fewer.ticks == "ticks of 1 inferences: 1 equal, furthest apart 5 and 5"
 
 
-def test_equal_runs_say_what_was_compared_and_others_what_differs():
+def test_equal_runs_list_the_comparisons_and_others_the_difference():
     equal = str(compare(ticked(5), ticked(6))).splitlines()
     assert equal[0] == "simulator and simulator are equal"
     assert [row[:11] for row in equal[1:]] == ["  compared:", "  ticks of "]
@@ -237,7 +237,7 @@ def test_a_target_that_cannot_read_memory_shows_no_objects(scripted, firmware):
     assert look(session(scripted, Closed()), firmware, Stop.IDLE).symbols == ()
 
 
-def test_a_target_that_shows_no_objects_is_equal_in_all_that_it_shows():
+def test_a_target_without_objects_is_compared_by_its_console():
     one = seen(RUN + END, symbols=(("arena", b"12"),))
     assert compare(one, seen(RUN + END)).equal
     assert compare(seen(RUN + END), one).equal

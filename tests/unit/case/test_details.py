@@ -1,14 +1,14 @@
-"""What a result carries of the faults of a run, and how it names the model of an image."""
+"""Faults in a result, and the name of an image's model."""
 
 import zlib
 
 from device import line
 
 from harness.base import paths
+from harness.case.case import Case
 from harness.case.observe import observe
 from harness.case.outputs import OutputCheck
 from harness.case.run import _details, _one_line, _wrong_model
-from harness.case.spec import Case
 from harness.model import Model
 from harness.targets import Fault
 

@@ -144,7 +144,7 @@ def test_it_has_hung_if_a_result_is_missing(judged, end):
         ("wide_branch", "it branches to itself and nothing can interrupt it"),
     ],
 )
-def test_the_reason_says_how_the_core_stands(judged, end, words):
+def test_the_reason_has_the_state_of_the_core(judged, end, words):
     assert words in judged('say("y=1\\n");' + ENDS[end]).reason
 
 

@@ -1,14 +1,14 @@
-"""What this machine lacks: a target that is not here is skipped, a compiler is an error."""
+"""Missing tools: a case on a missing target is skipped, a missing compiler is an error."""
 
 import pytest
 from elf_writer import MadeSection, MadeSymbol, write_elf
 
 from harness.case import Verdict, run_case
+from harness.case.case import Case
 from harness.case.samples import sample_case
-from harness.case.spec import Case
 
 
-def test_a_machine_without_a_compiler_is_an_error_and_no_skip(tmp_path, monkeypatch):
+def test_a_missing_compiler_is_an_error_not_a_skip(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("TFLM_HIL_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("CROSS_COMPILE", raising=False)

@@ -26,10 +26,10 @@ from evidence_runs import (
 from model_builder import Graph, T, build_graphs
 
 from harness.base.findings import Kind
+from harness.case.case import Case
 from harness.case.evidence import Fact, Known, Measured, check_evidence, known_of
 from harness.case.evidence.known import tensor_bytes
 from harness.case.outputs import check_outputs
-from harness.case.spec import Case
 from harness.model import Model
 from harness.uart.records import ALLOCATIONS
 

@@ -6,9 +6,9 @@ import pytest
 from evidence_runs import BUILTIN, OWN, console_of, found, messages, with_field
 
 from harness.base.findings import Kind
-from harness.case.counted import Counted
 from harness.case.evidence import Measured
-from harness.case.figures import measure
+from harness.case.measure import measure
+from harness.case.target_counts import TargetCounts
 from harness.elf import Image
 
 # BUILTIN: three inferences of 1,000 ticks each, as their records say.
@@ -81,10 +81,10 @@ def image(tmp_path) -> Image:
 
 def test_figures_are_the_targets_where_the_image_is_wrong(image):
     console = console_of(BUILTIN)
-    wrong = Counted(invoked=(4000, 4100, 4200), stack_used=9000, arena_changed=70_000)
+    wrong = TargetCounts(invoked=(4000, 4100, 4200), stack_used=9000, arena_changed=70_000)
     figures = measure(image, console, "simulator", counted=wrong)
     assert (figures.instructions, figures.stack_used, figures.arena_used) == (4100, 9000, 70_000)
-    fits = measure(image, console, "simulator", counted=Counted(invoked=(996, 996, 996)))
+    fits = measure(image, console, "simulator", counted=TargetCounts(invoked=(996, 996, 996)))
     assert fits.instructions == measure(image, console, "simulator").instructions == 1000
 
 

@@ -12,11 +12,11 @@ from evidence_runs import BUILTIN, BYTES, MODEL, OWN, TABLE, found, kinds, messa
 from harness.base import paths
 from harness.base.findings import Kind
 from harness.build.configurations import load
+from harness.case.case import Case
 from harness.case.evidence import Known, Measured, known_of
 from harness.case.evidence.builtin import builtin_inputs
 from harness.case.lifecycle import METHODS
 from harness.case.samples import sample_case
-from harness.case.spec import Case
 from harness.model import Model
 from harness.uart.records import ALLOCATIONS
 

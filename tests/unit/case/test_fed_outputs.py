@@ -1,4 +1,4 @@
-"""Outputs of inputs that the host sent are held against the reference, although nobody echoes."""
+"""Outputs of inputs that the host sent are compared with the reference without an echo."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 
 from harness.base import paths
 from harness.base.arithmetic import Arithmetic
+from harness.case.case import Case
 from harness.case.outputs import check_outputs
-from harness.case.spec import Case
 from harness.model import Model
 from harness.reference import Interpreter
 from harness.uart import Console, encode

@@ -6,7 +6,8 @@ import pytest
 from device import line
 
 from harness.base.errors import FirmwareFailed
-from harness.case.feed import Feeder, Tap, hand_over
+from harness.case.feed import Feeder, hand_over
+from harness.case.tap import Tap
 from harness.targets import Stop
 from harness.uart import Console
 from harness.uart.records import BLOCK, fill_blocks
@@ -55,7 +56,7 @@ def feeder_of(session, console=None):
     return Feeder(tap, session.deadline(1.0))
 
 
-def test_what_a_session_printed_before_is_read_once(scripted):
+def test_earlier_output_of_a_session_is_read_once(scripted):
     session = scripted([b"booting\n", line(0, "ready")])
     session.run(None, session.deadline(1.0))
     console = Console()
@@ -78,7 +79,7 @@ def test_a_line_that_came_byte_by_byte_has_the_time_of_its_last_byte(scripted):
     assert stamps == pytest.approx(ends)
 
 
-def test_an_image_that_has_asked_already_is_not_waited_for(scripted):
+def test_a_ready_record_that_came_already_is_not_waited_for(scripted):
     console = Console()
     console.feed(line(0, "ready"))
     session = scripted([])
@@ -86,16 +87,16 @@ def test_an_image_that_has_asked_already_is_not_waited_for(scripted):
     assert session.time == 0.0
 
 
-def test_of_all_that_an_image_asked_for_the_last_alone_is_still_open(scripted):
+def test_only_the_last_ready_record_is_open(scripted):
     console = Console()
     console.feed(line(0, "ready") + line(1, "ready"))
     feeder = feeder_of(scripted([]), console)
     feeder.wait_ready()
-    with pytest.raises(FirmwareFailed, match="did not ask for input"):
+    with pytest.raises(FirmwareFailed, match="was not ready for input"):
         feeder.wait_ready()
 
 
-def test_an_image_that_has_not_asked_yet_is_waited_for(scripted):
+def test_a_ready_record_is_waited_for(scripted):
     session = scripted([b"booting\n", line(0, "ready")])
     feeder_of(session).wait_ready()
     assert session.time == pytest.approx(2e-3)
@@ -124,7 +125,7 @@ def test_a_device_that_is_deaf_is_pushed_as_often_as_a_block_has_bytes_before_ea
     assert session.time == pytest.approx(1e-3 + 3 * (2.0 + (BLOCK - 1) * 0.05), abs=1e-3)
 
 
-def test_a_record_that_is_refused_three_times_is_told_with_the_last_reason(scripted):
+def test_a_record_refused_three_times_fails_with_the_last_reason(scripted):
     reasons = ["crc", "crc", "format"]
     session = scripted(
         [line(0, "ready")], answer=lambda data: line(4 - len(reasons), "nak", reason=reasons.pop(0))

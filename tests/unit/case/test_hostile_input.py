@@ -1,4 +1,4 @@
-"""Case files and input files that nobody should write are refused in one line each."""
+"""Hostile case files and input files are refused in one line each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two cases have one identity only if nothing about them differs, nor what they name."""
+"""Two cases have one identity only if their fields and files are equal."""
 
 from __future__ import annotations
 
@@ -115,6 +115,6 @@ def test_neighbouring_texts_are_not_joined(case):
     assert identity(first) != identity(replace(case, sample="a", resolver="bc"))
 
 
-def test_what_has_no_content_has_no_identity(case):
+def test_values_without_content_have_no_identity(case):
     with pytest.raises(TypeError, match="no content"):
         identity(case.on("renode", {"pool": object()}))

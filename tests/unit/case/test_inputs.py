@@ -42,12 +42,12 @@ def test_an_input_is_found_by_its_name_its_index_or_its_type(file, key):
     assert load_inputs(file(**{key: ROWS, "labels": np.zeros(3)}), MODEL) == WANTED
 
 
-def test_an_input_that_no_array_is_called_like_is_told_with_those_that_are(file):
+def test_a_missing_array_is_reported_with_those_of_the_file(file):
     with pytest.raises(UsageError, match=r"has no array for input .* \(it has uint8, 1\)"):
         load_inputs(file(**{"uint8": ROWS, "1": ROWS}), MODEL)
 
 
-def test_real_values_are_quantized_where_that_is_asked_for(file):
+def test_real_values_are_quantized_on_request(file):
     tensor = MODEL.inputs[0]
     real = (ROWS.astype(np.float32) - tensor.zero_point) * np.float32(tensor.scale)
     assert load_inputs(file(real), MODEL, real=True) == WANTED
@@ -56,7 +56,7 @@ def test_real_values_are_quantized_where_that_is_asked_for(file):
     assert refused.value.hint == "reference --quantize takes real values"
 
 
-def test_quantized_values_stay_what_they_are(file):
+def test_quantized_values_are_kept(file):
     assert load_inputs(file(ROWS), MODEL, real=True) == WANTED
 
 
@@ -84,7 +84,7 @@ class Pickled:
 
 
 @pytest.mark.parametrize("name", ["x.npy", "x.npz"])
-def test_what_a_file_holds_is_never_carried_out(tmp_path, name):
+def test_pickled_objects_are_never_loaded(tmp_path, name):
     trace, path = tmp_path / "trace", tmp_path / name
     (np.save if name == "x.npy" else np.savez)(path, np.array([Pickled(trace)], object))
     with pytest.raises(UsageError, match="not a whole"):
@@ -102,7 +102,7 @@ def test_only_floats_are_real_values(file, dtype):
     assert told.value.hint == ""
 
 
-def test_real_values_are_taken_as_a_batch_where_that_is_asked_for(file):
+def test_real_values_are_loaded_as_a_batch_on_request(file):
     tensor = MODEL.inputs[0]
     real = (ROWS.astype(np.float32) - tensor.zero_point) * np.float32(tensor.scale)
     (batch,) = load_batch(file(real), MODEL, real=True)
@@ -144,6 +144,6 @@ def test_a_model_without_inputs_takes_none(file):
         load_inputs(file(PAIRS), Model.from_bytes(build_graphs([graph]), "none"))
 
 
-def test_rows_of_another_shape_are_told_with_both(file):
+def test_rows_of_another_shape_are_reported_with_both_shapes(file):
     with pytest.raises(UsageError, match=r"takes rows of int8 \(2,\), the file has int8 \(3,\)"):
         load_inputs(file(a=np.zeros((2, 3), np.int8), b=PAIRS), ADD)

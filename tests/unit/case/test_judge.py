@@ -6,11 +6,11 @@ from elf_writer import MadeSection, MadeSymbol, write_elf
 
 from harness.base.findings import Kind
 from harness.build.variants import Expectation
+from harness.case.case import Case
 from harness.case.judge import findings_of, judge
 from harness.case.observe import observe
 from harness.case.outputs import OutputCheck
 from harness.case.result import Verdict
-from harness.case.spec import Case
 from harness.elf import Image
 from harness.targets import Fault, Stop
 from harness.uart.scrapers import SCRAPERS
@@ -83,12 +83,12 @@ def test_outputs_where_none_should_be_fail(verdict):
         ),
     ],
 )
-def test_nothing_passes_in_a_vacuum(verdict, outputs):
+def test_a_run_without_comparisons_does_not_pass(verdict, outputs):
     assert verdict([BOOT, END], outputs)[0] is Verdict.FAIL
 
 
 @pytest.mark.parametrize("end", [Stop.DEADLINE, Stop.IDLE, Stop.GUARD, Stop.LOCKUP])
-def test_silence_is_the_firmwares_fault_and_says_where_the_core_is(verdict, end):
+def test_silence_is_a_firmware_verdict_with_the_place_of_the_core(verdict, end):
     kind, reason = verdict([], OutputCheck(), end=end)
     assert kind is Verdict.FIRMWARE
     assert "silent" in reason
@@ -163,13 +163,13 @@ def test_an_image_that_hangs_after_records_is_the_firmwares_fault(judged):
     assert told.reason == f"{words}; pc is in spin at main.c:7"
 
 
-def test_the_wall_clock_guard_is_named_with_what_was_reached(judged):
+def test_the_wall_clock_guard_is_named_with_the_time_reached(judged):
     told = judged([BOOT], OutputCheck(), end=Stop.GUARD, guard=7.0, timeout=20.0)
     assert "the wall-clock guard stopped it after 7 s at 0.001 s of the 20 s it has" in told.reason
     assert "--guard" in told.hint
 
 
-def test_text_that_a_scraper_could_read_is_said_so_and_blames_no_firmware(judged):
+def test_text_that_a_scraper_reads_is_a_failed_check_with_a_hint(judged):
     lines = [f"x_value: {i}.0, y_value: 0.0\r\n".encode() for i in range(10)]
     told = judged(lines, OutputCheck(), end=Stop.DEADLINE)
     assert told.verdict is Verdict.FAIL
@@ -177,13 +177,13 @@ def test_text_that_a_scraper_could_read_is_said_so_and_blames_no_firmware(judged
     assert told.hint == "--scraper hello_world reads 10 results from it"
 
 
-def test_text_that_no_scraper_knows_is_a_hang_with_a_hint(judged):
+def test_text_that_no_scraper_reads_is_a_hang_with_a_hint(judged):
     told = judged([b"hello\r\n"], OutputCheck(), end=Stop.DEADLINE)
     assert told.verdict is Verdict.FIRMWARE
     assert ", ".join(SCRAPERS) in told.hint
 
 
-def test_results_that_are_held_against_nothing_come_with_what_to_give(judged):
+def test_results_that_are_not_compared_have_a_hint(judged):
     lines = [b"x_value: 1.0, y_value: 0.0\r\n"]
     outputs = OutputCheck(inferences=1, problem="held against nothing", hint="give --model")
     told = judged(lines, outputs, scraper="hello_world")
@@ -212,7 +212,7 @@ def test_a_fault_dump_on_the_console_is_located_by_the_elf(scripted, tmp_path, p
     assert words.strip() in f"{fault.message} "
 
 
-def test_what_the_image_said_stands_before_the_scraper_that_is_missing(judged):
+def test_findings_stand_before_the_missing_scraper(judged):
     lines = [REFUSED, *(f"x_value: {i}.0, y_value: 0.0\r\n".encode() for i in range(3))]
     told = judged(lines, OutputCheck(), end=Stop.DEADLINE)
     assert told.problems[0].startswith("Couldn't register builtin op #25")
@@ -220,7 +220,7 @@ def test_what_the_image_said_stands_before_the_scraper_that_is_missing(judged):
     assert told.hint == "--scraper hello_world reads 3 results from it"
 
 
-def test_a_scraper_that_does_not_fit_is_told_from_an_image_that_hangs(judged):
+def test_a_scraper_that_does_not_fit_is_not_a_hang(judged):
     lines = [f"x_value: {i}.0, y_value: 0.0\r\n".encode() for i in range(3)]
     told = judged(lines, OutputCheck(), end=Stop.DEADLINE, scraper="person_detection")
     assert told.verdict is Verdict.FAIL
@@ -228,19 +228,19 @@ def test_a_scraper_that_does_not_fit_is_told_from_an_image_that_hangs(judged):
     assert told.hint == "--scraper hello_world reads 3 results from it"
 
 
-def test_an_image_that_says_why_it_gave_up_is_quoted_and_no_more(judged):
+def test_the_last_words_of_an_image_are_the_reason(judged):
     told = judged([MISSING, b"AllocateTensors() failed\r\n"], OutputCheck(), end=Stop.DEADLINE)
     assert told.reason == "Didn't find op for builtin opcode 'CONV_2D' (and 1 more)"
     assert told.hint == ""
 
 
-def test_an_image_that_waits_for_input_is_told_from_one_that_hangs(judged):
+def test_an_image_that_waits_for_input_has_a_hint(judged):
     ready = line(1, "ready", input_bytes=64)
     told = judged([BOOT, ready], OutputCheck(), end=Stop.DEADLINE)
     assert told.hint == "the image waits for input: give --inputs, or `inputs` in a case file"
 
 
-def test_a_lockup_is_no_end_whatever_is_expected_but_a_fault(judged):
+def test_a_lockup_is_not_an_end_unless_a_fault_is_expected(judged):
     refused = Expectation(outputs=False, findings=(("missing_operator", "CONV_2D"),))
     said = [BOOT, MISSING, END]
     assert judged(said, OutputCheck(), expected=refused).verdict is Verdict.PASS
@@ -251,14 +251,14 @@ def test_a_lockup_is_no_end_whatever_is_expected_but_a_fault(judged):
     assert expected.verdict is Verdict.PASS
 
 
-def test_wrong_outputs_before_a_hang_are_told_too(judged):
+def test_wrong_outputs_before_a_hang_are_reported(judged):
     outputs = OutputCheck(30, 4, 3, problem="4 of 30 output values differ")
     told = judged([BOOT], outputs, end=Stop.DEADLINE, budgets=["flash is over"])
     assert told.verdict is Verdict.FIRMWARE
     assert told.problems[1:] == ("4 of 30 output values differ", "flash is over")
 
 
-def test_an_image_that_should_give_no_outputs_and_gives_none_passes_in_words(judged):
+def test_a_case_without_outputs_passes_with_that_reason(judged):
     told = judged([BOOT, END], OutputCheck(), expected=Expectation(outputs=False))
     assert (told.verdict, told.reason) == (Verdict.PASS, "no outputs, as expected")
 
@@ -271,14 +271,14 @@ def test_an_image_that_should_give_no_outputs_and_gives_none_passes_in_words(jud
         ({"scraper": r"/y=(?P<y>\d+)/", "ends": False, "inferences": 9}, "--timeout"),
     ],
 )
-def test_an_image_that_gives_results_and_does_not_end_is_told_what_to_try(judged, case, hint):
+def test_results_without_an_end_have_a_hint(judged, case, hint):
     told = judged([b"y=1\n"], OutputCheck(inferences=1), end=Stop.DEADLINE, **case)
     assert told.verdict is Verdict.FIRMWARE
     assert told.reason.startswith("1 line and 1 result came, then it ran on to the deadline")
     assert hint in told.hint
 
 
-def test_a_console_that_never_rests_is_what_is_wrong_with_a_run(judged, monkeypatch):
+def test_a_flooded_console_is_the_reason(judged, monkeypatch):
     monkeypatch.setattr("harness.uart.console.LARGEST", 100)
     told = judged([b"noise\n"] * 100, OutputCheck(), end=Stop.DEADLINE)
     assert told.verdict is not Verdict.PASS
@@ -311,7 +311,7 @@ def test_only_an_unnamed_custom_operator_is_named_by_the_model(scripted):
     assert findings_of(seen, model) == findings_of(seen, None) != ()
 
 
-def test_a_reset_that_the_target_counted_is_told_beside_other_findings(scripted):
+def test_a_reset_that_the_target_counted_is_a_finding(scripted):
     session = scripted([BOOT, b"AllocateTensors() failed\r\n"])
     session.resets = 1
     found = findings_of(observe(session, Case("c")), None)
@@ -321,14 +321,14 @@ def test_a_reset_that_the_target_counted_is_told_beside_other_findings(scripted)
     ]
 
 
-def test_a_reset_that_the_console_shows_is_told_once(scripted):
+def test_a_reset_that_the_console_shows_is_one_finding(scripted):
     session = scripted([BOOT, BOOT, END])
     session.resets = 1
     found = findings_of(observe(session, Case("c")), None)
     assert sum(one.kind is Kind.REBOOTED for one in found) == 1
 
 
-def test_the_first_thing_that_an_image_said_is_why_it_did_not_end(judged):
+def test_the_first_finding_is_the_reason_of_a_missing_end(judged):
     told = judged([REFUSED, MISSING], OutputCheck(), end=Stop.DEADLINE)
     assert told.reason.startswith("Couldn't register builtin op #25, resolver size is too small")
     assert "CONV_2D" in told.problems[1]

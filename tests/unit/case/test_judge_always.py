@@ -1,4 +1,4 @@
-"""Whatever an image prints and however its run ends: what every verdict must hold to."""
+"""Properties of every verdict, for any console and any end of a run."""
 
 from device import line
 from hypothesis import given, settings
@@ -6,11 +6,11 @@ from hypothesis import strategies as st
 
 from harness.base.findings import NOTES
 from harness.build.variants import Expectation
+from harness.case.case import Case
 from harness.case.judge import findings_of, judge
 from harness.case.observe import observe
 from harness.case.outputs import OutputCheck
 from harness.case.result import Verdict
-from harness.case.spec import Case
 from harness.targets import Fault, Stop
 
 LINES = [

@@ -1,4 +1,4 @@
-"""Sizes that an ELF's symbol table tells, and what the host itself has counted."""
+"""Sizes from an ELF's symbol table, and the host's own counts."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import pytest
 from elf_writer import MadeSection, MadeSymbol, write_elf
 
+from harness.case.case import Case
 from harness.case.evidence import Fact, known_of
 from harness.case.observe import Observation
 from harness.case.run import _measured
 from harness.case.samples import sample_case
-from harness.case.spec import Case
 from harness.elf import Image
 from harness.targets import Counters, Stop
 from harness.uart import Console
@@ -32,7 +32,7 @@ def facts(tmp_path):
     return of
 
 
-def test_an_image_without_such_symbols_tells_nothing(facts):
+def test_an_image_without_such_symbols_has_no_facts(facts):
     assert facts(MadeSymbol("main", 0x101, 16, "func")) == ([], None)
 
 
@@ -48,7 +48,7 @@ def test_the_arena_is_the_object_of_this_name_in_ram(facts):
     ("address", "counts"),
     [(0x1FFF_FFFF, False), (0x2000_0000, True), (0x3FFF_FFFF, True), (0x4000_0000, False)],
 )
-def test_ram_is_what_the_architecture_calls_so(facts, address, counts):
+def test_ram_is_the_sram_part_of_the_address_map(facts, address, counts):
     assert bool(facts(MadeSymbol(ARENA, address, 1, "object"))[0]) is counts
 
 
@@ -97,11 +97,11 @@ def observation(counters: Counters, sent: tuple[int, ...] | None = None) -> Obse
         (Counters("uart", None, None, None, 3.0), int(3.0 * 64e6 * 1.01)),
     ],
 )
-def test_most_ticks_of_a_run_are_what_ran_or_what_its_clock_allows(counters, ticks):
+def test_the_most_ticks_are_instructions_or_time_at_the_clock(counters, ticks):
     assert _measured(observation(counters)).ticks == ticks
 
 
-def test_what_was_sent_is_what_the_feeder_wrote_down():
+def test_sent_records_are_those_of_the_feeder():
     counters = Counters("simulator", 1, None, 1.0, 1.0)
     assert _measured(observation(counters, (1, 2))).sent == (1, 2)
     assert _measured(observation(counters)).sent is None

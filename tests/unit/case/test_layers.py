@@ -1,4 +1,4 @@
-"""Operator by operator, from a device whose kernels ask for their tensors as TFLM's do."""
+"""Operator by operator, on a device whose kernels request tensors as TFLM's do."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def test_each_operators_output_is_read_before_its_memory_is_used_again(firmware,
     }
 
 
-def test_the_first_inference_is_read_unless_another_is_asked_for(firmware):
+def test_the_first_inference_is_read_by_default(firmware):
     assert dump(Device(ROWS), firmware).inputs == (ROWS[0].tobytes(),)
     third = dump(Device(ROWS), firmware, inference=2)
     assert third.inputs == (ROWS[2].tobytes(),)
@@ -166,7 +166,7 @@ def test_a_right_device_is_equal_in_every_layer_of_every_inference(firmware):
     assert compared(Device(ROWS[:1]), firmware).equal
 
 
-def test_a_model_with_a_memory_is_told_all_that_the_device_heard(firmware):
+def test_a_stateful_model_gets_all_inputs_of_the_device(firmware):
     model = Model.from_bytes(build_graphs([MEMORY]), "svdf")
     places = {0: ARENA, 5: ARENA + 64}
     rows = [np.array([[value]], np.int8) for value in (60, -90, 20)]
@@ -188,20 +188,20 @@ def test_the_first_operator_that_differs_is_named(firmware):
     assert report.first.operator.index == 1
 
 
-def test_what_is_within_the_tolerance_is_equal(firmware):
+def test_differences_within_the_tolerance_are_equal(firmware):
     assert compared(Device(ROWS, spoil=off_by_one), firmware, tolerance=1.0).equal
     assert not compared(Device(ROWS, spoil=off_by_one), firmware, tolerance=0.5).equal
 
 
-def test_an_image_that_does_not_come_that_far_is_told_with_its_place(firmware):
+def test_an_image_that_stops_earlier_is_reported_with_its_place(firmware):
     with pytest.raises(FirmwareFailed, match=r"MicroInterpreter::Invoke\(\) \(idle\); it is in ma"):
         dump(Device(ROWS), firmware, inference=3)
 
 
-def test_an_operator_that_never_asks_for_its_output_belongs_to_another_model(firmware):
+def test_an_operator_that_never_requests_its_output_belongs_to_another_model(firmware):
     other = Model.from_file(paths.models() / "digits_int8.tflite")
     device = Device([ROWS[0]] * 200)
-    with pytest.raises(CheckFailed, match="never asked for its output"):
+    with pytest.raises(CheckFailed, match="never requested its output"):
         dump_layers(device, firmware, other, deadline=Deadline(1.0))
 
 
@@ -225,7 +225,7 @@ def test_of_two_functions_of_the_name_the_lower_one_is_taken(image):
     assert dump(Device(ROWS[:1]), image(INVOKES, second, ASKS)).outputs
 
 
-def test_a_model_with_subgraphs_is_refused_before_the_device_is_asked(image):
+def test_a_model_with_subgraphs_is_refused_before_the_device_runs(image):
     model = Model.from_bytes(build_graphs(loop()), "loop")
     with pytest.raises(UsageError, match="loop has 3 subgraphs"):
         dump_layers(None, image, model, deadline=Deadline(1.0))
@@ -238,13 +238,13 @@ def single(asks):
     return Device([ROWS[0]], model=model, places=places, asks=asks), model
 
 
-def test_a_kernel_may_ask_for_its_output_first(firmware):
+def test_a_kernel_may_request_its_output_first(firmware):
     device, model = single(lambda operator: (operator.outputs[0], operator.inputs[0]))
     found = dump_layers(device, firmware, model, deadline=Deadline(1.0))
     assert dict(found.outputs) == {(0, 0): device.memory.read(ARENA + 64, 1)}
 
 
-def test_a_first_operator_that_never_asks_for_its_output_belongs_to_another_model(firmware):
+def test_a_first_operator_that_never_requests_its_output_belongs_to_another_model(firmware):
     device, model = single(lambda operator: [operator.inputs[0]] * 300)
-    with pytest.raises(CheckFailed, match=r"SVDF.* never asked for its output"):
+    with pytest.raises(CheckFailed, match=r"SVDF.* never requested its output"):
         dump_layers(device, firmware, model, deadline=Deadline(1.0))

@@ -97,7 +97,7 @@ def test_a_kernel_of_the_application_is_seen_like_any_other() -> None:
     assert sorted(dump.outputs) == [(one.index, 0) for one in model.operators]
 
 
-def test_an_image_that_runs_another_model_is_told_so() -> None:
+def test_an_image_that_runs_another_model_is_reported() -> None:
     firmware, other = image("digits"), Model.from_file(model_of("residual"))
     with (
         targets.open_target("simulator", firmware) as session,
@@ -106,7 +106,7 @@ def test_an_image_that_runs_another_model_is_told_so() -> None:
         dump_layers(session, firmware, other, deadline=session.deadline(10))  # type: ignore[arg-type]
 
 
-def test_an_image_that_fails_before_its_first_inference_is_told_so() -> None:
+def test_an_image_that_fails_before_its_first_inference_is_reported() -> None:
     firmware, model = image("digits", "missing"), Model.from_file(model_of("digits"))
     with (
         targets.open_target("simulator", firmware) as session,

@@ -28,7 +28,7 @@ def test_a_life_without_inferences_may_end_after_init_or_prepare():
 
 @pytest.mark.parametrize("method", ["init", "prepare", "invoke", "free"])
 @pytest.mark.parametrize("count", [0, 2])
-def test_a_call_too_few_or_too_many_is_told(method, count):
+def test_a_call_too_few_or_too_many_is_a_departure(method, count):
     assert departures(**{method: count})[0].startswith(f"{method} was called {count} times")
 
 
@@ -39,7 +39,7 @@ def test_calls_are_expected_of_every_node():
 
 
 @pytest.mark.parametrize("order", ["", "pivf", "ivpf", "ipfv", "ipv", "iprvrfi", "ipvpvf"])
-def test_another_order_is_told(order):
+def test_another_order_is_a_departure(order):
     said = f"the calls came in the order {order or '(none)'}"
     assert departures(order) == [said]
 

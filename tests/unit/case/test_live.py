@@ -9,8 +9,8 @@ from device import builtin_run, line, lines
 from harness.base import paths
 from harness.base.errors import CheckFailed, FirmwareFailed, UsageError
 from harness.base.findings import Kind
+from harness.case.case import Case
 from harness.case.live import Live
-from harness.case.spec import Case
 from harness.model import Model
 from harness.targets import Fault, Stop
 
@@ -44,7 +44,7 @@ def test_text_is_searched_once(live):
         one.wait_for("x=")
 
 
-def test_what_stands_before_a_match_is_used_up(live):
+def test_text_before_a_match_is_used_up(live):
     one = live(b"first\r\nsecond\r\n")
     one.wait_for("second")
     with pytest.raises(FirmwareFailed):
@@ -69,7 +69,7 @@ def test_a_line_without_end_is_searched_in_pieces(live):
     assert len(one.wait_for("a+").group()) == 8192
 
 
-def test_a_wait_in_vain_says_how_the_run_ended_and_where(live):
+def test_a_failed_wait_reports_how_the_run_ended_and_where(live):
     with pytest.raises(FirmwareFailed) as failed:
         live(b"begin\n").wait_for("end")
     assert "no line matched 'end': " in failed.value.message
@@ -119,12 +119,12 @@ def test_the_end_is_a_record_or_a_fatal_message(live, last):
     assert one.session.time == pytest.approx(0.002)
 
 
-def test_an_image_that_never_ends_is_told_so(live):
+def test_an_image_that_never_ends_is_reported(live):
     with pytest.raises(FirmwareFailed, match="the image did not come to its end"):
         live(BOOT, end=Stop.DEADLINE).wait_for_end()
 
 
-def test_findings_can_be_asked_for(live):
+def test_an_expected_finding_is_found(live):
     one = live(b"Didn't find op for builtin opcode 'CONV_2D'\r\n", b"Jumping\r\n")
     one.run_for(1.0)
     assert [(finding.kind, finding.subject) for finding in one.findings] == [MISSING]
@@ -136,7 +136,7 @@ def test_findings_can_be_asked_for(live):
         one.check_reported(Kind.MISSING_OPERATOR, "ADD")
 
 
-def test_a_console_without_findings_is_told_so(live):
+def test_a_missing_finding_fails(live):
     one = live()
     one.run_for(1.0)
     with pytest.raises(CheckFailed, match="no rebooted; found: nothing"):
@@ -158,7 +158,7 @@ def test_a_check_before_the_first_step_is_a_mistake_of_the_test(live, check):
 
 @pytest.mark.parametrize("count", [0, -1])
 def test_no_inference_at_all_cannot_be_waited_for(live, count):
-    with pytest.raises(UsageError, match="are no check"):
+    with pytest.raises(UsageError, match="are not a check"):
         live(BOOT).wait_for_inferences(count)
 
 
@@ -220,14 +220,14 @@ def test_a_session_is_closed_with_the_block(live):
     assert one.session.closed
 
 
-def test_outputs_of_nothing_are_no_pass(live):
+def test_checking_without_outputs_fails(live):
     one = live(BOOT)
     one.run_for(1.0)
     with pytest.raises(CheckFailed, match="no model is given"):
         one.check_outputs()
 
 
-def test_what_was_printed_is_kept_with_its_times(live):
+def test_the_console_is_kept_with_times(live):
     one = live(b"one\n", b"two\n")
     one.run_for(1.0)
     assert one.transcript() == "[    0.001000] one\n[    0.002000] two\n"
@@ -238,7 +238,7 @@ def test_a_case_without_an_elf_cannot_be_opened():
         Live.open(Case("nothing"), None)
 
 
-def test_what_came_before_the_first_wait_is_searched_from_its_beginning(live):
+def test_text_before_the_first_wait_is_searched(live):
     one = live(b"first\r\n", b"second\r\n")
     one.run_for(1.0)
     assert one.wait_for("^[a-z]+$").group() == "first"

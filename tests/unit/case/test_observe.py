@@ -2,8 +2,8 @@ import pytest
 from device import line
 
 from harness.base.findings import Kind
+from harness.case.case import Case
 from harness.case.observe import observe
-from harness.case.spec import Case
 from harness.targets import Fault, Stop
 from harness.uart import TensorKey
 
@@ -39,7 +39,7 @@ def scraped(**more) -> Case:
     return Case("mine", **{"scraper": r"/y=(?P<y>\d+)/", "inferences": 10, **more})
 
 
-def test_results_beyond_those_asked_for_are_read_until_the_image_sleeps_for_good(scripted):
+def test_results_beyond_the_expected_ones_are_read_until_the_image_sleeps_for_good(scripted):
     seen = observe(scripted(RESULTS), scraped())
     assert (seen.finished, seen.stop) == (True, Stop.IDLE)
     assert len(seen.console.scrapers[0].results) == 100
@@ -72,7 +72,7 @@ def test_firmware_that_never_ends_and_gives_too_little_is_unfinished(scripted):
 
 
 @pytest.mark.parametrize("stop", [Stop.LOCKUP, Stop.RESET_LOOP])
-def test_what_kills_the_image_while_it_is_watched_counts(scripted, stop):
+def test_a_lockup_while_the_image_is_watched_counts(scripted, stop):
     seen = observe(scripted([b"all done\r\n"], end=stop), scraped(ends_at="^all done$"))
     assert (seen.finished, seen.stop) == (False, stop)
 
@@ -166,13 +166,13 @@ def test_a_device_that_never_acknowledges_is_given_up_after_three_tries(scripted
     assert session.time < 10
 
 
-def test_an_image_that_ends_instead_of_asking_for_input_is_told_so(scripted):
+def test_an_image_that_ends_before_its_input_is_reported(scripted):
     session = scripted([BOOT, line(1, "failed", stage="allocate", status=1)])
     seen = observe(session, Case("fails"), [[b"\0"]])
     assert "failed at 'allocate'" in seen.complaint
 
 
-def test_a_guard_that_runs_out_while_feeding_is_no_missing_answer(scripted, echo_device):
+def test_a_guard_that_runs_out_while_feeding_is_not_a_missing_answer(scripted, echo_device):
     session = echo(scripted, echo_device(lose=99))
     session.end = Stop.GUARD
     seen = observe(session, Case("slow", guard=1e-9), [[b"\0" * 40]])
@@ -180,7 +180,7 @@ def test_a_guard_that_runs_out_while_feeding_is_no_missing_answer(scripted, echo
     assert seen.complaint == "while it was sent input 0 of inference 0"
 
 
-def test_a_deadline_that_runs_out_while_feeding_is_no_missing_answer(scripted, echo_device):
+def test_a_deadline_that_runs_out_while_feeding_is_not_a_missing_answer(scripted, echo_device):
     session = echo(scripted, echo_device(lose=99))
     session.end = Stop.DEADLINE
     seen = observe(session, Case("slow", timeout=1.0), [[b"\0" * 40]])
@@ -188,7 +188,7 @@ def test_a_deadline_that_runs_out_while_feeding_is_no_missing_answer(scripted, e
     assert seen.complaint == "while it was sent input 0 of inference 0"
 
 
-def test_what_the_host_sent_is_written_down_with_each_repetition(scripted, echo_device):
+def test_sent_records_are_counted_with_repetitions(scripted, echo_device):
     inputs = [[bytes([i] * 40)] for i in range(3)]
     assert observe(echo(scripted, echo_device()), Case("echo"), inputs).sent == (1,) * 7
     seen = observe(echo(scripted, echo_device(corrupt=2)), Case("echo"), inputs)
@@ -196,11 +196,11 @@ def test_what_the_host_sent_is_written_down_with_each_repetition(scripted, echo_
     assert observe(scripted([BOOT]), Case("mute")).sent is None
 
 
-def test_an_image_that_never_asks_for_input_is_told_how_it_ended(scripted):
+def test_an_image_that_is_never_ready_for_input_is_reported_with_its_end(scripted):
     seen = observe(scripted([BOOT]), Case("asleep"), [[b"\0"]])
-    assert seen.complaint.startswith("the image did not ask for input: ")
+    assert seen.complaint.startswith("the image was not ready for input: ")
     late = observe(scripted([BOOT], end=Stop.DEADLINE), Case("late"), [[b"\0"]])
-    assert (late.stop, late.complaint) == (Stop.DEADLINE, "before it asked for input")
+    assert (late.stop, late.complaint) == (Stop.DEADLINE, "before it was ready for input")
 
 
 def test_a_fault_on_the_way_counts_where_the_exchange_broke_off(scripted):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from harness.base.clock import Deadline
-from harness.case.presses import Presses
+from harness.case.tap import Presses
 from harness.targets import Stop
 from harness.targets.pins import Press
 
@@ -67,7 +67,7 @@ def test_a_press_behind_the_deadline_waits_for_the_next_run():
     assert board.driven == [(2.0, 6, False), (2.5, 6, None)]
 
 
-def test_an_image_that_sleeps_is_woken_at_once_and_what_it_slept_counts_as_time():
+def test_a_sleeping_image_is_woken_at_once_and_its_sleep_counts_as_time():
     board = Board(asleep=0.25)
     presses = Presses(board, [Press(6, 5.0, 0.1), Press(7, 9.0, 0.1)])
     assert presses.run(None, board.deadline(1.0)) is Stop.IDLE  # the press is too far off
@@ -79,7 +79,7 @@ def test_an_image_that_sleeps_is_woken_at_once_and_what_it_slept_counts_as_time(
     assert board.driven[0][0] == board.driven[-1][0] == pytest.approx(board.time, abs=1e-5)
 
 
-def test_what_is_waited_for_ends_a_run_before_the_press():
+def test_a_match_ends_a_run_before_the_press():
     board = Board(condition=0.3)
     presses = Presses(board, [Press(6, 0.5, 0.2)])
     assert presses.run("words", board.deadline(3.0)) is Stop.CONDITION

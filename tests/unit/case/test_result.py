@@ -17,7 +17,7 @@ from harness.base.errors import (
     TargetLost,
 )
 from harness.base.findings import Finding, Kind
-from harness.case.measures import MEASURES, properties
+from harness.case.columns import MEASURES, properties
 from harness.case.result import (
     CaseResult,
     Evidence,
@@ -149,7 +149,7 @@ def test_the_document_has_the_fields_of_all_parts_side_by_side():
     }
 
 
-def test_what_was_not_measured_is_null():
+def test_missing_measures_are_null():
     told = CaseResult(
         Setup("c", "", "", "prebuilt", "board"), Judgement(Verdict.PASS, "")
     ).to_json()
@@ -188,7 +188,7 @@ def test_every_measure_is_a_field_of_the_document_and_is_used_somewhere():
     assert {one.field for one in MEASURES} <= RUN_SCHEMA["$defs"]["case"]["properties"].keys()
 
 
-def test_what_an_image_takes_is_exact_and_what_a_clock_says_is_noisy():
+def test_sizes_are_exact_and_times_are_noisy():
     assert {one.name for one in MEASURES if one.noisy} == {"cycles", "microjoules", "wall_seconds"}
 
 
@@ -225,6 +225,6 @@ def test_an_error_and_the_verdict_on_it_end_with_the_same_code():
         assert Verdict.of(kind("x")).exit_code == kind.exit_code
 
 
-def test_a_result_of_which_nothing_is_known_counts_nothing():
+def test_an_empty_result_counts_zero():
     assert Evidence() == Evidence((), 0, 0, 0, (), "", None, None)
     assert Measures().wall_seconds == 0.0

@@ -23,9 +23,9 @@ from harness.base.errors import (
 )
 from harness.build.variants import Expectation
 from harness.case import run as running
+from harness.case.case import Budgets, Case
 from harness.case.result import Verdict
 from harness.case.run import run_case
-from harness.case.spec import Budgets, Case
 from harness.footprint.budget import Budget
 from harness.model import Model
 from harness.targets import ConsoleChunk, Counters, Fault, Stop
@@ -75,7 +75,7 @@ def opened(monkeypatch, case, elf):
     return give
 
 
-def test_a_good_run_passes_and_its_figures_are_those_that_were_told(case, elf, tmp_path):
+def test_a_good_run_passes_with_the_figures_of_its_records(case, elf, tmp_path):
     result = run_case(case(builtin_run(MODEL, ROWS)), tmp_path)
     assert (result.verdict, result.reason) == (Verdict.PASS, "3 values of 3 inferences equal")
     assert (result.outputs_compared, result.mismatches, result.inferences) == (3, 0, 3)
@@ -108,7 +108,7 @@ def test_the_session_can_be_looked_at_before_it_is_closed(case, tmp_path):
     assert looked[0][1].name == "own.elf"
 
 
-def test_a_traced_case_profiles_from_the_start_and_keeps_what_ran(case, tmp_path, monkeypatch):
+def test_a_traced_case_profiles_from_the_start_and_keeps_its_coverage(case, tmp_path, monkeypatch):
     calls = []
 
     class Traced(replay.ReplaySession):
@@ -146,7 +146,7 @@ def test_inputs_are_fed_and_their_answers_held_against_the_reference(case, rows,
     assert (result.verdict, result.outputs_compared) == (Verdict.PASS, 3)
 
 
-def test_so_many_rows_of_the_inputs_are_fed_as_the_case_says(case, rows, tmp_path):
+def test_rows_limits_the_inputs_that_are_fed(case, rows, tmp_path):
     result = run_case(case(fed_run(MODEL, ROWS[:2]), inputs=rows, rows=2), tmp_path)
     assert (result.verdict, result.outputs_compared) == (Verdict.PASS, 2)
 
@@ -219,13 +219,13 @@ def test_three_fault_reports_are_shown_and_the_rest_is_counted(case, tmp_path):
     assert three.endswith("report of 3")
 
 
-def test_outputs_that_nobody_expects_fail(case, tmp_path):
+def test_unexpected_outputs_fail(case, tmp_path):
     silent = Expectation(False, (("approximation", ""),))
     result = run_case(case(builtin_run(MODEL, ROWS), expected=silent), tmp_path)
     assert "3 inferences gave outputs, none is expected" in result.problems
 
 
-def test_a_case_that_expects_nothing_at_all_makes_no_sense(case, tmp_path):
+def test_a_case_without_expectations_is_refused(case, tmp_path):
     with pytest.raises(UsageError, match="names nothing that must be seen") as refused:
         run_case(case(builtin_run(MODEL, ROWS), expected=Expectation(False)), tmp_path)
     assert "ends_at" in refused.value.hint
@@ -264,7 +264,7 @@ def test_a_lost_target_is_an_error_and_the_sizes_are_known_all_the_same(opened, 
     assert (result.hint, result.size.flash) == ("its cable", len(CODE))
 
 
-def test_a_case_that_makes_no_sense_is_no_verdict(opened, tmp_path):
+def test_an_invalid_case_raises_instead_of_a_verdict(opened, tmp_path):
     with pytest.raises(UsageError, match="nonsense"):
         opened(UsageError("nonsense"), tmp_path)
     with pytest.raises(UsageError, match="names neither an ELF nor a sample"):
@@ -294,7 +294,7 @@ def test_a_missing_compiler_is_an_error_not_a_reason_to_skip(monkeypatch, tmp_pa
          "link: region `FLASH' overflowed by 8 bytes"),
     ],
 )  # fmt: skip
-def test_the_reason_of_a_failed_build_is_the_line_that_tells(opened, tmp_path, words, reason):
+def test_the_reason_of_a_failed_build_is_its_first_error(opened, tmp_path, words, reason):
     result = opened(BuildFailed(words), tmp_path)
     assert result.reason == reason
     assert result.details == words.partition("\n")[2]

@@ -1,4 +1,4 @@
-"""What a case of one of the project's own samples is given."""
+"""Cases of the project's own samples."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_a_builder_that_there_is_not_is_refused() -> None:
     assert refused.value.hint.startswith("one of standalone, ")
 
 
-def test_an_image_that_feeds_itself_makes_as_many_inferences_as_the_table_says() -> None:
+def test_an_image_that_feeds_itself_makes_the_inferences_of_the_table() -> None:
     sample = load().samples["hello_world"]
     once = sample_case("hello_world", "exact")
     assert sample.inferences > 1

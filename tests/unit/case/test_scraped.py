@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from harness.base import paths
+from harness.case.case import Case
 from harness.case.observe import scrapers_of
 from harness.case.outputs import check_outputs
-from harness.case.spec import Case
 from harness.model import Model
 from harness.reference import Interpreter, dequantize, quantize
 from harness.uart import Console, scraper
@@ -42,7 +42,7 @@ def check(text: str | bytes, model: Model | None, name: str = "hello_world", **c
 
 
 @pytest.mark.parametrize("truncate", [False, True])
-def test_what_the_sample_prints_is_what_the_model_makes(model, truncate):
+def test_the_printed_results_are_the_models_outputs(model, truncate):
     told = check(printed(model, 45, truncate=truncate, start=7), model)
     assert (told.compared, told.mismatches, told.inferences, told.problem) == (45, 0, 45, "")
 
@@ -53,7 +53,7 @@ def test_an_image_without_a_network_that_prints_zeros_fails(model):
     assert told.problem
 
 
-def test_one_wrong_y_behind_the_results_asked_for_fails(model):
+def test_one_wrong_y_after_the_expected_results_fails(model):
     lines = printed(model, 20).splitlines(keepends=True)
     lines[-1] = lines[-1].partition("y_value")[0] + "y_value: 7.000000\n"
     told = check("".join(lines), model, inferences=5)
@@ -68,7 +68,7 @@ def test_results_beyond_the_listed_ones_fail():
     assert more.problem == "3 results came, 2 are expected"
 
 
-def test_a_suite_is_told_with_its_tests(model):
+def test_a_suite_is_reported_with_its_tests(model):
     suite = (TRANSCRIPTS / "ztest" / "timer_api_failures_3.4.log").read_bytes()
     told = check(suite, None, "ztest")
     assert told.problem.startswith("4 of 15 tests failed")
@@ -106,9 +106,7 @@ Y = {"y": 1}
         ("/y=(?P<y>.)/", "", {"values": (Y,)}, ""),
     ],
 )
-def test_what_the_values_were_compared_with_does_not_follow_from_a_model(
-    model, name, text, case, words
-):
+def test_the_source_of_a_comparison_does_not_follow_from_a_model(model, name, text, case, words):
     told = check(text or (printed(model, 20) if name == "hello_world" else ""), model, name, **case)
     assert told.compared_with == words
 

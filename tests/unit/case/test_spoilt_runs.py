@@ -11,12 +11,12 @@ from device import Told, answers, builtin_run, closing, fed_run, lines, parts, s
 from harness.base import paths
 from harness.base.findings import Kind
 from harness.build.variants import Expectation
+from harness.case.case import Case
 from harness.case.evidence import Known, Measured, check_evidence, known_of
 from harness.case.judge import MOST_PROBLEMS, Judgement, findings_of, judge
 from harness.case.observe import observe
 from harness.case.outputs import check_outputs
 from harness.case.result import Verdict
-from harness.case.spec import Case
 from harness.model import Model
 from harness.targets import Stop
 
@@ -71,7 +71,7 @@ def test_good_runs_pass(verdict):
     assert verdict(run(OUTPUTS)).reason == "20 values of 20 inferences equal"
 
 
-def test_an_image_that_overwrites_what_it_was_sent_fails(verdict):
+def test_an_image_that_overwrites_its_input_fails(verdict):
     lied = []
     for one in fed_run(MODEL, [ROWS[0]] * len(ROWS)):
         if one[0] == "output":
@@ -135,14 +135,14 @@ def test_every_failure_fails(verdict, stage):
 
 
 @pytest.mark.parametrize("inference", [100, 900])
-def test_wrong_outputs_of_inferences_that_nobody_made_fail(verdict, inference):
+def test_wrong_outputs_of_surplus_inferences_fail(verdict, inference):
     records = run(OUTPUTS)
     at = next(n for n, one in enumerate(records) if one[0] == "inference")
     more = [*records[:at], *parts("output", inference, 0, WRONG), *records[at:]]
     assert verdict(more).verdict is Verdict.FAIL
 
 
-def test_fewer_inferences_than_the_case_asks_for_fail(verdict):
+def test_fewer_inferences_than_the_case_expects_fail(verdict):
     told = verdict(run(OUTPUTS), Case("own", inferences=21))
     assert told.verdict is Verdict.FAIL
     assert "20 inferences came, at least 21 are expected" in told.problems

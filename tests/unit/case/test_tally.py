@@ -1,4 +1,4 @@
-"""Which sets of results count as tested, and what is printed of them."""
+"""Sets of results that count as tested, and their summary line."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_a_case_that_ran_where_it_had_to_is_tested(one):
 
 
 @pytest.mark.parametrize(("one", "why"), UNTESTED)
-def test_what_did_not_run_is_not_tested(one, why):
+def test_a_case_that_did_not_run_is_not_tested(one, why):
     assert one.untested == why
 
 
@@ -83,7 +83,7 @@ def test_the_line_counts_and_gives_each_reason_once():
     assert str(counts) == "7 asked for, 1 ran, 2 skipped (renode: no Renode), 1 error"
 
 
-def test_the_document_names_what_was_skipped():
+def test_the_document_lists_skipped_cases():
     document = tally(("a", "simulator", FIRMWARE), ("b", "renode", SKIPPED)).to_json()
     skipped = [{"case": "b", "target": "renode", "reason": "no Renode"}]
     assert document == {"asked": 2, "ran": 1, "skipped": skipped}

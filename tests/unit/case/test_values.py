@@ -1,4 +1,4 @@
-"""What this room hands out and keeps are values: nobody changes them behind anybody's back."""
+"""The dataclasses of this room are frozen."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from elf_writer import MadeSection, MadeSymbol, write_elf
 from results import case_result
 
 from harness.case import Verdict
-from harness.case import run_case as really_run
+from harness.case.run import _run_case as really_run
 from harness.cli import main
 from harness.cli.run.crosschecks import CrossChecks
 
@@ -26,13 +26,12 @@ def run(tmp_path, monkeypatch, capsys):
     text = MadeSection(".text", 0, bytes(64), load=0, executable=True)
     (tmp_path / "a.elf").write_bytes(write_elf([text], [MadeSymbol("main", 1, 8, "func")]))
 
-    def passes_here(case, output, **more):
+    def passes_here(case, *more):
         if case.target == "simulator":
             return case_result(name=case.name, target=case.target)
-        return really_run(case, output, **more)
+        return really_run(case, *more)
 
-    monkeypatch.setattr("harness.cli.run.run_case", passes_here)
-    monkeypatch.setattr("harness.case.each.run_case", passes_here)
+    monkeypatch.setattr("harness.case.run._run_case", passes_here)
 
     def run(*arguments: str, **targets: list[str]) -> tuple[int, str, str]:
         rows = [CASE.format(name=name, targets=json.dumps(row)) for name, row in targets.items()]
@@ -99,5 +98,5 @@ def test_a_comparison_without_the_objects_that_it_names_compared_nothing():
 
 def test_a_failure_counts_more_than_a_skip(run, monkeypatch):
     fails = case_result(verdict=Verdict.FAIL)
-    monkeypatch.setattr("harness.case.each.run_case", lambda case, output, **more: fails)
+    monkeypatch.setattr("harness.case.run._run_case", lambda *more: fails)
     assert run(a=["simulator"], b=["renode"])[0] == 1

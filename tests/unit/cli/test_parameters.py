@@ -14,7 +14,7 @@ from click.shell_completion import ShellComplete
 
 from harness.base import paths
 from harness.base.errors import UsageError
-from harness.case.what import find
+from harness.case.subject import Subject
 from harness.cli import cli, main
 from harness.reference import compare
 
@@ -52,14 +52,14 @@ def test_options_that_read_a_file_have_the_same_wording(arguments, capsys):
 
 def test_a_folder_stands_for_its_case_file(tmp_path):
     (tmp_path / "hil.toml").write_text("")
-    assert find(str(tmp_path), case_files=True).case_file == tmp_path / "hil.toml"
+    assert Subject.find(str(tmp_path), case_files=True).case_file == tmp_path / "hil.toml"
     with pytest.raises(UsageError, match="is a folder"):
-        find(str(tmp_path))
+        Subject.find(str(tmp_path))
 
 
 def test_a_folder_without_a_case_file_has_a_hint_to_init(tmp_path):
     with pytest.raises(UsageError, match=r"a folder without a hil\.toml") as refused:
-        find(str(tmp_path), case_files=True)
+        Subject.find(str(tmp_path), case_files=True)
     assert refused.value.hint == f"tflm-hil init {tmp_path} writes one"
 
 

@@ -155,4 +155,4 @@ def test_a_file_name_that_is_not_unicode_is_shown_escaped(tmp_path, monkeypatch)
 
 
 def test_a_scraper_with_an_end_line_takes_no_never_ends(refused):
-    assert "knows the last line" in refused("a.elf", "--scraper", "ztest", "--never-ends")
+    assert "has a last line of its own" in refused("a.elf", "--scraper", "ztest", "--never-ends")

@@ -50,12 +50,12 @@ def test_a_bug_in_one_case_of_a_file_does_not_lose_the_others(monkeypatch, tmp_p
         '[[case]]\nname = "one"\nelf = "a.elf"\n[[case]]\nname = "two"\nelf = "a.elf"\n'
     )
 
-    def run_case(case, output, look):
+    def run_case(case, output, look, calibrate):
         if case.name == "one":
             explode()
         return case_result(name=case.name)
 
-    monkeypatch.setattr("harness.case.each.run_case", run_case)
+    monkeypatch.setattr("harness.case.run._run_case", run_case)
     assert main(["run", str(file), "--json", "-", "--output", str(tmp_path)]) == 3
     one, two = json.loads(capsys.readouterr().out)["cases"]
     assert (one["verdict"], two["verdict"]) == ("error", "pass")

@@ -11,7 +11,7 @@ import replay_nights as lab
 from results import case_result
 
 from harness.base.errors import CheckFailed, UsageError
-from harness.case.figures import time_of
+from harness.case.measure import time_of
 from harness.case.result import CaseResult, OperatorTicks
 from harness.cli import main
 from harness.history.calibration import Calibration, Supply, calibrate, kernels, pairs

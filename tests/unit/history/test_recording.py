@@ -7,7 +7,7 @@ import pytest
 import replay_nights as lab
 
 from harness.base.errors import UsageError
-from harness.case.figures import operator_ticks
+from harness.case.measure import operator_ticks
 from harness.history.keep import keep
 from harness.history.measures import figures
 from harness.history.run import ImageParts, Occasion, from_document, from_file

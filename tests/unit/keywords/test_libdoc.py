@@ -1,4 +1,4 @@
-"""What Robot shows of the library: every keyword says what it does and when it fails."""
+"""Robot's documentation of the library: each keyword has its effect and its failure."""
 
 import re
 from pathlib import Path
@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[3]
 
 
 @pytest.mark.parametrize("keyword", LIBRARY.keywords, ids=lambda keyword: keyword.name)
-def test_a_keyword_says_what_it_does_and_when_it_fails(keyword):
+def test_a_keyword_documents_its_effect_and_its_failure(keyword):
     first, *_ = keyword.doc.splitlines()
     assert first.endswith((".", ",")) or len(first) > 80
     assert re.match(r"[A-Z][a-z]+s ", first), "the first line starts with what it does"

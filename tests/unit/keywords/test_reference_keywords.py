@@ -53,7 +53,7 @@ def test_a_batch_from_swapped_images_is_explained(images: Path) -> None:
         Reference().outputs_should_equal_reference(MODEL, images, output)
 
 
-def test_another_rounding_is_explained_and_can_be_asked_for(images: Path) -> None:
+def test_another_rounding_is_explained_and_can_be_chosen(images: Path) -> None:
     (output,) = Reference().reference_outputs(MODEL, images, rounding="single")
     assert not np.array_equal(output, Reference().reference_outputs(MODEL, images)[0])
     with pytest.raises(CheckFailed, match="under single rounding"):
@@ -95,7 +95,7 @@ Different
     assert result.statistics.total.passed == 2, [test.message for test in result.suite.all_tests]
 
 
-def test_every_keyword_says_when_it_fails() -> None:
+def test_every_keyword_documents_when_it_fails() -> None:
     keywords = LibraryDocumentation("harness.keywords.reference.Reference").keywords
     assert {each.name for each in keywords} == {
         "Reference Outputs",

@@ -30,11 +30,11 @@ def library(tmp_path, monkeypatch):
     def together(cases, output, progress, results, calibrate):
         results |= {key: case_result(name=case.name) for key, case in cases.items()}
 
-    def again(case, output, **more):
+    def again(case, *more):
         raise CheckFailed(f"{case.name} ran again")
 
-    monkeypatch.setattr("harness.keywords.library.run_together", together)
-    monkeypatch.setattr("harness.case.each.run_case", again)
+    monkeypatch.setattr("harness.keywords.library.run_parallel", together)
+    monkeypatch.setattr("harness.case.run._run_case", again)
     library = TflmHil()
     library.rows = {("hello_world", "exact")}
     library.run_all_sample_cases()

@@ -109,7 +109,7 @@ def test_an_execution_that_ends_with_a_suite_of_another_kind_fails_too(execute):
     assert code == 1
 
 
-def test_what_a_target_cannot_do_may_be_skipped_where_another_test_ran(execute):
+def test_a_missing_ability_may_be_skipped_where_another_test_ran(execute):
     code, found, _ = execute("TARGET:board", A=LAYERS, B="Log    fine")
     assert (code, found["A"][0]) == (0, "SKIP")
 
@@ -124,7 +124,7 @@ def test_allow_skips_is_true_or_false(execute, word):
 @pytest.mark.parametrize(
     "name", ["TARGT", "TAGET", "target_", "TARGETS", "ALLOW_SKIP", "HISTROY", "RENDOE"]
 )
-def test_a_misspelt_variable_fails_what_it_was_meant_for(execute, name):
+def test_a_misspelt_variable_fails_the_tests(execute, name):
     code, found, _ = execute(f"{name}:renode", A=START)
     assert code == 1
     assert f"the variable {name}, which is not read" in found["A"][1]

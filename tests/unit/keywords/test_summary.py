@@ -1,4 +1,4 @@
-"""What an execution of Robot leaves behind, and where."""
+"""The files that an execution of Robot leaves."""
 
 import json
 
@@ -45,7 +45,7 @@ def test_the_variable_history_names_where_the_run_is_kept(tmp_path):
         assert [key.case for key in history.cases([kept])] == ["c"]
 
 
-def test_without_it_nothing_is_kept(tmp_path):
+def test_without_a_history_nothing_is_kept(tmp_path):
     ended(Execution(tmp_path, ""))
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "hil-junit.xml", "hil.html", "results.json",

@@ -1,4 +1,4 @@
-"""The plugin, seen from outside: what pytest makes of case files and of the fixture ``hil``."""
+"""The plugin from outside: pytest with case files and with the fixture ``hil``."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ class TestCaseFiles:
         told = json.loads((pytester.path / "hil-results" / "results.json").read_text())["cases"]
         assert {one["name"] for one in told} == {"sine", "too many"}
 
-    def test_the_results_name_the_cases_that_were_asked_for(self, pytester, run):
+    def test_the_results_name_the_requested_cases(self, pytester, run):
         run("-k", "sine", "--hil-target=simulator", "--hil-output=out")
         kept = json.loads((pytester.path / "out" / "results.json").read_text())["run"]["selection"]
         assert kept == {"sources": ["."], "filters": ["-k sine"], "targets": ["simulator"]}
@@ -142,7 +142,7 @@ class TestCaseFiles:
         assert done.ret == pytest.ExitCode.USAGE_ERROR
         done.stderr.fnmatch_lines(["*no target 'moon'*", "*hint: one of simulator*"])
 
-    def test_a_broken_case_file_is_one_line_and_no_traceback(self, pytester, run):
+    def test_a_broken_case_file_is_one_line_without_a_traceback(self, pytester, run):
         (pytester.path / "hil.toml").write_text("[[case]]\nelf = 'sine.elf'\n")
         done = run()
         done.assert_outcomes(errors=1)
@@ -173,7 +173,7 @@ class TestFixture:
             """)
         run().assert_outcomes(passed=1)
 
-    def test_a_run_that_fails_is_false_and_the_assertion_says_why(self, pytester, run):
+    def test_a_failed_run_is_false_and_the_assertion_has_the_reason(self, pytester, run):
         pytester.makepyfile("""
             def test_sine(hil):
                 assert hil.run("sine.elf", scraper="hello_world",
@@ -231,7 +231,7 @@ class TestFixture:
         names = {one.get("name") for one in case.iter("property")}
         assert {"a.flash_bytes", "b.flash_bytes"} <= names
 
-    def test_a_file_that_is_not_there_is_told_as_everywhere(self, pytester, run):
+    def test_a_missing_file_is_reported_as_on_the_command_line(self, pytester, run):
         pytester.makepyfile("def test_it(hil): hil.run('nothing.elf')")
         done = run()
         done.assert_outcomes(failed=1)
@@ -277,7 +277,7 @@ def test_a_calibration_gives_milliseconds_to_case_files_and_python_tests(run, py
     assert {"milliseconds_per_inference", "microjoules_per_inference"} <= named
 
 
-def test_a_file_that_is_no_calibration_ends_pytest_before_anything_runs(run, pytester):
+def test_a_file_that_is_not_a_calibration_ends_pytest_before_anything_runs(run, pytester):
     pytester.makepyfile("def test_a(): pass")
     pytester.makefile(".toml", lab="version = 9")
     outcome = run("--hil-calibration", "lab.toml")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from results import case_result
 
 from harness.base.findings import Finding, Kind
-from harness.case.measures import MEASURES
+from harness.case.columns import MEASURES
 from harness.case.result import CaseResult, ImageSize, OperatorTicks, Size, Verdict
 from harness.elf.coverage import Coverage
 from harness.history.run import Occasion

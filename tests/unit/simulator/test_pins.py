@@ -20,7 +20,7 @@ from gpio_port import (
     Port,
 )
 
-from harness.case.presses import Presses
+from harness.case.tap import Presses
 from harness.elf import Image
 from harness.simulator.machine import Machine
 from harness.simulator.peripherals.gpio import DETECTMODE, LATCH, PIN_CNF, Gpio

@@ -12,8 +12,7 @@ from subgraph_models import stream
 
 from harness.base import paths
 from harness.base.errors import BadElf
-from harness.case import figures
-from harness.case.figures import (
+from harness.case.measure import (
     Measures,
     library_of,
     measure,
@@ -26,6 +25,7 @@ from harness.case.result import OperatorTicks, Profiled, Size
 from harness.elf import Image
 from harness.elf.coverage import Coverage
 from harness.elf.wrapped import wrap
+from harness.footprint import operators
 from harness.model import Model
 from harness.uart import Console
 
@@ -67,7 +67,7 @@ def test_sizes_are_those_of_flash_and_ram(firmware):
     assert size_of(firmware) == SIZE
 
 
-def test_a_hex_file_does_not_tell_its_ram_and_so_no_size(tmp_path):
+def test_a_hex_file_has_no_size(tmp_path):
     assert size_of(Image(tmp_path / "app.hex", wrap([(0, bytes(64))]))) is None
 
 
@@ -79,7 +79,7 @@ class Unplaced:
         raise BadElf("section .far lies nowhere")
 
 
-def test_an_image_that_does_not_tell_its_layout_has_no_size():
+def test_an_image_without_a_layout_has_no_size():
     assert size_of(Unplaced()) is None
 
 
@@ -148,7 +148,7 @@ def test_operators_that_take_as_long_stand_by_their_names():
     assert [one.operator for one in operator_ticks(said)] == ["MUL", "ADD", "SOFTMAX"]
 
 
-def test_whose_kernels_an_image_has_is_seen_by_their_names(firmware, tmp_path):
+def test_the_library_of_kernels_follows_from_symbols(firmware, tmp_path):
     assert library_of(firmware, "standalone") == "standalone"
     assert library_of(firmware, "zephyr") == "reference"
     text = MadeSection(".text", 0, bytes(64), load=0, executable=True)
@@ -161,7 +161,7 @@ def test_whose_kernels_an_image_has_is_seen_by_their_names(firmware, tmp_path):
         assert library_of(Image.from_elf(path), "prebuilt") == "reference"
 
 
-def test_a_time_is_told_with_what_it_is_worth():
+def test_a_time_is_shown_with_its_source():
     assert time_of(None, 64_000) == "1 ms (DWT cycles at 64 MHz)"
     assert time_of(96_000, None) == "at least 1.5 ms (one cycle an instruction at 64 MHz)"
     assert time_of(None, None) == ""
@@ -180,5 +180,5 @@ def test_a_traced_image_that_registers_operators_is_profiled_by_them(
     monkeypatch, registrations, coverage, found
 ):
     groups = {"CONV_2D": 70, "the rest": 30}
-    monkeypatch.setattr(figures.operators, "instructions", lambda image, starts: groups)
+    monkeypatch.setattr(operators, "instructions", lambda image, starts: groups)
     assert profiled(SimpleNamespace(registrations=registrations), coverage) == found

@@ -5,32 +5,33 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from statistics import median
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from harness import targets
 from harness.base.errors import HilError
+from harness.base.platforms import chip_table
 from harness.build.builders import RUNTIME
-from harness.case.counted import NOTHING_COUNTED, Counted
 from harness.case.evidence.closing import stack_fits
 from harness.case.evidence.inferences import ticks_fit
-from harness.case.evidence.known import HZ
 from harness.case.result import ImageSize, Measures, OperatorTicks, Profiled, Size
+from harness.case.target_counts import NO_COUNTS, TargetCounts
 from harness.elf import Image
-from harness.elf.coverage import Coverage
 from harness.elf.trustzone import side
-from harness.footprint import operators, regions
+from harness.footprint import regions
 from harness.model import Model
 from harness.uart import Console
+
+if TYPE_CHECKING:
+    from harness.elf.coverage import Coverage
 
 #: Names of CMSIS-NN's functions end in the type that they compute.
 _CMSIS_NN = re.compile(r"arm_\w+_s(?:4|8|16)(?:_\w+)?$")
 
 
 def size_of(firmware: Image) -> Size | None:
-    """FLASH and RAM as the linker reports them; None if the image does not say.
-
-    A HEX file knows nothing of RAM.
-    """
+    """FLASH and RAM as the linker reports them; None for one without them (HEX)."""
     try:
         by_name = {region.name: region for region in regions(firmware)}
     except HilError:
@@ -42,7 +43,7 @@ def size_of(firmware: Image) -> Size | None:
 
 
 def image_sizes(firmware: Image) -> tuple[ImageSize, ...]:
-    """What each of several images takes, ``firmware`` first; () if it is the only one."""
+    """The size of each of several images, ``firmware`` first; () if it is the only one."""
     if not firmware.beside:
         return ()
     sizes = ((image, size_of(image)) for image in (firmware, *firmware.beside))
@@ -57,14 +58,14 @@ def measure(
     target: str,
     model: Model | None = None,
     builder: str = "prebuilt",
-    counted: Counted = NOTHING_COUNTED,
+    counted: TargetCounts = NO_COUNTS,
 ) -> Measures:
     """Collect the figures of a run on ``target``.
 
     Where the target's own count contradicts the image's, the target's stands.
     """
     ticks = [count for count in _ticks(console, counted.invoked) if count]
-    typical = int(median(ticks)) if ticks else None
+    typical = int(np.median(ticks)) if ticks else None
     sources = set(map(str, console.records.texts("inference", "source")))
     stack = max(console.records.numbers("stack", "used"), default=None)
     if stack is not None and counted.stack_used and not stack_fits(stack, counted.stack_used):
@@ -99,18 +100,22 @@ def profiled(firmware: Image, coverage: Coverage | None) -> tuple[Profiled, ...]
     """Instructions by operator; () for an image that was not traced or registers no operators."""
     if coverage is None or not firmware.registrations:
         return ()
+    from harness.footprint import operators  # noqa: PLC0415 - only a traced run needs it
+
     instructions = operators.instructions(firmware, coverage.starts)
     return tuple(Profiled(name, count) for name, count in instructions.items())
 
 
 def time_of(instructions: int | None, cycles: int | None) -> str:
     """The time of one inference in words; "" if neither count is known."""
+    ticks = instructions if cycles is None else cycles
+    if ticks is None:
+        return ""
+    hz = chip_table().cpu_hz
+    time, clock = f"{ticks / hz * 1000:,.4g} ms", f"at {hz / 1e6:g} MHz"
     if cycles is not None:
-        return f"{cycles / HZ * 1000:,.4g} ms (DWT cycles at 64 MHz)"
-    if instructions is not None:
-        least = f"{instructions / HZ * 1000:,.4g} ms"
-        return f"at least {least} (one cycle an instruction at 64 MHz)"
-    return ""
+        return f"{time} (DWT cycles {clock})"
+    return f"at least {time} (one cycle an instruction {clock})"
 
 
 def library_of(firmware: Image, builder: str) -> str:
@@ -142,7 +147,7 @@ def operator_ticks(
     profile = []
     for operator, kernel in keys:
         key = operator, kernel
-        typical = median(counts[key] for counts in inferences.values() if key in counts)
+        typical = np.median([counts[key] for counts in inferences.values() if key in counts])
         profile.append(OperatorTicks(operator, int(typical), kernel))
     return tuple(sorted(profile, key=lambda row: (-row.ticks, row.operator, row.kernel)))
 

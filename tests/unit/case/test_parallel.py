@@ -1,4 +1,4 @@
-"""Many cases at once: all that came to a verdict; what raised is left to who runs it alone."""
+"""Many cases in parallel: results of all but those that raise."""
 
 import multiprocessing
 import os
@@ -7,10 +7,10 @@ import time
 import pytest
 from elf_writer import MadeSection, MadeSymbol, write_elf
 
+from harness.case.case import Case
+from harness.case.parallel import run_parallel
 from harness.case.result import Verdict
 from harness.case.run import run_case
-from harness.case.spec import Case
-from harness.case.together import run_together
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def by_name(*cases: Case) -> dict[str, Case]:
 def test_results_come_by_key_with_progress(skipped, tmp_path):
     seen = []
     cases = by_name(skipped("a"), skipped("b"))
-    results = run_together(cases, tmp_path, lambda one, number: seen.append((one.name, number)))
+    results = run_parallel(cases, tmp_path, lambda one, number: seen.append((one.name, number)))
     assert {name: one.verdict for name, one in results.items()} == {
         "a": Verdict.SKIPPED,
         "b": Verdict.SKIPPED,
@@ -49,8 +49,8 @@ def _dies_if_told(case, output):
 
 
 def test_a_case_whose_process_dies_loses_no_result_that_came(skipped, tmp_path, monkeypatch):
-    monkeypatch.setattr("harness.case.together.run_case", _dies_if_told)
-    assert run_together(by_name(skipped("dies")), tmp_path) == {}
+    monkeypatch.setattr("harness.case.parallel.run_case", _dies_if_told)
+    assert run_parallel(by_name(skipped("dies")), tmp_path) == {}
 
 
 def _hangs_if_told(case, output):
@@ -59,15 +59,15 @@ def _hangs_if_told(case, output):
     return run_case(case, output)
 
 
-def test_an_interrupt_keeps_what_came_and_ends_what_runs(skipped, tmp_path, monkeypatch):
-    monkeypatch.setattr("harness.case.together.run_case", _hangs_if_told)
+def test_an_interrupt_keeps_results_and_ends_workers(skipped, tmp_path, monkeypatch):
+    monkeypatch.setattr("harness.case.parallel.run_case", _hangs_if_told)
 
     def interrupted(result, number):
         raise KeyboardInterrupt
 
     came = {}
     with pytest.raises(KeyboardInterrupt):
-        run_together(by_name(skipped("quick"), skipped("hangs")), tmp_path, interrupted, came)
+        run_parallel(by_name(skipped("quick"), skipped("hangs")), tmp_path, interrupted, came)
     assert list(came) == ["quick"]
     assert multiprocessing.active_children() == []
 
@@ -77,4 +77,4 @@ def test_a_case_that_raises_is_left_out_and_does_not_lose_the_others(skipped, tm
     bad.write_bytes(b"no image")
     lone = Case("nothing"), Case("bad", elf=bad), Case("x", sample="no_such")
     cases = by_name(*lone, skipped("fine"))
-    assert list(run_together(cases, tmp_path)) == ["fine"]
+    assert list(run_parallel(cases, tmp_path)) == ["fine"]

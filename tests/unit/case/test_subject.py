@@ -1,4 +1,4 @@
-"""What a user may name: an image, a sample, a case file."""
+"""Subjects that a user names: an image, a sample, a case file."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import pytest
 from elf_writer import MadeSection, MadeSymbol, write_elf
 
 from harness.base.errors import UsageError
-from harness.case import what
-from harness.case.what import What, find
+from harness.case import subject
+from harness.case.subject import Subject
 
 
 @pytest.fixture
@@ -30,24 +30,28 @@ def here(tmp_path):
 
 
 def test_a_file_is_an_image(here):
-    assert find("own.elf", here) == What("own.elf", elf=here / "own.elf")
-    assert find("own.elf", here, case_files=True) == What("own.elf", elf=here / "own.elf")
+    assert Subject.find("own.elf", here) == Subject("own.elf", elf=here / "own.elf")
+    assert Subject.find("own.elf", here, case_files=True) == Subject(
+        "own.elf", elf=here / "own.elf"
+    )
 
 
-def test_a_toml_is_a_case_file_where_those_are_asked_for(here):
-    assert find("hil.toml", here, case_files=True).case_file == here / "hil.toml"
-    assert find("hil.toml", here).elf == here / "hil.toml"
+def test_a_toml_is_a_case_file_where_case_files_are_allowed(here):
+    assert Subject.find("hil.toml", here, case_files=True).case_file == here / "hil.toml"
+    assert Subject.find("hil.toml", here).elf == here / "hil.toml"
 
 
-def test_a_file_of_any_other_name_is_no_case_file(here):
+def test_a_file_of_any_other_name_is_not_a_case_file(here):
     (here / "own.uf2").write_bytes((here / "own.elf").read_bytes())
-    assert find("own.uf2", here, case_files=True) == What("own.uf2", elf=here / "own.uf2")
+    assert Subject.find("own.uf2", here, case_files=True) == Subject(
+        "own.uf2", elf=here / "own.uf2"
+    )
 
 
 def test_a_folder_stands_for_its_case_file_or_its_image(here):
-    assert find("cases", here, case_files=True).case_file == here / "cases/hil.toml"
-    assert find("built", here, case_files=True).elf == here / "built"
-    assert find("built", here).elf == here / "built"
+    assert Subject.find("cases", here, case_files=True).case_file == here / "cases/hil.toml"
+    assert Subject.find("built", here, case_files=True).elf == here / "built"
+    assert Subject.find("built", here).elf == here / "built"
 
 
 @pytest.mark.parametrize(
@@ -59,50 +63,50 @@ def test_a_folder_stands_for_its_case_file_or_its_image(here):
 )
 def test_a_folder_of_neither_is_refused(here, case_files, message, hint):
     with pytest.raises(UsageError) as refused:
-        find("empty", here, case_files=case_files)
+        Subject.find("empty", here, case_files=case_files)
     assert refused.value.message == message
     assert refused.value.hint.startswith(hint)
 
 
 def test_a_name_is_a_samples_even_where_a_folder_is_called_so(here):
-    assert find("digits", here) == What("digits", sample="digits")
+    assert Subject.find("digits", here) == Subject("digits", sample="digits")
     (here / "digits").mkdir()
-    assert find("digits", here).sample == "digits"
+    assert Subject.find("digits", here).sample == "digits"
 
 
-def test_a_name_that_nobody_has_lists_the_samples(here):
+def test_an_unknown_name_lists_the_samples(here):
     with pytest.raises(UsageError, match="there is no sample 'digit'") as refused:
-        find("digit", here)
+        Subject.find("digit", here)
     assert "hello_world" in refused.value.hint
 
 
 @pytest.mark.parametrize("name", ["no.elf", "a/b", "nul\0l"])
-def test_what_looks_like_a_file_is_called_one(here, name):
+def test_a_name_like_a_file_is_reported_as_a_file(here, name):
     with pytest.raises(UsageError, match="there is no file ") as refused:
-        find(name, here, case_files=True)
+        Subject.find(name, here, case_files=True)
     assert refused.value.hint.endswith(" or a hil.toml")
     with pytest.raises(UsageError) as refused:
-        find(name, here)
+        Subject.find(name, here)
     assert refused.value.hint.endswith("lists them)")
 
 
 def test_the_case_of_an_image_is_called_after_it(here):
-    case = find("own.elf", here).case()
+    case = Subject.find("own.elf", here).case()
     assert (case.name, case.elf, case.sample) == ("own", here / "own.elf", "")
 
 
 @pytest.mark.parametrize(("resolver", "builder"), [("exact", None), (None, "zephyr")])
-def test_an_image_is_not_told_how_to_be_built(here, resolver, builder):
+def test_an_image_takes_no_options_of_builds(here, resolver, builder):
     with pytest.raises(
         UsageError, match=r"cannot be used here: own\.elf is an image already built"
     ):
-        find("own.elf", here).case(resolver, builder)
+        Subject.find("own.elf", here).case(resolver, builder)
 
 
 def test_the_case_of_a_sample_is_the_exact_standalone_one_by_default():
-    case = What("digits", sample="digits").case()
+    case = Subject("digits", sample="digits").case()
     assert (case.name, case.resolver, case.builder) == ("digits-exact", "exact", "standalone")
-    other = What("digits", sample="digits").case("all", "zephyr")
+    other = Subject("digits", sample="digits").case("all", "zephyr")
     assert (other.name, other.builder) == ("digits-all", "zephyr")
 
 
@@ -111,7 +115,7 @@ def test_the_image_of_a_sample_is_built(here, monkeypatch):
     monkeypatch.setattr(
         "harness.build.builders.build_one", lambda *names: built.append(names) or Path("b.elf")
     )
-    assert What("digits", sample="digits").image("all") == Path("b.elf")
+    assert Subject("digits", sample="digits").image("all") == Path("b.elf")
     assert built == [("digits", "all")]
-    assert find("own.elf", here).image() == here / "own.elf"
-    assert what.CASE_FILE == "hil.toml"
+    assert Subject.find("own.elf", here).image() == here / "own.elf"
+    assert subject.CASE_FILE == "hil.toml"

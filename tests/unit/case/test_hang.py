@@ -1,4 +1,4 @@
-"""What is said of an image that did not come to its end."""
+"""Reasons and hints for an image that did not come to its end."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from device import line
 
+from harness.case.case import Case
+from harness.case.hang import time_hint, unread, why_unfinished
 from harness.case.observe import Observation
 from harness.case.outputs import OutputCheck
-from harness.case.spec import Case
-from harness.case.unfinished import time_hint, unread, why_unfinished
 from harness.targets import Counters, Stop
 from harness.uart import Console
 from harness.uart import scraper as scraper_called
@@ -37,8 +37,8 @@ def seen(
         (seen(Stop.GUARD, "while it was sent input 0"), "--guard"),
         (seen(Stop.DEADLINE, "while it was sent input 0"), "more inferences need more time"),
         (seen(Stop.DEADLINE), ""),
-        (seen(Stop.IDLE, "the image did not ask for input"), ""),
-        (seen(Stop.LOCKUP, "the image did not ask for input"), ""),
+        (seen(Stop.IDLE, "the image was not ready for input"), ""),
+        (seen(Stop.LOCKUP, "the image was not ready for input"), ""),
     ],
 )
 def test_more_time_is_advised_where_it_would_help(observation, words):
@@ -56,7 +56,7 @@ def test_an_image_that_printed_nothing_for_long_needs_no_more_time(quiet, hinted
     assert bool(time_hint(case, replace(suite, quiet=quiet))) is hinted
 
 
-def test_a_silent_console_holds_nothing_that_a_scraper_would_read():
+def test_a_silent_console_has_no_scraper_to_suggest():
     assert unread(CASE, seen(Stop.IDLE)) == ("", "")
 
 
@@ -76,7 +76,7 @@ def test_a_silent_console_holds_nothing_that_a_scraper_would_read():
         (seen(Stop.IDLE, said=line(0, "boot")), "1 line and 1 result came, then it sleeps"),
     ],
 )
-def test_why_an_image_did_not_end_is_told_with_how_far_it_came(observation, words):
+def test_the_reason_of_a_hang_has_the_progress_of_the_image(observation, words):
     case = Case("c", timeout=2.5, guard=30.0)
     assert words in f"{why_unfinished(case, observation, OutputCheck(inferences=1))}"
 
@@ -90,7 +90,7 @@ def test_an_image_that_is_scraped_needs_no_record():
 HELLO = b"x_value: 0.0, y_value: 0.0\n" * 2
 
 
-def test_results_that_another_scraper_would_read_are_told_with_its_name():
+def test_a_scraper_that_reads_results_is_suggested_by_name():
     text = seen(Stop.IDLE, said=HELLO)
     what, hint = unread(CASE, text)
     assert what == "the image prints no records, and no scraper is given to read its text"
@@ -101,12 +101,12 @@ def test_results_that_another_scraper_would_read_are_told_with_its_name():
 
 
 @pytest.mark.parametrize("kind", ["boot", "stack"])
-def test_an_image_that_does_not_ask_last_of_all_waits_for_no_input(kind):
+def test_an_image_whose_last_record_is_not_ready_does_not_wait_for_input(kind):
     said = line(0, "ready") + line(1, kind)
     assert time_hint(CASE, seen(Stop.IDLE, said=said)) == ""
 
 
-def test_an_image_that_was_given_input_waits_for_no_other():
+def test_an_image_that_is_fed_has_no_hint_about_input():
     case = Case("c", inputs=Path("rows.npy"))
     assert time_hint(case, seen(Stop.IDLE, said=line(0, "ready"))) == ""
 
@@ -117,7 +117,7 @@ def test_results_that_the_scraper_has_read_are_read():
     assert unread(case, observation) == ("", "")
 
 
-def test_text_that_the_given_scraper_alone_would_read_needs_no_other():
+def test_the_given_scraper_is_not_suggested():
     assert unread(Case("c", scraper="ztest"), seen(Stop.IDLE, said=b"x\n", scraper="ztest")) == (
         "",
         "",

@@ -1,9 +1,33 @@
-"""An execution of which every test was skipped has tested nothing: its last test fails."""
+"""Skips: whether they are allowed, and executions that consist of nothing else, which fail."""
 
 from __future__ import annotations
 
-from harness.keywords.variables import ALLOW_HINT, allow_skips
+from typing import NoReturn
+
+from robot.api import SkipExecution
+
+from harness.base.errors import EnvironmentMissing
+from harness.case.tally import Tally
+from harness.keywords.variables import allow_skips
 from robot import result, running
+
+#: The hint of everything that fails because nothing ran.
+ALLOW_HINT = "--variable ALLOW_SKIPS:true skips what cannot run here"
+
+
+def check_tested(tally: Tally) -> None:
+    """Fail if a requested case did not run, skip if nothing ran and that is allowed."""
+    if tally.untested:
+        raise EnvironmentMissing(tally.untested, hint=ALLOW_HINT)
+    if tally.skipped and not tally.ran:
+        raise SkipExecution(str(tally))
+
+
+def skip(reason: str, missing: EnvironmentMissing) -> NoReturn:
+    """Skip the test if that is allowed; otherwise raise ``missing`` on, with the reason."""
+    if not allow_skips():
+        raise EnvironmentMissing(f"{reason}: {missing.message}", hint=ALLOW_HINT) from missing
+    raise SkipExecution(f"{reason}: {missing}") from missing
 
 
 class AllSkipped:
@@ -36,7 +60,7 @@ class AllSkipped:
 
 
 def fail(test: result.TestCase, why: str) -> None:
-    """Fail a test that has ended, so that the execution's exit code says so."""
+    """Fail a test that has ended, so that the execution's exit code shows it."""
     test.status = "FAIL"
     test.message = f"{why}\n\n{test.message}".rstrip()
 

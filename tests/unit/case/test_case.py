@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from harness.base.errors import UsageError
-from harness.case.spec import Case, on_targets, target_names
+from harness.case.case import Case, on_targets, target_names
 
 OWN = Case("own", target_options={"x": 1})
 
@@ -38,7 +38,7 @@ def test_a_target_that_there_is_not_is_refused_with_those_that_are(text, message
     assert "one of simulator, renode" in refused.value.hint
 
 
-def test_a_case_of_which_nothing_else_is_said_runs_once_to_its_end_and_is_compared():
+def test_defaults_of_a_case():
     case = Case("own")
     assert (case.inferences, case.rows, case.reference, case.tolerance) == (1, 0, True, None)
     assert (case.ends, case.watch, case.trace) == (True, 1.0, False)

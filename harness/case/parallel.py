@@ -1,4 +1,4 @@
-"""Run many cases at once, one process per core."""
+"""Many cases in parallel, one process for each core."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from functools import partial
 from pathlib import Path
 
 from harness.base import signals
+from harness.case.case import Case
 from harness.case.result import CaseResult
 from harness.case.run import Calibrate, run_case
-from harness.case.spec import Case
 
 #: Called with each result as it comes, in any order, and how many have come.
 Progress = Callable[[CaseResult, int], None]
 
 
-def run_together(
+def run_parallel(
     cases: Mapping[str, Case],
     output: Path,
     progress: Progress | None = None,

@@ -1,18 +1,22 @@
-"""What a case is."""
+"""A case: one image on one target, and what is expected of it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from harness.base.arithmetic import Arithmetic
 from harness.base.errors import UsageError
 from harness.build.options import BuildOptions
 from harness.build.variants import Expectation
-from harness.footprint.budget import Budget
 from harness.targets.pins import Press
 from harness.targets.registry import DEFAULT, TARGETS
+from harness.uart import scraper
+
+if TYPE_CHECKING:
+    from harness.footprint.budget import Budget
 
 
 @dataclass(frozen=True)
@@ -68,6 +72,20 @@ def check_expects(case: Case) -> None:
         raise UsageError(
             "expect.outputs = false names nothing that must be seen",
             hint="name the image's last line (ends_at) or a finding (expect.findings)",
+        )
+
+
+def check_ends(case: Case) -> None:
+    """Raise :class:`UsageError` for a case that no image could fail, or none could end.
+
+    That is a case that expects nothing at all, or ``ends = false`` with a scraper that reads the
+    image's last line.
+    """
+    check_expects(case)
+    if case.scraper and not case.ends and scraper(case.scraper).end is not None:
+        raise UsageError(
+            f"scraper {case.scraper} has a last line of its own",
+            hint="leave out `ends = false` (--never-ends)",
         )
 
 

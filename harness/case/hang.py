@@ -1,14 +1,35 @@
-"""Why an image did not come to its end: a hang, a limit, or text without a scraper to read it."""
+"""A run without the image's own end, which is never a pass: whether it is one, and why.
+
+The image hung, a limit cut it off, or no scraper reads its text.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from harness.base.findings import FATAL, Finding
 from harness.base.text import count_of
+from harness.case.case import Case
 from harness.case.endings import HOW_IT_ENDED
-from harness.case.observe import Observation
+from harness.case.observe import Observation, declared
 from harness.case.outputs import OutputCheck
-from harness.case.spec import Case
 from harness.targets.base import Stop
 from harness.uart.scrapers import SCRAPERS, scrapers_that_fit
+
+
+def hung(
+    case: Case, seen: Observation, findings: Sequence[Finding], lacking: Sequence[str]
+) -> bool:
+    """True for an image that did not end, or stood still before all expected results had come.
+
+    An image that goes down as it should needs no end beside that; a silent one has shown nothing.
+    """
+    if not seen.console.size:
+        return True
+    if not case.expected.outputs and any(finding.kind in FATAL for finding in findings):
+        return False  # one that is not expected has its verdict already
+    stood = seen.standing is not None and not declared(seen.console)
+    return not seen.finished or (bool(lacking) and stood)
 
 
 def why_unfinished(case: Case, seen: Observation, outputs: OutputCheck) -> str:
@@ -63,7 +84,7 @@ def unread(case: Case, seen: Observation) -> tuple[str, str]:
 def time_hint(case: Case, seen: Observation) -> str:
     """A hint what would let the image go on; "" if none is known.
 
-    An image that printed nothing for most of its time has hung: more time is no remedy.
+    An image that printed nothing for most of its time has hung: more time does not help.
     """
     records = seen.console.records
     if seen.stop is Stop.GUARD:

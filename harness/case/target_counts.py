@@ -1,4 +1,4 @@
-"""What the harness counts by itself while an image runs: the image's own figures are claims.
+"""Figures that the target counts while an image runs: the image's own figures are claims.
 
 A target that can look inside sees each call of the interpreter's ``Invoke()``, and its memory can
 be read when the image prints its figures: how far its stack was used, and which bytes of its arena
@@ -25,7 +25,7 @@ _LEAST_PAINT = 16
 
 
 @dataclass(frozen=True)
-class Counted:
+class TargetCounts:
     """Figures of the target; None for what it cannot count."""
 
     invoked: tuple[int, ...] | None = None  # ticks of each Invoke(), over all boots
@@ -33,10 +33,10 @@ class Counted:
     arena_changed: int | None = None  # bytes of the arena that changed since the first inference
 
 
-NOTHING_COUNTED = Counted()
+NO_COUNTS = TargetCounts()
 
 
-class Counting:
+class TargetCounter:
     """Reads memory at the records that claim figures: :meth:`look` is called whenever one came."""
 
     def __init__(self, session: Session, image: Image, console: Console) -> None:
@@ -61,13 +61,13 @@ class Counting:
                 self._stack_used = self._used(last.integer("size"))
             self._compare()
 
-    def counted(self, functions: Mapping[int, str]) -> Counted:
+    def counted(self, functions: Mapping[int, str]) -> TargetCounts:
         """The figures, at the end of the run."""
         invoked = None
         if INVOKE in functions.values():
             calls = (one for one in self._session.calls if functions[one.address] == INVOKE)
             invoked = tuple(call.taken for call in calls if call.taken is not None)
-        return Counted(invoked, self._stack_used, self._changed)
+        return TargetCounts(invoked, self._stack_used, self._changed)
 
     def _remember(self, declared: int) -> None:
         """The arena's content after AllocateTensors, if one array of the image has its size."""

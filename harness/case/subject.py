@@ -1,0 +1,90 @@
+"""Names on the command line and in tests: an image, a sample, a case file, a model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.base import files, paths
+from harness.base.errors import UsageError
+from harness.base.text import short
+from harness.build.configurations import load
+from harness.case.case import Case
+from harness.case.samples import sample_case
+from harness.elf import combined
+
+#: The case file that a folder stands for.
+CASE_FILE = "hil.toml"
+_EXPECTED = (
+    "an ELF or HEX file, FILE@ADDRESS, a build folder, a sample (tflm-hil samples lists them)"
+)
+
+
+@dataclass(frozen=True)
+class Subject:
+    """An image, a sample or a case file: one of ``elf``, ``sample``, ``case_file`` is set.
+
+    ``elf`` is any image that :mod:`harness.elf.combined` reads.
+    """
+
+    text: str
+    elf: Path | None = None
+    sample: str = ""
+    case_file: Path | None = None
+
+    @classmethod
+    def find(cls, text: str, here: Path = Path(), *, case_files: bool = False) -> Subject:
+        """The file (relative to ``here``) or the sample called ``text``.
+
+        With ``case_files`` a ``.toml`` is a case file, and a folder stands for its ``hil.toml``.
+        Raises :class:`UsageError` if there is no such file or sample.
+        """
+        path = here / text
+        expected = _EXPECTED + (" or a hil.toml" if case_files else "")
+        folder = files.is_folder(path)
+        if not folder and combined.is_image(path):
+            is_case_file = case_files and path.suffix == ".toml"
+            return cls(text, case_file=path) if is_case_file else cls(text, elf=path)
+        if folder and text not in load().samples:
+            if case_files and files.is_file(path / CASE_FILE):
+                return cls(text, case_file=path / CASE_FILE)
+            if combined.is_image(path):
+                return cls(text, elf=path)
+            if not case_files:
+                raise UsageError(f"{text} is a folder", hint=f"name {expected}")
+            hint = f"tflm-hil init {text} writes one"
+            raise UsageError(f"{text} is a folder without a {CASE_FILE}", hint=hint)
+        if "/" in text or Path(text).suffix or "\0" in text:
+            raise UsageError(f"there is no file {text}", hint=f"name {expected}")
+        load().sample(text)
+        return cls(text, sample=text)
+
+    def case(self, resolver: str | None = None, builder: str | None = None) -> Case:
+        """The case of an image, or of a sample with its expectations.
+
+        Raises :class:`UsageError` if a resolver or a builder is given for an image.
+        """
+        if self.elf is None:
+            return sample_case(self.sample, resolver or "exact", builder=builder or "standalone")
+        given = {"--resolver": resolver, "--builder": builder}
+        for option in (name for name, value in given.items() if value is not None):
+            raise UsageError(f"{option} cannot be used here: {self.text} is an image already built")
+        return Case(name=combined.name_of(self.elf), elf=self.elf)
+
+    def image(self, resolver: str | None = None) -> Path:
+        """The image; a sample is built (standalone)."""
+        case = self.case(resolver)
+        if case.elf is not None:
+            return case.elf
+        from harness.build.builders import build_one  # noqa: PLC0415 - an image needs none of it
+
+        return build_one(case.sample, case.resolver)
+
+
+def find_model(name: str, here: Path = Path()) -> Path:
+    """The file of a model: a path, or the name of one of the project's own models."""
+    for candidate in (here / name, paths.models() / name, paths.models() / f"{name}.tflite"):
+        if files.is_file(candidate):
+            return candidate
+    known = ", ".join(sorted(path.name for path in paths.models().glob("*.tflite")))
+    raise UsageError(f"no model {short(name)}", hint=f"a path, or one of the project's: {known}")
