@@ -13,6 +13,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Self
 
+from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import Section as RawSection
+from elftools.elf.sections import SymbolTableSection
+
 from harness.base import files
 from harness.base.errors import BadElf
 from harness.elf import reader
@@ -88,18 +92,24 @@ class ElfFile:
         return file
 
     def _check(self) -> None:
-        if self.container.type != reader.ET_EXEC:
+        kind = self.elf["e_type"]
+        if kind != "ET_EXEC":
             raise BadElf(
-                f"{self.path} is not an executable image (ELF type {self.container.type_name})",
+                f"{self.path} is not an executable image (ELF type {kind})",
                 hint="pass the linked image, e.g. build/zephyr/zephyr.elf",
             )
         if not self.segments:
             raise BadElf(f"{self.path} has no segment to load")
+        _ = self._raw_sections  # a file that is cut off behind its segments fails here
 
     @cached_property
-    def container(self) -> reader.Container:
-        """The ELF's tables as they stand. Raises :class:`BadElf`."""
+    def elf(self) -> ELFFile:
+        """The pyelftools view, its tables checked. Raises :class:`BadElf`."""
         return reader.read(self.data, str(self.path))
+
+    @cached_property
+    def _raw_sections(self) -> tuple[RawSection, ...]:
+        return reader.sections(self.elf, self.data, str(self.path))
 
     @cached_property
     def sha256(self) -> str:
@@ -109,9 +119,9 @@ class ElfFile:
     @cached_property
     def compiler(self) -> str:
         """The compilers named in ``.comment``, separated by commas; "" if there are none."""
-        for raw in self.container.sections:
+        for raw in self._raw_sections:
             if raw.name == ".comment":
-                texts = reader.contents(raw, self.data, str(self.path)).split(b"\0")
+                texts = reader.contents(raw, str(self.path)).split(b"\0")
                 names = dict.fromkeys(text.decode("utf-8", "backslashreplace") for text in texts)
                 return ", ".join(name for name in names if name)
         return ""
@@ -120,15 +130,17 @@ class ElfFile:
     def segments(self) -> tuple[Segment, ...]:
         """PT_LOAD segments that occupy memory, in file order."""
         segments = []
-        for raw in self.container.segments:
-            skipped = self._headers_in(raw.offset, raw.stored)
-            if raw.size > skipped:
+        for raw in self.elf.iter_segments("PT_LOAD"):
+            header = raw.header
+            skipped = self._headers_in(header["p_offset"], header["p_filesz"])
+            if header["p_memsz"] > skipped:
+                start, end = header["p_offset"] + skipped, header["p_offset"] + header["p_filesz"]
                 segments.append(
                     Segment(
-                        raw.address + skipped,
-                        raw.load_address + skipped,
-                        raw.size - skipped,
-                        self.data[raw.offset + skipped : raw.offset + raw.stored],
+                        header["p_vaddr"] + skipped,
+                        header["p_paddr"] + skipped,
+                        header["p_memsz"] - skipped,
+                        self.data[start:end],
                     )
                 )
         return tuple(segments)
@@ -144,41 +156,44 @@ class ElfFile:
         GNU ld maps a page with them if the linker script leaves no room for them (TF-M's). The
         bytes between them and the first section are filler.
         """
-        headers = self.container.headers
+        headers, table = int(self.elf["e_ehsize"]), int(self.elf["e_phoff"])
+        if table <= headers:
+            headers = max(headers, table + self.elf["e_phentsize"] * self.elf.num_segments())
         if offset >= headers or not size:
             return 0
         stored = [
-            raw.offset - offset
-            for raw in self.container.sections
-            if raw.flags & reader.SHF_ALLOC
-            and raw.type != reader.SHT_NOBITS
-            and raw.size
-            and offset <= raw.offset < offset + size
+            raw["sh_offset"] - offset
+            for raw in self._raw_sections
+            if raw["sh_flags"] & reader.SHF_ALLOC
+            and raw["sh_type"] != "SHT_NOBITS"
+            and raw["sh_size"]
+            and offset <= raw["sh_offset"] < offset + size
         ]
         return min(stored, default=min(size, headers - offset))
 
     @property
     def entry(self) -> int:
         """The ELF's entry point, Thumb bit as it stands."""
-        return self.container.entry
+        return int(self.elf["e_entry"])
 
     @cached_property
     def sections(self) -> tuple[Section, ...]:
         """Sections that occupy memory, sorted by address; () if there is no section table."""
         sections = []
-        for raw in self.container.sections:
-            if not raw.flags & reader.SHF_ALLOC or not raw.size:
+        for raw in self._raw_sections:
+            flags, address, size = raw["sh_flags"], raw["sh_addr"], raw["sh_size"]
+            if not flags & reader.SHF_ALLOC or not size:
                 continue
-            stored = raw.type != reader.SHT_NOBITS
+            stored = raw["sh_type"] != "SHT_NOBITS"
             sections.append(
                 Section(
                     raw.name,
-                    raw.address,
-                    self._load_address(raw.address, raw.size) if stored else None,
-                    raw.size,
-                    bool(raw.flags & reader.SHF_WRITE),
-                    bool(raw.flags & reader.SHF_EXECINSTR),
-                    self.data[raw.offset : raw.offset + raw.size] if stored else b"",
+                    address,
+                    self._load_address(address, size) if stored else None,
+                    size,
+                    bool(flags & reader.SHF_WRITE),
+                    bool(flags & reader.SHF_EXECINSTR),
+                    self.data[raw["sh_offset"] : raw["sh_offset"] + size] if stored else b"",
                 )
             )
         return tuple(sorted(sections, key=lambda s: (s.address, s.size)))
@@ -192,11 +207,14 @@ class ElfFile:
     @cached_property
     def _all_symbols(self) -> tuple[tuple[Symbol, ...], tuple[tuple[int, str], ...]]:
         """The named symbols, and the mapping symbols ($t, $d) as (address, kind)."""
-        sections = self.container.sections
+        sections = self._raw_sections
+        table = next((s for s in sections if s["sh_type"] == "SHT_SYMTAB"), None)
+        if not isinstance(table, SymbolTableSection):
+            return (), ()
         names = {number: section.name for number, section in enumerate(sections)} | _SPECIAL
         symbols: list[Symbol] = []
         mapping: list[tuple[int, str]] = []
-        for raw in reader.symbols(sections, self.data, str(self.path)):
+        for raw in reader.symbols(table, str(self.path)):
             if raw.name[0] == "$" and raw.name[:2] in _MAPPING and raw.name[2:3] in ("", "."):
                 mapping.append((raw.value, _MAPPING[raw.name[:2]]))
                 continue
@@ -239,7 +257,7 @@ class ElfFile:
     def debug_section(self, name: str) -> bytes:
         """The bytes of ``.debug_<name>``, decompressed; b"" if the image has none."""
         names = (f".debug_{name}", f".zdebug_{name}")
-        for raw in self.container.sections:
+        for raw in self._raw_sections:
             if raw.name in names:
-                return reader.contents(raw, self.data, str(self.path))
+                return reader.contents(raw, str(self.path))
         return b""

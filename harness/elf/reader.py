@@ -1,65 +1,48 @@
-"""The ELF container: header, segments, sections, symbols, compressed contents.
+"""The ELF container, read by pyelftools, with checks that pyelftools leaves out.
 
-Every count and offset of a file is checked against the file's size before it is used; a broken one
-raises :class:`BadElf`. Names of constants follow the System V ABI, chapters 4 and 5.
+pyelftools trusts a file: counts and offsets that lead out of it surface as errors of its own, or
+as empty bytes. So every table is checked against the file's size first, and a broken one raises
+:class:`BadElf`. Only the symbol table is decoded here: a Zephyr image has ten thousand symbols,
+which takes pyelftools a quarter of a second.
+
+Names of constants follow the System V ABI, chapters 4 and 5.
 """
 
 from __future__ import annotations
 
+import io
 import struct
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
+
+from elftools.common.exceptions import ELFError
+from elftools.construct import ConstructError
+from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import Section, SymbolTableSection
+from elftools.elf.segments import Segment
 
 from harness.base.errors import BadElf
 from harness.base.platforms import DEFAULT_BOARD
 
+T = TypeVar("T")
+
 #: Far more than any image for a microcontroller has; a larger count is garbled.
 MOST_HEADERS = 100_000
 MOST_UNCOMPRESSED = 1 << 30
-SHF_WRITE, SHF_ALLOC, SHF_EXECINSTR, SHF_COMPRESSED = 0x1, 0x2, 0x4, 0x800
-SHT_NULL, SHT_SYMTAB, SHT_STRTAB, SHT_NOBITS = 0, 2, 3, 8
-PT_LOAD = 1
-ET_EXEC = 2
+SHF_WRITE, SHF_ALLOC, SHF_EXECINSTR = 0x1, 0x2, 0x4
 
-_HEADER = struct.Struct("<16sHHIIIIIHHHHHH")  # Elf32_Ehdr
-_SEGMENT = struct.Struct("<IIIIIIII")  # Elf32_Phdr
-_SECTION = struct.Struct("<IIIIIIIIII")  # Elf32_Shdr
+_HEADER_BYTES, _SECTION_BYTES, _SEGMENT_BYTES = 52, 40, 32
 _SYMBOL = struct.Struct("<IIIBBH")  # Elf32_Sym
-_COMPRESSION = struct.Struct("<III")  # Elf32_Chdr
-_ELFCOMPRESS_ZLIB = 1
-#: The counts in the header overflow into section 0 beyond these.
-_PN_XNUM, _SHN_XINDEX = 0xFFFF, 0xFFFF
-_TYPES = {1: "ET_REL", 2: "ET_EXEC", 3: "ET_DYN", 4: "ET_CORE"}
 _KINDS = {0: "notype", 1: "object", 2: "func", 3: "section", 4: "file", 5: "common", 6: "tls"}
 _BINDINGS = {0: "local", 1: "global", 2: "weak"}
 _MACHINES = {3: "x86", 8: "MIPS", 20: "PowerPC", 62: "x86-64", 94: "Xtensa", 183: "AArch64",
              243: "RISC-V"}  # fmt: skip
 _EM_ARM = 40
-
-
-@dataclass(frozen=True)
-class RawSegment:
-    """Elf32_Phdr of a PT_LOAD segment: bytes of the file, and where they go."""
-
-    offset: int
-    address: int
-    load_address: int
-    stored: int
-    size: int
-
-
-@dataclass(frozen=True)
-class RawSection:
-    """Elf32_Shdr with its name resolved; ``link`` is the section that it refers to."""
-
-    name: str
-    type: int
-    flags: int
-    address: int
-    offset: int
-    size: int
-    link: int
+#: What pyelftools raises for a broken file.
+_BROKEN = (ELFError, ConstructError, ValueError, KeyError, IndexError, OverflowError, TypeError,
+           AttributeError, zlib.error)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -74,130 +57,83 @@ class RawSymbol:
     index: int
 
 
-@dataclass(frozen=True)
-class Container:
-    """The tables of an ELF. ``headers`` are the bytes at its start that the tables occupy."""
-
-    type: int
-    entry: int
-    headers: int
-    segments: tuple[RawSegment, ...]
-    sections: tuple[RawSection, ...]
-
-    @property
-    def type_name(self) -> str:
-        """``ET_EXEC`` and its like."""
-        return _TYPES.get(self.type, f"{self.type:#x}")
-
-
-def read(data: bytes, where: str) -> Container:
-    """The tables of an ELF, each inside the file.
+def read(data: bytes, where: str) -> ELFFile:
+    """``data`` as pyelftools reads it, with all tables inside the file.
 
     Raises :class:`BadElf` for anything but a whole 32-bit little-endian Arm ELF; ``where`` names
     the file in the message.
     """
     _check_kind(data, where)
-    (_, type_, _, _, entry, segments_at, sections_at, _, header_bytes, segment_bytes,
-     segment_count, section_bytes, section_count, names) = _HEADER.unpack_from(data)  # fmt: skip
-    if sections_at + _SECTION.size > len(data):
+    elf = guarded(lambda: ELFFile(io.BytesIO(data)), where)
+    segments = guarded(elf.num_segments, where)
+    _check_table(data, where, "program", elf["e_phoff"], elf["e_phentsize"], segments,
+                 _SEGMENT_BYTES)  # fmt: skip
+    if elf["e_shoff"] + _SECTION_BYTES > len(data):
         raise BadElf(f"{where} is truncated: its section table lies behind its end")
-    if sections_at:  # counts that the header has no room for stand in section 0
-        first = _SECTION.unpack_from(data, sections_at)
-        section_count = section_count or first[5]
-        segment_count = first[7] if segment_count == _PN_XNUM else segment_count
-        names = first[6] if names == _SHN_XINDEX else names
-    else:
-        section_count = 0
-    _check_table(data, where, "program", segments_at, segment_bytes, segment_count, _SEGMENT.size)
-    _check_table(data, where, "section", sections_at, section_bytes, section_count, _SECTION.size)
-    segments = []
-    for number in range(segment_count if segments_at else 0):
-        row = _SEGMENT.unpack_from(data, segments_at + number * segment_bytes)
-        if row[0] == PT_LOAD:
-            segments.append(RawSegment(*row[1:6]))
-            _check_segment(data, where, number, segments[-1])
-    rows = [
-        _SECTION.unpack_from(data, sections_at + n * section_bytes) for n in range(section_count)
-    ]
-    headers = header_bytes
-    if segments_at <= headers:
-        headers = max(headers, segments_at + segment_bytes * segment_count)
-    return Container(
-        type_, entry, headers, tuple(segments), tuple(_sections(rows, names, data, where))
-    )
+    sections = guarded(elf.num_sections, where)
+    _check_table(data, where, "section", elf["e_shoff"], elf["e_shentsize"], sections,
+                 _SECTION_BYTES)  # fmt: skip
+    for number, segment in enumerate(guarded(lambda: tuple(elf.iter_segments()), where)):
+        _check_segment(data, where, number, segment)
+    return elf
 
 
-def _sections(
-    rows: Sequence[tuple[int, ...]], names: int, data: bytes, where: str
-) -> list[RawSection]:
-    """The sections of ``rows``, each inside the file; section ``names`` holds their names."""
-    if rows and names >= len(rows):
-        raise BadElf(f"{where} is a broken ELF file: section {names} with its names is missing")
-    table = data[rows[names][4] : rows[names][4] + rows[names][5]] if rows and names else b""
-    sections = []
-    for name_at, type_, flags, address, offset, size, link, *_ in rows:
-        section = RawSection(string(table, name_at), type_, flags, address, offset, size, link)
+def guarded(question: Callable[[], T], where: str) -> T:
+    """What ``question`` to pyelftools returns. Raises :class:`BadElf` if the file is broken."""
+    try:
+        return question()
+    except _BROKEN as error:
+        reason = str(error) or type(error).__name__
+        raise BadElf(f"{where} is a broken ELF file: {reason}") from error
+
+
+def sections(elf: ELFFile, data: bytes, where: str) -> tuple[Section, ...]:
+    """All sections, each inside the file. Raises :class:`BadElf`."""
+    table = guarded(lambda: tuple(elf.iter_sections()), where)
+    for section in table:
         name = section.name or "?"
-        end = offset + size
-        if type_ not in (SHT_NULL, SHT_NOBITS) and end > len(data):
+        stored = section["sh_type"] not in ("SHT_NULL", "SHT_NOBITS")
+        end = section["sh_offset"] + section["sh_size"]
+        if stored and end > len(data):
             raise BadElf(
                 f"{where} is truncated: section {name} needs {end} bytes, the file has {len(data)}"
             )
-        if flags & SHF_ALLOC and address + size > 1 << 32:
+        if section["sh_flags"] & SHF_ALLOC and section["sh_addr"] + section["sh_size"] > 1 << 32:
             raise BadElf(f"{where} is a broken ELF file: section {name} ends behind 4 GiB")
-        sections.append(section)
-    return sections
+    return table
 
 
-def contents(section: RawSection, data: bytes, where: str) -> bytes:
+def contents(section: Section, where: str) -> bytes:
     """The section's bytes, decompressed. Raises :class:`BadElf` if they do not decompress."""
-    if section.type == SHT_NOBITS:
+    if section["sh_type"] == "SHT_NOBITS":
         return b""
-    stored = data[section.offset : section.offset + section.size]
-    if section.flags & SHF_COMPRESSED:
-        if len(stored) < _COMPRESSION.size:
-            raise BadElf(f"{where} is a broken ELF file: section {section.name} is cut off")
-        kind, size, _ = _COMPRESSION.unpack_from(stored)
-        if kind != _ELFCOMPRESS_ZLIB:
-            raise _not_decompressed(section, where, f"compression type {kind} is unknown")
-        return _decompressed(section, stored[_COMPRESSION.size :], size, where)
-    if section.name.startswith(".zdebug") and stored[:4] == b"ZLIB":  # GNU's form, before the ABI's
-        size = int.from_bytes(stored[4:12], "big")
-        return _decompressed(section, stored[12:], size, where)
-    return stored
-
-
-def _decompressed(section: RawSection, stored: bytes, size: int, where: str) -> bytes:
+    size = guarded(lambda: int(section.data_size), where)
     if size > MOST_UNCOMPRESSED:
         raise BadElf(f"{where}: section {section.name} claims {size} bytes uncompressed")
     try:
-        data = zlib.decompressobj().decompress(stored, size) if size else b""
-    except zlib.error as error:
-        raise _not_decompressed(section, where, str(error)) from error
-    if len(data) != size:
-        raise _not_decompressed(section, where, f"{len(data)} bytes of {size}")
+        data: bytes = guarded(section.data, where)
+    except BadElf as error:
+        raise BadElf(
+            f"{where}: section {section.name} does not decompress: {error.__cause__}",
+            hint="rewrite it with: objcopy --decompress-debug-sections",
+        ) from error
+    if (
+        section.name.startswith(".zdebug") and data[:4] == b"ZLIB"
+    ):  # GNU's form, older than the ABI's
+        size = int.from_bytes(data[4:12], "big")
+        if size > MOST_UNCOMPRESSED:
+            raise BadElf(f"{where}: section {section.name} claims {size} bytes uncompressed")
+        return guarded(lambda: zlib.decompressobj().decompress(data[12:], size), where)
     return data
 
 
-def _not_decompressed(section: RawSection, where: str, reason: str) -> BadElf:
-    return BadElf(
-        f"{where}: section {section.name} does not decompress: {reason}",
-        hint="rewrite it with: objcopy --decompress-debug-sections",
-    )
-
-
-def symbols(sections: Sequence[RawSection], data: bytes, where: str) -> list[RawSymbol]:
-    """The symbols of the symbol table, unnamed ones left out, in file order; [] without a table."""
-    table = next((section for section in sections if section.type == SHT_SYMTAB), None)
-    if table is None:
-        return []
-    if table.link >= len(sections) or sections[table.link].type != SHT_STRTAB:
-        raise BadElf(f"{where} is a broken ELF file: its symbol table has no string table")
-    names = contents(sections[table.link], data, where)
-    rows = contents(table, data, where)
+def symbols(table: SymbolTableSection, where: str) -> list[RawSymbol]:
+    """The symbols of ``table``, unnamed ones left out, in file order."""
+    names = contents(table.stringtable, where)
+    data = contents(table, where)
     decoded = []
     for name_at, value, size, info, _, index in _SYMBOL.iter_unpack(
-        rows[: len(rows) // _SYMBOL.size * _SYMBOL.size]
+        data[: len(data) // _SYMBOL.size * _SYMBOL.size]
     ):
         name = string(names, name_at) if name_at else ""
         if name:
@@ -233,7 +169,7 @@ def _check_kind(data: bytes, where: str) -> None:
             f"{where} is for {name} ({bits}-bit{order}), not for a 32-bit Arm Cortex-M",
             hint=f"pass the image that was built for {DEFAULT_BOARD}, e.g. build/zephyr/zephyr.elf",
         )
-    if len(data) < _HEADER.size:
+    if len(data) < _HEADER_BYTES:
         raise BadElf(f"{where} is truncated: {len(data)} bytes hold no ELF header")
 
 
@@ -251,12 +187,18 @@ def _check_table(
         )
 
 
-def _check_segment(data: bytes, where: str, number: int, segment: RawSegment) -> None:
-    end = segment.offset + segment.stored
-    if end > len(data):
-        raise BadElf(f"{where} is truncated: a segment needs {end} bytes, the file has {len(data)}")
-    if segment.size < segment.stored or segment.address + segment.size > 1 << 32:
+def _check_segment(data: bytes, where: str, number: int, segment: Segment) -> None:
+    header = segment.header
+    if header["p_type"] != "PT_LOAD":
+        return
+    stored, size, address = header["p_filesz"], header["p_memsz"], header["p_vaddr"]
+    if header["p_offset"] + stored > len(data):
         raise BadElf(
-            f"{where} is a broken ELF file: segment {number} of {segment.size} bytes at "
-            f"0x{segment.address:08x} does not fit ({segment.stored} bytes in the file)"
+            f"{where} is truncated: a segment needs {header['p_offset'] + stored} bytes, "
+            f"the file has {len(data)}"
+        )
+    if size < stored or address + size > 1 << 32:
+        raise BadElf(
+            f"{where} is a broken ELF file: segment {number} of {size} bytes at 0x{address:08x} "
+            f"does not fit ({stored} bytes in the file)"
         )

@@ -19,7 +19,7 @@ NEEDLESS = {
     "other reports": ("harness.report.html", "harness.report.junit", "harness.report.coverage",
                       "jinja2", "plotly"),
     "other commands": ("harness.studies", "harness.doctor", "harness.starter"),
-    "libraries": ("statistics", "multiprocessing", "distributed", "elftools", "robot"),
+    "libraries": ("statistics", "multiprocessing", "distributed", "robot"),
 }  # fmt: skip
 
 RUN = """

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
-
-from elftools.elf.elffile import ELFFile
 
 from harness.elf import Image
 from harness.elf.dwarf.entries import Dwarf
@@ -23,7 +20,7 @@ def test_the_scan_finds_the_entries_that_pyelftools_finds(debuggable: Path) -> N
     names = {"DW_TAG_variable", "DW_TAG_subprogram", "DW_TAG_member"}
     theirs = [
         die.offset
-        for unit in ELFFile(io.BytesIO(firmware.data)).get_dwarf_info().iter_CUs()
+        for unit in firmware.elf.get_dwarf_info().iter_CUs()
         for die in unit.iter_DIEs()
         if die.tag in names
     ]
@@ -36,7 +33,7 @@ def test_names_and_references_are_decoded_as_pyelftools_does(debuggable: Path) -
     firmware = Image.from_elf(debuggable)
     dwarf = Dwarf(firmware)
     compared = 0
-    for unit in ELFFile(io.BytesIO(firmware.data)).get_dwarf_info().iter_CUs():
+    for unit in firmware.elf.get_dwarf_info().iter_CUs():
         for die in unit.iter_DIEs():
             if die.tag not in ("DW_TAG_variable", "DW_TAG_subprogram", "DW_TAG_structure_type"):
                 continue
@@ -67,7 +64,7 @@ def test_static_variables_are_found_with_file_and_type(debuggable: Path) -> None
 def test_lines_are_those_that_pyelftools_computes(debuggable: Path) -> None:
     firmware = Image.from_elf(debuggable)
     theirs: dict[int, tuple[str, int]] = {}
-    dwarf = ELFFile(io.BytesIO(firmware.data)).get_dwarf_info()
+    dwarf = firmware.elf.get_dwarf_info()
     for unit in dwarf.iter_CUs():
         program = dwarf.line_program_for_CU(unit)
         base = 0 if program.header.version >= 5 else 1

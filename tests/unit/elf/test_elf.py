@@ -129,9 +129,9 @@ def test_a_real_image_with_garbled_bytes_gives_a_bad_elf_or_an_answer(
 def test_garbled_debug_sections_lose_files_and_nothing_else(
     little: Image, tmp_path: Path, section: str
 ) -> None:
-    raw = next(s for s in little.container.sections if s.name == f".debug_{section}")
+    raw = next(s for s in little._raw_sections if s.name == f".debug_{section}")
     data = bytearray(little.data)
-    start, size = raw.offset, raw.size
+    start, size = raw["sh_offset"], raw["sh_size"]
     data[start : start + size] = bytes((i * 37 + 11) % 256 for i in range(size))
     found = footprint.analyse(Image.from_elf(_write(tmp_path, bytes(data))))
     assert found.regions == footprint.analyse(little).regions
