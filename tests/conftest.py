@@ -3,6 +3,7 @@ plugin of this package, which an editable install brings, does not collect them.
 
 import argparse
 import datetime
+import gc
 import signal
 import threading
 import zlib
@@ -76,6 +77,11 @@ def pytest_collection_modifyitems(config, items):
         (chosen if runs else left_out).append(item)
     config.hook.pytest_deselected(items=left_out)
     items[:] = chosen
+
+
+def pytest_collection_finish():
+    """Tests stay until the end: the garbage collector need not look at all of them each time."""
+    gc.freeze()
 
 
 def _drawn(text):

@@ -1,6 +1,6 @@
 """A pytest plugin: the processor time of each test, its child processes included.
 
-``pytest -p cpu_time`` lists tests over a second that are not marked ``slow``; with
+``pytest -p cpu_time`` lists tests above :data:`SLOW` that are not marked ``slow``; with
 ``CPU_TIME=FILE`` it also writes a line for each test: seconds, a tab, the test's id.
 """
 
@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import os
 import resource
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
 
-#: Seconds from which on a test is slow.
-SLOW = 1.0
+#: Seconds from which on a test is slow, all of its rows together.
+SLOW = 0.1
 
 
 def _used() -> float:
@@ -54,8 +55,12 @@ class CpuTime:
             lines = "".join(f"{seconds:.3f}\t{test}\n" for test, seconds in ranked)
             Path(target).write_text(lines, encoding="utf-8")
         terminalreporter.section(f"processor time: {sum(self.seconds.values()):.1f} s")
+        sums: dict[str, float] = defaultdict(float)
         for test, seconds in ranked:
-            if seconds > SLOW and test not in self.slow:
+            if test not in self.slow:
+                sums[test.partition("[")[0]] += seconds
+        for test, seconds in sorted(sums.items(), key=lambda pair: -pair[1]):
+            if seconds > SLOW:
                 terminalreporter.line(f"{seconds:7.2f} s, not marked slow: {test}")
 
 

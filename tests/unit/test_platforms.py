@@ -94,6 +94,7 @@ def changed(text: str, old: str, new: str) -> str:
     return text.replace(old, new)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [

@@ -69,6 +69,7 @@ def test_unusable_boards_are_left_out(tmp_path: Path) -> None:
     assert [board.probe for board in on_bench(tmp_path)] == ["1"]
 
 
+@pytest.mark.slow
 def test_the_tools_of_a_bench_are_programs(tmp_path: Path) -> None:
     folder = benches.install_tools(tmp_path / "a bench")
     assert sorted(path.name for path in folder.iterdir()) == sorted(STANDINS)
@@ -85,6 +86,7 @@ def test_the_tools_of_a_bench_are_programs(tmp_path: Path) -> None:
 # -- the socket -------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_board_that_does_not_answer_differs_from_one_that_refuses(
     tmp_path: Path,
 ) -> None:
@@ -135,6 +137,7 @@ def image(tmp_path: Path) -> Image:
     return Image.from_elf(path)
 
 
+@pytest.mark.slow
 def test_a_board_lives_in_a_process_of_its_own(tmp_path: Path) -> None:
     dk = VirtualDk(tmp_path, SERIAL, name="mine", play=True, baud=9600, misbehave=["drop=3"])
     assert dk.alive
@@ -150,6 +153,7 @@ def test_a_board_lives_in_a_process_of_its_own(tmp_path: Path) -> None:
     assert not dk.alive and benches.read(dk.folder) is None
 
 
+@pytest.mark.slow
 def test_error_of_a_board_that_cannot_start_has_the_reason(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(EnvironmentMissing, match=r"did not start: NotADirectoryError: "):
@@ -162,6 +166,7 @@ def test_error_of_a_board_that_cannot_start_has_the_reason(tmp_path: Path) -> No
     assert not (tmp_path / "1").exists()
 
 
+@pytest.mark.slow
 def test_the_target_starts_a_board_for_its_session_and_ends_it(image: Image) -> None:
     with open_target("virtual-board", image, play=True, misbehave="drop=0,,repeat=0") as session:
         assert session.run(ConsoleMatch(b"hello"), session.deadline(20)) is Stop.CONDITION
@@ -190,6 +195,7 @@ def test_programs_with_the_port_open_are_named_without_the_ptys_owner() -> None:
     wire.close()
 
 
+@pytest.mark.slow
 def test_the_owner_of_a_pseudo_terminal_does_not_count_as_a_reader(tmp_path: Path) -> None:
     with VirtualDk(tmp_path, SERIAL, play=True) as dk:
         time.sleep(0.05)

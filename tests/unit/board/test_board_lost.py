@@ -70,6 +70,7 @@ def test_board_of_the_lab_file_is_awaited_although_its_port_is_gone(
     assert run(source=Source(find)) == TEXT
 
 
+@pytest.mark.slow
 def test_board_that_vanishes_each_time_is_an_error_with_the_number_of_attempts(
     desk: Desk, lab: Lab, run: Run
 ) -> None:
@@ -147,6 +148,7 @@ def test_board_stays_locked_between_two_attempts(desk: Desk, lab: Lab, run: Run)
     assert seen and not any(seen)
 
 
+@pytest.mark.slow
 def test_targets_run_on_target_tries_a_board_again(
     desk: Desk, lab: Lab, firmware: Image, monkeypatch: pytest.MonkeyPatch
 ) -> None:

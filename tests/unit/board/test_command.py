@@ -28,6 +28,7 @@ def test_failure_pattern_outweighs_exit_code_0():
     assert "Cannot connect to target." in output.problem
 
 
+@pytest.mark.slow
 def test_missing_success_pattern_is_a_failure():
     assert "did not say" in run(python("print('x')", success="All .* match")).problem
     assert run(python("print('All 3 match')", success="All .* match")).ok
@@ -131,6 +132,7 @@ def test_standard_error_is_kept_and_standard_input_is_empty():
     assert 0 < said.seconds < 10
 
 
+@pytest.mark.slow
 def test_exactly_the_last_256_kib_are_kept():
     said = run(python("print('a' * 10 + 'b' * (256 * 1024 - 1), end='\\n')"))
     assert said.text == "b" * (256 * 1024 - 1) + "\n"

@@ -101,6 +101,7 @@ def test_a_lab_may_do_without_quarantine(desk: Desk, lab: Lab, start: Start) -> 
     assert Quarantine(lab.state).note(SERIAL) is None
 
 
+@pytest.mark.slow
 def test_port_that_is_open_elsewhere_is_not_the_boards_fault(
     desk: Desk, lab: Lab, start: Start
 ) -> None:
@@ -165,6 +166,7 @@ def test_a_board_that_does_not_come_back_is_lost(
     assert Quarantine(lab.state).note(SERIAL) is not None
 
 
+@pytest.mark.slow
 def test_a_board_that_is_in_use_is_refused_or_waited_for(
     desk: Desk, lab: Lab, start: Start
 ) -> None:
@@ -209,6 +211,7 @@ def test_a_virtual_board_has_pins_and_memory_of_its_own_and_its_tools_come_first
 # -- the door ---------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_board_of_the_lab_is_opened_by_name_variable_or_tag(
     desk: Desk, lab: Lab, firmware: Image, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -148,6 +148,7 @@ REFUSED = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("words", "code", "why"), REFUSED.values(), ids=REFUSED)
 def test_refused(run: Run, dk: ThreadDk, words: list[str], code: int, why: str) -> None:
     said = run(words)
@@ -178,6 +179,7 @@ PROGRAMS = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("words", "all_erased", "resets"), PROGRAMS.values(), ids=PROGRAMS)
 def test_programmed(
     run: Run, dk: ThreadDk, words: list[str], all_erased: bool, resets: bool

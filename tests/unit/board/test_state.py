@@ -108,6 +108,7 @@ USES: dict[str, Callable[[Path], object]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("plant", PLANTED)
 @pytest.mark.parametrize(
     ("use", "name"),

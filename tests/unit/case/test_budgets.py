@@ -45,10 +45,12 @@ def used(firmware: Image) -> int:
     return footprint.regions(firmware)[0].used
 
 
+@pytest.mark.slow
 def test_without_budgets_nothing_is_analysed(images, tmp_path) -> None:
     assert not check_budgets(case(tmp_path, ""), images[0], Measures()).problems
 
 
+@pytest.mark.slow
 def test_an_absolute_limit_holds_to_the_byte(images, tmp_path) -> None:
     flash = used(images[0])
     assert not check_budgets(case(tmp_path, f"flash = {flash}"), images[0], Measures()).problems
@@ -56,6 +58,7 @@ def test_an_absolute_limit_holds_to_the_byte(images, tmp_path) -> None:
     assert over.problems == (f"flash: {flash:,} B, 1 B over its budget of {flash - 1:,} B",)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["elf", "json"])
 def test_a_step_from_a_baseline_names_the_symbols_that_grew(images, tmp_path, form: str) -> None:
     one, two = images

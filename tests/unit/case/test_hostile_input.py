@@ -14,6 +14,7 @@ from harness.case.samples import sample_case
 from harness.model import Model
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [

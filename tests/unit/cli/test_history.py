@@ -27,12 +27,14 @@ def two(night: int, **changes) -> dict:
     return lab.document(lab.case("a", **changes), lab.case("b"), night=night)
 
 
+@pytest.mark.slow
 def test_nothing_worse_is_exit_code_0(keep, capsys):
     keep(two(0), two(1), two(2, flash=29_000))
     assert main(["history", "check"]) == 0
     assert "0 worse than the last 2 runs of main" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_regression_is_named_with_exit_code_1_and_written_as_markdown(keep, capsys):
     keep(two(0), two(1), two(2, flash=29_049))
     assert main(["history", "check", "--markdown", "worse.md"]) == 1
@@ -40,6 +42,7 @@ def test_a_regression_is_named_with_exit_code_1_and_written_as_markdown(keep, ca
     assert "| a | simulator | flash 29,048 -> 29,049 B" in Path("worse.md").read_text()
 
 
+@pytest.mark.slow
 def test_results_that_are_not_kept_can_be_checked(keep, capsys):
     keep(two(0), two(1))
     Path("pr.json").write_text(json.dumps(two(2, verdict="fail", reason="x|y")))
@@ -48,12 +51,14 @@ def test_results_that_are_not_kept_can_be_checked(keep, capsys):
     assert [(one["case"], one["text"]) for one in told["regressions"]] == [("a", "fail: x|y")]
 
 
+@pytest.mark.slow
 def test_a_case_that_the_same_command_does_not_run_any_more_is_worse(keep, capsys):
     keep(two(0), lab.document(lab.case("a"), night=1))
     assert main(["history", "check"]) == 1
     assert "b on simulator: it ran before" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_another_command_that_runs_other_cases_misses_none(keep):
     keep(two(0), lab.document(lab.case("a", target="renode"), night=1, command="nightly renode"))
     assert main(["history", "check"]) == 0
@@ -73,6 +78,7 @@ def test_a_case_that_was_never_kept_is_refused_with_those_that_were(keep, capsys
     assert "it has a, b" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_pages_are_written(keep, capsys):
     keep(two(0))
     assert main(["history", "report", "site"]) == 0
@@ -141,6 +147,7 @@ def test_a_run_in_which_no_case_ran_is_worse_even_if_it_is_the_first(keep, capsy
     assert "none of 1 case ran" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_run_whose_clock_is_weeks_back_is_not_taken_for_an_old_one(keep, capsys):
     keep(two(30), two(31), two(11, verdict="fail"))
     assert main(["history", "check", "--json", "-"]) == 1
@@ -149,6 +156,7 @@ def test_a_run_whose_clock_is_weeks_back_is_not_taken_for_an_old_one(keep, capsy
     assert [one["case"] for one in told["regressions"]] == ["a"]
 
 
+@pytest.mark.slow
 def test_results_older_than_the_last_run_are_refused(keep, capsys):
     keep(two(5), two(6))
     Path("old.json").write_text(json.dumps(two(4)))
@@ -164,11 +172,13 @@ def test_runs_of_two_machines_may_overlap(keep):
     assert main(["history", "check", "--results", "other.json"]) == 0
 
 
+@pytest.mark.slow
 def test_results_that_are_recorded_are_compared_with_the_runs_before_them(keep):
     keep(two(5), two(6), two(7, flash=1))
     assert main(["history", "check", "--results", "1.json"]) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", [["check", "--results"], ["record"]])
 def test_results_without_cases_are_refused(keep, capsys, command):
     keep(two(0))
@@ -185,6 +195,7 @@ def test_a_partial_run_is_marked_and_misses_no_case(keep, capsys):
     assert "partial (case a): 1 case of the last whole run not compared" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_partial_run_is_never_a_baseline(keep, capsys):
     narrow = lab.document(lab.case("a", flash=99_999), night=1, selection=asked("case a"))
     keep(two(0), narrow, two(2, flash=29_049))
@@ -210,6 +221,7 @@ def both(night: int, *, targets: tuple[str, ...] = ("renode", "simulator"), **ch
     return lab.document(*cases, night=night, selection=asked(targets=targets))
 
 
+@pytest.mark.slow
 def test_a_run_on_fewer_targets_is_partial_and_not_a_baseline(keep, capsys):
     keep(both(0), both(1, targets=("simulator",), flash=99_999))
     assert main(["history", "check"]) == 1

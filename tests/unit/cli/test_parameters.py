@@ -113,6 +113,7 @@ complete -C "tflm-hil run hello_world_f"
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("shell", "script"),
     [("bash", IN_BASH), ("fish", IN_FISH)],

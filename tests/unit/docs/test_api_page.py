@@ -14,6 +14,7 @@ import harness
 DOCS = Path(__file__).parents[3] / "docs"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("arm-none-eabi-gcc") is None, reason="needs arm-none-eabi-gcc")
 def test_the_examples_of_the_page_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -27,6 +27,7 @@ def sources(tmp_path):
     return copy
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_it_is_built_beside_its_sources_and_python_can_load_it(sources):
     library = native.build(sources)
@@ -38,6 +39,7 @@ def test_it_is_built_beside_its_sources_and_python_can_load_it(sources):
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_its_sources_compile_without_a_warning_each_on_its_own(sources, tmp_path):
     flags = [f'-D{MACRO}="0"', "-O2", "-Wall", "-Wextra", "-Werror", f"-I{native._headers()}", "-c"]
@@ -45,6 +47,7 @@ def test_its_sources_compile_without_a_warning_each_on_its_own(sources, tmp_path
         subprocess.run(["cc", *flags, str(source), "-o", str(tmp_path / "object")], check=True)
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_a_compiler_that_refuses_is_quoted_and_leaves_nothing(sources):
     (sources / "count.c").write_text("this is no C")
@@ -86,6 +89,7 @@ def test_prerequisites_are_listed_before_they_are_installed(monkeypatch, tmp_pat
     assert any("install --yes" in line and "gcc" in line for line in said)
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_it_carries_the_number_of_the_sources_that_it_was_built_from(sources):
     (sources / "core.h").open("a").write("// one more line\n")
@@ -132,6 +136,7 @@ def test_a_simulator_with_an_old_core_is_refused_before_anything_runs(loaded):
         Engine(chip_table())
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_a_build_that_would_hide_the_new_one_is_removed(sources):
     old = sources.parent / f"_native{EXTENSION_SUFFIXES[0]}"

@@ -56,6 +56,7 @@ def test_names_read_as_c_plus_plus_writes_them(mangled: str) -> None:
     assert demangle(mangled) == KNOWN[mangled]
 
 
+@pytest.mark.slow
 def test_every_name_of_a_compiled_image_reads_as_c_plus_plus_filt_writes_it(
     little: Image,
 ) -> None:

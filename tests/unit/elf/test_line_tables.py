@@ -77,6 +77,7 @@ def test_functions_that_the_linker_dropped_have_no_lines(tmp_path: Path) -> None
     assert lines(image, 0x10, 0x100, 0x120) == [0, 9, 0]
 
 
+@pytest.mark.slow
 def test_every_line_is_that_of_addr2line(debuggable: Path) -> None:
     tool = shutil.which("arm-none-eabi-addr2line")
     if tool is None:

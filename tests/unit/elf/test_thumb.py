@@ -27,6 +27,7 @@ def _capstone(code: bytes) -> tuple[str, str, int] | None:
     return None if found is None else (found[2].removesuffix(".w"), found[3], found[1])
 
 
+@pytest.mark.slow
 @settings(max_examples=3000, deadline=None)
 @given(st.one_of(
     st.integers(0, 0xE7FF).map(lambda n: struct.pack("<H", n)),
@@ -99,6 +100,7 @@ def test_calls_of_a_compiled_function_are_those_of_the_disassembler(little: Imag
     assert compared > 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("flags", ["-O0", "-O1", "-Os", "-O2", "-O2 -fno-omit-frame-pointer"])
 @pytest.mark.parametrize(
     ("body", "returned"),

@@ -20,18 +20,21 @@ def elf(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(compile_little(tmp_path_factory.mktemp("cli"), register=BOTH))
 
 
+@pytest.mark.slow
 def test_json_is_one_document_alone(elf: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["footprint", elf, "--json", "-"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert [region["name"] for region in document["regions"]] == ["FLASH", "RAM"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("view", ["region", "section", "file", "symbol", "operator", "ram"])
 def test_every_view_prints(elf: str, view: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["footprint", elf, "--by", view]) == 0
     assert f"By {view}" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_failed_measurement_is_noted_in_its_row(
     elf: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -42,6 +45,7 @@ def test_a_failed_measurement_is_noted_in_its_row(
     assert "does not show where it takes its arena" in out and "2 slots of 36 B, 2 filled" in out
 
 
+@pytest.mark.slow
 def test_two_images_are_held_against_the_operators_between_them(
     elf: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -47,6 +47,7 @@ def used(build: Build, names: Sequence[str], region: str) -> int:
     return document.region(region).used
 
 
+@pytest.mark.slow
 def test_measured_is_the_flash_that_goes_with_the_operator(found: LeaveOneOut, build: Build):
     whole = used(build, list(ADD), "FLASH")
     conv, softmax = found.rows
@@ -56,6 +57,7 @@ def test_measured_is_the_flash_that_goes_with_the_operator(found: LeaveOneOut, b
     assert conv.difference == conv.measured - conv.exclusive
 
 
+@pytest.mark.slow
 def test_the_slot_of_an_operator_is_ram(found: LeaveOneOut, build: Build):
     whole = used(build, list(ADD), "RAM")
     assert found.rows[0].ram == whole - used(build, ["SOFTMAX"], "RAM")

@@ -31,6 +31,7 @@ def url(server):
     engine.dispose()
 
 
+@pytest.mark.slow
 def test_two_processes_that_write_at_once_to_a_new_database_lose_nothing(url):
     writers = [writer(url, first, 2, 10) for first in range(2)]
     for one in writers:
@@ -39,6 +40,7 @@ def test_two_processes_that_write_at_once_to_a_new_database_lose_nothing(url):
     assert whole(url) == list(range(20))
 
 
+@pytest.mark.slow
 def test_a_database_that_another_process_makes_meanwhile_has_one_version(url, monkeypatch):
     real, asked = schema.version, []
 
@@ -58,6 +60,7 @@ def test_a_database_that_another_process_makes_meanwhile_has_one_version(url, mo
     assert (asked, versions) == ([0, 0], [schema.VERSION])
 
 
+@pytest.mark.slow
 def test_a_writer_that_is_killed_leaves_whole_runs_only(url):
     one = writer(url, 0, 1, 10_000)
     for _ in range(3):
@@ -67,6 +70,7 @@ def test_a_writer_that_is_killed_leaves_whole_runs_only(url):
     assert whole(url)[:3] == [0, 1, 2]
 
 
+@pytest.mark.slow
 def test_regressions_are_found(url, run):
     with History.open(url) as history:
         for night in range(3):
@@ -77,6 +81,7 @@ def test_regressions_are_found(url, run):
         assert regressions(now, before) == ()
 
 
+@pytest.mark.slow
 def test_a_newer_version_is_refused(url):
     with History.open(url):
         pass
@@ -88,6 +93,7 @@ def test_a_newer_version_is_refused(url):
         History.open(url)
 
 
+@pytest.mark.slow
 def test_a_server_that_is_not_there_is_named_without_its_password():
     with pytest.raises(EnvironmentMissing) as caught:
         History.open("postgresql+pg8000://lab:secret@127.0.0.1:1/postgres")

@@ -85,6 +85,7 @@ def test_a_file_that_is_not_a_database_is_named_and_left_alone(file):
     assert file.read_bytes() == before
 
 
+@pytest.mark.slow
 def test_a_damaged_history_is_named_and_left_alone(file, run):
     with History.open(str(file)) as history:
         history.record(run(lab.document(*lab.cases(200))))

@@ -41,10 +41,12 @@ def library(tmp_path, monkeypatch):
     return library
 
 
+@pytest.mark.slow
 def test_the_same_case_is_not_run_again(library):
     assert library.run_sample_case("hello_world", "exact").passed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "more",
     [
@@ -74,6 +76,7 @@ def test_a_sample_whose_source_changed_in_between_is_run(library, tmp_path, monk
         library.run_sample_case("hello_world", "exact")
 
 
+@pytest.mark.slow
 def test_another_option_of_the_target_is_another_case(library, monkeypatch):
     monkeypatch.setattr(
         "harness.keywords.variables.value",

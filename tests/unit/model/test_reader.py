@@ -95,6 +95,7 @@ def test_the_models_of_the_repository_are_read(path: Path) -> None:
 # The schema's tables are held against the generated package, which nobody here wrote.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(len(schema.OPERATOR_NAMES)))
 def test_operator_numbers_are_the_schemas(number: int) -> None:
     assert getattr(tflite.BuiltinOperator, schema.OPERATOR_NAMES[number], number) == number
@@ -176,6 +177,7 @@ def test_a_field_without_a_default_of_its_own_is_zero_or_the_first_name(table: s
             assert read[field] == zero.get(kind, 0)
 
 
+@pytest.mark.slow
 def test_reading_a_model_imports_neither_numpy_nor_flatbuffers() -> None:
     code = (
         "import sys, harness.model;"
@@ -226,6 +228,7 @@ def test_a_truncated_model_does_no_harm(path: Path) -> None:
         _harmless(data[:size])
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None, derandomize=True, database=None)
 @given(st.data())
 def test_flipped_bits_do_no_harm(data: st.DataObject) -> None:
@@ -236,6 +239,7 @@ def test_flipped_bits_do_no_harm(data: st.DataObject) -> None:
     _harmless(bytes(content))
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None, derandomize=True, database=None)
 @given(st.data())
 def test_adversarial_words_do_no_harm(data: st.DataObject) -> None:

@@ -26,6 +26,7 @@ def ring(draw: Draw, slots: int, flex: dict[str, Any], **changed: Any) -> Case:
     return single(draw, "CIRCULAR_BUFFER", tensors, [0], flex=flex, inferences=6, **changed)
 
 
+@pytest.mark.slow
 @cases
 @given(data=st.data())
 def test_circular_buffer_equals(micro: Oracle, data: st.DataObject) -> None:
@@ -33,6 +34,7 @@ def test_circular_buffer_equals(micro: Oracle, data: st.DataObject) -> None:
     agree(micro, ring(draw, draw.int(1, 6), {"cycles_max": 1}))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("slots", [5, 13, 25])
 @cases
 @given(data=st.data())
@@ -104,6 +106,7 @@ def detection(draw: Draw, *, regular: bool) -> Case:
     return case
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("regular", [False, True], ids=["fast", "regular"])
 @cases
 @given(data=st.data())

@@ -27,6 +27,7 @@ def _two_inputs(
     return single(draw, op, [a, b, y], [0, 1], (table, fields), fed=fed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "float32"])
 @pytest.mark.parametrize("op", ["ADD", "SUB"])
 @cases
@@ -46,6 +47,7 @@ def test_sums_equal(op: str, dtype: str, official: Oracle, data: st.DataObject) 
     agree(official, single(draw, op, [a, b, y], [0, 1], (op.title(), fields), fed=(0, 1)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "float32"])
 @cases
 @given(data=st.data())
@@ -60,6 +62,7 @@ def test_mul_equals(dtype: str, official: Oracle, data: st.DataObject) -> None:
     agree(official, single(draw, "MUL", [a, b, y], [0, 1], ("Mul", fields), fed=(0, 1)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "float32"])
 @pytest.mark.parametrize("op", ["MINIMUM", "MAXIMUM"])
 @cases
@@ -83,6 +86,7 @@ COMPARED = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("op", "dtype"), COMPARED)
 @cases
 @given(data=st.data())
@@ -103,6 +107,7 @@ def test_comparisons_equal(op: str, dtype: str, official: Oracle, data: st.DataO
     agree(official, case)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("op", ["LOGICAL_AND", "LOGICAL_OR"])
 @cases
 @given(data=st.data())
@@ -112,6 +117,7 @@ def test_logical_operators_equal(op: str, official: Oracle, data: st.DataObject)
     agree(official, _two_inputs(draw, op, "bool", table))
 
 
+@pytest.mark.slow
 @cases
 @given(data=st.data())
 def test_logical_not_equals(official: Oracle, data: st.DataObject) -> None:
@@ -130,6 +136,7 @@ def _one_input(
     return single(draw, op, tensors, [0], (table, fields or {}) if table else None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["int8", "int16", "float32"])
 @cases
 @given(data=st.data())
@@ -137,6 +144,7 @@ def test_relu_equals(dtype: str, official: Oracle, data: st.DataObject) -> None:
     agree(official, _one_input(Draw(data), "RELU", dtype, None))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["int8", "int16", "float32"])
 @cases
 @given(data=st.data())
@@ -150,6 +158,7 @@ def test_relu6_equals(dtype: str, official: Oracle, data: st.DataObject) -> None
     agree(official, single(draw, "RELU6", [x, y], [0]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["int8", "int16", "float32"])
 @cases
 @given(data=st.data())
@@ -159,6 +168,7 @@ def test_leaky_relu_equals(dtype: str, official: Oracle, data: st.DataObject) ->
     agree(official, _one_input(draw, "LEAKY_RELU", dtype, "LeakyRelu", {"Alpha": alpha}))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["int8", "float32"])
 @cases
 @given(data=st.data())
@@ -174,6 +184,7 @@ def test_hard_swish_equals(dtype: str, official: Oracle, data: st.DataObject) ->
     agree(official, case)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["int8", "int16", "float32"])
 @pytest.mark.parametrize("op", ["LOGISTIC", "TANH"])
 @cases
@@ -199,6 +210,7 @@ def test_squashing_functions_equal(
     agree(official, case)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["int8", "int8-int16", "int16", "float32"])
 @cases
 @given(data=st.data())
@@ -228,6 +240,7 @@ def test_softmax_equals(dtype: str, official: Oracle, data: st.DataObject) -> No
     agree(official, case)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "op", ["NEG", "EXP", "LOG", "SQRT", "RSQRT", "SQUARE", "SIN", "COS", "FLOOR", "CEIL", "ROUND"]
 )
@@ -243,6 +256,7 @@ def test_real_functions_equal(op: str, official: Oracle, data: st.DataObject) ->
     agree(official, case)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["int8", "int16", "float32"])
 @cases
 @given(data=st.data())
@@ -257,6 +271,7 @@ CONVERSIONS = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("before", "after"), CONVERSIONS)
 @cases
 @given(data=st.data())
@@ -282,6 +297,7 @@ def test_quantize_equals(before: str, after: str, official: Oracle, data: st.Dat
     agree(official, case)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["int8", "int16", "uint8"])
 @cases
 @given(data=st.data())
@@ -299,6 +315,7 @@ def test_dequantize_equals(dtype: str, official: Oracle, data: st.DataObject) ->
 SPECIAL = np.array([[3e38, -3e38, np.inf, -np.inf, np.nan, 0.0, 1.0, -1e-45]], np.float32)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("op", ["ADD", "SUB", "MUL", "MINIMUM", "MAXIMUM"])
 @pytest.mark.parametrize("activation", [0, 1])
 def test_overflow_infinity_and_nan_equal(op: str, activation: int, official: Oracle) -> None:

@@ -27,6 +27,7 @@ def _like(draw: Draw, x: T, shape: object) -> T:
     return T(tuple(shape), x.dtype, x.scale, x.zero)
 
 
+@pytest.mark.slow
 @moved
 @cases
 @given(data=st.data())
@@ -41,6 +42,7 @@ def test_reshape_equals(dtype: str, official: Oracle, data: st.DataObject) -> No
     agree(official, single(draw, "RESHAPE", tensors, [0, 1], options))
 
 
+@pytest.mark.slow
 @moved
 @cases
 @given(data=st.data())
@@ -53,6 +55,7 @@ def test_squeeze_equals(dtype: str, official: Oracle, data: st.DataObject) -> No
     agree(official, single(draw, "SQUEEZE", [x, _like(draw, x, shape)], [0], options))
 
 
+@pytest.mark.slow
 @moved
 @cases
 @given(data=st.data())
@@ -66,6 +69,7 @@ def test_expand_dims_equals(dtype: str, official: Oracle, data: st.DataObject) -
     agree(official, single(draw, "EXPAND_DIMS", tensors, [0, 1], ("ExpandDims", {})))
 
 
+@pytest.mark.slow
 @moved
 @cases
 @given(data=st.data())
@@ -77,6 +81,7 @@ def test_transpose_equals(dtype: str, official: Oracle, data: st.DataObject) -> 
     agree(official, single(draw, "TRANSPOSE", [x, _integers(order), y], [0, 1], ("Transpose", {})))
 
 
+@pytest.mark.slow
 @moved_and("int32", "int64")
 @cases
 @given(data=st.data())
@@ -91,6 +96,7 @@ def test_pack_equals(dtype: str, official: Oracle, data: st.DataObject) -> None:
     agree(official, single(draw, "PACK", [*([x] * count), y], fed, options, fed=fed))
 
 
+@pytest.mark.slow
 @moved_and("int32")
 @cases
 @given(data=st.data())
@@ -105,6 +111,7 @@ def test_unpack_equals(dtype: str, official: Oracle, data: st.DataObject) -> Non
     agree(official, single(draw, "UNPACK", [x, *parts], [0], options, outputs=outputs))
 
 
+@pytest.mark.slow
 @moved_and("int32", "int64", "bool")
 @cases
 @given(data=st.data())
@@ -127,6 +134,7 @@ def test_concatenation_equals(dtype: str, official: Oracle, data: st.DataObject)
     agree(official, single(draw, "CONCATENATION", tensors, list(range(count)), options, fed=fed))
 
 
+@pytest.mark.slow
 @moved_and("int32")
 @cases
 @given(data=st.data())
@@ -145,6 +153,7 @@ def test_split_equals(dtype: str, official: Oracle, data: st.DataObject) -> None
     agree(official, single(draw, "SPLIT", tensors, [0, 1], options, outputs=outputs, fed=(1,)))
 
 
+@pytest.mark.slow
 @moved
 @cases
 @given(data=st.data())
@@ -162,6 +171,7 @@ def test_split_v_equals(dtype: str, official: Oracle, data: st.DataObject) -> No
     agree(official, single(draw, "SPLIT_V", tensors, [0, 1, 2], options, outputs=outputs))
 
 
+@pytest.mark.slow
 @moved_and("int32", "bool")
 @cases
 @given(data=st.data())
@@ -178,6 +188,7 @@ def test_slice_equals(dtype: str, official: Oracle, data: st.DataObject) -> None
     agree(official, single(draw, "SLICE", tensors, [0, 1, 2], ("Slice", {})))
 
 
+@pytest.mark.slow
 @moved_and("int32", "bool")
 @cases
 @given(data=st.data())
@@ -205,6 +216,7 @@ def test_strided_slice_equals(dtype: str, official: Oracle, data: st.DataObject)
     agree(official, single(draw, "STRIDED_SLICE", tensors, [0, 1, 2, 3], ("StridedSlice", masks)))
 
 
+@pytest.mark.slow
 @moved_and("int32")
 @pytest.mark.parametrize("op", ["PAD", "PADV2"])
 @cases
@@ -223,6 +235,7 @@ def test_padding_equals(op: str, dtype: str, official: Oracle, data: st.DataObje
     )
 
 
+@pytest.mark.slow
 @moved
 @pytest.mark.parametrize("op", ["AVERAGE_POOL_2D", "MAX_POOL_2D"])
 @cases
@@ -257,6 +270,7 @@ def test_pooling_equals(op: str, dtype: str, official: Oracle, data: st.DataObje
     agree(official, case)
 
 
+@pytest.mark.slow
 @moved
 @pytest.mark.parametrize("op", ["MEAN", "SUM"])
 @cases
@@ -280,6 +294,7 @@ def test_means_and_sums_equal(op: str, dtype: str, official: Oracle, data: st.Da
     agree(official, case)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["int8", "float32"])
 @pytest.mark.parametrize("op", ["REDUCE_MAX", "REDUCE_MIN"])
 @cases
@@ -295,6 +310,7 @@ def test_extreme_of_axes_equals(op: str, dtype: str, official: Oracle, data: st.
     agree(official, single(draw, op, tensors, [0, 1], ("Reducer", {"KeepDims": keep})))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["int8", "float32"])
 @pytest.mark.parametrize("op", ["ARG_MAX", "ARG_MIN"])
 @cases
@@ -311,6 +327,7 @@ def test_arg_extremes_equal(op: str, dtype: str, official: Oracle, data: st.Data
     agree(official, case)
 
 
+@pytest.mark.slow
 @moved
 @cases
 @given(data=st.data())
@@ -324,6 +341,7 @@ def test_resize_nearest_neighbor_equals(dtype: str, official: Oracle, data: st.D
     agree(official, single(draw, "RESIZE_NEAREST_NEIGHBOR", tensors, [0, 1], options))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["int8", "float32"])
 @cases
 @given(data=st.data())

@@ -300,6 +300,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", REFUSED)
 def test_unsupported_values_are_refused_with_a_reason(name: str) -> None:
     assert_refused(*REFUSED[name])

@@ -30,6 +30,7 @@ def _constant(values: np.ndarray) -> T:
     return T(values.shape, values.dtype.name, data=values)
 
 
+@pytest.mark.slow
 @cases
 @given(data=st.data())
 def test_signal_window_equals(micro: Oracle, data: st.DataObject) -> None:
@@ -41,6 +42,7 @@ def test_signal_window_equals(micro: Oracle, data: st.DataObject) -> None:
     agree(micro, single(draw, "SignalWindow", [x, weights, x], [0, 1], flex=flex))
 
 
+@pytest.mark.slow
 @cases
 @given(data=st.data())
 def test_signal_fft_auto_scale_equals(micro: Oracle, data: st.DataObject) -> None:
@@ -52,6 +54,7 @@ def test_signal_fft_auto_scale_equals(micro: Oracle, data: st.DataObject) -> Non
     agree(micro, case)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("op", ["SignalRfft", "SignalIrfft"])
 @pytest.mark.parametrize("dtype", ["int16", "int32", "float32"])
 @cases
@@ -76,6 +79,7 @@ def test_signal_transforms_equal(op: str, dtype: str, micro: Oracle, data: st.Da
     agree(micro, case)
 
 
+@pytest.mark.slow
 @cases
 @given(data=st.data())
 def test_signal_energy_equals(micro: Oracle, data: st.DataObject) -> None:
@@ -90,6 +94,7 @@ def test_signal_energy_equals(micro: Oracle, data: st.DataObject) -> None:
     agree(micro, case)
 
 
+@pytest.mark.slow
 @cases
 @given(data=st.data())
 def test_signal_filter_bank_equals(micro: Oracle, data: st.DataObject) -> None:
@@ -106,6 +111,7 @@ def test_signal_filter_bank_equals(micro: Oracle, data: st.DataObject) -> None:
     agree(micro, single(draw, "SignalFilterBank", tensors, range(6), flex=flex))
 
 
+@pytest.mark.slow
 @cases
 @given(data=st.data())
 def test_signal_filter_bank_square_root_equals(micro: Oracle, data: st.DataObject) -> None:
@@ -124,6 +130,7 @@ def test_signal_filter_bank_square_root_equals(micro: Oracle, data: st.DataObjec
     agree(micro, case)
 
 
+@pytest.mark.slow
 @cases
 @given(data=st.data())
 def test_signal_spectral_subtraction_equals(micro: Oracle, data: st.DataObject) -> None:
@@ -151,6 +158,7 @@ def test_signal_spectral_subtraction_equals(micro: Oracle, data: st.DataObject) 
     agree(micro, case)
 
 
+@pytest.mark.slow
 @cases
 @given(data=st.data())
 def test_signal_filter_bank_log_equals(micro: Oracle, data: st.DataObject) -> None:
@@ -167,6 +175,7 @@ def test_signal_filter_bank_log_equals(micro: Oracle, data: st.DataObject) -> No
     agree(micro, case)
 
 
+@pytest.mark.slow
 @cases
 @given(data=st.data())
 def test_signal_pcan_equals(micro: Oracle, data: st.DataObject) -> None:
@@ -182,6 +191,7 @@ def test_signal_pcan_equals(micro: Oracle, data: st.DataObject) -> None:
     agree(micro, case)
 
 
+@pytest.mark.slow
 @cases
 @given(data=st.data())
 def test_signal_framer_equals(micro: Oracle, data: st.DataObject) -> None:
@@ -201,6 +211,7 @@ def test_signal_framer_equals(micro: Oracle, data: st.DataObject) -> None:
     agree(micro, case)
 
 
+@pytest.mark.slow
 @cases
 @given(data=st.data())
 def test_signal_stacker_equals(micro: Oracle, data: st.DataObject) -> None:
@@ -220,6 +231,7 @@ def test_signal_stacker_equals(micro: Oracle, data: st.DataObject) -> None:
     agree(micro, case)
 
 
+@pytest.mark.slow
 @cases
 @given(data=st.data())
 def test_signal_delay_equals(micro: Oracle, data: st.DataObject) -> None:
@@ -229,6 +241,7 @@ def test_signal_delay_equals(micro: Oracle, data: st.DataObject) -> None:
     agree(micro, single(draw, "SignalDelay", [x, x], [0], flex=flex, inferences=6))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["int16", "float32"])
 @cases
 @given(data=st.data())
@@ -299,6 +312,7 @@ def _front_end(channels: int = 6, bins: int = 129) -> bytes:
     return build(tensors, operators, [0], [21])
 
 
+@pytest.mark.slow
 def test_an_audio_front_end_equals_over_200_frames_and_a_reset(micro: Oracle) -> None:
     rng = np.random.default_rng(6)
     model = _front_end()

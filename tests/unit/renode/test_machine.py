@@ -120,6 +120,7 @@ def test_machine_is_reused_after_a_clean_session(renode, firmware, tmp_path):
             assert not server.busy
 
 
+@pytest.mark.slow
 def test_a_process_makes_fifty_machines(renode, firmware, tmp_path):
     with RenodeServer(connect=renode.connect) as server:
         for number in range(1, 52):
@@ -166,6 +167,7 @@ def test_known_bugs_are_notes_of_each_session(renode, firmware, tmp_path):
         assert [note.message for note in session.findings] == ["a known bug"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("spoils", "machines"),
     [(lambda session: None, 1), (lambda session: session.profile(), 2),

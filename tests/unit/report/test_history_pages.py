@@ -57,6 +57,7 @@ def data(path, name: str):
     return json.loads(found[1])
 
 
+@pytest.mark.slow
 def test_the_overview_has_a_row_for_each_case_and_a_letter_for_each_night(site):
     text = (site / "index.html").read_text()
     assert "1 of 2 cases passed when they ran last; 3 runs, 2026-01-01 03:00" in text
@@ -64,17 +65,20 @@ def test_the_overview_has_a_row_for_each_case_and_a_letter_for_each_night(site):
     assert f'href="{page(site).relative_to(site)}"' in text
 
 
+@pytest.mark.slow
 def test_the_overview_lists_the_changes_of_the_newest_run(site):
     moved = (site / "index.html").read_text().split("Moved in the newest run")[1].split("<h2>")[0]
     assert ">hello</a>" in moved and "29,040 B" in moved and "+40 (+0.1 %)" in moved
 
 
+@pytest.mark.slow
 def test_a_step_names_its_commit_with_a_link_and_the_symbols_that_changed(site):
     moved = page(site).read_text().split("Where it moved")[1].split("<h2>")[0]
     assert f'<a href="https://host/x/commit/{"3" * 40}">' in moved
     assert "+40 B" in moved and ">Conv<" in moved and ">Add<" not in moved
 
 
+@pytest.mark.slow
 def test_every_figure_is_there_over_all_runs_with_its_steps_and_operators_stacked(site):
     figures = {one["name"]: one for one in data(page(site), "figures")["figures"]}
     assert figures["flash"]["values"] == [29_000, 29_000, 29_040]
@@ -96,6 +100,7 @@ def test_the_instructions_of_a_profile_are_kept_and_stacked_by_operator():
     ]
 
 
+@pytest.mark.slow
 def test_text_from_a_device_or_a_commit_is_escaped(site):
     for path in (site / "index.html", page(site), page(site, HOSTILE)):
         text = path.read_text()
@@ -104,6 +109,7 @@ def test_text_from_a_device_or_a_commit_is_escaped(site):
         assert html.escape("<img src=x") in text
 
 
+@pytest.mark.slow
 def test_the_pages_need_no_network(site):
     for path in site.rglob("*.html"):
         addresses = re.findall(r'(?:src|href)="([^"]*)"', path.read_text())
@@ -134,6 +140,7 @@ def test_names_that_only_differ_in_unsafe_characters_have_pages_of_their_own():
     assert all(name.count("/") == 1 and ".." not in name for name in names)
 
 
+@pytest.mark.slow
 @browser
 def test_in_a_browser_every_figure_of_a_case_is_drawn(site):
     drawn = chromium.dom(page(site))
@@ -142,6 +149,7 @@ def test_in_a_browser_every_figure_of_a_case_is_drawn(site):
     assert "owned" not in re.search("<title>(.*?)</title>", drawn)[1]
 
 
+@pytest.mark.slow
 @browser
 def test_in_a_browser_the_overview_can_be_filtered_and_sorted_by_keyboard(site):
     shown = chromium.dom(site / "index.html", width=400)
@@ -149,6 +157,7 @@ def test_in_a_browser_the_overview_can_be_filtered_and_sorted_by_keyboard(site):
     assert shown.count('<button type="button">') == 3
 
 
+@pytest.mark.slow
 @browser
 def test_in_a_browser_of_400_pixels_no_page_is_wider_than_the_screen(site):
     for path in (site / "index.html", page(site), page(site, HOSTILE)):

@@ -93,6 +93,7 @@ def test_markup_in_console_text_is_shown_and_not_obeyed():
     assert "<script>alert" not in page and "&lt;script&gt;alert" in page
 
 
+@pytest.mark.slow
 @given(st.text())
 def test_any_console_text_gives_xml_that_can_be_read(reason):
     document = junit([result(verdict=Verdict.FAIL, reason=reason, details=reason)])
@@ -151,6 +152,7 @@ def test_the_page_shows_the_run_comparisons_memory_and_operators():
 browser = pytest.mark.skipif(chromium.program() is None, reason="no Chromium on this machine")
 
 
+@pytest.mark.slow
 @browser
 def test_in_a_browser_a_link_opens_the_section_of_a_passed_case(tmp_path):
     page = tmp_path / "hil.html"
@@ -159,6 +161,7 @@ def test_in_a_browser_a_link_opens_the_section_of_a_passed_case(tmp_path):
     assert '<details class="case" id="case-1" open="">' in chromium.dom(page, "#case-1")
 
 
+@pytest.mark.slow
 @browser
 def test_in_a_browser_failures_can_be_shown_alone(tmp_path):
     page = tmp_path / "hil.html"
@@ -192,6 +195,7 @@ def test_on_a_terminal_each_case_is_one_line_with_its_name_and_size(width, monke
     assert f"{'s' * (width // 4 - 1)}… " in lines[3]
 
 
+@pytest.mark.slow
 def test_values_equal_for_all_cases_are_shown_once():
     page = html([result(), result(name="other")])
     assert "standalone images on simulator" in page
@@ -242,6 +246,7 @@ MEASURED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("measure", [one for one in MEASURES if one.heading])
 def test_a_measure_with_a_heading_is_a_column_of_every_table(measure):
     case = result(**MEASURED)
@@ -250,6 +255,7 @@ def test_a_measure_with_a_heading_is_a_column_of_every_table(measure):
         assert measure.heading in table and measure.cell(case) in table
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("measure", [one for one in MEASURES if one.heading])
 def test_a_measure_that_no_case_has_is_not_a_column(measure):
     nothing = case_result(name="x", target="board")

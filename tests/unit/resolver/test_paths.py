@@ -254,6 +254,7 @@ MODEL = operator_chain("CONV_2D", "SOFTMAX")
 FLAGS = (("-O0",), ("-O1",), ("-O2",), ("-O3",), ("-O2", "-flto"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_the_verdict_is_what_all_paths_prove(case: Case, compile_image: Compile) -> None:
     audit = check(image_of(case, compile_image), MODEL)

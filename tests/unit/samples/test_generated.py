@@ -128,6 +128,7 @@ def _run(script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 def test_the_scripts_need_nothing_but_the_standard_library(tmp_path: Path) -> None:
     header, data = tmp_path / "c.h", tmp_path / "d.cc"
     done = _run("resolver_header.py", "--sample", "atan", "--configuration", "exact",
@@ -140,6 +141,7 @@ def test_the_scripts_need_nothing_but_the_standard_library(tmp_path: Path) -> No
     assert _array(data.read_text(), "g_model") == model
 
 
+@pytest.mark.slow
 def test_a_script_refuses_an_unknown_name_without_a_traceback(tmp_path: Path) -> None:
     done = _run("resolver_header.py", "--sample", "atan", "--configuration", "luck",
                 "--out", str(tmp_path / "c.h"))  # fmt: skip

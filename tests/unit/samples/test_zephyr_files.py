@@ -210,6 +210,7 @@ def test_libraries_of_the_wrong_float_abi_are_named_with_the_remedy(
     assert "float_abi.cmake" in error.value.hint
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("cmake") is None, reason="needs cmake")
 @pytest.mark.parametrize(
     ("options", "linked"),

@@ -31,6 +31,7 @@ def test_the_crystal_oscillator_is_ready_after_its_start_up_time(clock: Peripher
     assert clock[LFCLKSTARTED] == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("source", "microseconds"), [(LFRC, 600), (LFXO, 250_000)])
 def test_the_slow_clock_starts_from_its_source(
     clock: Peripheral, source: int, microseconds: int
@@ -74,6 +75,7 @@ def test_latency_modes_are_accepted(clock: Peripheral) -> None:
     assert clock.chip.machine.findings == []
 
 
+@pytest.mark.slow
 def test_reset_reasons_add_up_until_ones_clear_them(clock: Peripheral) -> None:
     clock.chip.machine.reset()
     assert clock[RESETREAS] == PIN

@@ -71,6 +71,7 @@ def test_other_registers_of_the_dwt_read_as_zero(chip: BareChip) -> None:
     assert chip.read(CYCCNT) == 100
 
 
+@pytest.mark.slow
 def test_a_reset_turns_it_off(chip: BareChip) -> None:
     counting(chip)
     chip.wait(100)

@@ -39,6 +39,7 @@ from harness.simulator.unicorn import Reg
 # one after another
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("code", [code for code in CODES if code.place != "handler"], ids=str)
 @pytest.mark.parametrize(("first", "second"), list(product((False, True), repeat=2)))
 def test_a_pending_exception_at_a_return_is_tail_chained(
@@ -112,6 +113,7 @@ def return_by(exceptions: ExceptionChip, value: int) -> None:
     exceptions.step()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("value", [0xFFFF_FF7D, 0xFFF0_FFF9, 0xFFFF_FFF1, 0xFFFF_FFFB])
 def test_a_wrong_exc_return_is_a_usage_fault(exceptions: ExceptionChip, value: int) -> None:
     """Its prefix, a reserved bit, or the mode that the frame is of; nothing more is stacked."""
@@ -167,6 +169,7 @@ def test_a_frame_in_flash_is_read_as_any_other(exceptions: ExceptionChip) -> Non
     assert exceptions.machine.faults == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("frees", [True, False])
 def test_a_return_clears_faultmask_but_for_an_nmi(exceptions: ExceptionChip, frees: bool) -> None:
     exceptions.go_to(Code())
@@ -181,6 +184,7 @@ def test_a_return_clears_faultmask_but_for_an_nmi(exceptions: ExceptionChip, fre
     assert bool(exceptions.core.read(Reg.FAULTMASK)) is not frees
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("value", [0xFFFF_FFB9, 0xFFFF_FF98, 0xFFFF_FFF9, 0xFFFF_FFBD])
 @pytest.mark.parametrize("pends", [False, True])
 def test_non_secure_code_that_returns_as_secure_code_is_a_secure_fault(

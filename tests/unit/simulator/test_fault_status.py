@@ -56,6 +56,7 @@ def test_status_bits_are_cleared_by_ones(chip: BareChip, register: int, bits_set
     assert chip.read(register) == 0
 
 
+@pytest.mark.slow
 def test_a_byte_of_a_status_register_is_cleared_alone(chip: BareChip) -> None:
     engine = chip.machine.engine
     engine.scb[False].cfsr, engine.shared.bfsr = 0x0001_0001, 0x0100
@@ -147,6 +148,7 @@ def test_non_secure_floating_point_needs_nsacr_too(
     assert [fault.reason for fault in chip.machine.faults[:1]] == ([] if runs else ["NOCP"])
 
 
+@pytest.mark.slow
 def test_fpccr_has_bits_that_only_secure_code_writes(chip: BareChip) -> None:
     secure_alone = 1 << 29 | 1 << 28 | 1 << 27 | 1 << 26  # LSPENS, CLRONRET, CLRONRETS, TS
     chip.write(FPCCR, 0xC000_0000 | secure_alone)
@@ -155,6 +157,7 @@ def test_fpccr_has_bits_that_only_secure_code_writes(chip: BareChip) -> None:
     assert chip.read(FPCCR + NONSECURE_ALIAS) & secure_alone == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("register", [FPCAR, FPDSCR])
 def test_registers_without_an_effect_keep_their_word(chip: BareChip, register: int) -> None:
     chip.write(register, 0x2000_0000)

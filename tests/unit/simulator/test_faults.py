@@ -56,6 +56,7 @@ def status(chip: BareChip) -> tuple[int, int]:
     return chip.read(CFSR), chip.read(HFSR)
 
 
+@pytest.mark.slow
 @each
 def test_a_fault_is_taken_by_its_handler_where_that_is_enabled(chip: BareChip, name: str) -> None:
     _, exception, cfsr, address = FAULTS[name]
@@ -67,6 +68,7 @@ def test_a_fault_is_taken_by_its_handler_where_that_is_enabled(chip: BareChip, n
         assert chip.read(BFAR) == address
 
 
+@pytest.mark.slow
 @each
 def test_a_disabled_fault_escalates_to_hard_fault(chip: BareChip, name: str) -> None:
     _, exception, cfsr, _ = FAULTS[name]
@@ -79,6 +81,7 @@ def test_a_disabled_fault_escalates_to_hard_fault(chip: BareChip, name: str) -> 
     assert record.cause == {4: "MemManage", 5: "BusFault", 6: "UsageFault"}[exception]
 
 
+@pytest.mark.slow
 @each
 def test_a_fault_in_the_hard_fault_handler_is_a_lockup(chip: BareChip, name: str) -> None:
     chip.write(SHCSR, ENABLE_ALL)
@@ -91,6 +94,7 @@ def test_a_fault_in_the_hard_fault_handler_is_a_lockup(chip: BareChip, name: str
     assert not chip.machine.core.locked_up
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("register", "value", "taken"),
     [
@@ -116,6 +120,7 @@ def test_with_faultmask_a_fault_is_a_lockup(chip: BareChip) -> None:
     assert chip.machine.core.locked_up
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("own", "taken"), [(0x20, USAGE_FAULT), (0x40, HARD_FAULT)])
 def test_a_fault_in_a_handler_needs_a_higher_priority(chip: BareChip, own: int, taken: int) -> None:
     chip.write(SHCSR, ENABLE_ALL)
@@ -151,6 +156,7 @@ def test_a_supervisor_call_returns_behind_its_instruction(
     assert chip.machine.faults == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("primask", "taken"), [(0, SVCALL), (1, HARD_FAULT)])
 def test_a_masked_supervisor_call_escalates_to_hard_fault(
     chip: BareChip, primask: int, taken: int

@@ -28,6 +28,7 @@ def faults(chip: BareChip) -> list[tuple[str, int | None]]:
     return [(fault.reason, fault.address) for fault in chip.machine.faults]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", [PAGE, UICR + 0x100])
 def test_a_store_to_memory_that_is_read_only_is_a_bus_fault(chip: BareChip, place: int) -> None:
     store(chip, place, 0)
@@ -53,6 +54,7 @@ def test_programming_only_clears_bits(chip: BareChip, place: int) -> None:
     assert faults(chip) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("instruction", "at", "expected"), [(STRB, 1, 0xFFFF_12FF), (STRH, 2, 0x3412_FFFF)]
 )
@@ -109,6 +111,7 @@ def test_programmed_data_survives_a_reset(chip: BareChip) -> None:
     assert chip.read(CONFIG) == REN
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("config", "config_ns", "nonsecure", "writes"),
     [(WEN, REN, False, True), (REN, WEN, False, True), (REN, WEN, True, True),

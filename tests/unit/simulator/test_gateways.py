@@ -56,6 +56,7 @@ def test_blxns_stacks_its_return_and_sets_lr_to_fnc_return(
     assert state(worlds) == (False, SECURE_CODE + 2, STACK)
 
 
+@pytest.mark.slow
 def test_a_call_from_the_process_stack_returns_to_it(worlds: BareChip) -> None:
     core = worlds.machine.core
     core.write_many((int(Reg.PSP), int(Reg.CONTROL)), (STACK + 0x1000, SPSEL))
@@ -135,6 +136,7 @@ def test_a_call_that_its_stack_has_no_room_for_is_a_stack_overflow(
     assert faults == ([] if fits else [("STKOF", SECURE_CODE)])
 
 
+@pytest.mark.slow
 def test_a_call_whose_return_cannot_be_stored_is_a_fault_of_the_store(worlds: BareChip) -> None:
     secure(worlds, BLXNS_R0, r0=NONSECURE_CODE, sp=0x3000_0008)
     record = worlds.machine.faults[0]
@@ -142,6 +144,7 @@ def test_a_call_whose_return_cannot_be_stored_is_a_fault_of_the_store(worlds: Ba
     assert (record.address, record.pc) == (0x3000_0000, SECURE_CODE)
 
 
+@pytest.mark.slow
 def test_a_call_whose_return_the_mpu_refuses_is_a_fault_of_the_store(worlds: BareChip) -> None:
     """The one region holds the code; the stack is in none."""
     worlds.write(MPU_RBAR, SECURE_CODE)
@@ -289,6 +292,7 @@ def test_sg_in_non_secure_memory_does_nothing(gateway: BareChip) -> None:
     assert gateway.machine.registers["lr"] == 0x1235
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", [GATEWAY + 4, GATEWAY - 32, SECURE_CODE])
 def test_non_secure_code_enters_secure_memory_only_at_sg(gateway: BareChip, place: int) -> None:
     """Behind the SG, an SG where none may be entered, code without one."""

@@ -102,12 +102,14 @@ def integers(a: int, b: int, c: int) -> list[int]:
     ]
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(a=words, b=words, c=words)
 def test_dsp_and_arithmetic_instructions(compute: Compute, a: int, b: int, c: int) -> None:
     assert compute(a, b, c)[:23] == [value & MASK for value in integers(a, b, c)]
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(a=words, b=words)
 def test_it_blocks_long_products_and_table_branches(compute: Compute, a: int, b: int) -> None:
@@ -145,6 +147,7 @@ def half_away(value: float) -> int:
 floats = st.integers(-(1 << 20), 1 << 20).map(lambda n: n / 4)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(a=floats, b=floats.filter(bool), c=floats)
 def test_floating_point_instructions(compute: Compute, a: float, b: float, c: float) -> None:

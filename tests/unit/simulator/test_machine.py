@@ -57,6 +57,7 @@ def test_exceptions_nest_tail_chain_and_keep_live_fp_registers(build: Build) -> 
     assert printed(machine) == b"exceptions done\r\n"
 
 
+@pytest.mark.slow
 def test_threads_keep_their_fp_registers_and_masks_hold(build: Build) -> None:
     machine = Machine(build("threads"))
     assert machine.run(until_tick=HZ, pattern=b"done") is End.CONDITION
@@ -77,6 +78,7 @@ def test_wfe_sleeps_until_the_interrupt_that_pends(build: Build) -> None:
     assert 50 / 32768 <= machine.seconds < 53 / 32768 + machine.core.executed / HZ
 
 
+@pytest.mark.slow
 def test_stacks_beside_a_guard_work_until_they_overflow(build: Build) -> None:
     machine = Machine(build("guard"))
     assert machine.run(until_tick=HZ, pattern=b"done") is End.CONDITION
@@ -103,6 +105,7 @@ def test_sleep_is_skipped_and_takes_its_virtual_time(build: Build) -> None:
     assert machine.core.executed < 10_000
 
 
+@pytest.mark.slow
 def test_instructions_compute_as_the_host(build: Build) -> None:
     machine = Machine(build("compute"))
     run(machine)
@@ -131,6 +134,7 @@ def test_instructions_compute_as_the_host(build: Build) -> None:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["compute", "exceptions"])
 @settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
@@ -157,6 +161,7 @@ def test_single_steps_give_the_same_run(build: Build) -> None:
     assert digest(stepped) == digest(whole)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", [1, 7, 1000])
 def test_user_threads_run_the_same_in_slices(build: Build, step: int) -> None:
     whole, sliced = Machine(build("userspace")), Machine(build("userspace"))
@@ -166,6 +171,7 @@ def test_user_threads_run_the_same_in_slices(build: Build, step: int) -> None:
     assert digest(sliced) == digest(whole)
 
 
+@pytest.mark.slow
 def test_a_run_stops_at_any_instruction_count(build: Build) -> None:
     machine = Machine(build("masks"))
     start = snapshot.take(machine)
@@ -184,6 +190,7 @@ def test_every_instruction_is_in_the_profile(build: Build) -> None:
     assert next(iter(functions)) == "Main"  # Mix stands inline in it
 
 
+@pytest.mark.slow
 def test_coverage_names_the_lines_that_ran(build: Build) -> None:
     machine = Machine(build("receive"))
     run(machine, 0.01)
@@ -194,6 +201,7 @@ def test_coverage_names_the_lines_that_ran(build: Build) -> None:
     assert not lines[1 + source.index("  results[0] = sum;")]
 
 
+@pytest.mark.slow
 def test_a_fault_in_the_fault_handler_locks_up_and_names_the_caller(build: Build) -> None:
     machine = Machine(build("nullcall"))
     assert run(machine) is End.LOCKUP
@@ -203,6 +211,7 @@ def test_a_fault_in_the_fault_handler_locks_up_and_names_the_caller(build: Build
     assert first.pc == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", [None, 1, 7])
 def test_a_store_that_pends_an_interrupt_does_all_that_it_does_once(
     build: Build, step: int | None
@@ -217,6 +226,7 @@ def test_a_store_that_pends_an_interrupt_does_all_that_it_does_once(
     assert words[1:26:2] == list(range(1, 14))
 
 
+@pytest.mark.slow
 def test_a_call_without_the_thumb_bit_faults_at_its_target_and_first_for_the_fetch(
     build: Build,
 ) -> None:
@@ -250,6 +260,7 @@ def supplied(build: Build) -> Machine:
     return machine
 
 
+@pytest.mark.slow
 def test_a_pin_reset_keeps_ram_and_retained_registers(build: Build) -> None:
     machine = supplied(build)
     machine.reset()
@@ -264,6 +275,7 @@ def test_a_brown_out_changes_ram_and_clears_retained_registers(build: Build) -> 
     assert results(machine, 3) == [0, 0, 0x3333_3333]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("long_buffers", [0, 1])
 def test_ten_kilobytes_in_bursts_arrive_complete(build: Build, long_buffers: int) -> None:
     machine = Machine(build("receive"))

@@ -18,6 +18,7 @@ RAM, RAM_END = 0x2000_0000, 0x2004_0000
 # memory and registers, as a debugger sees them
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", [0x000F_FFFC, RAM, RAM_END - 4, 0x00FF_8FFC])
 def test_memory_is_read_and_written_as_by_a_debugger(chip: BareChip, place: int) -> None:
     chip.machine.write_memory(place, b"abcd")
@@ -78,6 +79,7 @@ def test_a_count_of_instructions_ends_a_run_as_its_condition(chip: BareChip) -> 
     assert chip.machine.core.executed == before + 7
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("printed", [b"", b"boot\n"])
 def test_resets_of_the_firmware_are_a_loop_in_spite_of_output(
     chip: BareChip, printed: bytes
@@ -117,6 +119,7 @@ def test_with_stand_a_branch_to_itself_ends_the_run_at_once(
     assert chip.now - before == 1000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", [1, 7, 1000])
 def test_a_branch_to_itself_that_a_timer_may_end_is_counted_in_any_slices(
     chip: BareChip, step: int

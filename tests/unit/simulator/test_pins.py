@@ -58,6 +58,7 @@ def results(session: SimulatorSession) -> tuple[int, ...]:
     return struct.unpack("<3I", session.memory.read(symbol.address, 12))
 
 
+@pytest.mark.slow
 def test_a_pressed_button_raises_its_event_once(session: SimulatorSession) -> None:
     for _ in range(2):
         session.pins.drive(BUTTON1, False)
@@ -138,6 +139,7 @@ def test_buttons_are_pressed_and_released_in_order(session: SimulatorSession) ->
     assert session.pins.read(BUTTON1) and session.pins.read(BUTTON2)
 
 
+@pytest.mark.slow
 def test_a_press_comes_at_its_time_on_the_targets_clock(build: Callable[[str], Image]) -> None:
     with SimulatorSession(Machine(build("tickless"))) as running:  # a counter's events go on
         presses = Presses(running, [Press(BUTTON1, 0.5, 0.1)])
@@ -167,6 +169,7 @@ def test_out_and_dir_are_set_and_cleared_pin_by_pin(
     assert [p0[at] for at in (word, setting, clearing)] == [0x1234_5678] * 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pin", [0, 9, 31])
 def test_dir_and_a_pins_configuration_are_one_bit(p0: Port, pin: int) -> None:
     p0.configure(pin, PULL_UP | 1)
@@ -179,6 +182,7 @@ def test_dir_and_a_pins_configuration_are_one_bit(p0: Port, pin: int) -> None:
     assert p0[DIR] == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pin", [0, 9, 31])
 def test_an_input_reads_its_driver_or_its_pull(p0: Port, pin: int) -> None:
     p0.configure(pin, PULL_UP)
@@ -207,6 +211,7 @@ def test_an_output_pin_shows_out_and_not_its_pull(p0: Port) -> None:
     assert p0.gpio.pads == p0[IN] == 1 << 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("sense", "level", "latched"),
     [(2, True, True), (2, False, False), (3, False, True), (3, True, False), (0, True, False),

@@ -44,6 +44,7 @@ def evidence(machine: Machine) -> tuple[object, ...]:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", [7, 100, HZ])
 @pytest.mark.parametrize(
     "name", ["compute", "exceptions", "receive", "pins", "tickless", "threads", "sender", "counter"]
@@ -82,6 +83,7 @@ def test_the_core_reads_storage_and_events_itself(build: Build) -> None:
     assert asked == []
 
 
+@pytest.mark.slow
 def test_python_serves_transfers_only_with_interrupt_or_channel(build: Build) -> None:
     machine = Machine(build("sender"))
     asked: list[int] = []

@@ -77,6 +77,7 @@ def test_stop_holds_the_counter_start_goes_on_and_clear_begins_anew(rtc: Rtc) ->
     assert rtc[COUNTER] == 5
 
 
+@pytest.mark.slow
 def test_trigovrflw_stands_shortly_before_the_overflow(rtc: Rtc) -> None:
     rtc[START] = 1
     rtc[EVTENSET] = OVRFLW_BIT
@@ -118,6 +119,7 @@ def test_tick_comes_with_each_count(rtc: Rtc) -> None:
         assert rtc.events() == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("channel", CHANNELS)
 @pytest.mark.parametrize("enable", [EVTENSET, INTENSET])
 def test_compare_is_raised_at_its_count_where_events_or_interrupts_ask_for_it(
@@ -146,6 +148,7 @@ def test_an_event_without_evten_or_inten_is_not_raised(rtc: Rtc, asked_for: bool
     assert rtc.events() == []
 
 
+@pytest.mark.slow
 def test_evten_is_set_and_cleared_bit_by_bit(rtc: Rtc) -> None:
     rtc[EVTENSET] = OVRFLW_BIT | TICK_BIT
     rtc[EVTENSET] = OVRFLW_BIT | 0xF << 16

@@ -46,6 +46,7 @@ for path in sys.argv[3:]:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_a_snapshot_continues_in_another_process(build: Build, tmp_path: Path, name: str) -> None:
     machine, paths = Machine(build(name)), []
@@ -100,6 +101,7 @@ def test_a_snapshot_of_another_image_is_refused(build: Build, tmp_path: Path) ->
     other.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("spoil", "complaint"),
     [
@@ -240,6 +242,7 @@ def test_a_sleeping_core_sleeps_on(chip: BareChip) -> None:
     assert (chip.machine.sleeping, chip.machine.resets) == ("wfi", 0)
 
 
+@pytest.mark.slow
 def test_a_snapshot_drops_lockup_and_requested_reset(chip: BareChip) -> None:
     kept = snapshot.take(chip.machine)
     chip.play(0xBE00, steps=1)
@@ -250,6 +253,7 @@ def test_a_snapshot_drops_lockup_and_requested_reset(chip: BareChip) -> None:
     assert chip.machine.resets == 0
 
 
+@pytest.mark.slow
 def test_console_bytes_and_pending_input_are_restored(chip: BareChip) -> None:
     for offset, value in ((0x500, 8), (0x524, 0x1000_0000), (0x534, 0x2000_1000), (0x538, 4)):
         chip.write(UARTE0 + offset, value)

@@ -43,6 +43,7 @@ def test_after_a_reset_everything_is_secure_and_open(spu: Spu) -> None:
     assert spu.chip.machine.findings == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "number", "permission"),
     [
@@ -65,6 +66,7 @@ def test_each_peripheral_shows_its_configurable_security(
     assert spu[PERIPHID + 4 * number] == permission
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("number", "kept"),
     [
@@ -82,6 +84,7 @@ def test_only_configurable_permission_bits_are_written(spu: Spu, number: int, ke
     assert spu[register] == before | LOCK
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("register", "writable"),
     [
@@ -125,6 +128,7 @@ def test_channels_and_pins_are_attributed_until_they_are_locked(
 # gateways
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("nsc", "origin", "region_size"), [(FLASHNSC, 0, 0x8000), (RAMNSC, RAM, 0x2000)]
 )
@@ -141,6 +145,7 @@ def test_the_last_bytes_of_a_region_may_be_entered(
     assert [callable_(at) for at in places] == [False, True, True, False]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("size", "found"), [(0, 0), (1, 32), (7, 2048), (8, 4096), (9, 0), (15, 0)]
 )
@@ -198,6 +203,7 @@ def run_at(spu: Spu, place: int) -> str:
     return machine.faults[0].reason if machine.faults else ""
 
 
+@pytest.mark.slow
 @MEMORIES
 @pytest.mark.parametrize("at_end", [False, True])
 @pytest.mark.parametrize(
@@ -225,6 +231,7 @@ def test_a_neighbours_permission_does_not_matter(
     assert spu.chip.machine.faults[0].reason == "PRECISERR, BFARVALID"
 
 
+@pytest.mark.slow
 @MEMORIES
 def test_a_restored_permission_takes_effect(spu: Spu, place: int, register: int, size: int) -> None:
     spu[register] = SECATTR
@@ -238,6 +245,7 @@ def test_a_restored_permission_takes_effect(spu: Spu, place: int, register: int,
     assert run_at(spu, place + size - 2) == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("secure_dma", "place", "refused"),
     [(True, RAM + 0x2000, False), (False, RAM + 0x2000, True), (False, RAM, False),
@@ -308,6 +316,7 @@ def shared_out(spu: Spu) -> Spu:
     return spu
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("register", "seen"),
     [
@@ -324,6 +333,7 @@ def test_non_secure_code_reads_its_own_bits(shared_out: Spu, register: int, seen
     assert shared_out.chip.read(register) == seen
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("register", "value", "read", "becomes"),
     [

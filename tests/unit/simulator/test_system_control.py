@@ -43,6 +43,7 @@ from system_control import (
 MEMFAULT, BUSFAULT, USGFAULT, SECUREFAULT = 1 << 16, 1 << 17, 1 << 18, 1 << 19
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("register", "value"),
     [
@@ -118,6 +119,7 @@ def test_fixed_bits_of_ccr_ignore_writes(chip: BareChip) -> None:
     assert chip.read(CCR) == 0x209
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", [0, 0x05FB_0000, 0xFA05_0000])
 def test_aircr_is_written_with_its_key_alone(chip: BareChip, key: int) -> None:
     chip.write(AIRCR, key | 0x300 | PRIS)
@@ -159,6 +161,7 @@ def test_secure_code_may_reset_always(chip: BareChip) -> None:
 # priorities of the system's exceptions
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("register", "kept"), [(SHPR1, 0xE0E0_E0E0), (SHPR2, 0xE000_0000), (SHPR3, 0xE0E0_00E0)]
 )
@@ -231,6 +234,7 @@ def test_icsr_has_vectactive_and_rettobase(chip: BareChip) -> None:
     assert not chip.read(ICSR) >> 11 & 1
 
 
+@pytest.mark.slow
 def test_non_secure_code_sees_its_own_pending_exceptions(masked: BareChip) -> None:
     masked.write(ICSR, 1 << 28)
     masked.write(ICSR, 1 << 31)
@@ -282,6 +286,7 @@ def test_shcsr_has_enable_pending_and_active_bits(masked: BareChip, name: str) -
     masked.write(SHCSR, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("bit", "told_as"),
     [(4, 4), (7, 7), (10, 10), (11, 11), (15, 15), (19, 19), (20, 20), (5, None), (8, None),

@@ -49,6 +49,7 @@ def test_it_reloads_with_the_first_tick_and_counts_down_to_zero(chip: BareChip) 
     assert seen == [5, 4, 3, 2, 1, 0, 5, 4, 3, 2, 1, 0, 5, 4]
 
 
+@pytest.mark.slow
 def test_countflag_is_cleared_by_reading(chip: BareChip) -> None:
     start(chip, 99)
     chip.wait(99)

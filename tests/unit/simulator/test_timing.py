@@ -41,6 +41,7 @@ def test_each_taken_branch_of_a_loop_lasts_a_tick_more(build: Build) -> None:
     timed.close()
 
 
+@pytest.mark.slow
 def test_an_endless_branch_to_itself_takes_two_ticks_an_instruction(build: Build) -> None:
     machine = Machine(build("idle"), timing=BRANCHES)
     machine.run(until_tick=HZ, pattern=b"idle")
@@ -54,6 +55,7 @@ def test_an_endless_branch_to_itself_takes_two_ticks_an_instruction(build: Build
     machine.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["idle", "exceptions", "threads"])
 @settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
 @given(steps=st.lists(st.integers(1, 400), min_size=1, max_size=60), skip=st.booleans())

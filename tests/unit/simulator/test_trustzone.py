@@ -110,6 +110,7 @@ def play(firmware) -> Play:
 # calls
 
 
+@pytest.mark.slow
 def test_a_gateway_computes_and_returns_without_leaving_secrets(play):
     played = play("CALLS")
     assert played.done
@@ -120,6 +121,7 @@ def test_a_gateway_computes_and_returns_without_leaving_secrets(play):
     assert len(set(leaked)) == 1
 
 
+@pytest.mark.slow
 def test_a_gateway_checks_the_whole_range_of_a_pointer(play):
     refused = 0xFFFF_FFFF
     assert play("POINTERS").results[:6] == [46, 10, refused, refused, refused, refused]
@@ -148,6 +150,7 @@ def test_preempted_secure_code_goes_on_with_its_registers(play):
     assert play("PREEMPT_SECURE").words("secure:kept", 8) == [n << 4 for n in range(4, 12)]
 
 
+@pytest.mark.slow
 def test_a_secure_interrupt_of_non_secure_code_returns_to_it_unchanged(play):
     played = play("PREEMPT_NONSECURE")
     assert played.results[:5] == [0, 4, 5, 6, 12]
@@ -163,6 +166,7 @@ def test_interrupts_of_both_security_states_nest_by_priority(play):
     assert played.results[8] == 1  # the secure one came first
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("pris", "secure_first"), [(0, 0), (1, 1)])
 def test_pris_puts_secure_interrupts_above_non_secure_ones(play, pris, secure_first):
     played = play("PRIORITIES", pris)
@@ -171,6 +175,7 @@ def test_pris_puts_secure_interrupts_above_non_secure_ones(play, pris, secure_fi
     assert played.words("secure:order", 1) == [0x5EC]
 
 
+@pytest.mark.slow
 def test_each_security_state_has_its_own_systick(play):
     played = play("SYSTICKS")
     assert played.done
@@ -236,6 +241,7 @@ def test_tt_gives_the_security_of_an_address(play):
 # what is refused
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["READ", "WRITE"])
 @pytest.mark.parametrize("place", [SECURE_RAM, SECURE_FLASH, 0x0000_7F00, 0x5000_8000])
 def test_a_non_secure_access_to_secure_memory_is_a_secure_fault(play, how, place):
@@ -251,6 +257,7 @@ def test_a_secure_peripheral_does_not_answer_in_the_non_secure_window(play, how)
     assert played.secure_fault[3] == 5  # BusFault
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", [SECURE_FLASH | 1, 0x7F05, 0x7FF1, SECURE_RAM | 1])
 def test_secure_code_is_entered_through_gateways_alone(play, place):
     played = play("EXECUTE", place)
@@ -265,6 +272,7 @@ def test_a_frame_without_its_signature_is_not_returned_to(play):
     assert played.secure_fault[0] == INVIS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("link", [0xFFFF_FFF9, 0xFFFF_FFD8])
 def test_an_exc_return_that_only_secure_code_may_use_is_refused(play, link):
     played = play("BAD_EXC_RETURN", link)
@@ -300,6 +308,7 @@ def test_a_function_return_without_a_call_is_refused(play):
 # determinism
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["NESTED", "SYSTICKS", "FLOATS_PREEMPTED", "CALLBACK"])
 @pytest.mark.parametrize("step", [1, 7, 1000])
 def test_slices_change_nothing(firmware, play, name, step):
@@ -318,6 +327,7 @@ def test_slices_change_nothing(firmware, play, name, step):
     assert sliced.registers == whole.registers
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("quarter", [1, 2, 3])
 def test_a_snapshot_within_a_secure_call_continues(firmware, play, quarter):
     whole = play("NESTED").machine
@@ -333,6 +343,7 @@ def test_a_snapshot_within_a_secure_call_continues(firmware, play, quarter):
     assert machine.read_memory(0x2000_0000, 0x8000) == whole.read_memory(0x2000_0000, 0x8000)
 
 
+@pytest.mark.slow
 def test_a_snapshot_goes_on_in_another_machine_with_the_same_images(firmware, play, tmp_path):
     whole = play("NESTED").machine
     machine = machine_for(firmware, "NESTED")
@@ -375,6 +386,7 @@ def told(played: Played) -> str:
     return str(session.faults[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("scenario", "operand", "kind", "access"),
     [

@@ -74,6 +74,7 @@ def test_a_transfer_of_nothing_ends_at_once_without_a_byte(port: Port) -> None:
     assert (port.console(), port[TXD_AMOUNT]) == (b"", 0)
 
 
+@pytest.mark.slow
 def test_a_count_has_13_bits(port: Port) -> None:
     port[TXD_MAXCNT] = 0x2000 | 3
     port[STARTTX] = 1
@@ -94,6 +95,7 @@ def test_stoptx_raises_txstopped(port: Port) -> None:
     assert TXSTOPPED in port.events()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", [0x0000_0000, 0x2003_FFFC, 0x3000_0000])
 def test_easydma_reads_data_ram_alone(port: Port, place: int) -> None:
     port[TXD_PTR] = place
@@ -127,6 +129,7 @@ def test_another_port_may_be_the_console(waiting: Image) -> None:
 # the time that bytes take
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("baudrate", "config", "bit_ticks", "bits"),
     [
@@ -161,6 +164,7 @@ def test_a_paced_transfer_that_is_stopped_does_not_end(paced: Port) -> None:
     assert paced.events() == [TXSTARTED, TXSTOPPED]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("baudrate", "baud"), [(BAUD_115200, 115_200), (BAUD_9600, 9_600)])
 def test_a_received_byte_takes_ten_bits(port: Port, baudrate: int, baud: int) -> None:
     port[BAUDRATE] = baudrate
@@ -223,6 +227,7 @@ def test_shorts_start_or_stop_the_receiver_at_the_end_of_a_buffer(
     assert went_on is (short == 5)
 
 
+@pytest.mark.slow
 def test_a_flush_of_an_empty_fifo_ends_at_once(port: Port) -> None:
     receive(port, 2)
     port.chip.machine.feed(b"ab")

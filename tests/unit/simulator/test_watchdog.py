@@ -79,6 +79,7 @@ def test_a_second_start_is_not_a_reload(dog: Watchdog) -> None:
     assert dog[TIMEOUT] == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("value", [0, RELOAD ^ 1, RELOAD + 1])
 def test_another_word_is_not_a_reload(dog: Watchdog, value: int) -> None:
     dog[CRV] = 99
@@ -137,6 +138,7 @@ def test_its_interrupt_comes_before_the_reset(dog: Watchdog) -> None:
     assert dog.chip.read(0xE000_E200) >> 24 & 1
 
 
+@pytest.mark.slow
 def test_the_reset_ends_its_run(dog: Watchdog) -> None:
     dog[CRV] = 15
     dog[START] = 1

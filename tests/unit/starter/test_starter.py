@@ -44,6 +44,7 @@ def image(folder: Path, source: str) -> Path:
     return elf
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "source",
     [(FIRMWARE / "sine.c").read_text(), LOOPING, LOOPING.replace('"hello', '"tick 1')],
@@ -74,6 +75,7 @@ void Main(void) {
 """
 
 
+@pytest.mark.slow
 def test_a_number_that_never_comes_again_is_not_expected(tmp_path):
     image(tmp_path, COUNTING)
     found = starter.look(tmp_path)
@@ -81,6 +83,7 @@ def test_a_number_that_never_comes_again_is_not_expected(tmp_path):
     assert found.printed.values == ({"product": 6.0},)
 
 
+@pytest.mark.slow
 def test_the_model_is_the_one_whose_bytes_are_in_the_image(tmp_path):
     (tmp_path / "other.tflite").write_bytes(b"TFL3 another model" * 20)
     model = b"TFL3 my model" * 9
@@ -97,6 +100,7 @@ def test_the_model_is_the_one_whose_bytes_are_in_the_image(tmp_path):
     assert found.model == tmp_path / "mine.tflite"
 
 
+@pytest.mark.slow
 def test_nothing_is_overwritten_and_nothing_half_written(tmp_path, capsys):
     image(tmp_path, LOOPING)
     (tmp_path / "test_firmware.py").write_text("mine")
@@ -111,6 +115,7 @@ def test_a_folder_without_firmware_is_refused(tmp_path):
         starter.look(tmp_path)
 
 
+@pytest.mark.slow
 def test_the_case_file_is_toml_whatever_the_names_hold(tmp_path):
     elf = image(tmp_path, LOOPING)
     odd = elf.with_name('a "quoted" \\ name.elf')
@@ -137,6 +142,7 @@ void Main(void) {
 """
 
 
+@pytest.mark.slow
 def test_numbers_printed_once_are_expected_of_an_image_that_goes_on(tmp_path):
     image(tmp_path, ONCE_THEN_COUNTING)
     found = starter.look(tmp_path)
@@ -156,6 +162,7 @@ void Main(void) {
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", [ONCE_THEN_COUNTING, WORDS], ids=["numbers once", "words"])
 def test_firmware_that_goes_on_is_tested_by_lines_that_it_printed_once(source, tmp_path):
     image(tmp_path, source)
@@ -165,6 +172,7 @@ def test_firmware_that_goes_on_is_tested_by_lines_that_it_printed_once(source, t
     assert result.passed, result.reason
 
 
+@pytest.mark.slow
 def test_the_case_file_of_a_silent_image_is_read_and_its_verdict_is_silence(tmp_path, capsys):
     image(tmp_path, '#include "machine.h"\nvoid Main(void) { for (;;) { } }')
     assert main(["init", str(tmp_path)]) == 0
@@ -173,6 +181,7 @@ def test_the_case_file_of_a_silent_image_is_read_and_its_verdict_is_silence(tmp_
     assert run_case(case, tmp_path / "out").verdict is Verdict.FIRMWARE
 
 
+@pytest.mark.slow
 def test_output_before_a_crash_is_not_expected(tmp_path, capsys):
     crash = "  *(volatile int *)0xF0000000u = 1;\n  for"
     image(tmp_path, ONCE_THEN_COUNTING.replace("  for", crash, 1))
@@ -199,6 +208,7 @@ UNITY = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_results_of_unity_are_read_as_tests(tmp_path):
     image(tmp_path, printing(*UNITY))
     case = written(tmp_path)
@@ -212,6 +222,7 @@ def test_results_of_unity_are_read_as_tests(tmp_path):
     assert row.messages[-1] == "ERROR at pos 4: Act: 12 Ref: 13"
 
 
+@pytest.mark.slow
 def test_results_of_unity_that_pass_make_a_case_that_passes(tmp_path):
     image(tmp_path, printing(UNITY[0], "1 Tests 0 Failures 0 Ignored ", "OK"))
     written(tmp_path)
@@ -219,6 +230,7 @@ def test_results_of_unity_that_pass_make_a_case_that_passes(tmp_path):
     assert run_case(case, tmp_path / "out").passed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("line", ["ERROR at pos 4: Act: 12 Ref: 13", "test_a: FAILED",
                                   "E: ASSERTION FAIL [x] @ main.c:3", "Invoke failed"])  # fmt: skip
 def test_a_console_that_shows_a_failure_is_not_expected(line, tmp_path, capsys):
@@ -235,6 +247,7 @@ def test_a_fault_is_not_expected_even_if_the_image_goes_on(tmp_path):
     assert starter.look(tmp_path).printed is None
 
 
+@pytest.mark.slow
 def test_the_last_line_is_the_end(tmp_path):
     image(tmp_path, printing("score: 12", "score: 13", "all done (2)"))
     case = written(tmp_path)
@@ -250,6 +263,7 @@ def test_the_case_file_names_its_unknowns(tmp_path):
     assert "Whether it is right is not known here" in (tmp_path / "hil.toml").read_text()
 
 
+@pytest.mark.slow
 def test_lines_with_words_of_failure_fail_the_case_later(tmp_path):
     image(tmp_path, printing("score: 12", "score: 13", "all done"))
     written(tmp_path)

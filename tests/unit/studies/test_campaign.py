@@ -58,6 +58,7 @@ def records(study: Study, workers: int) -> list:
         return list(store.all_rows(units))
 
 
+@pytest.mark.slow
 def test_outcomes_do_not_depend_on_the_workers(fed):
     alone = records(fed(242), 1)
     assert [row["id"] for row in alone] == list(range(242))
@@ -65,6 +66,7 @@ def test_outcomes_do_not_depend_on_the_workers(fed):
     assert alone == records(fed(242), 2)
 
 
+@pytest.mark.slow
 def test_a_fault_leaves_nothing_behind_for_the_next(fed):
     study = fed(88)
     rows = records(study, 1)
@@ -75,6 +77,7 @@ def test_a_fault_leaves_nothing_behind_for_the_next(fed):
             assert injector.run(fault).to_json() == row
 
 
+@pytest.mark.slow
 def test_fault_without_bits_is_masked(image):
     """A flip of no bit, at every moment of the inference."""
     study = study_of(*image, Options(models=("registers",)), 1)
@@ -84,11 +87,13 @@ def test_fault_without_bits_is_masked(image):
             assert injector.run(fault).outcome == "masked"
 
 
+@pytest.mark.slow
 def test_every_kind_of_outcome_but_a_same_decision_comes(image):
     outcomes = {row["outcome"] for row in records(study_of(*image, Options(), 1500), 1)}
     assert outcomes == {"masked", "critical", "detected", "hang"}
 
 
+@pytest.mark.slow
 def test_document_conforms_to_its_schema(capsys):
     jsonschema = pytest.importorskip("jsonschema")
     schema = json.loads((Path(harness.__file__).parent / "schemas" / "campaign.json").read_text())
@@ -98,6 +103,7 @@ def test_document_conforms_to_its_schema(capsys):
     assert sum(document["outcomes"].values()) == document["faults"] == len(document["records"])
 
 
+@pytest.mark.slow
 def test_a_campaign_that_was_killed_goes_on_and_ends_with_the_same_bytes(image, tmp_path):
     store = tmp_path / "store.sqlite"
     command = [
@@ -124,12 +130,14 @@ def parts(store: Path) -> int:
     return 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("budget", "code"), [("critical=1", 0), ("critical=0.001", 1)])
 def test_a_budget_gates(budget, code, capsys):
     arguments = ["--count", "100", "--workers", "1", "--budget", budget]
     assert main(["campaign", "hello_world", *arguments]) == code
 
 
+@pytest.mark.slow
 def test_a_replay_names_the_first_layer_that_differs(capsys):
     arguments = ["campaign", "hello_world", "--faults", "weights"]
     assert main([*arguments, "--count", "60", "--workers", "1", "--json", "-"]) == 0
@@ -150,6 +158,7 @@ def test_invalid_options_are_usage_errors(arguments, capsys):
     assert main(["campaign", "hello_world", *arguments]) == 2
 
 
+@pytest.mark.slow
 def test_no_fault_that_changes_outputs_passes(capsys):
     arguments = ["--count", "210", "--workers", "1", "--judge", "--json", "-"]
     assert main(["campaign", "hello_world", *arguments]) == 0
@@ -159,6 +168,7 @@ def test_no_fault_that_changes_outputs_passes(capsys):
     assert all(row["verdict"] not in ("", "pass") for row in changed)
 
 
+@pytest.mark.slow
 def test_the_judge_passes_the_run_without_a_fault(image):
     study = study_of(*image, Options(judge=True), 1, ("hello_world", "exact"))
     with opened(study.parameters, study.blobs) as injector:
@@ -166,6 +176,7 @@ def test_the_judge_passes_the_run_without_a_fault(image):
         assert judge.verdict(None).passed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("inference", [0, 2])
 def test_repeated_records_make_up_for_faults_on_the_line(fed, inference):
     rows = records(fed(120, models=("noise", "lost"), inference=inference), 1)
@@ -173,6 +184,7 @@ def test_repeated_records_make_up_for_faults_on_the_line(fed, inference):
     assert sum(row["detail"] == "sent again" for row in rows) > 60
 
 
+@pytest.mark.slow
 def test_a_host_that_gives_up_is_a_fault_that_was_detected(fed, monkeypatch):
     monkeypatch.setattr("harness.case.feed._TRIES", 1)
     rows = records(fed(40, models=("noise", "lost")), 1)
@@ -183,6 +195,7 @@ def test_a_host_that_gives_up_is_a_fault_that_was_detected(fed, monkeypatch):
     assert sum(row["outcome"] == "detected" for row in rows) > 20
 
 
+@pytest.mark.slow
 def test_an_input_that_was_changed_unnoticed_is_critical(fed):
     """As if a checksum had let it through: the last fault of a campaign hits the host itself."""
     study = fed(1, models=("noise",))
@@ -193,6 +206,7 @@ def test_an_input_that_was_changed_unnoticed_is_critical(fed):
         assert injector.run(fault).outcome == "critical"
 
 
+@pytest.mark.slow
 def test_a_lost_byte_costs_its_own_record_a_wait_and_no_other(fed):
     """The run is judged with time for some waits, not for one a record."""
     study = fed(1, models=("lost",), judge=True)
@@ -207,6 +221,7 @@ def test_only_faults_on_the_line_of_a_fed_image_are_judged(fed):
         fed(1, models=("weights",), judge=True)
 
 
+@pytest.mark.slow
 def test_an_image_that_starts_anew_after_a_brown_out_gives_the_same_outputs(fed):
     rows = records(fed(60, models=("brownout", "reset"), inference=1), 1)
     assert {row["outcome"] for row in rows} == {"masked"}
@@ -221,11 +236,13 @@ def test_an_image_that_waits_for_inputs_is_not_run_without_them(model):
         study_of(firmware, model, Options(), 1)
 
 
+@pytest.mark.slow
 def test_an_image_that_is_sent_nothing_has_no_line_to_hit(image):
     with pytest.raises(UsageError, match="no bytes that are sent to it"):
         study_of(*image, Options(models=("noise",)), 1)
 
 
+@pytest.mark.slow
 def test_a_fault_on_the_line_is_replayed_with_repeated_records(capsys):
     arguments = ["campaign", "hello_world", "--resolver", "console", "--faults", "lost"]
     assert main([*arguments, "--count", "8", "--workers", "1", "--json", "-"]) == 0
@@ -237,6 +254,7 @@ def test_a_fault_on_the_line_is_replayed_with_repeated_records(capsys):
     assert "masked (sent again), 0 output values changed" in told
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["reset", "brownout"])
 def test_a_replay_of_a_new_boot_names_no_layer(model, capsys):
     assert main(["campaign", "hello_world", "--faults", model, "--replay", "2", "--json", "-"]) == 0
@@ -245,6 +263,7 @@ def test_a_replay_of_a_new_boot_names_no_layer(model, capsys):
     assert told["console"].count("~HIL 0 boot") == 2
 
 
+@pytest.mark.slow
 def test_a_digit_that_stays_the_same_is_tolerable(capsys):
     arguments = ["--faults", "weights", "--count", "300", "--workers", "1", "--json", "-"]
     assert main(["campaign", "digits", *arguments]) == 0
@@ -253,6 +272,7 @@ def test_a_digit_that_stays_the_same_is_tolerable(capsys):
     assert all(row["changed"] for row in rows if row["outcome"] == "tolerable")
 
 
+@pytest.mark.slow
 def test_a_sine_within_the_tolerance_is_tolerable(capsys):
     arguments = ["--faults", "weights", "--count", "150", "--workers", "1", "--json", "-"]
     assert main(["campaign", "hello_world", *arguments, "--tolerance", "0.05"]) == 0

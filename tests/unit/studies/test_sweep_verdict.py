@@ -39,6 +39,7 @@ def test_the_tasks_without_one_are_named():
     assert without_pass(rows) == [("chime", "", "simulator", "standalone")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("verdicts", "code"), [(["fail", "fail"], 1), (["error", "error"], 3), (["pass", "fail"], 0)]
 )

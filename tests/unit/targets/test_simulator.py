@@ -51,6 +51,7 @@ def test_a_run_ends_at_its_match(opened: Open) -> None:
     assert session.faults == []
 
 
+@pytest.mark.slow
 def test_a_run_ends_after_a_time_of_its_own_clock(opened: Open) -> None:
     session = opened("chatter")
     assert session.run(Elapsed(0.001), session.deadline(1)) is Stop.CONDITION
@@ -113,12 +114,14 @@ def test_a_run_ends_at_an_address(opened: Open) -> None:
     assert session.run(None, session.deadline(0.001)) is not Stop.CONDITION
 
 
+@pytest.mark.slow
 def test_a_run_ends_with_its_guard(opened: Open) -> None:
     session = opened("compute")
     assert session.deadline(1).guard == 60.0
     assert session.run(None, session.deadline(1000, guard=1e-6)) is Stop.GUARD
 
 
+@pytest.mark.slow
 def test_output_is_read_once_and_kept_with_its_time(opened: Open) -> None:
     session = opened("chatter")
     got = b""
@@ -131,6 +134,7 @@ def test_output_is_read_once_and_kept_with_its_time(opened: Open) -> None:
     assert times == sorted(set(times)) and times[0] > 0 and times[-1] <= 0.003
 
 
+@pytest.mark.slow
 def test_written_bytes_are_received(opened: Open) -> None:
     session = opened("receive")
     match(session, b"ready")

@@ -1,5 +1,7 @@
 """A console's recording on disk."""
 
+import pytest
+
 from harness.base.findings import Kind
 from harness.case import artifacts
 from harness.uart import Console
@@ -9,6 +11,7 @@ from harness.uart.recording import Recording
 NOISE = b"".join(b"line %d \xff\r\n" % number for number in range(50_000))
 
 
+@pytest.mark.slow
 def test_bytes_and_lines_are_kept_as_they_came():
     console = Console()
     console.feed(NOISE[:100_001], 1.5)

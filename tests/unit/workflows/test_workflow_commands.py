@@ -39,6 +39,7 @@ def lines(script: str) -> list[list[str]]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_the_shell_can_read_it(script):
     subprocess.run(["bash", "-n"], input=script, text=True, check=True)
@@ -63,6 +64,7 @@ def test_its_pieces_of_python_compile_and_name_modules_that_exist(script):
             assert hasattr(import_module(module), name) or import_module(f"{module}.{name}")
 
 
+@pytest.mark.slow
 def test_the_list_of_samples_that_nightly_builds_is_the_tables():
     script = step("zephyr", "Build every sample with Zephyr")
     code = re.search(r"python -c '([^']*)'", script)[1]
@@ -92,6 +94,7 @@ def run(script: str, folder: Path, **environment: str) -> subprocess.CompletedPr
     )
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(platform.machine() not in ("x86_64", "aarch64"), reason="no pinned archive")
 @pytest.mark.skipif(platform.system() != "Linux", reason="the runners are Linux")
 def test_the_key_of_the_cache_names_the_archive(tmp_path):
