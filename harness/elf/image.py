@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from harness.elf.graph import Graph
     from harness.elf.layout import Layout
     from harness.elf.regions import MemoryRegion
-    from harness.elf.registrations import Registration
+    from harness.elf.register_functions import Registration
     from harness.elf.variables import Variables
 
 #: The most bytes that a function without a size is taken to have.
@@ -113,7 +113,7 @@ class Image(ElfFile):
     @cached_property
     def registrations(self) -> tuple[Registration, ...]:
         """The functions that register operators."""
-        from harness.elf.registrations import find  # noqa: PLC0415
+        from harness.elf.register_functions import find  # noqa: PLC0415
 
         return tuple(find(self._references))
 

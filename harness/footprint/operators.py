@@ -22,7 +22,7 @@ from typing import Any
 from harness.elf import Image
 from harness.elf.demangle import demangle
 from harness.elf.graph import Graph, GraphNode
-from harness.elf.registrations import Registration
+from harness.elf.register_functions import Registration
 
 #: Reachability and a build without the operator differ by the call that registers it, inlined into
 #: the application (120 to 130 B at -Os), and by alignment; the share is for changes of inlining.

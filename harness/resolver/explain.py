@@ -11,7 +11,7 @@ from harness.base.errors import UsageError
 from harness.elf import Image
 from harness.elf.demangle import demangle, qualified
 from harness.elf.graph import GraphNode
-from harness.elf.registrations import Registration, is_kernel
+from harness.elf.register_functions import Registration, is_kernel
 from harness.elf.thumb import references
 from harness.footprint.analysis import ram_regions
 from harness.footprint.operators import OperatorCost

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from harness.base.errors import UsageError
-from harness.elf.registrations import LIBRARY_CUSTOM
+from harness.elf.register_functions import LIBRARY_CUSTOM
 from harness.model import Model
 
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*$")

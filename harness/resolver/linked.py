@@ -14,7 +14,7 @@ from pathlib import PurePosixPath
 from harness.elf import Image
 from harness.elf.demangle import qualified
 from harness.elf.graph import Graph
-from harness.elf.registrations import Registration, is_kernel, registered_by
+from harness.elf.register_functions import Registration, is_kernel, registered_by
 from harness.footprint import resolvers as declarations
 from harness.footprint.analysis import ram_regions
 from harness.footprint.files import Sources

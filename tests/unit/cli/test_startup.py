@@ -14,7 +14,7 @@ NEEDLESS = {
     "comparing targets": ("harness.case.crosscheck",),
     "what an image costs": ("harness.footprint.analysis", "harness.footprint.budget"),
     "call graphs and debug information": ("harness.elf.graph", "harness.elf.dwarf"),
-    "resolvers": ("harness.resolver", "harness.elf.registrations"),
+    "resolvers": ("harness.resolver", "harness.elf.register_functions"),
     "histories": ("harness.history.store", "harness.history.calibration", "sqlalchemy"),
     "other reports": ("harness.report.html", "harness.report.junit", "harness.report.coverage",
                       "jinja2", "plotly"),
