@@ -1,0 +1,39 @@
+"""Images without TFLM's error strings keep their verdicts: findings then come from what is left."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from harness.build.configurations import load
+from harness.build.options import BuildOptions
+from harness.build.standalone import build_standalone
+from harness.case import CaseResult, Verdict, run_case
+from harness.case.samples import sample_case
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not shutil.which("arm-none-eabi-g++"), reason="no arm-none-eabi-g++"),
+]
+OPTIONS = BuildOptions(defines=("TF_LITE_STRIP_ERROR_STRINGS",))
+
+
+def stripped(sample: str, resolver: str, options: BuildOptions, output: Path) -> CaseResult:
+    """The image is built without error strings, and judged as if it were right."""
+    elf = build_standalone(sample, resolver, options=options).image
+    case = sample_case(sample, "exact")
+    return run_case(replace(case, resolver=resolver, elf=elf, built_with=options), output)
+
+
+@pytest.mark.parametrize("optimize", ["0", "s"])
+@pytest.mark.parametrize("sample", load().samples)
+def test_a_sample_passes(sample, optimize, tmp_path):
+    result = stripped(sample, "exact", replace(OPTIONS, optimize=optimize), tmp_path)
+    assert result.verdict is Verdict.PASS, result.reason
+
+
+def test_an_image_that_lacks_an_operator_does_not_pass(tmp_path):
+    assert stripped("hello_world", "missing", OPTIONS, tmp_path).verdict is Verdict.FAIL
