@@ -275,6 +275,7 @@ class Scb:
 
     def _write_ccr(self, value: int) -> None:
         self._bank.ccr = value | _CCR_FIXED
+        self._core.update_traps()
 
     def _write_mmfar(self, value: int) -> None:
         self._bank.mmfar = value

@@ -12,6 +12,11 @@
 
 static bool is_write(int type) { return type == MEM_WRITE_PROT || type == MEM_WRITE_UNMAPPED; }
 
+// Device memory in the default memory map, where each access must be aligned.
+static bool is_device(uint32_t address) {
+  return address - 0x40000000 < 0x20000000 || address >= 0xA0000000;
+}
+
 static void copy_memory(Core *c, bool save) {
   uint8_t *at = c->memory.shadow;
   for (int i = 0; i < c->memory.code_count; i++) {
@@ -137,6 +142,11 @@ bool access_hook(void *uc, int type, uint64_t address64, int size, int64_t value
     c->access.count = 0;
   }
   c->access.count += write;
+  if (is_device(address) && address & ((size < 4 ? (uint32_t)size : 4) - 1)) {
+    c->access.failure = (Failure){USAGE_FAULT, UNALIGNED};
+    c->stop.reason = REASON_MEMORY;
+    return write ? abort_block(c, REASON_MEMORY, pc) : false;
+  }
   bool allowed = true;
   if (!(write && c->access.count <= c->access.skip)) {
     uint64_t mask = size < 8 ? (1ULL << 8 * size) - 1 : ~0ULL;

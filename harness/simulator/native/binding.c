@@ -102,7 +102,9 @@ static int add_areas(Area *table, int *count, PyObject *list, bool executable) {
     if (!executable) continue;
     area->slots = calloc(size / 2, sizeof(Slot));
     area->covered = calloc(size / 16 + 1, 1);
-    if (!area->slots || !area->covered) {
+    area->hooked = calloc(size / 16 + 1, 1);
+    area->checks = calloc(size / 2, sizeof *area->checks);
+    if (!area->slots || !area->covered || !area->hooked || !area->checks) {
       PyErr_NoMemory();
       return -1;
     }
@@ -274,7 +276,10 @@ static void dealloc(PyObject *object) {
   for (int i = 0; i < c->memory.code_count; i++) {
     free(c->memory.code[i].slots);
     free(c->memory.code[i].covered);
+    free(c->memory.code[i].hooked);
+    free(c->memory.code[i].checks);
   }
+  free(c->operands.checks);
   free(c->memory.shadow);
   free(c->breakpoints.addresses);
   if (c->unicorn.context) c->unicorn.api.context_free(c->unicorn.context);

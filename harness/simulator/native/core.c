@@ -85,6 +85,7 @@ void core_retire(Core *c, uint32_t pc) {
 
 void core_invalidate(Core *c) {
   c->block.again = 1;
+  c->operands.count = c->operands.kept = 0;
   c->block.generation += 2;  // bit 0 is the security state: each has its own decoded blocks
   if (c->block.generation > 1) return;
   c->block.generation += 2;

@@ -14,6 +14,7 @@
 //   idle, count  loops that can change nothing; blocks: each instruction is counted
 //   scs, uarte, access  accesses that Unicorn's page rights refuse
 //   emulate     one run of Unicorn, to an exact instruction
+//   operands, alignment  addresses and divisors; those that are refused
 //   instructions  those that the core carries out itself
 //   run         runs until the machine must do something
 //   binding, *_methods, profile  the Python types
@@ -42,6 +43,7 @@ enum {
   REASON_ERROR = 7,       // Unicorn error `error` that none of the above explains
   REASON_BREAKPOINT = 8,  // stands before an instruction with a breakpoint
   REASON_HALTED = 9,      // sleeps, or is locked up
+  REASON_OPERANDS = 10,   // stands before an instruction whose operands may be refused
   REASON_CUT = 100,       // the block must be cut
   REASON_REPLAY = 101,    // an access took effect; finish its instruction, then stop
   REASON_SYNC = 102,      // changes of the MPU must be put in force before the next block
@@ -50,7 +52,7 @@ enum {
 enum { AWAKE, SLEEP_WFI, SLEEP_WFE };
 // Bits of CONTROL.
 enum { NPRIV = 1, SPSEL = 2, FPCA = 4, SFPA = 8 };
-#define NO_SPECIAL 0xFFFFu
+#define NO_SPECIAL 0x7FFFu
 
 // The last question to core_count_before(), and its answer.
 typedef struct {
@@ -184,6 +186,24 @@ typedef struct {
   bool after;  // stop after this instruction
 } Stop;
 
+// A condition for entering a block: a sum of registers (operands.h) is a multiple of 4. Of the
+// first one of a block:
+typedef struct {
+  uint32_t sum;
+  uint16_t index;      // of the instruction that needs it
+  uint16_t more : 15;  // how many there are
+  uint16_t keeps : 1;  // they hold again at the end of the block
+} Check;
+
+// See alignment.c.
+typedef struct {
+  Check *checks;
+  uint32_t count, kept;  // kept: those of code that does not change
+  bool everywhere;       // a hook looks at every instruction
+  bool trusted;          // the instruction has been looked at
+  uint32_t from, until;  // code that must be translated again, if from < until
+} Operands;
+
 typedef struct {
   uint32_t *addresses;
   size_t count;
@@ -267,6 +287,7 @@ typedef struct Core {
   Access access;
   Stop stop;
   Breakpoints breakpoints;
+  Operands operands;
   Devices devices;
   Machine machine;
   Idle idle;

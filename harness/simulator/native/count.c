@@ -7,6 +7,7 @@
 
 #include "count.h"
 
+#include "alignment.h"
 #include "attribution.h"
 #include "idle.h"
 #include "priority.h"
@@ -27,7 +28,7 @@
 #define EXPECTED(condition) (condition)
 #endif
 
-static void decode(Core *c, const Area *area, Slot *s, uint32_t address, uint32_t size) {
+static void decode(Core *c, Area *area, Slot *s, uint32_t address, uint32_t size) {
   uint32_t count = 0, special = attribution_may_run(c, area, address) ? NO_SPECIAL : 0;
   int context = security_context(c);
   for (uint32_t at = address; at < address + size && size <= MAX_BLOCK; count++) {
@@ -41,8 +42,9 @@ static void decode(Core *c, const Area *area, Slot *s, uint32_t address, uint32_
     }
     at += step;
   }
+  alignment_decode(c, area, s, address, size, area->stable && special == NO_SPECIAL);
   s->count = (uint16_t)count;
-  s->special = (uint16_t)special;
+  s->special = special & NO_SPECIAL;
   s->key = area->stable && special == NO_SPECIAL ? size << 16 | c->block.generation : 0;
   for (uint32_t at = address - area->base; at < address - area->base + size; at += 2) {
     area->covered[at >> 4] |= (uint8_t)(1u << ((at >> 1) & 7));
@@ -93,17 +95,21 @@ static SELDOM void look_closer(Core *c) {
     if (c->block.address == c->part.until) refuse_block(c, REASON_NONE);
     return;
   }
-  uint32_t special = first_special(c);
+  const uint32_t special = first_special(c);
+  const bool checked = c->block.slot && c->block.slot->checked;
+  const uint32_t suspect = checked ? alignment_suspect(c) : c->block.count;
+  uint32_t cut = special < suspect ? special : suspect;
   if (priority_deliverable(c)) {
     refuse_block(c, REASON_UNMASKED);
   } else if (c->mpu.stale) {
     refuse_block(c, REASON_SYNC);
-  } else if (special < c->block.count || c->time.executed > c->time.stop_at) {
+  } else if (cut < c->block.count || c->time.executed > c->time.stop_at) {
     long long room = c->time.stop_at - (c->time.executed - c->block.count);
-    uint32_t cut = special < c->block.count ? special : c->block.count;
+    const int before = special ? REASON_OPERANDS : REASON_SPECIAL;
+    if (cut > c->block.count) cut = c->block.count;
     if (room < (long long)cut) cut = room > 0 ? (uint32_t)room : 0;
     c->part.index = cut;
-    refuse_block(c, cut ? REASON_CUT : room <= 0 ? REASON_BUDGET : REASON_SPECIAL);
+    refuse_block(c, cut ? REASON_CUT : room <= 0 ? REASON_BUDGET : before);
   } else if (c->idle.watching) {
     idle_block(c);
     core_limit(c);
@@ -142,7 +148,12 @@ static bool enter_block(Core *c, uint32_t address, uint32_t size) {
 static SELDOM void on_new_block(Core *c, uint32_t address, uint32_t size) {
   if (!enter_block(c, address, size)) return;
   c->time.executed += c->block.count;
-  if (c->time.executed > c->time.limit || c->block.slot->special != NO_SPECIAL) look_closer(c);
+  const Slot *s = c->block.slot;
+  if (c->operands.from < c->operands.until) {
+    refuse_block(c, REASON_NONE);
+  } else if (c->time.executed > c->time.limit || s->special != NO_SPECIAL || s->checked) {
+    look_closer(c);
+  }
 }
 
 // Enter another block of flash, which is decoded already.
@@ -177,7 +188,7 @@ void count_block(void *uc, uint64_t address64, uint32_t size, void *user) {
   }
   on_known_block(c, address, size, s);
   c->time.executed += c->block.count;
-  if (c->time.executed > c->time.limit) look_closer(c);
+  if (c->time.executed > c->time.limit || s->checked) look_closer(c);
 }
 
 void count_exception(void *uc, uint32_t number, void *user) {

@@ -25,7 +25,12 @@ static void settle(Core *c, uint32_t pc) {
 // One uc_emu_start() from the current pc.
 static void emulate(Core *c, uint64_t until) {
   uint32_t pc = core_reg(c, REG_PC), thumb = (core_reg(c, REG_XPSR) & XPSR_THUMB) != 0;
+  Operands *o = &c->operands;
   core_settle_charge(c);
+  if (o->from < o->until) {
+    c->unicorn.api.ctl(c->unicorn.handle, CTL_REMOVE_CACHE, (uint64_t)o->from, (uint64_t)o->until);
+    o->from = o->until = 0;
+  }
   c->stop.reason = REASON_NONE;
   c->part.until = (uint32_t)until;
   c->access.aborting = false;
@@ -41,7 +46,7 @@ static void emulate(Core *c, uint64_t until) {
   if (c->access.aborting) {
     access_undo(c);
     settle(c, core_reg(c, REG_PC));
-  } else if ((c->stop.reason == REASON_MEMORY && !fetch) ||
+  } else if (c->stop.reason == REASON_OPERANDS || (c->stop.reason == REASON_MEMORY && !fetch) ||
              (c->stop.reason == REASON_EXCEPTION && !whole)) {
     settle(c, core_reg(c, REG_PC));
   } else if (c->stop.reason == REASON_NONE && error) {

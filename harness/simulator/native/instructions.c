@@ -39,24 +39,11 @@ static int reg_id(unsigned number) {
   return number < 13 ? REG_R0 + (int)number : last[number - 13];
 }
 
-// ITSTATE.
-
-static uint32_t it_state(uint32_t xpsr) { return (xpsr >> 8 & 0xFC) | (xpsr >> 25 & 3); }
-
 // ITSTATE advanced by one instruction, as bits of EPSR (Armv8-M ARM, ITAdvance).
 static uint32_t next_it(uint32_t xpsr) {
-  uint32_t state = it_state(xpsr);
+  uint32_t state = thumb_it_state(xpsr);
   state = state & 7 ? (state & 0xE0) | (state << 1 & 0x1F) : 0;
   return (state & 0xFC) << 8 | (state & 3) << 25;
-}
-
-// Is the instruction in no IT block, or does its condition there hold?
-static bool passes(uint32_t xpsr) {
-  uint32_t state = it_state(xpsr), condition = state >> 4;
-  bool n = xpsr >> 31 & 1, z = xpsr >> 30 & 1, carry = xpsr >> 29 & 1, v = xpsr >> 28 & 1;
-  const bool met[] = {z, carry, n, v, carry && !z, n == v, n == v && !z, true};
-  if (!(state & 0xF)) return true;
-  return condition == 15 || met[condition >> 1] != (condition & 1);
 }
 
 static void advance(Core *c, const Instruction *i) {
@@ -357,7 +344,7 @@ void instruction_carry_out(Core *c, uint32_t pc) {
   Instruction i = {0};
   if (!fetch(c, pc, &i) || !thumb_is_special(i.first, i.second, security_context(c))) return;
   i.xpsr = core_reg(c, REG_XPSR);
-  if (passes(i.xpsr)) {
+  if (thumb_passes(i.xpsr)) {
     carry_out(c, &i);
   } else {
     advance(c, &i);

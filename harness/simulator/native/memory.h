@@ -8,7 +8,8 @@
 typedef struct {
   uint32_t key;  // size << 16 | generation; 0 for a block that must be looked at each time
   uint16_t count;
-  uint16_t special;  // index of the first instruction that Unicorn must not run
+  uint16_t special : 15;  // index of the first instruction that Unicorn must not run
+  uint16_t checked : 1;   // registers must be looked at when it is entered; see alignment.c
   uint64_t executed;
 } Slot;
 
@@ -19,6 +20,8 @@ typedef struct {
   uint8_t *host;
   Slot *slots;       // one per halfword, code areas only
   uint8_t *covered;  // one bit per halfword, code areas only
+  uint8_t *hooked;   // one bit per halfword, code areas only: alignment.c has a hook there
+  uint16_t *checks;  // by halfword, code areas only: the first check of a block
   bool stable;       // code there changes only through core_invalidate()
   uint32_t rights;   // Unicorn's page rights while nothing restricts them
 } Area;

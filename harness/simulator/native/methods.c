@@ -4,6 +4,7 @@
 
 #define PUT_BACK_PAGE 1024
 
+#include "alignment.h"
 #include "attribution.h"
 #include "binding.h"
 #include "exception.h"
@@ -122,6 +123,12 @@ static PyObject *change_state(PyObject *self, PyObject *unused) {
 static PyObject *update_masks(PyObject *self, PyObject *unused) {
   (void)unused;
   priority_update_masks(CORE(self));
+  Py_RETURN_NONE;
+}
+
+static PyObject *update_traps(PyObject *self, PyObject *unused) {
+  (void)unused;
+  alignment_update(CORE(self));
   Py_RETURN_NONE;
 }
 
@@ -364,6 +371,7 @@ PyMethodDef core_methods[] = {
     {"carry_out", carry_out, METH_O, "The instruction at an address, if Unicorn cannot run it."},
     {"change_state", change_state, METH_NOARGS, "Go on in the other security state."},
     {"update_masks", update_masks, METH_NOARGS, "AIRCR or masks changed."},
+    {"update_traps", update_traps, METH_NOARGS, "CCR changed."},
     {"update_fp_access", update_fp_access, METH_NOARGS, "CPACR or NSACR changed."},
     {"attribute", attribute, METH_VARARGS, "SPU or SAU changed."},
     {"is_secure", is_secure, METH_O, "Does an address belong to the secure state?"},

@@ -1,6 +1,7 @@
 // Runs Unicorn, again and again, until there is something that the machine must do.
 #include "run.h"
 
+#include "alignment.h"
 #include "attribution.h"
 #include "emulate.h"
 #include "exception.h"
@@ -140,6 +141,9 @@ static bool deal(Core *c) {
       return true;
     case REASON_SPECIAL:
       return stands_before(c, pc);
+    case REASON_OPERANDS:
+      alignment_carry_out(c, pc);
+      return true;
     case REASON_MEMORY:
       return take_refused(c, pc);
     case REASON_ERROR:
@@ -185,6 +189,6 @@ int run_core(Core *c, double seconds) {
 
 int run_step(Core *c) {
   begin(c);
-  emulate_step(c);
+  if (!alignment_is_refused(c, core_reg(c, REG_PC) & ~1u)) emulate_step(c);
   return c->stop.reason;
 }

@@ -17,6 +17,7 @@ enum { IACCVIOL = 1 << 0, DACCVIOL = 1 << 1, MUNSTKERR = 1 << 3, MSTKERR = 1 << 
 enum { MMARVALID = 1 << 7, IBUSERR = 1 << 8, PRECISERR = 1 << 9, UNSTKERR = 1 << 11 };
 enum { STKERR = 1 << 12, BFARVALID = 1 << 15, UNDEFINSTR = 1 << 16, INVSTATE = 1 << 17 };
 enum { INVPC = 1 << 18, NOCP = 1 << 19, STKOF = 1 << 20, UNALIGNED = 1 << 24 };
+enum { DIVBYZERO = 1 << 25 };
 enum { BFSR = 0xFF00 };
 // SFSR.
 enum { INVEP = 1 << 0, INVIS = 1 << 1, INVER = 1 << 2, AUVIOL = 1 << 3, INVTRAN = 1 << 4 };

@@ -3,6 +3,17 @@
 
 uint32_t thumb_length(uint16_t first) { return (first >> 11) >= 0x1D ? 4 : 2; }
 
+uint32_t thumb_it_state(uint32_t xpsr) { return (xpsr >> 8 & 0xFC) | (xpsr >> 25 & 3); }
+
+// Is the instruction in no IT block, or does its condition there hold?
+bool thumb_passes(uint32_t xpsr) {
+  uint32_t state = thumb_it_state(xpsr), condition = state >> 4;
+  bool n = xpsr >> 31 & 1, z = xpsr >> 30 & 1, carry = xpsr >> 29 & 1, v = xpsr >> 28 & 1;
+  const bool met[] = {z, carry, n, v, carry && !z, n == v, n == v && !z, true};
+  if (!(state & 0xF)) return true;
+  return condition == 15 || met[condition >> 1] != (condition & 1);
+}
+
 // CPSIE f, CPSID f and MSR FAULTMASK, which may switch the MPU on and off.
 static bool sets_faultmask(uint16_t first, uint16_t second) {
   if (thumb_length(first) == 2) return (first & 0xFFE9) == 0xB661;

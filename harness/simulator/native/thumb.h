@@ -12,6 +12,9 @@ enum { CONTEXT_NO_FP = 1, CONTEXT_NONSECURE = 2 };
 enum { EXTRA_LIMITS = 1, EXTRA_EXCLUSIVE = 2 };
 
 uint32_t thumb_length(uint16_t first);
+// ITSTATE, and whether an instruction that stands in it is executed.
+uint32_t thumb_it_state(uint32_t xpsr);
+bool thumb_passes(uint32_t xpsr);
 // Must the core carry it out itself?
 bool thumb_is_special(uint16_t first, uint16_t second, int context);
 bool thumb_branches_to_itself(uint16_t first, uint16_t second);

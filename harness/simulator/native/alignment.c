@@ -1,0 +1,203 @@
+// Accesses that must be aligned, and divisions by zero (Armv8-M ARM, "Alignment behavior", SDIV and
+// UDIV; CCR.UNALIGN_TRP, CCR.DIV_0_TRP).
+//
+// Unicorn loads and stores at any address, and gives 0 for a division by zero. An access whose base
+// register is, modulo 4, a sum of registers as they are when its block is entered, is checked
+// there: once for all such accesses, and not again while a block that moves the base by words only
+// loops to itself. An address that the block itself loads, and a divisor, are checked by a hook at
+// the instruction. Both may be wrong about an instruction that is not executed (in an IT block), so
+// a suspect is looked at again when the core stands before it.
+//
+// While CCR.UNALIGN_TRP is set in either bank, a hook looks at every instruction.
+#include "alignment.h"
+
+#include <stdlib.h>
+
+#include "emulate.h"
+#include "exception.h"
+#include "operands.h"
+#include "thumb.h"
+
+enum { UNALIGN_TRP = 1 << 3, DIV_0_TRP = 1 << 4 };
+enum { SP = 13, LR = 14 };
+enum { MAX_CHECKS = 1 << 16 };
+
+static uint32_t ccr(const Core *c) { return c->cpu.scb[c->cpu.nonsecure]->ccr; }
+
+// A register of r0 to r12 and lr; sp is a multiple of 4.
+static uint32_t value_of(Core *c, int number) {
+  if (number == SP) return 0;
+  return core_reg(c, number == LR ? REG_LR : REG_R0 + number);
+}
+
+static uint32_t address_now(Core *c, const Address *a) {
+  uint32_t index = a->index == NO_REGISTER ? 0 : value_of(c, a->index) << a->shift;
+  return value_of(c, a->base) + index + (uint32_t)a->offset;
+}
+
+// The bit of CFSR for an instruction with the operands that the registers hold now; 0 for none.
+static uint32_t refusal(Core *c, uint16_t first, uint16_t second) {
+  Address a;
+  const int divisor = operands_divisor(first, second);
+  if (divisor != NO_REGISTER) return ccr(c) & DIV_0_TRP && !value_of(c, divisor) ? DIVBYZERO : 0;
+  if (!operands_address(first, second, &a)) return 0;
+  if (!a.always && !(ccr(c) & UNALIGN_TRP)) return 0;
+  return address_now(c, &a) & a.mask ? UNALIGNED : 0;
+}
+
+static uint32_t refusal_at(Core *c, uint32_t pc) {
+  const Area *area = memory_code(&c->memory, pc);
+  return area ? refusal(c, memory_halfword(area, pc), memory_halfword(area, pc + 2)) : 0;
+}
+
+// hooks
+
+static void look(void *uc, uint64_t address, uint32_t size, void *user) {
+  Core *c = user;
+  (void)size;
+  if (c->operands.trusted || c->stop.reason != REASON_NONE || !refusal_at(c, (uint32_t)address))
+    return;
+  c->stop.reason = REASON_OPERANDS;
+  c->unicorn.api.stop(uc);
+}
+
+static void hook(Core *c, uint32_t from, uint32_t to) {
+  size_t ignored;
+  int error = c->unicorn.api.hook_add(c->unicorn.handle, &ignored, HOOK_CODE, (void *)look, c,
+                                      (uint64_t)from, (uint64_t)to);
+  if (error) c->machine.failed = true;
+}
+
+// True if the hook is new: translations from before do not call it.
+static bool hook_at(Core *c, Area *area, uint32_t address) {
+  uint32_t halfword = (address - area->base) >> 1;
+  uint8_t *bits = &area->hooked[halfword >> 3], bit = (uint8_t)(1u << (halfword & 7));
+  if (*bits & bit) return false;
+  *bits |= bit;
+  hook(c, address, address);
+  return true;
+}
+
+void alignment_update(Core *c) {
+  const bool traps = (c->cpu.scb[0]->ccr | c->cpu.scb[1]->ccr) & UNALIGN_TRP;
+  if (!traps || c->operands.everywhere) return;
+  c->operands.everywhere = true;
+  hook(c, 1, 0);  // every address
+  c->unicorn.api.ctl(c->unicorn.handle, CTL_FLUSH_TB);
+}
+
+// checks on entry
+
+static bool add_check(Core *c, uint32_t sum, uint32_t index) {
+  if (c->operands.count == MAX_CHECKS) return false;
+  if (!c->operands.checks) c->operands.checks = calloc(MAX_CHECKS, sizeof *c->operands.checks);
+  if (!c->operands.checks) return false;
+  c->operands.checks[c->operands.count++] = (Check){sum, (uint16_t)index, 0};
+  return true;
+}
+
+static bool is_known(const Check *list, uint32_t count, uint32_t sum) {
+  for (uint32_t i = 0; i < count; i++) {
+    if (list[i].sum == sum) return true;
+  }
+  return false;
+}
+
+// Does the block leave the registers of all its checks as they were, modulo 4?
+static bool keeps(const Residues *r, const Check *list, uint32_t count) {
+  for (uint32_t i = 0; i < count; i++) {
+    for (int n = 0; n < 15; n++) {
+      if (!(list[i].sum >> 2 * n & 3) || n == SP) continue;
+      if (r->unknown >> n & 1 || r->sums[n] != 1u << 2 * n) return false;
+    }
+  }
+  return true;
+}
+
+static bool has_operands(const Area *area, uint32_t address, uint32_t size) {
+  Address a;
+  for (uint32_t at = address; at - address < size;) {
+    uint16_t first = memory_halfword(area, at), second = memory_halfword(area, at + 2);
+    if (operands_divisor(first, second) != NO_REGISTER) return true;
+    if (operands_address(first, second, &a) && a.always && a.base != SP) return true;
+    at += thumb_length(first);
+  }
+  return false;
+}
+
+static const uint32_t *literal_at(const Area *area, uint32_t address) {
+  if (!address || !area->stable || address - area->base > area->size - 4) return NULL;
+  return (const uint32_t *)(const void *)(area->host + (address - area->base));
+}
+
+void alignment_decode(Core *c, Area *area, Slot *s, uint32_t address, uint32_t size, bool kept) {
+  Operands *o = &c->operands;
+  const bool same = kept && s->key >> 16 == size && ((s->key ^ c->block.generation) & 0xFFFE) == 0;
+  if (same) return;  // only the security state differs
+  s->checked = false;
+  if (o->everywhere || !has_operands(area, address, size)) return;
+  Residues r;
+  bool hooked = false;
+  uint32_t index = 0;
+  o->count = o->kept;
+  const uint32_t start = o->count;
+  residues_begin(&r);
+  if (core_reg(c, REG_XPSR) & XPSR_IT) r.conditional = 4;
+  for (uint32_t at = address; at - address < size; index++) {
+    uint16_t first = memory_halfword(area, at), second = memory_halfword(area, at + 2);
+    Address a;
+    if (operands_divisor(first, second) != NO_REGISTER) {
+      hooked |= hook_at(c, area, at);
+    } else if (operands_address(first, second, &a) && a.always && a.base != SP) {
+      uint32_t sum = r.sums[a.base];
+      if (r.unknown >> a.base & 1 || a.mask != 3) {
+        hooked |= hook_at(c, area, at);
+      } else if (sum && !is_known(o->checks + start, o->count - start, sum)) {
+        if (!add_check(c, sum, index)) hooked |= hook_at(c, area, at);
+      }
+    }
+    residues_step(&r, first, second, literal_at(area, operands_literal(first, second, at)));
+    at += thumb_length(first);
+  }
+  if (o->count > start) {
+    o->checks[start].more = (uint16_t)(o->count - start);
+    o->checks[start].keeps = keeps(&r, o->checks + start, o->count - start);
+    area->checks[(address - area->base) >> 1] = (uint16_t)start;
+    s->checked = true;
+  }
+  if (kept) o->kept = o->count;
+  if (hooked) {
+    o->from = address;
+    o->until = address + size;
+  }
+}
+
+uint32_t alignment_suspect(Core *c) {
+  const Area *area = memory_code(&c->memory, c->block.address);
+  const Check *list = &c->operands.checks[area->checks[(c->block.address - area->base) >> 1]];
+  for (uint32_t i = 0; i < list->more; i++) {
+    uint32_t value = list[i].sum >> 30;
+    for (uint32_t terms = list[i].sum << 2 >> 2, n = 0; terms; terms >>= 2, n++) {
+      if (terms & 3) value += (terms & 3) * value_of(c, (int)n);
+    }
+    if (value & 3) return list[i].index;
+  }
+  if (!list->keeps) c->block.again = 1;
+  return c->block.count;
+}
+
+// before the instruction
+
+bool alignment_is_refused(Core *c, uint32_t pc) {
+  if (!thumb_passes(core_reg(c, REG_XPSR))) return false;
+  const uint32_t status = refusal_at(c, pc);
+  if (status) exception_fault(c, USAGE_FAULT, status, pc, NULL);
+  return status;
+}
+
+void alignment_carry_out(Core *c, uint32_t pc) {
+  if (alignment_is_refused(c, pc)) return;
+  c->operands.trusted = true;
+  emulate_step(c);
+  c->operands.trusted = false;
+}
