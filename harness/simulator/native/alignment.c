@@ -173,7 +173,8 @@ void alignment_decode(Core *c, Area *area, Slot *s, uint32_t address, uint32_t s
 }
 
 uint32_t alignment_suspect(Core *c) {
-  const Area *area = memory_code(&c->memory, c->block.address);
+  const Area *area = c->memory.code;
+  if (c->block.address - area->base >= area->size) area = memory_code(&c->memory, c->block.address);
   const Check *list = &c->operands.checks[area->checks[(c->block.address - area->base) >> 1]];
   for (uint32_t i = 0; i < list->more; i++) {
     uint32_t value = list[i].sum >> 30;

@@ -188,7 +188,8 @@ void count_block(void *uc, uint64_t address64, uint32_t size, void *user) {
   }
   on_known_block(c, address, size, s);
   c->time.executed += c->block.count;
-  if (c->time.executed > c->time.limit || s->checked) look_closer(c);
+  if (c->time.executed > c->time.limit || (s->checked && alignment_suspect(c) < s->count))
+    look_closer(c);
 }
 
 void count_exception(void *uc, uint32_t number, void *user) {
