@@ -7,7 +7,7 @@ from bare_chip import CODE, BareChip
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.elf import Firmware
+from harness.elf import Image
 
 CCR, CPACR, SHCSR = 0xE000_ED14, 0xE000_ED88, 0xE000_ED24
 UNALIGN_TRP, DIV_0_TRP = 1 << 3, 1 << 4
@@ -68,7 +68,7 @@ anywhere = pytest.mark.parametrize("place", [CODE, FLASH_CODE], ids=["in RAM", "
 
 
 @pytest.fixture
-def chip(waiting: Firmware):
+def chip(waiting: Image):
     made = BareChip(waiting)
     made.write(CPACR, 0xF << 20)
     made.write(SHCSR, 7 << 16)
@@ -77,7 +77,7 @@ def chip(waiting: Firmware):
 
 
 def faults(chip: BareChip, *code: int, steps: int = 1, **state: int) -> list[tuple[str, int]]:
-    """Reason and pc of each fault, after ``steps`` instructions; an entry into a handler is none."""
+    """Reason and pc of each fault in ``steps`` instructions."""
     chip.machine.faults.clear()
     chip.play(*code, steps=steps, **state)
     return [(fault.reason, fault.pc) for fault in chip.machine.faults]
@@ -214,7 +214,7 @@ MIXED = (
 
 @given(st.lists(st.sampled_from(MIXED), max_size=6), st.integers(0, 7), st.integers(0, 7))
 def test_the_check_on_entry_agrees_with_single_steps(
-    waiting: Firmware, parts: list[tuple[int, ...]], r0: int, r1: int
+    waiting: Image, parts: list[tuple[int, ...]], r0: int, r1: int
 ) -> None:
     code = (*(half for part in parts for half in part), 0xF000, 0x001F, 0xF040, 0x5000)
     code = (*code, 0xF500, 0x5080, 0xE9D0, 0x2300)  # into RAM; ldrd r2, r3, [r0]
