@@ -28,7 +28,7 @@ EXPECTED = {
     "missing": {AuditVerdict.MISSING, AuditVerdict.UNUSED},
     "empty": {AuditVerdict.EMPTY, AuditVerdict.MISSING, AuditVerdict.TOO_LARGE},
     "too_small": {AuditVerdict.TOO_SMALL},
-    "too_small_rev": {AuditVerdict.MISSING, AuditVerdict.UNUSED},
+    "too_small_rev": {AuditVerdict.MISSING, AuditVerdict.TOO_SMALL, AuditVerdict.UNUSED},
     "too_large": {AuditVerdict.TOO_LARGE},
     "duplicate": {AuditVerdict.DUPLICATE, AuditVerdict.TOO_LARGE},
     "all": {AuditVerdict.UNUSED},

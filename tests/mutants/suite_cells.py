@@ -129,7 +129,7 @@ CELLS = (
     Cell("robot lifecycle", "swapped", robot(f"{ATAN}\n{DOCUMENTED}    Atan    hello.tflite"),
          "not with hello.tflite"),
     Cell("robot lifecycle", "zero", robot(f"{ATAN}\nLifecycle Should Count    ${{r}}    Atan"),
-         "nothing was asked"),
+         "neither a method nor an order is given"),
     Cell("robot reference", "name", robot(COMPARE.replace("y.npy", "z.npy"),
                                           spoil=(arrays(x=X, y=Y),)), "z.npy"),
     Cell("robot reference", "option", robot(COMPARE + "    tolerence=1",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -24,6 +25,7 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
         (tmp_path / "unicorn" / "__init__.py").touch()
+        monkeypatch.delitem(sys.modules, "unicorn", raising=False)
         monkeypatch.syspath_prepend(tmp_path)
         return path
 
