@@ -86,6 +86,7 @@ def test_windows_line_ends_change_nothing(runner, workspace):
     assert (workspace / "out" / "results-1.json").exists()
 
 
+@pytest.mark.slow
 def test_a_case_that_fails_fails_the_step_and_is_in_the_summary(runner, workspace):
     (workspace / "hil.toml").write_text(CASES.format(inferences=99))
     codes = runner.run(elf="", history="lab.db")
@@ -94,6 +95,7 @@ def test_a_case_that_fails_fails_the_step_and_is_in_the_summary(runner, workspac
     assert (workspace / "lab.db").exists()
 
 
+@pytest.mark.slow
 def test_several_case_files_keep_their_results_apart(runner, workspace):
     (workspace / "a.toml").write_text(CASES.format(inferences=99))
     assert runner.run(cases="a.toml hil.toml")["Cases"] == 1
@@ -121,6 +123,7 @@ def test_what_is_misspelt_is_an_error_in_the_log(runner, workspace, given, says)
     assert says in runner.said
 
 
+@pytest.mark.slow
 def test_a_target_that_is_not_there_fails_unless_skips_are_allowed(runner, workspace):
     given = {"targets": "board"}
     assert runner.run(**given)["Cases"] == 3
@@ -128,6 +131,7 @@ def test_a_target_that_is_not_there_fails_unless_skips_are_allowed(runner, works
     assert runner.run(**given, allow_skips="true")["Cases"] == 0
 
 
+@pytest.mark.slow
 def test_results_of_an_earlier_run_are_not_taken_for_this_ones(runner, workspace):
     left = workspace / "hil-results"
     left.mkdir()
@@ -137,6 +141,7 @@ def test_results_of_an_earlier_run_are_not_taken_for_this_ones(runner, workspace
     assert [path.name for path in left.glob("results-*.json")] == ["results-1.json"]
 
 
+@pytest.mark.slow
 def test_each_case_file_is_held_against_the_history(runner, workspace):
     """What got worse in the first file is found although the second one was recorded after it."""
     (workspace / "b.toml").write_text(

@@ -47,30 +47,33 @@ def carried_out(study: Study, address: str, at: int, deed: Callable[[], None]) -
             deed()
         told.append(now)
 
-    with ResultStore(None, study) as store, open_workers(scheduler=address) as hands:
-        units = carry_out(study, store, hands, progress=progress)
+    with ResultStore(None, study) as store, open_workers(scheduler=address) as workers:
+        units = carry_out(study, store, workers, progress=progress)
         return packed(list(store.all_rows(units))), told[-1].lost
 
 
+@pytest.mark.slow
 def test_nothing_is_lost_when_a_worker_is_killed_in_the_middle(cluster, study):
     rows, _ = carried_out(study, cluster.address, 30, cluster.kill_worker)
     assert rows == EXPECTED
 
 
+@pytest.mark.slow
 def test_nothing_is_lost_when_the_scheduler_is_started_again(cluster, study):
     rows, lost = carried_out(study, cluster.address, 30, cluster.restart_scheduler)
     assert rows == EXPECTED
     assert lost
 
 
+@pytest.mark.slow
 def test_a_campaign_on_a_cluster_gives_the_same_bytes_as_one_process(cluster):
     model = Model.from_file(paths.models() / "hello_world_int8.tflite")
     firmware = Image.from_elf(build_one("hello_world", "exact"))
     study = study_of(firmware, model, Options(), 1400)
 
     def rows(**where) -> bytes:
-        with ResultStore(None, study) as store, open_workers(**where) as hands:
-            _, units = campaign(study, store, hands)
+        with ResultStore(None, study) as store, open_workers(**where) as workers:
+            _, units = campaign(study, store, workers)
             return packed(list(store.all_rows(units)))
 
     assert rows(scheduler=cluster.address) == rows(workers=1)

@@ -46,6 +46,7 @@ def test_reachability_explains_nearly_all_of_an_image(sample: str) -> None:
     assert found.operators.unreached < 0.01 * found.regions[0].used
 
 
+@pytest.mark.slow
 def test_the_operators_of_person_detection_cost_what_building_without_them_says() -> None:
     image("hello_world")  # skips without a compiler
     found = leave_one_out(
@@ -118,6 +119,7 @@ def test_what_cannot_be_measured_says_why() -> None:
     assert arena.used is None and "does not allocate" in arena.note
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(1800)  # the first time builds a hundred images
 def test_flash_and_ram_of_every_configuration_are_the_linkers_own(tmp_path: Path) -> None:
     """The linker's memory table, for each of the table's images, from objcopy and readelf."""

@@ -47,6 +47,7 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_the_wrong_kernel_of_an_application_is_named_and_no_other(
     project: Path, tmp_path: Path
 ) -> None:

@@ -101,6 +101,7 @@ def test_an_unused_slot_costs_what_the_audit_says() -> None:
     assert abs(grown - wasted) < 16  # alignment
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["virtual-board", "renode"])
 def test_other_targets_show_the_same_table(target: str, capsys: pytest.CaptureFixture[str]) -> None:
     """A board is read through its debug probe, some time after its start."""

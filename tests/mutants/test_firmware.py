@@ -77,6 +77,7 @@ def _cases(name: str, elf) -> dict[str, Case]:
     return {"sample": case, "elf": Case("own", elf=elf, model=case.model, timeout=_TIMEOUT)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SAMPLES)
 def test_a_bit_flip_that_passes_changed_no_output(
     name, part, parts, whole, seed, tally, tmp_path, monkeypatch

@@ -55,6 +55,7 @@ def test_every_row_still_finds_its_place_in_the_source(folder, mutants):
         edited(folder / mutant.file, mutant.edits)
 
 
+@pytest.mark.slow
 def test_no_mutant_of_the_samples_sources_passes(
     part, parts, whole, seed, tally, tmp_path, monkeypatch
 ):
@@ -92,6 +93,7 @@ def _scraped(elf) -> Case:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["sample", "elf"])
 def test_the_sample_built_in_the_same_way_and_not_spoilt_passes(way, tmp_path, monkeypatch):
     good = SourceMutant("nothing", ())

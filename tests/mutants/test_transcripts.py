@@ -36,6 +36,7 @@ def _chosen(kind: str, seed: int, whole: bool) -> list[Mutant]:
     return random.Random(f"{seed} {kind}").sample(found, wanted)
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("kind", [kind.name for kind in KINDS])
 def test_no_spoilt_console_passes(kind, part, parts, whole, seed, tally, tmp_path):

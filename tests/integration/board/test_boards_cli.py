@@ -45,6 +45,7 @@ def test_boards_lists_port_and_state(dk, cli):
     assert "lowest USB interface (0) of 3" in done.stdout
 
 
+@pytest.mark.slow
 def test_boards_json_says_who_holds_a_board(dk, cli, run, firmware, lab):
     dk("960000001")
     run(firmware())
@@ -53,6 +54,7 @@ def test_boards_json_says_who_holds_a_board(dk, cli, run, firmware, lab):
     assert row["holder"]["pid"] == os.getpid()
 
 
+@pytest.mark.slow
 def test_taking_and_releasing_a_board(dk, cli, run, firmware, lab):
     from harness.base.errors import TargetLost
     from harness.targets.base import ConsoleMatch
@@ -71,6 +73,7 @@ def test_taking_and_releasing_a_board(dk, cli, run, firmware, lab):
     assert "dk-one: free" in cli("boards").stdout
 
 
+@pytest.mark.slow
 def test_flash_programs_once(dk, cli, firmware):
     dk("960000001")
     elf = str(firmware().path)
@@ -107,6 +110,7 @@ def test_a_flash_failure_ends_with_exit_code_3_and_the_tools_words(dk, cli, firm
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_virtual_board_prints_what_a_shell_needs(tmp_path, firmware):
     call = "import sys; from harness.cli import main; sys.exit(main())"
     arguments = ["virtual-board", "--play", "--bench", str(tmp_path / "b"), "--name", "mine"]
@@ -169,6 +173,7 @@ def test_what_a_virtual_board_cannot_be_is_refused_and_leaves_nothing(
     assert not (tmp_path.parent / "x").exists()
 
 
+@pytest.mark.slow
 def test_a_folder_for_temporary_files_may_have_blanks_in_its_name(dk, cli, firmware, tmp_path):
     dk("960000001", name="mine")
     blank = tmp_path / "with some blanks"
@@ -180,6 +185,7 @@ def test_a_folder_for_temporary_files_may_have_blanks_in_its_name(dk, cli, firmw
         assert "mine: programmed and read back" in done.stdout
 
 
+@pytest.mark.slow
 def test_a_board_whose_note_a_neighbour_planted_does_not_hide_the_others(dk, cli, tmp_path):
     dk("960000001", name="one")
     dk("960000002", name="two")

@@ -42,6 +42,7 @@ def tflm_hil(tmp_path, bench):
     return run
 
 
+@pytest.mark.slow
 def test_hidden_ratios_of_a_board_are_recovered_within_their_stated_spread(dk, tflm_hil, tmp_path):
     dk(play=False, misbehave=[f"cycles={SEED}"])
     tflm_hil("run", "hil.toml", "--target", "simulator,board", "--json", "both.json")

@@ -97,12 +97,14 @@ def wait_for(board):
     raise AssertionError("the board did not come back")
 
 
+@pytest.mark.slow
 def test_a_good_board_passes(dk, case):
     dk(baud=115200)
     code, result = case()
     assert (code, result["verdict"]) == (0, "pass"), result
 
 
+@pytest.mark.slow
 def test_a_board_that_vanishes_in_mid_run_is_tried_again_by_default(dk, case, tmp_path):
     lab = tmp_path / "lab.toml"
     lab.write_text(lab.read_text().replace("retries = 0\n", ""))
@@ -111,6 +113,7 @@ def test_a_board_that_vanishes_in_mid_run_is_tried_again_by_default(dk, case, tm
     assert (code, result["verdict"]) == (0, "pass"), result
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("wrong", "verdict", "code", "word"), TABLE)
 def test_a_misbehaving_board(dk, case, wrong, verdict, code, word):
     board = dk(baud=115200, misbehave=[wrong])
@@ -124,6 +127,7 @@ def test_a_misbehaving_board(dk, case, wrong, verdict, code, word):
     assert case()[1]["verdict"] == "pass"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wrong", ["flip=5", "drop=5", "repeat=5"])
 def test_plain_text_with_errors_in_it_never_passes(dk, case, wrong):
     """Without checksums a bad line and a bad firmware look alike; neither passes."""

@@ -58,6 +58,7 @@ def next_case_works(run, firmware):
     return check
 
 
+@pytest.mark.slow
 def test_unplugged_in_the_middle(dk, run, firmware, next_case_works):
     board = dk(baud=115200, misbehave=["unplug-after=12000"])
     with within(8):
@@ -69,6 +70,7 @@ def test_unplugged_in_the_middle(dk, run, firmware, next_case_works):
     next_case_works(board)
 
 
+@pytest.mark.slow
 def test_back_under_another_port_name(dk, run, firmware, next_case_works):
     board = dk(baud=115200, misbehave=["unplug-after=12000", "rename", "gone=200"])
     before = board.find().port
@@ -80,6 +82,7 @@ def test_back_under_another_port_name(dk, run, firmware, next_case_works):
     assert board.find().port != before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rate", [9600, 57600, 230400, 460800])
 def test_wrong_baud_rate_is_a_finding_that_names_the_rate(dk, run, firmware, next_case_works, rate):
     board = dk(baud=115200, misbehave=[f"baud={rate}"])
@@ -92,6 +95,7 @@ def test_wrong_baud_rate_is_a_finding_that_names_the_rate(dk, run, firmware, nex
     next_case_works(board)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("wrong", "found"), [("flip=40", 20), ("drop=40", 20), ("repeat=40", 20)])
 def test_bytes_that_are_flipped_dropped_or_repeated_are_seen_by_the_reader(
     dk, run, firmware, next_case_works, wrong, found
@@ -118,6 +122,7 @@ def test_bytes_that_are_flipped_dropped_or_repeated_are_seen_by_the_reader(
     next_case_works(board)
 
 
+@pytest.mark.slow
 def test_silence_ends_at_the_deadline_with_an_empty_console(dk, run, firmware, next_case_works):
     board = dk(misbehave=["silent"])
     with within(5):
@@ -129,6 +134,7 @@ def test_silence_ends_at_the_deadline_with_an_empty_console(dk, run, firmware, n
     next_case_works(board)
 
 
+@pytest.mark.slow
 def test_a_board_that_resets_for_ever_is_told_from_one_that_runs(
     dk, run, firmware, next_case_works
 ):
@@ -141,6 +147,7 @@ def test_a_board_that_resets_for_ever_is_told_from_one_that_runs(
     next_case_works(board)
 
 
+@pytest.mark.slow
 def test_brown_out_during_flashing(dk, run, firmware, next_case_works):
     board = dk(misbehave=["brown-out"])
     with within(10), pytest.raises(FlashFailed, match="lost while programming") as caught:
@@ -149,6 +156,7 @@ def test_brown_out_during_flashing(dk, run, firmware, next_case_works):
     next_case_works(board)
 
 
+@pytest.mark.slow
 def test_a_retry_gets_over_one_brown_out(dk, run, firmware, tmp_path):
     dk(misbehave=["brown-out"])
     lab = Lab(policy=Policy(retries=1, backoff=0.6, settle_seconds=0.5), state=tmp_path / "state")
@@ -158,6 +166,7 @@ def test_a_retry_gets_over_one_brown_out(dk, run, firmware, tmp_path):
         assert text(session) == firmware(filler=50).segments[0].data
 
 
+@pytest.mark.slow
 def test_port_held_elsewhere_names_the_program(dk, run, firmware, next_case_works):
     board = dk(misbehave=["busy"])
     with within(8), pytest.raises(BoardUnavailable, match=r"is open in .*process \d+") as caught:
@@ -166,6 +175,7 @@ def test_port_held_elsewhere_names_the_program(dk, run, firmware, next_case_work
     next_case_works(board)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("runner", ["nrfutil", "nrfjprog", "jlink", "pyocd"])
 def test_flash_tool_that_fails_is_reported_with_its_words(
     dk, run, firmware, next_case_works, runner
@@ -176,6 +186,7 @@ def test_flash_tool_that_fails_is_reported_with_its_words(
     next_case_works(board)
 
 
+@pytest.mark.slow
 def test_flash_tool_that_hangs_is_stopped(dk, run, firmware, next_case_works, tmp_path):
     board = dk(misbehave=["flash-hangs"])
     lab = Lab(policy=Policy(retries=0, flash_seconds=1.0), state=tmp_path / "state")
@@ -184,6 +195,7 @@ def test_flash_tool_that_hangs_is_stopped(dk, run, firmware, next_case_works, tm
     next_case_works(board)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("runner", ["nrfutil", "jlink", "pyocd"])
 def test_flash_tool_that_lies_is_found_by_reading_back(dk, run, firmware, next_case_works, runner):
     board = dk()
@@ -194,6 +206,7 @@ def test_flash_tool_that_lies_is_found_by_reading_back(dk, run, firmware, next_c
     next_case_works(board)
 
 
+@pytest.mark.slow
 def test_tool_that_lies_about_reading_back_too_is_found_by_the_boot_record(
     dk, run, firmware, next_case_works
 ):
@@ -207,6 +220,7 @@ def test_tool_that_lies_about_reading_back_too_is_found_by_the_boot_record(
     next_case_works(board)
 
 
+@pytest.mark.slow
 def test_a_board_that_stays_away_is_lost_and_goes_into_quarantine(
     dk, run, firmware, next_case_works, lab
 ):
@@ -239,6 +253,7 @@ def test_a_flash_failure_of_a_healthy_board_does_not_set_it_aside(dk, run, firmw
     assert Quarantine(lab.state).note("960000001") is None
 
 
+@pytest.mark.slow
 def test_the_first_error_is_raised_after_power_cycling_did_not_help(dk, run, firmware, tmp_path):
     board = dk(misbehave=["flash-fails=2"])
     lab = Lab(policy=Policy(retries=1, backoff=0.1), state=tmp_path / "state")
@@ -249,6 +264,7 @@ def test_the_first_error_is_raised_after_power_cycling_did_not_help(dk, run, fir
     assert board.do("info")["resets"] > before
 
 
+@pytest.mark.slow
 def test_a_board_in_use_names_its_user_and_waiting_gets_it(dk, run, firmware):
     import threading
 
@@ -261,6 +277,7 @@ def test_a_board_in_use_names_its_user_and_waiting_gets_it(dk, run, firmware):
         run(firmware(), wait=5)
 
 
+@pytest.mark.slow
 def test_a_board_taken_away_in_the_middle_is_an_error_that_says_so(dk, run, firmware, lab):
     from harness.targets.board.lock import ProbeLock
 

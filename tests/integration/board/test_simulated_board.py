@@ -26,6 +26,7 @@ def records(session):
     return [line for line in text.splitlines() if b"~HIL" in line]
 
 
+@pytest.mark.slow
 def test_the_console_is_the_simulators_byte_for_byte(dk, run, hello_world):
     from harness import targets
 
@@ -40,6 +41,7 @@ def test_the_console_is_the_simulators_byte_for_byte(dk, run, hello_world):
     assert board.do("info")["halted"] == ""
 
 
+@pytest.mark.slow
 def test_ram_is_read_through_the_boards_probe(dk, run, hello_world):
     dk(play=False)
     session = run(hello_world)
@@ -49,6 +51,7 @@ def test_ram_is_read_through_the_boards_probe(dk, run, hello_world):
     assert len(session.memory.read(stack - 64, 64)) == 64
 
 
+@pytest.mark.slow
 def test_an_image_that_is_reflashed_runs_from_its_start(dk, run, hello_world):
     dk(play=False)
     for _ in range(2):

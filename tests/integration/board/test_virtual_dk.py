@@ -18,6 +18,7 @@ def text(session):
     return b"".join(chunk.data for chunk in session.console)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("runner", ["nrfutil", "nrfjprog", "jlink", "pyocd"])
 def test_each_runner_flashes_resets_and_the_image_speaks(dk, run, firmware, runner):
     dk()
@@ -28,6 +29,7 @@ def test_each_runner_flashes_resets_and_the_image_speaks(dk, run, firmware, runn
     assert text(session) == image.segments[0].data
 
 
+@pytest.mark.slow
 def test_west_flashes_what_lies_in_a_zephyr_build_folder(dk, run, firmware, tmp_path):
     from harness.elf import Image
 
@@ -44,6 +46,7 @@ def test_west_flashes_what_lies_in_a_zephyr_build_folder(dk, run, firmware, tmp_
         run(firmware("beta"), runner="west")
 
 
+@pytest.mark.slow
 def test_an_image_that_is_in_flash_already_is_not_flashed_again(dk, run, firmware):
     dk()
     run(firmware("alpha")).close()
@@ -57,6 +60,7 @@ def test_an_image_that_is_in_flash_already_is_not_flashed_again(dk, run, firmwar
     assert run(firmware("beta"), reflash=True).flashed.programmed
 
 
+@pytest.mark.slow
 def test_bytes_of_the_image_before_are_dropped(dk, run, firmware):
     dk(baud=115200)
     first = run(firmware("alpha", filler=400))
@@ -67,6 +71,7 @@ def test_bytes_of_the_image_before_are_dropped(dk, run, firmware):
     assert text(second) == firmware("beta").segments[0].data
 
 
+@pytest.mark.slow
 def test_a_session_writes_and_resets(dk, run, firmware):
     dk()
     session = run(firmware("alpha"))
@@ -95,6 +100,7 @@ def test_console_is_only_ever_appended_to_and_read_gives_each_byte_once(dk, run,
     assert session.read() == b""
 
 
+@pytest.mark.slow
 def test_a_virtual_boards_ticks_are_instructions_and_never_cycles(dk, run, firmware):
     dk()
     session = run(firmware("alpha"))
@@ -103,6 +109,7 @@ def test_a_virtual_boards_ticks_are_instructions_and_never_cycles(dk, run, firmw
     assert (counters.source, counters.instructions, counters.cycles) == ("simulator", 5344, None)
 
 
+@pytest.mark.slow
 def test_memory_is_read_while_the_board_runs(dk, run, firmware):
     dk()
     session = run(firmware("alpha"))
@@ -124,6 +131,7 @@ def test_the_console_is_the_lowest_interface_of_three_ports(dk, bench):
     assert "VCOM0" in board.how
 
 
+@pytest.mark.slow
 def test_two_boards_and_none_named_is_an_error_that_lists_both(dk, run, firmware):
     dk("960000001")
     dk("960000002")
