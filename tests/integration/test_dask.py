@@ -76,7 +76,7 @@ def test_a_campaign_on_a_cluster_gives_the_same_bytes_as_one_process(cluster):
             _, units = campaign(study, store, workers)
             return packed(list(store.all_rows(units)))
 
-    assert rows(scheduler=cluster.address) == rows(workers=1)
+    assert rows(scheduler=cluster.address) == rows(count=1)
 
 
 def test_a_scheduler_that_does_not_answer_is_named(monkeypatch):
