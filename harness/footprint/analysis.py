@@ -1,4 +1,13 @@
-"""The whole analysis of one image, and its JSON document."""
+"""What a byte is charged to, and the JSON document of it all.
+
+Each byte of a region is charged once in every view:
+
+* a section, and in it a symbol, a literal, padding or a gap: :mod:`harness.elf.layout`;
+* an operator, if it is reached from that operator's registration and not from the rest of the
+  image, else nobody; shared by several operators, else exclusive: :mod:`.operators`;
+* the source file of the function's first line or of the variable's declaration: :mod:`.files`;
+* in RAM a purpose, such as arena, resolver or stack: :mod:`.ram`.
+"""
 
 from __future__ import annotations
 

@@ -4,6 +4,11 @@ Tensors are NHWC. y[n, i, j, o] = activation(sum over the window of x * w + bias
 image the real value is 0. Source: TensorFlow Lite's operator and 8-bit quantization
 specifications (weights symmetric, one scale for each output channel).
 
+Integers: the accumulator of o is the sum over the window of (x - zero point of x) * w, plus
+bias[o]. It is scaled by scale(x) * scale(w[o]) / scale(y) in fixed point, rounded as TFLM
+rounds (:mod:`harness.reference.scale`), moved by the zero point of y, and clamped to the range of
+the activation.
+
 The sums are exact (see :mod:`harness.reference.products`), so their order does not matter.
 """
 

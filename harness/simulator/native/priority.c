@@ -1,5 +1,6 @@
-// Priorities and masks (Armv8-M ARM, B3, ExecutionPriority): the exceptions that may be taken now.
-// nvic.c finds the exception that goes first.
+// Masks (Armv8-M ARM, B3, ExecutionPriority): may the pending exception that goes first be taken
+// now? Of two pending ones the more urgent goes first, then the lower number, then the secure one
+// (goes_first() in nvic.c).
 #include "priority.h"
 
 #include "state.h"
