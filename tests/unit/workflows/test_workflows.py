@@ -108,7 +108,7 @@ def test_every_job_with_tests_uploads_them_and_writes_a_summary(path):
     for job in yaml.safe_load(path.read_text())["jobs"].values():
         text = yaml.safe_dump(job["steps"])
         assert "job_summary.py" in text
-        assert "tox run -e hil" in text
+        assert "tox run -e hil" in text or "tox run -e full" in text
         assert "actions/upload-artifact" in text
 
 
