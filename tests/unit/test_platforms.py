@@ -132,6 +132,7 @@ def test_wrong_chip_table_is_refused(tmp_path: Path, old: str, new: str, message
     assert message in refused.value.message
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [

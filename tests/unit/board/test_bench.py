@@ -180,6 +180,7 @@ def test_the_target_starts_a_board_for_its_session_and_ends_it(image: Image) -> 
 # -- who has a port open ----------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_programs_with_the_port_open_are_named_without_the_ptys_owner() -> None:
     wire = SerialPty()
     assert holders(wire.port) == []

@@ -43,6 +43,7 @@ def test_a_tool_that_hangs_is_stopped_at_its_limit():
     assert "did not end within 1.5 s" in output.problem
 
 
+@pytest.mark.slow
 def test_a_child_left_behind_is_stopped_too(tmp_path):
     note = tmp_path / "pid"
     code = (
@@ -72,12 +73,14 @@ def _runs(pid):
     return not stat.exists() or ") Z " not in stat.read_text()
 
 
+@pytest.mark.slow
 def test_a_flood_of_output_is_bounded():
     output = run(python("print('x' * 1000000 + 'end')"))
     assert len(output.text) <= 256 * 1024
     assert output.text.endswith("end\n")
 
 
+@pytest.mark.slow
 def test_bytes_that_are_not_text_are_kept_visible():
     code = r"import sys; sys.stdout.buffer.write(b'a\xffb')"
     assert run(python(code)).text == "a\\xffb"

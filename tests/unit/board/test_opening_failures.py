@@ -45,6 +45,7 @@ sys.stdin.read()
 # -- what fails -------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_failure_gives_everything_back(desk: Desk, lab: Lab, start: Start) -> None:
     desk.fails("program", 1)
     with pytest.raises(FlashFailed, match="no answer from the target"):
@@ -55,6 +56,7 @@ def test_a_failure_gives_everything_back(desk: Desk, lab: Lab, start: Start) -> 
     start()
 
 
+@pytest.mark.slow
 def test_a_board_is_power_cycled_before_it_is_tried_again(
     desk: Desk, lab: Lab, start: Start
 ) -> None:

@@ -124,6 +124,7 @@ def test_ten_changes_are_shown_and_the_rest_is_counted(tmp_path) -> None:
     assert "... and 2 more" in symbols
 
 
+@pytest.mark.slow
 def test_operators_and_files_have_budgets_of_their_own(images, tmp_path) -> None:
     limits = 'operators = { SOFTMAX = 1 }, files = { "no_such.cc" = 5 }'
     problems = check_budgets(case(tmp_path, limits), images[1], Measures()).problems

@@ -91,6 +91,7 @@ def test_the_operator_with_the_spoilt_weights_is_named(broken_digits) -> None:  
     assert f"first diverging layer: operator {culprit}" in str(report)
 
 
+@pytest.mark.slow
 def test_a_kernel_of_the_application_is_seen_like_any_other() -> None:
     firmware = image("digits", "override")
     with targets.open_target("simulator", firmware) as session:
@@ -119,6 +120,7 @@ def test_an_image_that_fails_before_its_first_inference_is_reported() -> None:
         dump_layers(session, firmware, model, deadline=session.deadline(10))  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_a_stripped_image_is_refused_with_the_reason(tmp_path: Path) -> None:
     stripped = tmp_path / "stripped.elf"
     command = ["arm-none-eabi-strip", "-o", str(stripped), str(image("hello_world").path)]
@@ -131,6 +133,7 @@ def test_a_stripped_image_is_refused_with_the_reason(tmp_path: Path) -> None:
         dump_layers(session, firmware, model, deadline=session.deadline(10))  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_the_command_prints_a_line_for_each_operator_and_writes_json(tmp_path: Path) -> None:
     file = tmp_path / "layers.json"
     done = CliRunner().invoke(cli, ["layers", "hello_world", "--json", str(file)])

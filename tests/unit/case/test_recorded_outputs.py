@@ -211,6 +211,7 @@ def float_layers(bounds: float, tolerance: float | None) -> OutputCheck:
     return check(records, FLOAT, Case("c", elf=Path("x"), tolerance=tolerance))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("bounds", "tolerance", "wrong"), [(0.8, None, 0), (1.3, None, 1), (0.8, 0.0, 1), (9, 1.0, 0)]
 )

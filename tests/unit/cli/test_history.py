@@ -64,6 +64,7 @@ def test_another_command_that_runs_other_cases_misses_none(keep):
     assert main(["history", "check"]) == 0
 
 
+@pytest.mark.slow
 def test_a_case_is_shown_over_time_with_the_commits_where_it_moved(keep, capsys):
     keep(two(0), two(1, flash=29_148))
     assert main(["history", "show", "a"]) == 0
@@ -112,6 +113,7 @@ def asked(*filters: str, targets: tuple[str, ...] = ()) -> dict:
     return {"sources": ["hil.toml"], "filters": list(filters), "targets": list(targets)}
 
 
+@pytest.mark.slow
 def test_a_case_that_vanished_is_worse_whatever_the_outputs_are_called(keep, capsys):
     command = "tflm-hil run hil.toml --json 1.json"
     keep(two(0), lab.document(lab.case("a"), night=1, command=command))
@@ -119,6 +121,7 @@ def test_a_case_that_vanished_is_worse_whatever_the_outputs_are_called(keep, cap
     assert "b on simulator: it ran before" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_case_that_vanished_is_worse_in_runs_of_the_same_selection(keep, capsys):
     first = two(0)
     first["run"]["selection"] = asked()
@@ -127,12 +130,14 @@ def test_a_case_that_vanished_is_worse_in_runs_of_the_same_selection(keep, capsy
     assert "b on simulator: it ran before" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_case_that_is_skipped_after_a_pass_is_worse(keep, capsys):
     keep(two(0), two(1, verdict="skipped", reason="no Renode"))
     assert main(["history", "check"]) == 1
     assert "a on simulator: skipped: no Renode" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_figures_that_became_null_are_worse(keep, capsys):
     keep(two(0), two(1, flash=None, ram=None))
     assert main(["history", "check"]) == 1
@@ -141,6 +146,7 @@ def test_figures_that_became_null_are_worse(keep, capsys):
     )
 
 
+@pytest.mark.slow
 def test_a_run_in_which_no_case_ran_is_worse_even_if_it_is_the_first(keep, capsys):
     keep(lab.document(lab.case("a", verdict="skipped"), night=0))
     assert main(["history", "check"]) == 1
@@ -164,6 +170,7 @@ def test_results_older_than_the_last_run_are_refused(keep, capsys):
     assert "these are old results, or a clock is wrong" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_runs_of_two_machines_may_overlap(keep):
     keep(two(5))
     other = two(5)
@@ -187,6 +194,7 @@ def test_results_without_cases_are_refused(keep, capsys, command):
     assert "empty.json holds no case: nothing was tested" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_partial_run_is_marked_and_misses_no_case(keep, capsys):
     keep(two(0))
     narrow = lab.document(lab.case("a"), night=1, branch="try", selection=asked("case a"))
@@ -204,6 +212,7 @@ def test_a_partial_run_is_never_a_baseline(keep, capsys):
     assert "flash 29,048 -> 29,049 B" in told and "the last 1 run of main" in told
 
 
+@pytest.mark.slow
 def test_partial_runs_alone_are_nothing_to_compare_with(keep, capsys):
     keep(*(lab.document(lab.case("a"), night=n, selection=asked("case a")) for n in range(2)))
     assert main(["history", "check"]) == 2
@@ -231,6 +240,7 @@ def test_a_run_on_fewer_targets_is_partial_and_not_a_baseline(keep, capsys):
     assert "29,048 -> 29,049" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_case_that_vanished_is_found_on_fewer_targets_too(keep, capsys):
     first = both(0)
     first["cases"].append(lab.case("b", target="simulator"))
@@ -239,6 +249,7 @@ def test_a_case_that_vanished_is_found_on_fewer_targets_too(keep, capsys):
     assert "b on simulator: it ran before" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_of_a_case_that_ran_twice_a_failure_counts(keep, capsys):
     again = lab.document(lab.case("a", verdict="fail", reason="x"), lab.case("a"), night=1)
     keep(lab.document(lab.case("a")), again)
@@ -253,6 +264,7 @@ def test_a_branch_whose_cases_never_ran_before_proves_nothing(keep, capsys):
     assert "nothing was compared" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_problems_of_the_run_stand_in_the_markdown(keep):
     keep(two(5), two(4))
     assert main(["history", "check", "--markdown", "worse.md"]) == 1

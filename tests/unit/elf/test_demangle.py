@@ -75,6 +75,7 @@ def test_the_qualified_name_has_no_parameters() -> None:
     )
 
 
+@pytest.mark.slow
 @given(st.text(alphabet="NKSTIEZLXPRFvijcAtsL_0123456789GVadC1D2UlB", max_size=60))
 def test_garbage_comes_back_as_it_is_or_as_some_text(tail: str) -> None:
     assert demangle("_Z" + tail)

@@ -92,6 +92,7 @@ def test_lines_are_those_that_pyelftools_computes(debuggable: Path) -> None:
     assert len(mine) > 40
 
 
+@pytest.mark.slow
 def test_locate_names_function_file_and_line(debuggable: Path) -> None:
     firmware = Image.from_elf(debuggable)
     setup = firmware.symbol("setup")

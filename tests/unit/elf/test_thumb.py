@@ -82,6 +82,7 @@ def test_any_bytes_are_decoded_without_an_exception(code: bytes) -> None:
     assert all(r.at >= _ADDRESS for r in references(code, _ADDRESS))
 
 
+@pytest.mark.slow
 def test_calls_of_a_compiled_function_are_those_of_the_disassembler(little: Image) -> None:
     engine = capstone.Cs(capstone.CS_ARCH_ARM, capstone.CS_MODE_THUMB | capstone.CS_MODE_MCLASS)
     compared = 0

@@ -62,6 +62,7 @@ def test_without_an_operator_the_image_shrinks_by_its_exclusive_bytes(
     assert abs(before - after - softmax.exclusive) <= inlining
 
 
+@pytest.mark.slow
 def test_a_models_numbers_are_not_pointers(little: Image) -> None:
     # g_model holds words that equal the addresses of functions: the DWARF type says numbers.
     report = footprint.analyse(little).operators

@@ -57,6 +57,7 @@ def test_two_images_are_held_against_the_operators_between_them(
     assert "within the bound" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_over_budget_is_exit_code_1_and_within_is_0(
     elf: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -76,6 +77,7 @@ def test_a_pull_request_report_is_markdown_alone(
     assert out.startswith("### Footprint of") and "| FLASH |" in out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [["footprint", "{none}"], ["footprint", "{text}"], ["footprint", "{elf}", "--region", "CCM"],

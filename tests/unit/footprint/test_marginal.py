@@ -15,6 +15,8 @@ from harness.elf import Image
 from harness.footprint.compare import Change
 from harness.footprint.marginal import LeaveOneOut, _net, leave_one_out
 
+pytestmark = pytest.mark.slow
+
 Build = Callable[[Sequence[str]], Path]
 ADD = {"CONV_2D": "resolver.AddConv2D();", "SOFTMAX": "resolver.AddSoftmax();"}
 
@@ -47,7 +49,6 @@ def used(build: Build, names: Sequence[str], region: str) -> int:
     return document.region(region).used
 
 
-@pytest.mark.slow
 def test_measured_is_the_flash_that_goes_with_the_operator(found: LeaveOneOut, build: Build):
     whole = used(build, list(ADD), "FLASH")
     conv, softmax = found.rows
@@ -57,7 +58,6 @@ def test_measured_is_the_flash_that_goes_with_the_operator(found: LeaveOneOut, b
     assert conv.difference == conv.measured - conv.exclusive
 
 
-@pytest.mark.slow
 def test_the_slot_of_an_operator_is_ram(found: LeaveOneOut, build: Build):
     whole = used(build, list(ADD), "RAM")
     assert found.rows[0].ram == whole - used(build, ["SOFTMAX"], "RAM")

@@ -54,6 +54,7 @@ def test_arena_and_stacks_are_listed_by_name(five_slots: Image) -> None:
     assert stacks == {"thread_stacks": 768, "other_stack": 128}
 
 
+@pytest.mark.slow
 def test_a_model_in_ram_is_wasted_whole(five_slots: Image) -> None:
     (model,) = rows(five_slots, "model copy")
     assert (model.name, model.wasted) == ("copied_model", 32)

@@ -157,6 +157,7 @@ def alarming_nights(nights: list[CaseOutcome]) -> list[int]:
     return [night for night in range(len(nights)) if worse(nights[night], *nights[:night][-10:])]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("noise", [0, 0.001, 0.002])
 def test_cycles_that_creep_by_less_than_half_a_percent_a_night_are_found(noise, seed):

@@ -108,6 +108,7 @@ def test_a_database_of_something_else_is_left_alone(file):
     assert file.read_bytes() == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("url", ["nonsense://x/y", "://", "postgresql+nodriver://h/d"])
 def test_a_url_that_names_no_database_is_refused(url):
     with pytest.raises((UsageError, EnvironmentMissing)):

@@ -71,6 +71,7 @@ def test_an_output_that_the_model_lacks_is_refused(images: Path) -> None:
         Reference().outputs_should_equal_reference(MODEL, images, images, output=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("content", [b"", b"no array"])
 def test_a_broken_file_of_obtained_outputs_is_refused(
     images: Path, tmp_path: Path, content: bytes

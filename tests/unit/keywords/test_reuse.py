@@ -68,6 +68,7 @@ def test_a_case_of_the_same_name_that_differs_in_one_thing_is_run(library, tmp_p
         library.run_case(tmp_path / "hil.toml")
 
 
+@pytest.mark.slow
 def test_a_sample_whose_source_changed_in_between_is_run(library, tmp_path, monkeypatch):
     other = tmp_path / "other.elf"
     other.write_bytes(b"another image")

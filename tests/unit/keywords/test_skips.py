@@ -109,6 +109,7 @@ def test_an_execution_of_which_every_test_is_skipped_fails_its_last_test(execute
     assert logged == {"A": "SKIP", "B": "FAIL"}
 
 
+@pytest.mark.slow
 def test_an_execution_that_ends_with_a_suite_of_another_kind_fails_too(execute):
     code, _, _ = execute("TARGET:board", after="Skip    for another reason", A=LAYERS)
     assert code == 1

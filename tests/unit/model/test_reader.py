@@ -123,6 +123,7 @@ def test_option_table_numbers_are_the_schemas() -> None:
             assert f"{schema.OPTION_TABLES[value]}Options" == name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table", schema.known_tables())
 def test_option_fields_have_the_schemas_slots(table: str) -> None:
     """Each field, written by the generated package, is read back; the others keep defaults."""
@@ -167,6 +168,7 @@ def test_the_defaults_of_the_schema_apply() -> None:
     assert schema.options("Conv2D", None)["dilation_h_factor"] == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table", schema.known_tables())
 def test_a_field_without_a_default_of_its_own_is_zero_or_the_first_name(table: str) -> None:
     zero = {"bool": False, "float32": 0.0, "[int32]": None, "name": None, "activation": "NONE",

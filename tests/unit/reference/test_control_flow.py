@@ -221,6 +221,7 @@ def _x(*shape: int) -> T:
     return T(shape, "float32")
 
 
+@pytest.mark.slow
 def test_a_branch_of_another_size_fails_only_where_it_is_taken(micro: Oracle) -> None:
     small = _binary("MUL", _x(2), _x(2), _x(2))
     model = _choice(_x(3), _x(3), _x(3), other=small)

@@ -44,6 +44,7 @@ def test_circular_buffer_without_a_period_equals(
     agree(micro, ring(Draw(data), slots, {"cycles_max": 0}))
 
 
+@pytest.mark.slow
 @given(data=st.data())
 def test_a_circular_buffer_that_ends_inferences_early_is_refused_with_its_period(
     data: st.DataObject,
@@ -53,6 +54,7 @@ def test_a_circular_buffer_that_ends_inferences_early_is_refused_with_its_period
         Interpreter(Model.from_bytes(model))
 
 
+@pytest.mark.slow
 @given(data=st.data())
 def test_a_circular_buffer_without_slots_is_refused(data: st.DataObject) -> None:
     model = ring(Draw(data), 0, {"cycles_max": 1}).model
@@ -114,6 +116,7 @@ def test_detection_postprocess_equals(regular: bool, micro: Oracle, data: st.Dat
     agree(micro, detection(Draw(data), regular=regular))
 
 
+@pytest.mark.slow
 @given(data=st.data())
 def test_outputs_too_small_for_the_detections_are_refused(data: st.DataObject) -> None:
     draw = Draw(data)
@@ -127,6 +130,7 @@ def test_outputs_too_small_for_the_detections_are_refused(data: st.DataObject) -
         Interpreter(Model.from_bytes(case.model))
 
 
+@pytest.mark.slow
 @given(data=st.data())
 def test_several_classes_a_box_are_refused_where_the_device_writes_behind_its_outputs(
     data: st.DataObject,

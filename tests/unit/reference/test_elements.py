@@ -328,6 +328,7 @@ def test_overflow_infinity_and_nan_equal(op: str, activation: int, official: Ora
     agree(official, Case(model, [[SPECIAL, other] for other in others]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "op", ["RELU", "RELU6", "LOGISTIC", "TANH", "EXP", "ABS", "FLOOR", "ROUND", "HARD_SWISH"]
 )

@@ -321,6 +321,7 @@ def test_roots_are_the_nearest_whole_numbers_of_their_words(micro: Oracle) -> No
     assert micro.run(data, [[x]])[0][0][0].tolist() == y.tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("row", "bits"),
     [

@@ -78,6 +78,7 @@ def left(cache: Path) -> list[str]:
     return sorted(one.name for one in cache.iterdir() if one.name != ".lock")
 
 
+@pytest.mark.slow
 def test_an_archive_is_fetched_checked_unpacked_and_found(cache, serve, monkeypatch):
     data, seen = packed(), []
     archive = pinned(data, f"{serve(sends(data))}/{NAME}")

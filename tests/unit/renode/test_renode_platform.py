@@ -47,6 +47,7 @@ def tags():
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TABLE["peripherals"])
 def test_a_peripheral_is_at_its_address_of_the_table(name):
     entry = TABLE["peripherals"][name]

@@ -126,6 +126,7 @@ def test_a_template_that_is_not_a_link_to_a_commit_is_refused(tmp_path, template
     assert not (tmp_path / "site").exists()
 
 
+@pytest.mark.slow
 def test_a_history_without_runs_is_a_page_with_a_note(tmp_path):
     with History.open(str(tmp_path / "h.db")) as history:
         assert write_site(history, tmp_path / "site") == 0

@@ -70,6 +70,7 @@ def test_a_case_of_one_image_needs_no_second_table():
     assert not stream.getvalue()
 
 
+@pytest.mark.slow
 def test_images_that_ran_together_stand_in_the_page():
     page = html([result(images=WORLDS)])
     assert "<dt>secure image tfm_s</dt><dd>129,316 B of flash, 52,924 B of RAM</dd>" in page
@@ -87,6 +88,7 @@ def test_a_failure_shows_its_findings_and_where_they_stand():
     assert "missing_operator CONV_2D: Didn't find op (console line 2)" in shown
 
 
+@pytest.mark.slow
 def test_markup_in_console_text_is_shown_and_not_obeyed():
     assert "[bold]x[/bold]" in text([result(verdict=Verdict.FAIL, reason="[bold]x[/bold]")])
     page = html([result(verdict=Verdict.FAIL, reason="<script>alert(1)</script>")])
@@ -111,12 +113,14 @@ def test_junit_counts_each_kind_of_verdict(verdict, element):
     assert len(root.findall(f".//{element}")) == 1
 
 
+@pytest.mark.slow
 def test_the_page_needs_nothing_from_elsewhere():
     page = html([result()])
     assert "http" not in page.replace("http-equiv", "")
     assert "hello_world-exact" in page
 
 
+@pytest.mark.slow
 def test_the_page_links_to_the_files_of_a_case_from_where_it_stands(tmp_path):
     folder = tmp_path / "cases" / "a #1"
     folder.mkdir(parents=True)
@@ -129,6 +133,7 @@ def test_the_page_links_to_the_files_of_a_case_from_where_it_stands(tmp_path):
     assert '<a href="log.html#s1-t3">Robot&#39;s log</a>' in page
 
 
+@pytest.mark.slow
 def test_the_page_shows_the_run_comparisons_memory_and_operators():
     occasion = Occasion(0.0, "c0ffee", "main", "bench", command="tflm-hil run <hil.toml>")
     page = html(

@@ -136,6 +136,7 @@ def test_llvm_images_are_read_alike(compile_image: Compile) -> None:
     assert audit.registered == ("CONV_2D", "SOFTMAX")
 
 
+@pytest.mark.slow
 def test_the_object_is_found_with_its_name_and_size(compile_image: Compile) -> None:
     (found,) = find(compile_image(BOTH, 2))
     assert (found.name, found.slots, found.slot_bytes) == ("resolver", 2, 36)
@@ -248,6 +249,7 @@ def test_each_image_that_tells_is_held_against_the_model(
     assert verdicts(silent, silent) == [("silent", AuditVerdict.CANNOT_TELL)]
 
 
+@pytest.mark.slow
 def test_an_operator_of_a_second_subgraph_is_needed_too(compile_image: Compile) -> None:
     one, two = operator_chain("CONV_2D"), operator_chain("SOFTMAX")
     model = replace(one, subgraphs=(*one.subgraphs, *two.subgraphs))

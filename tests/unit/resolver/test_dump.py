@@ -126,6 +126,7 @@ def test_a_resolver_on_a_stack_is_found_by_its_vtable(compile_image: Compile) ->
     assert found.name == f"(at 0x{RAM + 0x3_F000:08x})"
 
 
+@pytest.mark.slow
 def test_a_dead_frame_with_a_senseless_count_is_passed_over(compile_image: Compile) -> None:
     image = compile_image(BOTH, 3)
     session = FakeSession(image)

@@ -74,6 +74,7 @@ def test_the_model_array_holds_exactly_the_models_bytes(model: bytes) -> None:
     assert "alignas(16)" in text
 
 
+@pytest.mark.slow
 @given(
     st_numpy.arrays(
         dtype=st.sampled_from([np.int8, np.uint8, np.float32]),

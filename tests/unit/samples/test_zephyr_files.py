@@ -78,6 +78,7 @@ def test_the_manifest_takes_zephyr_pinned_and_names_each_module() -> None:
     assert (ROOT / manifest["self"]["west-commands"]).is_file()
 
 
+@pytest.mark.slow
 def test_west_itself_accepts_the_manifest() -> None:
     manifest = pytest.importorskip("west.manifest")
     flags = manifest.ImportFlag.IGNORE
@@ -174,6 +175,7 @@ def west(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "notes"
 
 
+@pytest.mark.slow
 def test_west_builds_the_sample_in_its_configuration(west: Path) -> None:
     result = zephyr.build_zephyr("hello_world_float", "too_small", fragments=["cmsis-nn"])
     asked = west.read_text().splitlines()
@@ -186,6 +188,7 @@ def test_west_builds_the_sample_in_its_configuration(west: Path) -> None:
     assert result.builder == "zephyr"
 
 
+@pytest.mark.slow
 def test_elf_map_configuration_and_devicetree_are_kept(west: Path) -> None:
     result = zephyr.build_zephyr("atan", "exact")
     assert result.elf.read_text() == "zephyr.elf"
@@ -193,6 +196,7 @@ def test_elf_map_configuration_and_devicetree_are_kept(west: Path) -> None:
     assert {"zephyr.map", "config", "zephyr.dts", "build.log"} <= kept
 
 
+@pytest.mark.slow
 def test_a_failed_build_quotes_the_compiler(west: Path, monkeypatch) -> None:
     monkeypatch.setenv("WEST_FAILS", "no such thing")
     with pytest.raises(BuildFailed, match="no such thing") as error:
@@ -201,6 +205,7 @@ def test_a_failed_build_quotes_the_compiler(west: Path, monkeypatch) -> None:
     assert "build.log" in error.value.hint
 
 
+@pytest.mark.slow
 def test_libraries_of_the_wrong_float_abi_are_named_with_the_remedy(
     west: Path, monkeypatch
 ) -> None:

@@ -69,6 +69,7 @@ def test_a_clock_that_is_stopped_does_not_run_and_does_not_come_up(
     assert (clock[run], clock[stat]) == (0, 0)
 
 
+@pytest.mark.slow
 def test_latency_modes_are_accepted(clock: Peripheral) -> None:
     clock[CONSTLAT] = 1
     clock[LOWPWR] = 1

@@ -23,6 +23,7 @@ def test_it_has_no_comparators_and_a_cycle_counter(chip: BareChip) -> None:
     assert control >> 24 & 0b1101 == 0b1101  # NOTRCPKT, NOEXTTRIG, NOPRFCNT
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("trace", "enable", "counts"), [(0, 0, 0), (0, 1, 0), (1, 0, 0), (1, 1, 1)]
 )

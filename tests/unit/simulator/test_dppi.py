@@ -45,6 +45,7 @@ def test_a_task_that_is_not_subscribed_to_the_channel_does_not(
     assert not triggered(machine, subscription)
 
 
+@pytest.mark.slow
 def test_a_subscription_that_is_taken_back_ends(machine: Machine) -> None:
     machine.devices["EGU1"].write(SUBSCRIBE, EN | 3)
     assert not triggered(machine, 0)
@@ -71,6 +72,7 @@ def channels(chip: BareChip) -> list[int]:
     return [chip.read(DPPIC + offset) for offset in (CHEN, CHENSET, CHENCLR)]
 
 
+@pytest.mark.slow
 def test_channels_are_turned_on_and_off_one_by_one(chip: BareChip) -> None:
     chip.write(DPPIC + CHENSET, 0x00F0)
     chip.write(DPPIC + CHENSET, 0xF_0F80)

@@ -139,6 +139,7 @@ def test_a_return_of_an_exception_that_is_not_active_is_refused(exceptions: Exce
     assert exceptions.chip.read(CFSR) == INVPC
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("sp", "status"), [(0x3000_0000, UNSTKERR), (MAIN - 0x3FE, INVPC)])
 def test_a_frame_that_cannot_be_read_is_a_fault(
     exceptions: ExceptionChip, sp: int, status: int

@@ -86,6 +86,7 @@ def test_a_frame_needs_the_spus_permission_to_write(
     assert exceptions.chip.read(CFSR) == status
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("permission", "status"), [(0x17, 0), (0x15, 0), (0x13, UNSTKERR)])
 def test_a_frame_needs_the_spus_permission_to_be_read(
     exceptions: ExceptionChip, permission: int, status: int
@@ -132,6 +133,7 @@ def test_a_non_secure_frame_lies_in_non_secure_memory(
     assert both.chip.words(BOUNDARY - 0x40, 16) == [0] * 16
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("sp", "reads"), [(BOUNDARY, True), (BOUNDARY - 8, False)])
 def test_a_non_secure_frame_is_read_from_non_secure_memory(
     both: ExceptionChip, sp: int, reads: bool

@@ -32,6 +32,7 @@ def test_the_last_blocks_are_those_before_the_fault_not_its_handlers(crashed: Ma
     assert any("Main" in block for block in blocks)
 
 
+@pytest.mark.slow
 def test_a_branch_outside_code_is_located_by_its_caller(crashed: Machine) -> None:
     (fault,) = crashed.faults
     assert fault.pc == 0x30000000

@@ -202,6 +202,7 @@ def test_a_record_holds_the_registers_at_the_fault(chip: BareChip) -> None:
     assert (record.world, record.target) == ("", "")
 
 
+@pytest.mark.slow
 def test_records_are_bounded(chip: BareChip) -> None:
     chip.write(SHCSR, ENABLE_ALL)
     for _ in range(201):

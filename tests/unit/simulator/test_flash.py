@@ -44,6 +44,7 @@ def test_ficr_cannot_be_written_at_all(chip: BareChip, mode: int) -> None:
     assert word(chip, FICR + 0x300) == ONES
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", [PAGE, FLASH_END - 4, UICR + 0x100])
 def test_programming_only_clears_bits(chip: BareChip, place: int) -> None:
     chip.write(CONFIG, WEN)
@@ -66,6 +67,7 @@ def test_parts_of_a_word_are_written_alone(
     assert word(chip, PAGE) == expected
 
 
+@pytest.mark.slow
 def test_a_double_word_is_written_at_once(chip: BareChip) -> None:
     chip.write(CONFIG, WEN)
     chip.machine.core.write(Reg.S0, 0x1234_5678)

@@ -106,6 +106,7 @@ def test_bxns_stacks_no_return(worlds: BareChip) -> None:
     assert worlds.machine.registers["lr"] == 0x1235
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("instruction", "register"), [(0x475C, "r11"), (0x4774, "lr")])
 def test_blxns_takes_any_register(worlds: BareChip, instruction: int, register: str) -> None:
     secure(worlds, instruction, **{register: NONSECURE_CODE})
@@ -121,6 +122,7 @@ def test_a_call_ends_an_it_block(worlds: BareChip) -> None:
     assert (registers["r1"], registers["r2"]) == (1, 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("process", [False, True])
 @pytest.mark.parametrize(("room", "fits"), [(8, True), (0, False)])
 def test_a_call_that_its_stack_has_no_room_for_is_a_stack_overflow(
@@ -222,6 +224,7 @@ def test_a_branch_to_fnc_return_in_secure_code_is_a_fetch_fault(
     assert record.pc == FNC_RETURN - 1
 
 
+@pytest.mark.slow
 def test_a_return_from_a_stack_that_cannot_be_read_is_a_fault(worlds: BareChip) -> None:
     secure(worlds, BLXNS_R0, r0=NONSECURE_CODE)
     worlds.machine.core.change_state()

@@ -177,6 +177,7 @@ def test_sleep_lasts_until_the_interrupt(chip: BareChip) -> None:
     assert chip.running == 16 + 27
 
 
+@pytest.mark.slow
 def test_in_a_handler_only_more_urgent_exceptions_wake(chip: BareChip) -> None:
     chip.write(SHPR3, 0x0040_0000)
     chip.write(ICSR, 1 << 28)

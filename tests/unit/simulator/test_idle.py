@@ -38,6 +38,7 @@ def executed(build: Build) -> tuple[tuple[object, ...], dict[int, int]]:
     return result
 
 
+@pytest.mark.slow
 def test_skipping_changes_neither_counts_nor_time_nor_interrupts(
     build: Build, executed: tuple[tuple[object, ...], dict[int, int]]
 ) -> None:

@@ -121,6 +121,7 @@ def test_it_blocks_long_products_and_table_branches(compute: Compute, a: int, b:
     assert compute(a, b, 0)[23:29] == [*expected, long >> 32, table[a & 3], table[b & 3]]
 
 
+@pytest.mark.slow
 def test_a_second_exclusive_store_is_refused(compute: Compute) -> None:
     assert compute(40, 0, 0)[29:31] == [43, 0b01]
 

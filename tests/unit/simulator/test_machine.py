@@ -72,6 +72,7 @@ def test_threads_keep_their_fp_registers_and_masks_hold(build: Build) -> None:
     assert machine.faults == []
 
 
+@pytest.mark.slow
 def test_wfe_sleeps_until_the_interrupt_that_pends(build: Build) -> None:
     machine = Machine(build("threads"))
     machine.run(until_tick=HZ, pattern=b"done")
@@ -98,6 +99,7 @@ def test_stacks_beside_a_guard_work_until_they_overflow(build: Build) -> None:
     assert "stack overflow" in machine.fault_report(machine.faults[2])
 
 
+@pytest.mark.slow
 def test_sleep_is_skipped_and_takes_its_virtual_time(build: Build) -> None:
     machine = Machine(build("exceptions"))
     run(machine)
@@ -150,6 +152,7 @@ def test_slices_of_any_size_give_the_same_run(build: Build, name: str, data: st.
     assert digest(sliced) == digest(whole)
 
 
+@pytest.mark.slow
 def test_single_steps_give_the_same_run(build: Build) -> None:
     whole, stepped = Machine(build("exceptions")), Machine(build("exceptions"))
     run(whole, 1)
@@ -182,6 +185,7 @@ def test_a_run_stops_at_any_instruction_count(build: Build) -> None:
         assert machine.core.executed == count
 
 
+@pytest.mark.slow
 def test_every_instruction_is_in_the_profile(build: Build) -> None:
     machine = Machine(build("compute"))
     run(machine, 1)
@@ -240,6 +244,7 @@ def test_a_call_without_the_thumb_bit_faults_at_its_target_and_first_for_the_fet
     assert words[8:] == [iaccviol, data, 0]
 
 
+@pytest.mark.slow
 def test_uicr_survives_a_soft_reset_and_the_watchdog_resets(build: Build) -> None:
     machine = Machine(build("resets"))
     assert run(machine) is End.IDLE
@@ -268,6 +273,7 @@ def test_a_pin_reset_keeps_ram_and_retained_registers(build: Build) -> None:
     assert results(machine, 3) == [1, 0x5A, 1]
 
 
+@pytest.mark.slow
 def test_a_brown_out_changes_ram_and_clears_retained_registers(build: Build) -> None:
     machine = supplied(build)
     machine.brown_out(b"\x33" * machine.memory_map.area("ram").size)

@@ -25,6 +25,7 @@ def test_memory_is_read_and_written_as_by_a_debugger(chip: BareChip, place: int)
     assert chip.machine.read_memory(place, 4) == b"abcd"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("place", "size"), [(0x0010_0000, 1), (0x000F_FFFD, 4), (RAM_END, 1), (0x5000_8000, 4)]
 )
@@ -56,6 +57,7 @@ def test_a_machine_starts_from_its_vector_table(waiting: Image) -> None:
     machine.close()
 
 
+@pytest.mark.slow
 def test_a_reset_reads_the_vector_table_again(chip: BareChip) -> None:
     chip.machine.write_memory(0, struct.pack("<2I", STACK - 0x100 + 3, CODE | 1))
     chip.machine.reset()
@@ -220,5 +222,6 @@ def test_executed_addresses_are_halfwords(chip: BareChip) -> None:
     assert chip.machine.executed_addresses() == [LOOP, *range(CODE, CODE + 10, 2)]
 
 
+@pytest.mark.slow
 def test_where_gives_function_file_and_line(chip: BareChip) -> None:
     assert chip.machine.where() == str(chip.machine.firmware.locate(LOOP))

@@ -266,6 +266,7 @@ def bytes_held(regions: tuple[Region, ...], byte: int) -> tuple[int, ...]:
     return tuple(n for n, region in enumerate(regions) if region.holds(byte))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("user", "kind"), [*product([False, True], [LOAD, STORE, RUN])])
 def test_with_the_mpu_off_everything_passes(bench: Bench, user: bool, kind: int) -> None:
     bench.start(Access(kind, user=user, control=0, regions=(Region(0, 1024, False, True, True),)))

@@ -68,6 +68,7 @@ def test_a_pressed_button_raises_its_event_once(session: SimulatorSession) -> No
     assert results(session)[0] == 2
 
 
+@pytest.mark.slow
 def test_an_event_reaches_a_task_through_dppi_without_the_core(session: SimulatorSession) -> None:
     assert not session.pins.read(LED1)
     session.pins.drive(BUTTON1, False)
@@ -224,6 +225,7 @@ def test_latch_follows_sense(p0: Port, sense: int, level: bool, latched: bool) -
     assert p0.gpio.detect is latched
 
 
+@pytest.mark.slow
 def test_latch_is_cleared_pin_by_pin(p0: Port) -> None:
     for pin in (1, 2):
         p0.configure(pin, SENSE_HIGH)

@@ -333,6 +333,7 @@ def test_a_block_ends_where_its_registers_end(chip: BareChip) -> None:
     assert chip.refuses(0x5084_2000)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("size", "at", "value"), [(1, 0, 0xA5), (1, 3, 0x12), (2, 2, 0x1234)])
 def test_a_narrow_load_gives_its_part_of_the_word(
     chip: BareChip, size: int, at: int, value: int

@@ -99,6 +99,7 @@ def test_python_serves_transfers_only_with_interrupt_or_channel(build: Build) ->
     assert 1 < asked.count(0x008) < 10  # a channel's first use, another task on it, flash, no bytes
 
 
+@pytest.mark.slow
 def test_the_counter_of_an_rtc_is_the_number_of_edges_of_its_clock(build: Build) -> None:
     machine = Machine(build("counter"))
     asked: list[int] = []
@@ -117,6 +118,7 @@ def test_the_counter_of_an_rtc_is_the_number_of_edges_of_its_clock(build: Build)
     assert words[51] == 100
 
 
+@pytest.mark.slow
 @given(writes=st.lists(st.tuples(offsets, st.integers(0, 2**32 - 1))))
 def test_registers_are_words_by_their_offset(writes: list[tuple[int, int]]) -> None:
     registers, model = native.load().Registers(SIZE), dict.fromkeys(range(0, SIZE, 4), 0)

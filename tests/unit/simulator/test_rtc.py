@@ -38,6 +38,7 @@ def rtc(chip: BareChip) -> Rtc:
     return Rtc(chip, BASE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("prescaler", [0, 1, 32, 0xFFF])
 def test_it_counts_edges_divided_by_the_prescaler(rtc: Rtc, prescaler: int) -> None:
     rtc[PRESCALER] = prescaler
@@ -184,6 +185,7 @@ def test_compare_comes_once_a_turn(rtc: Rtc) -> None:
     assert rtc.events() == ["compare 0"]
 
 
+@pytest.mark.slow
 def test_a_compare_register_has_24_bits(rtc: Rtc) -> None:
     rtc[CC + 8] = 0xAB12_3456
     assert rtc[CC + 8] == 0x12_3456

@@ -70,6 +70,7 @@ def test_vlstm_and_vlldm_without_a_secure_context_do_nothing(
     assert worlds.machine.registers["pc"] == SECURE_CODE + 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("code", [VLSTM_R0, VLLDM_R0])
 @pytest.mark.parametrize(
     ("address", "reason"), [(PLACE + 4, "UNALIGNED"), (0x3000_0000, "PRECISERR, BFARVALID")]
@@ -213,6 +214,7 @@ def test_tt_in_non_secure_code_uses_its_own_mpu(worlds: BareChip) -> None:
     assert told(worlds, TTT, PLACE + 0x200, NONSECURE_CODE) == MRVALID | 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("instruction", [TTA, TTAT])
 def test_tta_in_non_secure_code_is_undefined(worlds: BareChip, instruction: int) -> None:
     worlds.enter_nonsecure()

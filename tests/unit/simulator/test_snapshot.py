@@ -92,6 +92,7 @@ def test_programmed_flash_and_code_in_it_go_back(build: Build) -> None:
     fresh.close()
 
 
+@pytest.mark.slow
 def test_a_snapshot_of_another_image_is_refused(build: Build, tmp_path: Path) -> None:
     one, other = Machine(build("exceptions")), Machine(build("threads"))
     snapshot.save(one, snapshot.take(one), tmp_path / "booted")
@@ -220,6 +221,7 @@ def test_all_devices_and_registers_are_restored(busy: BareChip) -> None:
         assert diary(busy) == first
 
 
+@pytest.mark.slow
 def test_all_devices_and_blocks_are_in_the_file(
     busy: BareChip, waiting: Image, tmp_path: Path
 ) -> None:

@@ -218,6 +218,7 @@ def test_execution_needs_the_spus_permission(
     assert run_at(spu, place + (size - 2) * at_end) == reason
 
 
+@pytest.mark.slow
 @MEMORIES
 def test_a_neighbours_permission_does_not_matter(
     spu: Spu, place: int, register: int, size: int
@@ -264,6 +265,7 @@ def test_easydma_uses_the_peripherals_security(
     assert raised(spu) == ["RAMACCERR"] * refused
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("number", "secure", "at_secure", "at_nonsecure"),
     [

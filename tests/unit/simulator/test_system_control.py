@@ -171,6 +171,7 @@ def test_priorities_have_three_bits(chip: BareChip, register: int, kept: int) ->
     assert chip.read(register) == kept
 
 
+@pytest.mark.slow
 def test_a_priority_is_written_as_a_byte(chip: BareChip) -> None:
     chip.write(SHPR3, 0x2040_0000)
     chip.write(SHPR3 + 3, 0x60, size=1)
@@ -198,6 +199,7 @@ def test_non_secure_code_has_priorities_of_its_own(chip: BareChip, shared: int, 
 PENDING = {"PendSV": (ICSR, 28, 27, 14), "SysTick": (ICSR, 26, 25, 15), "NMI": (ICSR, 31, 30, 2)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PENDING)
 def test_icsr_sets_and_clears_pending_exceptions(masked: BareChip, name: str) -> None:
     register, setting, clearing, number = PENDING[name]
@@ -254,6 +256,7 @@ def test_with_bfhfnmins_the_nmi_is_non_secure(masked: BareChip) -> None:
     assert masked.read(ICSR + NONSECURE_ALIAS) >> 31
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("number", "exists"), [(0, True), (5, True), (64, True), (65, False)])
 def test_stir_pends_an_interrupt(masked: BareChip, number: int, exists: bool) -> None:
     masked.write(STIR, number)
@@ -261,6 +264,7 @@ def test_stir_pends_an_interrupt(masked: BareChip, number: int, exists: bool) ->
     assert masked.read(STIR) == 0
 
 
+@pytest.mark.slow
 def test_non_secure_code_pends_its_own_interrupts_alone(masked: BareChip) -> None:
     masked.write(ITNS, 1 << 5)
     for number in (4, 5):

@@ -87,6 +87,7 @@ def test_a_write_of_the_counter_clears_it_and_the_flag(chip: BareChip, value: in
     assert chip.read(CVR) == 99
 
 
+@pytest.mark.slow
 def test_while_it_is_off_it_holds(chip: BareChip) -> None:
     start(chip, 99)
     chip.wait(40)

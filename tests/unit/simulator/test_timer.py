@@ -199,6 +199,7 @@ def test_a_period_of_compare_and_clear_raises_an_interrupt_each_time(timer: Time
         timer.chip.write(0xE000_E280, 1 << IRQ)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", [COUNTER_MODE, LOW_POWER_COUNTER_MODE])
 def test_as_a_counter_it_counts_tasks_and_not_time(timer: Timer, mode: int) -> None:
     timer[CC] = 3

@@ -127,6 +127,7 @@ def test_a_gateway_checks_the_whole_range_of_a_pointer(play):
     assert play("POINTERS").results[:6] == [46, 10, refused, refused, refused, refused]
 
 
+@pytest.mark.slow
 def test_secure_code_calls_back_and_is_reentered(play):
     played = play("CALLBACK")
     assert played.results[:2] == [43, 2]
@@ -158,6 +159,7 @@ def test_a_secure_interrupt_of_non_secure_code_returns_to_it_unchanged(play):
     assert played.word("secure:exc_return") | FTYPE == 0xFFFF_FFB9
 
 
+@pytest.mark.slow
 def test_interrupts_of_both_security_states_nest_by_priority(play):
     played = play("NESTED")
     assert played.done
@@ -199,6 +201,7 @@ def test_a_non_secure_callback_sees_no_floating_point_secrets(play, how):
     assert played.results[3] != NINE_IN_S31
 
 
+@pytest.mark.slow
 def test_secure_code_has_its_floating_point_registers_back_after_a_callback(play):
     assert play("FLOATS_IN").words("secure:answers", 2) == [0x40E0_0000, NINE_IN_S31]
     assert play("FLOATS_LAZY").words("secure:answers", 1) == [THREE_IN_S15]
@@ -286,6 +289,7 @@ def test_a_branch_to_non_secure_code_without_bxns_is_a_secure_fault(play):
     assert played.secure_fault[0] == INVTRAN
 
 
+@pytest.mark.slow
 def test_bxns_to_a_secure_address_leaves_the_secure_state_and_fails_there(play):
     played = play("BXNS_TO_SECURE", SECURE_FLASH)
     assert not played.done

@@ -89,6 +89,7 @@ def test_a_port_that_is_not_enabled_sends_nothing(port: Port, enable: int) -> No
     assert (port.console(), port.events()) == (b"", [])
 
 
+@pytest.mark.slow
 def test_stoptx_raises_txstopped(port: Port) -> None:
     port[STARTTX] = 1
     port[STOPTX] = 1

@@ -53,6 +53,7 @@ def refusal() -> EnvironmentMissing:
     return refused.value
 
 
+@pytest.mark.slow
 def test_a_missing_library_has_an_installation_hint(install: Install) -> None:
     install("lib/README", b"")
     assert refusal().message == "the simulator needs the Python package unicorn"

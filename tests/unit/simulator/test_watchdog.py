@@ -28,6 +28,7 @@ def dog(chip: BareChip) -> Watchdog:
     return Watchdog(chip, BASE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("crv", "lasts"), [(99, 100), (15, 16), (14, 16), (0, 16)])
 def test_the_watchdog_resets_two_cycles_after_its_timeout(
     dog: Watchdog, crv: int, lasts: int

@@ -241,6 +241,7 @@ def test_a_console_that_shows_a_failure_is_not_expected(line, tmp_path, capsys):
     assert "shows a failure" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_fault_is_not_expected_even_if_the_image_goes_on(tmp_path):
     crash = "  *(volatile int *)0xF0000000u = 1;\n"
     image(tmp_path, printing("score: 12", "score: 13", then=crash))
@@ -257,6 +258,7 @@ def test_the_last_line_is_the_end(tmp_path):
     assert run_case(loaded, tmp_path / "out").passed
 
 
+@pytest.mark.slow
 def test_the_case_file_names_its_unknowns(tmp_path):
     image(tmp_path, printing("score: 12", "score: 13", "all done"))
     written(tmp_path)

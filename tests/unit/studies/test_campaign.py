@@ -150,6 +150,7 @@ def test_a_replay_names_the_first_layer_that_differs(capsys):
     assert "~HIL 0 boot" in told["console"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [["--faults", "cosmic"], ["--budget", "critical"], ["--budget", "fatal=1"], ["--count", "0"]],
@@ -230,6 +231,7 @@ def test_an_image_that_starts_anew_after_a_brown_out_gives_the_same_outputs(fed)
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_an_image_that_waits_for_inputs_is_not_run_without_them(model):
     firmware = Image.from_elf(build_one("hello_world", "console"))
     with pytest.raises(UsageError, match="waits for inputs"):

@@ -54,6 +54,7 @@ def test_the_exit_code_is_that_of_the_verdict(tmp_path, monkeypatch, capsys, ver
     assert len(json.loads(capsys.readouterr().out)["rows"]) == 2
 
 
+@pytest.mark.slow
 def test_another_model_of_the_same_name_is_another_study(tmp_path):
     model = tmp_path / "own.tflite"
     points = [SweepPoint("digits", model=str(model))]

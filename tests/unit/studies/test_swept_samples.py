@@ -13,6 +13,8 @@ import harness
 from harness.cli import main
 from harness.history.store import History
 
+pytestmark = pytest.mark.slow
+
 SWEEP = """
 samples = ["hello_world"]
 resolvers = ["exact", "all"]
@@ -42,12 +44,10 @@ def point(rows, **wanted):
     return next(row for row in rows if wanted.items() <= row["parameters"].items())
 
 
-@pytest.mark.slow
 def test_every_point_passes_with_link_time_optimization_and_without(rows):
     assert [row["verdict"] for row in rows] == ["pass"] * 4
 
 
-@pytest.mark.slow
 def test_measures_are_those_of_each_image(rows):
     exact, every = point(rows, resolver="exact", lto=False), point(rows, resolver="all", lto=False)
     assert exact["flash"] + 10_000 < every["flash"]
@@ -72,7 +72,6 @@ def test_the_page_names_the_points(swept):
     assert "resolver exact, lto True" in page
 
 
-@pytest.mark.slow
 def test_two_workers_give_the_same_rows_as_one(swept, capsys):
     assert main(["sweep", str(swept / "sweep.toml"), "--workers", "2", "--json", "-"]) == 0
     assert capsys.readouterr().out == (swept / "sweep.json").read_text()
@@ -97,7 +96,6 @@ def test_every_point_is_a_case_of_the_history(swept, rows):
     assert kept["sweep hello_world exact"]["flash", "elf"] == exact["flash"]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("budget", "code"), [("flash=40000", 0), ("flash=100", 1)])
 def test_a_budget_names_the_best_point_or_fails(swept, budget, code, capsys):
     arguments = ["--store", str(swept / "store.sqlite"), "--workers", "1", "--budget", budget]
@@ -107,7 +105,6 @@ def test_a_budget_names_the_best_point_or_fails(swept, budget, code, capsys):
     assert code == 0 or "no point of hello_world passes" in told.err
 
 
-@pytest.mark.slow
 def test_model_and_arena_of_a_point_are_checked_against_the_image(tmp_path, capsys):
     (tmp_path / "sweep.toml").write_text(
         'samples = ["benchmark"]\nresolvers = ["all"]\n'
@@ -118,7 +115,6 @@ def test_model_and_arena_of_a_point_are_checked_against_the_image(tmp_path, caps
     assert (row["verdict"], row["arena_declared"]) == ("pass", 4096), row["reason"]
 
 
-@pytest.mark.slow
 def test_missing_target_ends_the_sweep_without_a_row(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("RENODE", str(tmp_path / "nowhere"))
     (tmp_path / "sweep.toml").write_text(

@@ -44,6 +44,7 @@ def match(session: SimulatorSession, pattern: bytes, seconds: float = 1.0) -> St
     return session.run(ConsoleMatch(pattern), session.deadline(seconds))
 
 
+@pytest.mark.slow
 def test_a_run_ends_at_its_match(opened: Open) -> None:
     session = opened("nullcall")
     assert match(session, b"before\r\n") is Stop.CONDITION
@@ -64,6 +65,7 @@ def test_a_run_ends_after_a_time_of_its_own_clock(opened: Open) -> None:
     assert session.run(Elapsed(0.001), used_up) is Stop.DEADLINE
 
 
+@pytest.mark.slow
 def test_a_run_ends_after_so_many_instructions(opened: Open) -> None:
     session = opened("compute")
     assert session.run(Executed(1000), session.deadline(1)) is Stop.CONDITION
@@ -100,6 +102,7 @@ def test_a_run_ends_before_the_first_instruction_of_a_symbol(opened: Open) -> No
     assert session.run(None, session.deadline(0.001)) is not Stop.CONDITION  # it is unhooked
 
 
+@pytest.mark.slow
 def test_an_unknown_symbol_is_refused(opened: Open) -> None:
     session = opened("chatter")
     with pytest.raises(UsageError, match="no symbol 'nowhere'"):
@@ -172,6 +175,7 @@ def test_a_reset_starts_the_image_again(opened: Open) -> None:
     assert session.counters.resets == 1
 
 
+@pytest.mark.slow
 def test_pins_are_driven_read_and_let_go(opened: Open) -> None:
     session = opened("pins")
     session.run(Elapsed(0.01), session.deadline(1))

@@ -180,6 +180,7 @@ def test_findings_of_one_kind_are_capped_and_counted():
     assert [one.line for one in found][-1] == 10
 
 
+@pytest.mark.slow
 def test_repeated_faults_are_reported_in_few_lines():
     console = Console()
     console.feed(b"***** BUS FAULT *****\n" * 5000)

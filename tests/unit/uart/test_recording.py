@@ -54,6 +54,7 @@ def test_a_recording_of_its_own_is_temporary():
     assert Recording().path is None
 
 
+@pytest.mark.slow
 def test_the_kept_part_of_a_flood_is_complete(monkeypatch):
     monkeypatch.setattr("harness.uart.console.LARGEST", 100_000)
     console = Console()

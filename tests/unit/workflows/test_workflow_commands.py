@@ -106,6 +106,7 @@ def test_the_key_of_the_cache_names_the_archive(tmp_path):
     assert re.fullmatch(r"1\.17\.0-Linux-\w+-[0-9a-f]{64}", value)
 
 
+@pytest.mark.slow
 def test_the_summary_counts_what_the_reports_hold(tmp_path):
     reports = tmp_path / "reports"
     (reports / "suites").mkdir(parents=True)

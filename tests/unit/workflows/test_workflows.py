@@ -125,6 +125,7 @@ def test_every_environment_of_tox_that_is_called_is_there(path):
     assert {f"testenv:{name}" for name in called} <= set(TOX.sections())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", TESTING, ids=lambda path: path.name)
 def test_a_workflow_leaves_checks_to_tox(path):
     programs = {step["run"].split()[0] for step in steps(path) if "run" in step}
