@@ -152,5 +152,6 @@ class Processor:
             bank.scb.restore(scb)
         core.locked_up = False
         core.nonsecure, core.divided = state["nonsecure"], state["divided"]
+        core.update_traps()
         core.update_fp_access()
         return before != (core.nonsecure, core.divided, self.shared.sau_ctrl)

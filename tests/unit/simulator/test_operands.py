@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.elf import Image
+from harness.simulator import snapshot
 
 CCR, CPACR, SHCSR = 0xE000_ED14, 0xE000_ED88, 0xE000_ED24
 UNALIGN_TRP, DIV_0_TRP = 1 << 3, 1 << 4
@@ -240,3 +241,12 @@ def test_the_check_on_entry_agrees_with_single_steps(
         outcomes.append(registers)
         chip.machine.close()
     assert outcomes[:2] == outcomes[2:]
+
+
+def test_a_restored_machine_traps_as_the_one_that_was_saved(chip: BareChip, waiting: Image) -> None:
+    chip.write(CCR, UNALIGN_TRP)
+    saved = snapshot.take(chip.machine)
+    other = BareChip(waiting)
+    snapshot.restore(other.machine, saved)
+    assert faults(other, 0x6802, r0=RAM + 2) == [("UNALIGNED", CODE)]  # ldr r2, [r0]
+    other.machine.close()
