@@ -114,12 +114,21 @@ static bool keeps(const Residues *r, const Check *list, uint32_t count) {
   return true;
 }
 
+// Can its operands be refused whatever CCR.UNALIGN_TRP is? `*a` is the address; of a division its
+// base is NO_REGISTER.
+static bool may_be_refused(uint16_t first, uint16_t second, Address *a) {
+  if (operands_divisor(first, second) != NO_REGISTER) {
+    a->base = NO_REGISTER;
+    return true;
+  }
+  return operands_address(first, second, a) && a->always && a->base != SP;
+}
+
 static bool has_operands(const Area *area, uint32_t address, uint32_t size) {
   Address a;
   for (uint32_t at = address; at - address < size;) {
     uint16_t first = memory_halfword(area, at), second = memory_halfword(area, at + 2);
-    if (operands_divisor(first, second) != NO_REGISTER) return true;
-    if (operands_address(first, second, &a) && a.always && a.base != SP) return true;
+    if (may_be_refused(first, second, &a)) return true;
     at += thumb_length(first);
   }
   return false;
@@ -146,15 +155,11 @@ void alignment_decode(Core *c, Area *area, Slot *s, uint32_t address, uint32_t s
   for (uint32_t at = address; at - address < size; index++) {
     uint16_t first = memory_halfword(area, at), second = memory_halfword(area, at + 2);
     Address a;
-    if (operands_divisor(first, second) != NO_REGISTER) {
-      hooked |= hook_at(c, area, at);
-    } else if (operands_address(first, second, &a) && a.always && a.base != SP) {
-      uint32_t sum = r.sums[a.base];
-      if (r.unknown >> a.base & 1 || a.mask != 3) {
-        hooked |= hook_at(c, area, at);
-      } else if (sum && !is_known(o->checks + start, o->count - start, sum)) {
-        if (!add_check(c, sum, index)) hooked |= hook_at(c, area, at);
-      }
+    if (may_be_refused(first, second, &a)) {
+      const bool known = a.base != NO_REGISTER && !(r.unknown >> a.base & 1) && a.mask == 3;
+      const uint32_t sum = known ? r.sums[a.base] : 0;
+      const bool noted = !sum || is_known(o->checks + start, o->count - start, sum);
+      if (!known || (!noted && !add_check(c, sum, index))) hooked |= hook_at(c, area, at);
     }
     residues_step(&r, first, second, literal_at(area, operands_literal(first, second, at)));
     at += thumb_length(first);

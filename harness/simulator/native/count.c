@@ -106,7 +106,6 @@ static SELDOM void look_closer(Core *c) {
   } else if (cut < c->block.count || c->time.executed > c->time.stop_at) {
     long long room = c->time.stop_at - (c->time.executed - c->block.count);
     const int before = special ? REASON_OPERANDS : REASON_SPECIAL;
-    if (cut > c->block.count) cut = c->block.count;
     if (room < (long long)cut) cut = room > 0 ? (uint32_t)room : 0;
     c->part.index = cut;
     refuse_block(c, cut ? REASON_CUT : room <= 0 ? REASON_BUDGET : before);
