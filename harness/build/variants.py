@@ -285,25 +285,36 @@ class _VariantMaker:
 
     def operators(self, selector: str) -> tuple[str, ...]:
         """The operators that one selector stands for."""
-        sample = self.sample
-        spare = tuple(name for name in self.table.spare if name not in sample.needed)
-        every = self.table.runtimes[self.runtime]
-        chosen = {
-            "NEEDED": sample.needed,
-            "BUILTIN": sample.operators,
-            "CUSTOM": sample.custom_operators,
-            "FIRST": sample.operators[:1],
-            "LAST": sample.operators[-1:],
-            "BUT_LAST": sample.operators[:-1],
-            "SPARE": spare[:1],
-            "SPARE2": spare[1:2],
-            "OVERRIDE": (sample.override,) if sample.override else (),
-            "ALL": (*sample.operators, *(name for name in every if name not in sample.operators)),
-        }.get(selector, (selector,))
+        chosen = self._chosen(selector)
         for name in chosen:
-            if name not in self.table.methods and name not in sample.custom_operators:
+            if name not in self.table.methods and name not in self.sample.custom_operators:
                 raise self._broken(f"{name!r} is neither a selector nor an operator")
         return chosen
+
+    def _chosen(self, selector: str) -> tuple[str, ...]:
+        sample = self.sample
+        match selector:
+            case "NEEDED":
+                return sample.needed
+            case "BUILTIN":
+                return sample.operators
+            case "CUSTOM":
+                return sample.custom_operators
+            case "FIRST":
+                return sample.operators[:1]
+            case "LAST":
+                return sample.operators[-1:]
+            case "BUT_LAST":
+                return sample.operators[:-1]
+            case "SPARE" | "SPARE2":
+                spare = [name for name in self.table.spare if name not in sample.needed]
+                return tuple(spare[:1] if selector == "SPARE" else spare[1:2])
+            case "OVERRIDE":
+                return (sample.override,) if sample.override else ()
+            case "ALL":
+                every = self.table.runtimes[self.runtime]
+                return tuple(dict.fromkeys((*sample.operators, *every)))
+        return (selector,)
 
     def _additions(self) -> tuple[Addition, ...]:
         row = self.configuration

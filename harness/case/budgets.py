@@ -125,7 +125,7 @@ def _short(name: str) -> str:
 
 
 def _tables(changes: SizeComparison) -> tuple[str, ...]:
-    from harness.footprint.text import comparison_tables, plain  # noqa: PLC0415
+    from harness.footprint.text import comparison_tables  # noqa: PLC0415
 
     tables = comparison_tables(changes, limit=_SHOWN)
-    return tuple(f"{title} that changed\n{plain(rows)}" for title, rows in tables)
+    return tuple(f"{title} that changed\n{rows.plain()}" for title, rows in tables)

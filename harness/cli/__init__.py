@@ -8,6 +8,7 @@ waits for the imports of the others. They share ``parameters`` (types of argumen
 from __future__ import annotations
 
 import difflib
+import gc
 import logging
 import os
 import sys
@@ -51,6 +52,8 @@ COMMANDS = {
 COMPLETION = "_TFLM_HIL_COMPLETE"
 _BROKEN_PIPE = 141
 _STDOUT = 1  # file descriptor
+#: New objects before the collector looks for cycles: imports alone make some 100,000.
+_COLLECT_AT = 200_000
 
 
 class _Commands(click.Group):
@@ -113,6 +116,7 @@ def cli(samples: Path | None) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and give the exit code; no exception reaches the user."""
     _escape_output()
+    gc.set_threshold(_COLLECT_AT)
     try:
         with signals.raised(), _debugging():
             return _run(arguments)

@@ -14,6 +14,7 @@ from click.core import ParameterSource
 from harness import footprint as analysis
 from harness.base import logs
 from harness.base.errors import CheckFailed, UsageError
+from harness.base.grid import Grid, Row
 from harness.case.subject import Subject
 from harness.cli.options import beside_option, json_option
 from harness.cli.output import on_stderr, screen, write_text
@@ -134,14 +135,14 @@ def _print_beside(sizes: _Sizes) -> None:
     """Print the regions of all images that are loaded together in one table."""
     sides = {each.name: side(each) for each in (sizes.image, *sizes.image.beside)}
     footprints = {sizes.image.name: sizes.footprint, **sizes.beside}
-    rows: list[Sequence[str]] = [
+    rows: list[Row] = [
         [name, sides[name], region.name, f"0x{region.origin:08x}", f"{region.used:,}"]
         for name, footprint in footprints.items()
         for region in footprint.regions
     ]
     heads = ["image", "world", "region", "origin", "used B"]
     screen().print()
-    show(screen(), "All images", (heads, frozenset({heads.index("used B")}), rows))
+    show(screen(), "All images", Grid(heads, frozenset({heads.index("used B")}), rows))
 
 
 def _measured(image: Image, analysed: Footprint) -> Footprint:
@@ -207,7 +208,7 @@ def _print_views(sizes: _Sizes, options: Mapping[str, Any], limit: int) -> None:
     console = screen()
     for view in options["views"] or (() if compared else usual):
         rows = table(sizes.footprint, view, region=options["region"], limit=limit)
-        if rows[2]:
+        if rows.rows:
             show(console, f"By {view}", rows)
             console.print()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Literal
 
+from harness.base.grid import Grid, Row, escaped
 from harness.footprint.analysis import Footprint
 from harness.footprint.budget import BudgetVerdict
 from harness.footprint.compare import Change, SizeComparison
@@ -17,14 +18,11 @@ if TYPE_CHECKING:
 
 View = Literal["region", "section", "file", "symbol", "operator", "library", "ram"]
 VIEWS: tuple[View, ...] = ("region", "section", "file", "symbol", "operator", "library", "ram")
-Row = Sequence[str]
-#: Column heads, which of them are numbers, rows.
-Table = tuple[Row, frozenset[int], list[Row]]
 
 _LARGEST = 30  # rows of a comparison that a pull request shows
 
 
-def table(footprint: Footprint, view: View, *, region: str = "", limit: int = 0) -> Table:
+def table(footprint: Footprint, view: View, *, region: str = "", limit: int = 0) -> Grid:
     """One view as a table; ``region`` restricts it, ``limit`` cuts it after that many rows."""
     heads, numbers, rows = {
         "region": _regions,
@@ -38,16 +36,16 @@ def table(footprint: Footprint, view: View, *, region: str = "", limit: int = 0)
     if limit and len(rows) > limit:
         hidden = len(rows) - limit
         rows = [*rows[:limit], [f"... and {hidden} more (--all)", *[""] * (len(heads) - 1)]]
-    return heads, numbers, rows
+    return Grid(heads, numbers, rows)
 
 
-def show(console: Console, title: str, table: Table) -> None:
+def show(console: Console, title: str, table: Grid) -> None:
     """Print a table on a terminal."""
     from rich.markup import escape  # noqa: PLC0415 - only where a terminal is written to
-    from rich.table import Table as RichTable  # noqa: PLC0415
+    from rich.table import Table  # noqa: PLC0415
 
     heads, numbers, rows = table
-    drawn = RichTable(title=title, title_justify="left", box=None, pad_edge=False)
+    drawn = Table(title=title, title_justify="left", box=None, pad_edge=False)
     for index, head in enumerate(heads):
         drawn.add_column(head, justify="right" if index in numbers else "left", overflow="fold")
     for row in rows:
@@ -55,59 +53,29 @@ def show(console: Console, title: str, table: Table) -> None:
     console.print(drawn)
 
 
-def markdown(table: Table) -> str:
-    """A table as Markdown."""
-    heads, numbers, rows = table
-    lines = [
-        "| " + " | ".join(heads) + " |",
-        "|" + "|".join("---:" if i in numbers else "---" for i in range(len(heads))) + "|",
-    ]
-    lines += ["| " + " | ".join(_cell(cell) for cell in row) + " |" for row in rows]
-    return "\n".join(lines)
-
-
-def plain(table: Table) -> str:
-    """A table as plain text."""
-    heads, numbers, rows = table
-    whole = [heads, *rows]
-    widths = [max(len(row[index]) for row in whole) for index in range(len(heads))]
-    lines = (
-        "  ".join(
-            cell.rjust(width) if index in numbers else cell.ljust(width)
-            for index, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in whole
-    )
-    return "\n".join(lines)
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")
-
-
 def _bytes(size: int) -> str:
     return f"{size:,}"
 
 
-def _regions(footprint: Footprint, region: str) -> Table:
+def _regions(footprint: Footprint, region: str) -> Grid:
     rows = [
         [row.name, f"0x{row.origin:08x}", _bytes(row.used), _bytes(row.size), f"{row.percent:.2f}"]
         for row in footprint.regions
         if region in ("", row.name)
     ]
-    return ["region", "origin", "used B", "size B", "%"], frozenset((2, 3, 4)), list(rows)
+    return Grid(["region", "origin", "used B", "size B", "%"], frozenset((2, 3, 4)), list(rows))
 
 
-def _sections(footprint: Footprint, region: str) -> Table:
+def _sections(footprint: Footprint, region: str) -> Grid:
     rows = [
         [section.region, section.name, f"0x{section.address:08x}", _bytes(section.size)]
         for section in footprint.sections
         if region in ("", section.region)
     ]
-    return ["region", "section", "address", "B"], frozenset((3,)), list(rows)
+    return Grid(["region", "section", "address", "B"], frozenset((3,)), list(rows))
 
 
-def _files(footprint: Footprint, region: str) -> Table:
+def _files(footprint: Footprint, region: str) -> Grid:
     region = region or footprint.regions[0].name
     rows = [
         [
@@ -117,7 +85,7 @@ def _files(footprint: Footprint, region: str) -> Table:
         ]
         for depth, node in walk(grow(footprint.files), region)
     ]
-    return [f"source ({region})", "B", "%"], frozenset((1, 2)), list(rows)
+    return Grid([f"source ({region})", "B", "%"], frozenset((1, 2)), list(rows))
 
 
 def _share(footprint: Footprint, region: str, sizes: dict[str, int]) -> str:
@@ -125,7 +93,7 @@ def _share(footprint: Footprint, region: str, sizes: dict[str, int]) -> str:
     return f"{100 * sizes[region] / used:.2f}" if used else ""
 
 
-def _symbols(footprint: Footprint, region: str) -> Table:
+def _symbols(footprint: Footprint, region: str) -> Grid:
     ordered = sorted(footprint.symbols, key=lambda symbol: (-symbol.size, symbol.name))
     rows = [
         [
@@ -137,10 +105,10 @@ def _symbols(footprint: Footprint, region: str) -> Table:
         for symbol in ordered
         if region in ("", symbol.region)
     ]
-    return ["region", "B", "kind", "symbol"], frozenset((1,)), list(rows)
+    return Grid(["region", "B", "kind", "symbol"], frozenset((1,)), list(rows))
 
 
-def _operators(footprint: Footprint, region: str) -> Table:
+def _operators(footprint: Footprint, region: str) -> Grid:
     del region  # operators are counted in flash, with their own RAM beside it
     report = footprint.operators
     rows = [
@@ -160,7 +128,7 @@ def _operators(footprint: Footprint, region: str) -> Table:
     rows.append(["reached by nothing that could be followed", "", "", _bytes(report.unreached),
                  "", ""])  # fmt: skip
     heads = ["operator", "exclusive B", "shared B", "alone B", "RAM B", "shares most with"]
-    return heads, frozenset((1, 2, 3, 4)), list(rows)
+    return Grid(heads, frozenset((1, 2, 3, 4)), list(rows))
 
 
 def _partners(operators: Sequence[str], but: str) -> str:
@@ -169,17 +137,17 @@ def _partners(operators: Sequence[str], but: str) -> str:
     return f"{shown} and {len(others) - 3} more" if len(others) > 3 else shown
 
 
-def _libraries(footprint: Footprint, region: str) -> Table:
+def _libraries(footprint: Footprint, region: str) -> Grid:
     names = [one.name for one in footprint.regions if one.used and region in ("", one.name)]
     rows = [
         [row.path, *(_bytes(row.sizes.get(name, 0)) for name in names)]
         for row in footprint.libraries
         if any(row.sizes.get(name) for name in names)
     ]
-    return ["library", *(f"{name} B" for name in names)], frozenset(range(1, 9)), list(rows)
+    return Grid(["library", *(f"{name} B" for name in names)], frozenset(range(1, 9)), list(rows))
 
 
-def _ram(footprint: Footprint, region: str) -> Table:
+def _ram(footprint: Footprint, region: str) -> Grid:
     del region
     rows = [
         [memory.purpose, memory.name, f"0x{memory.address:08x}", _bytes(memory.bytes),
@@ -187,14 +155,14 @@ def _ram(footprint: Footprint, region: str) -> Table:
         for memory in footprint.ram
     ]  # fmt: skip
     heads = ["purpose", "name", "address", "B", "used B", "least B", "wasted B", ""]
-    return heads, frozenset((3, 4, 5, 6)), list(rows)
+    return Grid(heads, frozenset((3, 4, 5, 6)), list(rows))
 
 
 def _known(size: int | None) -> str:
     return "" if size is None else _bytes(size)
 
 
-def marginal_table(report: LeaveOneOut) -> Table:
+def marginal_table(report: LeaveOneOut) -> Grid:
     """Operators by reachability and by building without them, and all of them together."""
     rows: list[Row] = [
         [row.operator, _bytes(row.alone), _bytes(row.exclusive), _bytes(row.measured),
@@ -210,7 +178,7 @@ def marginal_table(report: LeaveOneOut) -> Table:
                  "" if report.agrees else "more than the bound"])  # fmt: skip
     heads = ["operator", "alone B", "reached B", "measured B", "difference", "RAM B",
              "beyond the bound"]  # fmt: skip
-    return heads, frozenset((1, 2, 3, 4, 5)), rows
+    return Grid(heads, frozenset((1, 2, 3, 4, 5)), rows)
 
 
 def marginal_notes() -> Iterable[str]:
@@ -222,7 +190,7 @@ def marginal_notes() -> Iterable[str]:
 
 def comparison_tables(
     comparison: SizeComparison, *, limit: int = _LARGEST
-) -> list[tuple[str, Table]]:
+) -> list[tuple[str, Grid]]:
     """The tables of a comparison with their titles; empty ones are left out."""
     tables = [("Regions", _changes(comparison.regions, limit, unchanged=True))]
     swap = comparison.swap
@@ -232,7 +200,7 @@ def comparison_tables(
                  _bytes(swap.measured), f"{swap.measured - swap.reached:+,}", agrees]  # fmt: skip
         heads = ["operators", "", "reached B", "measured B", "difference", ""]
         tables.append(
-            ("Operators against the images' flash", (heads, frozenset((2, 3, 4)), [cells]))
+            ("Operators against the images' flash", Grid(heads, frozenset((2, 3, 4)), [cells]))
         )
     for title, changes in (
         ("Operators (exclusive bytes)", comparison.operators),
@@ -243,11 +211,11 @@ def comparison_tables(
             tables.append((title, _changes(changes, limit)))
     if comparison.moves:
         rows: list[Row] = [[move.name, move.before, move.after] for move in comparison.moves]
-        tables.append(("Moved", (["symbol", "from", "to"], frozenset(), rows[:limit])))
+        tables.append(("Moved", Grid(["symbol", "from", "to"], frozenset(), rows[:limit])))
     return tables
 
 
-def _changes(changes: Iterable[Change], limit: int, *, unchanged: bool = False) -> Table:
+def _changes(changes: Iterable[Change], limit: int, *, unchanged: bool = False) -> Grid:
     rows: list[Row] = [
         [c.name, c.region, _bytes(c.before), _bytes(c.after), f"{c.difference:+,}",
          c.verb if c.difference else "the same"]
@@ -256,22 +224,22 @@ def _changes(changes: Iterable[Change], limit: int, *, unchanged: bool = False) 
     ]  # fmt: skip
     if len(rows) > limit:
         rows = [*rows[:limit], [f"... and {len(rows) - limit} more", "", "", "", "", ""]]
-    return ["name", "in", "before B", "after B", "difference", ""], frozenset((2, 3, 4)), rows
+    return Grid(["name", "in", "before B", "after B", "difference", ""], frozenset((2, 3, 4)), rows)
 
 
 def pull_request(
     footprint: Footprint, comparison: SizeComparison | None, verdicts: Sequence[BudgetVerdict]
 ) -> str:
     """A Markdown report: regions, budgets, changes, operators."""
-    parts = [f"### Footprint of `{footprint.path.name}`", "", markdown(_regions(footprint, ""))]
+    parts = [f"### Footprint of `{footprint.path.name}`", "", _regions(footprint, "").markdown()]
     if verdicts:
         parts += ["", "**Budgets**", ""]
-        parts += [f"- {'ok' if v.passed else '**over**'}: {_cell(v.message)}" for v in verdicts]
+        parts += [f"- {'ok' if v.passed else '**over**'}: {escaped(v.message)}" for v in verdicts]
     if comparison is not None:
         for title, table_of_changes in comparison_tables(comparison):
-            parts += ["", f"**{title}**", "", markdown(table_of_changes)]
+            parts += ["", f"**{title}**", "", table_of_changes.markdown()]
     if footprint.operators.operators:
-        parts += ["", "**Operators**", "", markdown(_operators(footprint, ""))]
+        parts += ["", "**Operators**", "", _operators(footprint, "").markdown()]
     if footprint.notes:
-        parts += ["", *(f"> {_cell(note)}" for note in footprint.notes)]
+        parts += ["", *(f"> {escaped(note)}" for note in footprint.notes)]
     return "\n".join(parts) + "\n"

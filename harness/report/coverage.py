@@ -7,9 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TextIO
 
-from rich.table import Table
-from rich.text import Text
-
+from harness.base.grid import Grid, Row
 from harness.case.columns import number
 from harness.case.result import CaseResult
 from harness.elf.coverage import Coverage
@@ -51,15 +49,13 @@ def print_profiles(results: Sequence[CaseResult], stream: TextIO) -> None:
     for result in results:
         if result.evidence.coverage is None:
             continue
-        table = Table(box=None, pad_edge=False, header_style="bold")
-        table.add_column("instructions", justify="right", no_wrap=True)
-        table.add_column("share", justify="right", no_wrap=True)
-        table.add_column("function", no_wrap=True, overflow="ellipsis")
-        for row in profile(result.evidence.coverage):
-            cells = number(row.instructions), f"{100 * row.part:.1f} %", Text(row.function)
-            table.add_row(*cells)
-        title = Text(f"\n{result.setup}: where the instructions went", "bold")
-        show(stream, title, table, Text(lines_run(result.evidence.coverage)))
+        rows: list[Row] = [
+            [number(row.instructions), f"{100 * row.part:.1f} %", row.function]
+            for row in profile(result.evidence.coverage)
+        ]
+        table = Grid(["instructions", "share", "function"], frozenset((0, 1)), rows)
+        title = f"\n{result.setup}: where the instructions went"
+        show(stream, title, table, lines_run(result.evidence.coverage))
 
 
 def lcov(results: Sequence[CaseResult]) -> str:

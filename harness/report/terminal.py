@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from io import StringIO
-from typing import Literal, TextIO
+from typing import TYPE_CHECKING, Literal, TextIO
 
-from rich.console import Console, RenderableType
-from rich.padding import Padding
-from rich.table import Table
-from rich.text import Text
-
+from harness.base.grid import Grid, Row
 from harness.base.text import UNFOLDED, count_of
 from harness.case.columns import columns, number
-from harness.case.result import CaseResult, ImageSize, Verdict
+from harness.case.result import CaseResult, Verdict
 from harness.case.tally import Tally
 from harness.report.problems import problem_lines
 
-_STYLE = {
+if TYPE_CHECKING:
+    from rich.table import Table as DrawnTable
+
+_STYLE: dict[str, str] = {
     Verdict.PASS: "green",
     Verdict.FAIL: "bold red",
     Verdict.FIRMWARE: "bold red",
@@ -30,18 +29,45 @@ _NARROW = 110
 _ROOM = 24  # characters for a verdict and its reason
 
 
-def show(stream: TextIO, *parts: RenderableType) -> None:
-    """Print in the width of a terminal; into a file or a pipe with unfolded lines."""
-    if stream.isatty():
-        console = Console(file=stream, highlight=False)
-        for part in parts:
-            console.print(part)
+def show(stream: TextIO, *parts: str | Grid) -> None:
+    """Print texts and tables: on a terminal in its width, in a file or a pipe with whole rows.
+
+    On a terminal the first word of a table's last column has a colour if it is a verdict.
+    """
+    if not stream.isatty():
+        texts = (part if isinstance(part, str) else part.plain() for part in parts)
+        stream.write("".join(f"{text}\n" for text in texts))
         return
-    text = StringIO()
-    console = Console(file=text, width=UNFOLDED, highlight=False)
+    from rich.console import Console  # noqa: PLC0415 - takes longer to import than a short run
+    from rich.padding import Padding  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
+
+    console = Console(file=stream, highlight=False)
     for part in parts:
-        console.print(part)
-    stream.write("".join(f"{line.rstrip()}\n" for line in text.getvalue().splitlines()))
+        if isinstance(part, Grid):
+            console.print(_drawn(part))
+            continue
+        for line in part.split("\n"):  # a long line goes on below its own beginning
+            text = line.lstrip(" ")
+            console.print(Padding(Text(text), (0, 0, 0, len(line) - len(text))))
+
+
+def _drawn(grid: Grid) -> DrawnTable:
+    from rich.table import Table  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for index, head in enumerate(grid.heads[:-1]):
+        justify: Literal["left", "right"] = "right" if index in grid.numbers else "left"
+        table.add_column(head, justify=justify, no_wrap=True, overflow="ellipsis")
+    # Only this column is cut on a terminal; print_failures shows its whole text.
+    last = len(grid.heads) - 1
+    table.add_column(grid.heads[-1], justify="right" if last in grid.numbers else "left")
+    for *cells, end in grid.rows:
+        word, space, rest = end.partition("  ")
+        text = Text(word, style=_STYLE.get(word, ""), no_wrap=True, overflow="ellipsis")
+        table.add_row(*map(Text, cells), text.append(space + rest, style="default"))
+    return table
 
 
 def print_table(results: Sequence[CaseResult], stream: TextIO, tally: Tally | None = None) -> None:
@@ -49,46 +75,37 @@ def print_table(results: Sequence[CaseResult], stream: TextIO, tally: Tally | No
 
     ``tally`` counts the requested cases; without one those with results.
     """
-    width = Console(file=stream).width if stream.isatty() else UNFOLDED
+    width = shutil.get_terminal_size().columns if stream.isatty() else UNFOLDED
     shown = _columns(results)
     if width < _NARROW:
         shown = _fitting(shown, results, width)
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in shown:
-        table.add_column(column.name, justify=column.justify, no_wrap=True)
-    # Only this column is cut on a terminal; print_failures shows its whole text.
-    table.add_column("verdict")
-    for result in results:
-        cells = (_short(column.cell(result), width // 4) for column in shown)
-        table.add_row(*(Text(cell) for cell in cells), _verdict(result))
-    show(stream, table, Text(_summary(results, tally or Tally.of(results))))
+    numbers = frozenset(index for index, column in enumerate(shown) if column.number)
+    rows: list[Row] = [
+        [*(_short(column.cell(result), width // 4) for column in shown), _verdict(result)]
+        for result in results
+    ]
+    table = Grid([*(column.name for column in shown), "verdict"], numbers, rows)
+    show(stream, table, _summary(results, tally or Tally.of(results)))
 
 
 def print_images(results: Sequence[CaseResult], stream: TextIO) -> None:
     """If several images ran together, print the size of each."""
-    if not any(result.measures.images for result in results):
-        return
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("case", "image", "world"):
-        table.add_column(name, no_wrap=True, overflow="ellipsis")
-    for name in ("flash B", "RAM B"):
-        table.add_column(name, justify="right", no_wrap=True)
-    seen: set[tuple[str, ImageSize]] = set()
-    for result in results:
-        for image in result.measures.images:
-            row = result.setup.name, image
-            if row not in seen:  # the same case on another target has the same images
-                seen.add(row)
-                texts = (Text(text) for text in (result.setup.name, image.name, image.world))
-                table.add_row(*texts, number(image.flash), number(image.ram))
-    show(stream, Text(), table)
+    # A dict keeps the order; the same case on another target has the same images.
+    images = {(r.setup.name, image): None for r in results for image in r.measures.images}
+    if images:
+        rows: list[Row] = [
+            [name, image.name, image.world, number(image.flash), number(image.ram)]
+            for name, image in images
+        ]
+        heads = ["case", "image", "world", "flash B", "RAM B"]
+        show(stream, "", Grid(heads, frozenset((3, 4)), rows))
 
 
 @dataclass(frozen=True)
 class _Column:
     name: str
     cell: Callable[[CaseResult], str]
-    justify: Literal["left", "right"] = "left"
+    number: bool = False
     rank: int = 0  # a narrow terminal leaves the lowest out first; 0: never
 
 
@@ -101,7 +118,7 @@ def _columns(results: Sequence[CaseResult]) -> list[_Column]:
         names.append(_Column("builder", lambda r: r.setup.builder, rank=1))
     names.append(_Column("target", lambda r: r.setup.target))
     return names + [
-        _Column(measure.heading, measure.cell, "right", measure.rank)
+        _Column(measure.heading, measure.cell, number=True, rank=measure.rank)
         for measure in columns(results)
     ]
 
@@ -129,12 +146,11 @@ def _summary(results: Sequence[CaseResult], tally: Tally) -> str:
     return f"{passed} of {count_of(len(results), 'case')} passed; {tally}"
 
 
-def _verdict(result: CaseResult) -> Text:
+def _verdict(result: CaseResult) -> str:
     verdict, reason = result.judgement.verdict, result.judgement.reason
-    text = Text(verdict.value, style=_STYLE[verdict], no_wrap=True, overflow="ellipsis")
-    if not result.passed or not result.evidence.outputs_compared:
-        text.append(f"  {reason.splitlines()[0] if reason else ''}", style="default")
-    return text
+    if result.passed and result.evidence.outputs_compared:
+        return verdict.value
+    return f"{verdict.value}  {reason.splitlines()[0] if reason else ''}".rstrip()
 
 
 def print_failures(results: Sequence[CaseResult], stream: TextIO) -> None:
@@ -149,5 +165,4 @@ def print_failures(results: Sequence[CaseResult], stream: TextIO) -> None:
         rows += result.evidence.details.splitlines()
         if result.evidence.console:
             rows.append(f"console: {result.evidence.console.with_name('transcript.txt')}")
-        indented = (Padding(Text(row), (0, 0, 0, 2)) for row in rows)
-        show(stream, Text(title, style="bold"), *indented)
+        show(stream, title, *(f"  {row}" for row in rows))

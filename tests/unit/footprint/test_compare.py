@@ -10,7 +10,7 @@ from harness import footprint
 from harness.base.errors import UsageError
 from harness.elf import Image
 from harness.footprint.compare import compare, load_baseline
-from harness.footprint.text import VIEWS, comparison_tables, markdown, pull_request, table
+from harness.footprint.text import VIEWS, comparison_tables, pull_request, table
 
 
 def test_an_image_is_the_same_as_itself(little: Image) -> None:
@@ -79,7 +79,7 @@ def test_the_pull_request_names_the_changes(little: Image, only_conv: Image) -> 
     text = pull_request(after, found, ())
     assert "| SOFTMAX |" in text and "appeared" in text
     for _, rows in comparison_tables(found):
-        lines = markdown(rows).splitlines()
+        lines = rows.markdown().splitlines()
         assert len({line.replace("\\|", "").count("|") for line in lines}) == 1
 
 

@@ -8,6 +8,7 @@ import pytest
 from rich.console import Console
 
 from harness.base.errors import UsageError
+from harness.base.grid import Grid
 from harness.footprint.analysis import Footprint, SectionCost, SymbolCost
 from harness.footprint.budget import BudgetVerdict
 from harness.footprint.compare import Change, MovedSymbol, SizeComparison, Swap
@@ -20,8 +21,6 @@ from harness.footprint.text import (
     comparison_tables,
     marginal_notes,
     marginal_table,
-    markdown,
-    plain,
     pull_request,
     show,
     table,
@@ -137,23 +136,23 @@ def test_a_limit_cuts_a_table_with_a_note(limit, last):
         assert rows[-1] == ["... and 1 more (--all)", "", "", ""]
 
 
-SMALL = (["name", "B"], frozenset({1}), [["a|b", "5"], ["<c>", "1,000"]])
+SMALL = Grid(["name", "B"], frozenset({1}), [["a|b", "5"], ["<c>", "1,000"]])
 
 
 def test_a_table_as_markdown_aligns_numbers_and_escapes_cells():
-    assert markdown(SMALL).splitlines() == [
+    assert SMALL.markdown().splitlines() == [
         "| name | B |", "|---|---:|", "| a\\|b | 5 |", "| &lt;c> | 1,000 |",
     ]  # fmt: skip
 
 
 def test_a_table_as_text_aligns_numbers_to_the_right():
-    assert plain(SMALL).splitlines() == ["name      B", "a|b       5", "<c>   1,000"]
+    assert SMALL.plain().splitlines() == ["name      B", "a|b       5", "<c>   1,000"]
 
 
 def test_a_table_on_a_terminal_shows_markup_as_text():
     console = Console(width=40, record=True, file=None, quiet=False, force_terminal=False)
     with console.capture() as drawn:
-        show(console, "Title", (["name", "B"], frozenset({1}), [["[red]x", "5"]]))
+        show(console, "Title", Grid(["name", "B"], frozenset({1}), [["[red]x", "5"]]))
     lines = [line.rstrip() for line in drawn.get().splitlines()]
     assert lines == ["Title", "name    B", "[red]x  5"]
 
