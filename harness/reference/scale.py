@@ -203,8 +203,17 @@ class Clamp:
         return self.low, self.high
 
     def __call__(self, x: Array) -> Array:
-        """Clamp ``x`` of any shape in its own type, then store it."""
-        return np.minimum(np.maximum(x, self.low), self.high).astype(self.dtype, copy=False)
+        """Clamp ``x`` of any shape, then store it."""
+        low, high = self._ends
+        clamped = np.maximum(x, low)
+        return np.minimum(clamped, high, out=clamped).astype(self.dtype, copy=False)
+
+    @cached_property
+    def _ends(self) -> tuple[Array, Array] | tuple[float, float]:
+        """Both ends: for integers as arrays, which NumPy takes sooner than Python's numbers."""
+        if self.dtype.kind == "f":
+            return self.range
+        return np.array(self.low), np.array(self.high)
 
 
 @dataclass(frozen=True)
