@@ -10,11 +10,11 @@ from typing import Any
 
 import click
 
-from harness.base import numbers
-from harness.base.errors import BoardUnavailable, UsageError
+from harness.base import numbers, paths
+from harness.base.errors import BoardUnavailable, CheckFailed, UsageError
 from harness.cli.options import json_option, number_option
-from harness.cli.output import write_text
-from harness.cli.parameters import STDOUT
+from harness.cli.output import on_stderr, write_text
+from harness.cli.parameters import STDOUT, Destination
 from harness.elf import Image
 from harness.targets.board import discovery, flash_image, runners
 from harness.targets.board.discovery import BenchBoard
@@ -189,3 +189,55 @@ def flash(
             report = flasher.ensure(prepared, always=always)
             flasher.reset()
     click.echo(f"{board.name}: {report.reason} ({report.size} bytes, {report.seconds:.1f} s)")
+
+
+@boards.command()
+@_LAB
+@click.argument("names", metavar="[IMAGE]...", nargs=-1)
+@click.option("--images", metavar="FOLDER",
+              type=click.Path(exists=True, file_okay=False, path_type=Path),
+              help="Where they are.  [default: the checkout's tests/hostile]")  # fmt: skip
+@click.option("--board", "name", default="", help="Name, probe serial number or tag.")
+@number_option("--wait", default=0.0, check=numbers.seconds_or_zero, metavar="SECONDS",
+               help="How long to wait for a board that is in use.")  # fmt: skip
+@click.option("--report", "report_file", type=Destination(), metavar="FILE",
+              help="Write a report in Markdown, to be filed.")  # fmt: skip
+@json_option("the answers")
+@click.pass_context
+def conform(
+    context: click.Context,
+    names: tuple[str, ...],
+    images: Path | None,
+    name: str,
+    wait: float,
+    report_file: Path | None,
+    json_file: Path | None,
+) -> None:
+    """Ask a chip: run the hostile images on a board and on the simulator, and compare consoles.
+
+    Each IMAGE (default: all) does one thing that an nRF9160 refuses, ruins or keeps silent; its
+    twin does the same in the right way. Both are flashed, reset and watched for 3 seconds. Images
+    that change UICR are left out. A run of all erases the pages of a small image some 150 times.
+
+    \b
+    tflm-hil boards conform --board bench-1 --report conformance.md
+    tflm-hil boards conform ldrd_unaligned sdiv_by_zero
+    """
+    from harness.studies import conformance  # noqa: PLC0415 - see cli/__init__
+
+    chosen = conformance.read(images or paths.hostile_images(), names)
+    options = {"board": name, "lab": context.obj, "wait": wait}
+    given = {key: value for key, value in options.items() if value}
+    answers = []
+    with tempfile.TemporaryDirectory(prefix="tflm-hil-") as folder:
+        for answer in conformance.conform(chosen, Path(folder), "board", given):
+            answers.append(answer)
+            on_stderr(f"{answer.image.name}: {'agrees' if answer.agrees else 'differs'}")
+    write_text(json_file, json.dumps({"answers": [one.to_json() for one in answers]}, indent=1))
+    if report_file is not None:
+        write_text(report_file, conformance.report(answers, name or "a board"))
+    if json_file != STDOUT:
+        click.echo(conformance.table(answers).plain())
+    different = sum(not answer.agrees for answer in answers)
+    if different:
+        raise CheckFailed(f"{different} of {len(answers)} runs differ from the simulator")

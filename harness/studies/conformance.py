@@ -2,22 +2,25 @@
 
 A folder holds them (``tests/hostile``): ``NAME.c``, compiled with HOSTILE=1 and, as the twin that
 does the same in the right way, with HOSTILE=0; and tables ``*.toml`` with a row for each, which
-says what the chip does and how sure that is.
+says what the chip does and how sure that is. :func:`conform` asks a chip.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from harness.base import files, tables
 from harness.base.errors import UsageError
+from harness.base.grid import Grid, Row, escaped
 from harness.base.platforms import board_table
 from harness.build.toolchain import Toolchain
 from harness.case.case import Case
 from harness.case.result import CaseResult, Verdict
+from harness.case.run import run_case
+from harness.targets.registry import DEFAULT
 
 _FLAGS = (
     "-x", "c", "-mthumb", "-mfloat-abi=hard", "-O2", "-g", "-ffreestanding", "-nostdlib",
@@ -44,6 +47,7 @@ class _Row:
     flags: tuple[str, ...] = ()
     options: Mapping[str, object] = field(default_factory=dict)
     case: Mapping[str, Any] = field(default_factory=dict)
+    keep_off: str = ""
 
 
 @dataclass(frozen=True)
@@ -61,8 +65,9 @@ class HostileImage:
     says: str  # stands in the reason or in a finding's message: the cause
     finding: str = ""  # the kind of a finding that must be there
     flags: tuple[str, ...] = ()  # further ones of the compiler
-    options: Mapping[str, object] = field(default_factory=dict)  # of the target
+    options: Mapping[str, object] = field(default_factory=dict)  # of the simulator
     case: Mapping[str, Any] = field(default_factory=dict)  # further fields of harness.Case
+    keep_off: str = ""  # why no board should run it
 
     def build(self, toolchain: Toolchain, folder: Path, *, hostile: bool) -> Path:
         """Compile the image, or its twin, to an ELF in ``folder``. Raises :class:`BuildFailed`."""
@@ -76,12 +81,11 @@ class HostileImage:
         )  # fmt: skip
         return elf
 
-    def case_of(self, elf: Path, target: str) -> Case:
-        """The case that expects the line ``ok`` and nothing else."""
+    def case_of(self, elf: Path) -> Case:
+        """The case that expects the line ``ok`` and no finding, on the simulator."""
         return Case(
             elf.stem,
             elf,
-            target=target,
             target_options=self.options,
             scraper="/^(?P<said>ok)$/",
             values=({"said": "ok"},),
@@ -108,9 +112,11 @@ def read(folder: Path, names: Iterable[str] = ()) -> list[HostileImage]:
 
     Raises :class:`UsageError` for a table or a name that makes no sense.
     """
-    images = [one for path in sorted(folder.glob("*.toml")) for one in _table(path)]
+    images = [one for path in sorted(folder.absolute().glob("*.toml")) for one in _table(path)]
     if not images:
-        raise UsageError(f"{folder} holds no hostile images")
+        raise UsageError(
+            f"{folder} holds no hostile images", hint="a checkout has them in tests/hostile"
+        )
     known = {image.name: image for image in images}
     if len(known) < len(images):
         twice = sorted({one.name for one in images if known[one.name] is not one})
@@ -131,3 +137,102 @@ def _table(path: Path) -> Iterable[HostileImage]:
             name, path.stem, source_file,
             **{**vars(row), "verdict": Verdict(row.verdict)},
         )  # fmt: skip
+
+
+#: Seconds on a board's clock in which an image prints all that it ever will.
+_SECONDS = 3.0
+#: Characters of a console that a table shows.
+_SHOWN = 120
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What an image, or its twin, printed on the simulator and on a board."""
+
+    image: HostileImage
+    hostile: bool
+    simulator: str  # the console's lines
+    board: str
+    failure: str = ""  # why the board gave no answer
+
+    @property
+    def agrees(self) -> bool:
+        """Whether board and simulator printed the same."""
+        return not self.failure and self.board == self.simulator
+
+    def to_json(self) -> dict[str, object]:
+        """The answer as a row of a document."""
+        return {
+            "image": self.image.name,
+            "build": "hostile" if self.hostile else "twin",
+            "rule": self.image.rule,
+            "chip": self.image.chip,
+            "sure": self.image.sure,
+            "simulator": self.simulator,
+            "board": self.board,
+            "failure": self.failure,
+            "agrees": self.agrees,
+        }
+
+
+def conform(
+    images: Iterable[HostileImage], folder: Path, target: str, options: Mapping[str, object]
+) -> Iterator[Answer]:
+    """Run each image and its twin on the simulator and on the boards of ``target``.
+
+    Each run is flashed and reset anew and ends after a few seconds, so that an image that hangs or
+    locks up the chip does not affect the next. Images that could harm a board are left out.
+
+    Raises :class:`EnvironmentMissing` without a compiler; a board that fails is an answer.
+    """
+    toolchain = Toolchain.find()
+    for image in images:
+        if image.keep_off:
+            continue
+        for hostile in (True, False):
+            case = image.case_of(image.build(toolchain, folder, hostile=hostile))
+            here = run_case(case, folder / DEFAULT)
+            there = replace(case.on(target, options), ends_at="^ok$", timeout=_SECONDS)
+            result = run_case(there, folder / target, on_error="record")
+            broken = result.judgement.verdict in (Verdict.ERROR, Verdict.SKIPPED)
+            failure = result.judgement.reason if broken else ""
+            yield Answer(image, hostile, _printed(here), _printed(result), failure)
+
+
+def _printed(result: CaseResult) -> str:
+    if result.evidence.console is None:
+        return ""
+    text = result.evidence.console.read_bytes().decode("ascii", "backslashreplace")
+    return "\n".join(line.rstrip() for line in text.splitlines())
+
+
+def table(answers: Sequence[Answer]) -> Grid:
+    """A row for each answer: expected, simulator, board."""
+    rows: list[Row] = [
+        [one.image.name if one.hostile else f"{one.image.name} (twin)",
+         one.image.chip if one.hostile else "ok", f"{one.image.sure} %", _short(one.simulator),
+         one.failure or _short(one.board), "yes" if one.agrees else "no"]
+        for one in answers
+    ]  # fmt: skip
+    heads = ["image", "expected of the chip", "sure", "simulator", "board", "agree"]
+    return Grid(heads, frozenset((2,)), rows)
+
+
+def _short(text: str) -> str:
+    line = "; ".join(text.splitlines()) or "(nothing)"
+    return line if len(line) <= _SHOWN else f"{line[: _SHOWN - 3]}..."
+
+
+def report(answers: Sequence[Answer], board: str) -> str:
+    """The answers in Markdown, to be filed: the table, and each pair that differs in full."""
+    differ = [one for one in answers if not one.agrees]
+    parts = [f"# Conformance of {escaped(board)}", "",
+             f"{len(answers) - len(differ)} of {len(answers)} runs printed the same on board and "
+             "simulator.", "", table(answers).markdown()]  # fmt: skip
+    for one in differ:
+        name = one.image.name if one.hostile else f"{one.image.name} (twin)"
+        parts += ["", f"## {name}", "", f"{one.image.rule}: {one.image.chip}"
+                  f" ({one.image.sure} %, {one.image.source})"]  # fmt: skip
+        for place, text in (("simulator", one.simulator), ("board", one.failure or one.board)):
+            parts += ["", f"{place}:", "", *(f"    {line}" for line in text.splitlines())]
+    return "\n".join(parts) + "\n"

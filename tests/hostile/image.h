@@ -60,6 +60,7 @@ __attribute__((unused)) static void PrintWord(const char *name, uint32_t value) 
 
 // On a stack of its own, because the fault may be that the stack is full.
 __attribute__((used, noreturn)) static void ReportFault(void) {
+  CCR &= ~(3u << 3);  // DIV_0_TRP, UNALIGN_TRP
   StartConsole();
   PrintWord("exception", ICSR & 0x1FF);
   PrintWord("cfsr", CFSR);

@@ -26,14 +26,14 @@ def toolchain() -> Toolchain:
 @each
 def test_hostile_image_is_refused_and_the_cause_is_named(image, toolchain, tmp_path):
     elf = image.build(toolchain, tmp_path, hostile=True)
-    result = run_case(image.case_of(elf, "simulator"), tmp_path)
+    result = run_case(image.case_of(elf), tmp_path)
     assert image.contradiction(result) == ""
 
 
 @each
 def test_well_behaved_twin_passes_without_a_finding(image, toolchain, tmp_path):
     elf = image.build(toolchain, tmp_path, hostile=False)
-    result = run_case(image.case_of(elf, "simulator"), tmp_path)
+    result = run_case(image.case_of(elf), tmp_path)
     assert (result.verdict, result.findings) == (Verdict.PASS, ()), result.reason
 
 

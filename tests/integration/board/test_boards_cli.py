@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -195,3 +196,24 @@ def test_a_board_whose_note_a_neighbour_planted_does_not_hide_the_others(dk, cli
     assert "one: unusable: cannot use" in said
     assert "it is a link" in said
     assert "two: free" in said
+
+
+@pytest.mark.slow
+def test_conform_compares_board_and_simulator_and_writes_a_report(dk, cli, tmp_path):
+    if shutil.which("arm-none-eabi-gcc") is None:
+        pytest.skip("needs arm-none-eabi-gcc")
+    dk("960000001", name="dk-one", play=False)
+    done = cli("boards", "conform", "sdiv_by_zero", "--json", "answers.json", "--report", "r.md",
+               PATH=os.environ["PATH"])  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    hostile, twin = json.loads((tmp_path / "answers.json").read_text())["answers"]
+    assert "cfsr=02000000" in hostile["board"] == hostile["simulator"]
+    assert (twin["board"], twin["agrees"]) == ("quotient=00000000\nok", True)
+    assert "2 of 2 runs printed the same" in (tmp_path / "r.md").read_text()
+
+
+def test_conform_names_the_images_for_an_unknown_one(cli):
+    done = cli("boards", "conform", "sdiv_by_one")
+    assert done.returncode == 2
+    assert "no hostile image 'sdiv_by_one'" in done.stderr
+    assert "sdiv_by_zero" in done.stderr
