@@ -88,7 +88,7 @@ class _Row:
 
 
 @dataclass(frozen=True)
-class _Document:
+class _CaseFile:
     case: tuple[Mapping[str, object], ...] = ()
     defaults: Mapping[str, object] = field(default_factory=dict)
 
@@ -104,7 +104,7 @@ def load_cases(path: Path, names: Sequence[str] = ()) -> list[Case]:
     ``[defaults]`` are for keys that a ``[[case]]`` leaves out. Paths are relative to the file.
     Raises :class:`UsageError` that names the case and the key.
     """
-    document = tables.read(_Document, files.read_toml(path), str(path))
+    document = tables.read(_CaseFile, files.read_toml(path), str(path))
     if not document.case:
         raise UsageError(f"{path} has no [[case]]", hint="see docs/cases.md for an example")
     cases = [case for row in document.case for case in _cases({**document.defaults, **row}, path)]

@@ -126,11 +126,11 @@ def _renode(archive: Archive, file: Path | None, dry_run: bool) -> None:
                 archive, file=file, progress=lambda done, _: bar.update(task, completed=done)
             )
     else:
-        program = install_renode(archive, file=file, progress=_Lines())
+        program = install_renode(archive, file=file, progress=_InstallLines())
     click.echo(f"Renode {shown(archive.version)} is at {program}")
 
 
-class _Lines:
+class _InstallLines:
     """Progress as plain lines: every 10 %, or every 10 MB if the total is not known."""
 
     def __init__(self) -> None:

@@ -73,7 +73,7 @@ class Coverage:
         """From blocks that ran; the image has the lengths of their instructions."""
         counts: Counter[int] = Counter()
         executed: set[int] = set()
-        code = _Code(image)
+        code = _ImageCode(image)
         for block in blocks:
             counts[block.address] += block.instructions * block.executions
             address = block.address
@@ -106,7 +106,7 @@ def _named(counted: Counter[tuple[str, int, str]]) -> dict[str, int]:
     return dict(functions.most_common())
 
 
-class _Code:
+class _ImageCode:
     """Lengths of the image's instructions; two bytes where it has no code (code copied to RAM)."""
 
     def __init__(self, image: Image) -> None:

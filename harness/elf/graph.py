@@ -106,10 +106,10 @@ class Graph:
 
 def build(image: ElfFile, layout: Layout, variables: Variables | None = None) -> Graph:
     """The reference graph of an image whose layout is known."""
-    return _Builder(image, layout, variables or Variables(image)).graph()
+    return _GraphBuilder(image, layout, variables or Variables(image)).graph()
 
 
-class _Builder:
+class _GraphBuilder:
     def __init__(self, image: ElfFile, layout: Layout, variables: Variables) -> None:
         self.image = image
         self.variables = variables

@@ -26,7 +26,7 @@ class Content:
 
 
 @dataclass(frozen=True)
-class _Code:
+class _OperatorCode:
     name: str
     custom: bool
     version: int
@@ -59,18 +59,18 @@ def _content(root: FlatTable) -> Content:
     return Content(version, root.text(schema.DESCRIPTION), subgraphs)
 
 
-def _code(table: FlatTable) -> _Code:
+def _code(table: FlatTable) -> _OperatorCode:
     # Old files have the number in the deprecated byte alone; new ones in both, if it fits.
     old = int(table.scalar(schema.DEPRECATED_BUILTIN_CODE, "int8"))
     number = max(old, int(table.scalar(schema.BUILTIN_CODE, "int32")))
     version = int(table.scalar(schema.OPERATOR_VERSION, "int32", 1))
     if not 0 <= number < len(schema.OPERATOR_NAMES):
-        return _Code(f"BUILTIN_{number}", False, version)
+        return _OperatorCode(f"BUILTIN_{number}", False, version)
     name = schema.OPERATOR_NAMES[number]
     if name == "CUSTOM":
         # To TFLM it is a C string.
-        return _Code(table.text(schema.CUSTOM_CODE).partition("\0")[0], True, version)
-    return _Code(name, False, version)
+        return _OperatorCode(table.text(schema.CUSTOM_CODE).partition("\0")[0], True, version)
+    return _OperatorCode(name, False, version)
 
 
 def _buffer(table: FlatTable) -> memoryview | None:
@@ -88,7 +88,7 @@ def _buffer(table: FlatTable) -> memoryview | None:
 
 
 def _subgraph(
-    table: FlatTable, codes: tuple[_Code, ...], buffers: tuple[memoryview | None, ...]
+    table: FlatTable, codes: tuple[_OperatorCode, ...], buffers: tuple[memoryview | None, ...]
 ) -> Subgraph:
     tensors = tuple(
         _tensor(index, row, buffers) for index, row in enumerate(table.tables(schema.TENSORS))
@@ -111,7 +111,9 @@ def _check_indices(subject: str, indices: tuple[int, ...], count: int, *, option
             raise Malformed(f"{subject} is tensor {index}, but there are {count} tensors")
 
 
-def _operator(index: int, table: FlatTable, codes: tuple[_Code, ...], tensors: int) -> Operator:
+def _operator(
+    index: int, table: FlatTable, codes: tuple[_OperatorCode, ...], tensors: int
+) -> Operator:
     number = int(table.scalar(schema.OPCODE_INDEX, "uint32"))
     if number >= len(codes):
         raise Malformed(f"operator {index} has operator code {number} of {len(codes)}")

@@ -102,28 +102,30 @@ def print_images(results: Sequence[CaseResult], stream: TextIO) -> None:
 
 
 @dataclass(frozen=True)
-class _Column:
+class _TableColumn:
     name: str
     cell: Callable[[CaseResult], str]
     number: bool = False
     rank: int = 0  # a narrow terminal leaves the lowest out first; 0: never
 
 
-def _columns(results: Sequence[CaseResult]) -> list[_Column]:
+def _columns(results: Sequence[CaseResult]) -> list[_TableColumn]:
     """The case's name in its parts, as far as they differ or are known, and its figures."""
-    names = [_Column("sample", lambda r: r.setup.sample or r.setup.name)]
+    names = [_TableColumn("sample", lambda r: r.setup.sample or r.setup.name)]
     if any(result.setup.resolver for result in results):
-        names.append(_Column("resolver", lambda r: r.setup.resolver))
+        names.append(_TableColumn("resolver", lambda r: r.setup.resolver))
     if len({result.setup.builder for result in results}) > 1:
-        names.append(_Column("builder", lambda r: r.setup.builder, rank=1))
-    names.append(_Column("target", lambda r: r.setup.target))
+        names.append(_TableColumn("builder", lambda r: r.setup.builder, rank=1))
+    names.append(_TableColumn("target", lambda r: r.setup.target))
     return names + [
-        _Column(measure.heading, measure.cell, number=True, rank=measure.rank)
+        _TableColumn(measure.heading, measure.cell, number=True, rank=measure.rank)
         for measure in columns(results)
     ]
 
 
-def _fitting(shown: list[_Column], results: Sequence[CaseResult], width: int) -> list[_Column]:
+def _fitting(
+    shown: list[_TableColumn], results: Sequence[CaseResult], width: int
+) -> list[_TableColumn]:
     """The columns that leave room for the verdict and its reason."""
     longest = max((len(_verdict(result)) for result in results), default=0)
     for left_out in sorted((column for column in shown if column.rank), key=lambda one: one.rank):

@@ -36,7 +36,7 @@ def _percent(value: int) -> int:
 
 
 @dataclass(frozen=True)
-class _Row:
+class _ImageRow:
     rule: str
     chip: str
     sure: Annotated[int, _percent]
@@ -129,7 +129,7 @@ def read(folder: Path, names: Iterable[str] = ()) -> list[HostileImage]:
 
 def _table(path: Path) -> Iterable[HostileImage]:
     for name, table in files.read_toml(path).items():
-        row = tables.read(_Row, table, f"{path}: {name}")
+        row = tables.read(_ImageRow, table, f"{path}: {name}")
         source_file = path.parent / f"{name}.c"
         if not source_file.is_file():
             raise UsageError(f"{path}: there is no {source_file.name}")

@@ -95,7 +95,7 @@ def test_a_class_name_stands_once():
     owners: dict[str, list[str]] = {}
     for module, path in modules().items():
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
-            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+            if isinstance(node, ast.ClassDef):
                 owners.setdefault(node.name, []).append(module)
     assert not {name: where for name, where in owners.items() if len(where) > 1}
 
@@ -127,7 +127,7 @@ def undocumented(module: str) -> list[str]:
     tree = ast.parse(modules()[module].read_text(encoding="utf-8"))
     bare = [] if ast.get_docstring(tree) else [module]
     for node in tree.body:
-        if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
             bare += [] if ast.get_docstring(node) else [f"{module}.{node.name}"]
             owner = getattr(import_module(module), node.name)
             methods = undocumented_methods(owner) if inspect.isclass(owner) else []

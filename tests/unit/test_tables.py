@@ -90,7 +90,7 @@ def test_a_number_of_thousands_of_digits_is_shown_in_a_few():
 
 SCHEMAS = {
     "case file": casefile._Row,
-    "lab file": lab._Document,
+    "lab file": lab._LabFile,
     "sweep": axes.Sweep,
     "chip table": platforms._ChipFile,
     "board table": platforms._BoardFile,

@@ -99,7 +99,7 @@ class BoardEntry:
 
 
 @dataclass(frozen=True)
-class _Document:
+class _LabFile:
     board: tuple[BoardEntry, ...] = ()
     policy: Policy = field(default_factory=Policy)
     state: str = ""
@@ -150,7 +150,7 @@ def _read(path: Path) -> Lab:
 def parse(document: Mapping[str, Any], path: Path | None = None) -> Lab:
     """A lab from a TOML document; see :func:`load` for the errors."""
     where = str(path or "lab file")
-    content = tables.read(_Document, document, where)
+    content = tables.read(_LabFile, document, where)
     for key in ("name", "probe"):
         values: set[str] = set()
         for entry in content.board:
