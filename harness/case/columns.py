@@ -2,6 +2,8 @@
 
 Terminal, HTML page, JUnit file, JSON document and history take their figures from here: a new
 figure is a field of :class:`~harness.case.result.Measures` and a row of :data:`MEASURES`.
+:func:`columns` leaves out those that no result has. Before them the HTML page's table has case,
+verdict, and builder and target if there are several; the terminal's ends with the verdict.
 """
 
 from __future__ import annotations

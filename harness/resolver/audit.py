@@ -18,7 +18,7 @@ from harness.model import Model
 from harness.model.pitfalls import pitfalls
 from harness.resolver.dump import LiveResolver
 from harness.resolver.linked import Linked
-from harness.resolver.static.proof import Arrival, Trace, trace
+from harness.resolver.static.registered import Arrival, Trace, trace
 from harness.resolver.static.values import Cause
 
 #: An operator's name, and whether it is a custom one.

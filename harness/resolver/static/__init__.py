@@ -13,5 +13,5 @@ in every run. From the bottom up:
 * ``flow``, ``explorer``: where branches meet again, and every path of a function;
 * ``library``, ``skipped``: functions that are not followed, because their effect is known or does
   not matter;
-* ``proof``: the operators that an image has registered.
+* ``registered``: the operators that an image has registered, from its resolver table in memory.
 """
