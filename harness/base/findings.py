@@ -38,6 +38,9 @@ class Kind(StrEnum):
     REBOOTED = "rebooted"
     LOG_ERROR = "log_error"
     UNMODELLED_ACCESS = "unmodelled_access"
+    CONSOLE_UNHEARD = "console_unheard"  # bytes that the board's console cannot hear
+    UART_MISUSED = "uart_misused"  # bytes that are lost or overwritten
+    DMA_REFUSED = "dma_refused"  # EasyDMA outside data RAM
     # the console
     RECORD_GARBLED = "record_garbled"
     RECORD_LOST = "record_lost"

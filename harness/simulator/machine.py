@@ -13,7 +13,7 @@ from enum import StrEnum
 
 from harness.base.clock import RESETS_IN_A_LOOP, Deadline
 from harness.base.findings import Finding, Kind
-from harness.base.platforms import chip_table
+from harness.base.platforms import ConsoleWiring, board_table, chip_table
 from harness.elf import Image
 from harness.simulator import loader
 from harness.simulator.engine import Reason
@@ -52,8 +52,8 @@ class End(StrEnum):
 class Machine:
     """A chip that runs one image; :meth:`close` frees it.
 
-    ``booted`` is False for a device fresh from the factory, whose UICR is erased. ``console`` names
-    the UARTE whose bytes are kept; with ``paced`` its transfers take the time of the baud rate.
+    ``booted`` is False for a device fresh from the factory, whose UICR is erased. ``console`` says
+    how the board hears a UARTE, whose bytes are kept (default: as the nRF9160 DK does).
     ``timing``: an instruction takes one tick; with "branches" a taken branch takes one more, so
     that busy loops that were calibrated on the chip take about the right time.
     """
@@ -63,8 +63,7 @@ class Machine:
         firmware: Image,
         *,
         booted: bool = True,
-        console: str = "UARTE0",
-        paced: bool = False,
+        console: ConsoleWiring | None = None,
         timing: str = INSTRUCTIONS,
     ) -> None:
         self.firmware = firmware
@@ -74,25 +73,30 @@ class Machine:
         self.faults: list[FaultRecord] = []
         self.findings: list[Finding] = [*self.image.start.notes(non_secure=self.image.non_secure)]
         self.resets = self.firmware_resets = 0  # all, and those without the pin's
-        self._noted: set[str] = set()  # subjects of findings
+        self._noted: set[tuple[Kind, str]] = set()
         self._hooks: dict[int, list[Callable[[Machine], bool | None]]] = {}
         self._pattern: re.Pattern[bytes] | None = None
         self._lines = False
         self._searched = 0  # console bytes that have been searched for the pattern
         self._hit = False
         self.chip = Nrf9160(
-            self.image, booted=booted, taken=self._note_fault, unmodelled=self._note_unmodelled
+            self.image,
+            booted=booted,
+            taken=self._note_fault,
+            unmodelled=self._note_unmodelled,
+            report=self._report,
         )
         self.engine, self.core, self.nvic = self.chip.engine, self.chip.core, self.chip.nvic
         self.bus, self.events, self.devices = self.chip.bus, self.chip.events, self.chip.devices
         self.core.branch_ticks = timing == BRANCHES
-        self.uart = self.chip.device(console, Uarte)
+        wiring = console or board_table().console
+        self.uart = self.chip.device(wiring.uarte, Uarte)
         #: The output of each UARTE except the console, by name.
         self.sent: dict[str, bytearray] = {}
         for name, device in self.devices.items():
             if isinstance(device, Uarte) and device is not self.uart:
-                device.sink = self.sent.setdefault(name, bytearray()).extend
-        self.uart.attend(self.printed, paced=paced)
+                device.attend(self.sent.setdefault(name, bytearray()).extend)
+        self.uart.attend(self.printed, wiring)
 
     # time and sleep
 
@@ -123,11 +127,13 @@ class Machine:
 
     def _note_unmodelled(self, subject: str, use: str) -> None:
         """The first access of its kind to something without a model is a finding."""
-        if subject in self._noted or len(self._noted) >= _FINDINGS_KEPT:
+        self._report(Kind.UNMODELLED_ACCESS, subject, f"{subject} has no model and was {use}")
+
+    def _report(self, kind: Kind, subject: str, message: str) -> None:
+        if (kind, subject) in self._noted or len(self._noted) >= _FINDINGS_KEPT:
             return
-        self._noted.add(subject)
-        message = f"{subject} has no model and was {use} by {self.where()}"
-        self.findings.append(Finding(Kind.UNMODELLED_ACCESS, message, subject))
+        self._noted.add((kind, subject))
+        self.findings.append(Finding(kind, f"{message} by {self.where()}", subject))
 
     def clear_evidence(self) -> None:
         """Forget faults and findings, for a run that is judged on its own."""
@@ -218,13 +224,17 @@ class Machine:
             self.firmware_resets += 1
             if self.firmware_resets >= RESETS_IN_A_LOOP:
                 return End.RESET_LOOP
-        self.events.run_due(self.now)
+        self.chip.run_due()
         if self.chip.reset_reason is not None:  # the watchdog
             return self._settled(until_tick, until_executed, guard)
         if self._hit:
             return End.CONDITION
         if self.core.locked_up:
-            return End.LOCKUP
+            return (
+                self._settled(until_tick, until_executed, guard)
+                if self._sends_on(until_tick)
+                else End.LOCKUP
+            )
         if self.core.executed >= until_executed:
             return End.CONDITION
         if self.now >= until_tick:
@@ -233,10 +243,18 @@ class Machine:
             return End.GUARD
         return None
 
+    def _sends_on(self, until_tick: int) -> bool:
+        """EasyDMA goes on beside a core that is locked up: sleep until it needs something."""
+        time = self.core.next_byte
+        if time >= until_tick:
+            return False
+        self.core.slept += max(0, time - self.now)
+        return True
+
     def _nothing_comes(self) -> bool:
         """True if no event is scheduled, no reset requested and no input on its way."""
         reset = self.chip.reset_reason is not None
-        return not reset and self.events.next_time == NEVER and not self.uart.incoming
+        return not reset and self.chip.next_time == NEVER and not self.uart.incoming
 
     def _awake(self, until_tick: int, guard: Deadline | None) -> bool:
         """Sleep until an event wakes the core.
@@ -246,7 +264,7 @@ class Machine:
         while not self.core.wakes():
             if guard is not None and guard.guard_expired:
                 return False
-            time = self.events.next_time
+            time = self.chip.next_time
             if time >= until_tick:
                 if (until_tick < NEVER and time < NEVER) or (
                     until_tick < NEVER and self.uart.incoming
@@ -254,7 +272,7 @@ class Machine:
                     self.core.slept += until_tick - self.now
                 return False
             self.core.slept += max(0, time - self.now)
-            self.events.run_due(self.now)
+            self.chip.run_due()
             if self.chip.reset_reason is not None or self._hit:
                 return True
         self.core.sleeping = 0

@@ -9,11 +9,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
+from harness.base.findings import Kind
 from harness.base.platforms import Peripheral, chip_table
 from harness.simulator import loader
 from harness.simulator.bus import Bus, WordRegisters
 from harness.simulator.engine import Engine
-from harness.simulator.event_queue import EventListener, EventQueue
+from harness.simulator.event_queue import NEVER, EventListener, EventQueue
 from harness.simulator.faults import FaultRecord, target_of
 from harness.simulator.loader import LoadedImage
 from harness.simulator.nvic import NONSECURE, SYSTICK
@@ -41,7 +42,7 @@ class Nrf9160:
 
     ``image`` is placed in memory. ``booted`` is False for a device fresh from the factory, whose
     UICR is erased. ``taken`` gets each fault; ``unmodelled`` gets a subject without a model, and
-    how it was used.
+    how it was used; ``report`` any other finding.
     """
 
     def __init__(
@@ -51,9 +52,10 @@ class Nrf9160:
         booted: bool,
         taken: Callable[[FaultRecord], None],
         unmodelled: Callable[[str, str], None],
+        report: Callable[[Kind, str, str], None],
     ) -> None:
         self.memory_map = chip_table()
-        self.unmodelled = unmodelled
+        self.unmodelled, self.report = unmodelled, report
         self._image, self._taken = image, taken
         self._ram = self.memory_map.area("ram")
         self._timed: dict[str, EventListener] = {}
@@ -74,6 +76,7 @@ class Nrf9160:
                 self.core.serve(base, device.serve())
         for device in self.devices.values():
             device.connect(self.devices)
+        self._uartes = [one for one in self.devices.values() if isinstance(one, Uarte)]
         self._dppic, self._spu = self.device("DPPIC", Dppic), self.device("SPU", Spu)
         self.core.set_channels(self._dppic.regs)
         self.bus = Bus(
@@ -128,6 +131,19 @@ class Nrf9160:
     def register_file(self, size: int) -> Registers:
         """Storage for a block of registers."""
         return self.engine.register_file(size)
+
+    @property
+    def next_time(self) -> int:
+        """The tick at which something happens by itself, NEVER if nothing does."""
+        return min(self.events.next_time, self.core.next_byte, NEVER)
+
+    def run_due(self) -> None:
+        """Let happen what is due by now."""
+        self.core.advance()
+        for uarte in self._uartes:
+            if uarte.regs.waits:
+                uarte.settle()
+        self.events.run_due(self.now)
 
     def line(self, irq: int, level: bool) -> None:
         """A peripheral drives its interrupt line."""
@@ -210,14 +226,14 @@ class Nrf9160:
         self._spu.event("RAMACCERR")
         return True
 
-    def dma_read(self, device: str, address: int, size: int) -> bytes:
-        """EasyDMA reads data RAM; anywhere else the chip reads nothing useful."""
+    def can_read(self, device: str, address: int, size: int) -> bool:
+        """True if EasyDMA may read data RAM there; anywhere else the chip reads nothing useful."""
         if self._dma_refused(device, address, size):
-            return bytes(size)
-        if self._ram.holds(address, size):
-            return bytes(self.engine.stores["ram"].slice(address, size))
-        self.unmodelled(f"{device} EasyDMA 0x{address:08x}", "read outside data RAM")
-        return b""
+            return False
+        if not self._ram.holds(address, size):
+            self._report_dma(device, f"cannot read {size} bytes at 0x{address:08x}")
+            return False
+        return True
 
     def dma_write(self, device: str, address: int, data: bytes) -> None:
         """EasyDMA writes data RAM."""
@@ -226,7 +242,15 @@ class Nrf9160:
         if self._ram.holds(address, len(data)):
             self.write_memory(address, data)
         else:
-            self.unmodelled(f"{device} EasyDMA 0x{address:08x}", "written outside data RAM")
+            self._report_dma(device, f"cannot write {len(data)} bytes at 0x{address:08x}")
+
+    def _report_dma(self, device: str, what: str) -> None:
+        message = f"EasyDMA of {device} reaches data RAM only: it {what}"
+        self.report(Kind.DMA_REFUSED, device, message)
+
+    def send(self, registers: Registers) -> None:
+        """Begin the transfer of a UARTE."""
+        self.core.send(registers)
 
     def write_memory(self, address: int, data: bytes) -> None:
         """Write memory past the processor. Raises ValueError if there is none."""

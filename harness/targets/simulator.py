@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from harness.base.clock import Deadline
 from harness.base.errors import UsageError
 from harness.base.findings import Finding
+from harness.base.platforms import ConsoleWiring
 from harness.elf import Image
 from harness.elf.coverage import Coverage
 from harness.simulator import End, Machine
@@ -269,7 +270,7 @@ def open(  # noqa: A001
     image: Image,
     *,
     booted: bool = True,
-    paced: bool = False,
+    console: ConsoleWiring | None = None,
     timing: str = INSTRUCTIONS,
 ) -> SimulatorSession:
     """A session with ``image`` loaded and not yet started; options as in :class:`Machine`.
@@ -280,4 +281,4 @@ def open(  # noqa: A001
         raise UsageError(
             f"the simulator has no timing {timing!r}", hint=f"{INSTRUCTIONS} or {BRANCHES}"
         )
-    return SimulatorSession(Machine(image, booted=booted, paced=paced, timing=timing))
+    return SimulatorSession(Machine(image, booted=booted, console=console, timing=timing))

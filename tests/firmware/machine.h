@@ -22,6 +22,8 @@
 volatile uint32_t results[64];
 
 static void UartStart(void) {
+  REG(UARTE0 + 0x50C) = 29;          // PSEL.TXD: P0.29
+  REG(UARTE0 + 0x514) = 28;          // PSEL.RXD: P0.28
   REG(UARTE0 + 0x524) = 0x01D60000;  // 115200 baud
   REG(UARTE0 + 0x500) = 8;
 }

@@ -8,6 +8,7 @@
 #include "thumb.h"
 #include "uarte.h"
 
+#define POLLS 4               // reads of a register that look like a wait
 #define PRIVATE 0xE0000000u  // the private peripheral bus
 
 static bool is_write(int type) { return type == MEM_WRITE_PROT || type == MEM_WRITE_UNMAPPED; }
@@ -87,12 +88,27 @@ static const Served *served_at(Core *c, uint32_t address) {
   return NULL;
 }
 
+// A register that is read again and again is waited for: look for an idle loop at once.
+static void note_poll(Core *c, uint32_t address) {
+  c->access.polls = c->access.polled == address ? c->access.polls + 1 : 0;
+  c->access.polled = address;
+  if (c->access.polls < POLLS || c->idle.watching || c->time.look_at < c->time.executed) return;
+  c->access.polls = 0;
+  c->time.look_at = c->time.executed;
+  core_limit(c);
+}
+
 // Carry out an access that is just a load or a store of a register; false: the machine must do so.
 static bool answer(Core *c, bool write, uint32_t address, int size, uint64_t value) {
   if (size != 4 || address & 3 || c->attribution.divided || address >= PRIVATE) return false;
   const Served *at = served_at(c, address);
   if (!at) return false;
-  if (!write) return registers_read(at, address - at->base);
+  if (!write) {
+    if (!registers_read(at, address - at->base)) return false;
+    note_poll(c, address);
+    return true;
+  }
+  c->access.total++;
   if (c->part.single && c->access.count < c->access.skip)
     return registers_take(at, address - at->base);
   if (!c->part.single && wants_stop(c)) return false;
@@ -126,8 +142,8 @@ bool access_hook(void *uc, int type, uint64_t address64, int size, int64_t value
   if (c->access.aborting || c->machine.failed) return false;
   uint32_t address = (uint32_t)address64;
   bool write = is_write(type);
-  c->access.total++;
   if (answer(c, write, address, size, (uint64_t)value)) return go_on(c);
+  c->access.total++;
   c->access.type = type;
   c->access.address = address;
   c->access.size = size;

@@ -54,6 +54,8 @@ PyObject *methods_clear_profile(PyObject *self, PyObject *unused);
 
 // registers_methods.c
 extern PyType_Spec registers_spec;
+PyObject *methods_send(PyObject *self, PyObject *registers);
+PyObject *methods_advance(PyObject *self, PyObject *unused);
 PyObject *methods_serve(PyObject *self, PyObject *arguments);
 PyObject *methods_set_channels(PyObject *self, PyObject *registers);
 

@@ -11,8 +11,9 @@
 //   priority    masks and priorities: may a pending exception be taken?
 //   security    the security state that runs, and the change to the other one
 //   fault, frame, exception  which exception a fault becomes; memory of frames; entry and return
+//   uarte       bytes that UARTEs send
 //   idle, count  loops that can change nothing; blocks: each instruction is counted
-//   scs, uarte, access  accesses that Unicorn's page rights refuse
+//   scs, access  accesses that Unicorn's page rights refuse
 //   emulate     one run of Unicorn, to an exact instruction
 //   operands, alignment  addresses and divisors; those that are refused
 //   instructions  those that the core carries out itself
@@ -82,7 +83,8 @@ typedef struct {
   long long executed;
   long long limit;    // once `executed` is above it, look_closer() has something to do
   long long charged;  // the part of `executed` that has been added to slots
-  long long stop_at;  // value of `executed` at which a run ends
+  long long stop_at;  // value of `executed` at which Unicorn stops: `end_at`, or a byte leaves
+  long long end_at;   // value of `executed` at which a run ends
   long long branches, slept;
   bool branch_ticks;    // a taken branch takes one more tick
   long long look_at;    // when to look at the clock and for an idle loop
@@ -176,7 +178,9 @@ typedef struct {
   Failure failure;           // why it was refused
   long long here;            // instructions executed before that of the access
   int count, skip;           // writes of this instruction; those that are done already
-  unsigned total;
+  unsigned total;      // those that are not just loads of registers
+  uint32_t polled;     // the register that was read last
+  unsigned polls;      // how often in a row
   bool aborting, shadowed;  // Unicorn finishes a block that is undone then
 } Access;
 
@@ -223,11 +227,14 @@ typedef struct {
   uint32_t used;
 } Outbox;
 
+enum { MAX_SENDERS = 4 };
 // Registers of devices whose plain accesses the core answers.
 typedef struct {
   Served served[MAX_SERVED];
   int count, last;
   Registers *channels;  // the DPPIC's
+  Registers *sending[MAX_SENDERS];  // those of the UARTEs
+  int senders;
   Outbox outbox;
 } Devices;
 

@@ -62,6 +62,7 @@ static void note_branch(Core *c) {
   bool jumped = c->block.sequential && c->block.sequential != c->block.address;
   c->time.branches += jumped;
   c->time.stop_at -= jumped;
+  c->time.end_at -= jumped;
   c->block.sequential = c->block.address + c->block.size;
 }
 

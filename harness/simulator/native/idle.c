@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "thumb.h"
+#include "uarte.h"
 
 static bool can_store(Core *c) {
   Area *area = memory_code(&c->memory, c->block.address);
@@ -42,10 +43,17 @@ void idle_begin(Core *c) {
   if (idle->watching) c->unicorn.api.context_save(c->unicorn.handle, idle->context);
 }
 
+// The value of `executed` up to which nothing happens but that bytes are read and sent.
+static long long room(const Core *c) {
+  long long next = uarte_next(c), left = c->time.end_at - c->time.executed;
+  long long ahead = next - core_now(c);
+  return c->time.executed + (next == INT64_MAX || left < ahead ? left : ahead);
+}
+
 static void skip(Core *c, long long period) {
   Idle *idle = &c->idle;
   long long branches = c->time.branches - idle->branches;
-  long long times = (c->time.stop_at - c->time.executed) / (period + branches);
+  long long times = (room(c) - c->time.executed) / (period + branches);
   if (times <= 0) return;
   core_settle_charge(c);
   for (int i = 0; i < idle->count; i++) {
@@ -54,6 +62,7 @@ static void skip(Core *c, long long period) {
   c->time.executed += times * period;
   c->time.branches += times * branches;
   c->time.stop_at -= times * branches;
+  c->time.end_at -= times * branches;
   c->time.charged = c->time.executed;
 }
 
@@ -76,7 +85,7 @@ void idle_block(Core *c) {
 // With ticks for branches each turn ends in one more, which may lie behind `stop_at`.
 void idle_branch(Core *c, uint32_t pc) {
   long long branches = c->time.branch_ticks;
-  long long times = (c->time.stop_at - c->time.executed + branches) / (1 + branches);
+  long long times = (room(c) - c->time.executed + branches) / (1 + branches);
   c->idle.stands = c->idle.may_stand;
   if (c->idle.stands) c->stop.after = true;
   if (c->idle.stands || times <= 0) return;
@@ -87,5 +96,6 @@ void idle_branch(Core *c, uint32_t pc) {
   c->time.charged = c->time.executed;
   c->time.branches += times * branches;
   c->time.stop_at -= times * branches;
+  c->time.end_at -= times * branches;
   if (branches) c->block.sequential = pc;
 }

@@ -392,6 +392,8 @@ PyMethodDef core_methods[] = {
     {"coverage", methods_coverage, METH_O, "One bit per halfword of an area: was it executed?"},
     {"serve", methods_serve, METH_VARARGS, "Answer plain accesses to registers at an address."},
     {"set_channels", methods_set_channels, METH_O, "The DPPIC's registers."},
+    {"send", methods_send, METH_O, "Begin a transfer of a UARTE."},
+    {"advance", methods_advance, METH_NOARGS, "Send what is due by now."},
     {"collect", collect, METH_VARARGS, "What was sent; given ticks per second and bytes before."},
     {"listen", listen, METH_VARARGS,
      "Callback for bytes that are sent, or None; only at line ends?"},

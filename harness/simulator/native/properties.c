@@ -1,6 +1,7 @@
 // The attributes of the counting core; _native.pyi declares them.
 #include "binding.h"
 #include "security.h"
+#include "uarte.h"
 
 static PyObject *get_executed(PyObject *self, void *unused) {
   (void)unused;
@@ -17,13 +18,13 @@ static int set_executed(PyObject *self, PyObject *value, void *unused) {
 
 static PyObject *get_stop_at(PyObject *self, void *unused) {
   (void)unused;
-  return PyLong_FromLongLong(CORE(self)->time.stop_at);
+  return PyLong_FromLongLong(CORE(self)->time.end_at);
 }
 
 static int set_stop_at(PyObject *self, PyObject *value, void *unused) {
   (void)unused;
-  CORE(self)->time.stop_at = PyLong_AsLongLong(value);
-  core_limit(CORE(self));
+  CORE(self)->time.end_at = PyLong_AsLongLong(value);
+  uarte_limit(CORE(self));
   return PyErr_Occurred() ? -1 : 0;
 }
 
@@ -69,7 +70,13 @@ static PyObject *get_privileged(PyObject *self, void *unused) {
   return PyBool_FromLong(security_is_privileged(CORE(self)));
 }
 
+static PyObject *get_next_byte(PyObject *self, void *unused) {
+  (void)unused;
+  return PyLong_FromLongLong(uarte_next(CORE(self)));
+}
+
 PyGetSetDef core_properties[] = {
+    {"next_byte", get_next_byte, NULL, "Tick at which a transfer needs more than memory.", NULL},
     {"privileged", get_privileged, NULL, "Is the running code privileged?", NULL},
     {"nonsecure", get_nonsecure, set_nonsecure, "The security state.", NULL},
     {"executed", get_executed, set_executed, "Instructions executed.", NULL},

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "nvic.h"
+#include "transfer.h"
 
 // Accesses that the core answers itself; all others are the machine's.
 enum {
@@ -26,6 +27,7 @@ typedef struct {
   // `ticks` ticks of virtual time. While it runs, it counts every PRESCALER + 1 edges.
   bool running;
   long long base, since, edges, ticks;
+  Transfer *transfer;  // of a UARTE, else NULL
 } Registers;
 
 // Registers that answer at an address.

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "binding.h"
+#include "uarte.h"
 
 #define REGISTERS(object) (&((RegistersObject *)(object))->registers)
 
@@ -33,6 +34,7 @@ static void dealloc(PyObject *self) {
   PyTypeObject *type = Py_TYPE(self);
   free(REGISTERS(self)->words);
   free(REGISTERS(self)->rules);
+  free(REGISTERS(self)->transfer);
   ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
   Py_DECREF(type);
 }
@@ -123,6 +125,105 @@ static PyObject *holds(PyObject *self, PyObject *bytes) {
   return PyBool_FromLong(!memcmp(REGISTERS(self)->words, data, REGISTERS(self)->size));
 }
 
+// The transfer of a UARTE; NULL with an error set for other registers.
+static Transfer *transfer_of(PyObject *self) {
+  Transfer *t = REGISTERS(self)->transfer;
+  if (!t) PyErr_SetString(PyExc_ValueError, "these registers send nothing");
+  return t;
+}
+
+static PyObject *set_sender(PyObject *self, PyObject *arguments) {
+  Registers *r = REGISTERS(self);
+  int heard;
+  long long ticks;
+  if (!PyArg_ParseTuple(arguments, "pL", &heard, &ticks)) return NULL;
+  if (!r->transfer && !(r->transfer = calloc(1, sizeof *r->transfer))) return PyErr_NoMemory();
+  r->transfer->heard = heard;
+  r->transfer->ticks = ticks;
+  Py_RETURN_NONE;
+}
+
+static PyObject *take_sent(PyObject *self, PyObject *unused) {
+  (void)unused;
+  Transfer *t = transfer_of(self);
+  if (!t) return NULL;
+  PyObject *bytes =
+      PyBytes_FromStringAndSize((char *)t->bytes + t->taken, (Py_ssize_t)(t->sent - t->taken));
+  t->taken = t->sent;
+  t->waits = false;
+  return bytes;
+}
+
+static PyObject *stop_sending(PyObject *self, PyObject *at_once) {
+  Transfer *t = transfer_of(self);
+  int now = PyObject_IsTrue(at_once);
+  if (!t || now < 0) return NULL;
+  if (t->active && now) t->size = t->sent;
+  t->stopping |= t->active;
+  t->active &= !now;
+  Py_RETURN_NONE;
+}
+
+static PyObject *get_transfer(PyObject *self, void *unused) {
+  (void)unused;
+  const Transfer *t = REGISTERS(self)->transfer;
+  if (!t || !(t->active || t->waits)) return PyBytes_FromStringAndSize(NULL, 0);
+  return PyBytes_FromStringAndSize((const char *)t, sizeof *t);
+}
+
+static int set_transfer(PyObject *self, PyObject *value, void *unused) {
+  (void)unused;
+  Transfer *t = transfer_of(self);
+  char *data;
+  Py_ssize_t size;
+  if (!t || !value || PyBytes_AsStringAndSize(value, &data, &size)) return -1;
+  if (size && size != sizeof *t) {
+    PyErr_SetString(PyExc_ValueError, "not the state of a transfer");
+    return -1;
+  }
+  if (size) memcpy(t, data, sizeof *t);
+  if (!size) t->active = t->waits = t->stopping = false;
+  return 0;
+}
+
+#define TRANSFER_NUMBER(name, expression)                    \
+  static PyObject *get_##name(PyObject *self, void *unused) { \
+    (void)unused;                                             \
+    const Transfer *t = transfer_of(self);                    \
+    return t ? PyLong_FromLong((long)(expression)) : NULL;    \
+  }
+TRANSFER_NUMBER(sending, t->active)
+TRANSFER_NUMBER(waits, t->waits)
+TRANSFER_NUMBER(stopping, t->stopping)
+TRANSFER_NUMBER(sent, t->sent)
+TRANSFER_NUMBER(size, t->size)
+TRANSFER_NUMBER(changed, t->changed)
+
+static void note_sender(Core *c, Registers *r) {
+  for (int i = 0; i < c->devices.senders; i++) {
+    if (c->devices.sending[i] == r) return;
+  }
+  if (r->transfer && c->devices.senders < MAX_SENDERS)
+    c->devices.sending[c->devices.senders++] = r;
+}
+
+PyObject *methods_send(PyObject *self, PyObject *registers) {
+  if (PyType_GetSlot(Py_TYPE(registers), Py_tp_init) != (void *)initialize ||
+      !REGISTERS(registers)->transfer) {
+    PyErr_SetString(PyExc_TypeError, "send() takes the Registers of a UARTE");
+    return NULL;
+  }
+  uarte_begin(CORE(self), REGISTERS(registers));
+  Py_RETURN_NONE;
+}
+
+PyObject *methods_advance(PyObject *self, PyObject *unused) {
+  (void)unused;
+  uarte_advance(CORE(self));
+  if (CORE(self)->machine.failed) return NULL;
+  Py_RETURN_NONE;
+}
+
 PyObject *methods_serve(PyObject *self, PyObject *arguments) {
   CoreObject *object = (CoreObject *)self;
   Core *c = CORE(self);
@@ -140,6 +241,7 @@ PyObject *methods_serve(PyObject *self, PyObject *arguments) {
     return NULL;
   }
   if (PyList_Append(object->served, registers)) return NULL;
+  note_sender(c, r);
   c->devices.served[c->devices.count++] = (Served){base, r, window->host + (base - window->base)};
   Py_RETURN_NONE;
 }
@@ -167,10 +269,24 @@ static PyMemberDef members[] = {
     {NULL, 0, 0, 0, NULL},
 };
 
+static PyGetSetDef properties[] = {
+    {"transfer", get_transfer, set_transfer, "A transfer as bytes; none if nothing is sent.", NULL},
+    {"sending", get_sending, NULL, "Is a byte leaving?", NULL},
+    {"waits", get_waits, NULL, "Must the device take bytes, or raise events?", NULL},
+    {"stopping", get_stopping, NULL, "Was the transfer stopped?", NULL},
+    {"sent", get_sent, NULL, "Bytes that have left.", NULL},
+    {"to_send", get_size, NULL, "Bytes of the transfer.", NULL},
+    {"changed", get_changed, NULL, "The first byte that was overwritten; to_send for none.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
 static PyMethodDef methods[] = {
     {"serve", serve, METH_VARARGS, "Set what the core answers itself at an offset."},
     {"raise_event", raise_event, METH_O, "Set an event; must the device act on it?"},
     {"count", count, METH_O, "The counter of an RTC at a tick, as if it did not wrap."},
+    {"set_sender", set_sender, METH_VARARGS, "Does the console listen? Ticks per byte, or 0."},
+    {"take_sent", take_sent, METH_NOARGS, "Bytes that have left and were not taken yet."},
+    {"stop_sending", stop_sending, METH_O, "After the byte that leaves; True: at once."},
     {"save", save, METH_NOARGS, "The contents, as bytes."},
     {"load", load, METH_O, "Restore the bytes of save()."},
     {"holds", holds, METH_O, "Are these the bytes of save()?"},
@@ -183,6 +299,7 @@ static PyType_Slot slots[] = {
     {Py_tp_dealloc, dealloc},
     {Py_tp_methods, methods},
     {Py_tp_members, members},
+    {Py_tp_getset, properties},
     {Py_mp_subscript, get},
     {Py_mp_ass_subscript, set},
     {0, NULL},

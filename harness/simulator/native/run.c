@@ -9,6 +9,7 @@
 #include "priority.h"
 #include "protection.h"
 #include "thumb.h"
+#include "uarte.h"
 
 // Instructions before the first look at the clock.
 #define FIRST_LOOK 2048
@@ -28,6 +29,7 @@ static void begin(Core *c) {
   c->idle.stands = false;
   c->time.look_at = NO_LOOK;
   look_soon(c);
+  uarte_advance(c);
 }
 
 // Unicorn's fault status (short descriptor format) of an access that is not aligned.
@@ -146,6 +148,8 @@ static bool deal(Core *c) {
       return true;
     case REASON_MEMORY:
       return take_refused(c, pc);
+    case REASON_BUDGET:
+      return uarte_advance(c) && !core_is_late(c);
     case REASON_ERROR:
       take_error(c, pc);
       return true;
@@ -167,7 +171,7 @@ int run_core(Core *c, double seconds) {
   begin(c);
   core_set_wall(c, seconds);
   for (;;) {
-    if (c->time.executed >= c->time.stop_at) return REASON_BUDGET;
+    if (c->time.executed >= c->time.stop_at && !uarte_advance(c)) return REASON_BUDGET;
     if (priority_deliverable(c)) {
       c->stop.reason = REASON_UNMASKED;
     } else if (c->mpu.stale) {

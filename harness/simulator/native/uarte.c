@@ -1,31 +1,37 @@
-// Sends the bytes of a UARTE (nRF9160 PS, "UARTE"), if only memory, its events and its interrupt
-// are involved. peripherals/uarte.py models everything, this case included.
+// Sends the bytes of UARTEs (nRF9160 PS, "UARTE"). peripherals/uarte.py decides what a task does, and
+// raises events that are published; STARTTX of a transfer that needs neither is begun here.
 #include "uarte.h"
 
 #include <string.h>
 
 enum { TXDRDY = 0x11C, ENDTX = 0x120, TXSTARTED = 0x150, TXSTOPPED = 0x158 };
-enum { ENABLE = 0x500, TXD_PTR = 0x544, TXD_MAXCNT = 0x548, TXD_AMOUNT = 0x54C };
-enum { ENABLED_UARTE = 8, MOST = 0x1FFF, CHANNELS_ENABLED = 0x500 };
+enum { TXD_PTR = 0x544, TXD_MAXCNT = 0x548, TXD_AMOUNT = 0x54C, CHANNELS_ENABLED = 0x500 };
 #define PUBLISHES 0x80000000u
 
 static uint32_t *word(Registers *r, uint32_t offset) { return &r->words[offset / 4]; }
 
-static uint32_t published(Registers *r, uint32_t event) { return *word(r, event + PUBLISH); }
+static bool published(Registers *r, uint32_t event) {
+  return *word(r, event + PUBLISH) & PUBLISHES;
+}
 
-// True if ENDTX triggers nothing, or only STOPTX of this UARTE.
-static bool ends_quietly(const Core *c, Registers *r) {
-  uint32_t channel = published(r, ENDTX);
-  if (!(channel & PUBLISHES)) return true;
-  channel &= 0xFF;
-  return channel < 32 && r->stops_itself & 1u << channel && c->devices.channels &&
-         !published(r, TXSTOPPED);
+// Does ENDTX trigger STOPTX of this UARTE, and nothing else?
+static bool stops_itself(const Core *c, Registers *r) {
+  uint32_t channel = *word(r, ENDTX + PUBLISH) & 0xFF;
+  return published(r, ENDTX) && channel < 32 && r->stops_itself & 1u << channel &&
+         c->devices.channels && !published(r, TXSTOPPED);
 }
 
 static bool stops(const Core *c, Registers *r) {
-  uint32_t channel = published(r, ENDTX);
-  return channel & PUBLISHES &&
-         *word(c->devices.channels, CHANNELS_ENABLED) >> (channel & 0xFF) & 1;
+  uint32_t channel = *word(r, ENDTX + PUBLISH) & 0xFF;
+  return published(r, ENDTX) && *word(c->devices.channels, CHANNELS_ENABLED) >> channel & 1;
+}
+
+// Can the events of a byte, of the end, be raised without the device?
+static bool sends_quietly(Registers *r) { return !published(r, TXDRDY); }
+
+static bool ends_quietly(const Core *c, Registers *r) {
+  if (published(r, ENDTX) && !stops_itself(c, r)) return false;
+  return !(r->transfer->stopping && published(r, TXSTOPPED));
 }
 
 static uint8_t *bytes_at(Core *c, uint32_t address, uint32_t size) {
@@ -34,29 +40,125 @@ static uint8_t *bytes_at(Core *c, uint32_t address, uint32_t size) {
   return area->host + (address - area->base);
 }
 
-static bool keep(Core *c, const uint8_t *bytes, uint32_t size) {
+static bool keep(Core *c, const uint8_t *bytes, uint32_t size, long long tick) {
   Outbox *out = &c->devices.outbox;
   if (out->count == OUTBOX_CHUNKS || sizeof out->bytes - out->used < size) return false;
   memcpy(out->bytes + out->used, bytes, size);
-  out->chunks[out->count].tick = core_now(c);
+  out->chunks[out->count].tick = tick;
   out->chunks[out->count++].size = size;
   out->used += size;
   return true;
 }
 
-bool uarte_start(Core *c, Registers *r) {
-  uint32_t size = *word(r, TXD_MAXCNT) & MOST;
-  if (*word(r, ENABLE) != ENABLED_UARTE || !size) return false;
-  if (published(r, TXSTARTED) || published(r, TXDRDY) || !ends_quietly(c, r)) return false;
-  const uint8_t *bytes = bytes_at(c, *word(r, TXD_PTR), size);
-  if (!bytes || !keep(c, bytes, size)) return false;
-  *word(r, TXD_AMOUNT) = size;
-  *word(r, TXSTARTED) = *word(r, TXDRDY) = *word(r, ENDTX) = 1;
-  if (stops(c, r)) *word(r, TXSTOPPED) = 1;
-  registers_drive(r, c->cpu.nvic);
-  if (c->machine.sent && (!c->machine.sends_lines || memchr(bytes, '\n', size))) {
-    core_note_python(c);
-    c->machine.sent(c, bytes, size);
+// A line that has left, or the rest at the end: to the console, else to the device.
+static void hand_on(Core *c, Registers *r, long long tick) {
+  Transfer *t = r->transfer;
+  const uint8_t *bytes = t->bytes + t->taken;
+  uint32_t size = t->sent - t->taken;
+  bool line = size && bytes[size - 1] == '\n';
+  if (!size || (t->active && !line)) return;
+  if (!t->heard || !keep(c, bytes, size, tick)) {
+    t->waits = true;
+    return;
   }
+  t->taken = t->sent;
+  if (!c->machine.sent || (c->machine.sends_lines && !line)) return;
+  core_note_python(c);
+  c->machine.sent(c, bytes, size);
+}
+
+static void end(Core *c, Registers *r) {
+  Transfer *t = r->transfer;
+  *word(r, TXD_AMOUNT) = t->sent;
+  t->waits |= !ends_quietly(c, r) || t->changed < t->size;
+  if (t->waits) return;
+  *word(r, ENDTX) = 1;
+  if (t->stopping || stops(c, r)) *word(r, TXSTOPPED) = 1;
+}
+
+static void send_byte(Core *c, Registers *r) {
+  Transfer *t = r->transfer;
+  const long long tick = t->next;
+  const uint8_t *from = bytes_at(c, t->pointer + t->sent, 1);
+  if (from && *from != t->bytes[t->sent]) {
+    t->bytes[t->sent] = *from;
+    if (t->changed == t->size) t->changed = t->sent;
+  }
+  t->sent++;
+  t->next += t->ticks;
+  t->active = t->sent < t->size && !t->stopping;
+  *word(r, TXDRDY) = 1;
+  t->waits |= !sends_quietly(r);
+  hand_on(c, r, tick);
+  if (!t->active) end(c, r);
+  registers_drive(r, c->cpu.nvic);
+}
+
+void uarte_begin(Core *c, Registers *r) {
+  Transfer *t = r->transfer;
+  t->pointer = *word(r, TXD_PTR);
+  t->size = t->changed = *word(r, TXD_MAXCNT) & MOST_BYTES;
+  t->sent = t->taken = 0;
+  t->stopping = t->waits = false;
+  t->active = t->size > 0;
+  t->next = core_now(c) + t->ticks;
+  const uint8_t *bytes = bytes_at(c, t->pointer, t->size);
+  if (bytes) memcpy(t->bytes, bytes, t->size);
+  uarte_limit(c);
+}
+
+bool uarte_start(Core *c, Registers *r) {
+  const Transfer *t = r->transfer;
+  uint32_t size = *word(r, TXD_MAXCNT) & MOST_BYTES;
+  if (!t->ticks || t->active || t->waits || !size) return false;
+  if (published(r, TXSTARTED) || !bytes_at(c, *word(r, TXD_PTR), size)) return false;
+  *word(r, TXSTARTED) = 1;
+  uarte_begin(c, r);
+  registers_drive(r, c->cpu.nvic);
   return true;
+}
+
+bool uarte_advance(Core *c) {
+  const long long now = core_now(c);
+  bool sent = false, waits = false;
+  for (int i = 0; i < c->devices.senders; i++) {
+    Registers *r = c->devices.sending[i];
+    while (r->transfer->active && !r->transfer->waits && r->transfer->next <= now) {
+      send_byte(c, r);
+      sent = true;
+    }
+    waits |= r->transfer->waits;
+  }
+  uarte_limit(c);
+  return sent && !waits && !c->machine.failed && c->time.executed < c->time.stop_at;
+}
+
+void uarte_limit(Core *c) {
+  long long now = core_now(c);
+  c->time.stop_at = c->time.end_at;
+  for (int i = 0; i < c->devices.senders; i++) {
+    const Transfer *t = c->devices.sending[i]->transfer;
+    long long at = c->time.executed + (t->waits ? 0 : t->next - now);
+    if ((t->active || t->waits) && at < c->time.stop_at) c->time.stop_at = at;
+  }
+  core_limit(c);
+}
+
+// Until then nothing but memory decides what a transfer does.
+static long long next_of(Registers *r) {
+  const Transfer *t = r->transfer;
+  if (t->waits) return 0;
+  if (!t->active) return INT64_MAX;
+  const bool noticed = *word(r, INTERRUPT_ENABLE) >> (TXDRDY - FIRST_EVENT) / 4 & 1;
+  if (noticed || t->stopping || !sends_quietly(r)) return t->next;
+  return t->next + t->ticks * (t->size - t->sent - 1);
+}
+
+long long uarte_next(const Core *c) {
+  long long first = INT64_MAX;
+  for (int i = 0; i < c->devices.senders; i++) {
+    long long next = next_of(c->devices.sending[i]);
+    if (next < first) first = next;
+  }
+  return first;
 }

@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
+from harness.base.findings import Kind
 from harness.base.platforms import ChipTable, Peripheral
 
 if TYPE_CHECKING:
@@ -81,12 +82,20 @@ class Chip(Protocol):
         """An event is published on a DPPI channel."""
         ...
 
-    def dma_read(self, device: str, address: int, size: int) -> bytes:
-        """Data RAM as EasyDMA reads it; elsewhere a finding and no bytes."""
+    def can_read(self, device: str, address: int, size: int) -> bool:
+        """True if EasyDMA of a device may read data RAM there; else a finding says why not."""
+        ...
+
+    def send(self, registers: Registers) -> None:
+        """Begin the transfer of a UARTE."""
         ...
 
     def dma_write(self, device: str, address: int, data: bytes) -> None:
         """Write data RAM as EasyDMA does; elsewhere a finding and no effect."""
+        ...
+
+    def report(self, kind: Kind, subject: str, message: str) -> None:
+        """A finding, once for each subject; the message goes on with the place in the firmware."""
         ...
 
     def unmodelled(self, subject: str, what: str) -> None:

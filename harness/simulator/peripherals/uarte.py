@@ -1,10 +1,13 @@
 """UARTE0 to UARTE3: serial ports with EasyDMA (nRF9160 PS, "UARTE").
 
-Sending takes no virtual time unless it is paced; the bytes are in the console as
-soon as they are sent. Received bytes arrive at the programmed baud rate. They wait outside until
-there is a buffer for them, so that no overrun loses bytes of the host. Firmware that uses RXDRDY
-gets one event per byte; for other firmware, which waits for ENDRX, the whole buffer is filled when
-its last byte has arrived.
+A byte takes its bit times at the programmed baud rate, and is read from memory when its turn comes;
+the counting core sends them (native/uarte.c). The board hears one UARTE, as it is wired: bytes on
+another pin, at another rate or in another form are lost, with a finding that says why.
+
+Received bytes arrive at the programmed baud rate, too. They wait outside until there is a buffer
+for them, so that no overrun loses bytes of the host. Firmware that uses RXDRDY gets one event per
+byte; for other firmware, which waits for ENDRX, the whole buffer is filled when its last byte has
+arrived.
 """
 
 from __future__ import annotations
@@ -12,7 +15,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import ClassVar
 
-from harness.base.platforms import Peripheral
+from harness.base.findings import Kind
+from harness.base.platforms import ConsoleWiring, Peripheral
 from harness.simulator.peripherals.base import (
     ENABLE_BIT,
     INTEN,
@@ -21,9 +25,17 @@ from harness.simulator.peripherals.base import (
     Chip,
     Nordic,
     Register,
+    State,
 )
 
 ENABLED = 8
+ENABLE, PSEL_TXD, PSEL_RXD, BAUDRATE, CONFIG = 0x500, 0x50C, 0x514, 0x524, 0x56C
+_DISCONNECTED = 1 << 31  # of a PSEL register
+#: CONFIG: hardware flow control, parity (both bits and the one between), two stop bits.
+_HWFC, _PARITY, _STOP = 1 << 0, 0b111 << 1, 1 << 4
+#: A receiver that samples bits in their middle loses the last of ten at half a bit: 5 %; both
+#: ends share it (nRF9160 PS and interface MCUs state no figure).
+_TOLERANCE = 0.03
 _RXDRDY, _RXDRDY_BIT = 0x108, 1 << 2
 RXD_PTR, RXD_MAXCNT, RXD_AMOUNT = 0x534, 0x538, 0x53C
 TXD_PTR, TXD_MAXCNT, TXD_AMOUNT = 0x544, 0x548, 0x54C
@@ -58,12 +70,12 @@ class Uarte(Nordic):
     }
     REGISTERS: ClassVar[tuple[Register, ...]] = (
         Register(0x480, "ERRORSRC", access="r"),  # never set: there are no line errors
-        Register(0x500, "ENABLE"),
+        Register(ENABLE, "ENABLE"),
         Register(0x508, "PSEL_RTS", 0xFFFF_FFFF),
-        Register(0x50C, "PSEL_TXD", 0xFFFF_FFFF),
+        Register(PSEL_TXD, "PSEL_TXD", 0xFFFF_FFFF),
         Register(0x510, "PSEL_CTS", 0xFFFF_FFFF),
-        Register(0x514, "PSEL_RXD", 0xFFFF_FFFF),
-        Register(0x524, "BAUDRATE", 0x0400_0000),
+        Register(PSEL_RXD, "PSEL_RXD", 0xFFFF_FFFF),
+        Register(BAUDRATE, "BAUDRATE", 0x0400_0000),
         # Not in the PS; nrfx reads whether either direction was left on before ENABLE.
         Register(0x564, "RXENABLED", access="r"),
         Register(0x568, "TXENABLED", access="r"),
@@ -73,7 +85,7 @@ class Uarte(Nordic):
         Register(TXD_PTR, "TXD_PTR"),
         Register(TXD_MAXCNT, "TXD_MAXCNT"),
         Register(TXD_AMOUNT, "TXD_AMOUNT", access="r"),
-        Register(0x56C, "CONFIG"),
+        Register(CONFIG, "CONFIG"),
     )
     STATE: ClassVar[tuple[str, ...]] = (
         "incoming",
@@ -81,14 +93,14 @@ class Uarte(Nordic):
         "pointer",
         "room",
         "received",
-        "sending",
+        "transfer",
         "due",
         "since",
     )
 
     def __init__(self, chip: Chip, block: Peripheral) -> None:
         self.sink: Callable[[bytes], None] = _discard
-        self.paced = False
+        self.wiring: ConsoleWiring | None = None  # of the console
         self.incoming = bytearray()  # sent by the host, not yet on the wire
         super().__init__(chip, block)
 
@@ -98,51 +110,161 @@ class Uarte(Nordic):
         self.due = 0  # bytes that are on their way and arrive together
         self.since = 0  # the tick at which the first of them began
         self.pointer = self.room = self.received = 0
-        self.sending = 0
+        self._rewire()
+        self.regs.stop_sending(True)
+        self._deliver()
+
+    def restore(self, state: State) -> None:
+        super().restore(state)
+        self._rewire()
 
     def note_channel(self, channel: int) -> None:
         """No other device listens to ``channel``: note in the core if it triggers STOPTX alone."""
         if self.subscriptions[channel] == [self.TASKS["STOPTX"]]:
             self.regs.stops_itself |= 1 << channel
 
+    @property
+    def baud(self) -> int:
+        """Bits per second (nRF9160 PS, "BAUDRATE")."""
+        return max(1, self.regs[BAUDRATE] * self.chip.memory_map.timer_hz >> 32)
+
     def _ticks_per_byte(self) -> int:
-        clocks = self.chip.memory_map
-        baud = max(1, self.regs[0x524] * clocks.timer_hz >> 32)
-        bits = 10 + (self.regs[0x56C] >> 1 & 7 == 7) + (self.regs[0x56C] >> 4 & 1)
-        return clocks.cpu_hz * bits // baud
+        config = self.regs[CONFIG]
+        bits = 10 + (config & _PARITY == _PARITY) + bool(config & _STOP)
+        return self.chip.memory_map.cpu_hz * bits // self.baud
+
+    # who listens
+
+    def attend(self, sink: Callable[[bytes], None], wiring: ConsoleWiring | None = None) -> None:
+        """Give ``sink`` the sent bytes; with ``wiring`` those that a board's console hears.
+
+        The core itself collects the console's bytes.
+        """
+        self.sink, self.wiring = sink, wiring
+        self.regs.serve(self.TASKS["STARTTX"], SEND)
+        self._rewire()
+
+    def _write_wiring(self, offset: int, value: int) -> None:
+        self.regs[offset] = value
+        self._rewire()
+
+    def write_enable(self, value: int) -> None:
+        if self.regs.sending and value != ENABLED:
+            self._cut("ENABLE = 0")
+        self._write_wiring(ENABLE, value)
+
+    def write_psel_txd(self, value: int) -> None:
+        self._write_wiring(PSEL_TXD, value)
+
+    def write_baudrate(self, value: int) -> None:
+        self._write_wiring(BAUDRATE, value)
+
+    def write_config(self, value: int) -> None:
+        self._write_wiring(CONFIG, value)
+
+    def _rewire(self) -> None:
+        """Tell the core how long a byte takes, and whether the console hears it."""
+        ready = self.regs[ENABLE] == ENABLED and not self._held()
+        heard = self.wiring is not None and not self._unheard("TXD", PSEL_TXD)
+        self.regs.set_sender(heard, self._ticks_per_byte() if ready else 0)
+
+    def _held(self) -> str:
+        """Why no byte leaves though it is enabled; "" if bytes leave."""
+        if self.wiring is None or not self.regs[CONFIG] & _HWFC or self.wiring.flow_control:
+            return ""
+        return "CONFIG has hardware flow control, and nobody drives CTS: bytes wait for ever"
+
+    def _unheard(self, line: str, select: int) -> str:
+        """Why the other end of the console's line ``line`` hears nothing, or hears garbage."""
+        wiring = self.wiring
+        assert wiring is not None
+        pin = wiring.pins.txd if line == "TXD" else wiring.pins.rxd
+        chosen, config = self.regs[select], self.regs[CONFIG]
+        here = "disconnected" if chosen & _DISCONNECTED else f"P0.{chosen & 0x1F:02}"
+        if here != f"P0.{pin:02}":
+            return f"PSEL.{line} is 0x{chosen:08x} ({here}), the console is at P0.{pin:02}"
+        if abs(self.baud / wiring.baud - 1) > _TOLERANCE:
+            return f"BAUDRATE is {self.baud} baud, the console has {wiring.baud}"
+        for name, bits, wanted in (
+            ("parity", _PARITY, wiring.parity),
+            ("a second stop bit", _STOP, wiring.stop_bits == 2),
+        ):
+            if (config & bits == bits) != wanted:
+                has, lacks = ("has", "none") if not wanted else ("has no", "one")
+                return f"CONFIG {has} {name}, the console expects {lacks}"
+        return ""
 
     # sending
 
-    def attend(self, sink: Callable[[bytes], None], *, paced: bool) -> None:
-        """Give ``sink`` the sent bytes, except those that the core collects (native/uarte.c)."""
-        self.sink, self.paced = sink, paced
-        if not paced:
-            self.regs.serve(self.TASKS["STARTTX"], SEND)
+    @property
+    def transfer(self) -> bytes:
+        """The transfer that goes on, for a snapshot."""
+        return self.regs.transfer
+
+    @transfer.setter
+    def transfer(self, state: bytes) -> None:
+        self.regs.transfer = state
+
+    def read_events_txdrdy(self) -> int:
+        """Not plain: a loop that waits for it must see each byte."""
+        return self.regs[self.EVENTS["TXDRDY"]]
 
     def task_starttx(self) -> None:
-        if self.regs[0x500] != ENABLED:
+        if self.regs[ENABLE] != ENABLED:
+            self._misused("STARTTX", f"ENABLE is {self.regs[ENABLE]}: nothing is sent")
             return
-        size = self.regs[TXD_MAXCNT] & 0x1FFF
-        data = self.chip.dma_read(self.name, self.regs[TXD_PTR], size)
+        if self.regs.sending:
+            self._cut("STARTTX")
         self.event("TXSTARTED")
-        self.sending = size
-        if self.paced:
-            self.chip.schedule(self.name, "tx", self.chip.now + size * self._ticks_per_byte())
-        if data:
-            self.sink(data)
-        if not self.paced:
-            self._sent()
+        size = self.regs[TXD_MAXCNT] & 0x1FFF
+        if held := self._held():
+            self.chip.report(Kind.CONSOLE_UNHEARD, f"{self.name}.CONFIG", f"{self.name}: {held}")
+        elif size and self.chip.can_read(self.name, self.regs[TXD_PTR], size):
+            self.chip.send(self.regs)
+        else:
+            self.regs[TXD_AMOUNT] = 0
+            self.event("ENDTX")
 
-    def _sent(self) -> None:
-        self.regs[TXD_AMOUNT] = self.sending
-        if self.sending:
-            self.event("TXDRDY")
-        self.sending = 0
+    def _cut(self, by: str) -> None:
+        """A task ends a transfer whose bytes have not all left."""
+        sent, size = self.regs.sent, self.regs.to_send
+        self.regs.stop_sending(True)
+        self._deliver()
+        self._misused(by, f"in a transfer of which {sent} of {size} bytes have left")
+
+    def _misused(self, by: str, how: str) -> None:
+        self.chip.report(Kind.UART_MISUSED, f"{self.name}.{by}", f"{self.name} {by}: {how}")
+
+    def settle(self) -> None:
+        """Do what the core cannot: hand on bytes, raise events that others may hear."""
+        regs, ended = self.regs, not self.regs.sending
+        stopped, changed = regs.stopping, regs.changed
+        self._deliver()
+        self.event("TXDRDY")
+        if not ended:
+            return
+        if changed < regs.to_send:
+            self._misused("TXD.PTR", f"byte {changed} of the buffer was overwritten before it left")
         self.event("ENDTX")
+        if stopped:
+            self.event("TXSTOPPED")
+
+    def _deliver(self) -> None:
+        data = self.regs.take_sent()
+        if not data:
+            return
+        why = self._unheard("TXD", PSEL_TXD) if self.wiring is not None else ""
+        if why:
+            self.chip.report(Kind.CONSOLE_UNHEARD, f"{self.name}.TXD", f"{self.name} {why}")
+        else:
+            self.sink(data)
 
     def task_stoptx(self) -> None:
-        self.chip.cancel(self.name, "tx")
-        self.event("TXSTOPPED")
+        """The byte that leaves is the last one; then ENDTX and TXSTOPPED come."""
+        if self.regs.sending:
+            self.regs.stop_sending(False)
+        else:
+            self.event("TXSTOPPED")
 
     # receiving
 
@@ -152,7 +274,8 @@ class Uarte(Nordic):
         self._expect()
 
     def task_startrx(self) -> None:
-        if self.regs[0x500] != ENABLED:
+        if self.regs[ENABLE] != ENABLED:
+            self._misused("STARTRX", f"ENABLE is {self.regs[ENABLE]}: nothing is received")
             return
         self._arrive()
         self.receiving = True
@@ -166,6 +289,9 @@ class Uarte(Nordic):
 
     def _expect(self) -> None:
         if self.receiving and self.room and self.incoming and not self.due:
+            if self.wiring is not None and (why := self._unheard("RXD", PSEL_RXD)):
+                self.chip.report(Kind.CONSOLE_UNHEARD, f"{self.name}.RXD", f"{self.name} {why}")
+                return
             self.since = self.chip.now
             self._plan()
 
@@ -232,9 +358,6 @@ class Uarte(Nordic):
         self.event("ENDRX")
 
     def fire(self, tag: str) -> None:
-        if tag == "tx":
-            self._sent()
-            return
         self._arrive()
         if not self.room:
             self._end_rx()
