@@ -38,6 +38,7 @@ class Kind(StrEnum):
     REBOOTED = "rebooted"
     LOG_ERROR = "log_error"
     UNMODELLED_ACCESS = "unmodelled_access"
+    UNMODELLED_TASK = "unmodelled_task"  # a task, or an interrupt, that the model cannot give
     CONSOLE_UNHEARD = "console_unheard"  # bytes that the board's console cannot hear
     UART_MISUSED = "uart_misused"  # bytes that are lost or overwritten
     DMA_REFUSED = "dma_refused"  # EasyDMA outside data RAM

@@ -8,7 +8,7 @@ chip does not have raise :class:`UsageError` with the file and the key.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import cache, cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -110,6 +110,7 @@ class _PeripheralRow:
     model: str
     size: _Positive = 0x1000
     irq: int | None = None
+    tasks: Mapping[str, _Address] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -233,6 +234,14 @@ class Peripheral:
     irq: int | None
     bases: tuple[int, ...]
     model: str
+    tasks: Mapping[str, int] = field(default_factory=dict)  # of one without a model: name -> offset
+
+    def task(self, offset: int) -> str:
+        """The name of a task, ``PWM0.TASKS_SEQSTART0``; by its offset if the table has none."""
+        for name, place in self.tasks.items():
+            if place == offset:
+                return f"{self.name}.TASKS_{name}"
+        return f"{self.name}+0x{offset:03x}"
 
     @property
     def number(self) -> int:
@@ -395,7 +404,7 @@ def _peripheral(name: str, row: _PeripheralRow, table: _ChipFile, where: str) ->
     if row.irq is not None and not 0 <= row.irq < table.soc.irqs:
         raise UsageError(f"{key}: irq {row.irq} is not below {table.soc.irqs}")
     bases = tuple(table.windows[base] for base in row.bases)
-    return Peripheral(name, row.offset, row.size, row.irq, bases, row.model)
+    return Peripheral(name, row.offset, row.size, row.irq, bases, row.model, row.tasks)
 
 
 def _check_apart(kind: str, rows: Iterable[Area | Peripheral], where: str) -> None:

@@ -27,6 +27,10 @@ class Budgets:
     baseline: Path | None = None
 
 
+#: The value of ``ends`` for an image that must switch the chip off.
+SYSTEM_OFF = "system_off"
+
+
 @dataclass(frozen=True)
 class Case:
     """One image, run once on one target, and what is expected of it."""
@@ -53,6 +57,7 @@ class Case:
     tests: Mapping[str, str] = field(default_factory=dict)  # for scrapers: test -> pass, fail, skip
     lines_absent: tuple[str, ...] = ()  # regexes that no line of the console may match
     ends: bool = True  # False: the firmware never ends on purpose and is watched, see `watch`
+    ends_off: bool = False  # the image must switch the chip off (System OFF)
     ends_at: str = ""  # for scrapers: a regex of the line with which the image ends
     watch: float = 1.0  # seconds on the target's clock after the last expected result, or the end
     budgets: Budgets = Budgets()

@@ -16,7 +16,7 @@ from harness.base.findings import Kind
 from harness.base.text import short
 from harness.build.variants import Expectation
 from harness.case.artifacts import folder_name
-from harness.case.case import Budgets, Case, check_ends
+from harness.case.case import SYSTEM_OFF, Budgets, Case, check_ends
 from harness.case.samples import sample_case
 from harness.case.subject import find_model
 from harness.elf import combined
@@ -44,6 +44,13 @@ def _finding(text: str) -> tuple[str, str]:
     if word not in list(Kind):
         raise ValueError(f"no finding {short(word)}; one of {', '.join(Kind)}")
     return word, subject.strip()
+
+
+@tables.check("true, false or `system_off`", raw=True)
+def _ends(value: object) -> object:
+    if not (isinstance(value, bool) or value == SYSTEM_OFF):
+        raise ValueError(f"{short(value)} is neither true nor false nor {SYSTEM_OFF}")
+    return value
 
 
 @dataclass(frozen=True)
@@ -79,7 +86,7 @@ class _Row:
     timeout: Annotated[float, numbers.seconds] | None = None
     guard: Annotated[float, numbers.seconds] | None = None
     watch: Annotated[float, numbers.seconds] | None = None
-    ends: bool | None = None
+    ends: Annotated[Any, _ends] = None
     ends_at: str | None = None
     press: tuple[str, ...] = ()
     expect: _Expect | None = None
@@ -213,13 +220,15 @@ def _presses(row: _Row) -> tuple[Press, ...]:
 def _ending(case: Case, row: _Row) -> Case:
     """``case`` with how its image ends. An image that prints records ends with one."""
     given = [key for key in ("ends", "ends_at", "watch") if getattr(row, key) is not None]
+    given = [key for key in given if getattr(row, key) != SYSTEM_OFF]
     if given and not case.scraper and case.expected.outputs:
         raise UsageError(f"{given[0]} needs a scraper: an image with records ends with a record")
     if row.ends_at and row.ends is False:
         raise UsageError("ends_at names an end, and ends = false excludes one")
     if row.ends_at is not None:
         EndLine(row.ends_at)  # raises UsageError for a broken regex
-    case = replace(case, ends=row.ends is not False, ends_at=row.ends_at or "")
+    off = row.ends == SYSTEM_OFF
+    case = replace(case, ends=row.ends is not False, ends_off=off, ends_at=row.ends_at or "")
     check_ends(case)
     return case
 

@@ -19,6 +19,7 @@ HOW_IT_ENDED = {
     Stop.IDLE: "it sleeps and nothing can wake it",
     Stop.LOCKUP: "the core locked up",
     Stop.RESET_LOOP: "it resets itself again and again",
+    Stop.SYSTEM_OFF: "it switched the chip off (System OFF)",
 }
 
 #: Functions that firmware calls when it gives up, as the linker names them: of newlib, libstdc++,
@@ -64,13 +65,14 @@ _EXCEPTION_NUMBER = 0x1FF  # of xPSR
 
 @dataclass(frozen=True)
 class Standstill:
-    """How a core stands that nothing will move: asleep or at a branch to itself, and its mode."""
+    """How a core stands that nothing will move: asleep, at a branch to itself, or switched off."""
 
     branches: bool  # at a branch to itself, not asleep
     exception: int = 0  # the exception in whose handler it stands, 0 in thread mode
+    off: bool = False  # in System OFF
 
     def __str__(self) -> str:
-        what = HOW_IT_ENDED[Stop.IDLE]
+        what = HOW_IT_ENDED[Stop.SYSTEM_OFF if self.off else Stop.IDLE]
         if self.branches:
             what = "it branches to itself and nothing can interrupt it"
         if not self.exception:
@@ -84,8 +86,10 @@ def standstill(session: Session, stop: Stop) -> Standstill | None:
 
     None, too, on a target that cannot look inside.
     """
-    if stop is not Stop.IDLE:
+    if stop not in (Stop.IDLE, Stop.SYSTEM_OFF):
         return None
+    if stop is Stop.SYSTEM_OFF:
+        return Standstill(branches=False, off=True)
     try:
         registers = session.registers
         code = session.memory.read(registers["pc"] & ~1, 4)

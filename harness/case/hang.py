@@ -55,7 +55,9 @@ def why_unfinished(case: Case, seen: Observation, outputs: OutputCheck) -> str:
 
 def how_it_ended(seen: Observation) -> str:
     """How the run ended, in words."""
-    stands = seen.stop is Stop.IDLE or (seen.standing is not None and seen.standing.exception)
+    stands = seen.stop in (Stop.IDLE, Stop.SYSTEM_OFF) or (
+        seen.standing is not None and seen.standing.exception
+    )
     return str(seen.standing) if seen.standing and stands else HOW_IT_ENDED[seen.stop]
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from harness.base.findings import FATAL, Finding, Kind
 from harness.case.case import Case
-from harness.case.hang import hung, time_hint, unread, why_unfinished
+from harness.case.hang import how_it_ended, hung, time_hint, unread, why_unfinished
 from harness.case.observe import Observation
 from harness.case.outputs import OutputCheck
 from harness.case.result import Judgement, Verdict
@@ -90,6 +90,8 @@ def judge(
         problems += _output_problems(case, outputs)
     elif outputs.inferences:
         problems.append(f"{outputs.inferences} inferences gave outputs, none is expected")
+    if case.ends_off and not (seen.standing and seen.standing.off):
+        problems.append(f"the image should switch the chip off, but {how_it_ended(seen)}")
     problems += over_budget
     if problems or wrong_model:
         return _no(Verdict.FAIL, wrong_model, problems, outputs.hint)

@@ -201,5 +201,5 @@ def _finished(console: Console, case: Case, stop: Stop, *, blind: bool) -> bool:
     if console.flooded or (console.gave_up and case.expected.outputs):
         return False
     wordless = all(scraper.end is None for scraper in console.scrapers) and not case.ends_at
-    still = stop is Stop.IDLE or not case.ends or (blind and console.gave_up)
+    still = stop in (Stop.IDLE, Stop.SYSTEM_OFF) or not case.ends or (blind and console.gave_up)
     return wordless and _enough(console, case) and still and stop is not Stop.GUARD

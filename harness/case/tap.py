@@ -115,7 +115,7 @@ class Presses:
                 if wait >= deadline.remaining:
                     break
                 stop = self._session.run(until, deadline.part(wait))
-                if stop is Stop.IDLE:
+                if stop in (Stop.IDLE, Stop.SYSTEM_OFF):
                     self._slept += wait
                 elif stop is not Stop.DEADLINE:
                     return stop

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -14,7 +14,7 @@ from harness.base.closing import Closing
 from harness.base.errors import CheckFailed, EnvironmentMissing, UsageError
 from harness.build.builders import build_one
 from harness.case import Case, CaseResult
-from harness.case.case import check_ends, target_names
+from harness.case.case import SYSTEM_OFF, check_ends, target_names
 from harness.case.live import Live
 from harness.case.subject import Subject, find_model
 from harness.case.tally import Attempt, Turn
@@ -83,7 +83,7 @@ class Hil(Closing):
         values: Sequence[Mapping[str, float | str]] = (),
         inferences: int | None = None,
         tolerance: float | None = None,
-        ends: bool = True,
+        ends: bool | Literal["system_off"] = True,
         ends_at: str = "",
         resolver: str | None = None,
         builder: str | None = None,
@@ -105,7 +105,8 @@ class Hil(Closing):
             values=tuple(values),
             inferences=max(least, len(values)),
             tolerance=tolerance if tolerance is not None else case.tolerance,
-            ends=ends,
+            ends=ends is not False,
+            ends_off=ends == SYSTEM_OFF,
             ends_at=ends_at,
             name=f"{self._item.name}/{name or case.name}",
         )

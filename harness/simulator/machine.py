@@ -20,7 +20,7 @@ from harness.simulator.engine import Reason
 from harness.simulator.event_queue import NEVER
 from harness.simulator.faults import FaultRecord, image_of, refused_access, report, where
 from harness.simulator.nrf9160 import Nrf9160
-from harness.simulator.peripherals.clock import Clock
+from harness.simulator.peripherals.clock import RESET_PIN, Clock
 from harness.simulator.peripherals.uarte import Uarte
 from harness.simulator.transcript import Transcript
 from harness.simulator.unicorn import CORE_REGISTERS, Reg
@@ -29,7 +29,6 @@ from harness.simulator.unicorn import CORE_REGISTERS, Reg
 #: within one.
 _WINDOW, _LINE = 4096, 256
 _FINDINGS_KEPT = 200
-_PIN_RESET = 1 << 0  # POWER.RESETREAS
 #: Values of ``timing``.
 INSTRUCTIONS, BRANCHES = "instructions", "branches"
 #: The registers of CORE_REGISTERS, by name.
@@ -47,6 +46,7 @@ class End(StrEnum):
     IDLE = "idle"
     LOCKUP = "lockup"
     RESET_LOOP = "reset_loop"
+    SYSTEM_OFF = "system_off"
 
 
 class Machine:
@@ -229,6 +229,8 @@ class Machine:
             return self._settled(until_tick, until_executed, guard)
         if self._hit:
             return End.CONDITION
+        if self.chip.off:
+            return End.SYSTEM_OFF
         if self.core.locked_up:
             return (
                 self._settled(until_tick, until_executed, guard)
@@ -308,7 +310,7 @@ class Machine:
 
     def reset(self) -> None:
         """A pin reset: RAM, flash and UICR stay as they are."""
-        self._reset(_PIN_RESET)
+        self._reset(RESET_PIN)
 
     def warn_of_power_failure(self) -> None:
         """The supply falls below the warning's threshold (POWER.EVENTS_POFWARN)."""

@@ -20,8 +20,9 @@ from harness.simulator.loader import LoadedImage
 from harness.simulator.nvic import NONSECURE, SYSTICK
 from harness.simulator.peripherals import MODELS, Device, split
 from harness.simulator.peripherals.base import Nordic
-from harness.simulator.peripherals.clock import Clock
+from harness.simulator.peripherals.clock import RESET_OFF, RESET_SOFT, Clock
 from harness.simulator.peripherals.dppi import Dppic
+from harness.simulator.peripherals.gpio import Gpio
 from harness.simulator.peripherals.split import NonSecureView
 from harness.simulator.peripherals.spu import Spu
 from harness.simulator.peripherals.uarte import Uarte
@@ -30,9 +31,6 @@ from harness.simulator.unicorn import WRITES, Reg
 
 if TYPE_CHECKING:
     from harness.simulator._native import Registers
-
-#: POWER.RESETREAS: a reset that the firmware requested (nRF9160 PS, "RESETREAS").
-_REASON_SOFT = 1 << 2
 
 T = TypeVar("T", bound=Device)
 
@@ -62,6 +60,8 @@ class Nrf9160:
         self.events = EventQueue(self._timed)
         #: RESETREAS bit of a reset that was requested and is not done yet.
         self.reset_reason: int | None = None
+        #: System OFF: nothing runs until a pin or the debugger resets the chip.
+        self.off = False
         self.engine = Engine(self.memory_map)
         self.core, self.nvic = self.engine.core, self.engine.nvic
         self.processor = Processor(self.engine, self)
@@ -155,12 +155,23 @@ class Nrf9160:
 
     def request_reset(self) -> None:
         """AIRCR.SYSRESETREQ."""
-        self.system_reset(_REASON_SOFT)
+        self.system_reset(RESET_SOFT)
 
     def system_reset(self, reason: int) -> None:
         """Reset after the instruction that is running."""
         self.reset_reason = reason
         self.stop()
+
+    def system_off(self) -> None:
+        """Everything but the pins' SENSE stops (nRF9160 PS, "System OFF mode")."""
+        self.off = True
+        self.stop()
+        self.pins_sensed()
+
+    def pins_sensed(self) -> None:
+        """A pin is at its SENSE level: DETECT ends System OFF with a reset."""
+        if self.off and self.device("P0", Gpio).detect:
+            self.system_reset(RESET_OFF)
 
     def stop(self) -> None:
         """End the run after the instruction that is running."""
@@ -265,7 +276,7 @@ class Nrf9160:
 
     def reset(self, reason: int) -> None:
         """A reset for a reason of RESETREAS; memory stays as it is."""
-        self.reset_reason = None
+        self.reset_reason, self.off = None, False
         self.events.clear()
         for device in self.devices.values():
             device.reset()

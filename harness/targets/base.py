@@ -73,6 +73,7 @@ class Stop(StrEnum):
     IDLE = "idle"  # the core sleeps or branches to itself, and no event can ever end that
     LOCKUP = "lockup"  # a fault inside a fault: the core stopped for good
     RESET_LOOP = "reset_loop"  # the firmware reset itself again and again
+    SYSTEM_OFF = "system_off"  # the firmware switched the chip off
 
 
 @dataclass(frozen=True)

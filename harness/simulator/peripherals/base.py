@@ -106,6 +106,14 @@ class Chip(Protocol):
         """The SPU has changed the security or permissions of flash, RAM or peripherals."""
         ...
 
+    def system_off(self) -> None:
+        """Enter System OFF after this instruction."""
+        ...
+
+    def pins_sensed(self) -> None:
+        """DETECT may have risen."""
+        ...
+
     def system_reset(self, reason: int) -> None:
         """Reset the chip after this instruction; ``reason`` as in POWER.RESETREAS."""
         ...
@@ -171,8 +179,16 @@ class Device:
             writer(value)
             return
         if offset not in self._resets:
-            self.chip.unmodelled(f"{self.name}+0x{offset:x}", "written")
+            self._undeclared(offset, value)
         self.regs[offset] = value
+
+    def _undeclared(self, offset: int, value: int) -> None:
+        """A write to a register that the model lacks: tasks stand first (Nordic's layout)."""
+        if offset < SUBSCRIBE and value & 1:
+            name = self.block.task(offset)
+            self.chip.report(Kind.UNMODELLED_TASK, name, f"{name} has no model and was triggered")
+        else:
+            self.chip.unmodelled(f"{self.name}+0x{offset:x}", "written")
 
     def serve(self) -> Registers:
         """The registers, with the accesses that the core may answer itself."""

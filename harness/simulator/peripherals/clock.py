@@ -6,6 +6,10 @@ from typing import ClassVar
 
 from harness.simulator.peripherals.base import Nordic, Register
 
+#: POWER.RESETREAS (nRF9160 PS, "RESETREAS"; nrf9160_bitfields.h of Nordic's MDK): the reset pin,
+#: the watchdog, a pin in System OFF, SYSRESETREQ.
+RESET_PIN, RESET_DOG, RESET_OFF, RESET_SOFT = 1 << 0, 1 << 1, 1 << 2, 1 << 16
+
 STATE_RUNNING = 1 << 16
 SOURCE_LFRC, SOURCE_LFXO = 1, 2
 

@@ -87,6 +87,7 @@ class Gpio(Device):
         after = self.pads
         for listener in self.listeners:
             listener(before, after)
+        self.chip.pins_sensed()
 
     def _set(self, offset: int, value: int) -> None:
         before = self.pads

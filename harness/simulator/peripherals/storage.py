@@ -1,22 +1,41 @@
 """Blocks of plain registers.
 
 REGULATORS, IPC, VMC, FPU and CTRL-AP declare their registers. Peripherals whose model is "storage"
-in platforms/chips declare none: the first access to each of their registers is a finding.
+in platforms/chips declare none: the first access to each of their registers is a note, and a task
+that would have to be carried out, or an interrupt that is waited for, a finding.
 """
 
 from __future__ import annotations
 
 from typing import ClassVar
 
-from harness.simulator.peripherals.base import Device, Register
+from harness.base.findings import Kind
+from harness.simulator.peripherals.base import Device, Nordic, Register, numbered
+
+#: As many tasks as Nordic's layout has room for.
+_TASKS = 32
 
 
-class Storage(Device):
-    """A block that declares no registers."""
+class Storage(Nordic):
+    """A peripheral without a model: configuration is kept, and nothing is carried out."""
+
+    TASKS: ClassVar[dict[str, int]] = numbered("TASK", 0, _TASKS)
+
+    def task_task(self, index: int) -> None:
+        name = self.block.task(4 * index)
+        if not name.endswith("STOP"):  # nothing goes on
+            self.chip.report(Kind.UNMODELLED_TASK, name, f"{name} has no model and was triggered")
+
+    def _write_inten(self, value: int) -> None:
+        super()._write_inten(value)
+        if value:
+            subject = f"{self.name}.INTEN"
+            message = f"{self.name} has no model, and its interrupt was enabled"
+            self.chip.report(Kind.UNMODELLED_TASK, subject, message)
 
 
 class Regulators(Device):
-    """SYSTEMOFF and DCDCEN (nRF9160 PS, "REGULATORS"); switching off is not carried out."""
+    """SYSTEMOFF and DCDCEN (nRF9160 PS, "REGULATORS")."""
 
     REGISTERS: ClassVar[tuple[Register, ...]] = (
         Register(0x500, "SYSTEMOFF", access="w"),
@@ -26,7 +45,7 @@ class Regulators(Device):
 
     def write_systemoff(self, value: int) -> None:
         if value & 1:
-            self.chip.unmodelled("REGULATORS.SYSTEMOFF", "triggered")
+            self.chip.system_off()
 
 
 class Ipc(Device):

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import ClassVar
 
 from harness.simulator.peripherals.base import Nordic, Register
+from harness.simulator.peripherals.clock import RESET_DOG
 
 RELOAD = 0x6E52_4635
 CHANNELS = 8
 #: LFCLK cycles between TIMEOUT and the reset.
 GRACE = 2
-REASON_DOG = 1 << 1
 
 
 class Watchdog(Nordic):
@@ -66,4 +66,4 @@ class Watchdog(Nordic):
             self._after("reset", GRACE)
             self.event("TIMEOUT")
         else:
-            self.chip.system_reset(REASON_DOG)
+            self.chip.system_reset(RESET_DOG)

@@ -56,6 +56,7 @@ OTHERS = {
     "lines_absent": ("^bad",),
     "ends": False,
     "ends_at": "^done",
+    "ends_off": True,
     "watch": 2.0,
     "budgets": Budgets((Budget("region", "flash", 11),)),
     "timeout": 11.0,

@@ -13,7 +13,7 @@ LFCLKSRCCOPY, LFCLKSRC, GPREGRET = 0x41C, 0x518, 0x51C
 RUNNING = 1 << 16
 LFRC, LFXO = 1, 2
 MICROSECOND = 64  # ticks
-PIN, SOFT = 1 << 0, 1 << 2
+PIN, SOFT = 1 << 0, 1 << 16
 
 
 @pytest.fixture

@@ -295,7 +295,6 @@ def test_findings_about_registers_are_bounded(chip: BareChip) -> None:
 @pytest.mark.parametrize(
     ("register", "before", "subject"),
     [
-        (0x5000_4500, (), "REGULATORS.SYSTEMOFF"),
         (0x5003_950C, ((0x5003_9504, 2),), "NVMC.ERASEALL"),  # with CONFIG = Een
     ],
 )

@@ -1,4 +1,4 @@
-"""A transfer in slices: bytes, times and events are those of one run, whatever the firmware does."""
+"""A transfer in slices: bytes, times and events are those of one run."""
 
 from __future__ import annotations
 
