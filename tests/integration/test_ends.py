@@ -12,7 +12,8 @@ from harness.cli import main
 COMPILER = shutil.which("arm-none-eabi-gcc")
 pytestmark = pytest.mark.skipif(COMPILER is None, reason="no arm-none-eabi-gcc")
 
-# UARTE0 of the nRF9160: ENABLE 0x500, TXD.PTR 0x544, TXD.MAXCNT 0x548, STARTTX 0x008, ENDTX 0x120.
+# UARTE0 of the nRF9160: ENABLE 0x500, PSEL.TXD 0x50C, BAUDRATE 0x524, TXD.PTR 0x544,
+# TXD.MAXCNT 0x548, STARTTX 0x008, ENDTX 0x120.
 HEAD = """
 #define UARTE(offset) (*(volatile unsigned *)(0x50008000 + (offset)))
 extern void reset(void);
@@ -20,6 +21,8 @@ static void say(const char *text) {
   char *const buffer = (char *)0x20000000;
   unsigned length = 0;
   while (text[length]) { buffer[length] = text[length]; length++; }
+  UARTE(0x50C) = 29;
+  UARTE(0x524) = 0x01D60000;
   UARTE(0x500) = 8;
   UARTE(0x120) = 0;
   UARTE(0x544) = (unsigned)buffer;

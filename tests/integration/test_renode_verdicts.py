@@ -70,7 +70,8 @@ BODIES = {
 def built(folder: Path, body: str) -> Image:
     script, source, elf = (folder / f"image.{suffix}" for suffix in ("ld", "c", "elf"))
     script.write_text(SCRIPT)
-    start = 'WORD(0x50008500) = 8; print("hello\\n");'
+    wiring = "WORD(0x5000850C) = 29; WORD(0x50008524) = 0x01D60000;"
+    start = f'{wiring} WORD(0x50008500) = 8; print("hello\\n");'
     source.write_text(f"{HEAD}void reset(void) {{ {start} {body} for (;;) {{}} }}\n{TAIL}\n")
     flags = ["-mcpu=cortex-m33", "-mthumb", "-O1", "-g", "-nostdlib", "-fno-builtin"]
     flags += ["-fno-optimize-sibling-calls"]

@@ -21,6 +21,8 @@ __asm__(
 extern const uint8_t model[];
 
 static void UartStart(void) {
+  REGISTER(UARTE0 + 0x50C) = 29;          // PSEL.TXD: P0.29, as the nRF9160 DK is wired
+  REGISTER(UARTE0 + 0x514) = 28;          // PSEL.RXD: P0.28
   REGISTER(UARTE0 + 0x524) = 0x01D60000;  // BAUDRATE: 115200
   REGISTER(UARTE0 + 0x500) = 8;           // ENABLE
 }
