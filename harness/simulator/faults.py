@@ -16,11 +16,13 @@ CFSR_NAMES = {
     1 << 1: "DACCVIOL",
     1 << 3: "MUNSTKERR",
     1 << 4: "MSTKERR",
+    1 << 5: "MLSPERR",
     1 << 7: "MMARVALID",
     1 << 8: "IBUSERR",
     1 << 9: "PRECISERR",
     1 << 11: "UNSTKERR",
     1 << 12: "STKERR",
+    1 << 13: "LSPERR",
     1 << 15: "BFARVALID",
     1 << 16: "UNDEFINSTR",
     1 << 17: "INVSTATE",
@@ -49,9 +51,11 @@ _MEANINGS = {
     "DACCVIOL": "the MPU refused a load or store",
     "MSTKERR": "the MPU refused the exception frame: stack overflow into a guard",
     "MUNSTKERR": "the MPU refused the exception frame on return",
+    "MLSPERR": "the MPU refused floating-point registers that were to be stacked later",
     "IBUSERR": "fetched an instruction from an address where nothing answers",
     "PRECISERR": "loaded or stored where nothing answers",
     "STKERR": "the exception frame does not fit the stack's memory",
+    "LSPERR": "floating-point registers that were to be stacked later do not fit the memory",
     "UNSTKERR": "the exception frame cannot be read back",
     "UNDEFINSTR": "an undefined instruction",
     "INVSTATE": "a branch to an address without the Thumb bit (often a null call)",
@@ -65,6 +69,8 @@ _MEANINGS = {
     "INVER": "non-secure code returned from a secure exception",
     "AUVIOL": "non-secure code accessed secure memory",
     "INVTRAN": "secure code went to non-secure memory without BXNS or BLXNS",
+    "LSERR": "floating-point registers of another context are not stacked yet",
+    "FORCED": "a fault that could not be taken itself: disabled, or not urgent enough",
     "VECTTBL": "the vector table cannot be read",
     "DEBUGEVT": "a breakpoint instruction without a debugger",
 }
@@ -103,6 +109,13 @@ class FaultRecord:
     world: str = ""  # "secure" or "non-secure", with images of both
     sfsr: int = 0
     target: str = ""  # with images of both worlds: the access or jump, "read of secure RAM"
+
+
+    @property
+    def status(self) -> str:
+        """The named status bits, with FORCED if the fault became a HardFault."""
+        forced = self.kind == "HardFault" and self.cause != "HardFault"
+        return ", ".join(name for name in (self.reason, "FORCED" * forced) if name)
 
 
 def status_names(cfsr: int, hfsr: int = 0, sfsr: int = 0) -> list[str]:
@@ -176,7 +189,7 @@ def where(record: FaultRecord, image: Image) -> str:
 
 def report(record: FaultRecord, image: Image) -> str:
     """The whole decoded report, several lines."""
-    lines = [f"{record.kind}: {record.reason or 'no status bit'}"]
+    lines = [f"{record.kind}: {record.status or 'no status bit'}"]
     if record.kind not in (record.cause, "Lockup"):
         lines[0] += f" (escalated from {record.cause})"
     if record.world:

@@ -104,7 +104,7 @@ class SimulatorSession(SessionDefaults):
         return [
             Fault(
                 record.kind,
-                record.reason,
+                record.status,
                 record.pc,
                 record.lr,
                 record.address,

@@ -8,7 +8,10 @@
 // the instruction. Both may be wrong about an instruction that is not executed (in an IT block), so
 // a suspect is looked at again when the core stands before it.
 //
-// While CCR.UNALIGN_TRP is set in either bank, a hook looks at every instruction.
+// BASEPRI keeps the bits that priorities have: a hook looks at values that are written to it.
+//
+// Once CCR.UNALIGN_TRP was set in either bank, or the MPU made memory Device memory, a hook looks at every instruction; once CCR.DIV_0_TRP
+// was, hooks look at divisions. Unicorn walks a list of all hooks at each one that it calls.
 #include "alignment.h"
 
 #include <stdlib.h>
@@ -41,8 +44,10 @@ static uint32_t refusal(Core *c, uint16_t first, uint16_t second) {
   const int divisor = operands_divisor(first, second);
   if (divisor != NO_REGISTER) return ccr(c) & DIV_0_TRP && !value_of(c, divisor) ? DIVBYZERO : 0;
   if (!operands_address(first, second, &a)) return 0;
-  if (!a.always && !(ccr(c) & UNALIGN_TRP)) return 0;
-  return address_now(c, &a) & a.mask ? UNALIGNED : 0;
+  const bool trapped = a.always || ccr(c) & UNALIGN_TRP;
+  if ((!trapped && !c->mpu.device) || !(address_now(c, &a) & a.mask)) return 0;
+  const Mpu *mpu = c->mpu.banks[c->cpu.nonsecure];
+  return trapped || mpu_is_device(mpu, address_now(c, &a)) ? UNALIGNED : 0;
 }
 
 static uint32_t refusal_at(Core *c, uint32_t pc) {
@@ -50,13 +55,23 @@ static uint32_t refusal_at(Core *c, uint32_t pc) {
   return area ? refusal(c, memory_halfword(area, pc), memory_halfword(area, pc + 2)) : 0;
 }
 
+// The register at `pc` that is written to BASEPRI with bits that priorities do not have.
+static int odd_base_priority(Core *c, uint32_t pc) {
+  const Area *area = memory_code(&c->memory, pc);
+  if (!area) return NO_REGISTER;
+  int from = operands_base_priority(memory_halfword(area, pc), memory_halfword(area, pc + 2));
+  bool odd = from != NO_REGISTER && value_of(c, from) & 0xFF & ~(uint32_t)c->cpu.nvic->implemented;
+  return odd ? from : NO_REGISTER;
+}
+
 // hooks
 
 static void look(void *uc, uint64_t address, uint32_t size, void *user) {
   Core *c = user;
   (void)size;
-  if (c->operands.trusted || c->stop.reason != REASON_NONE || !refusal_at(c, (uint32_t)address))
-    return;
+  const uint32_t pc = (uint32_t)address;
+  if (c->operands.trusted || c->stop.reason != REASON_NONE) return;
+  if (!refusal_at(c, pc) && odd_base_priority(c, pc) == NO_REGISTER) return;
   c->stop.reason = REASON_OPERANDS;
   c->unicorn.api.stop(uc);
 }
@@ -79,10 +94,14 @@ static bool hook_at(Core *c, Area *area, uint32_t address) {
 }
 
 void alignment_update(Core *c) {
-  const bool traps = (c->cpu.scb[0]->ccr | c->cpu.scb[1]->ccr) & UNALIGN_TRP;
-  if (!traps || c->operands.everywhere) return;
-  c->operands.everywhere = true;
-  hook(c, 1, 0);  // every address
+  const uint32_t traps = c->cpu.scb[0]->ccr | c->cpu.scb[1]->ccr;
+  const bool everywhere = (traps & UNALIGN_TRP || c->mpu.device) && !c->operands.everywhere;
+  const bool divisions = traps & DIV_0_TRP && !c->operands.divisions;
+  if (!everywhere && !divisions) return;
+  c->operands.everywhere |= everywhere;
+  c->operands.divisions |= divisions;
+  if (everywhere) hook(c, 1, 0);  // every address
+  if (divisions) core_invalidate(c);
   c->unicorn.api.ctl(c->unicorn.handle, CTL_FLUSH_TB);
 }
 
@@ -114,21 +133,22 @@ static bool keeps(const Residues *r, const Check *list, uint32_t count) {
   return true;
 }
 
-// Can its operands be refused whatever CCR.UNALIGN_TRP is? `*a` is the address; of a division its
-// base is NO_REGISTER.
-static bool may_be_refused(uint16_t first, uint16_t second, Address *a) {
-  if (operands_divisor(first, second) != NO_REGISTER) {
+// Can its operands be refused, or changed, whatever CCR.UNALIGN_TRP is? `*a` is the address; if there
+// is none its base is NO_REGISTER.
+static bool may_be_refused(const Core *c, uint16_t first, uint16_t second, Address *a) {
+  if ((c->operands.divisions && operands_divisor(first, second) != NO_REGISTER) ||
+      operands_base_priority(first, second) != NO_REGISTER) {
     a->base = NO_REGISTER;
     return true;
   }
   return operands_address(first, second, a) && a->always && a->base != SP;
 }
 
-static bool has_operands(const Area *area, uint32_t address, uint32_t size) {
+static bool has_operands(const Core *c, const Area *area, uint32_t address, uint32_t size) {
   Address a;
   for (uint32_t at = address; at - address < size;) {
     uint16_t first = memory_halfword(area, at), second = memory_halfword(area, at + 2);
-    if (may_be_refused(first, second, &a)) return true;
+    if (may_be_refused(c, first, second, &a)) return true;
     at += thumb_length(first);
   }
   return false;
@@ -143,8 +163,8 @@ void alignment_decode(Core *c, Area *area, Slot *s, uint32_t address, uint32_t s
   Operands *o = &c->operands;
   const bool same = kept && s->key >> 16 == size && ((s->key ^ c->block.generation) & 0xFFFE) == 0;
   if (same) return;  // only the security state differs
-  s->checked = false;
-  if (o->everywhere || !has_operands(area, address, size)) return;
+  s->looks &= (uint16_t)~LOOK_OPERANDS;
+  if (o->everywhere || !has_operands(c, area, address, size)) return;
   Residues r;
   bool hooked = false;
   uint32_t index = 0;
@@ -155,7 +175,7 @@ void alignment_decode(Core *c, Area *area, Slot *s, uint32_t address, uint32_t s
   for (uint32_t at = address; at - address < size; index++) {
     uint16_t first = memory_halfword(area, at), second = memory_halfword(area, at + 2);
     Address a;
-    if (may_be_refused(first, second, &a)) {
+    if (may_be_refused(c, first, second, &a)) {
       const bool known = a.base != NO_REGISTER && !(r.unknown >> a.base & 1) && a.mask == 3;
       const uint32_t sum = known ? r.sums[a.base] : 0;
       const bool noted = !sum || is_known(o->checks + start, o->count - start, sum);
@@ -168,7 +188,7 @@ void alignment_decode(Core *c, Area *area, Slot *s, uint32_t address, uint32_t s
     o->checks[start].more = (uint16_t)(o->count - start);
     o->checks[start].keeps = keeps(&r, o->checks + start, o->count - start);
     area->checks[(address - area->base) >> 1] = (uint16_t)start;
-    s->checked = true;
+    s->looks |= LOOK_OPERANDS;
   }
   if (kept) o->kept = o->count;
   if (hooked) {
@@ -203,7 +223,13 @@ bool alignment_is_refused(Core *c, uint32_t pc) {
 
 void alignment_carry_out(Core *c, uint32_t pc) {
   if (alignment_is_refused(c, pc)) return;
+  const int from = odd_base_priority(c, pc);
   c->operands.trusted = true;
-  emulate_step(c);
+  if (from == NO_REGISTER) {
+    emulate_step(c);
+  } else {
+    const int id = from == LR ? REG_LR : REG_R0 + from;
+    emulate_step_with(c, id, core_reg(c, id) & c->cpu.nvic->implemented);
+  }
   c->operands.trusted = false;
 }

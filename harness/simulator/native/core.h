@@ -10,7 +10,9 @@
 //   attribution  SAU, IDAU and SPU: which state an address belongs to
 //   priority    masks and priorities: may a pending exception be taken?
 //   security    the security state that runs, and the change to the other one
-//   fault, frame, exception  which exception a fault becomes; memory of frames; entry and return
+//   fault, frame  which exception a fault becomes; memory of frames
+//   fpu         floating-point contexts that are stacked later
+//   exception   entry and return
 //   uarte       bytes that UARTEs send
 //   idle, count  loops that can change nothing; blocks: each instruction is counted
 //   scs, access  accesses that Unicorn's page rights refuse
@@ -53,7 +55,7 @@ enum {
 enum { AWAKE, SLEEP_WFI, SLEEP_WFE };
 // Bits of CONTROL.
 enum { NPRIV = 1, SPSEL = 2, FPCA = 4, SFPA = 8 };
-#define NO_SPECIAL 0x7FFFu
+#define NO_SPECIAL 0x3FFFu
 
 // The last question to core_count_before(), and its answer.
 typedef struct {
@@ -64,9 +66,10 @@ typedef struct {
 typedef struct {
   uint32_t again;  // address of a block that needs no second look, or 1
   uint32_t count;  // its instructions
-  uint32_t address, size;
   Slot *slot;
+  uint32_t address, size;
   uint16_t generation;  // of decoded blocks; bit 0 is the security state
+  uint16_t looks;       // what is looked at now: LOOK_OPERANDS, LOOK_FLOATING
   uint32_t sequential;  // where code goes on without a branch, 0 if not known
 } Block;
 
@@ -120,6 +123,7 @@ typedef struct {
   int sleeping;
   int other_priority;  // to which the masks of the other security state boost
   bool fp_allowed[2], fp_disabled;
+  bool fp_lazy;  // a floating-point context is not stacked yet: FPCCR.LSPACT of either state
   int extras;  // EXTRA_LIMITS, EXTRA_EXCLUSIVE: ever used
 } Cpu;
 
@@ -131,6 +135,7 @@ typedef struct {
   bool off;          // the firmware's MPU is off: nothing is refused
   bool negative;     // it was put in force for code of a priority below zero
   bool stale;        // changes wait for the next block
+  bool device;       // it makes some of flash or RAM Device memory
 } Protection;
 
 // Addresses that are non-secure callable.
@@ -204,6 +209,7 @@ typedef struct {
   Check *checks;
   uint32_t count, kept;  // kept: those of code that does not change
   bool everywhere;       // a hook looks at every instruction
+  bool divisions;        // hooks look at divisors
   bool trusted;          // the instruction has been looked at
   uint32_t from, until;  // code that must be translated again, if from < until
 } Operands;

@@ -129,7 +129,7 @@ def test_a_non_secure_frame_lies_in_non_secure_memory(
     both.machine.write_register("sp", sp)
     both.interrupt()
     assert both.chip.running == (IRQ if fits else 7)
-    assert [fault.reason for fault in both.machine.faults] == ([] if fits else ["AUVIOL"])
+    assert [fault.reason for fault in both.machine.faults] == ([] if fits else ["AUVIOL, SFARVALID"])
     assert both.chip.words(BOUNDARY - 0x40, 16) == [0] * 16
 
 
@@ -143,11 +143,11 @@ def test_a_non_secure_frame_is_read_from_non_secure_memory(
     code = Code(nonsecure=True)
     both.go_to(code)
     both.interrupt()
-    words = frame(code, divided=True)
+    words = frame(code)
     both.machine.write_memory(sp, struct.pack("<8I", *words))
     both.machine.write_register("sp", sp)
     both.leave()
-    assert [fault.reason for fault in both.machine.faults] == ([] if reads else ["AUVIOL"])
+    assert [fault.reason for fault in both.machine.faults] == ([] if reads else ["AUVIOL, SFARVALID"])
     assert both.chip.running == (0 if reads else 7)
 
 
@@ -209,7 +209,7 @@ def test_the_mpu_must_allow_each_byte_of_a_frame(
 ) -> None:
     """Two regions leave out 32 bytes; the frame with FP registers lies in four such granules."""
     code = Code(floats=True)
-    hole = (frame_address(code, frame(code, divided=False)) & ~31) + 32 * granule
+    hole = (frame_address(code, frame(code)) & ~31) + 32 * granule
     for number, (base, last) in enumerate([(CODE, hole - 32), (hole + 32, RAM + 0x3_FFE0)]):
         exceptions.chip.write(MPU_RNR, number)
         exceptions.chip.write(MPU_RBAR, base)
