@@ -38,6 +38,11 @@ class Kind(StrEnum):
     REBOOTED = "rebooted"
     LOG_ERROR = "log_error"
     UNMODELLED_ACCESS = "unmodelled_access"
+    # what a chip would refuse or ruin
+    FORBIDDEN_ACCESS = "forbidden_access"  # a size or place that a register does not allow
+    CLOCK_NOT_RUNNING = "clock_not_running"  # a peripheral waits for a clock that nobody starts
+    RTC_COMPARE_TOO_CLOSE = "rtc_compare_too_close"
+    FLASH_MISUSE = "flash_misuse"
     # the console
     RECORD_GARBLED = "record_garbled"
     RECORD_LOST = "record_lost"
@@ -55,10 +60,13 @@ class Kind(StrEnum):
     TESTS_FAILED = "tests_failed"
     # notes that fail nothing by themselves
     APPROXIMATION = "approximation"
+    FLASH_OVERWRITTEN = "flash_overwritten"  # holds other bits than were written
 
 
 #: Kinds that inform and never fail a case by themselves.
-NOTES = frozenset({Kind.APPROXIMATION, Kind.UNMODELLED_ACCESS, Kind.LOG_ERROR})
+NOTES = frozenset(
+    {Kind.APPROXIMATION, Kind.UNMODELLED_ACCESS, Kind.LOG_ERROR, Kind.FLASH_OVERWRITTEN}
+)
 #: Kinds that end the firmware itself: it went down.
 FATAL = frozenset(
     {Kind.FAULT, Kind.ASSERTION, Kind.ABORTED, Kind.KERNEL_PANIC, Kind.STACK_OVERFLOW,

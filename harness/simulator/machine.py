@@ -21,6 +21,7 @@ from harness.simulator.event_queue import NEVER
 from harness.simulator.faults import FaultRecord, image_of, refused_access, report, where
 from harness.simulator.nrf9160 import Nrf9160
 from harness.simulator.peripherals.clock import Clock
+from harness.simulator.peripherals.nvmc import Nvmc
 from harness.simulator.peripherals.uarte import Uarte
 from harness.simulator.transcript import Transcript
 from harness.simulator.unicorn import CORE_REGISTERS, Reg
@@ -81,8 +82,13 @@ class Machine:
         self._searched = 0  # console bytes that have been searched for the pattern
         self._hit = False
         self.chip = Nrf9160(
-            self.image, booted=booted, taken=self._note_fault, unmodelled=self._note_unmodelled
+            self.image,
+            booted=booted,
+            taken=self._note_fault,
+            unmodelled=self._note_unmodelled,
+            misused=self._note_misuse,
         )
+        self._nvmc = self.chip.device("NVMC", Nvmc)
         self.engine, self.core, self.nvic = self.chip.engine, self.chip.core, self.chip.nvic
         self.bus, self.events, self.devices = self.chip.bus, self.chip.events, self.chip.devices
         self.core.branch_ticks = timing == BRANCHES
@@ -128,6 +134,14 @@ class Machine:
         self._noted.add(subject)
         message = f"{subject} has no model and was {use} by {self.where()}"
         self.findings.append(Finding(Kind.UNMODELLED_ACCESS, message, subject))
+
+    def _note_misuse(self, kind: Kind, subject: str, message: str, pc: int) -> None:
+        """The first misuse of its kind and subject is a finding."""
+        noted = f"{kind} {subject}"
+        if noted not in self._noted and len(self._noted) < _FINDINGS_KEPT:
+            self._noted.add(noted)
+            message += f" (by {self.firmware.locate(pc)})"
+            self.findings.append(Finding(kind, message, subject))
 
     def clear_evidence(self) -> None:
         """Forget faults and findings, for a run that is judged on its own."""
@@ -194,6 +208,9 @@ class Machine:
                 end = self._settled(until_tick, until_executed, guard)
                 if end is not None:
                     return end
+                if self._nvmc.stalled_until > self.now:
+                    self._stall(min(self._nvmc.stalled_until, until_tick), guard)
+                    continue
                 if self.core.sleeping and not self._awake(until_tick, guard):
                     if self.now >= until_tick:
                         return End.DEADLINE
@@ -237,6 +254,14 @@ class Machine:
         """True if no event is scheduled, no reset requested and no input on its way."""
         reset = self.chip.reset_reason is not None
         return not reset and self.events.next_time == NEVER and not self.uart.incoming
+
+    def _stall(self, until: int, guard: Deadline | None) -> None:
+        """The core stands until a tick, or a reset; events happen meanwhile."""
+        while self.now < until and self.chip.reset_reason is None and not self._hit:
+            if guard is not None and guard.guard_expired:
+                return
+            self.core.slept += max(0, min(self.events.next_time, until) - self.now)
+            self.events.run_due(self.now)
 
     def _awake(self, until_tick: int, guard: Deadline | None) -> bool:
         """Sleep until an event wakes the core.

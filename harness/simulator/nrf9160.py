@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
+from harness.base.findings import Kind
 from harness.base.platforms import Peripheral, chip_table
 from harness.simulator import loader
 from harness.simulator.bus import Bus, WordRegisters
@@ -41,7 +42,7 @@ class Nrf9160:
 
     ``image`` is placed in memory. ``booted`` is False for a device fresh from the factory, whose
     UICR is erased. ``taken`` gets each fault; ``unmodelled`` gets a subject without a model, and
-    how it was used.
+    how it was used; ``misused`` kind and subject of a misuse, a message, and the code's address.
     """
 
     def __init__(
@@ -51,9 +52,10 @@ class Nrf9160:
         booted: bool,
         taken: Callable[[FaultRecord], None],
         unmodelled: Callable[[str, str], None],
+        misused: Callable[[Kind, str, str, int], None],
     ) -> None:
         self.memory_map = chip_table()
-        self.unmodelled = unmodelled
+        self.unmodelled, self._misused = unmodelled, misused
         self._image, self._taken = image, taken
         self._ram = self.memory_map.area("ram")
         self._timed: dict[str, EventListener] = {}
@@ -71,14 +73,20 @@ class Nrf9160:
             device = MODELS[block.model](self, block)
             self.devices[block.name] = self._timed[block.name] = device
             for base in block.addresses:
-                self.core.serve(base, device.serve())
+                if (
+                    image.non_secure
+                    or len(block.bases) == 1
+                    or base >= self.memory_map.secure_window
+                ):
+                    self.core.serve(base, device.serve())
         for device in self.devices.values():
             device.connect(self.devices)
         self._dppic, self._spu = self.device("DPPIC", Dppic), self.device("SPU", Spu)
         self.core.set_channels(self._dppic.regs)
         self.bus = Bus(
-            self.memory_map, self.engine, self.processor, self.devices, self._views(), unmodelled
-        )
+            self.memory_map, self.engine, self.processor, self.devices, self._views(), self,
+            alone=image.non_secure,
+        )  # fmt: skip
         self.core.connect(self.bus.access, self._fault, self._spu.violation)
         loader.place(image, self.engine.stores, self.memory_map, booted=booted)
         self.core.nonsecure_frames = image.non_secure
@@ -118,6 +126,19 @@ class Nrf9160:
         """Drop an appointment."""
         self.events.cancel((device, tag))
 
+    def flash_word(self, address: int) -> int:
+        """The word at an address of flash."""
+        return int.from_bytes(self.engine.stores["flash"].slice(address, 4), "little")
+
+    def report(self, kind: Kind, subject: str, message: str, pc: int | None = None) -> None:
+        """Note the first misuse of its kind and subject; ``pc``: by other code than that runs."""
+        self._misused(kind, subject, message, self.pc if pc is None else pc)
+
+    @property
+    def pc(self) -> int:
+        """The address of the instruction that runs."""
+        return self.core.read(Reg.PC) & ~1
+
     # the processor, as peripherals and its own registers see it
 
     @property
@@ -154,6 +175,7 @@ class Nrf9160:
     def security_changed(self) -> None:
         """SPU, SAU or AIRCR have changed the security state of addresses or exceptions."""
         sau_ctrl = self.engine.shared.sau_ctrl
+        self.core.divided |= self._spu.shares_peripherals and not self._image.non_secure
         self.core.attribute(sau_ctrl, self._spu.permissions, self._spu.gateways)
         self.core.update_masks()
 

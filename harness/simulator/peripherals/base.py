@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
+from harness.base.findings import Kind
 from harness.base.platforms import ChipTable, Peripheral
 
 if TYPE_CHECKING:
@@ -93,8 +94,25 @@ class Chip(Protocol):
         """Note the first access of its kind to something that has no model."""
         ...
 
+    def flash_word(self, address: int) -> int:
+        """The word at an address of flash."""
+        ...
+
+    def report(self, kind: Kind, subject: str, message: str, pc: int | None = None) -> None:
+        """Note the first misuse of its kind and subject; ``pc``: by other code than that runs."""
+        ...
+
+    @property
+    def pc(self) -> int:
+        """The address of the instruction that runs."""
+        ...
+
     def security_changed(self) -> None:
         """The SPU has changed the security or permissions of flash, RAM or peripherals."""
+        ...
+
+    def stop(self) -> None:
+        """End the run after the instruction that is running."""
         ...
 
     def system_reset(self, reason: int) -> None:
@@ -171,6 +189,14 @@ class Device:
             rule = 0 if offset in self._readers else PLAIN_READ
             self.regs.serve(offset, rule if offset in self._writers else rule | PLAIN_WRITE)
         return self.regs
+
+    def register_name(self, offset: int) -> str:
+        """The name of the register at ``offset``, which need not be that of a word."""
+        for register in self.REGISTERS:
+            if offset & ~3 in register.offsets():
+                index = register.offsets().index(offset & ~3)
+                return f"{register.name}[{index}]" if register.count > 1 else register.name
+        return f"0x{offset & ~3:x}"
 
     def fire(self, tag: str) -> None:
         """An appointment made with the chip is due."""
@@ -270,6 +296,13 @@ class Nordic(Device):
         self.chip.rewired()
         for offset in self._tasks:
             self._subscribe(offset, self.regs[offset + SUBSCRIBE])
+
+    def register_name(self, offset: int) -> str:
+        word = offset & ~3
+        named = {at: f"TASKS_{name}" for name, at in self.TASKS.items()}
+        named |= {at: f"EVENTS_{name}" for name, at in self.EVENTS.items()}
+        named |= {SHORTS: "SHORTS", INTEN: "INTEN", INTENSET: "INTENSET", INTENCLR: "INTENCLR"}
+        return named.get(word) or super().register_name(offset)
 
     # tasks
 
