@@ -39,9 +39,14 @@ class Kind(StrEnum):
     LOG_ERROR = "log_error"
     UNMODELLED_ACCESS = "unmodelled_access"
     UNMODELLED_TASK = "unmodelled_task"  # a task, or an interrupt, that the model cannot give
+    # what a chip would refuse or ruin
     CONSOLE_UNHEARD = "console_unheard"  # bytes that the board's console cannot hear
     UART_MISUSED = "uart_misused"  # bytes that are lost or overwritten
     DMA_REFUSED = "dma_refused"  # EasyDMA outside data RAM
+    FORBIDDEN_ACCESS = "forbidden_access"  # a size or place that a register does not allow
+    CLOCK_NOT_RUNNING = "clock_not_running"  # a peripheral waits for a clock that nobody starts
+    RTC_COMPARE_TOO_CLOSE = "rtc_compare_too_close"
+    FLASH_MISUSE = "flash_misuse"
     # the console
     RECORD_GARBLED = "record_garbled"
     RECORD_LOST = "record_lost"
@@ -59,10 +64,13 @@ class Kind(StrEnum):
     TESTS_FAILED = "tests_failed"
     # notes that fail nothing by themselves
     APPROXIMATION = "approximation"
+    FLASH_OVERWRITTEN = "flash_overwritten"  # holds other bits than were written
 
 
 #: Kinds that inform and never fail a case by themselves.
-NOTES = frozenset({Kind.APPROXIMATION, Kind.UNMODELLED_ACCESS, Kind.LOG_ERROR})
+NOTES = frozenset(
+    {Kind.APPROXIMATION, Kind.UNMODELLED_ACCESS, Kind.LOG_ERROR, Kind.FLASH_OVERWRITTEN}
+)
 #: Kinds that end the firmware itself: it went down.
 FATAL = frozenset(
     {Kind.FAULT, Kind.ASSERTION, Kind.ABORTED, Kind.KERNEL_PANIC, Kind.STACK_OVERFLOW,

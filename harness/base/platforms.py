@@ -69,10 +69,14 @@ class ToolNames:
 
 @dataclass(frozen=True)
 class FlashGeometry:
-    """Bytes erased at once, and bytes that the SPU attributes at once."""
+    """Bytes erased, and attributed by the SPU, at once; what writing and erasing take."""
 
     page: _Positive
     region: _Positive
+    writes_per_word: _Positive  # before the next erase
+    write_us: _Positive
+    erase_page_us: _Positive
+    erase_all_us: _Positive
 
 
 @dataclass(frozen=True)

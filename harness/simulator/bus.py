@@ -5,14 +5,13 @@ The MPU has allowed it already.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Protocol
 
+from harness.base.findings import Kind
 from harness.base.platforms import ChipTable
-from harness.simulator.engine import PPB, Engine
-from harness.simulator.peripherals.base import Device
-from harness.simulator.peripherals.nvmc import ERASE, PAGE, Nvmc
-from harness.simulator.peripherals.nvmc import WRITE as WRITING
+from harness.simulator.engine import PPB, Engine, Store
+from harness.simulator.peripherals.base import Chip, Device
+from harness.simulator.peripherals.nvmc import Nvmc
 from harness.simulator.peripherals.spu import Spu
 from harness.simulator.processor import Processor
 from harness.simulator.scb import USERSETMPEND
@@ -43,15 +42,19 @@ class Bus:
         processor: Processor,
         devices: dict[str, Device],
         views: dict[str, WordRegisters],
-        unmodelled: Callable[[str, str], None],
+        chip: Chip,
+        *,
+        alone: bool,
     ) -> None:
-        """``views``: split peripherals as non-secure code sees them, by name."""
+        """``views``: split peripherals as non-secure code sees them, by name.
+
+        ``alone``: a non-secure image runs without a secure one, as an approximation.
+        """
+        self._chip, self._alone = chip, alone
         self._map, self._engine, self._core = memory_map, engine, engine.core
         self._processor = processor
-        self._views, self._unmodelled = views, unmodelled
+        self._views = views
         self._blocks: dict[int, tuple[Device, int]] = {}
-        #: Writes to flash that must be corrected once the instruction is finished.
-        self.mends: list[tuple[int, bytes]] = []
         for device in devices.values():
             self._attach(device)
         nvmc, spu = devices["NVMC"], devices["SPU"]
@@ -78,15 +81,17 @@ class Bus:
         if found is not None:
             device, base = found
             if base <= address < base + device.size:
-                if self._core.divided and self._spu.refuses(device.block, address):
+                if self._answers_elsewhere(device, address):
                     return None
+                if size < 4:
+                    self._note_size(device, is_write, address - base, size)
                 registers: WordRegisters = device
                 if self._core.nonsecure:
                     registers = self._views.get(device.name, device)
                 return self._registers(registers, is_write, address - base, size, value)
         store = self._engine.store_of(address, size)
         if is_write and store is not None:
-            if store.area.name in ("flash", "uicr") and self._program(address, size, value):
+            if store.area.name in ("flash", "uicr") and self._program(store, address, size, value):
                 return 0
         elif store is not None and self._core.restricted:
             return 0  # a load that Unicorn checks because of its second page
@@ -96,6 +101,24 @@ class Bus:
 
     def _known(self, address: int) -> bool:
         return address >> 8 in self._blocks
+
+    def _answers_elsewhere(self, device: Device, address: int) -> bool:
+        """True if the other alias of a peripheral is meant.
+
+        A non-secure image that runs alone finds its peripherals at both, until something is
+        divided. After a reset the SPU has all of them secure.
+        """
+        if self._core.divided or (not self._alone and address < self._map.secure_window):
+            return self._spu.refuses(device.block, address)
+        return False
+
+    def _note_size(self, device: Device, is_write: int, offset: int, size: int) -> None:
+        """Registers take words: what parts of them do is not specified."""
+        name = f"{device.name}.{device.register_name(offset)}"
+        part, verb = ("", "a byte", "a halfword")[size], "written" if is_write else "read"
+        self._chip.report(
+            Kind.FORBIDDEN_ACCESS, name, f"{part} of {name} was {verb}: registers take words only"
+        )
 
     # registers
 
@@ -132,7 +155,7 @@ class Bus:
             return self._registers(self._processor.dwt, is_write, offset - _DWT, size, value)
         if offset == _ICTR:
             return self._map.irqs - 1 >> 5
-        self._unmodelled(f"PPB+0x{offset:x}", "written" if is_write else "read")
+        self._chip.unmodelled(f"PPB+0x{offset:x}", "written" if is_write else "read")
         return 0
 
     def _bytewise(
@@ -154,24 +177,20 @@ class Bus:
 
     # flash
 
-    def _program(self, address: int, size: int, value: int) -> bool:
-        """A store to flash or UICR, as far as NVMC allows it: bits go from one to zero only."""
-        mode = self._nvmc.mode_of(nonsecure=self._core.nonsecure)
-        store = self._engine.store_of(address, size)
-        assert store is not None
-        if mode == WRITING:
-            old = bytes(store.slice(address, size))
-            new = value.to_bytes(8, "little")[:size]
-            self._mend(address, bytes(a & b for a, b in zip(old, new, strict=True)))
-            return True
-        if mode == ERASE and store.area.name == "flash":
-            self._mend(address & -PAGE, b"\xff" * PAGE)
-            return True
-        return False
+    def _program(self, store: Store, address: int, size: int, value: int) -> bool:
+        """A store to flash or UICR, as far as NVMC allows it."""
+        core, nvmc = self._core, self._nvmc
+        nonsecure = core.nonsecure or (core.divided and not core.is_secure(address))
+        mode = nvmc.mode_of(nonsecure=nonsecure)
+        if self._alone and not core.divided and not mode:
+            mode = nvmc.mode_of(nonsecure=True)
+        word = int.from_bytes(store.slice(address & ~3, 4), "little")
+        return nvmc.store(store.area, address, size, value, word, mode)
 
-    def _mend(self, address: int, data: bytes) -> None:
-        self.mends.append((address, data))
-        self._core.stop_after = True
+    @property
+    def mends(self) -> list[tuple[int, bytes]]:
+        """Memory that must be corrected once the instruction is finished."""
+        return self._nvmc.mends
 
     def mend(self) -> None:
         """The instruction is finished: replace the stored bytes by those that flash would hold."""

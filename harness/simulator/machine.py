@@ -21,6 +21,7 @@ from harness.simulator.event_queue import NEVER
 from harness.simulator.faults import FaultRecord, image_of, refused_access, report, where
 from harness.simulator.nrf9160 import Nrf9160
 from harness.simulator.peripherals.clock import RESET_PIN, Clock
+from harness.simulator.peripherals.nvmc import Nvmc
 from harness.simulator.peripherals.uarte import Uarte
 from harness.simulator.transcript import Transcript
 from harness.simulator.unicorn import CORE_REGISTERS, Reg
@@ -86,6 +87,7 @@ class Machine:
             unmodelled=self._note_unmodelled,
             report=self._report,
         )
+        self._nvmc = self.chip.device("NVMC", Nvmc)
         self.engine, self.core, self.nvic = self.chip.engine, self.chip.core, self.chip.nvic
         self.bus, self.events, self.devices = self.chip.bus, self.chip.events, self.chip.devices
         self.core.branch_ticks = timing == BRANCHES
@@ -129,11 +131,13 @@ class Machine:
         """The first access of its kind to something without a model is a finding."""
         self._report(Kind.UNMODELLED_ACCESS, subject, f"{subject} has no model and was {use}")
 
-    def _report(self, kind: Kind, subject: str, message: str) -> None:
+    def _report(self, kind: Kind, subject: str, message: str, pc: int | None = None) -> None:
+        """The first finding of its kind and subject; ``pc`` is the code's, if not what runs."""
         if (kind, subject) in self._noted or len(self._noted) >= _FINDINGS_KEPT:
             return
         self._noted.add((kind, subject))
-        self.findings.append(Finding(kind, f"{message} by {self.where()}", subject))
+        place = self.firmware.locate(self.pc if pc is None else pc)
+        self.findings.append(Finding(kind, f"{message} (by {place})", subject))
 
     def clear_evidence(self) -> None:
         """Forget faults and findings, for a run that is judged on its own."""
@@ -200,6 +204,9 @@ class Machine:
                 end = self._settled(until_tick, until_executed, guard)
                 if end is not None:
                     return end
+                if self._nvmc.stalled_until > self.now:
+                    self._stall(min(self._nvmc.stalled_until, until_tick), guard)
+                    continue
                 if self.core.sleeping and not self._awake(until_tick, guard):
                     if self.now >= until_tick:
                         return End.DEADLINE
@@ -257,6 +264,14 @@ class Machine:
         """True if no event is scheduled, no reset requested and no input on its way."""
         reset = self.chip.reset_reason is not None
         return not reset and self.chip.next_time == NEVER and not self.uart.incoming
+
+    def _stall(self, until: int, guard: Deadline | None) -> None:
+        """The core stands until a tick, or a reset; events happen meanwhile."""
+        while self.now < until and self.chip.reset_reason is None and not self._hit:
+            if guard is not None and guard.guard_expired:
+                return
+            self.core.slept += max(0, min(self.chip.next_time, until) - self.now)
+            self.chip.run_due()
 
     def _awake(self, until_tick: int, guard: Deadline | None) -> bool:
         """Sleep until an event wakes the core.

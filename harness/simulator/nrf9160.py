@@ -40,7 +40,7 @@ class Nrf9160:
 
     ``image`` is placed in memory. ``booted`` is False for a device fresh from the factory, whose
     UICR is erased. ``taken`` gets each fault; ``unmodelled`` gets a subject without a model, and
-    how it was used; ``report`` any other finding.
+    how it was used; ``report`` the kind, subject, message and place of any other finding.
     """
 
     def __init__(
@@ -50,10 +50,10 @@ class Nrf9160:
         booted: bool,
         taken: Callable[[FaultRecord], None],
         unmodelled: Callable[[str, str], None],
-        report: Callable[[Kind, str, str], None],
+        report: Callable[[Kind, str, str, int], None],
     ) -> None:
         self.memory_map = chip_table()
-        self.unmodelled, self.report = unmodelled, report
+        self.unmodelled, self._report = unmodelled, report
         self._image, self._taken = image, taken
         self._ram = self.memory_map.area("ram")
         self._timed: dict[str, EventListener] = {}
@@ -73,15 +73,21 @@ class Nrf9160:
             device = MODELS[block.model](self, block)
             self.devices[block.name] = self._timed[block.name] = device
             for base in block.addresses:
-                self.core.serve(base, device.serve())
+                if (
+                    image.non_secure
+                    or len(block.bases) == 1
+                    or base >= self.memory_map.secure_window
+                ):
+                    self.core.serve(base, device.serve())
         for device in self.devices.values():
             device.connect(self.devices)
         self._uartes = [one for one in self.devices.values() if isinstance(one, Uarte)]
         self._dppic, self._spu = self.device("DPPIC", Dppic), self.device("SPU", Spu)
         self.core.set_channels(self._dppic.regs)
         self.bus = Bus(
-            self.memory_map, self.engine, self.processor, self.devices, self._views(), unmodelled
-        )
+            self.memory_map, self.engine, self.processor, self.devices, self._views(), self,
+            alone=image.non_secure,
+        )  # fmt: skip
         self.core.connect(self.bus.access, self._fault, self._spu.violation)
         loader.place(image, self.engine.stores, self.memory_map, booted=booted)
         self.core.nonsecure_frames = image.non_secure
@@ -120,6 +126,19 @@ class Nrf9160:
     def cancel(self, device: str, tag: str) -> None:
         """Drop an appointment."""
         self.events.cancel((device, tag))
+
+    def flash_word(self, address: int) -> int:
+        """The word at an address of flash."""
+        return int.from_bytes(self.engine.stores["flash"].slice(address, 4), "little")
+
+    def report(self, kind: Kind, subject: str, message: str, pc: int | None = None) -> None:
+        """A finding, once of its kind and subject; ``pc``: of other code than that runs."""
+        self._report(kind, subject, message, self.pc if pc is None else pc)
+
+    @property
+    def pc(self) -> int:
+        """The address of the instruction that runs."""
+        return self.core.read(Reg.PC) & ~1
 
     # the processor, as peripherals and its own registers see it
 
@@ -181,6 +200,7 @@ class Nrf9160:
     def security_changed(self) -> None:
         """SPU, SAU or AIRCR have changed the security state of addresses or exceptions."""
         sau_ctrl = self.engine.shared.sau_ctrl
+        self.core.divided |= self._spu.shares_peripherals and not self._image.non_secure
         self.core.attribute(sau_ctrl, self._spu.permissions, self._spu.gateways)
         self.core.update_masks()
 

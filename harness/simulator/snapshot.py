@@ -23,7 +23,7 @@ from harness.simulator.machine import Machine
 from harness.simulator.transcript import Packed
 
 #: Increased when the content of a snapshot, or its format, changes.
-FORMAT = 7
+FORMAT = 8
 _MAGIC = b"tflm-hil snapshot\n"
 _LARGEST = 64 << 20
 

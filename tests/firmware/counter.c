@@ -19,6 +19,7 @@ void Rtc0(void) { REG(RTC0 + 0x140) = 0; }
 
 void Main(void) {
   UartStart();
+  LfclkStart();
   NVIC_ISER(20) = 1u << 20;
   results[at++] = COUNTER;
   REG(RTC0 + 0x508) = 3;

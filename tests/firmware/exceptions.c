@@ -33,6 +33,7 @@ void Rtc0(void) {
 
 void Main(void) {
   UartStart();
+  LfclkStart();
   REG(0xE000ED20) = 0x00E00000;  // PendSV priority
   NVIC_IPR(27) = 0x80;
   NVIC_IPR(28) = 0x40;

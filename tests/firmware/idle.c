@@ -34,6 +34,7 @@ __attribute__((noipa)) static void WaitForCounter(uint32_t until) {
 
 void Main(void) {
   UartStart();
+  LfclkStart();
   NVIC_ISER(20) = 1u << 20;
   REG(RTC0 + 0x540) = 10;
   REG(RTC0 + 0x304) = 1u << 16;

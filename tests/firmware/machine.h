@@ -28,6 +28,9 @@ static void UartStart(void) {
   REG(UARTE0 + 0x500) = 8;
 }
 
+// It runs 0.6 ms later; until then the RTC stands.
+__attribute__((unused)) static void LfclkStart(void) { REG(0x50005008) = 1; }
+
 static void Print(const char *text) {
   static char line[64];
   uint32_t size = 0;

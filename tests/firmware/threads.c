@@ -90,6 +90,7 @@ static void Waiting(void) {
 
 void Main(void) {
   UartStart();
+  LfclkStart();
   REG(0xE000ED20) = 0x00E00000;  // PendSV priority
   uint32_t *top = (uint32_t *)&stacks[1][64];
   *--top = 0x01000000;

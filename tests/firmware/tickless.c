@@ -4,6 +4,7 @@
 void Main(void) {
   UartStart();
   Print("asleep");
+  LfclkStart();
   REG(RTC0 + 0x344) = 1;  // an event a tick, and no interrupt
   REG(RTC0 + 0x000) = 1;
   for (;;) __asm volatile("wfi");

@@ -13,15 +13,18 @@ from harness.simulator.unicorn import Reg
 
 HERE = 0xE7FE  # b .
 STACK, CODE = 0x2001_0000, 0x2002_0000
+#: A tick in which an edge of LFCLK lies: the 64th.
+LFCLK_EDGE = 125_000
 #: Where the vector table ends: every vector leads here, where the program waits.
 LOOP = 4 * (16 + 65)
 
 
-def endless_loop(path: Path) -> Image:
+def endless_loop(path: Path, at: int = 0) -> Image:
     """An image whose reset and every exception end in ``b .``, written to ``path``."""
-    vectors = struct.pack(f"<{16 + 65}I", STACK, *[LOOP | 1] * (15 + 65))
-    text = MadeSection(".text", 0, vectors + struct.pack("<2H", HERE, HERE), load=0)
-    path.write_bytes(write_elf([text], [], entry=LOOP | 1))
+    loop = at + LOOP | 1
+    vectors = struct.pack(f"<{16 + 65}I", STACK, *[loop] * (15 + 65))
+    text = MadeSection(".text", at, vectors + struct.pack("<2H", HERE, HERE), load=at)
+    path.write_bytes(write_elf([text], [], entry=loop))
     return Image.from_elf(path)
 
 
@@ -56,6 +59,11 @@ class BareChip:
     def enter_nonsecure(self) -> None:
         """Read and write as non-secure code from now on."""
         self.machine.core.change_state()
+
+    def start_lfclk(self) -> None:
+        """LFCLK runs, and an edge of it lies in this very tick."""
+        self.write(0x5000_5008, 1)  # CLOCK.TASKS_LFCLKSTART
+        self.wait(LFCLK_EDGE - self.now)
 
     @property
     def now(self) -> int:

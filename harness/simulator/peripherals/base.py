@@ -94,12 +94,21 @@ class Chip(Protocol):
         """Write data RAM as EasyDMA does; elsewhere a finding and no effect."""
         ...
 
-    def report(self, kind: Kind, subject: str, message: str) -> None:
-        """A finding, once for each subject; the message goes on with the place in the firmware."""
-        ...
-
     def unmodelled(self, subject: str, what: str) -> None:
         """Note the first access of its kind to something that has no model."""
+        ...
+
+    def flash_word(self, address: int) -> int:
+        """The word at an address of flash."""
+        ...
+
+    def report(self, kind: Kind, subject: str, message: str, pc: int | None = None) -> None:
+        """A finding, once of its kind and subject; ``pc``: of other code than that runs."""
+        ...
+
+    @property
+    def pc(self) -> int:
+        """The address of the instruction that runs."""
         ...
 
     def security_changed(self) -> None:
@@ -112,6 +121,10 @@ class Chip(Protocol):
 
     def pins_sensed(self) -> None:
         """DETECT may have risen."""
+        ...
+
+    def stop(self) -> None:
+        """End the run after the instruction that is running."""
         ...
 
     def system_reset(self, reason: int) -> None:
@@ -196,6 +209,14 @@ class Device:
             rule = 0 if offset in self._readers else PLAIN_READ
             self.regs.serve(offset, rule if offset in self._writers else rule | PLAIN_WRITE)
         return self.regs
+
+    def register_name(self, offset: int) -> str:
+        """The name of the register at ``offset``, which need not be that of a word."""
+        for register in self.REGISTERS:
+            if offset & ~3 in register.offsets():
+                index = register.offsets().index(offset & ~3)
+                return f"{register.name}[{index}]" if register.count > 1 else register.name
+        return f"0x{offset & ~3:x}"
 
     def fire(self, tag: str) -> None:
         """An appointment made with the chip is due."""
@@ -295,6 +316,13 @@ class Nordic(Device):
         self.chip.rewired()
         for offset in self._tasks:
             self._subscribe(offset, self.regs[offset + SUBSCRIBE])
+
+    def register_name(self, offset: int) -> str:
+        word = offset & ~3
+        named = {at: f"TASKS_{name}" for name, at in self.TASKS.items()}
+        named |= {at: f"EVENTS_{name}" for name, at in self.EVENTS.items()}
+        named |= {SHORTS: "SHORTS", INTEN: "INTEN", INTENSET: "INTENSET", INTENCLR: "INTENCLR"}
+        return named.get(word) or super().register_name(offset)
 
     # tasks
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import ClassVar
 
-from harness.simulator.peripherals.base import Nordic, Register
+from harness.base.platforms import Peripheral
+from harness.simulator.peripherals.base import Chip, Nordic, Register
 
 #: POWER.RESETREAS (nRF9160 PS, "RESETREAS"; nrf9160_bitfields.h of Nordic's MDK): the reset pin,
 #: the watchdog, a pin in System OFF, SYSRESETREQ.
@@ -21,7 +23,11 @@ LFXO_SECONDS = 0.250
 
 
 class Clock(Nordic):
-    """Oscillators that start after their real delay; reset reasons; retained registers."""
+    """Oscillators that start after their real delay; reset reasons; retained registers.
+
+    LFCLK runs once LFRC does, which stands in while LFXO starts (nRF52840 PS, "CLOCK", "32.768 kHz
+    crystal oscillator"; of the nRF9160 from memory, 90 %).
+    """
 
     TASKS: ClassVar[dict[str, int]] = {
         "HFCLKSTART": 0x000,
@@ -50,7 +56,14 @@ class Clock(Nordic):
         Register(0x51C, "GPREGRET", count=2),
     )
 
+    STATE: ClassVar[tuple[str, ...]] = ("lfclk_runs",)
+
+    def __init__(self, chip: Chip, block: Peripheral) -> None:
+        self._driven: list[Callable[[bool], None]] = []
+        super().__init__(chip, block)
+
     def reset(self) -> None:
+        self.lfclk_runs = False
         retained = {offset: self.regs[offset] for offset in (0x400, 0x51C, 0x520)}
         super().reset()
         for offset, value in retained.items():
@@ -69,6 +82,16 @@ class Clock(Nordic):
         """Reasons add up until the firmware clears them."""
         self.regs[0x400] |= bits
 
+    def drive(self, changed: Callable[[bool], None]) -> None:
+        """Call ``changed(runs)`` whenever LFCLK starts or stops."""
+        self._driven.append(changed)
+
+    def _switch_lfclk(self, runs: bool) -> None:
+        if runs != self.lfclk_runs:
+            self.lfclk_runs = runs
+            for changed in self._driven:
+                changed(runs)
+
     def _after(self, tag: str, seconds: float) -> None:
         ticks = round(seconds * self.chip.memory_map.cpu_hz)
         self.chip.schedule(self.name, tag, self.chip.now + ticks)
@@ -83,6 +106,8 @@ class Clock(Nordic):
 
     def task_lfclkstart(self) -> None:
         source = self.regs[0x518] & 3
+        if not self.regs[0x414]:
+            self._after("lfrc", LFRC_SECONDS)
         self.regs[0x414] = 1
         self.regs[0x41C] = source
         self._after("lfclk", LFXO_SECONDS if source == SOURCE_LFXO else LFRC_SECONDS)
@@ -90,6 +115,8 @@ class Clock(Nordic):
     def task_lfclkstop(self) -> None:
         self.regs[0x414] = self.regs[0x418] = 0
         self.chip.cancel(self.name, "lfclk")
+        self.chip.cancel(self.name, "lfrc")
+        self._switch_lfclk(False)
 
     def task_constlat(self) -> None:
         """Changes latency and current, neither of which is modelled."""
@@ -101,6 +128,8 @@ class Clock(Nordic):
         if tag == "hfclk":
             self.regs[0x40C] = STATE_RUNNING | 1
             self.event("HFCLKSTARTED")
+        elif tag == "lfrc":
+            self._switch_lfclk(True)
         else:
             self.regs[0x418] = STATE_RUNNING | self.regs[0x41C]
             self.event("LFCLKSTARTED")

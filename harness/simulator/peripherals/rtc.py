@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
-from harness.simulator.peripherals.base import COUNT, INTEN, Register, numbered
+from harness.base.findings import Kind
+from harness.simulator.peripherals.base import COUNT, INTEN, Device, Register, numbered
+from harness.simulator.peripherals.clock import Clock
 from harness.simulator.peripherals.counter import Counter
 
 if TYPE_CHECKING:
@@ -12,15 +15,25 @@ if TYPE_CHECKING:
 
 WRAP = 1 << 24
 CHANNELS = 4
-EVTEN, _COUNTER = 0x340, 0x504
+EVTEN, _COUNTER, _PRESCALER, _CC = 0x340, 0x504, 0x508, 0x540
 _BITS = {"TICK": 1 << 0, "OVRFLW": 1 << 1} | {f"COMPARE[{n}]": 1 << 16 + n for n in range(CHANNELS)}
+_COMPARES = tuple(f"COMPARE[{n}]" for n in range(CHANNELS))
+_CHANNEL_OF = {name: n for n, name in enumerate(_COMPARES)}
+_MISSED = tuple(f"missed {n}" for n in range(CHANNELS))
+_UNCLOCKED = "no clock"
+#: A CC that lies less than so many counts ahead when it is written may miss its count.
+SOONEST = 2
+#: Edges of LFCLK (2 ms) within which firmware must repair a compare value that was missed, or start
+#: the clock. Drivers that look at COUNTER after they wrote CC, as Zephyr's does, take microseconds.
+PATIENCE = 64
 
 
 class Rtc(Counter):
     """The counter is computed from the virtual time; only wanted events cost anything.
 
-    An event is raised only if EVTEN or INTEN enables it. A CC that equals the counter matches one
-    whole turn later, as on the chip.
+    An event is raised only if EVTEN or INTEN enables it. A CC that equals the counter when it is
+    written, or is one more, is met one whole turn later: the chip may miss it ("COMPARE").
+    The counter stands until LFCLK runs.
     """
 
     TASKS: ClassVar[dict[str, int]] = {"START": 0, "STOP": 4, "CLEAR": 8, "TRIGOVRFLW": 12}
@@ -32,16 +45,26 @@ class Rtc(Counter):
         Register(0x344, "EVTENSET"),
         Register(0x348, "EVTENCLR"),
         Register(_COUNTER, "COUNTER", access="r"),
-        Register(0x508, "PRESCALER"),
-        Register(0x540, "CC", count=CHANNELS),
+        Register(_PRESCALER, "PRESCALER"),
+        Register(_CC, "CC", count=CHANNELS),
     )
-    STATE: ClassVar[tuple[str, ...]] = ("running", "base", "edge")
+    STATE: ClassVar[tuple[str, ...]] = ("running", "base", "edge", "started", "missed")
 
     def reset(self) -> None:
         clocks = self.chip.memory_map
         self.regs.edges, self.regs.ticks = clocks.lfclk_hz, clocks.cpu_hz
         super().reset()
         self.edge = 0
+        #: Between START and STOP; it is :attr:`running` only while LFCLK runs, too.
+        self.started = False
+        #: By channel: the count that CC missed; counter and code's address when it was written.
+        self.missed: dict[int, tuple[int, int, int]] = {}
+
+    def connect(self, devices: Mapping[str, Device]) -> None:
+        clock = devices["CLOCK"]
+        assert isinstance(clock, Clock)
+        self._clock = clock
+        clock.drive(self._follow_clock)
 
     def serve(self) -> Registers:
         super().serve()
@@ -52,7 +75,7 @@ class Rtc(Counter):
 
     @property
     def running(self) -> bool:
-        """Between START and STOP."""
+        """The counter counts."""
         return self.regs.running
 
     @running.setter
@@ -77,6 +100,49 @@ class Rtc(Counter):
     def edge(self, value: int) -> None:
         self.regs.since = value
 
+    # the clock
+
+    def task_start(self) -> None:
+        if self.started:
+            return
+        self.started = True
+        if self._clock.lfclk_runs:
+            super().task_start()
+        else:
+            self._expect_clock()
+
+    def task_stop(self) -> None:
+        self.started = False
+        self.chip.cancel(self.name, _UNCLOCKED)
+        super().task_stop()
+
+    def _follow_clock(self, runs: bool) -> None:
+        if not self.started:
+            return
+        if runs:
+            self.chip.cancel(self.name, _UNCLOCKED)
+            super().task_start()
+        else:
+            super().task_stop()
+            if self.regs[EVTEN] | self.regs[INTEN]:
+                self._expect_clock()
+
+    def _expect_clock(self) -> None:
+        """Somebody must start LFCLK soon; Zephyr does so a few instructions after START."""
+        self.chip.schedule(self.name, _UNCLOCKED, self._tick_of(self._edge_now() + PATIENCE))
+
+    def _report_clock(self) -> None:
+        """The nRF52840 PS ("RTC") says that software starts LFCLK; the nRF9151's, that the RTC
+        then takes LFRC. Of the nRF9160 nobody here could look it up.
+        """
+        if not self._clock.regs[0x414]:  # LFCLKRUN
+            self.chip.report(
+                Kind.CLOCK_NOT_RUNNING,
+                self.name,
+                f"{self.name} was started and stands, because LFCLK does not run:"
+                " CLOCK.TASKS_LFCLKSTART was not triggered",
+            )
+
     # time: edge n of the 32 768 Hz clock lies at tick ceil(n * cpu_hz / lfclk_hz)
 
     def _edge_now(self) -> int:
@@ -89,7 +155,7 @@ class Rtc(Counter):
 
     @property
     def _step(self) -> int:
-        return (self.regs[0x508] & 0xFFF) + 1
+        return (self.regs[_PRESCALER] & 0xFFF) + 1
 
     def _total(self) -> int:
         """The counter as if it did not wrap."""
@@ -98,6 +164,8 @@ class Rtc(Counter):
     def _rebase(self, value: int) -> None:
         self.base = value % WRAP
         self.edge = self._edge_now()
+        for index in tuple(self.missed):
+            self._forgive(index)
         self._arrange()
 
     def read_counter(self) -> int:
@@ -108,12 +176,48 @@ class Rtc(Counter):
 
     def write_prescaler(self, value: int) -> None:
         """Has an effect only while the counter is stopped, as on the chip."""
-        if not self.running:
-            self.regs[0x508] = value & 0xFFF
+        if not self.started:
+            self.regs[_PRESCALER] = value & 0xFFF
+
+    # compare values
 
     def write_cc(self, index: int, value: int) -> None:
-        self.regs[0x540 + 4 * index] = value & 0xFF_FFFF
-        self._arrange_one(f"COMPARE[{index}]")
+        value &= 0xFF_FFFF
+        self.regs[_CC + 4 * index] = value
+        if index in self.missed:
+            self._forgive(index)
+        if not self.running:
+            return
+        total = self._total()
+        ahead = (value - total) % WRAP
+        if ahead < SOONEST:
+            self.missed[index] = (total + ahead, total % WRAP, self.chip.pc)
+            edge = self._edge_of(total, ahead + 1) + PATIENCE
+            self.chip.schedule(self.name, _MISSED[index], self._tick_of(edge))
+        if self._wanted() & _BITS[_COMPARES[index]]:
+            self._arrange_one(_COMPARES[index])
+
+    def _forgive(self, index: int) -> None:
+        del self.missed[index]
+        self.chip.cancel(self.name, _MISSED[index])
+
+    def _report_miss(self, index: int) -> None:
+        """Firmware relies on a missed value if it neither moved it nor disabled its event."""
+        _, counter, pc = self.missed[index]
+        if self._wanted() & _BITS[_COMPARES[index]]:
+            value = self.regs[_CC + 4 * index]
+            self.chip.report(
+                Kind.RTC_COMPARE_TOO_CLOSE,
+                f"{self.name}.CC[{index}]",
+                f"{self.name}.CC[{index}] was set to 0x{value:x} while COUNTER was 0x{counter:x}:"
+                f" less than {SOONEST} ahead, it may be met a whole turn later",
+                pc,
+            )
+
+    # events
+
+    def _wanted(self) -> int:
+        return self.regs[EVTEN] | self.regs[INTEN]
 
     def read_evtenset(self) -> int:
         return self.regs[EVTEN]
@@ -121,9 +225,9 @@ class Rtc(Counter):
     read_evtenclr = read_evtenset
 
     def write_evten(self, value: int) -> None:
-        changed = self.regs[EVTEN] ^ value
+        wanted = self._wanted()
         self.regs[EVTEN] = value
-        self._arrange(changed)
+        self._arrange(wanted ^ self._wanted())
 
     def write_evtenset(self, value: int) -> None:
         self.write_evten(self.regs[EVTEN] | value)
@@ -132,19 +236,19 @@ class Rtc(Counter):
         self.write_evten(self.regs[EVTEN] & ~value)
 
     def _write_inten(self, value: int) -> None:
-        changed = self.regs[INTEN] ^ value
+        wanted = self._wanted()
         super()._write_inten(value)
-        self._arrange(changed)
+        self._arrange(wanted ^ self._wanted())
 
     def _arrange(self, concerned: int = ~0) -> None:
         """Schedule the events whose bit of EVTEN and INTEN is in ``concerned``."""
-        for name, bit in _BITS.items():
-            if bit & concerned:
-                self._arrange_one(name)
+        if concerned:
+            for name, bit in _BITS.items():
+                if bit & concerned:
+                    self._arrange_one(name)
 
     def _arrange_one(self, name: str) -> None:
-        wanted = (self.regs[EVTEN] | self.regs[INTEN]) & _BITS[name]
-        if not (wanted and self.running):
+        if not (self.running and self._wanted() & _BITS[name]):
             self.chip.cancel(self.name, name)
             return
         total = self._total()
@@ -153,11 +257,23 @@ class Rtc(Counter):
         elif name == "OVRFLW":
             ahead = WRAP - total % WRAP
         else:
-            target = self.regs[self.EVENTS[name] - 0x140 + 0x540]
-            ahead = (target - total) % WRAP or WRAP
-        edge = self.edge + (total - self.base + ahead) * self._step
-        self.chip.schedule(self.name, name, self._tick_of(edge))
+            index = _CHANNEL_OF[name]
+            ahead = (self.regs[_CC + 4 * index] - total) % WRAP or WRAP
+            if index in self.missed and total + ahead == self.missed[index][0]:
+                ahead += WRAP
+        self.chip.schedule(self.name, name, self._tick_of(self._edge_of(total, ahead)))
+
+    def _edge_of(self, total: int, ahead: int) -> int:
+        """The edge at which the counter, which is ``total`` now, has counted ``ahead`` more."""
+        return self.edge + (total - self.base + ahead) * self._step
 
     def fire(self, tag: str) -> None:
-        self.event(tag)
-        self._arrange_one(tag)
+        if tag == _UNCLOCKED:
+            self._report_clock()
+        elif tag in _MISSED:
+            index = _MISSED.index(tag)
+            self._report_miss(index)
+            del self.missed[index]
+        else:
+            self.event(tag)
+            self._arrange_one(tag)

@@ -142,6 +142,12 @@ class Spu(Nordic):
         self.event("PERIPHACCERR")
         return True
 
+    @property
+    def shares_peripherals(self) -> bool:
+        """A peripheral that could be secure is not."""
+        words = (self.regs[_PERIPHID + 4 * one.number] for one in self.chip.memory_map.blocks)
+        return any(word & 3 in (SELECTABLE, SPLIT) and not word & SECATTR for word in words)
+
     def is_secure(self, peripheral: int) -> bool:
         """SECATTR of a peripheral, by its id."""
         return bool(self.regs[_PERIPHID + 4 * peripheral] & SECATTR)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
-from harness.simulator.peripherals.base import Nordic, Register
-from harness.simulator.peripherals.clock import RESET_DOG
+from harness.simulator.peripherals.base import Device, Nordic, Register
+from harness.simulator.peripherals.clock import LFRC_SECONDS, RESET_DOG, Clock
 
 RELOAD = 0x6E52_4635
 CHANNELS = 8
@@ -14,7 +15,10 @@ GRACE = 2
 
 
 class Watchdog(Nordic):
-    """Counts CRV + 1 cycles of the 32 768 Hz clock from the last complete reload."""
+    """Counts CRV + 1 cycles of the 32 768 Hz clock from the last complete reload.
+
+    It starts LFRC by itself if LFCLK does not run, and keeps it running (nRF5340 PS, "WDT").
+    """
 
     TASKS: ClassVar[dict[str, int]] = {"START": 0x000}
     EVENTS: ClassVar[dict[str, int]] = {"TIMEOUT": 0x100}
@@ -27,19 +31,25 @@ class Watchdog(Nordic):
         Register(0x600, "RR", access="w", count=CHANNELS),
     )
 
-    def _after(self, tag: str, cycles: int) -> None:
+    def connect(self, devices: Mapping[str, Device]) -> None:
+        clock = devices["CLOCK"]
+        assert isinstance(clock, Clock)
+        self._clock = clock
+
+    def _after(self, tag: str, cycles: int, delay: int = 0) -> None:
         clocks = self.chip.memory_map
         ticks = -(-cycles * clocks.cpu_hz // clocks.lfclk_hz)
-        self.chip.schedule(self.name, tag, self.chip.now + ticks)
+        self.chip.schedule(self.name, tag, self.chip.now + delay + ticks)
 
     def task_start(self) -> None:
         if not self.regs[0x400]:
             self.regs[0x400] = 1
-            self._reload()
+            starts = 0 if self._clock.lfclk_runs else LFRC_SECONDS
+            self._reload(round(starts * self.chip.memory_map.cpu_hz))
 
-    def _reload(self) -> None:
+    def _reload(self, delay: int = 0) -> None:
         self.regs[0x404] = self.regs[0x508] & 0xFF
-        self._after("timeout", max(self.regs[0x504], 0xF) + 1)
+        self._after("timeout", max(self.regs[0x504], 0xF) + 1, delay)
 
     def _when_stopped(self, offset: int, value: int) -> None:
         if not self.regs[0x400]:

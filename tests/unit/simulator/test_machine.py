@@ -76,7 +76,9 @@ def test_threads_keep_their_fp_registers_and_masks_hold(build: Build) -> None:
 def test_wfe_sleeps_until_the_interrupt_that_pends(build: Build) -> None:
     machine = Machine(build("threads"))
     machine.run(until_tick=HZ, pattern=b"done")
-    assert 50 / 32768 <= machine.seconds < 53 / 32768 + machine.core.executed / HZ
+    started = 0.0006  # LFRC
+    assert 49 / 32768 + started <= machine.seconds
+    assert machine.seconds < 53 / 32768 + started + machine.core.executed / HZ
 
 
 @pytest.mark.slow

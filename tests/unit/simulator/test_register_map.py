@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 import pytest
 from bare_chip import BareChip
 
+from harness.base.findings import Kind
 from harness.elf import Image
 from harness.simulator.machine import Machine
 
@@ -60,12 +61,12 @@ PERIPHERALS = {
         0x5000_6000, {0x480: 0, 0x500: 0, 0x504: 0}, {0x400: 0, 0x404: 0, 0x484: 0}
     ),
     "UARTE0": Registers(0x5000_8000, **UARTE),
-    "UARTE3": Registers(0x4000_B000, **UARTE),
+    "UARTE3": Registers(0x5000_B000, **UARTE),
     "GPIOTE0": Registers(0x5000_D000, special={**array(0x510, 8), **INTERRUPTS}),
     "TIMER0": Registers(0x5000_F000, **TIMER),
-    "TIMER2": Registers(0x4001_1000, **TIMER),
+    "TIMER2": Registers(0x5001_1000, **TIMER),
     "RTC0": Registers(0x5001_4000, **RTC),
-    "RTC1": Registers(0x4001_5000, **RTC),
+    "RTC1": Registers(0x5001_5000, **RTC),
     "DPPIC": Registers(0x5001_7000, array(0x800, 6), special=array(0x500, 3)),
     "WDT": Registers(
         0x5001_8000,
@@ -292,27 +293,11 @@ def test_findings_about_registers_are_bounded(chip: BareChip) -> None:
     assert len(chip.machine.findings) == 200
 
 
-@pytest.mark.parametrize(
-    ("register", "before", "subject"),
-    [
-        (0x5003_950C, ((0x5003_9504, 2),), "NVMC.ERASEALL"),  # with CONFIG = Een
-    ],
-)
-def test_an_unmodelled_effect_of_a_register_is_a_finding(
-    chip: BareChip, register: int, before: tuple[tuple[int, int], ...], subject: str
-) -> None:
-    for address, value in before:
-        chip.write(address, value)
-    chip.write(register, 2)
-    assert findings(chip) == []
-    chip.write(register, 1)
-    assert findings(chip) == [subject]
-
-
 def test_eraseall_does_nothing_unless_erasing_is_enabled(chip: BareChip) -> None:
     chip.write(0x5003_9504, 1)  # Wen
     chip.write(0x5003_950C, 1)
-    assert findings(chip) == []
+    assert findings(chip) == ["NVMC.ERASEALL"]
+    assert chip.words(0, 1) != [0xFFFF_FFFF]
 
 
 # where registers answer
@@ -355,9 +340,20 @@ def test_a_double_store_is_two_words(chip: BareChip) -> None:
     assert chip.read(0x5000_8548) == 0x1122_3344
 
 
-def test_both_windows_are_the_same_registers(chip: BareChip) -> None:
-    chip.write(0x4000_8544, 0x77)
-    assert chip.read(0x5000_8544) == 0x77
+@pytest.mark.parametrize(
+    ("address", "name"),
+    [(0x5000_8544, "UARTE0.TXD_PTR"), (0x5001_4541, "RTC0.CC[0]"),
+     (0x5001_B100, "EGU0.EVENTS_TRIGGERED[0]"), (0x5001_B002, "EGU0.TASKS_TRIGGER[0]"), (0x5000_8304, "UARTE0.INTENSET")],
+)  # fmt: skip
+@pytest.mark.parametrize("size", [1, 2])
+def test_parts_of_a_register_are_forbidden(
+    chip: BareChip, address: int, name: str, size: int
+) -> None:
+    chip.read(address & ~(size - 1), size)
+    (finding,) = chip.machine.findings
+    assert (finding.kind, finding.subject) == (Kind.FORBIDDEN_ACCESS, name)
+    assert ("a byte", "a halfword")[size - 1] in finding.message
+    assert chip.machine.faults == []
 
 
 # the factory's words

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
-from bare_chip import BareChip, Peripheral
+from bare_chip import BareChip, Peripheral, endless_loop
 
 SPU = 0x5000_3000
 EXTDOMAIN, DPPI_PERM, DPPI_LOCK, GPIO_PERM, GPIO_LOCK = 0x440, 0x480, 0x484, 0x4C0, 0x4C4
@@ -288,9 +290,30 @@ def test_a_peripheral_answers_in_the_window_of_its_state(
     assert raised(spu) == ["PERIPHACCERR"] * (not at_nonsecure)
 
 
-def test_until_something_is_non_secure_both_windows_answer(spu: Spu) -> None:
-    assert not spu.chip.refuses(0x4000_8500)
+def test_after_a_reset_peripherals_answer_in_the_secure_window_only(spu: Spu) -> None:
+    assert spu.chip.refuses(0x4000_8500)
+    assert raised(spu) == ["PERIPHACCERR"]
     assert not spu.chip.refuses(0x5000_8500)
+
+
+def test_one_non_secure_peripheral_leaves_the_secure_window(spu: Spu) -> None:
+    spu[PERIPHID + 4 * 8] = 0
+    assert not spu.chip.refuses(0x4000_8500)
+    assert spu.chip.refuses(0x5000_8500)
+    spu.chip.play(0x6800, steps=1, r0=0x5000_8500)  # ldr r0, [r0]: not answered by the core itself
+    assert len(spu.chip.machine.faults) == 1
+
+
+def test_a_peripheral_without_a_secure_address_answers_at_its_own(spu: Spu) -> None:
+    assert not spu.chip.refuses(0x4003_1510)  # GPIOTE1
+    assert spu.chip.refuses(0x5003_1510)
+
+
+def test_both_windows_answer_a_non_secure_image_that_runs_alone(tmp_path: Path) -> None:
+    chip = BareChip(endless_loop(tmp_path / "alone.elf", at=0x5_0000))
+    chip.write(0x4000_8544, 0x77)
+    assert chip.read(0x5000_8544) == 0x77
+    chip.machine.close()
 
 
 # what a split peripheral shows of itself to non-secure code

@@ -25,6 +25,7 @@ class Watchdog(Peripheral):
 
 @pytest.fixture
 def dog(chip: BareChip) -> Watchdog:
+    chip.start_lfclk()
     return Watchdog(chip, BASE)
 
 
@@ -146,3 +147,17 @@ def test_the_reset_ends_its_run(dog: Watchdog) -> None:
     dog.chip.wait(cycles(100))
     assert dog.resets == 1
     assert dog[RUNSTATUS] == 0
+
+
+def test_it_starts_the_rc_oscillator_by_itself(chip: BareChip) -> None:
+    """Which takes 0.6 ms, and goes on when LFCLK is stopped (nRF5340 PS, "WDT")."""
+    dog = Watchdog(chip, BASE)
+    dog[CRV] = 99
+    dog[START] = 1
+    chip.write(0x5000_5008, 1)  # LFCLKSTART
+    chip.write(0x5000_500C, 1)  # LFCLKSTOP
+    chip.wait(600 * 64 + cycles(100) - 1)
+    assert dog[TIMEOUT] == 0
+    chip.wait(1)
+    assert dog[TIMEOUT] == 1
+    assert chip.machine.findings == []
