@@ -38,6 +38,7 @@ class Kind(StrEnum):
     REBOOTED = "rebooted"
     LOG_ERROR = "log_error"
     UNMODELLED_ACCESS = "unmodelled_access"
+    UNINITIALISED_MEMORY = "uninitialised_memory"  # power-on values change what the image does
     # the console
     RECORD_GARBLED = "record_garbled"
     RECORD_LOST = "record_lost"

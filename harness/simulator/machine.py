@@ -14,6 +14,7 @@ from enum import StrEnum
 from harness.base.clock import RESETS_IN_A_LOOP, Deadline
 from harness.base.findings import Finding, Kind
 from harness.base.platforms import chip_table
+from harness.base.power_on import DEFAULT_SEED
 from harness.elf import Image
 from harness.simulator import loader
 from harness.simulator.engine import Reason
@@ -55,7 +56,8 @@ class Machine:
     ``booted`` is False for a device fresh from the factory, whose UICR is erased. ``console`` names
     the UARTE whose bytes are kept; with ``paced`` its transfers take the time of the baud rate.
     ``timing``: an instruction takes one tick; with "branches" a taken branch takes one more, so
-    that busy loops that were calibrated on the chip take about the right time.
+    that busy loops that were calibrated on the chip take about the right time. ``power_on`` is the
+    seed of what RAM and registers hold at first (:mod:`harness.base.power_on`).
     """
 
     def __init__(
@@ -66,9 +68,11 @@ class Machine:
         console: str = "UARTE0",
         paced: bool = False,
         timing: str = INSTRUCTIONS,
+        power_on: int = DEFAULT_SEED,
     ) -> None:
         self.firmware = firmware
         self.memory_map = chip_table()
+        self.power_on = power_on
         self.image = loader.load(firmware, self.memory_map)
         self.console = Transcript()
         self.faults: list[FaultRecord] = []
@@ -81,7 +85,11 @@ class Machine:
         self._searched = 0  # console bytes that have been searched for the pattern
         self._hit = False
         self.chip = Nrf9160(
-            self.image, booted=booted, taken=self._note_fault, unmodelled=self._note_unmodelled
+            self.image,
+            booted=booted,
+            power_on=power_on,
+            taken=self._note_fault,
+            unmodelled=self._note_unmodelled,
         )
         self.engine, self.core, self.nvic = self.chip.engine, self.chip.core, self.chip.nvic
         self.bus, self.events, self.devices = self.chip.bus, self.chip.events, self.chip.devices

@@ -40,7 +40,7 @@ class Nrf9160:
     """One chip, as its peripherals and its processor see it; :meth:`close` frees it.
 
     ``image`` is placed in memory. ``booted`` is False for a device fresh from the factory, whose
-    UICR is erased. ``taken`` gets each fault; ``unmodelled`` gets a subject without a model, and
+    UICR is erased. ``power_on`` is the seed of what is undefined then. ``taken`` gets each fault; ``unmodelled`` gets a subject without a model, and
     how it was used.
     """
 
@@ -49,6 +49,7 @@ class Nrf9160:
         image: LoadedImage,
         *,
         booted: bool,
+        power_on: int,
         taken: Callable[[FaultRecord], None],
         unmodelled: Callable[[str, str], None],
     ) -> None:
@@ -62,7 +63,7 @@ class Nrf9160:
         self.reset_reason: int | None = None
         self.engine = Engine(self.memory_map)
         self.core, self.nvic = self.engine.core, self.engine.nvic
-        self.processor = Processor(self.engine, self)
+        self.processor = Processor(self.engine, self, power_on)
         self._timed |= self.processor.timers
         self.devices: dict[str, Device] = {}
         #: The devices with tasks that are subscribed to a DPPI channel, for channels used so far.
@@ -80,7 +81,9 @@ class Nrf9160:
             self.memory_map, self.engine, self.processor, self.devices, self._views(), unmodelled
         )
         self.core.connect(self.bus.access, self._fault, self._spu.violation)
-        loader.place(image, self.engine.stores, self.memory_map, booted=booted)
+        loader.place(
+            image, self.engine.stores, self.memory_map, booted=booted, power_on=power_on
+        )
         self.core.nonsecure_frames = image.non_secure
         self.core.reset()
         self.processor.start(image.vectors)

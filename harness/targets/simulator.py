@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from harness.base.clock import Deadline
 from harness.base.errors import UsageError
 from harness.base.findings import Finding
+from harness.base.power_on import DEFAULT_SEED, seed_of
 from harness.elf import Image
 from harness.elf.coverage import Coverage
 from harness.simulator import End, Machine
@@ -271,13 +272,17 @@ def open(  # noqa: A001
     booted: bool = True,
     paced: bool = False,
     timing: str = INSTRUCTIONS,
+    power_on: str | int = DEFAULT_SEED,
 ) -> SimulatorSession:
     """A session with ``image`` loaded and not yet started; options as in :class:`Machine`.
 
-    Raises :class:`UsageError` for an unknown ``timing``.
+    Raises :class:`UsageError` for an unknown ``timing`` or seed.
     """
     if timing not in (INSTRUCTIONS, BRANCHES):
         raise UsageError(
             f"the simulator has no timing {timing!r}", hint=f"{INSTRUCTIONS} or {BRANCHES}"
         )
-    return SimulatorSession(Machine(image, booted=booted, paced=paced, timing=timing))
+    seed = seed_of(str(power_on))
+    return SimulatorSession(
+        Machine(image, booted=booted, paced=paced, timing=timing, power_on=seed)
+    )

@@ -9,4 +9,6 @@ void idle_begin(Core *c);
 void idle_block(Core *c);
 // The branch to itself at `pc` is next: it ends the run, or is counted up to `stop_at`.
 void idle_branch(Core *c, uint32_t pc);
+// A hint at `pc` that does nothing now is next: if it stands in a loop of such, the same.
+void idle_hint(Core *c, uint32_t pc);
 #endif  // HARNESS_SIMULATOR_NATIVE_IDLE_H_

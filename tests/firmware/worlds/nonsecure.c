@@ -140,7 +140,10 @@ static void Floats(void) {
   results[2] = high;
 }
 
+extern uint32_t bss_start[], bss_end[];
+
 void Reset(void) {
+  for (uint32_t *word = bss_start; word < bss_end;) *word++ = 0;
   SCB_CPACR = 0x00F00000;
   SCB_SHCSR |= 7u << 16;
   NVIC_IPR(IRQ_NONSECURE) = SCENARIO == PRIORITIES ? 0x20 : 0x80;
