@@ -1,7 +1,7 @@
 // More bytes are sent than the buffer was filled with.
 #include "image.h"
 
-__attribute__((section(".noinit"))) static char line[16];
+__attribute__((section(".noinit"))) static volatile char line[16];
 
 void Behave(void) {
   static const char kText[8] = "measure\n";

@@ -14,10 +14,10 @@ __attribute__((naked)) void Behave(void) {
   __asm volatile("msr psp, %0" : : "r"(stack + 64));
 #endif
   __asm volatile(
-      "mov r4, sp\n mov r5, lr\n"
+      "push {r4, lr}\n"
       "movs r0, #2\n msr control, r0\n isb\n"
-      "push {r4, r5}\n bl Work\n pop {r4, r5}\n"
+      "bl Work\n"
       "movs r0, #0\n msr control, r0\n isb\n"
-      "bx r5");
+      "pop {r4, pc}");
   (void)stack;
 }
