@@ -73,6 +73,8 @@ static void do_hint(Core *c, const Instruction *i, int hint) {
   if ((hint == YIELD || hint == WFI) && !sleeps && !(i->xpsr & XPSR_IT)) {
     idle_hint(c, i->pc);
     if (c->idle.stands) return;
+  } else {
+    idle_forget_hint(c);
   }
   advance(c, i);
   if (hint == SEV) *event = true;
@@ -334,6 +336,7 @@ bool instruction_is_refused(Core *c, uint32_t pc) {
 static void carry_out(Core *c, const Instruction *i) {
   const uint16_t first = i->first, second = i->second;
   const int hint = hint_of(first, second);
+  if (!hint) idle_forget_hint(c);
   if ((first & 0xFF00) == 0xB600 || (first & 0xFFF0) == 0xF380 || first == 0xF3EF) {
     special_register(c, i);
   } else if (thumb_branches_to_itself(first, second)) {
@@ -360,6 +363,7 @@ void instruction_carry_out(Core *c, uint32_t pc) {
   if (thumb_passes(i.xpsr)) {
     carry_out(c, &i);
   } else {
+    idle_forget_hint(c);
     advance(c, &i);
   }
 }
