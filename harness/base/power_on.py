@@ -6,7 +6,7 @@ it never wrote must not find the zeros that most of it hopes for.
 
 from __future__ import annotations
 
-from functools import cache
+from functools import lru_cache
 
 import numpy as np
 
@@ -29,7 +29,7 @@ LARGEST_SEED = (1 << 32) - 1
 R0, APSR, PSP, S0, FPSCR = 0xFFFF_F000, 0xFFFF_F034, 0xFFFF_F038, 0xFFFF_F100, 0xFFFF_F180
 
 
-@cache
+@lru_cache(maxsize=16)
 def pattern(seed: int, address: int, size: int) -> bytes:
     """The ``size`` bytes at ``address`` (both multiples of 4), none of them zero.
 

@@ -267,7 +267,13 @@ def _inputs(case: Case, model: Model | None) -> Sequence[Sequence[bytes]]:
 def _measured(seen: Observation) -> Measured:
     """The most ticks that a run can have had: its instructions, or its time at the core's clock."""
     counters, counted = seen.counters, seen.counted
-    own = counted.invoked, counted.stack_used, counted.arena_changed
+    own = (
+        counted.invoked,
+        counted.stack_used,
+        counted.arena_given,
+        counted.arena_least,
+        counted.arena_strayed,
+    )
     if counters.source == "simulator":
         return Measured(counters.instructions, seen.sent, *own)
     seconds = (

@@ -143,6 +143,11 @@ class Session(Protocol):
         ...
 
     @property
+    def power_on(self) -> int | None:
+        """The seed of what memory held at power-on; None if that is not known."""
+        ...
+
+    @property
     def memory(self) -> MemoryAccess:
         """The address space."""
         ...

@@ -221,6 +221,11 @@ class SessionDefaults(Closing):
     def target(self) -> str:
         """The target's name."""
 
+    @property
+    def power_on(self) -> int | None:
+        """The seed of what memory held at power-on; None if that is not known."""
+        return None
+
     def profile(self) -> None:
         """Count from here on. Raises :class:`Unsupported` if nothing is counted."""
         self._cannot(Ability.TRACE)

@@ -89,6 +89,11 @@ class SimulatorSession(SessionDefaults):
         self._loops: set[int] = set()  # watched functions that are not hooked while they run
 
     @property
+    def power_on(self) -> int:
+        """The seed of what memory held at power-on."""
+        return self.machine.power_on
+
+    @property
     def counters(self) -> Counters:
         """Instructions and virtual time since power-on."""
         machine = self.machine
