@@ -44,7 +44,9 @@ class Arena:
         """
         begin, end = self.address, self.address + len(self.content)
         skip = -begin % 4
-        words = np.frombuffer(self.content[skip : skip + (len(self.content) - skip) // 4 * 4], "<u4")
+        words = np.frombuffer(
+            self.content[skip : skip + (len(self.content) - skip) // 4 * 4], "<u4"
+        )
         if len(words) < _POINTERS:
             return None
         first, last = words[: 1 - _POINTERS], words[1 : 2 - _POINTERS]
@@ -60,7 +62,12 @@ class Arena:
 
     def written(self, later: Arena) -> npt.NDArray[np.bool_]:
         """For each byte, whether it has changed until ``later``."""
-        return np.frombuffer(self.content, np.uint8) != np.frombuffer(later.content, np.uint8)
+        now = np.frombuffer(later.content, np.uint8)
+        return np.not_equal(np.frombuffer(self.content, np.uint8), now)
+
+    def changed(self, later: Arena) -> int:
+        """How many bytes have changed until ``later``."""
+        return int(np.count_nonzero(self.written(later)))
 
     def least_used(self, later: Arena) -> int:
         """Bytes that an allocator must have given out: all but the longest stretch unwritten."""

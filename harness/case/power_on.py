@@ -32,7 +32,9 @@ def seeds_of(case: Case) -> str:
     option = target(case.target).option(OPTION)
     if option is None:
         return ""
-    return " and ".join(str(run.target_options.get(OPTION, option.default)) for run in runs_of(case))
+    return " and ".join(
+        str(run.target_options.get(OPTION, option.default)) for run in runs_of(case)
+    )
 
 
 @dataclass(frozen=True)

@@ -87,7 +87,7 @@ class TargetCounter:
         if not self._stacks:
             stack = self._image.symbol(_STACK)
             self._stack_used = self._used(stack.size) if stack is not None else None
-        if not self._arenas and array is not None and invoked:
+        if not self._arenas and array is not None and invoked and self._session.stops_exactly:
             division = self._read(array).division()
             self._given = division.used if division is not None else None
         declared = array.size if array is not None and invoked else None
@@ -111,7 +111,8 @@ class TargetCounter:
         if len(found) == 1 and not self._console.of_kind("inference"):
             self._first = self._read(found[0])
             division = self._first.division()
-            self._given = division.used if division is not None else None
+            if division is not None and self._session.stops_exactly:
+                self._given = division.used
 
     def _compare(self, *, again: bool = False) -> None:
         """Compare with the arena now; ``again``: unless it was given to another allocator since."""
@@ -120,6 +121,9 @@ class TargetCounter:
             return
         content = self._session.memory.read(first.address, len(first.content))
         later = Arena(first.address, content)
+        if not self._session.stops_exactly:  # memory may be that of a later allocator
+            self._least = first.changed(later)
+            return
         if again and (first.division() is None or first.division() != later.division()):
             return
         self._least = max(first.least_used(later), self._least or 0)

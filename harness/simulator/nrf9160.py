@@ -40,8 +40,8 @@ class Nrf9160:
     """One chip, as its peripherals and its processor see it; :meth:`close` frees it.
 
     ``image`` is placed in memory. ``booted`` is False for a device fresh from the factory, whose
-    UICR is erased. ``power_on`` is the seed of what is undefined then. ``taken`` gets each fault; ``unmodelled`` gets a subject without a model, and
-    how it was used.
+    UICR is erased; ``power_on`` is the seed of what is undefined then. ``taken`` gets each fault;
+    ``unmodelled`` gets a subject without a model, and how it was used.
     """
 
     def __init__(
@@ -81,9 +81,7 @@ class Nrf9160:
             self.memory_map, self.engine, self.processor, self.devices, self._views(), unmodelled
         )
         self.core.connect(self.bus.access, self._fault, self._spu.violation)
-        loader.place(
-            image, self.engine.stores, self.memory_map, booted=booted, power_on=power_on
-        )
+        loader.place(image, self.engine.stores, self.memory_map, booted=booted, power_on=power_on)
         self.core.nonsecure_frames = image.non_secure
         self.core.reset()
         self.processor.start(image.vectors)

@@ -148,6 +148,11 @@ class Session(Protocol):
         ...
 
     @property
+    def stops_exactly(self) -> bool:
+        """Whether a run ends at the very instruction that sends the pattern it waits for."""
+        ...
+
+    @property
     def memory(self) -> MemoryAccess:
         """The address space."""
         ...

@@ -226,6 +226,11 @@ class SessionDefaults(Closing):
         """The seed of what memory held at power-on; None if that is not known."""
         return None
 
+    @property
+    def stops_exactly(self) -> bool:
+        """Whether a run ends at the very instruction that sends the pattern it waits for."""
+        return False
+
     def profile(self) -> None:
         """Count from here on. Raises :class:`Unsupported` if nothing is counted."""
         self._cannot(Ability.TRACE)

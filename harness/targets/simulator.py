@@ -94,6 +94,11 @@ class SimulatorSession(SessionDefaults):
         return self.machine.power_on
 
     @property
+    def stops_exactly(self) -> bool:
+        """Whether a run ends at the very instruction that sends the pattern it waits for."""
+        return True
+
+    @property
     def counters(self) -> Counters:
         """Instructions and virtual time since power-on."""
         machine = self.machine

@@ -13,7 +13,7 @@ void Main(void) {
   REG(RTC0 + 0x000) = 1;
   Print("pending\n");
   while (REG(RTC0 + 0x504) < 20) __asm volatile("dsb\n wfi\n isb\n yield");  // asks a device
-  for (uint32_t i = 0; i < 100; i++) __asm volatile("wfi\n yield");           // counts
+  for (uint32_t i = 0; i < 100; i++) __asm volatile("wfi\n yield");          // counts
   Print("waited\n");
   while (!done) __asm volatile("dsb\n isb\n wfi\n nop\n yield\n nop");
 }
