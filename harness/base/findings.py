@@ -47,6 +47,7 @@ class Kind(StrEnum):
     CLOCK_NOT_RUNNING = "clock_not_running"  # a peripheral waits for a clock that nobody starts
     RTC_COMPARE_TOO_CLOSE = "rtc_compare_too_close"
     FLASH_MISUSE = "flash_misuse"
+    UNINITIALISED_MEMORY = "uninitialised_memory"  # power-on values change what the image does
     # the console
     RECORD_GARBLED = "record_garbled"
     RECORD_LOST = "record_lost"

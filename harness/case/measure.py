@@ -62,13 +62,16 @@ def measure(
 ) -> Measures:
     """Collect the figures of a run on ``target``.
 
-    Where the target's own count contradicts the image's, the target's stands.
+    Where the target's own count contradicts the image's, the target's stands; so does it where the
+    image says nothing.
     """
     ticks = [count for count in _ticks(console, counted.invoked) if count]
+    if not console.of_kind("inference"):
+        ticks = list(counted.invoked or ())
     typical = int(np.median(ticks)) if ticks else None
     sources = set(map(str, console.records.texts("inference", "source")))
     stack = max(console.records.numbers("stack", "used"), default=None)
-    if stack is not None and counted.stack_used and not stack_fits(stack, counted.stack_used):
+    if stack is None or (counted.stack_used and not stack_fits(stack, counted.stack_used)):
         stack = counted.stack_used
     arenas = console.of_kind("arena")
     counts = targets.target(target).instructions
@@ -76,8 +79,8 @@ def measure(
     return Measures(
         size=size_of(firmware),
         images=image_sizes(firmware),
-        arena_declared=arenas[-1].integer("declared") if arenas else None,
-        arena_used=max(arenas[-1].integer("used"), counted.arena_changed or 0) if arenas else None,
+        arena_declared=arenas[-1].integer("declared") if arenas else counted.arena_declared,
+        arena_used=_arena_used(console, counted),
         stack_used=stack,
         instructions=instructions,
         cycles=cycles,
@@ -85,6 +88,14 @@ def measure(
         operators=operator_ticks(console, library_of(firmware, builder), model),
         time=time_of(instructions, cycles),
     )
+
+
+def _arena_used(console: Console, counted: TargetCounts) -> int | None:
+    """Bytes of the arena: the allocator's figure, else what the image says and the target saw."""
+    arenas = console.of_kind("arena")
+    if counted.arena_given is not None or not arenas:
+        return counted.arena_given
+    return max(arenas[-1].integer("used"), counted.arena_least or 0)
 
 
 def _ticks(console: Console, counted: Sequence[int] | None) -> Sequence[int]:

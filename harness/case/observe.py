@@ -37,6 +37,8 @@ _LAST_WORDS = rb"(?:AllocateTensors\(\) failed|Halting system)[^\n]{0,300}\n"
 _CLOSING = pattern("end", "failed") + b"|" + _LAST_WORDS
 #: Records at which memory is read.
 _CLAIMS = pattern("arena", "stack")
+#: The first of these ends what an arena is used for at least.
+_FIRST = pattern("inference")
 #: Seconds on the target's clock for what still follows (a log thread, a fault dump).
 _AFTERMATH = 0.05
 #: Ends that count even after the image's own end.
@@ -77,7 +79,7 @@ def observe(
     functions = watch_calls(session, image) if image is not None else None
     counting = None
     console = Console(scrapers_of(case), recording, case.lines_absent)
-    if image is not None and functions is not None and not case.scraper:
+    if image is not None and functions is not None:
         counting = TargetCounter(session, image, console)
     tap = Tap(session, console, case.presses, counting.look if counting is not None else None)
     deadline = session.deadline(case.timeout, guard=case.guard)
@@ -86,8 +88,8 @@ def observe(
     # A broken exchange ends the run; the image's last lines come in the aftermath.
     stop, provoked = out_of_time(deadline) or Stop.CONDITION, 0
     if not complaint:
-        claims = [_CLAIMS] if counting is not None else []
-        stop, provoked = _listen(tap, case, deadline, claims)
+        counter = counting if not case.scraper else None
+        stop, provoked = _listen(tap, case, deadline, counter)
     last = stop
     if stop is Stop.CONDITION and not console.flooded:
         last = _watch(tap, case, deadline)
@@ -149,11 +151,13 @@ def _feed(feeder: Feeder, inputs: Sequence[Sequence[bytes]]) -> str:
 
 
 def _listen(
-    tap: Tap, case: Case, deadline: Deadline, claims: Sequence[bytes] = ()
+    tap: Tap, case: Case, deadline: Deadline, counter: TargetCounter | None = None
 ) -> tuple[Stop, int]:
-    """Run to the image's end; also gives how many faults its tests had provoked by then."""
-    ends = [_CLOSING, *claims, *(one.end for one in tap.console.scrapers if one.end is not None)]
-    words = ConsoleMatch(b"|".join(b"(?:" + end + b")" for end in ends), lines=True)
+    """Run to the image's end; also gives how many faults its tests had provoked by then.
+
+    ``counter`` reads memory at the records that claim figures, and after the first inference.
+    """
+    ends = [_CLOSING, *(one.end for one in tap.console.scrapers if one.end is not None)]
     provoked = 0
 
     def over() -> bool:
@@ -162,7 +166,18 @@ def _listen(
             provoked = len(tap.session.faults)
         return _over(tap.console, case)
 
-    return tap.until(over, words, deadline), provoked
+    if counter is not None:
+        ends.append(_CLAIMS)
+        first = _any([*ends, _FIRST])
+        stop = tap.until(lambda: over() or counter.has_compared, first, deadline)
+        if stop is not Stop.CONDITION or over():
+            return stop, provoked
+    return tap.until(over, _any(ends), deadline), provoked
+
+
+def _any(patterns: Sequence[bytes]) -> ConsoleMatch:
+    """A line in which one of ``patterns`` is."""
+    return ConsoleMatch(b"|".join(b"(?:" + one + b")" for one in patterns), lines=True)
 
 
 def _watch(tap: Tap, case: Case, deadline: Deadline) -> Stop:

@@ -102,6 +102,7 @@ class Setup:
     elf_sha256: str = ""
     compiler: str = ""  # as the image names it
     model: Path | None = None
+    power_on: str = ""  # the seed of what memory held at first; "" on a target that takes none
 
     def __str__(self) -> str:
         return f"{self.name} on {self.target}"

@@ -33,6 +33,7 @@ from harness.case.judge import findings_of, judge
 from harness.case.measure import measure, profiled, size_of
 from harness.case.observe import Observation, observe
 from harness.case.outputs import OutputCheck, check_outputs
+from harness.case.power_on import Shown, first_difference, runs_of, seeds_of
 from harness.case.result import CaseResult, Evidence, Judgement, Measures, Setup, Verdict
 from harness.elf import Image, combined
 from harness.model import Model
@@ -123,7 +124,9 @@ def _run_case(
 
 def setup_of(case: Case, firmware: Image | None = None) -> Setup:
     """The setup of ``case``, with ``firmware`` once there is one."""
-    setup = Setup(case.name, case.sample, case.resolver, case.builder, case.target)
+    setup = Setup(
+        case.name, case.sample, case.resolver, case.builder, case.target, power_on=seeds_of(case)
+    )
     if firmware is None:
         return setup
     return replace(
@@ -168,7 +171,7 @@ def _run_image(case: Case, image: RunImage, recording: Recording, look: Look | N
     firmware, inputs = image.firmware, image.inputs
     setup = setup_of(case, firmware)
 
-    def attempt(session: Session) -> tuple[Observation, Coverage | None]:
+    def attempt(session: Session) -> tuple[Observation, Coverage | None, Shown]:
         recording.restart()  # a board that fails is tried again from its reset
         if case.trace:
             session.profile()
@@ -176,14 +179,23 @@ def _run_image(case: Case, image: RunImage, recording: Recording, look: Look | N
         coverage = session.coverage() if case.trace else None
         if look is not None:
             look(session, firmware, seen.stop)
-        return seen, coverage
+        return seen, coverage, Shown.by(session, seen.stop)
 
+    def again(session: Session) -> Shown:
+        return Shown.by(session, observe(session, case, inputs, None, firmware).stop)
+
+    first, *others = runs_of(case)
     try:
-        seen, coverage = targets.run_on_target(
-            case.target, firmware, attempt, **case.target_options
+        seen, coverage, shown = targets.run_on_target(
+            case.target, firmware, attempt, **first.target_options
         )
+        shows = [shown] + [
+            targets.run_on_target(case.target, firmware, again, **other.target_options)
+            for other in others
+        ]
     except TargetLost as lost:
         return CaseResult(setup, _broken(lost), measures=Measures(size=size_of(firmware)))
+    seen = replace(seen, findings=(*seen.findings, *first_difference(shows)))
     result = judge_seen(case, setup, image, seen)
     evidence = replace(result.evidence, console=recording.path, coverage=coverage)
     measures = replace(result.measures, profiled=profiled(firmware, coverage))
@@ -255,7 +267,13 @@ def _inputs(case: Case, model: Model | None) -> Sequence[Sequence[bytes]]:
 def _measured(seen: Observation) -> Measured:
     """The most ticks that a run can have had: its instructions, or its time at the core's clock."""
     counters, counted = seen.counters, seen.counted
-    own = counted.invoked, counted.stack_used, counted.arena_changed
+    own = (
+        counted.invoked,
+        counted.stack_used,
+        counted.arena_given,
+        counted.arena_least,
+        counted.arena_strayed,
+    )
     if counters.source == "simulator":
         return Measured(counters.instructions, seen.sent, *own)
     seconds = (

@@ -10,6 +10,7 @@ import click
 
 from harness.base import files, numbers
 from harness.base.errors import CheckFailed, UsageError
+from harness.base.power_on import DEFAULT_SEED, ZERO_WORD, name_of, seed_of
 from harness.cli.options import json_option, number_option, study_options
 from harness.cli.output import write_text
 from harness.cli.parameters import EXISTING, STDOUT, Destination
@@ -49,6 +50,9 @@ if TYPE_CHECKING:
 @click.option("--budget", "budgets", multiple=True, metavar="OUTCOME=RATE",
               help="Exit code 1 unless the rate's 95 % interval ends at or below RATE. May be "
               "given several times.")  # fmt: skip
+@click.option("--power-on", metavar="SEED", default=name_of(DEFAULT_SEED), show_default=True,
+              help="What RAM and registers hold before the image boots: a seed, or "
+              f"{ZERO_WORD}.")  # fmt: skip
 @click.option("--judge", is_flag=True,
               help="Run every fault that changes outputs to the image's end and let the harness "
               "judge it: exit code 1 if one passes.")  # fmt: skip
@@ -84,7 +88,8 @@ def campaign(what: str, **options: Any) -> None:
     elf, model_name, inputs = _image(what, options)
     model = Model.from_file(find_model(model_name))
     chosen = Options(options["seed"], models, options["bits"], options["inference"],
-                     options["tolerance"], options["judge"])  # fmt: skip
+                     options["tolerance"], options["judge"],
+                     seed_of(options["power_on"]))  # fmt: skip
     number = options["replayed"]
     sample = None if files.is_file(Path(what)) else (what, options["resolver"] or "exact")
     count = options["count"] if number is None else max(options["count"], number + 1)

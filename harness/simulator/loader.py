@@ -8,6 +8,7 @@ from itertools import pairwise
 
 from harness.base.errors import BadElf
 from harness.base.platforms import ChipTable
+from harness.base.power_on import pattern
 from harness.elf import Image, Segment, trustzone, vectors
 from harness.elf.vectors import Vectors
 from harness.simulator.engine import Store
@@ -69,9 +70,16 @@ def _check_running(segments: tuple[Segment, ...], memory_map: ChipTable, image: 
 
 
 def place(
-    loaded: LoadedImage, stores: Mapping[str, Store], chip: ChipTable, *, booted: bool
+    loaded: LoadedImage,
+    stores: Mapping[str, Store],
+    chip: ChipTable,
+    *,
+    booted: bool,
+    power_on: int,
 ) -> None:
     """Fill the memories, by name: erased, FICR and UICR as the factory leaves them, and the image.
+
+    RAM holds the pattern of the seed ``power_on`` where the image loads nothing.
 
     ``booted``: UICR is as a first boot leaves it, with the settings of the crystal.
     """
@@ -86,6 +94,8 @@ def place(
         view[:] = b"\xff" * len(view)
         for offset, word in by_offset.items():
             view[offset : offset + 4] = word.to_bytes(4, "little")
+    ram = stores["ram"]
+    ram.view[:] = pattern(power_on, ram.area.origin, ram.area.size)
     for address, data in loaded.parts:
         store = next(one for one in stores.values() if one.area.holds(address, len(data)))
         store.slice(address, len(data))[:] = data

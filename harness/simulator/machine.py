@@ -14,6 +14,7 @@ from enum import StrEnum
 from harness.base.clock import RESETS_IN_A_LOOP, Deadline
 from harness.base.findings import Finding, Kind
 from harness.base.platforms import ConsoleWiring, board_table, chip_table
+from harness.base.power_on import DEFAULT_SEED
 from harness.elf import Image
 from harness.simulator import loader
 from harness.simulator.engine import Reason
@@ -56,7 +57,8 @@ class Machine:
     ``booted`` is False for a device fresh from the factory, whose UICR is erased. ``console`` says
     how the board hears a UARTE, whose bytes are kept (default: as the nRF9160 DK does).
     ``timing``: an instruction takes one tick; with "branches" a taken branch takes one more, so
-    that busy loops that were calibrated on the chip take about the right time.
+    that busy loops that were calibrated on the chip take about the right time. ``power_on`` is the
+    seed of what RAM and registers hold at first (:mod:`harness.base.power_on`).
     """
 
     def __init__(
@@ -66,9 +68,11 @@ class Machine:
         booted: bool = True,
         console: ConsoleWiring | None = None,
         timing: str = INSTRUCTIONS,
+        power_on: int = DEFAULT_SEED,
     ) -> None:
         self.firmware = firmware
         self.memory_map = chip_table()
+        self.power_on = power_on
         self.image = loader.load(firmware, self.memory_map)
         self.console = Transcript()
         self.faults: list[FaultRecord] = []
@@ -83,6 +87,7 @@ class Machine:
         self.chip = Nrf9160(
             self.image,
             booted=booted,
+            power_on=power_on,
             taken=self._note_fault,
             unmodelled=self._note_unmodelled,
             report=self._report,

@@ -39,8 +39,9 @@ class Nrf9160:
     """One chip, as its peripherals and its processor see it; :meth:`close` frees it.
 
     ``image`` is placed in memory. ``booted`` is False for a device fresh from the factory, whose
-    UICR is erased. ``taken`` gets each fault; ``unmodelled`` gets a subject without a model, and
-    how it was used; ``report`` the kind, subject, message and place of any other finding.
+    UICR is erased; ``power_on`` is the seed of what is undefined then. ``taken`` gets each fault;
+    ``unmodelled`` gets a subject without a model, and how it was used; ``report`` the kind,
+    subject, message and place of any other finding.
     """
 
     def __init__(
@@ -48,6 +49,7 @@ class Nrf9160:
         image: LoadedImage,
         *,
         booted: bool,
+        power_on: int,
         taken: Callable[[FaultRecord], None],
         unmodelled: Callable[[str, str], None],
         report: Callable[[Kind, str, str, int], None],
@@ -64,7 +66,7 @@ class Nrf9160:
         self.off = False
         self.engine = Engine(self.memory_map)
         self.core, self.nvic = self.engine.core, self.engine.nvic
-        self.processor = Processor(self.engine, self)
+        self.processor = Processor(self.engine, self, power_on)
         self._timed |= self.processor.timers
         self.devices: dict[str, Device] = {}
         #: The devices with tasks that are subscribed to a DPPI channel, for channels used so far.
@@ -89,7 +91,7 @@ class Nrf9160:
             alone=image.non_secure,
         )  # fmt: skip
         self.core.connect(self.bus.access, self._fault, self._spu.violation)
-        loader.place(image, self.engine.stores, self.memory_map, booted=booted)
+        loader.place(image, self.engine.stores, self.memory_map, booted=booted, power_on=power_on)
         self.core.nonsecure_frames = image.non_secure
         self.core.reset()
         self.processor.start(image.vectors)

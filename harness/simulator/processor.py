@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from harness.base import power_on
 from harness.simulator.dwt import Dwt
 from harness.simulator.engine import Engine
 from harness.simulator.faults import BLOCKS_KEPT, FaultRecord, exception_name, status_names
@@ -18,6 +19,9 @@ from harness.simulator.unicorn import CORE_REGISTERS, Reg
 
 _SPSEL = 2  # CONTROL
 _DEBUGEVT, _FORCED = 1 << 31, 1 << 30  # HFSR
+_FP_REGISTERS = 32
+_FLAGS = 0xF80F_0000  # APSR: N, Z, C, V, Q, GE
+_FP_STATUS = 0xF7C0_009F  # FPSCR: flags, AHP, DN, FZ, RMode, exceptions
 
 
 class ProcessorHost(ScbHost, Timekeeper, Protocol):
@@ -34,14 +38,33 @@ class Bank:
 
 
 class Processor:
-    """The registers, as bus and snapshots see them; index False is the secure state."""
+    """The registers, as bus and snapshots see them; index False is the secure state.
 
-    def __init__(self, engine: Engine, chip: ProcessorHost) -> None:
+    Those that a reset leaves undefined hold the pattern of ``seed`` after each.
+    """
+
+    def __init__(self, engine: Engine, chip: ProcessorHost, seed: int) -> None:
         self._engine, self._core, self._nvic = engine, engine.core, engine.nvic
         self.dwt = Dwt(lambda: self._core.executed + self._core.slept)
         self.shared = engine.shared
         self._banks = self._bank(chip, nonsecure=False), self._bank(chip, nonsecure=True)
+        self._fill(seed)
         self._power_on = self._core.save_state()
+
+    def _fill(self, seed: int) -> None:
+        """Fill the registers that are undefined after a reset (Armv8-M ARM, "TakeReset")."""
+        core = self._core
+        numbers = [*range(Reg.R0, Reg.R12 + 1), *range(Reg.S0, Reg.S0 + _FP_REGISTERS)]
+        core.write_many(
+            numbers, [*power_on.words(seed, power_on.R0, 13),
+                      *power_on.words(seed, power_on.S0, _FP_REGISTERS)],
+        )  # fmt: skip
+        (flags,) = power_on.words(seed, power_on.APSR, 1)
+        (stack,) = power_on.words(seed, power_on.PSP, 1)
+        (fp_status,) = power_on.words(seed, power_on.FPSCR, 1)
+        core.write(Reg.XPSR_NZCVQG, flags & _FLAGS)
+        core.write(Reg.PSP, stack & ~3)
+        core.write(Reg.FPSCR, fp_status & _FP_STATUS)
 
     def _bank(self, chip: ProcessorHost, *, nonsecure: bool) -> Bank:
         return Bank(

@@ -144,6 +144,16 @@ class Session(Protocol):
         ...
 
     @property
+    def power_on(self) -> int | None:
+        """The seed of what memory held at power-on; None if that is not known."""
+        ...
+
+    @property
+    def stops_exactly(self) -> bool:
+        """Whether a run ends at the very instruction that sends the pattern it waits for."""
+        ...
+
+    @property
     def memory(self) -> MemoryAccess:
         """The address space."""
         ...

@@ -14,6 +14,7 @@ from enum import StrEnum
 from importlib import import_module
 from typing import Literal, NoReturn, TypeVar
 
+from harness.base import power_on
 from harness.base.clock import Deadline
 from harness.base.closing import Closing
 from harness.base.errors import Unsupported, UsageError
@@ -101,6 +102,13 @@ _ROWS = (
         (
             TargetOption(
                 "timing", "text", "instructions, or branches: a taken one lasts a tick more."
+            ),
+            TargetOption(
+                "power_on",
+                "text",
+                f"what RAM and registers hold at first: a seed, {power_on.ZERO_WORD}, or "
+                f"{power_on.BOTH_WORD} (two runs, which must show the same).",
+                power_on.name_of(power_on.DEFAULT_SEED),
             ),
         ),
         parallel=True,
@@ -212,6 +220,16 @@ class SessionDefaults(Closing):
     @abstractmethod
     def target(self) -> str:
         """The target's name."""
+
+    @property
+    def power_on(self) -> int | None:
+        """The seed of what memory held at power-on; None if that is not known."""
+        return None
+
+    @property
+    def stops_exactly(self) -> bool:
+        """Whether a run ends at the very instruction that sends the pattern it waits for."""
+        return False
 
     def profile(self) -> None:
         """Count from here on. Raises :class:`Unsupported` if nothing is counted."""

@@ -9,6 +9,7 @@ from harness.base.clock import Deadline
 from harness.base.errors import UsageError
 from harness.base.findings import Finding
 from harness.base.platforms import ConsoleWiring
+from harness.base.power_on import DEFAULT_SEED, seed_of
 from harness.elf import Image
 from harness.elf.coverage import Coverage
 from harness.simulator import End, Machine
@@ -87,6 +88,16 @@ class SimulatorSession(SessionDefaults):
         self._resets = 0  # of the boot that the calls are of
         self._callers: set[int] = set()  # where watched calls return to, hooked
         self._loops: set[int] = set()  # watched functions that are not hooked while they run
+
+    @property
+    def power_on(self) -> int:
+        """The seed of what memory held at power-on."""
+        return self.machine.power_on
+
+    @property
+    def stops_exactly(self) -> bool:
+        """Whether a run ends at the very instruction that sends the pattern it waits for."""
+        return True
 
     @property
     def counters(self) -> Counters:
@@ -272,13 +283,16 @@ def open(  # noqa: A001
     booted: bool = True,
     console: ConsoleWiring | None = None,
     timing: str = INSTRUCTIONS,
+    power_on: str | int = DEFAULT_SEED,
 ) -> SimulatorSession:
     """A session with ``image`` loaded and not yet started; options as in :class:`Machine`.
 
-    Raises :class:`UsageError` for an unknown ``timing``.
+    Raises :class:`UsageError` for an unknown ``timing`` or seed.
     """
     if timing not in (INSTRUCTIONS, BRANCHES):
         raise UsageError(
             f"the simulator has no timing {timing!r}", hint=f"{INSTRUCTIONS} or {BRANCHES}"
         )
-    return SimulatorSession(Machine(image, booted=booted, console=console, timing=timing))
+    seed = seed_of(str(power_on))
+    machine = Machine(image, booted=booted, console=console, timing=timing, power_on=seed)
+    return SimulatorSession(machine)

@@ -59,7 +59,10 @@ void Gpiote0(void) __attribute__((weak));     // absent: a null vector
 void Power(void) __attribute__((weak));       // absent: a null vector
 void Uarte0(void) __attribute__((weak));      // absent: a null vector
 
+extern uint32_t bss_start[], bss_end[];
+
 void Reset(void) {
+  for (uint32_t *word = bss_start; word < bss_end;) *word++ = 0;
   SCB_CPACR = 0x00F00000;
   __asm volatile("dsb\n isb");
   Main();

@@ -273,6 +273,20 @@ SOURCE_MUTANTS: tuple[SourceMutant, ...] = (
             '.Count("used", interpreter.arena_used_bytes() / 2)',
         ),
     ),
+    _m(
+        "the arena uses 16 bytes less than it does",
+        (
+            '.Count("used", interpreter.arena_used_bytes())',
+            '.Count("used", interpreter.arena_used_bytes() - 16)',
+        ),
+    ),
+    _m(
+        "an inference writes to the free part of the arena",
+        (
+            _OUTPUT,
+            "reinterpret_cast<volatile uint8_t*>(output->data.data)[1000] ^= 1;" + _OUTPUT,
+        ),
+    ),
     _m("the clock runs at 0 Hz", ('.Count("hz", kTicksPerSecond)', '.Count("hz", 0u)')),
     _m(
         "inferences are counted from 1",

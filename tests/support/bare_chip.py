@@ -7,6 +7,7 @@ from pathlib import Path
 
 from elf_writer import MadeSection, write_elf
 
+from harness.base.power_on import ZERO
 from harness.elf import Image
 from harness.simulator.machine import End, Machine
 from harness.simulator.unicorn import Reg
@@ -32,7 +33,7 @@ class BareChip:
     """The chip as secure privileged code sees it, unless a test changes that."""
 
     def __init__(self, firmware: Image) -> None:
-        self.machine = Machine(firmware)
+        self.machine = Machine(firmware, power_on=ZERO)  # tests set what matters to them
         self.machine.run(until_executed=1)
 
     def read(self, address: int, size: int = 4) -> int:

@@ -79,14 +79,17 @@ class Measured:
 
     ``ticks`` is the most that the run can have had, ``sent`` how often each host record was sent,
     ``invoked`` the ticks of each Invoke() over all boots. ``stack_used`` is of the main stack in
-    the last boot, ``arena_changed`` how many bytes of its arena the inferences changed.
+    the last boot. Of its arena the allocator has given out ``arena_given`` bytes; by what the
+    inferences wrote it must be ``arena_least``, and ``arena_strayed`` bytes were not given out.
     """
 
     ticks: int | None = None
     sent: Sequence[int] | None = None
     invoked: Sequence[int] | None = None
     stack_used: int | None = None
-    arena_changed: int | None = None
+    arena_given: int | None = None
+    arena_least: int | None = None
+    arena_strayed: int = 0
 
 
 def known_of(case: Case, firmware: Image | None, model: Model | None, fed: Rows) -> Known:

@@ -29,7 +29,7 @@ def check_setup(ledger: Ledger, known: Known, measured: Measured, *, whole: bool
     if whole and allocated(ledger) and not ledger.has("arena"):
         ledger.missing("no arena record came, and the image did not fail before it", "arena")
     _tensors(ledger, known, whole=whole)
-    _arena(ledger, known, measured.arena_changed or 0)
+    _arena(ledger, known, measured)
 
 
 def _resolver(ledger: Ledger, known: Known, *, whole: bool) -> None:
@@ -92,14 +92,22 @@ def _spelt(field: str, value: Value) -> str:
     return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
-def _arena(ledger: Ledger, known: Known, changed: int) -> None:
+def _arena(ledger: Ledger, known: Known, measured: Measured) -> None:
+    given, least = measured.arena_given, measured.arena_least or 0
+    if measured.arena_strayed:
+        message = f"the inferences wrote {measured.arena_strayed:,} bytes of the arena that were"
+        ledger.contradicts(f"{message} not given out", "arena")
     for record in ledger.take("arena"):
         declared, used = record.integer("declared"), record.integer("used")
         if not used or used > declared:
             message = f"arena says {used} of {declared} bytes are used"
             ledger.contradicts(message, "arena", record.line)
-        if used < changed:
-            message = f"arena says {used:,} bytes are used, the inferences changed {changed:,}"
+        if given is not None and used != given:
+            message = f"arena says {used:,} bytes are used, its allocator has given out {given:,}"
+            ledger.contradicts(message, "arena", record.line)
+        if used < least:
+            message = f"arena says {used:,} bytes are used, the inferences need {least:,}:"
+            message = f"{message} they left no {declared - used:,} bytes in a row alone"
             ledger.contradicts(message, "arena", record.line)
         largest = _largest_output(known.model)
         if largest is not None and used < largest:

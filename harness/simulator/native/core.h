@@ -267,6 +267,7 @@ typedef struct {
   bool may_stand;  // nothing is to come that could end a branch to itself
   bool stands;     // the core is before one: the run has ended
   bool watching;
+  uint32_t hint;  // the search began before the hint at this address, 0: before a block
   uint32_t anchor;
   long long since;  // instructions executed when the anchor was first entered
   long long branches;

@@ -111,7 +111,11 @@ static SELDOM void look_closer(Core *c) {
   if (c->time.branch_ticks) note_branch(c);
   if (c->part.running) {
     // Unicorn's cache may hold a block that starts there and does not end at `until`.
-    if (c->block.address == c->part.until) refuse_block(c, REASON_NONE);
+    if (c->block.address == c->part.until) {
+      refuse_block(c, REASON_NONE);
+    } else {
+      idle_part(c);
+    }
     return;
   }
   const uint32_t special = first_special(c);

@@ -38,7 +38,7 @@ static void emulate(Core *c, uint64_t until) {
   c->block.count = 0;
   c->block.slot = NULL;
   c->block.again = 1;
-  c->idle.watching = false;
+  c->idle.watching = c->idle.hint != 0;
   core_limit(c);
   int error = c->unicorn.api.start(c->unicorn.handle, pc | thumb, until, 0, 0);
   bool fetch = c->access.type == MEM_FETCH_PROT || c->access.type == MEM_FETCH_UNMAPPED;

@@ -25,6 +25,7 @@ static void note(Core *c) {
   Idle *idle = &c->idle;
   if (idle->count == IDLE_BLOCKS || idle->accesses != c->access.total || can_store(c)) {
     idle->watching = false;
+    idle->hint = 0;
     return;
   }
   idle->blocks[idle->count].slot = c->block.slot;
@@ -66,6 +67,14 @@ static void skip(Core *c, long long period) {
   c->time.charged = c->time.executed;
 }
 
+// Is the processor's state that of the first instruction of the loop?
+static bool is_unchanged(Core *c) {
+  c->unicorn.api.context_save(c->unicorn.handle, c->unicorn.context);
+  const size_t from = c->unicorn.layout.registers, size = c->unicorn.layout.end - from;
+  const uint8_t *before = c->idle.context, *now = c->unicorn.context;
+  return memcmp(before + from, now + from, size) == 0;
+}
+
 void idle_block(Core *c) {
   Idle *idle = &c->idle;
   if (c->block.address != idle->anchor) {
@@ -73,13 +82,8 @@ void idle_block(Core *c) {
     return;
   }
   idle->watching = false;
-  if (idle->accesses != c->access.total) return;
-  c->unicorn.api.context_save(c->unicorn.handle, c->unicorn.context);
-  const uint8_t *before = idle->context, *now = c->unicorn.context;
-  if (memcmp(before + c->unicorn.layout.registers, now + c->unicorn.layout.registers,
-             c->unicorn.layout.end - c->unicorn.layout.registers) == 0) {
-    skip(c, c->time.executed - c->block.count - idle->since);
-  }
+  if (idle->accesses != c->access.total || !is_unchanged(c)) return;
+  skip(c, c->time.executed - c->block.count - idle->since);
 }
 
 // With ticks for branches each turn ends in one more, which may lie behind `stop_at`.
@@ -98,4 +102,48 @@ void idle_branch(Core *c, uint32_t pc) {
   c->time.stop_at -= times * branches;
   c->time.end_at -= times * branches;
   if (branches) c->block.sequential = pc;
+}
+
+// loops around a hint that does nothing
+
+// Watch the loop in which the hint at `pc` may stand, from here until it is next again.
+static void begin_at_hint(Core *c, uint32_t pc) {
+  Idle *idle = &c->idle;
+  idle->watching = true;
+  idle->hint = idle->anchor = pc;
+  idle->since = c->time.executed;
+  idle->branches = c->time.branches;
+  idle->accesses = c->access.total;
+  idle->count = 0;
+  c->unicorn.api.context_save(c->unicorn.handle, idle->context);
+}
+
+void idle_forget_hint(Core *c) {
+  if (c->idle.hint) c->idle.watching = false;
+  c->idle.hint = 0;
+}
+
+void idle_part(Core *c) {
+  if (c->idle.hint) note(c);
+}
+
+void idle_hint(Core *c, uint32_t pc) {
+  Idle *idle = &c->idle;
+  Area *area = memory_code(&c->memory, pc);
+  if (!idle->skips || !area) return;
+  if (idle->hint == pc) {
+    const bool same = idle->accesses == c->access.total && is_unchanged(c);
+    idle->stands = same && idle->may_stand;
+    if (idle->stands) c->stop.after = true;
+    if (same && !idle->stands) skip(c, c->time.executed - idle->since);
+    idle_forget_hint(c);
+    if (same) return;
+  }
+  if (!idle->hint) begin_at_hint(c, pc);
+  if (idle->count == IDLE_BLOCKS) {
+    idle_forget_hint(c);
+    return;
+  }
+  idle->blocks[idle->count].slot = &area->slots[(pc - area->base) >> 1];
+  idle->blocks[idle->count++].instructions = 1;
 }

@@ -61,10 +61,26 @@ static int hint_of(uint16_t first, uint16_t second) {
   return first == 0xF3AF && second >= 0x8001 && second <= 0x8004 ? second & 0xF : 0;
 }
 
-static void do_hint(Core *c, int hint) {
+// WFI does not sleep if something would end the sleep at once (Armv8-M ARM, "Wait For Interrupt").
+static bool falls_asleep(Core *c) {
+  c->cpu.sleeping = SLEEP_WFI;
+  const bool sleeps = !priority_wakes(c);
+  c->cpu.sleeping = 0;
+  return sleeps;
+}
+
+static void do_hint(Core *c, const Instruction *i, int hint) {
   bool *event = &c->cpu.nvic->state.event;
+  const bool sleeps = hint == WFI && falls_asleep(c);
+  if ((hint == YIELD || hint == WFI) && !sleeps && !(i->xpsr & XPSR_IT)) {
+    idle_hint(c, i->pc);
+    if (c->idle.stands) return;
+  } else {
+    idle_forget_hint(c);
+  }
+  advance(c, i);
   if (hint == SEV) *event = true;
-  if (hint == WFI) c->cpu.sleeping = SLEEP_WFI;
+  if (sleeps) c->cpu.sleeping = SLEEP_WFI;
   if (hint != WFE) return;
   if (!*event) c->cpu.sleeping = SLEEP_WFE;
   *event = false;
@@ -316,13 +332,13 @@ bool instruction_is_refused(Core *c, uint32_t pc) {
 static void carry_out(Core *c, const Instruction *i) {
   const uint16_t first = i->first, second = i->second;
   const int hint = hint_of(first, second);
+  if (!hint) idle_forget_hint(c);
   if ((first & 0xFF00) == 0xB600 || (first & 0xFFF0) == 0xF380 || first == 0xF3EF) {
     special_register(c, i);
   } else if (thumb_branches_to_itself(first, second)) {
     idle_branch(c, i->pc);
   } else if (hint) {
-    advance(c, i);
-    do_hint(c, hint);
+    do_hint(c, i, hint);
   } else if ((first & 0xFFF0) == 0xE840) {
     test_target(c, i);
   } else if (first == GATEWAY && second == GATEWAY) {
@@ -351,6 +367,7 @@ void instruction_carry_out(Core *c, uint32_t pc) {
       fpu_preserve(c, pc);
     }
   } else {
+    idle_forget_hint(c);
     advance(c, &i);
   }
 }

@@ -5,6 +5,7 @@
 #include "attribution.h"
 #include "emulate.h"
 #include "exception.h"
+#include "idle.h"
 #include "instructions.h"
 #include "priority.h"
 #include "protection.h"
@@ -27,6 +28,7 @@ static void begin(Core *c) {
   c->machine.failed = false;
   c->stop.after = false;
   c->idle.stands = false;
+  idle_forget_hint(c);
   c->time.look_at = NO_LOOK;
   look_soon(c);
   uarte_advance(c);
@@ -182,6 +184,7 @@ int run_core(Core *c, double seconds) {
       emulate_on(c);
     }
     const int reason = c->stop.reason;
+    if (reason != REASON_SPECIAL && reason != REASON_NONE) idle_forget_hint(c);
     if (c->machine.failed || !deal(c)) return c->stop.reason;
     if (c->cpu.locked_up || c->cpu.sleeping) return REASON_HALTED;
     if (c->stop.after) {

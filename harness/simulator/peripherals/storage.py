@@ -35,12 +35,18 @@ class Storage(Nordic):
 
 
 class Regulators(Device):
-    """SYSTEMOFF and DCDCEN (nRF9160 PS, "REGULATORS")."""
+    """SYSTEMOFF and DCDCEN (nRF9160 PS, "REGULATORS").
+
+    The two without a name in the PS are those of the workaround for erratum 31 (nRF9160 Errata,
+    "LFXO: LFXO startup fails"; nrfx, bsp/stable/mdk, system_nrf91.c).
+    """
 
     REGISTERS: ClassVar[tuple[Register, ...]] = (
         Register(0x500, "SYSTEMOFF", access="w"),
         Register(0x510, "EXTPOFCON"),
         Register(0x578, "DCDCEN"),
+        Register(0x70C, "ERRATUM31_70C"),
+        Register(0x710, "ERRATUM31_710"),
     )
 
     def write_systemoff(self, value: int) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.base.errors import UsageError
+from harness.base.power_on import DEFAULT_SEED
 from harness.elf import Image
 from harness.model import Model
 from harness.simulator import Machine
@@ -44,6 +45,7 @@ class Options:
     inference: int = 0
     tolerance: float = 0.0
     judge: bool = False  # let the harness judge the whole run of every fault that changes outputs
+    power_on: int = DEFAULT_SEED  # of what RAM and registers hold before the image boots
 
 
 @contextmanager
@@ -51,7 +53,9 @@ def opened(parameters: Any, blobs: Mapping[str, bytes]) -> Iterator[Injector]:
     """The injector of a campaign, in the state before the inference."""
     baseline = Baseline.from_json(parameters["baseline"])
     firmware = Image(Path(parameters["image"]), blobs["elf"])
-    with closing(Machine(firmware)) as machine, tempfile.TemporaryDirectory() as folder:
+    seed = parameters["options"]["power_on"]
+    made = Machine(firmware, power_on=seed)
+    with closing(made) as machine, tempfile.TemporaryDirectory() as folder:
 
         def snapshot(name: str) -> Snapshot | None:
             if name not in blobs:
@@ -122,7 +126,8 @@ def study_of(
             hint=f"--faults {','.join(LINE)}, or a configuration with inputs of its own",
         )
     inputs = inputs[: options.inference + (_JUDGED_ROWS if options.judge else 1)]
-    with closing(Machine(firmware)) as machine, tempfile.TemporaryDirectory() as folder:
+    made = Machine(firmware, power_on=options.power_on)
+    with closing(made) as machine, tempfile.TemporaryDirectory() as folder:
         checkpoint = record_baseline(machine, model, options.inference, inputs)
         baseline, blobs = checkpoint.baseline, {"elf": firmware.data}
         for name, snapshot in (("snapshot", checkpoint.snapshot), ("waiting", checkpoint.waiting)):

@@ -140,8 +140,7 @@ static void Floats(void) {
   results[2] = high;
 }
 
-void Reset(void) {
-  SCB_CPACR = 0x00F00000;
+__attribute__((noipa)) static void Main(void) {
   SCB_SHCSR |= 7u << 16;
   NVIC_IPR(IRQ_NONSECURE) = SCENARIO == PRIORITIES ? 0x20 : 0x80;
   NVIC_IPR(IRQ_NONSECURE_LATE) = 0xC0;
@@ -233,6 +232,15 @@ void Reset(void) {
 void Fault(void) {
   Note(0xF);
   for (;;) __asm volatile("cpsid i\n wfi");
+}
+
+extern uint32_t bss_start[], bss_end[];
+
+void Reset(void) {
+  for (uint32_t *word = bss_start; word < bss_end;) *word++ = 0;
+  SCB_CPACR = 0x00F00000;
+  __asm volatile("dsb\n isb");
+  Main();
 }
 
 typedef void (*Vector)(void);

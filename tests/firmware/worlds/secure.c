@@ -46,8 +46,11 @@ static void Askings(void) {
   }
 }
 
+extern uint32_t bss_start[], bss_end[];
+
 void Reset(void) {
   const volatile uint32_t *table = (const volatile uint32_t *)0x8000;
+  for (uint32_t *word = bss_start; word < bss_end;) *word++ = 0;
   Attribute();
   if (SCENARIO == FLOATS_PREEMPTED) FPCCR |= 1u << 26;  // TS: all registers are secure
   if (SCENARIO == PRIORITIES && OPERAND) {

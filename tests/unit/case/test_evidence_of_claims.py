@@ -65,11 +65,27 @@ def test_the_stack_that_was_used_is_what_its_memory_shows(own, right):
     )
 
 
-def test_the_arena_that_is_used_holds_what_the_inferences_changed():
-    used = next(fields["used"] for kind, fields in BUILTIN if kind == "arena")
-    assert messages(BUILTIN, OWN, Measured(arena_changed=used)) == []
-    words = f"arena says {used:,} bytes are used, the inferences changed {used + 1:,}"
-    assert messages(BUILTIN, OWN, Measured(arena_changed=used + 1)) == [words]
+ARENA = next(fields for kind, fields in BUILTIN if kind == "arena")
+USED, FREE = ARENA["used"], ARENA["declared"] - ARENA["used"]
+
+
+def test_the_arena_that_is_used_holds_what_the_inferences_wrote():
+    assert messages(BUILTIN, OWN, Measured(arena_least=USED)) == []
+    words = f"arena says {USED:,} bytes are used, the inferences need {USED + 1:,}:"
+    words = f"{words} they left no {FREE:,} bytes in a row alone"
+    assert messages(BUILTIN, OWN, Measured(arena_least=USED + 1)) == [words]
+
+
+@pytest.mark.parametrize("given", [USED - 16, USED + 16])
+def test_the_arena_that_is_used_is_what_its_allocator_has_given_out(given):
+    assert messages(BUILTIN, OWN, Measured(arena_given=USED)) == []
+    words = f"arena says {USED:,} bytes are used, its allocator has given out {given:,}"
+    assert messages(BUILTIN, OWN, Measured(arena_given=given)) == [words]
+
+
+def test_inferences_write_only_what_the_allocator_has_given_out():
+    words = "the inferences wrote 3 bytes of the arena that were not given out"
+    assert messages(BUILTIN, OWN, Measured(arena_given=USED, arena_strayed=3)) == [words]
 
 
 @pytest.fixture
@@ -81,11 +97,19 @@ def image(tmp_path) -> Image:
 
 def test_figures_are_the_targets_where_the_image_is_wrong(image):
     console = console_of(BUILTIN)
-    wrong = TargetCounts(invoked=(4000, 4100, 4200), stack_used=9000, arena_changed=70_000)
+    wrong = TargetCounts(invoked=(4000, 4100, 4200), stack_used=9000, arena_least=70_000)
     figures = measure(image, console, "simulator", counted=wrong)
     assert (figures.instructions, figures.stack_used, figures.arena_used) == (4100, 9000, 70_000)
+    assert measure(image, console, "simulator", counted=TargetCounts(arena_given=9)).arena_used == 9
     fits = measure(image, console, "simulator", counted=TargetCounts(invoked=(996, 996, 996)))
     assert fits.instructions == measure(image, console, "simulator").instructions == 1000
+
+
+def test_figures_are_the_targets_where_the_image_prints_none(image):
+    own = TargetCounts(invoked=(10, 30, 20), stack_used=300, arena_declared=99, arena_given=55)
+    figures = measure(image, console_of([]), "simulator", counted=own)
+    assert (figures.instructions, figures.stack_used) == (20, 300)
+    assert (figures.arena_declared, figures.arena_used) == (99, 55)
 
 
 def test_ticks_that_are_spoilt_in_one_record_only():

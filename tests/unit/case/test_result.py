@@ -137,6 +137,7 @@ def test_the_document_has_the_fields_of_all_parts_side_by_side():
         "elf_sha256": "ab" * 32,
         "compiler": "GNU C 12",
         "model": "digits.tflite",
+        "power_on": "",
         "milliseconds": 0.1,
         "milliseconds_spread": 0.01,
         "microjoules": 1.5,

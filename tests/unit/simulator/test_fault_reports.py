@@ -73,7 +73,7 @@ def test_a_report_has_the_fault_its_location_and_the_registers(chip: BareChip) -
         "  r4  00000104  r5  00000105  r6  00000106  r7  00000107",
         "  r8  00000108  r9  00000109  r10 0000010a  r11 0000010b",
         "  r12 0000010c",
-        "  xpsr 41000000  cfsr 00008200  hfsr 00000000  after 1 instructions",
+        "  xpsr 01000000  cfsr 00008200  hfsr 00000000  after 1 instructions",
         "  last blocks before it, oldest first:",
         f"    0x{LOOP:08x}  {loop}",
         f"    0x20020000  {here}",

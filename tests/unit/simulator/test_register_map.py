@@ -6,6 +6,7 @@ peripheral.
 
 from __future__ import annotations
 
+import struct
 from dataclasses import dataclass, field
 
 import pytest
@@ -343,7 +344,8 @@ def test_a_double_store_is_two_words(chip: BareChip) -> None:
 @pytest.mark.parametrize(
     ("address", "name"),
     [(0x5000_8544, "UARTE0.TXD_PTR"), (0x5001_4541, "RTC0.CC[0]"),
-     (0x5001_B100, "EGU0.EVENTS_TRIGGERED[0]"), (0x5001_B002, "EGU0.TASKS_TRIGGER[0]"), (0x5000_8304, "UARTE0.INTENSET")],
+     (0x5001_B100, "EGU0.EVENTS_TRIGGERED[0]"), (0x5001_B002, "EGU0.TASKS_TRIGGER[0]"),
+     (0x5000_8304, "UARTE0.INTENSET")],
 )  # fmt: skip
 @pytest.mark.parametrize("size", [1, 2])
 def test_parts_of_a_register_are_forbidden(
@@ -372,8 +374,21 @@ def test_ficr_identifies_the_part(chip: BareChip) -> None:
     assert (ram, flash, page, pages, kind) == (256, 1024, 4096, 256, 0)
 
 
+def test_ficr_tells_start_up_code_and_debuggers_the_part(chip: BareChip) -> None:
+    assert words(chip, FICR + 0x130, 2) == [9, 2]  # errata
+    part, revision, variant = words(chip, FICR + 0x140, 3)
+    assert (f"{part:X}", struct.pack("<I", variant), revision) == ("9160", b"SICA", 0x0041_3142)
+
+
+def test_regulators_take_the_workaround_for_erratum_31(chip: BareChip) -> None:
+    chip.write(0x5000_470C, 0)
+    chip.write(0x5000_4710, 1)
+    assert not chip.machine.findings
+
+
 def test_the_rest_of_ficr_is_erased(chip: BareChip) -> None:
-    assert set(words(chip, FICR, 0x81)) == {ONES}
+    assert set(words(chip, FICR, 0x130 // 4)) == {ONES}
+    assert set(words(chip, FICR + 0x14C, (0x204 - 0x14C) // 4)) == {ONES}
     assert ONES not in words(chip, FICR + 0x204, 2)  # DEVICEID
     assert set(words(chip, FICR + 0x22C, (0x1000 - 0x22C) // 4)) == {ONES}
 

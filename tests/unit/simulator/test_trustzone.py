@@ -404,7 +404,7 @@ def told(played: Played) -> str:
 )
 def test_a_fault_names_security_state_image_line_and_access(play, scenario, operand, kind, access):
     message = told(play(scenario, operand))
-    assert message.startswith(f"{kind} in the non-secure image nonsecure, Reset at nonsecure.c:")
+    assert message.startswith(f"{kind} in the non-secure image nonsecure, Main at nonsecure.c:")
     assert message.endswith(f": {access}")
 
 

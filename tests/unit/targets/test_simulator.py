@@ -160,7 +160,7 @@ def test_faults_are_decoded(opened: Open) -> None:
 def test_memory_can_be_read_and_written_inside_the_chips_areas_only(opened: Open) -> None:
     session = opened("chatter")
     session.memory.write(RAM + 0x8000, b"hello")
-    assert session.memory.read(RAM + 0x8000, 6) == b"hello\0"
+    assert session.memory.read(RAM + 0x8000, 5) == b"hello"
     with pytest.raises(UsageError, match=r"^simulator: "):
         session.memory.read(0x7000_0000, 4)
     with pytest.raises(UsageError, match=r"^simulator: "):

@@ -1,0 +1,73 @@
+"""The content of RAM and registers at power-on, which the architecture leaves undefined.
+
+A pattern that follows from a seed stands for it, the same on every target: firmware that reads what
+it never wrote must not find the zeros that most of it hopes for.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from harness.base.errors import UsageError
+from harness.base.text import short
+
+#: The seed of a run that names none.
+DEFAULT_SEED = 1
+#: In place of a seed: everything is zero, as no chip promises.
+ZERO = 0
+#: The word for :data:`ZERO` wherever a seed may be named.
+ZERO_WORD = "zero"
+#: Two runs, with different seeds, which must show the same.
+BOTH_WORD = "both"
+#: The seeds of these runs.
+BOTH_SEEDS = (1, 2)
+LARGEST_SEED = (1 << 32) - 1
+#: Where the patterns of registers begin, as if they were memory: r0 to r12, the flags of APSR, the
+#: process stack pointer, S0 to S31, FPSCR. There is no memory at these addresses.
+R0, APSR, PSP, S0, FPSCR = 0xFFFF_F000, 0xFFFF_F034, 0xFFFF_F038, 0xFFFF_F100, 0xFFFF_F180
+
+
+@lru_cache(maxsize=16)
+def pattern(seed: int, address: int, size: int) -> bytes:
+    """The ``size`` bytes at ``address`` (both multiples of 4), none of them zero.
+
+    The word at an address is murmur3's finalizer of the word's number times an odd constant, plus
+    the seed times another; bytes of zero become one. With :data:`ZERO` all are zero.
+    """
+    if seed == ZERO:
+        return bytes(size)
+    words = np.arange(address // 4, (address + size) // 4, dtype=np.uint32)
+    words *= np.uint32(0x9E37_79B1)
+    words += np.uint32(seed * 0x85EB_CA77 & 0xFFFF_FFFF)
+    for shift, factor in ((16, 0x85EB_CA6B), (13, 0xC2B2_AE35)):
+        words ^= words >> np.uint32(shift)
+        words *= np.uint32(factor)
+    words ^= words >> np.uint32(16)
+    return np.maximum(words.astype("<u4").view(np.uint8), 1).tobytes()
+
+
+def words(seed: int, address: int, count: int) -> tuple[int, ...]:
+    """The pattern of ``count`` words from ``address``."""
+    return tuple(np.frombuffer(pattern(seed, address, 4 * count), "<u4").tolist())
+
+
+def seed_of(text: str) -> int:
+    """The seed that ``text`` names: a number, or the word for :data:`ZERO`.
+
+    Raises :class:`UsageError` for anything else.
+    """
+    if text == ZERO_WORD:
+        return ZERO
+    if text.isascii() and text.isdecimal() and 1 <= int(text[:20]) <= LARGEST_SEED:
+        return int(text)
+    raise UsageError(
+        f"power-on: {short(text)} is not a seed",
+        hint=f"a number from 1 to {LARGEST_SEED:,}, {ZERO_WORD}, or {BOTH_WORD} for a case",
+    )
+
+
+def name_of(seed: int) -> str:
+    """The text that :func:`seed_of` reads as ``seed``."""
+    return str(seed) if seed else ZERO_WORD

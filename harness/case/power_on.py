@@ -1,0 +1,80 @@
+"""Two runs of a case that start with different values in RAM and registers must show the same."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import zip_longest
+
+from harness.base.findings import Finding, Kind
+from harness.base.power_on import BOTH_SEEDS, BOTH_WORD, name_of
+from harness.base.text import short
+from harness.case.case import Case
+from harness.targets.base import Session, Stop
+from harness.targets.registry import target
+
+#: The option of the targets that have such values.
+OPTION = "power_on"
+
+
+def runs_of(case: Case) -> list[Case]:
+    """``case`` itself, or once for each seed if its option asks for both."""
+    if case.target_options.get(OPTION) != BOTH_WORD:
+        return [case]
+    return [
+        replace(case, target_options={**case.target_options, OPTION: name_of(seed)})
+        for seed in BOTH_SEEDS
+    ]
+
+
+def seeds_of(case: Case) -> str:
+    """The seeds of the runs of ``case``, for its result; "" on a target that takes none."""
+    option = target(case.target).option(OPTION)
+    if option is None:
+        return ""
+    return " and ".join(
+        str(run.target_options.get(OPTION, option.default)) for run in runs_of(case)
+    )
+
+
+@dataclass(frozen=True)
+class Shown:
+    """All of a run that must not depend on what memory held before it."""
+
+    console: bytes
+    stop: Stop
+    instructions: int | None
+
+    @classmethod
+    def by(cls, session: Session, stop: Stop) -> Shown:
+        """What a session showed that ended so."""
+        console = b"".join(chunk.data for chunk in session.console)
+        return cls(console, stop, session.counters.instructions)
+
+
+def first_difference(runs: Sequence[Shown]) -> tuple[Finding, ...]:
+    """A finding that names the first difference between two runs; () if there is none."""
+    if len(runs) < 2:
+        return ()
+    one, other = runs
+    lines = one.console.split(b"\n"), other.console.split(b"\n")
+    for number, (line, again) in enumerate(zip_longest(*lines), 1):
+        if line != again:
+            return (_finding(f"console line {number} is", _quoted(line), _quoted(again), number),)
+    if one.stop is not other.stop:
+        return (_finding("the end of the run is", f"{one.stop}", f"{other.stop}"),)
+    if one.instructions != other.instructions:
+        counts = f"{one.instructions:,}", f"{other.instructions:,}"
+        return (_finding("the count of instructions is", *counts),)
+    return ()
+
+
+def _finding(what: str, one: str, other: str, line: int = 0) -> Finding:
+    seeds = " and ".join(map(name_of, BOTH_SEEDS))
+    message = f"the image uses memory or registers before they are written: {what} {one} against"
+    message = f"{message} {other} (power-on seeds {seeds})"
+    return Finding(Kind.UNINITIALISED_MEMORY, message, "power-on", line)
+
+
+def _quoted(line: bytes | None) -> str:
+    return "missing" if line is None else short(line.decode("utf-8", "backslashreplace").rstrip())
