@@ -40,6 +40,7 @@ class Kind(StrEnum):
     UNMODELLED_ACCESS = "unmodelled_access"
     CONSOLE_UNHEARD = "console_unheard"  # bytes that the board's console cannot hear
     UART_MISUSED = "uart_misused"  # bytes that are lost or overwritten
+    TRANSFER_STOPPED = "transfer_stopped"  # a note: STOPTX came before the last byte
     DMA_REFUSED = "dma_refused"  # EasyDMA outside data RAM
     # the console
     RECORD_GARBLED = "record_garbled"
@@ -61,7 +62,9 @@ class Kind(StrEnum):
 
 
 #: Kinds that inform and never fail a case by themselves.
-NOTES = frozenset({Kind.APPROXIMATION, Kind.UNMODELLED_ACCESS, Kind.LOG_ERROR})
+NOTES = frozenset(
+    {Kind.APPROXIMATION, Kind.UNMODELLED_ACCESS, Kind.LOG_ERROR, Kind.TRANSFER_STOPPED}
+)
 #: Kinds that end the firmware itself: it went down.
 FATAL = frozenset(
     {Kind.FAULT, Kind.ASSERTION, Kind.ABORTED, Kind.KERNEL_PANIC, Kind.STACK_OVERFLOW,

@@ -230,11 +230,9 @@ class Machine:
         if self._hit:
             return End.CONDITION
         if self.core.locked_up:
-            return (
-                self._settled(until_tick, until_executed, guard)
-                if self._sends_on(until_tick)
-                else End.LOCKUP
-            )
+            while not self._hit and self._sends_on(until_tick):
+                self.chip.run_due()
+            return End.CONDITION if self._hit else End.LOCKUP
         if self.core.executed >= until_executed:
             return End.CONDITION
         if self.now >= until_tick:

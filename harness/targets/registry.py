@@ -92,6 +92,12 @@ _BOARD_OPTIONS = (
     TargetOption("wait", "seconds", "how long to wait for a board in use.", "0"),
 )
 
+_CONSOLE = TargetOption(
+    "console", "text",
+    'how the board hears its console: "uarte=UARTE1 txd=1 rxd=0 baud=1000000", or a board\'s name.',
+    "nrf9160dk",
+)  # fmt: skip
+
 _ROWS = (
     Target(
         "simulator",
@@ -102,6 +108,7 @@ _ROWS = (
             TargetOption(
                 "timing", "text", "instructions, or branches: a taken one lasts a tick more."
             ),
+            _CONSOLE,
         ),
         parallel=True,
     ),
@@ -119,6 +126,7 @@ _ROWS = (
         "harness.targets.board.virtual",
         True,
         frozenset({Ability.PINS}),
+        (_CONSOLE,),
         retried=True,
     ),
 )

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from harness.base.clock import Deadline
 from harness.base.errors import UsageError
 from harness.base.findings import Finding
-from harness.base.platforms import ConsoleWiring
+from harness.base.platforms import ConsoleWiring, console_wiring
 from harness.elf import Image
 from harness.elf.coverage import Coverage
 from harness.simulator import End, Machine
@@ -270,15 +270,17 @@ def open(  # noqa: A001
     image: Image,
     *,
     booted: bool = True,
-    console: ConsoleWiring | None = None,
+    console: ConsoleWiring | str | None = None,
     timing: str = INSTRUCTIONS,
 ) -> SimulatorSession:
     """A session with ``image`` loaded and not yet started; options as in :class:`Machine`.
 
-    Raises :class:`UsageError` for an unknown ``timing``.
+    ``console`` may be text, too, for :func:`harness.base.platforms.console_wiring`. Raises
+    :class:`UsageError` for an unknown ``timing`` or a wiring that makes no sense.
     """
     if timing not in (INSTRUCTIONS, BRANCHES):
         raise UsageError(
             f"the simulator has no timing {timing!r}", hint=f"{INSTRUCTIONS} or {BRANCHES}"
         )
-    return SimulatorSession(Machine(image, booted=booted, console=console, timing=timing))
+    wiring = console_wiring(console) if isinstance(console, str) else console
+    return SimulatorSession(Machine(image, booted=booted, console=wiring, timing=timing))
