@@ -236,7 +236,7 @@ class Uarte(Nordic):
         size = self._size_of("TXD", TXD_MAXCNT)
         if held := self._held():
             self.chip.report(Kind.CONSOLE_UNHEARD, f"{self.name}.CONFIG", f"{self.name}: {held}")
-        elif size and self.chip.can_read(self.name, self.regs[TXD_PTR], size):
+        elif size and self.chip.can_reach(self.name, "read", self.regs[TXD_PTR], size):
             self.chip.send(self.regs)
         else:
             self.regs[TXD_AMOUNT] = 0
@@ -310,6 +310,8 @@ class Uarte(Nordic):
         self.pointer = self.regs[RXD_PTR]
         self.room = self._size_of("RXD", RXD_MAXCNT)
         self.received = 0
+        if self.room:
+            self.chip.can_reach(self.name, "write", self.pointer, self.room)
         self.event("RXSTARTED")
         if self.due and self.room:
             self._plan()
