@@ -212,6 +212,7 @@ class Machine:
                 if self.core.stands and self._nothing_comes():  # firmware may have set a timer
                     return End.IDLE
         finally:
+            self._collect()  # bytes that left while the core slept
             self._pattern = None
             self.core.listen(None, False)
 
