@@ -42,6 +42,7 @@ class Kind(StrEnum):
     # what a chip would refuse or ruin
     CONSOLE_UNHEARD = "console_unheard"  # bytes that the board's console cannot hear
     UART_MISUSED = "uart_misused"  # bytes that are lost or overwritten
+    TRANSFER_STOPPED = "transfer_stopped"  # a note: STOPTX came before the last byte
     DMA_REFUSED = "dma_refused"  # EasyDMA outside data RAM
     FORBIDDEN_ACCESS = "forbidden_access"  # a size or place that a register does not allow
     CLOCK_NOT_RUNNING = "clock_not_running"  # a peripheral waits for a clock that nobody starts
@@ -70,7 +71,8 @@ class Kind(StrEnum):
 
 #: Kinds that inform and never fail a case by themselves.
 NOTES = frozenset(
-    {Kind.APPROXIMATION, Kind.UNMODELLED_ACCESS, Kind.LOG_ERROR, Kind.FLASH_OVERWRITTEN}
+    {Kind.APPROXIMATION, Kind.UNMODELLED_ACCESS, Kind.LOG_ERROR, Kind.FLASH_OVERWRITTEN,
+     Kind.TRANSFER_STOPPED}
 )
 #: Kinds that end the firmware itself: it went down.
 FATAL = frozenset(

@@ -8,7 +8,7 @@ chip does not have raise :class:`UsageError` with the file and the key.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cache, cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -32,6 +32,13 @@ def _address(value: int) -> int:
 def _positive(value: int) -> int:
     if value <= 0:
         raise ValueError(f"{value} is not above 0")
+    return value
+
+
+@tables.check("1 or 2")
+def _stop_bits(value: int) -> int:
+    if value not in (1, 2):
+        raise ValueError(f"{value} is not 1 or 2")
     return value
 
 
@@ -133,25 +140,29 @@ class _ChipFile:
 
 @dataclass(frozen=True)
 class UartPins:
-    """Pins of port 0 that a UARTE is routed to."""
+    """Pins of port 0 that a UARTE is routed to; None for a line that the board leaves open."""
 
     txd: int
-    rxd: int
-    rts: int
-    cts: int
+    rxd: int | None = None
+    rts: int | None = None
+    cts: int | None = None
 
 
 @dataclass(frozen=True)
 class ConsoleWiring:
-    """The UARTE that the host hears, and how the other end is set up."""
+    """The UARTE that the host hears, and how the other end is set up.
+
+    With ``flow_control`` the other end drives CTS; else nobody does. ``board`` is for messages.
+    """
 
     uarte: str
     pins: UartPins
     baud: Annotated[int, numbers.baud]
     data_bits: int
     parity: bool
-    stop_bits: int
+    stop_bits: Annotated[int, _stop_bits]
     flow_control: bool
+    board: str = "the board"
 
 
 @dataclass(frozen=True)
@@ -338,6 +349,69 @@ def board_table(name: str = DEFAULT_BOARD) -> BoardTable:
     return read_board_table(paths.platforms() / "boards" / f"{name}.toml")
 
 
+_YES_NO = {"true": True, "false": False}
+
+
+@dataclass(frozen=True)
+class _WiringRow:
+    """The keys of a console's wiring, as :func:`console_wiring` reads them."""
+
+    txd: int | None = None
+    rxd: int | None = None
+    rts: int | None = None
+    cts: int | None = None
+    uarte: str | None = None
+    baud: Annotated[int, numbers.baud] | None = None
+    parity: bool | None = None
+    stop_bits: Annotated[int, _stop_bits] | None = None
+    flow_control: bool | None = None
+
+
+def console_wiring(text: str) -> ConsoleWiring:
+    """How a board hears its console: the name of a table of ``platforms/boards``, or keys.
+
+    ``"uarte=UARTE1 txd=1 rxd=0 baud=1000000"``; further keys are ``rts``, ``cts``, ``parity``,
+    ``stop_bits``, ``flow_control``. What is left out is as on the nRF9160 DK; but if a pin is
+    named, those that are not are unconnected. Raises :class:`UsageError` that names the key.
+    """
+    where, words = "console", text.split()
+    if len(words) == 1 and "=" not in text:
+        known = sorted(path.stem for path in (paths.platforms() / "boards").glob("*.toml"))
+        if words[0] not in known:
+            raise UsageError(
+                f"{where}: no board {short(words[0])}",
+                hint=f'one of {", ".join(known)}, or "uarte=UARTE1 txd=1 rxd=0 baud=1000000"',
+            )
+        return board_table(words[0]).console
+    given: dict[str, object] = {}
+    for word in words:
+        key, sign, value = word.partition("=")
+        if not sign or key in given:
+            raise UsageError(f"{where}: {short(word)} is not a KEY=VALUE of its own")
+        given[key] = _YES_NO.get(value, numbers.whole(value))
+    return _wiring(tables.read(_WiringRow, given, where), where)
+
+
+def _wiring(row: _WiringRow, where: str) -> ConsoleWiring:
+    table = board_table()
+    other = {key: value for key, value in vars(row).items() if value is not None}
+    pins = {name: other.pop(name) for name in vars(table.console.pins) if name in other}
+    if pins and "txd" not in pins:
+        raise UsageError(f"{where}: txd is missing: the pin that the board listens to")
+    chosen = UartPins(**pins) if pins else table.console.pins
+    wiring = replace(table.console, **other, pins=chosen, board="the board")
+    if wiring.uarte not in {one.name for one in table.chip.blocks if one.model == "uarte"}:
+        raise UsageError(f"{where}: the {table.chip.name} has no {short(wiring.uarte)}")
+    if wiring.flow_control and wiring.pins.cts is None:
+        raise UsageError(f"{where}: flow_control needs cts, the pin that the board drives")
+    _check_pins(_connected(wiring.pins), table.chip, where)
+    return wiring
+
+
+def _connected(pins: UartPins) -> dict[str, int]:
+    return {name: pin for name, pin in vars(pins).items() if pin is not None}
+
+
 def read_chip_table(path: Path) -> ChipTable:
     """The chip in a file. Raises :class:`UsageError` that names file and key."""
     where = f"chip table {path.name}"
@@ -376,14 +450,14 @@ def read_board_table(path: Path) -> BoardTable:
         if uarte and uarte not in names:
             raise UsageError(f"{where}: {key}: the {soc.name} has no {short(uarte)}")
     _check_partitions(table.partitions, soc, where)
-    wired = {f"console.pins.{key}": pin for key, pin in vars(table.console.pins).items()}
+    wired = {f"console.pins.{key}": pin for key, pin in _connected(table.console.pins).items()}
     _check_pins({**wired, **{f"pins.{key}": pin for key, pin in table.pins.items()}}, soc, where)
     return BoardTable(
         table.board.name,
         soc,
         table.board.zephyr,
         table.partitions,
-        table.console,
+        replace(table.console, board=f"the {table.board.name.partition(' (')[0]}"),
         table.vcom,
         table.probe,
         table.pins,

@@ -13,6 +13,7 @@ from harness.base import files, numbers, tables
 from harness.base.arithmetic import Arithmetic, Multipliers, Rounding
 from harness.base.errors import UsageError
 from harness.base.findings import Kind
+from harness.base.platforms import console_wiring
 from harness.base.text import short
 from harness.build.variants import Expectation
 from harness.case.artifacts import folder_name
@@ -95,9 +96,17 @@ class _Row:
 
 
 @dataclass(frozen=True)
+class _Board:
+    """The firmware's own board; ``console`` as :func:`platforms.console_wiring` reads it."""
+
+    console: str
+
+
+@dataclass(frozen=True)
 class _CaseFile:
     case: tuple[Mapping[str, object], ...] = ()
     defaults: Mapping[str, object] = field(default_factory=dict)
+    board: _Board | None = None
 
 
 def keys() -> tuple[tables.Key, ...]:
@@ -115,6 +124,8 @@ def load_cases(path: Path, names: Sequence[str] = ()) -> list[Case]:
     if not document.case:
         raise UsageError(f"{path} has no [[case]]", hint="see docs/cases.md for an example")
     cases = [case for row in document.case for case in _cases({**document.defaults, **row}, path)]
+    if document.board is not None:
+        cases = [_on_board(case, document.board, path) for case in cases]
     for (name, _), count in Counter((case.name, case.target) for case in cases).items():
         if count > 1:
             raise UsageError(f"{path}: two cases are called {name!r}")
@@ -124,6 +135,17 @@ def load_cases(path: Path, names: Sequence[str] = ()) -> list[Case]:
     if unknown is not None:
         raise UsageError(f"{path} has no case {unknown!r}", hint=f"it has {', '.join(known)}")
     return [case for case in cases if not names or case.name in names]
+
+
+def _on_board(case: Case, board: _Board, path: Path) -> Case:
+    """``case`` with the board's console, where its target has one and its options name no other."""
+    try:
+        console_wiring(board.console)
+    except UsageError as error:
+        raise UsageError(f"{path}, [board]: {error.message}", hint=error.hint) from error
+    if target(case.target).option("console") is None:
+        return case
+    return case.on(case.target, {"console": board.console, **case.target_options})
 
 
 def _one_folder_each(cases: Iterable[Case], path: Path) -> None:

@@ -25,16 +25,20 @@ from harness.targets.board.virtual.client import VirtualDk
 @click.option("--name", default="", help="The board's name.")
 @number_option("--baud", default=BAUD, check=numbers.baud, metavar="N",
                help="Baud rate of its UART.")  # fmt: skip
+@click.option("--console", default="", metavar="TEXT",
+              help='How it hears the chip: "uarte=UARTE1 txd=1 rxd=0 baud=1000000".')  # fmt: skip
 @click.option("--misbehave", multiple=True, metavar="NAME[=N]", help="May be given several times.")
 @click.option("--play", is_flag=True, help="Print the text in flash instead of running it.")
 @click.option("--list-misbehaviours", is_flag=True, help="List the faults that it can be given.")
 @number_option("--seconds", default=0.0, check=numbers.seconds_or_zero, hidden=True,
                help="End by itself after so long.")  # fmt: skip
 def virtual_board(
+    *,
     bench: Path | None,
     serial: str,
     name: str,
     baud: int,
+    console: str,
     misbehave: tuple[str, ...],
     play: bool,
     list_misbehaviours: bool,
@@ -57,7 +61,8 @@ def virtual_board(
             stack.enter_context(tempfile.TemporaryDirectory(prefix="tflm-bench-"))
         )
         tools = install_tools(folder)
-        options = {"name": name, "baud": baud, "misbehave": misbehave, "play": play}
+        options = {"name": name, "baud": baud, "misbehave": misbehave, "play": play,
+                   "console": console}  # fmt: skip
         dk = stack.enter_context(VirtualDk(folder.resolve(), number, **options))  # type: ignore[arg-type]
         board = dk.find()
         click.echo(f"export TFLM_HIL_VIRTUAL_BENCH={shlex.quote(str(folder.resolve()))}")

@@ -224,6 +224,7 @@ class Machine:
                 if self.core.stands and self._nothing_comes():  # firmware may have set a timer
                     return End.IDLE
         finally:
+            self._collect()  # bytes that left while the core slept
             self._pattern = None
             self.core.listen(None, False)
 
@@ -244,11 +245,9 @@ class Machine:
         if self.chip.off:
             return End.SYSTEM_OFF
         if self.core.locked_up:
-            return (
-                self._settled(until_tick, until_executed, guard)
-                if self._sends_on(until_tick)
-                else End.LOCKUP
-            )
+            while not self._hit and self._sends_on(until_tick):
+                self.chip.run_due()
+            return End.CONDITION if self._hit else End.LOCKUP
         if self.core.executed >= until_executed:
             return End.CONDITION
         if self.now >= until_tick:

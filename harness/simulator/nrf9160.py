@@ -259,27 +259,22 @@ class Nrf9160:
         self._spu.event("RAMACCERR")
         return True
 
-    def can_read(self, device: str, address: int, size: int) -> bool:
-        """True if EasyDMA may read data RAM there; anywhere else the chip reads nothing useful."""
+    def can_reach(self, device: str, access: str, address: int, size: int) -> bool:
+        """True if EasyDMA may "read" or "write" data RAM there; anywhere else it does neither."""
         if self._dma_refused(device, address, size):
-            return False
-        if not self._ram.holds(address, size):
-            self._report_dma(device, f"cannot read {size} bytes at 0x{address:08x}")
-            return False
-        return True
+            why = "secure memory, and it is non-secure"
+        elif self._ram.holds(address, size):
+            return True
+        else:
+            why = "outside data RAM"
+        what = f"cannot {access} {size} bytes at 0x{address:08x}, {why}"
+        self.report(Kind.DMA_REFUSED, device, f"EasyDMA of {device} {what}")
+        return False
 
     def dma_write(self, device: str, address: int, data: bytes) -> None:
         """EasyDMA writes data RAM."""
-        if self._dma_refused(device, address, len(data)):
-            return
-        if self._ram.holds(address, len(data)):
+        if self.can_reach(device, "write", address, len(data)):
             self.write_memory(address, data)
-        else:
-            self._report_dma(device, f"cannot write {len(data)} bytes at 0x{address:08x}")
-
-    def _report_dma(self, device: str, what: str) -> None:
-        message = f"EasyDMA of {device} reaches data RAM only: it {what}"
-        self.report(Kind.DMA_REFUSED, device, message)
 
     def send(self, registers: Registers) -> None:
         """Begin the transfer of a UARTE."""

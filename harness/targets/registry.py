@@ -93,6 +93,12 @@ _BOARD_OPTIONS = (
     TargetOption("wait", "seconds", "how long to wait for a board in use.", "0"),
 )
 
+_CONSOLE = TargetOption(
+    "console", "text",
+    'how the board hears its console: "uarte=UARTE1 txd=1 rxd=0 baud=1000000", or a board\'s name.',
+    "nrf9160dk",
+)  # fmt: skip
+
 _ROWS = (
     Target(
         "simulator",
@@ -110,6 +116,7 @@ _ROWS = (
                 f"{power_on.BOTH_WORD} (two runs, which must show the same).",
                 power_on.name_of(power_on.DEFAULT_SEED),
             ),
+            _CONSOLE,
         ),
         parallel=True,
     ),
@@ -127,6 +134,7 @@ _ROWS = (
         "harness.targets.board.virtual",
         True,
         frozenset({Ability.PINS}),
+        (_CONSOLE,),
         retried=True,
     ),
 )

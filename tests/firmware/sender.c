@@ -15,7 +15,10 @@ static void Send(uint32_t from, uint32_t size) {
   REG(UARTE0 + 0x158) = 0;
   REG(UARTE0 + 0x544) = from;
   REG(UARTE0 + 0x548) = size;
+  uint32_t told = results[2];
   REG(UARTE0 + 0x008) = 1;
+  while (REG(UARTE0 + 0x500) && !REG(UARTE0 + 0x120) && results[2] == told) {
+  }
   results[1] += REG(UARTE0 + 0x54C) + 256 * REG(UARTE0 + 0x120) + 512 * REG(UARTE0 + 0x158);
 }
 

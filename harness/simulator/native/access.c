@@ -8,7 +8,7 @@
 #include "thumb.h"
 #include "uarte.h"
 
-#define POLLS 4               // reads of a register that look like a wait
+#define POLLS 4              // reads of a register that look like a wait
 #define PRIVATE 0xE0000000u  // the private peripheral bus
 
 static bool is_write(int type) { return type == MEM_WRITE_PROT || type == MEM_WRITE_UNMAPPED; }

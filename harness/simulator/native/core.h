@@ -183,10 +183,10 @@ typedef struct {
   Failure failure;           // why it was refused
   long long here;            // instructions executed before that of the access
   int count, skip;           // writes of this instruction; those that are done already
-  unsigned total;      // those that are not just loads of registers
-  uint32_t polled;     // the register that was read last
-  unsigned polls;      // how often in a row
-  bool aborting, shadowed;  // Unicorn finishes a block that is undone then
+  unsigned total;            // those that are not just loads of registers
+  uint32_t polled;           // the register that was read last
+  unsigned polls;            // how often in a row
+  bool aborting, shadowed;   // Unicorn finishes a block that is undone then
 } Access;
 
 // What ended a run of Unicorn.
@@ -238,7 +238,7 @@ enum { MAX_SENDERS = 4 };
 typedef struct {
   Served served[MAX_SERVED];
   int count, last;
-  Registers *channels;  // the DPPIC's
+  Registers *channels;              // the DPPIC's
   Registers *sending[MAX_SENDERS];  // those of the UARTEs
   int senders;
   Outbox outbox;

@@ -186,7 +186,7 @@ static int set_transfer(PyObject *self, PyObject *value, void *unused) {
   return 0;
 }
 
-#define TRANSFER_NUMBER(name, expression)                    \
+#define TRANSFER_NUMBER(name, expression)                     \
   static PyObject *get_##name(PyObject *self, void *unused) { \
     (void)unused;                                             \
     const Transfer *t = transfer_of(self);                    \
@@ -203,8 +203,7 @@ static void note_sender(Core *c, Registers *r) {
   for (int i = 0; i < c->devices.senders; i++) {
     if (c->devices.sending[i] == r) return;
   }
-  if (r->transfer && c->devices.senders < MAX_SENDERS)
-    c->devices.sending[c->devices.senders++] = r;
+  if (r->transfer && c->devices.senders < MAX_SENDERS) c->devices.sending[c->devices.senders++] = r;
 }
 
 PyObject *methods_send(PyObject *self, PyObject *registers) {

@@ -16,6 +16,6 @@ typedef struct {
   uint32_t changed;      // the first byte that was not the one of STARTTX when it left, or `size`
   long long ticks;       // per byte; 0: STARTTX is the device's
   long long next;        // tick at which the byte that leaves has left
-  uint8_t bytes[MOST_BYTES];  // as at STARTTX; those that have left as they were then
+  uint8_t bytes[MOST_BYTES];  // as at STARTTX, or as they were when their turn came
 } Transfer;
 #endif  // HARNESS_SIMULATOR_NATIVE_TRANSFER_H_

@@ -1,5 +1,5 @@
-// Sends the bytes of UARTEs (nRF9160 PS, "UARTE"). peripherals/uarte.py decides what a task does, and
-// raises events that are published; STARTTX of a transfer that needs neither is begun here.
+// Sends the bytes of UARTEs (nRF9160 PS, "UARTE"). peripherals/uarte.py decides what a task does,
+// and raises events that are published; STARTTX of a transfer that needs neither is begun here.
 #include "uarte.h"
 
 #include <string.h>
@@ -70,23 +70,27 @@ static void hand_on(Core *c, Registers *r, long long tick) {
 static void end(Core *c, Registers *r) {
   Transfer *t = r->transfer;
   *word(r, TXD_AMOUNT) = t->sent;
-  t->waits |= !ends_quietly(c, r) || t->changed < t->size;
+  t->waits |= !ends_quietly(c, r) || t->changed < t->size || t->sent < t->size;
   if (t->waits) return;
   *word(r, ENDTX) = 1;
   if (t->stopping || stops(c, r)) *word(r, TXSTOPPED) = 1;
 }
 
+// EasyDMA reads a byte when the one before it has left.
+static void fetch(Core *c, Transfer *t) {
+  const uint8_t *from = bytes_at(c, t->pointer + t->sent, 1);
+  if (!from || *from == t->bytes[t->sent]) return;
+  t->bytes[t->sent] = *from;
+  if (t->changed == t->size) t->changed = t->sent;
+}
+
 static void send_byte(Core *c, Registers *r) {
   Transfer *t = r->transfer;
   const long long tick = t->next;
-  const uint8_t *from = bytes_at(c, t->pointer + t->sent, 1);
-  if (from && *from != t->bytes[t->sent]) {
-    t->bytes[t->sent] = *from;
-    if (t->changed == t->size) t->changed = t->sent;
-  }
   t->sent++;
   t->next += t->ticks;
   t->active = t->sent < t->size && !t->stopping;
+  if (t->active) fetch(c, t);
   *word(r, TXDRDY) = 1;
   t->waits |= !sends_quietly(r);
   hand_on(c, r, tick);
@@ -109,8 +113,8 @@ void uarte_begin(Core *c, Registers *r) {
 
 bool uarte_start(Core *c, Registers *r) {
   const Transfer *t = r->transfer;
-  uint32_t size = *word(r, TXD_MAXCNT) & MOST_BYTES;
-  if (!t->ticks || t->active || t->waits || !size) return false;
+  uint32_t size = *word(r, TXD_MAXCNT);
+  if (!t->ticks || t->active || t->waits || !size || size > MOST_BYTES) return false;
   if (published(r, TXSTARTED) || !bytes_at(c, *word(r, TXD_PTR), size)) return false;
   *word(r, TXSTARTED) = 1;
   uarte_begin(c, r);
@@ -150,7 +154,7 @@ static long long next_of(Registers *r) {
   if (t->waits) return 0;
   if (!t->active) return INT64_MAX;
   const bool noticed = *word(r, INTERRUPT_ENABLE) >> (TXDRDY - FIRST_EVENT) / 4 & 1;
-  if (noticed || t->stopping || !sends_quietly(r)) return t->next;
+  if (noticed || !*word(r, TXDRDY) || t->stopping || !sends_quietly(r)) return t->next;
   return t->next + t->ticks * (t->size - t->sent - 1);
 }
 

@@ -82,8 +82,8 @@ class Chip(Protocol):
         """An event is published on a DPPI channel."""
         ...
 
-    def can_read(self, device: str, address: int, size: int) -> bool:
-        """True if EasyDMA of a device may read data RAM there; else a finding says why not."""
+    def can_reach(self, device: str, access: str, address: int, size: int) -> bool:
+        """True if EasyDMA may ("read" or "write") data RAM there; else a finding says why not."""
         ...
 
     def send(self, registers: Registers) -> None:

@@ -223,7 +223,7 @@ def _named(entry: BoardEntry, visible: BenchBoard | None) -> BenchBoard:
         port=entry.port or board.port,
         how="named in the lab file" if entry.port else board.how,
         runner=entry.runner,
-        baud=entry.baud,
+        baud=entry.rate,
         tags=(*entry.tags, *board.tags),
         probe_host=entry.probe_host,
         power_cycle=entry.power_cycle or board.power_cycle,

@@ -64,6 +64,15 @@ def _serial(value: object) -> str:
     return _named(short(value) if whole else value if isinstance(value, str) else "")
 
 
+@tables.check("a board's name, or how its console is wired")
+def _console(value: str) -> str:
+    try:
+        platforms.console_wiring(value)
+    except UsageError as error:
+        raise ValueError(error.message) from error
+    return value
+
+
 @dataclass(frozen=True)
 class Policy:
     """The policy for failures of the bench itself; a wrong output is never tried again.
@@ -85,17 +94,28 @@ class Policy:
 
 @dataclass(frozen=True)
 class BoardEntry:
-    """One ``[[board]]`` of a lab file. ``port`` is a device or an URL that pyserial opens."""
+    """One ``[[board]]`` of a lab file. ``port`` is a device or an URL that pyserial opens.
+
+    ``console`` is the board's wiring (:func:`harness.base.platforms.console_wiring`): its port is
+    opened at that baud rate, unless ``baud`` names another.
+    """
 
     name: Annotated[str, _named]
     probe: Annotated[str, _serial]
     port: str = ""
     runner: str = ""
-    baud: Annotated[int, numbers.baud] = BAUD
+    console: Annotated[str, _console] = ""
+    baud: Annotated[int, numbers.baud] | None = None
     tags: tuple[str, ...] = ()
     probe_host: str = ""
     power_cycle: tuple[str, ...] = ()
     labgrid: str = ""
+
+    @property
+    def rate(self) -> int:
+        """The baud rate of its port."""
+        wiring = platforms.console_wiring(self.console) if self.console else None
+        return self.baud or (wiring.baud if wiring else BAUD)
 
 
 @dataclass(frozen=True)

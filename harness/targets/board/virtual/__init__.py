@@ -39,6 +39,7 @@ def _started(
     baud: int | str = labs.BAUD,
     lab: labs.Lab | None = None,
     play: bool = False,
+    console: str = "",
 ) -> Iterator[Opening]:
     """A virtual board of its own for ``image``."""
     words = misbehave.split(",") if isinstance(misbehave, str) else misbehave
@@ -47,7 +48,8 @@ def _started(
         install_tools(bench)
         names = [word for word in words if word]
         rate = numbers.given(numbers.baud, numbers.whole(baud), "baud")
-        with VirtualDk(bench, serial_number(), misbehave=names, play=play, baud=rate) as dk:
+        with VirtualDk(bench, serial_number(), misbehave=names, play=play, baud=rate,
+                       console=console) as dk:  # fmt: skip
             yield Opening(
                 image,
                 lab=lab or labs.Lab(policy=labs.Policy(backoff=0.6), state=bench / "state"),
@@ -61,7 +63,8 @@ def open(image: Image, **options: Any) -> BoardSession:  # noqa: A001 - called b
 
     Option ``misbehave`` is a list of faults (``"flip=100,silent"``, see
     :mod:`harness.targets.board.virtual.misbehaviour`); ``play`` prints the text in flash
-    instead of running it.
+    instead of running it; ``console`` is how the board hears the chip
+    (:func:`harness.base.platforms.console_wiring`; its baud rate goes before ``baud``).
     """
     with ExitStack() as resources:
         session = resources.enter_context(_started(image, **options)).open()

@@ -145,8 +145,10 @@ class TranscriptChip:
 Opener = Callable[[Image], Session]
 
 
-def _simulator(firmware: Image) -> Session:
-    session: Session = import_module("harness.targets.simulator").open(firmware)
+def simulator(firmware: Image, console: str | None = None) -> Session:
+    """A session on the simulator, whose board hears the chip as ``console`` says."""
+    opened = import_module("harness.targets.simulator").open(firmware, console=console)
+    session: Session = opened
     return session
 
 
@@ -158,7 +160,7 @@ class SimulatorChip:
 
     def __init__(
         self,
-        opener: Opener = _simulator,
+        opener: Opener = simulator,
         *,
         now: Clock = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,

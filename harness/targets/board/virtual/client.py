@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from harness.base import platforms
 from harness.base.closing import Closing
 from harness.base.errors import EnvironmentMissing, TargetLost
 from harness.targets.board.discovery import BenchBoard, on_bench
@@ -103,7 +104,8 @@ class VirtualPins(_ControlSocket):
 class VirtualDk(Closing):
     """A virtual board in a process of its own, which ends with this object or with its parent.
 
-    Raises :class:`UsageError` for a name or misbehaviour that is none,
+    ``console``: how it hears the chip, at which baud rate, as text. Raises :class:`UsageError` for
+    a name, a misbehaviour or a console that is none,
     :class:`EnvironmentMissing` if the process does not start.
     """
 
@@ -116,13 +118,16 @@ class VirtualDk(Closing):
         misbehave: Iterable[str] = (),
         play: bool = False,
         baud: int = BAUD,
+        console: str = "",
     ) -> None:
         self.bench = bench
         self.folder = bench / checked_name(serial, "the serial number")
         name = checked_name(name, "the name") if name else ""
         wrong = tuple(misbehave)
         misbehaviour.parse(wrong)
-        arguments = ["--bench", str(bench), "--serial", serial, "--baud", str(baud)]
+        rate = platforms.console_wiring(console).baud if console else baud
+        arguments = ["--bench", str(bench), "--serial", serial, "--baud", str(rate)]
+        arguments += ["--console", console] if console else []
         arguments += ["--name", name] if name else []
         arguments += ["--play"] if play else []
         for text in wrong:

@@ -18,6 +18,7 @@ import tempfile
 import time
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -346,6 +347,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--serial", required=True)
     parser.add_argument("--name", default="")
     parser.add_argument("--baud", type=int, default=BAUD)
+    parser.add_argument("--console", default="")
     parser.add_argument("--play", action="store_true")
     parser.add_argument("--misbehave", action="append", default=[])
     options = parser.parse_args(arguments)
@@ -353,9 +355,9 @@ def main(arguments: list[str] | None = None) -> None:
     if options.play:
         chip = TranscriptChip()
     else:
-        from harness.targets.board.virtual.chip import SimulatorChip  # noqa: PLC0415
+        from harness.targets.board.virtual.chip import SimulatorChip, simulator  # noqa: PLC0415
 
-        chip = SimulatorChip()
+        chip = SimulatorChip(partial(simulator, console=options.console or None))
     # A socket's path is at most 107 bytes long, so it does not lie in the bench folder.
     with tempfile.TemporaryDirectory(prefix="tflm-dk-") as name:
         board = VirtualBoard(
