@@ -101,6 +101,8 @@ class ScbBank:
     ccr: int
     cpacr: int
     fpccr: int
+    fpcar: int
+    fpdscr: int
     #: SHCSR's enable bits of MemManage and UsageFault.
     enables: int
     #: CFSR without BFSR.

@@ -17,7 +17,7 @@ from harness.simulator.systick import SysTick, Timekeeper
 from harness.simulator.unicorn import CORE_REGISTERS, Reg
 
 _SPSEL = 2  # CONTROL
-_DEBUGEVT = 1 << 31  # HFSR
+_DEBUGEVT, _FORCED = 1 << 31, 1 << 30  # HFSR
 
 
 class ProcessorHost(ScbHost, Timekeeper, Protocol):

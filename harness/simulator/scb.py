@@ -29,7 +29,14 @@ _VECTKEY = 0x05FA
 _AIRCR_SYSRESETREQ, _AIRCR_SYSRESETREQS = 1 << 2, 1 << 3
 _AIRCR_BFHFNMINS, _AIRCR_PRIS = 1 << 13, 1 << 14
 _CCR_FIXED = 0x201  # STKALIGN, which v8-M fixes at one
-_FPCCR_SECURE = 0x3C00_0000  # LSPENS, CLRONRET(S), TS: the non-secure state cannot set them
+# FPCCR: one per state; of both, in the secure bank.
+_FPCCR_BANKED = 1 << 31 | 1 << 10 | 1 << 9 | 1 << 5 | 1 << 3 | 1 << 1 | 1 << 0
+_LSPEN, _LSPENS, _CLRONRET, _CLRONRETS, _TS = (1 << n for n in (30, 29, 28, 27, 26))
+_MONRDY, _SFRDY, _BFRDY, _HFRDY, _FPCCR_S = (1 << n for n in (8, 7, 6, 4, 2))
+_FPCCR_SHARED = (
+    _LSPEN | _LSPENS | _CLRONRET | _CLRONRETS | _TS | _MONRDY | _SFRDY | _BFRDY | _HFRDY | _FPCCR_S
+)
+_FPDSCR = 0x07C0_0000  # AHP, DN, FZ, RMode
 
 #: SHCSR enable bits of the configurable faults: exception number -> bit.
 FAULT_ENABLES = {4: 1 << 16, 5: 1 << 17, 6: 1 << 18, 7: 1 << 19}
@@ -66,7 +73,7 @@ class Scb:
     def __init__(self, host: ScbHost, engine: Engine, dwt: Dwt, *, nonsecure: bool) -> None:
         nvic, bank = engine.nvic, engine.scb[nonsecure]
         self._host, self._core, self._nvic, self._dwt = host, engine.core, nvic, dwt
-        self._mpu, self._bank = engine.mpus[nonsecure], bank
+        self._mpu, self._bank, self._secure = engine.mpus[nonsecure], bank, engine.scb[False]
         self._shared, self._nonsecure = engine.shared, nonsecure
         self._readers: dict[int, Callable[[], int]] = {
             0x04: lambda: nvic.read_control(host.exception_number, nonsecure),
@@ -80,9 +87,11 @@ class Scb:
             0x34: lambda: bank.mmfar,
             0x38: lambda: self.bfar,
             0x88: lambda: bank.cpacr,
-            0x8C: lambda: self._shared.nsacr,
+            0x8C: lambda: 0 if nonsecure else self._shared.nsacr,
             0xFC: lambda: self._dwt.trace << 24,
-            0x234: lambda: bank.fpccr,
+            0x234: self._read_fpccr,
+            0x238: lambda: bank.fpcar,
+            0x23C: lambda: bank.fpdscr,
         }
         self._writers: dict[int, Callable[[int], None]] = {
             0x04: lambda value: nvic.write_control(value, nonsecure),
@@ -100,6 +109,8 @@ class Scb:
             0xFC: lambda value: self._dwt.set_trace(bool(value >> 24 & 1)),
             0x200: self._write_stir,
             0x234: self._write_fpccr,
+            0x238: self._write_fpcar,
+            0x23C: self._write_fpdscr,
         }
         if not nonsecure:
             self._readers |= {
@@ -118,6 +129,7 @@ class Scb:
     def reset(self) -> None:
         """Values after a reset; the shared registers are reset by their owner."""
         self._bank.reset()
+        self._bank.fpccr |= 0 if self._nonsecure else _LSPEN | _FPCCR_S
         self._storage: dict[int, int] = {}
 
     # faults: banked ones, and those that both states share
@@ -280,8 +292,30 @@ class Scb:
     def _write_mmfar(self, value: int) -> None:
         self._bank.mmfar = value
 
+    def _shared_fpccr(self) -> int:
+        """The bits of FPCCR without a bank that this state may read."""
+        if not self._nonsecure:
+            return _FPCCR_SHARED
+        faults = _BFRDY | _HFRDY if self._nvic.faults_nonsecure else 0
+        return _LSPEN | _CLRONRET | _MONRDY | faults
+
+    def _read_fpccr(self) -> int:
+        return self._bank.fpccr & _FPCCR_BANKED | self._secure.fpccr & self._shared_fpccr()
+
     def _write_fpccr(self, value: int) -> None:
-        self._bank.fpccr = value & ~(_FPCCR_SECURE if self._nonsecure else 0)
+        secure, mine = self._secure, self._shared_fpccr()
+        if self._nonsecure:  # LSPENS and CLRONRETS keep their bits for the secure state
+            mine &= ~((secure.fpccr & _LSPENS) << 1 | (secure.fpccr & _CLRONRETS) << 1)
+        self._bank.fpccr = self._bank.fpccr & ~_FPCCR_BANKED | value & _FPCCR_BANKED
+        secure.fpccr = secure.fpccr & ~mine | value & mine
+        self._core.update_fp_access()
+
+    def _write_fpcar(self, value: int) -> None:
+        self._bank.fpcar = value & ~7
+
+    def _write_fpdscr(self, value: int) -> None:
+        self._bank.fpdscr = value & _FPDSCR
+        self._core.update_fp_access()
 
     def _write_cpacr(self, value: int) -> None:
         self._bank.cpacr = value & 0xF0_FFFF

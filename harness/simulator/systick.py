@@ -39,7 +39,7 @@ class SysTick:
 
     def reset(self) -> None:
         """Stopped at zero."""
-        self.csr = 0
+        self.csr = CLKSOURCE  # CALIB.NOREF: there is no other clock
         self.rvr = 0
         self.value = 0  # counter at `since`
         self.since = 0

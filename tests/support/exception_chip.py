@@ -24,6 +24,7 @@ MSR_MSPLIM, MSR_PSPLIM = 0x880A, 0x880B
 FLAGS = 0xA805_0000  # N, C, Q, GE
 THUMB, ALIGNED, SFPA_STACKED = 1 << 24, 1 << 9, 1 << 20
 SPSEL, FPCA, SFPA = 2, 4, 8
+AT_ONCE, LAZY = 0x8000_0000, 0xC000_0000  # FPCCR: ASPEN, LSPEN
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,7 @@ class ExceptionChip:
         chip.write(CPACR, 0x00F0_0000)
         chip.write(CPACR + NONSECURE_ALIAS, 0x00F0_0000)
         chip.write(NSACR, 0xC00)
+        chip.write(FPCCR, AT_ONCE)
         chip.write(ISER, 1 << 5)
 
     def _furnish(self, ram: int, alias: int) -> None:
@@ -132,10 +134,10 @@ CODES = [
 ONE_WORLD = [code for code in CODES if not code.nonsecure]
 
 
-def frame(code: Code, *, divided: bool, all_floats: bool = False) -> list[int]:
+def frame(code: Code, *, all_floats: bool = False) -> list[int]:
     """The words that are stacked, from the lowest address on."""
     xpsr = FLAGS | THUMB | PENDSV * (code.place == "handler") | ALIGNED * code.misaligned
-    if divided and not code.nonsecure and code.floats:
+    if not code.nonsecure and code.floats:
         xpsr |= SFPA_STACKED
     pc = CODE + NONSECURE_RAM * code.nonsecure + 2
     words = [*(CORE[name] for name in ("r0", "r1", "r2", "r3", "r12", "lr")), pc, xpsr]

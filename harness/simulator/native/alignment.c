@@ -143,7 +143,7 @@ void alignment_decode(Core *c, Area *area, Slot *s, uint32_t address, uint32_t s
   Operands *o = &c->operands;
   const bool same = kept && s->key >> 16 == size && ((s->key ^ c->block.generation) & 0xFFFE) == 0;
   if (same) return;  // only the security state differs
-  s->checked = false;
+  s->looks &= (uint16_t)~LOOK_OPERANDS;
   if (o->everywhere || !has_operands(area, address, size)) return;
   Residues r;
   bool hooked = false;
@@ -168,7 +168,7 @@ void alignment_decode(Core *c, Area *area, Slot *s, uint32_t address, uint32_t s
     o->checks[start].more = (uint16_t)(o->count - start);
     o->checks[start].keeps = keeps(&r, o->checks + start, o->count - start);
     area->checks[(address - area->base) >> 1] = (uint16_t)start;
-    s->checked = true;
+    s->looks |= LOOK_OPERANDS;
   }
   if (kept) o->kept = o->count;
   if (hooked) {

@@ -10,7 +10,9 @@
 //   attribution  SAU, IDAU and SPU: which state an address belongs to
 //   priority    masks and priorities: may a pending exception be taken?
 //   security    the security state that runs, and the change to the other one
-//   fault, frame, exception  which exception a fault becomes; memory of frames; entry and return
+//   fault, frame  which exception a fault becomes; memory of frames
+//   fpu         floating-point contexts that are stacked later
+//   exception   entry and return
 //   idle, count  loops that can change nothing; blocks: each instruction is counted
 //   scs, uarte, access  accesses that Unicorn's page rights refuse
 //   emulate     one run of Unicorn, to an exact instruction
@@ -52,7 +54,7 @@ enum {
 enum { AWAKE, SLEEP_WFI, SLEEP_WFE };
 // Bits of CONTROL.
 enum { NPRIV = 1, SPSEL = 2, FPCA = 4, SFPA = 8 };
-#define NO_SPECIAL 0x7FFFu
+#define NO_SPECIAL 0x3FFFu
 
 // The last question to core_count_before(), and its answer.
 typedef struct {
@@ -66,6 +68,7 @@ typedef struct {
   uint32_t address, size;
   Slot *slot;
   uint16_t generation;  // of decoded blocks; bit 0 is the security state
+  uint16_t looks;       // what is looked at now: LOOK_OPERANDS, LOOK_FLOATING
   uint32_t sequential;  // where code goes on without a branch, 0 if not known
 } Block;
 
@@ -118,6 +121,7 @@ typedef struct {
   int sleeping;
   int other_priority;  // to which the masks of the other security state boost
   bool fp_allowed[2], fp_disabled;
+  bool fp_lazy;  // a floating-point context is not stacked yet: FPCCR.LSPACT of either state
   int extras;  // EXTRA_LIMITS, EXTRA_EXCLUSIVE: ever used
 } Cpu;
 

@@ -31,11 +31,13 @@
 static void decode(Core *c, Area *area, Slot *s, uint32_t address, uint32_t size) {
   uint32_t count = 0, special = attribution_may_run(c, area, address) ? NO_SPECIAL : 0;
   int context = security_context(c);
+  bool floating = false;
   for (uint32_t at = address; at < address + size && size <= MAX_BLOCK; count++) {
     uint16_t first = memory_halfword(area, at);
     uint32_t step = thumb_length(first);
     uint16_t second = step == 4 ? memory_halfword(area, at + 2) : 0;
     if (step == 4) c->cpu.extras |= thumb_extra_state(first, second);
+    floating |= step == 4 && thumb_is_floating(first, second);
     if (special == NO_SPECIAL &&
         (thumb_is_special(first, second, context) || core_is_breakpoint(c, at))) {
       special = count;
@@ -45,6 +47,7 @@ static void decode(Core *c, Area *area, Slot *s, uint32_t address, uint32_t size
   alignment_decode(c, area, s, address, size, area->stable && special == NO_SPECIAL);
   s->count = (uint16_t)count;
   s->special = special & NO_SPECIAL;
+  s->looks = (uint16_t)((s->looks & LOOK_OPERANDS) | (floating ? LOOK_FLOATING : 0)) & 3;
   s->key = area->stable && special == NO_SPECIAL ? size << 16 | c->block.generation : 0;
   for (uint32_t at = address - area->base; at < address - area->base + size; at += 2) {
     area->covered[at >> 4] |= (uint8_t)(1u << ((at >> 1) & 7));
@@ -76,6 +79,17 @@ static void refuse_block(Core *c, int reason) {
   c->unicorn.api.stop(c->unicorn.handle);
 }
 
+static uint32_t first_floating(Core *c) {
+  Area *area = memory_code(&c->memory, c->block.address);
+  uint32_t index = 0;
+  for (uint32_t at = c->block.address; at - c->block.address < c->block.size; index++) {
+    uint16_t first = memory_halfword(area, at);
+    if (thumb_is_floating(first, memory_halfword(area, at + 2))) break;
+    at += thumb_length(first);
+  }
+  return index;
+}
+
 static uint32_t first_special(Core *c) {
   uint32_t special = c->block.slot ? c->block.slot->special : NO_SPECIAL;
   if (c->breakpoints.ignoring && special == 0 && c->block.address == c->breakpoints.ignored) {
@@ -85,7 +99,9 @@ static uint32_t first_special(Core *c) {
     special = thumb_is_special(first, second, c->cpu.fp_disabled) ? 0 : 1;
   }
   c->breakpoints.ignoring = false;
-  return special;
+  if (!c->cpu.fp_lazy || !c->block.slot || !(c->block.slot->looks & LOOK_FLOATING)) return special;
+  uint32_t floating = first_floating(c);
+  return floating < special ? floating : special;
 }
 
 static SELDOM void look_closer(Core *c) {
@@ -96,7 +112,7 @@ static SELDOM void look_closer(Core *c) {
     return;
   }
   const uint32_t special = first_special(c);
-  const bool checked = c->block.slot && c->block.slot->checked;
+  const bool checked = c->block.slot && c->block.slot->looks & LOOK_OPERANDS;
   const uint32_t suspect = checked ? alignment_suspect(c) : c->block.count;
   uint32_t cut = special < suspect ? special : suspect;
   if (priority_deliverable(c)) {
@@ -150,7 +166,8 @@ static SELDOM void on_new_block(Core *c, uint32_t address, uint32_t size) {
   const Slot *s = c->block.slot;
   if (c->operands.from < c->operands.until) {
     refuse_block(c, REASON_NONE);
-  } else if (c->time.executed > c->time.limit || s->special != NO_SPECIAL || s->checked) {
+  } else if (c->time.executed > c->time.limit || s->special != NO_SPECIAL ||
+             s->looks & c->block.looks) {
     look_closer(c);
   }
 }
@@ -165,6 +182,10 @@ static void on_known_block(Core *c, uint32_t address, uint32_t size, Slot *s) {
   c->block.size = size;
   c->block.count = s->count;
   c->block.again = address;
+}
+
+static bool wants_look(Core *c, const Slot *s) {
+  return (c->cpu.fp_lazy && s->looks & LOOK_FLOATING) || alignment_suspect(c) < s->count;
 }
 
 void count_block(void *uc, uint64_t address64, uint32_t size, void *user) {
@@ -187,7 +208,7 @@ void count_block(void *uc, uint64_t address64, uint32_t size, void *user) {
   }
   on_known_block(c, address, size, s);
   c->time.executed += c->block.count;
-  if (c->time.executed > c->time.limit || (s->checked && alignment_suspect(c) < s->count))
+  if (c->time.executed > c->time.limit || (s->looks & c->block.looks && wants_look(c, s)))
     look_closer(c);
 }
 

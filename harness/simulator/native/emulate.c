@@ -113,6 +113,7 @@ bool emulate_attach(Core *c) {
   c->cpu.fp_disabled = true;
   c->block.generation = 2;
   c->block.again = 1;
+  c->block.looks = LOOK_OPERANDS;
   c->access.here = -1;
   c->idle.skips = true;
   c->unicorn.on_access = (void *)access_hook;

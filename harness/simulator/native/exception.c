@@ -1,8 +1,7 @@
 // Exception entry and return (Armv8-M ARM, B3.18 to B3.24), within a security state and between
 // both.
 //
-// Floating-point registers are stacked at once; lazy stacking differs only in memory that no
-// program reads. A return to a pending exception tail-chains: the frame is neither read nor
+// A return to a pending exception tail-chains: the frame is neither read nor
 // written.
 #include "exception.h"
 
@@ -10,6 +9,7 @@
 
 #include "attribution.h"
 #include "fault.h"
+#include "fpu.h"
 #include "frame.h"
 #include "priority.h"
 #include "protection.h"
@@ -17,7 +17,7 @@
 #include "state.h"
 #include "thumb.h"
 
-enum { BASIC = 0x20, EXTENDED = 0x68, CALLEE_SAVED = 0x28, FP_REGISTERS = 16 };
+enum { BASIC = 0x20, CALLEE_SAVED = 0x28 };
 // EXC_RETURN: secure stack, default stacking, FType, mode, SPSEL, secure exception.
 enum { S = 1 << 6, DCRS = 1 << 5, NO_FP = 1 << 4, THREAD = 1 << 3, PROCESS = 1 << 2, ES = 1 };
 #define EXC_RETURN_PREFIX 0xFFFFFF80u
@@ -30,13 +30,8 @@ enum { S = 1 << 6, DCRS = 1 << 5, NO_FP = 1 << 4, THREAD = 1 << 3, PROCESS = 1 <
 
 static const int caller_saved[] = {REG_R0, REG_R0 + 1, REG_R0 + 2, REG_R0 + 3, REG_R12, REG_LR};
 
-int exception_fp_registers(const Core *c) {
-  return !c->cpu.nonsecure && c->cpu.scb[0]->fpccr & FPCCR_TS ? 2 * FP_REGISTERS : FP_REGISTERS;
-}
-
 static uint32_t frame_size(const Core *c, bool extended) {
-  if (!extended) return BASIC;
-  return EXTENDED + 4 * (uint32_t)(exception_fp_registers(c) - FP_REGISTERS);
+  return BASIC + (extended ? fpu_context_size(c, c->cpu.nonsecure) : 0);
 }
 
 static bool is_nonsecure(const Core *c, int number) {
@@ -80,7 +75,7 @@ static void push_callee_saved(Core *c, uint32_t exc_return) {
 
 static void clear_registers(Core *c, int number) {
   for (int i = 0; i < 13; i++) core_set_reg(c, REG_R0 + i, 0);
-  for (int i = 0; i < exception_fp_registers(c); i++) core_set_reg(c, REG_S0 + i, 0);
+  if (!c->cpu.fp_lazy) fpu_clear(c, fpu_registers(c, false));
   core_set_reg(c, REG_XPSR_NZCVQG, XPSR_THUMB | (uint32_t)(number & NUMBER));
 }
 
@@ -136,17 +131,15 @@ static void go_to_handler(Core *c, int number, uint32_t exc_return, bool tail) {
 }
 
 // The frame's words, from the lowest address on.
-static void fill_frame(Core *c, uint32_t *words, uint32_t pc, uint32_t retpsr, bool extended) {
+static void fill_frame(Core *c, uint32_t *words, uint32_t pc, uint32_t retpsr) {
   for (int i = 0; i < 6; i++) words[i] = core_reg(c, caller_saved[i]);
   words[6] = pc;
   words[7] = retpsr;
-  if (!extended) return;
-  for (int i = 0; i < FP_REGISTERS; i++) words[8 + i] = core_reg(c, REG_S0 + i);
-  words[24] = core_reg(c, REG_FPSCR);
-  words[25] = 0;
-  for (int i = FP_REGISTERS; i < exception_fp_registers(c); i++) {
-    words[10 + i] = core_reg(c, REG_S0 + i);
-  }
+}
+
+// RETPSR.SFPA: the code that is interrupted is secure, and has a secure FP context.
+static bool has_secure_fp(const Core *c, uint32_t control) {
+  return control & SFPA && !c->cpu.nonsecure && !c->cpu.nonsecure_frames;
 }
 
 static void clear_monitor(Core *c) {
@@ -159,31 +152,39 @@ void exception_enter(Core *c, int number, uint32_t pc) {
   const bool extended = control & FPCA, across = is_nonsecure(c, number) != c->cpu.nonsecure;
   const uint32_t size = frame_size(c, extended), below = core_reg(c, REG_SP) - size;
   const uint32_t frame = below & ~7u, kept = (xpsr & XPSR_KEPT) | XPSR_THUMB;
-  uint32_t words[(EXTENDED + 4 * FP_REGISTERS) / 4], exc_return = EXC_RETURN_PREFIX | DCRS;
+  const bool lazy = extended && c->cpu.scb[0]->fpccr & FPCCR_LSPEN;
+  const bool twice = extended && c->cpu.fp_lazy;  // an earlier context is not stacked yet
+  uint32_t words[BASIC / 4 + FPU_WORDS], exc_return = EXC_RETURN_PREFIX | DCRS;
   uint32_t retpsr = (xpsr & ~RETPSR_ALIGNED) | (below & 4) << 7;
   if (!c->cpu.nonsecure_frames) {
     exc_return |= (c->cpu.nonsecure ? 0 : S) | (is_nonsecure(c, number) ? 0 : ES);
   }
   exc_return |= (extended ? 0 : NO_FP) | (thread ? THREAD : 0);
   if (!across && process) exc_return |= PROCESS;
-  if (c->attribution.divided && !c->cpu.nonsecure && control & SFPA) retpsr |= RETPSR_SFPA;
+  if (has_secure_fp(c, control)) retpsr |= RETPSR_SFPA;
   Failure why;
-  uint8_t *place = frame_at(c, frame, size, true, !(thread && control & NPRIV), &why);
-  fill_frame(c, words, pc, retpsr, extended);
+  const uint32_t stored = lazy || twice ? BASIC : size;
+  uint8_t *place = frame_at(c, frame, stored, true, !(thread && control & NPRIV), &why);
+  const uint32_t limit = frame_limit(c, process);
+  fill_frame(c, words, pc, retpsr);
+  if (lazy && !twice && frame >= limit) fpu_defer(c, frame + BASIC);
+  if (stored > BASIC) fpu_fill(c, words + BASIC / 4, c->cpu.nonsecure);
   // The processor switches to handler mode, hence to the main stack, with the write of xPSR.
   core_set_reg(c, REG_SP, frame);
   core_set_reg(c, REG_XPSR_NZCVQG, kept | (uint32_t)(number & NUMBER));
   core_set_reg(c, REG_CONTROL, control & ~(uint32_t)((across ? 0 : SPSEL) | FPCA | SFPA));
   clear_monitor(c);
-  const uint32_t limit = frame_limit(c, process);
   if (frame < limit) {
     place = NULL;
     why = (Failure){fault_own(c, USAGE_FAULT), STKOF};
     core_set_reg(c, process ? REG_PSP : REG_SP, limit);
   }
-  if (place) {
-    memcpy(place, words, size);
-  } else {
+  if (place) memcpy(place, words, stored);
+  if (place && twice) {
+    place = NULL;
+    why = (Failure){SECURE_FAULT, LSERR};
+  }
+  if (!place) {
     number = fault_derive(c, number, why, pc);
     if (c->cpu.locked_up) return;
     core_set_reg(c, REG_XPSR_NZCVQG, kept | (uint32_t)(number & NUMBER));
@@ -192,7 +193,11 @@ void exception_enter(Core *c, int number, uint32_t pc) {
 }
 
 void exception_fault(Core *c, int cause, uint32_t status, uint32_t pc, const uint32_t *address) {
-  int number = fault_judge(c, fault_own(c, cause), status, pc, address);
+  exception_fault_of(c, fault_own(c, cause), status, pc, address);
+}
+
+void exception_fault_of(Core *c, int cause, uint32_t status, uint32_t pc, const uint32_t *address) {
+  int number = fault_judge(c, cause, status, pc, address);
   if (number) {
     exception_enter(c, number, pc);
   } else {
@@ -218,14 +223,17 @@ void exception_supervisor_call(Core *c, uint32_t pc) {
 // return
 
 static void chain(Core *c, int number, uint32_t exc_return) {
-  uint32_t xpsr = core_reg(c, REG_XPSR) & ~0x1FFu;
+  uint32_t xpsr = core_reg(c, REG_XPSR) & ~0x1FFu, control = core_reg(c, REG_CONTROL);
+  control &= ~(uint32_t)(FPCA | (c->cpu.nonsecure ? 0 : SFPA));
+  core_set_reg(c, REG_CONTROL, control);
   core_set_reg(c, REG_XPSR_NZCVQG, xpsr | (uint32_t)(number & NUMBER));
   go_to_handler(c, number, exc_return, true);
 }
 
 // A fault of the return itself is taken by tail-chaining: nothing is stacked.
 static void refuse(Core *c, Failure why, uint32_t exc_return) {
-  int number = fault_judge(c, why.cause, why.status, exc_return & ~1u, NULL);
+  const uint32_t *address = frame_address(c, why);
+  int number = fault_judge(c, why.cause, why.status, exc_return & ~1u, address);
   if (number) {
     chain(c, number, exc_return);
   } else {
@@ -271,13 +279,6 @@ static bool pop_callee_saved(Core *c, int stack, uint32_t exc_return) {
   return true;
 }
 
-static void take_fp(Core *c, const uint32_t *words) {
-  for (int i = 0; i < exception_fp_registers(c); i++) {
-    core_set_reg(c, REG_S0 + i, words[(i < FP_REGISTERS ? 8 : 10) + i]);
-  }
-  core_set_reg(c, REG_FPSCR, words[24]);
-}
-
 // Restore the state from the frame that `exc_return` means.
 static void unstack(Core *c, uint32_t exc_return) {
   const int stack = stack_of(c, exc_return);
@@ -286,9 +287,9 @@ static void unstack(Core *c, uint32_t exc_return) {
   const bool thread = exc_return & THREAD, extended = !(exc_return & NO_FP);
   const uint32_t frame = core_reg(c, stack), size = frame_size(c, extended);
   const uint32_t npriv = core_reg(c, REG_CONTROL) & NPRIV;
-  uint32_t words[(EXTENDED + 4 * FP_REGISTERS) / 4];
+  uint32_t words[BASIC / 4];
   Failure why;
-  const uint8_t *place = frame_at(c, frame, size, false, !(thread && npriv), &why);
+  const uint8_t *place = frame_at(c, frame, BASIC, false, !(thread && npriv), &why);
   if (place && frame & 3) {
     why = (Failure){fault_own(c, USAGE_FAULT), INVPC};
     place = NULL;
@@ -297,16 +298,20 @@ static void unstack(Core *c, uint32_t exc_return) {
     refuse(c, why, exc_return);
     return;
   }
-  memcpy(words, place, size);
+  memcpy(words, place, BASIC);
   const uint32_t retpsr = words[7];
   if (!(retpsr & 0x1FF) != thread) {
     refuse_exc_return(c, exc_return);
     return;
   }
+  if (extended && !fpu_restore(c, frame + BASIC, !(thread && npriv), &why)) {
+    refuse(c, why, exc_return);
+    return;
+  }
   for (int i = 0; i < 6; i++) core_set_reg(c, caller_saved[i], words[i]);
-  if (extended) take_fp(c, words);
-  // CONTROL.SFPA matters only for secure code, and only if there is non-secure code.
-  uint32_t sfpa = c->attribution.divided && !c->cpu.nonsecure ? (retpsr & RETPSR_SFPA) >> 17 : SFPA;
+  // Unicorn's SFPA stays set while non-secure code runs.
+  const bool secure = !c->cpu.nonsecure && !c->cpu.nonsecure_frames;
+  uint32_t sfpa = secure ? (retpsr & RETPSR_SFPA) >> 17 : SFPA;
   core_set_reg(c, stack, (frame + size) | (retpsr >> 7 & 4));
   core_set_reg(c, REG_CONTROL,
                npriv | (stack == REG_PSP ? SPSEL : 0) | (extended ? FPCA : 0) | sfpa);
@@ -340,6 +345,13 @@ void exception_leave(Core *c, uint32_t exc_return) {
           .divided) {  // SPSEL of the exception's own state; the frame may belong to the other one
     uint32_t control = core_reg(c, REG_CONTROL) & ~(uint32_t)SPSEL;
     core_set_reg(c, REG_CONTROL, control | (exc_return & PROCESS ? SPSEL : 0));
+  }
+  if (core_reg(c, REG_CONTROL) & FPCA && c->cpu.scb[0]->fpccr & FPCCR_CLRONRET) {
+    if (c->cpu.scb[0]->fpccr & FPCCR_LSPACT) {
+      refuse(c, (Failure){SECURE_FAULT, LSERR}, exc_return);
+      return;
+    }
+    fpu_clear(c, FPU_CALLER_SAVED);
   }
   if (priority_deliverable(c)) {
     chain(c, c->cpu.nvic->best, exc_return);

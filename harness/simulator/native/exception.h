@@ -9,8 +9,8 @@ void exception_enter(Core *c, int number, uint32_t pc);
 void exception_leave(Core *c, uint32_t exc_return);
 // A synchronous fault at `pc`; `status`: the bits of CFSR to set, or of SFSR.
 void exception_fault(Core *c, int cause, uint32_t status, uint32_t pc, const uint32_t *address);
+// The same for a cause that names its security state, as the NVIC does.
+void exception_fault_of(Core *c, int cause, uint32_t status, uint32_t pc, const uint32_t *address);
 // SVC: its handler, or HardFault if its priority is not high enough.
 void exception_supervisor_call(Core *c, uint32_t pc);
-// The floating-point registers that belong to a frame of the running state.
-int exception_fp_registers(const Core *c);
 #endif  // HARNESS_SIMULATOR_NATIVE_EXCEPTION_H_

@@ -10,17 +10,14 @@ enum { GRANULE = 32 };
 
 static Failure failure(int cause, uint32_t status) { return (Failure){cause, status}; }
 
-// Does the MPU of the running state check accesses? A negative priority may switch it off.
-static bool mpu_checks(const Core *c) {
-  uint32_t ctrl = c->mpu.banks[c->cpu.nonsecure]->state.regions.ctrl;
-  return ctrl & MPU_ENABLE && (ctrl & MPU_HFNMIENA || !c->mpu.negative);
-}
-
-static bool mpu_allows_all(const Core *c, uint32_t address, uint32_t size, bool write,
-                           bool privileged) {
-  const Regions *regions = &c->mpu.banks[c->cpu.nonsecure]->state.regions;
+// A negative priority may switch the MPU off.
+static bool mpu_allows_all(const Core *c, const Accessor *by, uint32_t address, uint32_t size,
+                           bool write) {
+  const Regions *regions = &c->mpu.banks[by->nonsecure]->state.regions;
+  if (!(regions->ctrl & MPU_ENABLE)) return true;
+  if (by->negative && !(regions->ctrl & MPU_HFNMIENA)) return true;
   for (uint32_t at = address; at - address < size; at = (at | (GRANULE - 1)) + 1) {
-    if (!mpu_allows(regions, at, write, privileged)) return false;
+    if (!mpu_allows(regions, at, write, by->privileged)) return false;
   }
   return true;
 }
@@ -30,17 +27,18 @@ static bool bus_refuses(Core *c, uint32_t address, uint32_t size, int permission
                                        attribution_refuses(c, address + size - 1, permission));
 }
 
-uint8_t *frame_at(Core *c, uint32_t address, uint32_t size, bool write, bool privileged,
+uint8_t *frame_of(Core *c, const Accessor *by, uint32_t address, uint32_t size, bool write,
                   Failure *why) {
   const Area *area = memory_holding(&c->memory, address, size);
   if (area && write && area != memory_ram(&c->memory)) area = NULL;
-  if (c->cpu.nonsecure &&
-      (attribution_is_secure(c, address) || attribution_is_secure(c, address + size - 1))) {
-    *why = failure(SECURE_FAULT, AUVIOL);
+  for (uint32_t at = address; by->nonsecure && at - address < size; at += 4) {
+    if (!attribution_is_secure(c, at)) continue;
+    *why = failure(SECURE_FAULT, AUVIOL | SFARVALID);
+    c->cpu.shared->sfar = at;
     return NULL;
   }
-  if (mpu_checks(c) && !mpu_allows_all(c, address, size, write, privileged)) {
-    *why = failure(fault_own(c, MEM_MANAGE), write ? MSTKERR : MUNSTKERR);
+  if (!mpu_allows_all(c, by, address, size, write)) {
+    *why = failure(MEM_MANAGE | (by->nonsecure ? NONSECURE : 0), write ? MSTKERR : MUNSTKERR);
     return NULL;
   }
   if (!area || bus_refuses(c, address, size, write ? PERM_WRITE : PERM_READ)) {
@@ -48,6 +46,17 @@ uint8_t *frame_at(Core *c, uint32_t address, uint32_t size, bool write, bool pri
     return NULL;
   }
   return area->host + (address - area->base);
+}
+
+uint8_t *frame_at(Core *c, uint32_t address, uint32_t size, bool write, bool privileged,
+                  Failure *why) {
+  return frame_of(c, &(Accessor){c->cpu.nonsecure, privileged, c->mpu.negative}, address, size,
+                  write, why);
+}
+
+const uint32_t *frame_address(const Core *c, Failure why) {
+  bool valid = why.cause == SECURE_FAULT && why.status & SFARVALID;
+  return valid ? &c->cpu.shared->sfar : NULL;
 }
 
 uint32_t frame_limit(Core *c, bool process) {

@@ -10,6 +10,8 @@
 #include "attribution.h"
 #include "emulate.h"
 #include "exception.h"
+#include "fault.h"
+#include "fpu.h"
 #include "frame.h"
 #include "idle.h"
 #include "priority.h"
@@ -200,14 +202,13 @@ void instruction_magic_branch(Core *c, uint32_t target) {
 
 // FP state of the secure caller
 
-// VLSTM and VLLDM: the secure FP context, saved and loaded at once.
+// VLSTM and VLLDM: the secure FP context is stored, or may be later; it is loaded.
 static void lazy_fp(Core *c, const Instruction *i) {
   const bool load = i->first & 0x10;
   const uint32_t control = core_reg(c, REG_CONTROL);
   const uint32_t address = core_reg(c, reg_id(i->first & 0xF));
-  const int count = exception_fp_registers(c);
-  uint32_t words[34] = {0}, size = 4 * ((uint32_t)count + 2);
-  Failure why;
+  const bool kept = load && c->cpu.scb[0]->fpccr & FPCCR_LSPACT;
+  Failure why = {0, 0};
   if (c->cpu.nonsecure) {
     exception_fault(c, USAGE_FAULT, UNDEFINSTR, i->pc, NULL);
     return;
@@ -216,27 +217,22 @@ static void lazy_fp(Core *c, const Instruction *i) {
     advance(c, i);  // there is no secure FP context
     return;
   }
-  if (address & 7) {
+  if (!load && c->cpu.fp_lazy) {
+    exception_fault(c, SECURE_FAULT, LSERR, i->pc, NULL);
+    return;
+  }
+  if (address & 7 && !kept) {
     exception_fault(c, USAGE_FAULT, UNALIGNED, i->pc, NULL);
     return;
   }
-  uint8_t *place = frame_at(c, address, size, !load, security_is_privileged(c), &why);
-  if (!place) {
+  const bool privileged = security_is_privileged(c);
+  if (!load && c->cpu.scb[0]->fpccr & FPCCR_LSPEN) {
+    fpu_defer(c, address);
+  } else if (!(load ? fpu_restore : fpu_store)(c, address, privileged, &why)) {
     why = frame_failure_of_data(why);
     exception_fault(c, why.cause, why.status, i->pc, &address);
     return;
   }
-  if (load) memcpy(words, place, size);
-  for (int n = 0; n < count; n++) {
-    uint32_t *word = &words[n < 16 ? n : n + 2];
-    if (!load) *word = core_reg(c, REG_S0 + n);
-    core_set_reg(c, REG_S0 + n, load ? *word : 0);
-  }
-  if (!load) {
-    words[16] = core_reg(c, REG_FPSCR);
-    memcpy(place, words, size);
-  }
-  core_set_reg(c, REG_FPSCR, load ? words[16] : 0);
   core_set_reg(c, REG_CONTROL, load ? control | FPCA : control & ~(uint32_t)FPCA);
   advance(c, i);
 }
@@ -336,16 +332,24 @@ static void carry_out(Core *c, const Instruction *i) {
   } else if ((first & 0xFFE0) == 0xEC20 && second == 0x0A00) {
     lazy_fp(c, i);
   } else {
-    exception_fault(c, USAGE_FAULT, NOCP, i->pc, NULL);
+    // NSACR is asked after CPACR; it is the secure state that it reports to.
+    bool denied = c->cpu.nonsecure && security_cpacr_allows(c, true);
+    exception_fault_of(c, denied ? USAGE_FAULT : fault_own(c, USAGE_FAULT), NOCP, i->pc, NULL);
   }
 }
 
 void instruction_carry_out(Core *c, uint32_t pc) {
   Instruction i = {0};
-  if (!fetch(c, pc, &i) || !thumb_is_special(i.first, i.second, security_context(c))) return;
+  if (!fetch(c, pc, &i)) return;
+  const bool special = thumb_is_special(i.first, i.second, security_context(c));
+  if (!special && !(c->cpu.fp_lazy && thumb_is_floating(i.first, i.second))) return;
   i.xpsr = core_reg(c, REG_XPSR);
   if (thumb_passes(i.xpsr)) {
-    carry_out(c, &i);
+    if (special) {
+      carry_out(c, &i);
+    } else {
+      fpu_preserve(c, pc);
+    }
   } else {
     advance(c, &i);
   }

@@ -8,8 +8,8 @@
 typedef struct {
   uint32_t key;  // size << 16 | generation; 0 for a block that must be looked at each time
   uint16_t count;
-  uint16_t special : 15;  // index of the first instruction that Unicorn must not run
-  uint16_t checked : 1;   // registers must be looked at when it is entered; see alignment.c
+  uint16_t special : 14;  // index of the first instruction that Unicorn must not run
+  uint16_t looks : 2;     // LOOK_OPERANDS, LOOK_FLOATING
   uint64_t executed;
 } Slot;
 
@@ -25,6 +25,10 @@ typedef struct {
   bool stable;       // code there changes only through core_invalidate()
   uint32_t rights;   // Unicorn's page rights while nothing restricts them
 } Area;
+
+// What may have to be looked at when a block is entered: registers (alignment.c), and a
+// floating-point context that is not stacked yet (fpu.c).
+enum { LOOK_OPERANDS = 1, LOOK_FLOATING = 2 };
 
 enum { MAX_AREAS = 4 };
 typedef struct {

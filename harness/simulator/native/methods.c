@@ -372,7 +372,7 @@ PyMethodDef core_methods[] = {
     {"change_state", change_state, METH_NOARGS, "Go on in the other security state."},
     {"update_masks", update_masks, METH_NOARGS, "AIRCR or masks changed."},
     {"update_traps", update_traps, METH_NOARGS, "CCR changed."},
-    {"update_fp_access", update_fp_access, METH_NOARGS, "CPACR or NSACR changed."},
+    {"update_fp_access", update_fp_access, METH_NOARGS, "CPACR, NSACR, FPCCR or FPDSCR changed."},
     {"attribute", attribute, METH_VARARGS, "SPU or SAU changed."},
     {"is_secure", is_secure, METH_O, "Does an address belong to the secure state?"},
     {"is_callable", is_callable, METH_O, "May non-secure code call a gateway at an address?"},

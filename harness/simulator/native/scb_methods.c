@@ -72,6 +72,8 @@ static PyMemberDef bank_members[] = {
     {"ccr", T_UINT, IN_BANK(ccr), 0, "CCR."},
     {"cpacr", T_UINT, IN_BANK(cpacr), 0, "CPACR."},
     {"fpccr", T_UINT, IN_BANK(fpccr), 0, "FPCCR."},
+    {"fpcar", T_UINT, IN_BANK(fpcar), 0, "FPCAR."},
+    {"fpdscr", T_UINT, IN_BANK(fpdscr), 0, "FPDSCR."},
     {"enables", T_UINT, IN_BANK(enables), 0, "SHCSR: of MemManage and UsageFault."},
     {"cfsr", T_UINT, IN_BANK(cfsr), 0, "CFSR without BFSR."},
     {"mmfar", T_UINT, IN_BANK(mmfar), 0, "MMFAR."},

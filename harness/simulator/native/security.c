@@ -22,15 +22,26 @@ int security_context(const Core *c) {
   return (c->cpu.fp_disabled ? CONTEXT_NO_FP : 0) | (c->cpu.nonsecure ? CONTEXT_NONSECURE : 0);
 }
 
+bool security_cpacr_allows(const Core *c, bool nonsecure) {
+  return c->cpu.scb[nonsecure]->cpacr >> CP10 & 3;
+}
+
+bool security_nsacr_allows(const Core *c) { return c->cpu.shared->nsacr >> NSACR_CP10 & 1; }
+
 static bool allows_fp(const Core *c, bool nonsecure) {
-  if (!(c->cpu.scb[nonsecure]->cpacr >> CP10 & 3)) return false;
-  return !nonsecure || c->cpu.shared->nsacr >> NSACR_CP10 & 1;
+  return security_cpacr_allows(c, nonsecure) && (!nonsecure || security_nsacr_allows(c));
 }
 
 void security_update_fp_access(Core *c) {
   const bool before[2] = {c->cpu.fp_allowed[0], c->cpu.fp_allowed[1]};
   for (int i = 0; i < 2; i++) c->cpu.fp_allowed[i] = allows_fp(c, i);
   c->cpu.fp_disabled = !c->cpu.fp_allowed[c->cpu.nonsecure];
+  const ScbBank *secure = c->cpu.scb[0], *other = c->cpu.scb[1];
+  c->cpu.fp_lazy = (secure->fpccr | other->fpccr) & FPCCR_LSPACT;
+  c->block.looks = LOOK_OPERANDS | (c->cpu.fp_lazy ? LOOK_FLOATING : 0);
+  c->block.again = 1;
+  state_set_fpu(c, (uint32_t[]){secure->fpccr, other->fpccr},
+                (uint32_t[]){secure->fpdscr, other->fpdscr});
   if (before[0] != c->cpu.fp_allowed[0] || before[1] != c->cpu.fp_allowed[1]) core_invalidate(c);
 }
 

@@ -6,7 +6,10 @@
 bool security_is_privileged(Core *c);
 // The context of its instructions.
 int security_context(const Core *c);
-// CPACR or NSACR have changed.
+// Is a state allowed to use the FPU: by its own CPACR; and the non-secure one by NSACR?
+bool security_cpacr_allows(const Core *c, bool nonsecure);
+bool security_nsacr_allows(const Core *c);
+// CPACR, NSACR, FPCCR or FPDSCR have changed.
 void security_update_fp_access(Core *c);
 // The state alone: the registers are those of this state already.
 void security_set_state(Core *c, bool nonsecure);

@@ -23,6 +23,8 @@ enum {
   PSPLIM = 140,
   FAULT_STATUS = 188,
   FAULT_ADDRESS = 192,
+  FPCCR = 156,
+  FPDSCR = 164,
   MONITOR = 936,       // address of the exclusive monitor, 64 bits
   FEATURES = 1160,     // first of constants and host pointers
   OLD_REGIONS = 1168,  // three pointers of the Armv7-M MPU, unused
@@ -100,6 +102,7 @@ const char *state_find(Core *c) {
   if (!control) return "CONTROL";
   save(c);
   if (word(c, SECURE) != 1) return "the security state";
+  if (word(c, FPCCR + BANK) != (FPCCR_ASPEN | FPCCR_LSPEN | FPCCR_S)) return "FPCCR";
   if (word(c, MONITOR) != ~0u || word(c, MONITOR + 4) != ~0u) return "the exclusive monitor";
   for (size_t i = 0; i < 3; i++) {
     if (pointer(c, OLD_REGIONS + i * sizeof(void *))) return "the Armv7-M MPU";
@@ -125,6 +128,20 @@ void state_set_mpu(Core *c, const Regions *regions) {
   size_t bank = SECURE_BANK * sizeof(void *);
   memcpy(pointer(c, RBAR + bank), regions->bases, sizeof regions->bases);
   memcpy(pointer(c, RLAR + bank), regions->limits, sizeof regions->limits);
+}
+
+// Only ASPEN counts in Unicorn's FPCCR.
+void state_set_fpu(Core *c, const uint32_t fpccr[2], const uint32_t fpdscr[2]) {
+  bool same = true;
+  save(c);
+  for (int i = 0; i < 2; i++) {
+    const size_t bank = c->cpu.nonsecure == i ? BANK : 0;
+    const uint32_t control = (word(c, FPCCR + bank) & ~FPCCR_ASPEN) | (fpccr[i] & FPCCR_ASPEN);
+    same &= control == word(c, FPCCR + bank) && fpdscr[i] == word(c, FPDSCR + bank);
+    set_word(c, FPCCR + bank, control);
+    set_word(c, FPDSCR + bank, fpdscr[i]);
+  }
+  if (!same) restore(c);
 }
 
 void state_limits(Core *c, uint32_t *psplim, uint32_t *msplim) {
@@ -166,6 +183,8 @@ void state_exchange_banks(Core *c) {
   exchange(c, FAULTMASK, ~0u);
   exchange(c, MSPLIM, ~0u);
   exchange(c, PSPLIM, ~0u);
+  exchange(c, FPCCR, FPCCR_ASPEN);
+  exchange(c, FPDSCR, ~0u);
   process = !handler && (word(c, CONTROL + BANK) & SPSEL);
   memcpy(r13, process ? &psp : &msp, sizeof msp);
   set_word(c, 0, process ? msp : psp);

@@ -8,6 +8,8 @@ const char *state_find(Core *c);
 // A fault of the MPU or the default memory map: where, and which.
 void state_note_fault(Core *c);
 void state_set_mpu(Core *c, const Regions *regions);
+// FPCCR.ASPEN and FPDSCR of the secure, of the non-secure state.
+void state_set_fpu(Core *c, const uint32_t fpccr[2], const uint32_t fpdscr[2]);
 void state_limits(Core *c, uint32_t *psplim, uint32_t *msplim);
 void state_set_limits(Core *c, uint32_t psplim, uint32_t msplim);
 // The running state's registers and those of the other one change places.

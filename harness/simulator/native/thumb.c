@@ -34,6 +34,10 @@ bool thumb_branches_to_itself(uint16_t first, uint16_t second) {
   return first == 0xE7FE || (first == 0xF7FF && second == 0xBFFE);
 }
 
+bool thumb_is_floating(uint16_t first, uint16_t second) {
+  return (first & 0xEC00) == 0xEC00 && (second & 0x0E00) == 0x0A00 && (first & 0xEF00) != 0xEF00;
+}
+
 // Instructions that Unicorn lacks, or carries out without this project's system registers: YIELD,
 // WFE, WFI, SEV; TT and its variants; SG, BXNS and BLXNS; VLSTM and VLLDM; FP while CPACR refuses
 // it. And B to itself, behind which nothing may come.
@@ -48,10 +52,7 @@ bool thumb_is_special(uint16_t first, uint16_t second, int context) {
   if ((first & 0xFFF0) == 0xE840) return (second & 0xF03F) == 0xF000;
   if (first == 0xE97F && second == 0xE97F) return true;
   if ((first & 0xFFE0) == 0xEC20 && second == 0x0A00) return true;
-  if ((context & CONTEXT_NO_FP) && (first & 0xEC00) == 0xEC00) {
-    return (second & 0x0E00) == 0x0A00 && (first & 0xEF00) != 0xEF00;
-  }
-  return false;
+  return context & CONTEXT_NO_FP && thumb_is_floating(first, second);
 }
 
 // False only for instructions that certainly write no memory.

@@ -17,6 +17,8 @@ uint32_t thumb_it_state(uint32_t xpsr);
 bool thumb_passes(uint32_t xpsr);
 // Must the core carry it out itself?
 bool thumb_is_special(uint16_t first, uint16_t second, int context);
+// Does it use floating-point registers?
+bool thumb_is_floating(uint16_t first, uint16_t second);
 bool thumb_branches_to_itself(uint16_t first, uint16_t second);
 // False only for instructions that certainly write no memory.
 bool thumb_may_store(uint16_t first);

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 import pytest
 from exception_chip import (
+    AT_ONCE,
     CODES,
     CORE,
     FPCA,
@@ -71,7 +72,7 @@ def test_an_exception_without_security_attribution(
             exceptions.chip.play(0xF380, register, steps=1, r0=RAM + 0x8000)
     exceptions.go_to(code)
     exceptions.interrupt()
-    words = frame(code, divided=False)
+    words = frame(code)
     check_entered(exceptions, code, words, nonsecure=False)
     assert exceptions.machine.registers["sp"] == (
         MAIN if code.place == "process" else frame_address(code, words)
@@ -91,7 +92,7 @@ def test_an_exception_with_security_attribution(
     both.chip.write(ITNS, nonsecure << 5)
     both.go_to(code)
     both.interrupt()
-    words = frame(code, divided=True)
+    words = frame(code)
     check_entered(both, code, words, nonsecure=nonsecure)
     if nonsecure and not code.nonsecure:
         check_hidden(both, code, words)
@@ -120,11 +121,11 @@ def test_with_fpccr_ts_all_floating_point_registers_are_stacked(
     both: ExceptionChip, place: str, nonsecure: bool
 ) -> None:
     code = Code(place=place, floats=True)
-    both.chip.write(FPCCR, 0xC000_0000 | TS)
+    both.chip.write(FPCCR, AT_ONCE | TS)
     both.chip.write(ITNS, nonsecure << 5)
     both.go_to(code)
     both.interrupt()
-    words = frame(code, divided=True, all_floats=True)
+    words = frame(code, all_floats=True)
     check_entered(both, code, words, nonsecure=nonsecure)
     if nonsecure:
         check_hidden(both, code, words)

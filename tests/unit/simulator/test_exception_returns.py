@@ -48,7 +48,7 @@ def test_a_pending_exception_at_a_return_is_tail_chained(
     both.chip.write(ITNS, first << 5)
     both.go_to(code)
     both.interrupt()
-    words = frame(code, divided=True)
+    words = frame(code)
     both.machine.nvic.pend(PENDSV | 1 << 9 if second else PENDSV)
     if code.floats:
         spoil_floats(both)
@@ -160,7 +160,7 @@ def test_a_frame_in_flash_is_read_as_any_other(exceptions: ExceptionChip) -> Non
     code, place = Code(place="process"), 0x8000
     exceptions.go_to(code)
     exceptions.interrupt()
-    words = frame(code, divided=False)
+    words = frame(code)
     exceptions.machine.write_memory(place, struct.pack("<8I", *words))
     exceptions.core.write(Reg.PSP, place)
     exceptions.leave()
@@ -215,7 +215,7 @@ def test_a_frame_without_its_signature_is_a_secure_fault(both: ExceptionChip) ->
     code = Code()
     both.go_to(code)
     both.interrupt()
-    where = frame_address(code, frame(code, divided=True)) - 40
+    where = frame_address(code, frame(code)) - 40
     both.machine.write_memory(where, struct.pack("<I", 0xFEFA_125A))  # of one with FP registers
     both.leave()
     assert both.chip.running == 7

@@ -143,7 +143,7 @@ def test_a_non_secure_frame_is_read_from_non_secure_memory(
     code = Code(nonsecure=True)
     both.go_to(code)
     both.interrupt()
-    words = frame(code, divided=True)
+    words = frame(code)
     both.machine.write_memory(sp, struct.pack("<8I", *words))
     both.machine.write_register("sp", sp)
     both.leave()
@@ -209,7 +209,7 @@ def test_the_mpu_must_allow_each_byte_of_a_frame(
 ) -> None:
     """Two regions leave out 32 bytes; the frame with FP registers lies in four such granules."""
     code = Code(floats=True)
-    hole = (frame_address(code, frame(code, divided=False)) & ~31) + 32 * granule
+    hole = (frame_address(code, frame(code)) & ~31) + 32 * granule
     for number, (base, last) in enumerate([(CODE, hole - 32), (hole + 32, RAM + 0x3_FFE0)]):
         exceptions.chip.write(MPU_RNR, number)
         exceptions.chip.write(MPU_RBAR, base)

@@ -39,7 +39,7 @@ def test_vlstm_saves_and_hides_a_secure_context_that_vlldm_brings_back(
 ) -> None:
     """All 32 registers with FPCCR.TS."""
     core = worlds.machine.core
-    worlds.write(FPCCR, 0xC000_0000 | (count == 32) << 26)
+    worlds.write(FPCCR, 0x8000_0000 | (count == 32) << 26)
     core.write(Reg.CONTROL, FPCA | SFPA)
     core.write_many(REGISTERS_OF_FP, FLOATS)
     core.write(Reg.FPSCR, FPSCR)
