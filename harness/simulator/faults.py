@@ -111,6 +111,13 @@ class FaultRecord:
     target: str = ""  # with images of both worlds: the access or jump, "read of secure RAM"
 
 
+    @property
+    def status(self) -> str:
+        """The named status bits, with FORCED if the fault became a HardFault."""
+        forced = self.kind == "HardFault" != self.cause and "FORCED" or ""
+        return ", ".join(name for name in (self.reason, forced) if name)
+
+
 def status_names(cfsr: int, hfsr: int = 0, sfsr: int = 0) -> list[str]:
     """The names of the bits that are set."""
     names = [name for bit, name in CFSR_NAMES.items() if cfsr & bit]
@@ -182,7 +189,7 @@ def where(record: FaultRecord, image: Image) -> str:
 
 def report(record: FaultRecord, image: Image) -> str:
     """The whole decoded report, several lines."""
-    lines = [f"{record.kind}: {record.reason or 'no status bit'}"]
+    lines = [f"{record.kind}: {record.status or 'no status bit'}"]
     if record.kind not in (record.cause, "Lockup"):
         lines[0] += f" (escalated from {record.cause})"
     if record.world:

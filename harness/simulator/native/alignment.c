@@ -8,6 +8,8 @@
 // the instruction. Both may be wrong about an instruction that is not executed (in an IT block), so
 // a suspect is looked at again when the core stands before it.
 //
+// BASEPRI keeps the bits that priorities have: a hook looks at values that are written to it.
+//
 // While CCR.UNALIGN_TRP is set in either bank, a hook looks at every instruction.
 #include "alignment.h"
 
@@ -50,13 +52,23 @@ static uint32_t refusal_at(Core *c, uint32_t pc) {
   return area ? refusal(c, memory_halfword(area, pc), memory_halfword(area, pc + 2)) : 0;
 }
 
+// The register at `pc` that is written to BASEPRI with bits that priorities do not have.
+static int odd_base_priority(Core *c, uint32_t pc) {
+  const Area *area = memory_code(&c->memory, pc);
+  if (!area) return NO_REGISTER;
+  int from = operands_base_priority(memory_halfword(area, pc), memory_halfword(area, pc + 2));
+  bool odd = from != NO_REGISTER && value_of(c, from) & 0xFF & ~(uint32_t)c->cpu.nvic->implemented;
+  return odd ? from : NO_REGISTER;
+}
+
 // hooks
 
 static void look(void *uc, uint64_t address, uint32_t size, void *user) {
   Core *c = user;
   (void)size;
-  if (c->operands.trusted || c->stop.reason != REASON_NONE || !refusal_at(c, (uint32_t)address))
-    return;
+  const uint32_t pc = (uint32_t)address;
+  if (c->operands.trusted || c->stop.reason != REASON_NONE) return;
+  if (!refusal_at(c, pc) && odd_base_priority(c, pc) == NO_REGISTER) return;
   c->stop.reason = REASON_OPERANDS;
   c->unicorn.api.stop(uc);
 }
@@ -114,10 +126,11 @@ static bool keeps(const Residues *r, const Check *list, uint32_t count) {
   return true;
 }
 
-// Can its operands be refused whatever CCR.UNALIGN_TRP is? `*a` is the address; of a division its
-// base is NO_REGISTER.
+// Can its operands be refused, or changed, whatever CCR.UNALIGN_TRP is? `*a` is the address; if there
+// is none its base is NO_REGISTER.
 static bool may_be_refused(uint16_t first, uint16_t second, Address *a) {
-  if (operands_divisor(first, second) != NO_REGISTER) {
+  if (operands_divisor(first, second) != NO_REGISTER ||
+      operands_base_priority(first, second) != NO_REGISTER) {
     a->base = NO_REGISTER;
     return true;
   }
@@ -203,7 +216,13 @@ bool alignment_is_refused(Core *c, uint32_t pc) {
 
 void alignment_carry_out(Core *c, uint32_t pc) {
   if (alignment_is_refused(c, pc)) return;
+  const int from = odd_base_priority(c, pc);
   c->operands.trusted = true;
-  emulate_step(c);
+  if (from == NO_REGISTER) {
+    emulate_step(c);
+  } else {
+    const int id = from == LR ? REG_LR : REG_R0 + from;
+    emulate_step_with(c, id, core_reg(c, id) & c->cpu.nvic->implemented);
+  }
   c->operands.trusted = false;
 }

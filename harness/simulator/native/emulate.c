@@ -104,6 +104,13 @@ void emulate_step(Core *c) {
   emulate_cut(c, pc, pc + (area ? thumb_length(memory_halfword(area, pc)) : 2));
 }
 
+void emulate_step_with(Core *c, int id, uint32_t value) {
+  const uint32_t before = core_reg(c, id);
+  core_set_reg(c, id, value);
+  emulate_step(c);
+  core_set_reg(c, id, before);
+}
+
 bool emulate_attach(Core *c) {
   const Area *ram = memory_ram(&c->memory);
   const UnicornApi *api = &c->unicorn.api;

@@ -9,4 +9,6 @@ bool emulate_attach(Core *c);
 void emulate_on(Core *c);
 // Run the one instruction at pc.
 void emulate_step(Core *c);
+// The same while a register has another value.
+void emulate_step_with(Core *c, int id, uint32_t value);
 #endif  // HARNESS_SIMULATOR_NATIVE_EMULATE_H_

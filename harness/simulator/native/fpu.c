@@ -171,7 +171,8 @@ bool fpu_store(Core *c, uint32_t address, bool privileged, Failure *why) {
   const uint32_t size = fpu_context_size(c, c->cpu.nonsecure);
   uint8_t *place = frame_at(c, address, size, true, privileged, why);
   if (!place) return false;
-  fpu_fill(c, words, c->cpu.nonsecure);
+  copy_out(c, words, fpu_registers(c, c->cpu.nonsecure));
+  fpu_clear(c, fpu_registers(c, c->cpu.nonsecure));
   memcpy(place, words, size);
   return true;
 }

@@ -100,6 +100,11 @@ int operands_divisor(uint16_t first, uint16_t second) {
   return divides ? second & 0xF : NO_REGISTER;
 }
 
+int operands_base_priority(uint16_t first, uint16_t second) {
+  bool writes = (first & 0xFFF0) == 0xF380 && (second & 0xFF7F) >= 0x8811;
+  return writes && (second & 0xFF7F) <= 0x8812 ? first & 0xF : NO_REGISTER;
+}
+
 uint32_t operands_literal(uint16_t first, uint16_t second, uint32_t pc) {
   const uint32_t here = (pc + 4) & ~3u;
   if (first >> 11 == 9) return here + (first & 0xFF) * 4u;

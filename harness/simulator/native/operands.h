@@ -18,6 +18,9 @@ bool operands_address(uint16_t first, uint16_t second, Address *a);
 // The register that SDIV or UDIV divides by, else NO_REGISTER.
 int operands_divisor(uint16_t first, uint16_t second);
 
+// The register whose value MSR writes to BASEPRI or BASEPRI_MAX, else NO_REGISTER.
+int operands_base_priority(uint16_t first, uint16_t second);
+
 // Registers as sums of the registers at an earlier point, modulo 4. Bits 2n+1..2n of a sum hold
 // the factor of Rn (n < 15), bits 31..30 a constant.
 typedef struct {

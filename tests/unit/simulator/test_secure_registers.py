@@ -78,6 +78,7 @@ def test_vlstm_and_vlldm_without_a_secure_context_do_nothing(
 def test_vlstm_needs_an_accessible_address_aligned_to_8(
     worlds: BareChip, code: tuple[int, int], address: int, reason: str
 ) -> None:
+    worlds.write(FPCCR, 0x8000_0000)  # not later
     worlds.machine.core.write(Reg.CONTROL, FPCA | SFPA)
     secure(worlds, *code, r0=address)
     record = worlds.machine.faults[0]
