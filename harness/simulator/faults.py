@@ -114,8 +114,8 @@ class FaultRecord:
     @property
     def status(self) -> str:
         """The named status bits, with FORCED if the fault became a HardFault."""
-        forced = self.kind == "HardFault" != self.cause and "FORCED" or ""
-        return ", ".join(name for name in (self.reason, forced) if name)
+        forced = self.kind == "HardFault" and self.cause != "HardFault"
+        return ", ".join(name for name in (self.reason, "FORCED" * forced) if name)
 
 
 def status_names(cfsr: int, hfsr: int = 0, sfsr: int = 0) -> list[str]:

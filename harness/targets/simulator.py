@@ -103,7 +103,7 @@ class SimulatorSession(SessionDefaults):
         return [
             Fault(
                 record.kind,
-                record.reason,
+                record.status,
                 record.pc,
                 record.lr,
                 record.address,

@@ -92,6 +92,7 @@ void Main(void) {
   FPCCR = 0xD0000004;
   uint32_t off = Control() & ~FPCA, s1;
   __asm volatile("vmov s1, %0\n msr control, %1\n isb" ::"r"(0x12345678), "r"(off) : "s1");
+  mode = 0;
   ISPR = 1u << IRQ_A;
   BARRIER();
   __asm volatile("vmov %0, s1" : "=r"(s1));

@@ -93,17 +93,22 @@ static volatile struct {
 static volatile uint32_t resume;  // where to go on, if not behind the instruction
 
 __attribute__((used)) static void NoteFault(uint32_t *frame, uint32_t exc_return) {
+  if (resume) MPU_CTRL = 0;  // the frame may be refused, too
   fault.count++;
   fault.exception = ICSR & 0x1FF;
   fault.cfsr = CFSR;
   fault.hfsr = HFSR;
   fault.exc_return = exc_return;
   fault.address = fault.cfsr & 0x80 ? MMFAR : fault.cfsr & 0x8000 ? BFAR : 0;
-  fault.pc = frame[6];
-  const uint16_t first = resume ? 0 : *(uint16_t *)fault.pc;
-  frame[6] = resume ? resume : fault.pc + (first >> 11 >= 0x1D ? 4 : 2);
-  frame[7] &= ~0x0600FC00u;
-  resume = 0;
+  if (!resume) fault.pc = frame[6];
+  if (resume) {
+    frame[6] = resume;
+    frame[7] = 1u << 24;
+    resume = 0;
+  } else {
+    frame[6] = fault.pc + (*(uint16_t *)fault.pc >> 11 >= 0x1D ? 4 : 2);
+    frame[7] &= ~0x0600FC00u;
+  }
   CFSR = fault.cfsr;
   HFSR = fault.hfsr;
 }
