@@ -10,7 +10,8 @@
 //
 // BASEPRI keeps the bits that priorities have: a hook looks at values that are written to it.
 //
-// While CCR.UNALIGN_TRP is set in either bank, a hook looks at every instruction.
+// Once CCR.UNALIGN_TRP was set in either bank, a hook looks at every instruction; once CCR.DIV_0_TRP
+// was, hooks look at divisions. Unicorn walks a list of all hooks at each one that it calls.
 #include "alignment.h"
 
 #include <stdlib.h>
@@ -91,10 +92,14 @@ static bool hook_at(Core *c, Area *area, uint32_t address) {
 }
 
 void alignment_update(Core *c) {
-  const bool traps = (c->cpu.scb[0]->ccr | c->cpu.scb[1]->ccr) & UNALIGN_TRP;
-  if (!traps || c->operands.everywhere) return;
-  c->operands.everywhere = true;
-  hook(c, 1, 0);  // every address
+  const uint32_t traps = c->cpu.scb[0]->ccr | c->cpu.scb[1]->ccr;
+  const bool everywhere = traps & UNALIGN_TRP && !c->operands.everywhere;
+  const bool divisions = traps & DIV_0_TRP && !c->operands.divisions;
+  if (!everywhere && !divisions) return;
+  c->operands.everywhere |= everywhere;
+  c->operands.divisions |= divisions;
+  if (everywhere) hook(c, 1, 0);  // every address
+  if (divisions) core_invalidate(c);
   c->unicorn.api.ctl(c->unicorn.handle, CTL_FLUSH_TB);
 }
 
@@ -128,8 +133,8 @@ static bool keeps(const Residues *r, const Check *list, uint32_t count) {
 
 // Can its operands be refused, or changed, whatever CCR.UNALIGN_TRP is? `*a` is the address; if there
 // is none its base is NO_REGISTER.
-static bool may_be_refused(uint16_t first, uint16_t second, Address *a) {
-  if (operands_divisor(first, second) != NO_REGISTER ||
+static bool may_be_refused(const Core *c, uint16_t first, uint16_t second, Address *a) {
+  if ((c->operands.divisions && operands_divisor(first, second) != NO_REGISTER) ||
       operands_base_priority(first, second) != NO_REGISTER) {
     a->base = NO_REGISTER;
     return true;
@@ -137,11 +142,11 @@ static bool may_be_refused(uint16_t first, uint16_t second, Address *a) {
   return operands_address(first, second, a) && a->always && a->base != SP;
 }
 
-static bool has_operands(const Area *area, uint32_t address, uint32_t size) {
+static bool has_operands(const Core *c, const Area *area, uint32_t address, uint32_t size) {
   Address a;
   for (uint32_t at = address; at - address < size;) {
     uint16_t first = memory_halfword(area, at), second = memory_halfword(area, at + 2);
-    if (may_be_refused(first, second, &a)) return true;
+    if (may_be_refused(c, first, second, &a)) return true;
     at += thumb_length(first);
   }
   return false;
@@ -157,7 +162,7 @@ void alignment_decode(Core *c, Area *area, Slot *s, uint32_t address, uint32_t s
   const bool same = kept && s->key >> 16 == size && ((s->key ^ c->block.generation) & 0xFFFE) == 0;
   if (same) return;  // only the security state differs
   s->looks &= (uint16_t)~LOOK_OPERANDS;
-  if (o->everywhere || !has_operands(area, address, size)) return;
+  if (o->everywhere || !has_operands(c, area, address, size)) return;
   Residues r;
   bool hooked = false;
   uint32_t index = 0;
@@ -168,7 +173,7 @@ void alignment_decode(Core *c, Area *area, Slot *s, uint32_t address, uint32_t s
   for (uint32_t at = address; at - address < size; index++) {
     uint16_t first = memory_halfword(area, at), second = memory_halfword(area, at + 2);
     Address a;
-    if (may_be_refused(first, second, &a)) {
+    if (may_be_refused(c, first, second, &a)) {
       const bool known = a.base != NO_REGISTER && !(r.unknown >> a.base & 1) && a.mask == 3;
       const uint32_t sum = known ? r.sums[a.base] : 0;
       const bool noted = !sum || is_known(o->checks + start, o->count - start, sum);

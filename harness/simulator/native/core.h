@@ -204,6 +204,7 @@ typedef struct {
   Check *checks;
   uint32_t count, kept;  // kept: those of code that does not change
   bool everywhere;       // a hook looks at every instruction
+  bool divisions;        // hooks look at divisors
   bool trusted;          // the instruction has been looked at
   uint32_t from, until;  // code that must be translated again, if from < until
 } Operands;

@@ -22,9 +22,11 @@
 // Rare functions are not inlined: their callers would save more registers on each call.
 #ifdef __GNUC__
 #define SELDOM __attribute__((noinline, cold))
+#define APART __attribute__((noinline))
 #define EXPECTED(condition) __builtin_expect(condition, 1)
 #else
 #define SELDOM
+#define APART
 #define EXPECTED(condition) (condition)
 #endif
 
@@ -188,17 +190,7 @@ static bool wants_look(Core *c, const Slot *s) {
   return (c->cpu.fp_lazy && s->looks & LOOK_FLOATING) || alignment_suspect(c) < s->count;
 }
 
-void count_block(void *uc, uint64_t address64, uint32_t size, void *user) {
-  Core *c = user;
-  uint32_t address = (uint32_t)address64;
-  (void)uc;
-  // A loop of one block, in which most programs spend their time, is looked up once.
-  if (EXPECTED(address == c->block.again)) {
-    c->time.executed += c->block.count;
-    if (EXPECTED(c->time.executed <= c->time.limit)) return;
-    look_closer(c);
-    return;
-  }
+static APART void on_other_block(Core *c, uint32_t address, uint32_t size) {
   uint32_t offset = address - c->memory.code->base;
   Slot *s = &c->memory.code->slots[offset >> 1];
   if (offset >= c->memory.code->size || s->key != (size << 16 | c->block.generation) ||
@@ -210,6 +202,19 @@ void count_block(void *uc, uint64_t address64, uint32_t size, void *user) {
   c->time.executed += c->block.count;
   if (c->time.executed > c->time.limit || (s->looks & c->block.looks && wants_look(c, s)))
     look_closer(c);
+}
+
+void count_block(void *uc, uint64_t address, uint32_t size, void *user) {
+  Core *c = user;
+  (void)uc;
+  // A loop of one block, in which most programs spend their time, is looked up once.
+  if (EXPECTED((uint32_t)address == c->block.again)) {
+    c->time.executed += c->block.count;
+    if (EXPECTED(c->time.executed <= c->time.limit)) return;
+    look_closer(c);
+    return;
+  }
+  on_other_block(c, (uint32_t)address, size);
 }
 
 void count_exception(void *uc, uint32_t number, void *user) {
