@@ -65,8 +65,8 @@ typedef struct {
 typedef struct {
   uint32_t again;  // address of a block that needs no second look, or 1
   uint32_t count;  // its instructions
-  uint32_t address, size;
   Slot *slot;
+  uint32_t address, size;
   uint16_t generation;  // of decoded blocks; bit 0 is the security state
   uint16_t looks;       // what is looked at now: LOOK_OPERANDS, LOOK_FLOATING
   uint32_t sequential;  // where code goes on without a branch, 0 if not known
