@@ -10,7 +10,7 @@
 //
 // BASEPRI keeps the bits that priorities have: a hook looks at values that are written to it.
 //
-// Once CCR.UNALIGN_TRP was set in either bank, a hook looks at every instruction; once CCR.DIV_0_TRP
+// Once CCR.UNALIGN_TRP was set in either bank, or the MPU made memory Device memory, a hook looks at every instruction; once CCR.DIV_0_TRP
 // was, hooks look at divisions. Unicorn walks a list of all hooks at each one that it calls.
 #include "alignment.h"
 
@@ -44,8 +44,10 @@ static uint32_t refusal(Core *c, uint16_t first, uint16_t second) {
   const int divisor = operands_divisor(first, second);
   if (divisor != NO_REGISTER) return ccr(c) & DIV_0_TRP && !value_of(c, divisor) ? DIVBYZERO : 0;
   if (!operands_address(first, second, &a)) return 0;
-  if (!a.always && !(ccr(c) & UNALIGN_TRP)) return 0;
-  return address_now(c, &a) & a.mask ? UNALIGNED : 0;
+  const bool trapped = a.always || ccr(c) & UNALIGN_TRP;
+  if ((!trapped && !c->mpu.device) || !(address_now(c, &a) & a.mask)) return 0;
+  const Mpu *mpu = c->mpu.banks[c->cpu.nonsecure];
+  return trapped || mpu_is_device(mpu, address_now(c, &a)) ? UNALIGNED : 0;
 }
 
 static uint32_t refusal_at(Core *c, uint32_t pc) {
@@ -93,7 +95,7 @@ static bool hook_at(Core *c, Area *area, uint32_t address) {
 
 void alignment_update(Core *c) {
   const uint32_t traps = c->cpu.scb[0]->ccr | c->cpu.scb[1]->ccr;
-  const bool everywhere = traps & UNALIGN_TRP && !c->operands.everywhere;
+  const bool everywhere = (traps & UNALIGN_TRP || c->mpu.device) && !c->operands.everywhere;
   const bool divisions = traps & DIV_0_TRP && !c->operands.divisions;
   if (!everywhere && !divisions) return;
   c->operands.everywhere |= everywhere;

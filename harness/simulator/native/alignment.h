@@ -3,7 +3,7 @@
 #define HARNESS_SIMULATOR_NATIVE_ALIGNMENT_H_
 #include "core.h"
 
-// CCR has changed.
+// CCR or the MPU in force has changed.
 void alignment_update(Core *c);
 // The code at `address` is decoded: note what must be checked when its block is entered. A new hook
 // asks for another translation (Operands.from, until). `kept`: it is decoded only once.

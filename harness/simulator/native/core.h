@@ -133,6 +133,7 @@ typedef struct {
   bool off;          // the firmware's MPU is off: nothing is refused
   bool negative;     // it was put in force for code of a priority below zero
   bool stale;        // changes wait for the next block
+  bool device;       // it makes some of flash or RAM Device memory
 } Protection;
 
 // Addresses that are non-secure callable.

@@ -25,6 +25,16 @@ bool mpu_allows(const Regions *r, uint32_t address, bool write, bool privileged)
   return privileged || r->bases[hit] & UNPRIVILEGED;
 }
 
+bool mpu_makes_device(const Mpu *m, int region) {
+  const uint32_t limit = m->state.regions.limits[region], index = limit >> 1 & 7;
+  return limit & ENABLE && !(m->state.attributes[index >> 2] >> 8 * (index & 3) & 0xF0);
+}
+
+bool mpu_is_device(const Mpu *m, uint32_t address) {
+  const int region = mpu_region_at(&m->state.regions, address);
+  return region >= 0 && mpu_makes_device(m, region);
+}
+
 // The register behind RBAR, RLAR or one of their aliases; NULL if there is none.
 static uint32_t *region_register(Mpu *m, uint32_t offset) {
   uint32_t alias = (offset - RBAR) >> 3, number = m->state.number;
@@ -49,6 +59,12 @@ static void set_control(Mpu *m, uint32_t value) {
   if (m->changed) m->changed(m, true);
 }
 
+static void set_attributes(Mpu *m, uint32_t *attributes, uint32_t value) {
+  if (*attributes == value) return;
+  *attributes = value;
+  if (m->changed && m->state.regions.ctrl & MPU_ENABLE) m->changed(m, false);
+}
+
 static void set_region(Mpu *m, uint32_t offset, uint32_t value) {
   uint32_t *found = region_register(m, offset);
   if (!found || *found == value) return;
@@ -62,7 +78,7 @@ void mpu_write(Mpu *m, uint32_t offset, uint32_t value) {
   } else if (offset == RNR) {
     m->state.number = value & 0xFF;
   } else if (offset >= MAIR0) {
-    m->state.attributes[(offset - MAIR0) / 4] = value;
+    set_attributes(m, &m->state.attributes[(offset - MAIR0) / 4], value);
   } else {
     set_region(m, offset, value);
   }

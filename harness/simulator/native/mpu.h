@@ -35,6 +35,10 @@ typedef struct Mpu {
   void *owner;
 } Mpu;
 
+// Is the memory at an address, or that of a region, Device memory by MAIR0, MAIR1 and RLAR.AttrIndx?
+bool mpu_is_device(const Mpu *m, uint32_t address);
+bool mpu_makes_device(const Mpu *m, int region);
+
 // Registers by their offset from 0xE000_ED00.
 enum { MPU_FIRST = 0x90, MPU_END = 0xC8 };
 uint32_t mpu_read(const Mpu *m, uint32_t offset);

@@ -261,6 +261,22 @@ static bool is_negative(Core *c) {
   return core_reg(c, REG_FAULTMASK) & 1;
 }
 
+// Does the MPU in force make memory Device memory, where each access must be aligned?
+static bool makes_device(const Core *c) {
+  const Mpu *mpu = c->mpu.banks[c->cpu.nonsecure];
+  const Regions *regions = &mpu->state.regions;
+  for (int i = 0; i < MPU_REGIONS && c->mpu.wanted.ctrl; i++) {
+    if (!mpu_makes_device(mpu, i)) continue;
+    for (int n = 0; n < c->memory.code_count; n++) {
+      const Area *area = &c->memory.code[n];
+      if (mpu_first(regions, i) < area->base + area->size && mpu_last(regions, i) >= area->base) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
 // Put the MPU of the running security state in force, by its registers and the priority.
 void protection_synchronize(Core *c) {
   const Regions *wanted = &c->mpu.banks[c->cpu.nonsecure]->state.regions;
@@ -276,6 +292,7 @@ void protection_synchronize(Core *c) {
   } else {
     put_in_force(c, ctrl, wanted);
   }
+  c->mpu.device = makes_device(c);
 }
 
 void protection_follow(Core *c) {

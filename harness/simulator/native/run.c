@@ -174,6 +174,7 @@ int run_core(Core *c, double seconds) {
       protection_synchronize(c);
       continue;
     } else {
+      if (c->mpu.device && !c->operands.everywhere) alignment_update(c);
       emulate_on(c);
     }
     const int reason = c->stop.reason;

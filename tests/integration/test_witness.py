@@ -1,0 +1,124 @@
+"""The simulator's Cortex-M33 against QEMU's, rule by rule (tests/witness)."""
+
+import shutil
+import subprocess
+
+import pytest
+import witness_table
+
+from harness.elf import Image
+from harness.simulator import snapshot
+from harness.simulator.machine import Machine
+
+RULES = witness_table.rules()
+IMAGES = sorted({one.image for one in RULES if one.answer is not None})
+ENOUGH = 100_000  # instructions: each image ends before
+FLAGS = (
+    "-mcpu=cortex-m33 -mthumb -mfloat-abi=hard -mfpu=fpv5-sp-d16 -O2 -g -ffreestanding -nostdlib "
+    "-mno-unaligned-access -fno-tree-loop-distribute-patterns -Wall -Wextra -Werror"
+)
+each_image = pytest.mark.parametrize("image", IMAGES)
+
+
+@pytest.fixture(scope="module")
+def link(tmp_path_factory):
+    compiler = shutil.which("arm-none-eabi-gcc")
+    if compiler is None:
+        pytest.skip("needs arm-none-eabi-gcc")
+    folder, sources = tmp_path_factory.mktemp("witness"), witness_table.FOLDER
+
+    def linked(image, machine):
+        elf = folder / f"{image}-{machine}.elf"
+        defines = ["-DQEMU"] * (machine == "qemu")
+        command = [compiler, *FLAGS.split(), *defines, "-T", str(sources / f"{machine}.ld")]
+        command += [str(sources / f"{image}.c"), "-o", str(elf)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return elf
+
+    return linked
+
+
+def answers(console):
+    lines = [line.strip() for line in console.splitlines()]
+    assert lines[-1:] == ["end"], console[-200:]
+    return {name: int(value, 16) for name, value in (line.split("=") for line in lines[:-1])}
+
+
+def expected(image, witness=""):
+    rows = [one for one in RULES if one.image == image and witness in one.witness]
+    return {one.name: one.answer for one in rows}
+
+
+@each_image
+def test_simulator_answers_as_the_architecture_does(image, link):
+    machine = Machine(Image.from_elf(link(image, "simulator")))
+    machine.run(until_executed=ENOUGH)
+    assert answers(machine.console.since(0).decode()) == expected(image)
+
+
+@each_image
+def test_qemu_gives_the_same_answers(image, link):
+    qemu = shutil.which("qemu-system-arm")
+    if qemu is None:
+        pytest.skip("needs qemu-system-arm with the machine mps2-an505")
+    command = [qemu, "-M", "mps2-an505", "-nographic", "-semihosting", "-kernel"]
+    done = subprocess.run(
+        [*command, str(link(image, "qemu"))],
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    given = answers(done.stdout)
+    wanted = expected(image, witness_table.QEMU)
+    assert {name: given[name] for name in wanted} == wanted
+
+
+def test_what_qemu_does_differently_is_unverified():
+    """A row is witnessed, or says that it is not."""
+    assert all(
+        one.witness == witness_table.UNVERIFIED or "1.17" in one.witness or one.by_qemu
+        for one in RULES
+    )
+
+
+@pytest.mark.slow
+@each_image
+@pytest.mark.parametrize("size", [1, 7, 1000])
+def test_slices_equal_one_run(image, size, link):
+    whole, sliced = (Machine(Image.from_elf(link(image, "simulator"))) for _ in range(2))
+    whole.run(until_executed=ENOUGH)
+    while sliced.core.executed < whole.core.executed:
+        sliced.run(until_executed=min(sliced.core.executed + size, whole.core.executed))
+    assert observed(sliced) == observed(whole)
+
+
+@pytest.mark.slow
+@each_image
+def test_snapshot_keeps_a_deferred_context(image, link):
+    """At each of many instructions, a new machine goes on from the snapshot."""
+    elf = Image.from_elf(link(image, "simulator"))
+    whole, first = Machine(elf), Machine(elf)
+    whole.run(until_executed=ENOUGH)
+    for at in range(0, whole.core.executed, 97):
+        first.run(until_executed=at)
+        second = Machine(elf)
+        snapshot.restore(second, snapshot.take(first))
+        first.close()
+        first = second
+    first.run(until_executed=whole.core.executed)
+    assert observed(first) == observed(whole)
+
+
+def observed(machine):
+    return (
+        machine.core.executed,
+        machine.now,
+        machine.console.since(0),
+        machine.registers,
+        machine.read_memory(0x2000_0000, 0x1_0000),
+    )
+
+
+def test_docs_table_is_that_of_the_rules():
+    page = witness_table.PAGE.read_text()
+    hint = "python tests/support/witness_table.py writes it"
+    assert page == witness_table.with_table(page), hint
