@@ -110,7 +110,6 @@ class FaultRecord:
     sfsr: int = 0
     target: str = ""  # with images of both worlds: the access or jump, "read of secure RAM"
 
-
     @property
     def status(self) -> str:
         """The named status bits, with FORCED if the fault became a HardFault."""

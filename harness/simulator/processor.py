@@ -11,13 +11,13 @@ from typing import Any, Protocol
 from harness.simulator.dwt import Dwt
 from harness.simulator.engine import Engine
 from harness.simulator.faults import BLOCKS_KEPT, FaultRecord, exception_name, status_names
-from harness.simulator.nvic import NUMBER, SECURE_FAULT, STATES, NvicRegisters
+from harness.simulator.nvic import HARD_FAULT, NUMBER, SECURE_FAULT, STATES, NvicRegisters
 from harness.simulator.scb import Scb, ScbHost
 from harness.simulator.systick import SysTick, Timekeeper
 from harness.simulator.unicorn import CORE_REGISTERS, Reg
 
 _SPSEL = 2  # CONTROL
-_DEBUGEVT, _FORCED = 1 << 31, 1 << 30  # HFSR
+_DEBUGEVT, _VECTTBL = 1 << 31, 1 << 1  # HFSR
 
 
 class ProcessorHost(ScbHost, Timekeeper, Protocol):
@@ -103,7 +103,7 @@ class Processor:
         secure_fault = cause == SECURE_FAULT
         names = status_names(
             0 if secure_fault else status,
-            self.shared.hfsr & _DEBUGEVT,
+            self.shared.hfsr & (_DEBUGEVT | (_VECTTBL if cause == HARD_FAULT else 0)),
             status if secure_fault else 0,
         )
         return FaultRecord(

@@ -7,7 +7,10 @@ void Behave(void) {
   const uint8_t *table = model + (HOSTILE ? 1 : 0);
   float sum = 0;
   for (uint32_t i = 0; i < 4; i++, table += 16) {
-    __asm volatile("vldmia %1, {s4-s7}\n vadd.f32 %0, %0, s4" : "+t"(sum) : "r"(table) : "s4", "s5", "s6", "s7");
+    __asm volatile("vldmia %1, {s4-s7}\n vadd.f32 %0, %0, s4"
+                   : "+t"(sum)
+                   : "r"(table)
+                   : "s4", "s5", "s6", "s7");
   }
   PrintWord("sum", (uint32_t)sum);
 }

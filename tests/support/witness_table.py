@@ -38,7 +38,9 @@ def rules() -> list[Witnessed]:
     """All rows, in the order of the file."""
     tables = tomllib.loads((FOLDER / "rules.toml").read_text())
     return [
-        Witnessed(image, name, **row) for image, rows in tables.items() for name, row in rows.items()
+        Witnessed(image, name, **row)
+        for image, rows in tables.items()
+        for name, row in rows.items()
     ]
 
 

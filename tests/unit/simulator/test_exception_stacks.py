@@ -129,7 +129,9 @@ def test_a_non_secure_frame_lies_in_non_secure_memory(
     both.machine.write_register("sp", sp)
     both.interrupt()
     assert both.chip.running == (IRQ if fits else 7)
-    assert [fault.reason for fault in both.machine.faults] == ([] if fits else ["AUVIOL, SFARVALID"])
+    assert [fault.reason for fault in both.machine.faults] == (
+        [] if fits else ["AUVIOL, SFARVALID"]
+    )
     assert both.chip.words(BOUNDARY - 0x40, 16) == [0] * 16
 
 
@@ -147,7 +149,9 @@ def test_a_non_secure_frame_is_read_from_non_secure_memory(
     both.machine.write_memory(sp, struct.pack("<8I", *words))
     both.machine.write_register("sp", sp)
     both.leave()
-    assert [fault.reason for fault in both.machine.faults] == ([] if reads else ["AUVIOL, SFARVALID"])
+    assert [fault.reason for fault in both.machine.faults] == (
+        [] if reads else ["AUVIOL, SFARVALID"]
+    )
     assert both.chip.running == (0 if reads else 7)
 
 
