@@ -71,8 +71,13 @@ class Kind(StrEnum):
 
 #: Kinds that inform and never fail a case by themselves.
 NOTES = frozenset(
-    {Kind.APPROXIMATION, Kind.UNMODELLED_ACCESS, Kind.LOG_ERROR, Kind.FLASH_OVERWRITTEN,
-     Kind.TRANSFER_STOPPED}
+    {
+        Kind.APPROXIMATION,
+        Kind.UNMODELLED_ACCESS,
+        Kind.LOG_ERROR,
+        Kind.FLASH_OVERWRITTEN,
+        Kind.TRANSFER_STOPPED,
+    }
 )
 #: Kinds that end the firmware itself: it went down.
 FATAL = frozenset(

@@ -12,13 +12,13 @@ from harness.base import power_on
 from harness.simulator.dwt import Dwt
 from harness.simulator.engine import Engine
 from harness.simulator.faults import BLOCKS_KEPT, FaultRecord, exception_name, status_names
-from harness.simulator.nvic import NUMBER, SECURE_FAULT, STATES, NvicRegisters
+from harness.simulator.nvic import HARD_FAULT, NUMBER, SECURE_FAULT, STATES, NvicRegisters
 from harness.simulator.scb import Scb, ScbHost
 from harness.simulator.systick import SysTick, Timekeeper
 from harness.simulator.unicorn import CORE_REGISTERS, Reg
 
 _SPSEL = 2  # CONTROL
-_DEBUGEVT, _FORCED = 1 << 31, 1 << 30  # HFSR
+_DEBUGEVT, _VECTTBL = 1 << 31, 1 << 1  # HFSR
 _FP_REGISTERS = 32
 _FLAGS = 0xF80F_0000  # APSR: N, Z, C, V, Q, GE
 _FP_STATUS = 0xF7C0_009F  # FPSCR: flags, AHP, DN, FZ, RMode, exceptions
@@ -126,7 +126,7 @@ class Processor:
         secure_fault = cause == SECURE_FAULT
         names = status_names(
             0 if secure_fault else status,
-            self.shared.hfsr & _DEBUGEVT,
+            self.shared.hfsr & (_DEBUGEVT | (_VECTTBL if cause == HARD_FAULT else 0)),
             status if secure_fault else 0,
         )
         return FaultRecord(

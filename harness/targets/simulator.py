@@ -8,12 +8,8 @@ from collections.abc import Iterable, Sequence
 from harness.base.clock import Deadline
 from harness.base.errors import UsageError
 from harness.base.findings import Finding
-<<<<<<< HEAD
-from harness.base.platforms import ConsoleWiring
-from harness.base.power_on import DEFAULT_SEED, seed_of
-=======
 from harness.base.platforms import ConsoleWiring, console_wiring
->>>>>>> q-serial
+from harness.base.power_on import DEFAULT_SEED, seed_of
 from harness.elf import Image
 from harness.elf.coverage import Coverage
 from harness.simulator import End, Machine
@@ -291,22 +287,14 @@ def open(  # noqa: A001
 ) -> SimulatorSession:
     """A session with ``image`` loaded and not yet started; options as in :class:`Machine`.
 
-<<<<<<< HEAD
-    Raises :class:`UsageError` for an unknown ``timing`` or seed.
-=======
     ``console`` may be text, too, for :func:`harness.base.platforms.console_wiring`. Raises
-    :class:`UsageError` for an unknown ``timing`` or a wiring that makes no sense.
->>>>>>> q-serial
+    :class:`UsageError` for an unknown ``timing`` or seed, or a wiring that makes no sense.
     """
     if timing not in (INSTRUCTIONS, BRANCHES):
         raise UsageError(
             f"the simulator has no timing {timing!r}", hint=f"{INSTRUCTIONS} or {BRANCHES}"
         )
-<<<<<<< HEAD
     seed = seed_of(str(power_on))
-    machine = Machine(image, booted=booted, console=console, timing=timing, power_on=seed)
-    return SimulatorSession(machine)
-=======
     wiring = console_wiring(console) if isinstance(console, str) else console
-    return SimulatorSession(Machine(image, booted=booted, console=wiring, timing=timing))
->>>>>>> q-serial
+    machine = Machine(image, booted=booted, console=wiring, timing=timing, power_on=seed)
+    return SimulatorSession(machine)

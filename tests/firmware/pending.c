@@ -10,6 +10,7 @@ void Main(void) {
   __asm volatile("cpsid i");
   NVIC_ISER(20) = 1u << 20;
   NVIC_ISPR(20) = 1u << 20;
+  LfclkStart();
   REG(RTC0 + 0x000) = 1;
   Print("pending\n");
   while (REG(RTC0 + 0x504) < 20) __asm volatile("dsb\n wfi\n isb\n yield");  // asks a device

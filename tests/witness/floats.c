@@ -31,9 +31,7 @@ __attribute__((used)) static void Look(uint32_t *frame, uint32_t exc_return) {
   frame_slot = frame[8];
 }
 
-__attribute__((naked)) void IrqA(void) {
-  __asm volatile("mov r0, sp\n mov r1, lr\n b Look");
-}
+__attribute__((naked)) void IrqA(void) { __asm volatile("mov r0, sp\n mov r1, lr\n b Look"); }
 
 static uint32_t Interrupted(int how) {
   uint32_t result;

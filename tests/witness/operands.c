@@ -4,11 +4,11 @@
 static uint32_t memory[16] __attribute__((aligned(32)));
 
 // One access at `memory` + `offset`, with the address in r0.
-#define AT(rule, offset, code)                                                            \
-  do {                                                                                    \
-    __asm volatile("mov r0, %0\n" code ::"r"((uint32_t)memory + (offset))                 \
-                   : "r0", "r1", "r2", "r3", "s0", "s1", "s2", "s3", "memory");           \
-    Tell(rule, Caught());                                                                 \
+#define AT(rule, offset, code)                                                  \
+  do {                                                                          \
+    __asm volatile("mov r0, %0\n" code ::"r"((uint32_t)memory + (offset))       \
+                   : "r0", "r1", "r2", "r3", "s0", "s1", "s2", "s3", "memory"); \
+    Tell(rule, Caught());                                                       \
   } while (0)
 
 void Main(void) {
@@ -53,6 +53,7 @@ void Main(void) {
   Tell("sdiv_trapped", Caught());
   __asm volatile("movs r1, #0\n movs r2, #9\n udiv r3, r2, r1" ::: "r1", "r2", "r3");
   Tell("udiv_trapped", Caught());
-  __asm volatile("movs r1, #0\n movs r2, #9\n cmp r1, #1\n it eq\n udiveq r3, r2, r1" ::: "r1", "r2", "r3", "cc");
+  __asm volatile("movs r1, #0\n movs r2, #9\n cmp r1, #1\n it eq\n udiveq r3, r2, r1" ::
+                     : "r1", "r2", "r3", "cc");
   Tell("udiv_not_executed", Caught());
 }

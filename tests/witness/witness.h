@@ -79,7 +79,8 @@ static void Tell(const char *rule, uint32_t value) {
     size++;
   }
   text[size++] = '=';
-  for (int shift = 28; shift >= 0; shift -= 4) text[size++] = "0123456789abcdef"[value >> shift & 15];
+  for (int shift = 28; shift >= 0; shift -= 4)
+    text[size++] = "0123456789abcdef"[value >> shift & 15];
   text[size++] = '\n';
   text[size] = 0;
   Send(text);
@@ -149,12 +150,9 @@ void IrqB(void);
 
 typedef void (*Vector)(void);
 __attribute__((section(".vectors"), used)) const Vector vectors[16 + 64] = {
-    (Vector)stack_top, Reset,
-    [2] = Fault,       [3] = Fault,
-    [4] = Fault,       [5] = Fault,
-    [6] = Fault,       [7] = Fault,
-    [11] = Svc,        [14] = PendSv,
-    [15] = SysTick,    [16 + IRQ_A] = IrqA,
+    (Vector)stack_top,   Reset,         [2] = Fault,    [3] = Fault,
+    [4] = Fault,         [5] = Fault,   [6] = Fault,    [7] = Fault,
+    [11] = Svc,          [14] = PendSv, [15] = SysTick, [16 + IRQ_A] = IrqA,
     [16 + IRQ_B] = IrqB,
 };
 #endif  // TESTS_WITNESS_WITNESS_H_

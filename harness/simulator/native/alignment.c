@@ -10,8 +10,9 @@
 //
 // BASEPRI keeps the bits that priorities have: a hook looks at values that are written to it.
 //
-// Once CCR.UNALIGN_TRP was set in either bank, or the MPU made memory Device memory, a hook looks at every instruction; once CCR.DIV_0_TRP
-// was, hooks look at divisions. Unicorn walks a list of all hooks at each one that it calls.
+// Once CCR.UNALIGN_TRP was set in either bank, or the MPU made memory Device memory, a hook looks
+// at every instruction; once CCR.DIV_0_TRP was, hooks look at divisions. Unicorn walks a list of
+// all hooks at each one that it calls.
 #include "alignment.h"
 
 #include <stdlib.h>
@@ -133,8 +134,8 @@ static bool keeps(const Residues *r, const Check *list, uint32_t count) {
   return true;
 }
 
-// Can its operands be refused, or changed, whatever CCR.UNALIGN_TRP is? `*a` is the address; if there
-// is none its base is NO_REGISTER.
+// Can its operands be refused, or changed, whatever CCR.UNALIGN_TRP is? `*a` is the address; if
+// there is none its base is NO_REGISTER.
 static bool may_be_refused(const Core *c, uint16_t first, uint16_t second, Address *a) {
   if ((c->operands.divisions && operands_divisor(first, second) != NO_REGISTER) ||
       operands_base_priority(first, second) != NO_REGISTER) {

@@ -124,7 +124,7 @@ typedef struct {
   int other_priority;  // to which the masks of the other security state boost
   bool fp_allowed[2], fp_disabled;
   bool fp_lazy;  // a floating-point context is not stacked yet: FPCCR.LSPACT of either state
-  int extras;  // EXTRA_LIMITS, EXTRA_EXCLUSIVE: ever used
+  int extras;    // EXTRA_LIMITS, EXTRA_EXCLUSIVE: ever used
 } Cpu;
 
 // The MPU in force; see protection.c.

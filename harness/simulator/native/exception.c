@@ -107,7 +107,10 @@ static uint32_t cross(Core *c, int number, uint32_t exc_return, bool tail) {
 static bool find_handler(Core *c, int *number, uint32_t *exc_return, uint32_t *vector) {
   if (vector_of(c, *number, vector)) return true;
   c->cpu.shared->hfsr |= HFSR_VECTTBL;
-  if ((*number & NUMBER) == HARD_FAULT) return false;
+  const bool locks = (*number & NUMBER) == HARD_FAULT;
+  const int taken = locks ? 0 : HARD_FAULT;
+  fault_report(c, (Fault){HARD_FAULT, taken, 0, core_reg(c, REG_PC) & ~1u, NULL, true});
+  if (locks) return false;
   core_set_reg(c, REG_XPSR_NZCVQG, (core_reg(c, REG_XPSR) & ~0x1FFu) | HARD_FAULT);
   nvic_unpend(c->cpu.nvic, *number);
   *number = fault_hard(c, *number);

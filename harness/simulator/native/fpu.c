@@ -28,9 +28,7 @@ void fpu_clear(Core *c, int count) {
 }
 
 // Where a context holds a register.
-static int word_of(int number) {
-  return number < FPU_CALLER_SAVED ? number : number + FPSCR_WORDS;
-}
+static int word_of(int number) { return number < FPU_CALLER_SAVED ? number : number + FPSCR_WORDS; }
 
 static void copy_out(Core *c, uint32_t *words, int count) {
   for (int i = 0; i < count; i++) words[word_of(i)] = core_reg(c, REG_S0 + i);

@@ -23,7 +23,8 @@ void fpu_defer(Core *c, uint32_t address);
 // Store a context that was deferred, before the floating-point instruction at `pc`. The fault if
 // this is refused is pending then; if it goes first, the context is still deferred.
 void fpu_preserve(Core *c, uint32_t pc);
-// Store and clear the context of the running state at `address`; false if an access is refused, and why.
+// Store and clear the context of the running state at `address`; false if an access is refused, and
+// why.
 bool fpu_store(Core *c, uint32_t address, bool privileged, Failure *why);
 // Load it; one that is still deferred is in its registers already.
 bool fpu_restore(Core *c, uint32_t address, bool privileged, Failure *why);

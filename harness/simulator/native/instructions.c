@@ -20,7 +20,7 @@
 #include "state.h"
 #include "thumb.h"
 
-enum { SPECIAL_FAULTMASK = 0x13, SPECIAL_CONTROL = 0x14 };
+enum { SPECIAL_FAULTMASK = 0x13, SPECIAL_CONTROL = 0x14, SPECIAL_BASEPRI_NS = 0x91 };
 enum { YIELD = 1, WFE, WFI, SEV };
 #define FNC_RETURN 0xFEFFFFFFu  // what BLXNS leaves in lr; a branch to it, or one less, returns
 #define GATEWAY 0xE97F          // both halfwords of SG
@@ -107,7 +107,12 @@ static void special_register(Core *c, const Instruction *i) {
     nonsecure_register(c, i);
     return;
   }
-  emulate_step(c);
+  if (i->first >> 4 == 0xF38 && (i->second & 0xFF) == SPECIAL_BASEPRI_NS) {
+    const int id = reg_id(i->first & 0xF);
+    emulate_step_with(c, id, core_reg(c, id) & c->cpu.nvic->implemented);
+  } else {
+    emulate_step(c);
+  }
   priority_update_masks(c);
   protection_synchronize(c);
 }

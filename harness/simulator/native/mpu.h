@@ -35,7 +35,8 @@ typedef struct Mpu {
   void *owner;
 } Mpu;
 
-// Is the memory at an address, or that of a region, Device memory by MAIR0, MAIR1 and RLAR.AttrIndx?
+// Is the memory at an address, or that of a region, Device memory by MAIR0, MAIR1 and
+// RLAR.AttrIndx?
 bool mpu_is_device(const Mpu *m, uint32_t address);
 bool mpu_makes_device(const Mpu *m, int region);
 

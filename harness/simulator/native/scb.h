@@ -26,12 +26,17 @@ enum { LSPERR = 1 << 5, SFARVALID = 1 << 6, LSERR = 1 << 7 };
 #define HFSR_VECTTBL 0x00000002u
 #define HFSR_FORCED 0x40000000u
 #define HFSR_DEBUGEVT 0x80000000u
-#define CCR_RESET 0x00000201u    // STKALIGN, which v8-M fixes at one
+#define CCR_RESET 0x00000201u  // STKALIGN, which v8-M fixes at one
 // FPCCR. Of both states together, kept in the secure bank: LSPEN, CLRONRET, TS, SFRDY, BFRDY, HFRDY
 // and S. One per state: all others.
 #define FPCCR_ASPEN 0x80000000u
 enum { FPCCR_LSPEN = 1 << 30, FPCCR_CLRONRET = 1 << 28, FPCCR_TS = 1 << 26 };
-enum { FPCCR_UFRDY = 1 << 10, FPCCR_SPLIMVIOL = 1 << 9, FPCCR_SFRDY = 1 << 7, FPCCR_BFRDY = 1 << 6 };
+enum {
+  FPCCR_UFRDY = 1 << 10,
+  FPCCR_SPLIMVIOL = 1 << 9,
+  FPCCR_SFRDY = 1 << 7,
+  FPCCR_BFRDY = 1 << 6
+};
 enum { FPCCR_MMRDY = 1 << 5, FPCCR_HFRDY = 1 << 4, FPCCR_THREAD = 1 << 3, FPCCR_S = 1 << 2 };
 enum { FPCCR_USER = 1 << 1, FPCCR_LSPACT = 1 << 0 };
 

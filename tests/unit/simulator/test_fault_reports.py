@@ -83,7 +83,7 @@ def test_a_report_has_the_fault_its_location_and_the_registers(chip: BareChip) -
 @pytest.mark.parametrize(
     ("enable", "first"),
     [(0xF << 16, "UsageFault: UNDEFINSTR"),
-     (0, "HardFault: UNDEFINSTR (escalated from UsageFault)")],
+     (0, "HardFault: UNDEFINSTR, FORCED (escalated from UsageFault)")],
 )  # fmt: skip
 def test_a_report_names_the_fault_before_escalation(
     chip: BareChip, enable: int, first: str

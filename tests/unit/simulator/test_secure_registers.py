@@ -130,6 +130,25 @@ def test_control_of_non_secure_code_has_three_bits(
     assert worlds.machine.registers["r1"] == after
 
 
+@pytest.mark.parametrize("number", [0x11, 0x91])
+def test_basepri_has_three_bits(worlds: BareChip, number: int) -> None:
+    secure(worlds, 0xF380, 0x8800 | number, r0=0xFF5F)
+    secure(worlds, 0xF3EF, 0x8100 | number)
+    assert worlds.machine.registers["r0"] == 0xFF5F
+    assert worlds.machine.registers["r1"] == 0x40
+
+
+@pytest.mark.parametrize(
+    ("before", "written", "after"), [(0x40, 0x1F, 0x40), (0x40, 0x3F, 0x20), (0, 0x1F, 0)]
+)
+def test_basepri_max_compares_real_bits(
+    worlds: BareChip, before: int, written: int, after: int
+) -> None:
+    secure(worlds, 0xF380, 0x8811, r0=before)
+    secure(worlds, 0xF380, 0x8812, r0=written)
+    assert worlds.machine.core.read(Reg.BASEPRI) == after
+
+
 # TT
 
 S, NSRW, NSR, RW, R = 1 << 22, 1 << 21, 1 << 20, 1 << 19, 1 << 18

@@ -1,0 +1,11 @@
+// STM at an address that is not a multiple of 4.
+#include "image.h"
+
+static uint32_t words[8] = {0x11111111, 0x22222222, 0x33333333, 0x44444444};
+
+void Behave(void) {
+  uint8_t *place = (uint8_t *)words + (HOSTILE ? 1 : 4);
+  __asm volatile("movs r2, #1\n movs r3, #2\n stmia.w %0, {r2, r3}" ::"r"(place)
+                 : "r2", "r3", "memory");
+  PrintWord("word", words[1]);
+}

@@ -1,0 +1,10 @@
+// STRD at an address that is not a multiple of 4.
+#include "image.h"
+
+static uint32_t words[8] = {0x11111111, 0x22222222, 0x33333333, 0x44444444};
+
+void Behave(void) {
+  uint8_t *place = (uint8_t *)words + (HOSTILE ? 2 : 4);
+  __asm volatile("movs r2, #1\n strd r2, r2, [%0]" ::"r"(place) : "r2", "memory");
+  PrintWord("word", words[1]);
+}
