@@ -69,7 +69,7 @@ __attribute__((used, noreturn)) static void ReportFault(void) {
   for (;;) __asm volatile("wfi");
 }
 
-__attribute__((naked)) static void Fault(void) {
+__attribute__((naked)) void Fault(void) {
   __asm volatile(
       "cpsid i\n movs r0, #0\n msr msplim, r0\n ldr r0, =stack_top\n mov sp, r0\n b ReportFault");
 }
@@ -90,19 +90,18 @@ __attribute__((noreturn)) void Reset(void) {
 void Reset(void);
 #endif
 
-// Handlers that an image may define; without one the exception is reported as a fault.
-#define HANDLER(name) void name(void) __attribute__((weak, alias("Fault")))
-HANDLER(HardFault);
-HANDLER(MemManage);
-HANDLER(BusFault);
-HANDLER(UsageFault);
-HANDLER(SecureFault);
-HANDLER(Svc);
-HANDLER(PendSv);
-HANDLER(SysTick);
-HANDLER(Irq0);
-HANDLER(Irq1);
-HANDLER(Irq2);
+// Handlers that an image may define; image.ld lets the others be Fault.
+void HardFault(void);
+void MemManage(void);
+void BusFault(void);
+void UsageFault(void);
+void SecureFault(void);
+void Svc(void);
+void PendSv(void);
+void SysTick(void);
+void Irq0(void);
+void Irq1(void);
+void Irq2(void);
 
 #ifndef IRQ0
 #define IRQ0 27  // EGU0

@@ -350,7 +350,8 @@ def test_a_double_store_is_two_words(chip: BareChip) -> None:
 @pytest.mark.parametrize(
     ("address", "name"),
     [(0x5000_8544, "UARTE0.TXD_PTR"), (0x5001_4541, "RTC0.CC[0]"),
-     (0x5001_B100, "EGU0.EVENTS_TRIGGERED[0]"), (0x5001_B002, "EGU0.TASKS_TRIGGER[0]"), (0x5000_8304, "UARTE0.INTENSET")],
+     (0x5001_B100, "EGU0.EVENTS_TRIGGERED[0]"), (0x5001_B002, "EGU0.TASKS_TRIGGER[0]"),
+     (0x5000_8304, "UARTE0.INTENSET")],
 )  # fmt: skip
 @pytest.mark.parametrize("size", [1, 2])
 def test_parts_of_a_register_are_forbidden(
