@@ -96,6 +96,7 @@ class Bus:
         elif store is not None and self._core.restricted:
             return 0  # a load that Unicorn checks because of its second page
         elif any(base <= address < base + 0x1000_0000 for base in self._map.windows):
+            self._note_alias(address)
             return None if store is None and not self._known(address) else 0
         return None
 
@@ -109,8 +110,24 @@ class Bus:
         divided. After a reset the SPU has all of them secure.
         """
         if self._core.divided or (not self._alone and address < self._map.secure_window):
-            return self._spu.refuses(device.block, address)
+            refused = self._spu.refuses(device.block, address)
+            if refused and not self._core.nonsecure:
+                self._note_alias(address)
+            return refused
         return False
+
+    def _note_alias(self, address: int) -> None:
+        """Name the peripheral that answers at the other address, if there is one."""
+        other = address ^ self._map.secure_window ^ self._map.nonsecure_window
+        block = self._map.peripheral_at(other)
+        if block is not None:
+            state = "non-secure" if address >= self._map.secure_window else "secure"
+            self._chip.report(
+                Kind.FORBIDDEN_ACCESS,
+                f"0x{address:08x}",
+                f"nothing answers at 0x{address:08x}: {block.name} is {state}, and its address is"
+                f" 0x{other:08x}",
+            )
 
     def _note_size(self, device: Device, is_write: int, offset: int, size: int) -> None:
         """Registers take words: what parts of them do is not specified."""

@@ -48,7 +48,7 @@ class Rtc(Counter):
         Register(_PRESCALER, "PRESCALER"),
         Register(_CC, "CC", count=CHANNELS),
     )
-    STATE: ClassVar[tuple[str, ...]] = ("running", "base", "edge", "started", "missed")
+    STATE: ClassVar[tuple[str, ...]] = ("running", "base", "edge", "started", "missed", "blame")
 
     def reset(self) -> None:
         clocks = self.chip.memory_map
@@ -57,6 +57,8 @@ class Rtc(Counter):
         self.edge = 0
         #: Between START and STOP; it is :attr:`running` only while LFCLK runs, too.
         self.started = False
+        #: The code that started it, or stopped its clock, when LFCLK did not run.
+        self.blame = 0
         #: By channel: the count that CC missed; counter and code's address when it was written.
         self.missed: dict[int, tuple[int, int, int]] = {}
 
@@ -129,6 +131,7 @@ class Rtc(Counter):
 
     def _expect_clock(self) -> None:
         """Somebody must start LFCLK soon; Zephyr does so a few instructions after START."""
+        self.blame = self.chip.pc
         self.chip.schedule(self.name, _UNCLOCKED, self._tick_of(self._edge_now() + PATIENCE))
 
     def _report_clock(self) -> None:
@@ -141,6 +144,7 @@ class Rtc(Counter):
                 self.name,
                 f"{self.name} was started and stands, because LFCLK does not run:"
                 " CLOCK.TASKS_LFCLKSTART was not triggered",
+                self.blame,
             )
 
     # time: edge n of the 32 768 Hz clock lies at tick ceil(n * cpu_hz / lfclk_hz)

@@ -25,8 +25,8 @@ constexpr uint32_t kOverflowInterrupt = 1u << 1;
 constexpr uint32_t kCompareInterrupt = 1u << 16;
 
 constexpr uint32_t kWrap = 1u << 24;
-// A compare value less than two ticks ahead may be missed ("COMPARE feature"), and one tick may pass
-// between the look at the counter and the write.
+// A compare value less than two ticks ahead may be missed ("COMPARE feature"), and one tick may
+// pass between the look at the counter and the write.
 constexpr uint32_t kSoonest = 3;
 
 volatile uint32_t g_overflows;

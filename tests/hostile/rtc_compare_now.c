@@ -1,0 +1,18 @@
+// A compare value that COUNTER has already is met a whole turn of 512 s later.
+#define IRQ0 20
+#include "image.h"
+#define RTC0 0x50014000u
+
+void Irq0(void) { REG(RTC0 + 0x140) = 0; }
+
+void Behave(void) {
+  REG(0x50005008) = 1;  // CLOCK.TASKS_LFCLKSTART
+  REG(0xE000E100) = 1u << IRQ0;
+  REG(RTC0 + 0x304) = 1u << 16;  // INTENSET: COMPARE[0]
+  REG(RTC0 + 0x000) = 1;         // START
+  while (REG(RTC0 + 0x504) < 5) {
+  }
+  REG(RTC0 + 0x540) = REG(RTC0 + 0x504) + (HOSTILE ? 0 : 2);  // CC[0]
+  __asm volatile("wfi");
+  REG(RTC0 + 0x004) = 1;  // STOP
+}

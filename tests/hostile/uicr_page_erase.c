@@ -1,0 +1,16 @@
+// UICR cannot be erased as a page of flash is.
+#include "image.h"
+#define NVMC 0x50039000u
+#define PAGE 0x000F0000u
+
+static void Wait(void) {
+  while (!REG(NVMC + 0x400)) {
+  }
+}
+
+void Behave(void) {
+  REG(NVMC + 0x504) = 2;  // CONFIG: Een
+  REG(HOSTILE ? 0x00FF8000u : PAGE) = 0xFFFFFFFF;
+  Wait();
+  REG(NVMC + 0x504) = 0;
+}
