@@ -148,7 +148,10 @@ def test_it_has_hung_if_a_result_is_missing(judged, end):
         ("wfi", "it sleeps and nothing can wake it"),
         ("branch", "it branches to itself and nothing can interrupt it"),
         ("wide_branch", "it branches to itself and nothing can interrupt it"),
-        ("pending", "it spins around a WFI that does not sleep: an interrupt is pending and masked"),
+        (
+            "pending",
+            "it spins around a WFI that does not sleep: an interrupt is pending and masked",
+        ),
     ],
 )
 def test_the_reason_has_the_state_of_the_core(judged, end, words):
