@@ -6,9 +6,8 @@ it never wrote must not find the zeros that most of it hopes for.
 
 from __future__ import annotations
 
+import struct
 from functools import lru_cache
-
-import numpy as np
 
 from harness.base.errors import UsageError
 from harness.base.text import short
@@ -36,6 +35,8 @@ def pattern(seed: int, address: int, size: int) -> bytes:
     The word at an address is murmur3's finalizer of the word's number times an odd constant, plus
     the seed times another; bytes of zero become one. With :data:`ZERO` all are zero.
     """
+    import numpy as np  # noqa: PLC0415 - names of options are asked for without it
+
     if seed == ZERO:
         return bytes(size)
     words = np.arange(address // 4, (address + size) // 4, dtype=np.uint32)
@@ -50,7 +51,7 @@ def pattern(seed: int, address: int, size: int) -> bytes:
 
 def words(seed: int, address: int, count: int) -> tuple[int, ...]:
     """The pattern of ``count`` words from ``address``."""
-    return tuple(np.frombuffer(pattern(seed, address, 4 * count), "<u4").tolist())
+    return struct.unpack(f"<{count}I", pattern(seed, address, 4 * count))
 
 
 def seed_of(text: str) -> int:

@@ -60,21 +60,28 @@ _EXCEPTIONS = {
     11: "SVCall", 12: "DebugMonitor", 14: "PendSV", 15: "SysTick",
 }  # fmt: skip
 _TO_ITSELF, _TO_ITSELF_WIDE = b"\xfe\xe7", b"\xff\xf7\xfe\xbf"
+_WFE, _WFI = b"\x20\xbf", b"\x30\xbf"
 _EXCEPTION_NUMBER = 0x1FF  # of xPSR
 
 
 @dataclass(frozen=True)
 class Standstill:
-    """How a core stands that nothing will move: asleep, at a branch to itself, or switched off."""
+    """How a core stands that nothing will move, and in which mode.
+
+    It sleeps, or is switched off, or goes round in one place.
+    """
 
     branches: bool  # at a branch to itself, not asleep
     exception: int = 0  # the exception in whose handler it stands, 0 in thread mode
+    spins: bool = False  # around a WFI that does not sleep
     off: bool = False  # in System OFF
 
     def __str__(self) -> str:
         what = HOW_IT_ENDED[Stop.SYSTEM_OFF if self.off else Stop.IDLE]
         if self.branches:
             what = "it branches to itself and nothing can interrupt it"
+        if self.spins:
+            what = "it spins around a WFI that does not sleep: an interrupt is pending and masked"
         if not self.exception:
             return what
         number = self.exception
@@ -92,11 +99,15 @@ def standstill(session: Session, stop: Stop) -> Standstill | None:
         return Standstill(branches=False, off=True)
     try:
         registers = session.registers
-        code = session.memory.read(registers["pc"] & ~1, 4)
+        pc = registers["pc"] & ~1
+        code = session.memory.read(pc, 4)
+        before = session.memory.read(max(pc - 2, 0), 2)
     except Unsupported:
         return None
     branches = code[:2] == _TO_ITSELF or code == _TO_ITSELF_WIDE
-    return Standstill(branches, registers["xpsr"] & _EXCEPTION_NUMBER)
+    # A core that sleeps stands behind the instruction with which it fell asleep.
+    spins = code[:2] == _WFI and before not in (_WFI, _WFE)
+    return Standstill(branches, registers["xpsr"] & _EXCEPTION_NUMBER, spins)
 
 
 def watched_functions(image: Image, names: Iterable[str]) -> dict[int, str]:

@@ -66,10 +66,10 @@ def measure(
     image says nothing.
     """
     ticks = [count for count in _ticks(console, counted.invoked) if count]
-    if not console.of_kind("inference"):
-        ticks = list(counted.invoked or ())
-    typical = int(np.median(ticks)) if ticks else None
     sources = set(map(str, console.records.texts("inference", "source")))
+    if not console.of_kind("inference") and counted.invoked:
+        ticks, sources = list(counted.invoked), {target}
+    typical = int(np.median(ticks)) if ticks else None
     stack = max(console.records.numbers("stack", "used"), default=None)
     if stack is None or (counted.stack_used and not stack_fits(stack, counted.stack_used)):
         stack = counted.stack_used

@@ -127,13 +127,13 @@ void idle_part(Core *c) {
   if (c->idle.hint) note(c);
 }
 
-void idle_hint(Core *c, uint32_t pc) {
+void idle_hint(Core *c, uint32_t pc, bool waits) {
   Idle *idle = &c->idle;
   Area *area = memory_code(&c->memory, pc);
   if (!idle->skips || !area) return;
   if (idle->hint == pc) {
     const bool same = idle->accesses == c->access.total && is_unchanged(c);
-    idle->stands = same && idle->may_stand;
+    idle->stands = same && waits && idle->may_stand;
     if (idle->stands) c->stop.after = true;
     if (same && !idle->stands) skip(c, c->time.executed - idle->since);
     idle_forget_hint(c);

@@ -9,8 +9,9 @@ void idle_begin(Core *c);
 void idle_block(Core *c);
 // The branch to itself at `pc` is next: it ends the run, or is counted up to `stop_at`.
 void idle_branch(Core *c, uint32_t pc);
-// A hint at `pc` that does nothing now is next: the same for the loop in which it stands.
-void idle_hint(Core *c, uint32_t pc);
+// A hint at `pc` that does nothing now is next: the loop around it is skipped. With `waits`, for
+// WFI, it ends the run as a branch to itself does.
+void idle_hint(Core *c, uint32_t pc, bool waits);
 // The first part of a block is about to run alone.
 void idle_part(Core *c);
 // Something has happened that such a loop has not in it.

@@ -73,7 +73,7 @@ static void do_hint(Core *c, const Instruction *i, int hint) {
   bool *event = &c->cpu.nvic->state.event;
   const bool sleeps = hint == WFI && falls_asleep(c);
   if ((hint == YIELD || hint == WFI) && !sleeps && !(i->xpsr & XPSR_IT)) {
-    idle_hint(c, i->pc);
+    idle_hint(c, i->pc, hint == WFI);
     if (c->idle.stands) return;
   } else {
     idle_forget_hint(c);

@@ -73,6 +73,9 @@ SECTIONS {
 GOOD = 'for (int i = 0; i < 3; i++) say("y=1\\n");'
 ENDS = {
     "wfi": 'for (;;) __asm__ volatile("wfi");',
+    "pending": """__asm__ volatile("cpsid i");
+        *(volatile unsigned*)0xE000E100 = *(volatile unsigned*)0xE000E200 = 1u << 27;
+        for (;;) __asm__ volatile("wfi");""",
     "wfe": 'for (;;) __asm__ volatile("wfe");',
     "branch": "for (;;) {}",
     "wide_branch": '__asm__ volatile("b.w ."); for (;;) {}',
@@ -145,6 +148,10 @@ def test_it_has_hung_if_a_result_is_missing(judged, end):
         ("wfi", "it sleeps and nothing can wake it"),
         ("branch", "it branches to itself and nothing can interrupt it"),
         ("wide_branch", "it branches to itself and nothing can interrupt it"),
+        (
+            "pending",
+            "it spins around a WFI that does not sleep: an interrupt is pending and masked",
+        ),
     ],
 )
 def test_the_reason_has_the_state_of_the_core(judged, end, words):

@@ -108,7 +108,8 @@ def test_figures_are_the_targets_where_the_image_is_wrong(image):
 def test_figures_are_the_targets_where_the_image_prints_none(image):
     own = TargetCounts(invoked=(10, 30, 20), stack_used=300, arena_declared=99, arena_given=55)
     figures = measure(image, console_of([]), "simulator", counted=own)
-    assert (figures.instructions, figures.stack_used) == (20, 300)
+    assert (figures.instructions, figures.ticks_source) == (20, "simulator")
+    assert figures.stack_used == 300
     assert (figures.arena_declared, figures.arena_used) == (99, 55)
 
 
