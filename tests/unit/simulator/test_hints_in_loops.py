@@ -12,7 +12,7 @@ from harness.simulator.machine import BRANCHES, INSTRUCTIONS, End, Machine
 Build = Callable[[str], Image]
 HZ = 64_000_000
 #: All of the firmware's work, and some turns of its last loop.
-WHOLE = 60_000
+WHOLE = 250_000
 
 
 def ran(machine: Machine) -> tuple[object, ...]:

