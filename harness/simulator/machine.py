@@ -265,9 +265,12 @@ class Machine:
         return True
 
     def _nothing_comes(self) -> bool:
-        """True if no event is scheduled, no reset requested and no input on its way."""
+        """True if no event is scheduled, no reset requested and no input on its way.
+
+        Whether bytes are leaving is the core's to know.
+        """
         reset = self.chip.reset_reason is not None
-        return not reset and self.chip.next_time == NEVER and not self.uart.incoming
+        return not reset and self.events.next_time == NEVER and not self.uart.incoming
 
     def _stall(self, until: int, guard: Deadline | None) -> None:
         """The core stands until a tick, or a reset; events happen meanwhile."""

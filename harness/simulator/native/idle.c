@@ -51,6 +51,11 @@ static long long room(const Core *c) {
   return c->time.executed + (next == INT64_MAX || left < ahead ? left : ahead);
 }
 
+// Would a core that stands here stand for good? No byte is leaving, nor is anything else to come.
+static bool may_stand(const Core *c) {
+  return c->idle.may_stand && uarte_next(c) == INT64_MAX;
+}
+
 static void skip(Core *c, long long period) {
   Idle *idle = &c->idle;
   long long branches = c->time.branches - idle->branches;
@@ -90,7 +95,7 @@ void idle_block(Core *c) {
 void idle_branch(Core *c, uint32_t pc) {
   long long branches = c->time.branch_ticks;
   long long times = (room(c) - c->time.executed + branches) / (1 + branches);
-  c->idle.stands = c->idle.may_stand;
+  c->idle.stands = may_stand(c);
   if (c->idle.stands) c->stop.after = true;
   if (c->idle.stands || times <= 0) return;
   core_retire(c, pc);

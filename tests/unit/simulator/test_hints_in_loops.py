@@ -31,8 +31,8 @@ def test_skipped_turns_count_as_if_they_had_been_run(build: Build, timing: str, 
         other.run(until_executed=min(other.core.executed + most, WHOLE), until_tick=HZ)
     assert ran(other) == ran(one)
     assert b"waited" in other.console.since(0)
-    if most == WHOLE:  # slices cut blocks
-        assert other.core.profile() == one.core.profile()
+    # Where blocks are cut differs, so the instructions of a block may stand at its parts.
+    assert sum(other.core.profile().values()) == sum(one.core.profile().values())
     one.close()
     other.close()
 
