@@ -201,7 +201,7 @@ def test_an_unmodelled_private_peripheral_is_a_finding(chip: BareChip) -> None:
     chip.write(0xE000_2000, 1)
     assert [finding.subject for finding in chip.machine.findings] == ["PPB+0x40000", "PPB+0x2000"]
     messages = [finding.message for finding in chip.machine.findings]
-    assert "was read (by" in messages[0] and "was written by" in messages[1]
+    assert "was read (by" in messages[0] and "was written (by" in messages[1]
 
 
 # interrupts (the controller's rules: test_security.py)
