@@ -275,7 +275,8 @@ def _measured(seen: Observation) -> Measured:
         counted.arena_strayed,
     )
     if counters.source == "simulator":
-        return Measured(counters.instructions, seen.sent, *own)
+        hertz = chip_table().cpu_hz
+        return Measured(counters.instructions, seen.sent, *own, hertz=hertz)
     seconds = (
         counters.wall_seconds if counters.virtual_seconds is None else counters.virtual_seconds
     )
