@@ -53,10 +53,15 @@ class Shown:
 
 
 def first_difference(runs: Sequence[Shown]) -> tuple[Finding, ...]:
-    """A finding that names the first difference between two runs; () if there is none."""
+    """A finding that names the first difference between two runs; () if there is none.
+
+    Runs that the guard on the wall clock has ended cannot be compared.
+    """
     if len(runs) < 2:
         return ()
     one, other = runs
+    if one.stop is other.stop is Stop.GUARD:
+        return ()
     lines = one.console.split(b"\n"), other.console.split(b"\n")
     for number, (line, again) in enumerate(zip_longest(*lines), 1):
         if line != again:

@@ -171,7 +171,10 @@ def _run_image(case: Case, image: RunImage, recording: Recording, look: Look | N
     firmware, inputs = image.firmware, image.inputs
     setup = setup_of(case, firmware)
 
-    def attempt(session: Session) -> tuple[Observation, Coverage | None, Shown]:
+    first, *others = runs_of(case)
+    shows: list[Shown] = []
+
+    def attempt(session: Session) -> tuple[Observation, Coverage | None]:
         recording.restart()  # a board that fails is tried again from its reset
         if case.trace:
             session.profile()
@@ -179,20 +182,19 @@ def _run_image(case: Case, image: RunImage, recording: Recording, look: Look | N
         coverage = session.coverage() if case.trace else None
         if look is not None:
             look(session, firmware, seen.stop)
-        return seen, coverage, Shown.by(session, seen.stop)
+        if others:
+            shows[:] = [Shown.by(session, seen.stop)]
+        return seen, coverage
 
-    def again(session: Session) -> Shown:
-        return Shown.by(session, observe(session, case, inputs, None, firmware).stop)
+    def again(session: Session) -> None:
+        shows.append(Shown.by(session, observe(session, case, inputs, None, firmware).stop))
 
-    first, *others = runs_of(case)
     try:
-        seen, coverage, shown = targets.run_on_target(
+        seen, coverage = targets.run_on_target(
             case.target, firmware, attempt, **first.target_options
         )
-        shows = [shown] + [
+        for other in others:
             targets.run_on_target(case.target, firmware, again, **other.target_options)
-            for other in others
-        ]
     except TargetLost as lost:
         return CaseResult(setup, _broken(lost), measures=Measures(size=size_of(firmware)))
     seen = replace(seen, findings=(*seen.findings, *first_difference(shows)))
@@ -275,7 +277,8 @@ def _measured(seen: Observation) -> Measured:
         counted.arena_strayed,
     )
     if counters.source == "simulator":
-        return Measured(counters.instructions, seen.sent, *own)
+        hertz = chip_table().cpu_hz
+        return Measured(counters.instructions, seen.sent, *own, hertz=hertz)
     seconds = (
         counters.wall_seconds if counters.virtual_seconds is None else counters.virtual_seconds
     )

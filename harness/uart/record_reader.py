@@ -69,12 +69,13 @@ class Records(_LazyRecords):
     """Every good record, in the order in which it came.
 
     ``kinds`` has a byte per record (an index of :data:`KIND_NAMES`), ``lines`` its console line,
-    ``boots`` the index of the first record of each boot.
+    ``times`` its time in seconds, ``boots`` the index of the first record of each boot.
     """
 
     def __init__(self) -> None:
         self.kinds = bytearray()
         self.lines = array("Q")
+        self.times = array("d")
         self.sequences = array("Q")
         self.boots = array("Q")
         self._rows = array("Q")
@@ -91,6 +92,7 @@ class Records(_LazyRecords):
         positions.append(len(self.kinds))
         self.kinds.append(KIND_NUMBERS[record.kind])
         self.lines.append(record.line)
+        self.times.append(record.time)
         self.sequences.append(record.sequence)
         for name, column in self._columns[record.kind].items():
             column.append(record.fields.get(name))
@@ -101,7 +103,7 @@ class Records(_LazyRecords):
     def _at(self, index: int) -> Record:
         kind = KIND_NAMES[self.kinds[index]]
         fields = self.fields(kind, self._rows[index])
-        return Record(self.sequences[index], kind, fields, self.lines[index])
+        return Record(self.sequences[index], kind, fields, self.lines[index], self.times[index])
 
     def fields(self, kind: str, row: int) -> Mapping[str, Value]:
         """The fields of record number ``row`` of ``kind``."""
@@ -164,7 +166,8 @@ class RecordReader:
         if isinstance(parsed, MalformedRecord):
             self._report_malformed(parsed, line.number)
             return None
-        return self._accept(Record(parsed.sequence, parsed.kind, parsed.fields, line.number))
+        record = Record(parsed.sequence, parsed.kind, parsed.fields, line.number, line.time)
+        return self._accept(record)
 
     def _report_malformed(self, unread: MalformedRecord, line: int) -> None:
         self._unread += 1

@@ -191,12 +191,16 @@ PARTS = ("input", "output", "layer")
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One record; ``fields`` have the types of the table, ``line`` is its console line."""
+    """One record; ``fields`` have the types of the table, ``line`` is its console line.
+
+    ``time`` is that of the line's end, in seconds on the target's clock.
+    """
 
     sequence: int
     kind: str
     fields: Mapping[str, Value]
     line: int = 0
+    time: float = 0.0
 
     def integer(self, name: str) -> int:
         """A field that holds a number."""

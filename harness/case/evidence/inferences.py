@@ -79,6 +79,21 @@ def _ticks(ledger: Ledger, measured: Measured) -> None:
     if measured.ticks is not None and sum(ticks) > measured.ticks:
         message = f"the inferences took {sum(ticks):,} ticks, the whole run {measured.ticks:,}"
         ledger.contradicts(message, "inference")
+    elif measured.hertz is not None:
+        _in_time(ledger, ticks, measured.hertz)
+
+
+def _in_time(ledger: Ledger, ticks: Sequence[int], hertz: int) -> None:
+    """No record says more ticks, with those before it, than had passed when it came."""
+    total = 0
+    for number, count in enumerate(ticks):
+        total += count
+        passed = round(ledger.time("inference", number) * hertz)
+        if total > passed + _SLACK:
+            message = f"inference {number} says {count:,} ticks: {total:,} with those before,"
+            message = f"{message} and {passed:,} had passed"
+            ledger.contradicts(message, "inference", ledger.line("inference", number))
+            return
 
 
 def _invoked(ledger: Ledger, counted: Sequence[int] | None) -> None:

@@ -78,9 +78,10 @@ class Measured:
     """What the harness counted, None for what it did not.
 
     ``ticks`` is the most that the run can have had, ``sent`` how often each host record was sent,
-    ``invoked`` the ticks of each Invoke() over all boots. ``stack_used`` is of the main stack in
-    the last boot. Of its arena the allocator has given out ``arena_given`` bytes; by what the
-    inferences wrote it must be ``arena_least``, and ``arena_strayed`` bytes were not given out.
+    ``hertz`` the ticks of a second of the records' times, ``invoked`` the ticks of each Invoke()
+    over all boots. ``stack_used`` is of the main stack in the last boot. Of its arena the allocator
+    has given out ``arena_given`` bytes; by what the inferences wrote it must be ``arena_least``,
+    and ``arena_strayed`` bytes were not given out.
     """
 
     ticks: int | None = None
@@ -90,6 +91,7 @@ class Measured:
     arena_given: int | None = None
     arena_least: int | None = None
     arena_strayed: int = 0
+    hertz: int | None = None
 
 
 def known_of(case: Case, firmware: Image | None, model: Model | None, fed: Rows) -> Known:

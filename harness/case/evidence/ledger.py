@@ -60,6 +60,11 @@ class Ledger:
         positions = self.records.positions(kind)
         return self.records.lines[positions[self.rows(kind).start + number]]
 
+    def time(self, kind: str, number: int) -> float:
+        """When this boot's record ``number`` of ``kind`` had come, in seconds."""
+        positions = self.records.positions(kind)
+        return self.records.times[positions[self.rows(kind).start + number]]
+
     def missing(self, message: str, subject: str) -> None:
         """Add a finding: something that must come did not."""
         self.findings.add(Finding(Kind.RECORD_MISSING, message, subject))

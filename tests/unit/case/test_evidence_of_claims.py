@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import pytest
+from device import lines
 from evidence_runs import BUILTIN, OWN, console_of, found, messages, with_field
 
 from harness.base.findings import Kind
-from harness.case.evidence import Measured
+from harness.case.evidence import Measured, check_evidence
 from harness.case.measure import measure
 from harness.case.target_counts import TargetCounts
 from harness.elf import Image
+from harness.uart import Console
 
+HZ = 64_000_000
 # BUILTIN: three inferences of 1,000 ticks each, as their records say.
 TICKS = [fields["ticks"] for kind, fields in BUILTIN if kind == "inference"]
 
@@ -93,6 +96,28 @@ def image(tmp_path) -> Image:
     from fake_renode import tiny_image
 
     return tiny_image(tmp_path)
+
+
+TOO_MUCH = "inference 1 says 1,000 ticks: 2,000 with those before, and 1,500 had passed"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "told"),
+    [
+        (4000 / HZ, []),
+        (2936 / HZ, []),
+        (
+            1500 / HZ,
+            ["inference 1 says 1,000 ticks: 2,000 with those before, and 1,500 had passed"],
+        ),
+    ],
+)
+def test_no_record_says_more_ticks_than_had_passed(seconds, told):
+    console = Console()
+    console.feed(lines(BUILTIN), seconds)
+    console.finish(seconds)
+    found = check_evidence(console, OWN, Measured(ticks=10_000, hertz=HZ))
+    assert [finding.message for finding in found] == told
 
 
 def test_figures_are_the_targets_where_the_image_is_wrong(image):

@@ -44,6 +44,12 @@ def test_one_run_differs_from_nothing() -> None:
     assert first_difference([ONE, ONE]) == ()
 
 
+def test_runs_that_the_guard_ended_are_not_compared() -> None:
+    ended = [Shown(b"", Stop.GUARD, count) for count in (1, 2)]
+    assert first_difference(ended) == ()
+    assert first_difference([ONE, ended[0]]) != ()
+
+
 @pytest.mark.parametrize(
     ("other", "words"),
     [
