@@ -46,7 +46,7 @@ class _ImageRow:
     finding: str = ""
     flags: tuple[str, ...] = ()
     options: Mapping[str, object] = field(default_factory=dict)
-    case: Mapping[str, Any] = field(default_factory=dict)
+    case: Mapping[str, object] = field(default_factory=dict)
     keep_off: str = ""
 
 
