@@ -47,6 +47,7 @@ def answers(console):
 
 def expected(image, witness=""):
     rows = [one for one in RULES if one.image == image and witness in one.witness]
+    rows = [one for one in rows if one.answer is not None]
     return {one.name: one.answer for one in rows}
 
 

@@ -21,7 +21,7 @@ QEMU, UNVERIFIED = "QEMU 7.2", "unverified"
 class Witnessed:
     """A rule of the architecture: what the simulator does, and who else does so."""
 
-    image: str  # tests/witness/NAME.c; "worlds" has none
+    image: str  # tests/witness/NAME.c
     name: str
     rule: str
     witness: str

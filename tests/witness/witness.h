@@ -89,7 +89,7 @@ static void Tell(const char *rule, uint32_t value) {
 // faults: each is noted, and the instruction is skipped
 
 static volatile struct {
-  uint32_t count, exception, cfsr, hfsr, pc, exc_return, address;
+  uint32_t count, exception, cfsr, hfsr, sfsr, pc, exc_return, address;
 } fault;
 static volatile uint32_t resume;  // where to go on, if not behind the instruction
 
@@ -99,6 +99,7 @@ __attribute__((used)) static void NoteFault(uint32_t *frame, uint32_t exc_return
   fault.exception = ICSR & 0x1FF;
   fault.cfsr = CFSR;
   fault.hfsr = HFSR;
+  fault.sfsr = REG(0xE000EDE4);
   fault.exc_return = exc_return;
   fault.address = fault.cfsr & 0x80 ? MMFAR : fault.cfsr & 0x8000 ? BFAR : 0;
   if (!resume) fault.pc = frame[6];
@@ -112,11 +113,13 @@ __attribute__((used)) static void NoteFault(uint32_t *frame, uint32_t exc_return
   }
   CFSR = fault.cfsr;
   HFSR = fault.hfsr;
+  REG(0xE000EDE4) = fault.sfsr;
 }
 
 __attribute__((naked)) void Fault(void) {
   __asm volatile(
       "mov r1, lr\n and r2, lr, #12\n cmp r2, #12\n ite eq\n mrseq r0, psp\n mrsne r0, msp\n"
+      "tst lr, #0x40\n it eq\n mrseq r0, msp_ns\n"
       "b NoteFault");
 }
 

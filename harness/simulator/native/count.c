@@ -191,12 +191,26 @@ static void on_known_block(Core *c, uint32_t address, uint32_t size, Slot *s) {
   c->block.again = address;
 }
 
-static bool wants_look(Core *c, const Slot *s) {
-  return (c->cpu.fp_lazy && s->looks & LOOK_FLOATING) || alignment_suspect(c) < s->count;
+// The current block has something that may have to be looked at.
+static APART void look_at_block(Core *c) {
+  const Slot *s = c->block.slot;
+  const bool floating = c->cpu.fp_lazy && s->looks & LOOK_FLOATING;
+  if (floating || alignment_suspect(c) < s->count) look_closer(c);
 }
 
-static APART void on_other_block(Core *c, uint32_t address, uint32_t size) {
-  uint32_t offset = address - c->memory.code->base;
+// Each call is the last thing that it does: no register is saved.
+void count_block(void *uc, uint64_t address64, uint32_t size, void *user) {
+  Core *c = user;
+  const uint32_t address = (uint32_t)address64;
+  (void)uc;
+  // A loop of one block, in which most programs spend their time, is looked up once.
+  if (EXPECTED(address == c->block.again)) {
+    c->time.executed += c->block.count;
+    if (EXPECTED(c->time.executed <= c->time.limit)) return;
+    look_closer(c);
+    return;
+  }
+  const uint32_t offset = address - c->memory.code->base;
   Slot *s = &c->memory.code->slots[offset >> 1];
   if (offset >= c->memory.code->size || s->key != (size << 16 | c->block.generation) ||
       !c->block.slot) {
@@ -205,21 +219,11 @@ static APART void on_other_block(Core *c, uint32_t address, uint32_t size) {
   }
   on_known_block(c, address, size, s);
   c->time.executed += c->block.count;
-  if (c->time.executed > c->time.limit || (s->looks & c->block.looks && wants_look(c, s)))
+  if (c->time.executed > c->time.limit) {
     look_closer(c);
-}
-
-void count_block(void *uc, uint64_t address, uint32_t size, void *user) {
-  Core *c = user;
-  (void)uc;
-  // A loop of one block, in which most programs spend their time, is looked up once.
-  if (EXPECTED((uint32_t)address == c->block.again)) {
-    c->time.executed += c->block.count;
-    if (EXPECTED(c->time.executed <= c->time.limit)) return;
-    look_closer(c);
-    return;
+  } else if (s->looks & c->block.looks) {
+    look_at_block(c);
   }
-  on_other_block(c, (uint32_t)address, size);
 }
 
 void count_exception(void *uc, uint32_t number, void *user) {
