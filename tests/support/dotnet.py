@@ -86,12 +86,14 @@ def system(clock: Callable[[], float]) -> SimpleNamespace:
             GetString=lambda data: bytes(data).decode(name), GetBytes=lambda text: text.encode(name)
         )
 
+    unsigned_byte = unsigned(8)
+
     def file_stream(path: str, *_: object) -> int:
         return int(path.removeprefix("/dev/fd/"))
 
     return SimpleNamespace(
-        Byte="Byte",
-        Array={"Byte": bytes},
+        Byte=unsigned_byte,
+        Array={unsigned_byte: bytes},
         UInt32=unsigned(32),
         UInt64=unsigned(64),
         BitConverter=SimpleNamespace(ToString=lambda data: bytes(data).hex("-").upper()),

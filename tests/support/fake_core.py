@@ -17,6 +17,7 @@ class Release:
     version: tuple[int, int, int]
     log_arguments: tuple[object, ...]  # arguments of a log backend after the entry
     lockup_is_a_state: bool
+    nsacr_at_first: int = 0  # until the first reset
 
 
 class Event:
@@ -154,3 +155,12 @@ class Words:
 
     def GetContents(self) -> str:  # noqa: N802
         return self.said
+
+
+class Nvic:
+    """``sysbus.nvic``: its copies of BASEPRI, by release, which a reset of the machine keeps."""
+
+    def __init__(self, release: Release) -> None:
+        names = ("BASEPRI_S", "BASEPRI_NS") if release.lockup_is_a_state else ("BASEPRI",)
+        for name in names:
+            setattr(self, name, 0)

@@ -31,6 +31,7 @@ from fake_core import (
     Core,
     Event,
     Level,
+    Nvic,
     Release,
     Storage,
     Uart,
@@ -42,6 +43,7 @@ from harness.targets.renode.link import AgentLink, pipes
 from harness.targets.renode.server import AGENT, RenodeServer
 from harness.targets.renode.session import RenodeSession
 
+NSACR = 0xE000ED8C
 STATUS = (0xE000ED28, 0xE000ED2C, 0xE000ED34, 0xE000ED38)  # CFSR, HFSR, MMFAR, BFAR
 HALT = 0x40  # where the images of these tests have their fault handlers
 
@@ -58,7 +60,9 @@ def tiny_image(folder: Path) -> Image:
 
 
 R1_16 = Release((1, 16, 1), (), lockup_is_a_state=False)
-R1_17 = Release((1, 17, 0), ("TimestampType.Virtual",), lockup_is_a_state=True)
+R1_17 = Release(
+    (1, 17, 0), ("TimestampType.Virtual",), lockup_is_a_state=True, nsacr_at_first=0xCFF
+)
 
 
 class Died(BaseException):
@@ -165,6 +169,8 @@ class Machine:
         self.accesses: list[tuple[int, int | None]] = []  # words: address, and what was written
         self.parts = {"sysbus.cpu": self.cpu, "sysbus.uarte0": self.uart, "sysbus.dwt": "dwt"}
         self.parts["sysbus.p0"] = Port()
+        self.nvic = self.parts["sysbus.nvic"] = Nvic(self.release)
+        self.put(NSACR, struct.pack("<I", self.release.nsacr_at_first))
         self.memories = {
             "ArrayMemory": [Storage(self, 0xFF0000, 0x1000)],
             "MappedMemory": [Storage(self, 0, 0x100000), Storage(self, 0x20000000, 0x40000)],
@@ -207,6 +213,8 @@ class Machine:
     def Reset(self) -> None:  # noqa: N802
         self.cpu.executed, self.cpu.locked = 0, False
         self.sleeps = False
+        for address in [one for one in self.bytes if one >= 0xE0000000]:
+            del self.bytes[address]
         self.MachineReset.fire(self)
         self.pending = [(self.now + when, event) for when, event in self.renode.script]
 

@@ -24,6 +24,25 @@ SILENT_SLICES = 4
 SEARCHED = 1024  # bytes before the newest line in which a match may begin
 KEPT = 65536  # bytes of console that are kept at most, for searching
 CFSR, HFSR, MMFAR, BFAR = 0xE000ED28, 0xE000ED2C, 0xE000ED34, 0xE000ED38
+SFSR, SFAR, CFSR_NS, MMFAR_NS = 0xE000EDE4, 0xE000EDE8, 0xE002ED28, 0xE002ED34
+MASKS = ("BASEPRI", "BASEPRI_S", "BASEPRI_NS")  # the NVIC's copies; which there are, by release
+AIRCR, VECTKEY, ITNS = 0xE000ED0C, 0x05FA0000, 0xE000E380
+NON_SECURE = 0x20000  # from a register of the SCS to its non-secure alias
+#: What firmware may leave behind in the core: SysTick, NVIC, SCB, CPACR, NSACR, MPU, FPU, SAU.
+KEPT_BY_CORE = (
+    (0xE000E014, 0xE000ED0C, 0xE000ED10, 0xE000ED14, 0xE000ED24)
+    + (CFSR, HFSR, 0xE000ED88, 0xE000ED8C, 0xE000ED94, 0xE000EF34, 0xE000EF3C)
+    + tuple(range(0xE000E100, 0xE000E10C, 4))
+    + tuple(range(0xE000E200, 0xE000E20C, 4))
+    + tuple(range(0xE000E400, 0xE000E444, 4))
+    + tuple(range(0xE000ED18, 0xE000ED24, 4))
+)
+KEPT_WITH_TRUSTZONE = (
+    (SFSR, 0xE000EDD0)
+    + tuple(range(ITNS, ITNS + 12, 4))
+    + tuple(at + NON_SECURE for at in (0xE000E010, 0xE000E014, 0xE000ED08, 0xE000ED10))
+    + tuple(at + NON_SECURE for at in (0xE000ED14, 0xE000ED24, CFSR, 0xE000ED94, 0xE000EF34))
+)
 R0, SP, LR, PC, OTHER_SP, XPSR = 0, 13, 14, 15, 22, 25  # Renode's register numbers of a Cortex-M
 MAX_FAULTS = 16
 PROBES = (50, 70, 90, 110)  # ns, a few instructions each
@@ -44,9 +63,20 @@ ABORT = "CPU abort"  # the start of Renode's message that it gives a core up
 
 
 def remember():
-    """Keep the content of FICR, UICR and the like of a machine that has just been made."""
+    """Reset a machine that has just been made, and keep what a used one is brought back to.
+
+    Without the reset it differs from a used one: NSACR is 0xCFF in 1.17. Kept are the content of
+    FICR, UICR and the like, and the core's registers once an agent has reset the rest.
+    """
+    monitor.Machine.Reset()
     storage = monitor.Machine.GetPeripheralsOfType[ArrayMemory]()
     hil["storage"] = [(one, one.ReadBytes(0, int(one.Size))) for one in storage]
+    hil["core"] = None
+
+
+def has_trustzone(cpu):
+    """True if the core has security states: from 1.17 on, and where the platform asks for them."""
+    return bool(getattr(cpu, "TrustZoneEnabled", False))
 
 
 class Agent(object):
@@ -58,6 +88,8 @@ class Agent(object):
         self.emulation = EmulationManager.Instance.CurrentEmulation
         self.bus = self.machine.SystemBus
         self.cpu = self.machine["sysbus.cpu"]
+        self.nvic = self.machine["sysbus.nvic"]
+        self.worlds = has_trustzone(self.cpu)
         self.uart = self.machine["sysbus." + console]
         self.mips, self.vectors = mips, System.UInt32(vectors)
         self.flash, self.ram = flash, ram  # first address, and the one behind the last
@@ -85,6 +117,9 @@ class Agent(object):
         self.last_pc = None  # where the core stood when it was last looked at
         self.uart.CharReceived += self.on_char
         self.machine.MachineReset += self.on_reset
+        if hil["core"] is None:
+            self.after_reset()
+            hil["core"] = self.core()
 
     def ticks(self):
         return int(self.emulation.MasterTimeSource.ElapsedVirtualTime.Ticks)
@@ -132,8 +167,15 @@ class Agent(object):
             self.stop("resets")
 
     def after_reset(self):
-        """Reset the rest of the machine: vectors, SysTick, pulls of pins, levels of buttons."""
+        """Reset the rest: vectors, masks, SysTick, pulls of pins, levels of buttons."""
         self.cpu.VectorTableOffset = self.vectors
+        for name in MASKS:  # a copy, which outlives the core's own register
+            if hasattr(self.nvic, name):
+                setattr(self.nvic, name, System.Byte(0))
+        if self.worlds:
+            self.write_word(AIRCR, VECTKEY)  # PRIS, BFHFNMINS, SYSRESETREQS, PRIGROUP
+            for address in range(ITNS, ITNS + 12, 4):
+                self.write_word(address, 0)
         for value in (TICKINT, 0):  # the model acts on changes, and takes itself for 0
             self.write_word(SYST_CSR, value)
         self.word(SYST_CSR)  # clears COUNTFLAG
@@ -222,6 +264,19 @@ class Agent(object):
             storage.WriteBytes(0, content, 0, content.Length)
         self.machine.Reset()  # after the memories: it drops the code that was translated from them
         self.after_reset()
+        now = self.core()
+        for name in sorted(now):
+            if now[name] != hil["core"][name]:
+                self.send("left " + name)
+
+    def core(self):
+        """The core's registers that firmware can change, by name, but for the vector table's."""
+        seen = dict(
+            (name, int(getattr(self.nvic, name))) for name in MASKS if hasattr(self.nvic, name)
+        )
+        kept = KEPT_BY_CORE + (KEPT_WITH_TRUSTZONE if self.worlds else ())
+        seen.update(("0x%08x" % address, self.word(address)) for address in kept)
+        return seen
 
     def run(self, budget, wall, target=0):
         """Run for at most ``budget`` ns of virtual and ``wall`` ms of real time."""

@@ -200,15 +200,18 @@ class RenodeServer(Closing):
         return client
 
     def _clean(self, security: Security) -> AgentLink:
-        """A machine with empty memories: the last one if it can be reused, else a new one."""
+        """A machine with empty memories: the last one if it can be reused, else a new one.
+
+        One whose core keeps something over the reset is not used again.
+        """
         again = self._reusable and security is self._security
-        if self._made >= _MACHINES and not again:
-            self.lost()
         client = self.client
         self._reusable = False
-        if again:
-            client.call("hil['agent'].recycle()")
+        if again and not client.call("hil['agent'].recycle()"):
             return client
+        if self._made >= _MACHINES:
+            self.lost()
+            client = self.client
         commands = machine.make(security, quantum=self.quantum, enables_traps=self._modern)
         for command in commands:
             client.command(command)

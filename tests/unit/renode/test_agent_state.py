@@ -259,3 +259,59 @@ def test_a_symbol_is_looked_up_before_anything_runs(renode, firmware):
         with pytest.raises(Exception, match="no symbol 'nowhere'"):
             session.run(SymbolReached("nowhere"), session.deadline(1))
         assert slices(renode) == []
+
+
+# -- what one case may leave to the next -------------------------------------------------------
+
+NSACR, CCR, SHCSR = 0xE000ED8C, 0xE000ED14, 0xE000ED24
+
+
+def core_at_start(server: RenodeServer, renode: FakeRenode, firmware: Image, leave=None):
+    """The core's registers at the start of a case, which then calls ``leave``."""
+    with RenodeSession(firmware, server, owns_server=False) as session:
+        seen = renode.agent.core()
+        session.run(Elapsed(0.001), session.deadline(1))
+        if leave:
+            leave()
+    return seen
+
+
+@pytest.mark.parametrize("release", [R1_16, R1_17])
+def test_basepri_that_a_case_leaves_does_not_mask_the_next_ones_interrupts(firmware, release):
+    renode = FakeRenode(release)
+
+    def leave() -> None:
+        for name in vars(renode.machine.nvic):
+            setattr(renode.machine.nvic, name, 0x20)
+
+    with RenodeServer(connect=renode.connect) as server:
+        first = core_at_start(server, renode, firmware, leave)
+        assert core_at_start(server, renode, firmware) == first
+        assert set(vars(renode.machine.nvic).values()) == {0}
+        assert server.machines == 1
+
+
+def test_basepri_does_not_outlive_the_firmwares_own_reset(renode, firmware):
+    with opened(renode, firmware) as session:
+        renode.machine.nvic.BASEPRI_S = 0x20
+        session.reset()
+        assert renode.machine.nvic.BASEPRI_S == 0
+
+
+@pytest.mark.parametrize("release", [R1_16, R1_17])
+def test_a_new_machine_has_been_reset_once(firmware, release):
+    renode = FakeRenode(release)
+    with RenodeServer(connect=renode.connect) as server:
+        first = core_at_start(server, renode, firmware)
+        assert first[f"0x{NSACR:08x}"] == 0
+        assert core_at_start(server, renode, firmware) == first
+        assert server.machines == 1
+
+
+@pytest.mark.parametrize("register", [NSACR, CCR, SHCSR])
+def test_a_machine_that_keeps_a_register_over_a_reset_is_not_used_again(renode, firmware, register):
+    with RenodeServer(connect=renode.connect) as server:
+        core_at_start(server, renode, firmware)
+        renode.machine.MachineReset += lambda *_: renode.machine.put(register, b"\x01")
+        core_at_start(server, renode, firmware)
+        assert server.machines == 2

@@ -155,6 +155,7 @@ def test_a_fault_is_decoded_with_its_address(firmware):
 
 def test_pins_are_driven_read_and_let_go_to_their_pull(fake, server, firmware):
     with open_target("renode", firmware, server=server) as session:
+        fake.machine.parts["sysbus.p0"].Pins[6].PullMode = "PullUp"  # as firmware sets it
         session.pins.drive(6, True)
         assert session.pins.read(6)
         session.pins.drive(6, False)
