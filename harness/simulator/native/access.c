@@ -88,10 +88,10 @@ static const Served *served_at(Core *c, uint32_t address) {
   return NULL;
 }
 
-// A register that is read again and again is waited for: look for an idle loop at once.
-static void note_poll(Core *c, uint32_t address) {
-  c->access.polls = c->access.polled == address ? c->access.polls + 1 : 0;
-  c->access.polled = address;
+// Registers that are read again and again are waited for: look for an idle loop at once.
+static void note_poll(Core *c) {
+  c->access.polls = c->access.total == c->access.others ? c->access.polls + 1 : 0;
+  c->access.others = c->access.total;
   if (c->access.polls < POLLS || c->idle.watching || c->time.look_at < c->time.executed) return;
   c->access.polls = 0;
   c->time.look_at = c->time.executed;
@@ -105,7 +105,7 @@ static bool answer(Core *c, bool write, uint32_t address, int size, uint64_t val
   if (!at) return false;
   if (!write) {
     if (!registers_read(at, address - at->base)) return false;
-    note_poll(c, address);
+    note_poll(c);
     return true;
   }
   c->access.total++;

@@ -184,8 +184,8 @@ typedef struct {
   long long here;            // instructions executed before that of the access
   int count, skip;           // writes of this instruction; those that are done already
   unsigned total;            // those that are not just loads of registers
-  uint32_t polled;           // the register that was read last
-  unsigned polls;            // how often in a row
+  unsigned others;           // `total` when a register was read last
+  unsigned polls;            // such loads in a row
   bool aborting, shadowed;   // Unicorn finishes a block that is undone then
 } Access;
 
