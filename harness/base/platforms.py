@@ -35,7 +35,7 @@ def _positive(value: int) -> int:
     return value
 
 
-@tables.check("1 or 2")
+@tables.check("`1` or `2`")
 def _stop_bits(value: int) -> int:
     if value not in (1, 2):
         raise ValueError(f"{value} is not 1 or 2")

@@ -92,7 +92,7 @@ def test_missing_keys_have_their_defaults():
     assert (read.policy.return_seconds, read.policy.settle_seconds) == (5.0, 1.0)
     assert read.policy.flash_seconds == 120.0
     (board,) = read.entries
-    assert (board.baud, board.port, board.power_cycle) == (115200, "", ())
+    assert (board.baud, board.port, board.power_cycle) == (None, "", ())
     assert lab.parse({}).entries == ()
 
 

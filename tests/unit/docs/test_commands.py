@@ -46,7 +46,8 @@ def test_a_command_of_the_pages_exists_with_its_options(page, line):
     assert words[0] in COMMANDS, page
     name = words[0].replace("-", "_")
     command: click.Command = getattr(import_module(f"harness.cli.{name}"), name)
-    if isinstance(command, click.Group) and not command.invoke_without_command:
+    named = words[1:] and not words[1].startswith("--")
+    if isinstance(command, click.Group) and (named or not command.invoke_without_command):
         known = command.get_command(click.Context(cli), words[1])
         assert known is not None, page
         command = known

@@ -44,6 +44,7 @@ def test_each_option_has_the_targets_that_take_it() -> None:
     takers = {name: rows for name, (_, rows) in all_options().items()}
     assert takers == {
         "timing": ["simulator"], "power_on": ["simulator"], "renode": ["renode"],
+        "console": ["simulator", "virtual-board"],
         "board": ["board"], "lab": ["board"], "wait": ["board"],
     }  # fmt: skip
     wait = target("board").option("wait")

@@ -149,7 +149,7 @@ def test_faults_are_decoded(opened: Open) -> None:
     session = opened("nullcall")
     assert session.run(None, session.deadline(1)) is Stop.LOCKUP
     first = session.faults[0]
-    assert (first.kind, first.reason, first.pc) == ("HardFault", "INVSTATE", 0)
+    assert (first.kind, first.reason, first.pc) == ("HardFault", "INVSTATE, FORCED", 0)
     assert first.where == session.machine.fault_place(session.machine.faults[0])
     assert first.where.startswith("Reset at machine.h:")
     assert first.report == session.machine.fault_report(session.machine.faults[0])
