@@ -23,8 +23,8 @@ from harness.simulator.peripherals.base import Nordic
 from harness.simulator.peripherals.clock import RESET_OFF, RESET_SOFT, Clock
 from harness.simulator.peripherals.dppi import Dppic
 from harness.simulator.peripherals.gpio import Gpio
-from harness.simulator.peripherals.split import NonSecureView
 from harness.simulator.peripherals.own import Maker
+from harness.simulator.peripherals.split import NonSecureView
 from harness.simulator.peripherals.spu import Spu
 from harness.simulator.peripherals.uarte import Uarte
 from harness.simulator.processor import Processor
@@ -40,8 +40,8 @@ class Nrf9160:
     """One chip, as its peripherals and its processor see it; :meth:`close` frees it.
 
     ``image`` is placed in memory. ``booted`` is False for a device fresh from the factory, whose
-    UICR is erased; ``power_on`` is the seed of what is undefined then; ``models`` are a user's. ``taken`` gets each fault;
-    ``unmodelled`` gets a subject without a model, and how it was used; ``report`` the kind,
+    UICR is erased; ``power_on`` is the seed of what is undefined then; ``models`` are a user's.
+    ``taken`` gets each fault; ``unmodelled`` gets a subject without a model, and how it was used; ``report`` the kind,
     subject, message and place of any other finding.
     """
 

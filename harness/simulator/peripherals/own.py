@@ -86,7 +86,9 @@ def _installed(name: str, model: str) -> object:
         try:
             return entry.load()
         except (ImportError, AttributeError) as error:
-            raise UsageError(f"peripherals: {name}: {entry.value} does not load: {error}") from error
+            raise UsageError(
+                f"peripherals: {name}: {entry.value} does not load: {error}"
+            ) from error
     raise UsageError(
         f"peripherals: {name}: no model {model!r} in {ENTRY_POINTS}",
         hint="FILE.npz, FILE.py:CLASS, or an installed entry point",

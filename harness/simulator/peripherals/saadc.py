@@ -112,4 +112,6 @@ class Saadc(Scripted):
         self.event("STOPPED")
 
     def task_calibrateoffset(self) -> None:
-        self.chip.schedule(self.name, "calibrated", self.chip.now + self.chip.memory_map.cpu_hz // 1000)
+        self.chip.schedule(
+            self.name, "calibrated", self.chip.now + self.chip.memory_map.cpu_hz // 1000
+        )

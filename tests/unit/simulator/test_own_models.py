@@ -9,8 +9,11 @@ import pytest
 
 from harness.base.errors import UsageError
 from harness.base.findings import Kind
+from harness.case import load_cases
 from harness.elf import Image
 from harness.simulator import Machine
+
+documentation = Path(__file__).parents[3].joinpath("docs").resolve
 
 RAM = 0x2000_8000
 MINE = """
@@ -108,3 +111,38 @@ def test_a_model_of_ones_own(waiting: Image, tmp_path: Path) -> None:
 def test_a_model_that_cannot_be_had_is_named(waiting: Image, given: str, says: str) -> None:
     with pytest.raises(UsageError, match=says):
         Machine(waiting, peripherals=given)
+
+
+def test_the_guide_s_class_runs(waiting: Image, tmp_path: Path) -> None:
+    guide = (documentation() / "how-to" / "peripheral.md").read_text()
+    (tmp_path / "mine.py").write_text(guide.partition("```python\n")[2].partition("```")[0])
+    machine = Machine(waiting, peripherals=f"PWM0={tmp_path / 'mine.py'}:Pwm")
+    pwm = machine.devices["PWM0"]
+    pwm.write(0x008, 1)
+    assert (pwm.read(0x108), pwm.read(0x110)) == (1, 0)
+    machine.run(until_tick=machine.now + 64_000)
+    assert pwm.read(0x110) == 1
+
+
+def test_a_case_file_names_them(waiting: Image, tmp_path: Path, feed: Path) -> None:
+    (tmp_path / "hil.toml").write_text(
+        f'[[case]]\nname = "adc"\nelf = "{waiting.path}"\n'
+        '[case.peripherals]\nSAADC = {feed = "samples.npz"}\nPWM0 = "mine.py:Pwm"\nI2S = "codec"\n'
+    )
+    [case] = load_cases(tmp_path / "hil.toml")
+    assert case.target_options["peripherals"] == {
+        "SAADC": str(feed), "PWM0": f"{tmp_path / 'mine.py'}:Pwm", "I2S": "codec",
+    }  # fmt: skip
+
+
+def test_a_snapshot_rewinds_the_feed(waiting: Image, feed: Path) -> None:
+    machine = Machine(waiting, peripherals=f"SAADC={feed}")
+    _adc(machine)
+    _sample(machine)
+    before = machine.snapshot()
+    _sample(machine)
+    first = _words(machine, 4)
+    machine.restore(before)
+    assert machine.devices["SAADC"].read(0x634) == 2
+    _sample(machine)
+    assert _words(machine, 4) == first
