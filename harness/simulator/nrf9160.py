@@ -41,8 +41,8 @@ class Nrf9160:
 
     ``image`` is placed in memory. ``booted`` is False for a device fresh from the factory, whose
     UICR is erased; ``power_on`` is the seed of what is undefined then; ``models`` are a user's.
-    ``taken`` gets each fault; ``unmodelled`` gets a subject without a model, and how it was used; ``report`` the kind,
-    subject, message and place of any other finding.
+    ``taken`` gets each fault; ``unmodelled`` gets a subject without a model, and how it was used;
+    ``report`` the kind, subject, message and place of any other finding.
     """
 
     def __init__(

@@ -289,8 +289,8 @@ def open(  # noqa: A001
     """A session with ``image`` loaded and not yet started; options as in :class:`Machine`.
 
     ``console`` may be text, too, for :func:`harness.base.platforms.console_wiring`. Raises
-    :class:`UsageError` for an unknown ``timing`` or seed, a wiring that makes no sense, or a model that
-    does not load.
+    :class:`UsageError` for an unknown ``timing`` or seed, a wiring that makes no sense, or
+    a model that does not load.
     """
     if timing not in (INSTRUCTIONS, BRANCHES):
         raise UsageError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -40,7 +41,7 @@ def read_script(path: Path, name: str) -> npt.NDArray[np.int16]:
 class Scripted(Nordic):
     """A peripheral that stores 16-bit values of a script; ``used`` counts those it has given."""
 
-    STATE = ("used",)
+    STATE: ClassVar[tuple[str, ...]] = ("used",)
 
     def __init__(self, chip: Chip, block: Peripheral, script: npt.NDArray[np.int16]) -> None:
         self.script = script
