@@ -11,7 +11,7 @@ from harness.base.errors import UsageError
 from harness.base.findings import Kind
 from harness.case import load_cases
 from harness.elf import Image
-from harness.simulator import Machine
+from harness.simulator import Machine, snapshot
 
 documentation = Path(__file__).parents[3].joinpath("docs").resolve
 
@@ -139,10 +139,10 @@ def test_a_snapshot_rewinds_the_feed(waiting: Image, feed: Path) -> None:
     machine = Machine(waiting, peripherals=f"SAADC={feed}")
     _adc(machine)
     _sample(machine)
-    before = machine.snapshot()
+    before = snapshot.take(machine)
     _sample(machine)
     first = _words(machine, 4)
-    machine.restore(before)
+    snapshot.restore(machine, before)
     assert machine.devices["SAADC"].read(0x634) == 2
     _sample(machine)
     assert _words(machine, 4) == first
