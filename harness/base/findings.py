@@ -39,6 +39,7 @@ class Kind(StrEnum):
     LOG_ERROR = "log_error"
     UNMODELLED_ACCESS = "unmodelled_access"
     UNMODELLED_TASK = "unmodelled_task"  # a task, or an interrupt, that the model cannot give
+    FEED_EXHAUSTED = "feed_exhausted"  # a peripheral asks for more than its feed has
     # what a chip would refuse or ruin
     CONSOLE_UNHEARD = "console_unheard"  # bytes that the board's console cannot hear
     UART_MISUSED = "uart_misused"  # bytes that are lost or overwritten

@@ -75,6 +75,7 @@ class _Row:
     builder: str = "standalone"
     targets: tuple[str, ...] = (DEFAULT,)
     options: Mapping[str, object] = field(default_factory=dict)
+    peripherals: Mapping[str, object] = field(default_factory=dict)
     model: str | None = None
     scraper: str = ""
     inputs: str | None = None
@@ -173,7 +174,7 @@ def _cases(table: Mapping[str, object], path: Path) -> Iterable[Case]:
         case = _case(row, path.parent)
         if not row.targets:
             raise UsageError("targets is empty, so nothing would run")
-        cases = [case.on(name, _options(row, name)) for name in row.targets]
+        cases = [case.on(name, _options(row, name, path.parent)) for name in row.targets]
         for name in row.options:
             if all(name not in case.target_options for case in cases):
                 known = ", ".join(all_options())
@@ -186,10 +187,29 @@ def _cases(table: Mapping[str, object], path: Path) -> Iterable[Case]:
     yield from cases
 
 
-def _options(row: _Row, target_name: str) -> dict[str, object]:
+def _options(row: _Row, target_name: str, here: Path) -> dict[str, object]:
     """Those options of ``row`` that the target takes."""
     taker = target(target_name)  # raises UsageError for an unknown name
-    return {key: value for key, value in row.options.items() if taker.option(key) is not None}
+    options = dict(row.options)
+    if row.peripherals:
+        if "peripherals" in options:
+            raise UsageError("peripherals stands twice: among options, too")
+        options["peripherals"] = {
+            name: _model(name, model, here) for name, model in row.peripherals.items()
+        }
+    return {key: value for key, value in options.items() if taker.option(key) is not None}
+
+
+def _model(name: str, given: object, here: Path) -> str:
+    """What stands for a peripheral: a text, or ``{ feed = FILE }``; a file is relative to here."""
+    model = given.get("feed") if isinstance(given, Mapping) and [*given] == ["feed"] else given
+    if not isinstance(model, str):
+        raise UsageError(
+            f"peripherals.{name}: {short(given)} is not a model",
+            hint='{ feed = "samples.npz" }, "mine.py:Class", or the name of an entry point',
+        )
+    file = model.rpartition(":")[0] or model
+    return str(here / model) if file.endswith((".py", ".npy", ".npz")) else model
 
 
 def _case(row: _Row, here: Path) -> Case:

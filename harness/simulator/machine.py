@@ -8,7 +8,7 @@ depend on the image and its input alone, never on the host's clock.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 
 from harness.base.clock import RESETS_IN_A_LOOP, Deadline
@@ -23,6 +23,7 @@ from harness.simulator.faults import FaultRecord, image_of, refused_access, repo
 from harness.simulator.nrf9160 import Nrf9160
 from harness.simulator.peripherals.clock import RESET_PIN, Clock
 from harness.simulator.peripherals.nvmc import Nvmc
+from harness.simulator.peripherals.own import own_models
 from harness.simulator.peripherals.uarte import Uarte
 from harness.simulator.transcript import Transcript
 from harness.simulator.unicorn import CORE_REGISTERS, Reg
@@ -58,7 +59,8 @@ class Machine:
     how the board hears a UARTE, whose bytes are kept (default: as the nRF9160 DK does).
     ``timing``: an instruction takes one tick; with "branches" a taken branch takes one more, so
     that busy loops that were calibrated on the chip take about the right time. ``power_on`` is the
-    seed of what RAM and registers hold at first (:mod:`harness.base.power_on`).
+    seed of what RAM and registers hold at first (:mod:`harness.base.power_on`). ``peripherals``
+    names models for peripherals that have none (:mod:`harness.simulator.peripherals.own`).
     """
 
     def __init__(
@@ -69,6 +71,7 @@ class Machine:
         console: ConsoleWiring | None = None,
         timing: str = INSTRUCTIONS,
         power_on: int = DEFAULT_SEED,
+        peripherals: str | Mapping[str, object] = "",
     ) -> None:
         self.firmware = firmware
         self.memory_map = chip_table()
@@ -88,6 +91,7 @@ class Machine:
             self.image,
             booted=booted,
             power_on=power_on,
+            models=own_models(peripherals),
             taken=self._note_fault,
             unmodelled=self._note_unmodelled,
             report=self._report,

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
@@ -23,6 +23,7 @@ from harness.simulator.peripherals.base import Nordic
 from harness.simulator.peripherals.clock import RESET_OFF, RESET_SOFT, Clock
 from harness.simulator.peripherals.dppi import Dppic
 from harness.simulator.peripherals.gpio import Gpio
+from harness.simulator.peripherals.own import Maker
 from harness.simulator.peripherals.split import NonSecureView
 from harness.simulator.peripherals.spu import Spu
 from harness.simulator.peripherals.uarte import Uarte
@@ -39,9 +40,9 @@ class Nrf9160:
     """One chip, as its peripherals and its processor see it; :meth:`close` frees it.
 
     ``image`` is placed in memory. ``booted`` is False for a device fresh from the factory, whose
-    UICR is erased; ``power_on`` is the seed of what is undefined then. ``taken`` gets each fault;
-    ``unmodelled`` gets a subject without a model, and how it was used; ``report`` the kind,
-    subject, message and place of any other finding.
+    UICR is erased; ``power_on`` is the seed of what is undefined then; ``models`` are a user's.
+    ``taken`` gets each fault; ``unmodelled`` gets a subject without a model, and how it was used;
+    ``report`` the kind, subject, message and place of any other finding.
     """
 
     def __init__(
@@ -50,6 +51,7 @@ class Nrf9160:
         *,
         booted: bool,
         power_on: int,
+        models: Mapping[str, Maker],
         taken: Callable[[FaultRecord], None],
         unmodelled: Callable[[str, str], None],
         report: Callable[[Kind, str, str, int], None],
@@ -72,7 +74,7 @@ class Nrf9160:
         #: The devices with tasks that are subscribed to a DPPI channel, for channels used so far.
         self._listeners: dict[int, tuple[Nordic, ...]] = {}
         for block in self.memory_map.blocks:
-            device = MODELS[block.model](self, block)
+            device = models.get(block.name, MODELS[block.model])(self, block)
             self.devices[block.name] = self._timed[block.name] = device
             for base in block.addresses:
                 if (

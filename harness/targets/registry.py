@@ -116,6 +116,11 @@ _ROWS = (
                 f"{power_on.BOTH_WORD} (two runs, which must show the same).",
                 power_on.name_of(power_on.DEFAULT_SEED),
             ),
+            TargetOption(
+                "peripherals",
+                "text",
+                "models for peripherals without one: SAADC=samples.npz,PWM0=mine.py:Pwm.",
+            ),
             _CONSOLE,
         ),
         parallel=True,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from harness.base.clock import Deadline
 from harness.base.errors import UsageError
@@ -284,11 +284,13 @@ def open(  # noqa: A001
     console: ConsoleWiring | str | None = None,
     timing: str = INSTRUCTIONS,
     power_on: str | int = DEFAULT_SEED,
+    peripherals: str | Mapping[str, object] = "",
 ) -> SimulatorSession:
     """A session with ``image`` loaded and not yet started; options as in :class:`Machine`.
 
     ``console`` may be text, too, for :func:`harness.base.platforms.console_wiring`. Raises
-    :class:`UsageError` for an unknown ``timing`` or seed, or a wiring that makes no sense.
+    :class:`UsageError` for an unknown ``timing`` or seed, a wiring that makes no sense, or
+    a model that does not load.
     """
     if timing not in (INSTRUCTIONS, BRANCHES):
         raise UsageError(
@@ -296,5 +298,7 @@ def open(  # noqa: A001
         )
     seed = seed_of(str(power_on))
     wiring = console_wiring(console) if isinstance(console, str) else console
-    machine = Machine(image, booted=booted, console=wiring, timing=timing, power_on=seed)
+    machine = Machine(
+        image, booted=booted, console=wiring, timing=timing, power_on=seed, peripherals=peripherals
+    )  # fmt: skip
     return SimulatorSession(machine)

@@ -1,0 +1,68 @@
+"""PDM, a digital microphone, with a scripted source (nRF9160 PS, "PDM").
+
+The script is the PCM that the decimation filter gives, left and right in turn if MODE is stereo. A
+buffer is stored when its last sample has come.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from harness.simulator.peripherals.base import Register
+from harness.simulator.peripherals.script import Scripted
+
+_ENABLE, _CLOCK, _MODE, _RATIO, _PTR, _MAXCNT = 0x500, 0x504, 0x508, 0x520, 0x560, 0x564
+_SOURCE_HZ = 32_000_000  # of which PDM_CLK is a part
+_MONO = 1 << 0
+
+
+class Pdm(Scripted):
+    """The microphone's interface."""
+
+    TASKS: ClassVar[dict[str, int]] = {"START": 0x000, "STOP": 0x004}
+    EVENTS: ClassVar[dict[str, int]] = {"STARTED": 0x100, "STOPPED": 0x104, "END": 0x108}
+    REGISTERS: ClassVar[tuple[Register, ...]] = (
+        Register(_ENABLE, "ENABLE"),
+        Register(_CLOCK, "PDMCLKCTRL", 0x0840_0000),
+        Register(_MODE, "MODE"),
+        Register(0x518, "GAINL", 0x28),
+        Register(0x51C, "GAINR", 0x28),
+        Register(_RATIO, "RATIO"),
+        Register(0x540, "PSEL_CLK", 0xFFFF_FFFF),
+        Register(0x544, "PSEL_DIN", 0xFFFF_FFFF),
+        Register(_PTR, "SAMPLE_PTR"),
+        Register(_MAXCNT, "SAMPLE_MAXCNT"),
+    )
+    STATE: ClassVar[tuple[str, ...]] = ("used", "pointer", "room")
+
+    def reset(self) -> None:
+        super().reset()
+        self.pointer = self.room = 0
+
+    def _ticks(self, samples: int) -> int:
+        """How long ``samples`` take: PDM_CLK is 32 MHz / n, and a sample RATIO clocks."""
+        divider = (1 << 32) // max(1, self.regs[_CLOCK])
+        ratio = 80 if self.regs[_RATIO] & 1 else 64
+        frames = samples if self.regs[_MODE] & _MONO else (samples + 1) // 2
+        return frames * divider * ratio * self.chip.memory_map.cpu_hz // _SOURCE_HZ
+
+    def task_start(self) -> None:
+        if self.regs[_ENABLE] & 1:
+            self._begin()
+
+    def _begin(self) -> None:
+        self.pointer, self.room = self.regs[_PTR], self.regs[_MAXCNT] & 0x7FFF
+        if self.room:
+            self.chip.schedule(self.name, "filled", self.chip.now + self._ticks(self.room))
+        self.event("STARTED")
+
+    def fire(self, tag: str) -> None:
+        data = self.take(self.room)
+        if data is not None:
+            self.chip.dma_write(self.name, self.pointer, data)
+            self.event("END")
+            self._begin()
+
+    def task_stop(self) -> None:
+        self.chip.cancel(self.name, "filled")
+        self.event("STOPPED")
