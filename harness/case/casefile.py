@@ -108,6 +108,7 @@ class _CaseFile:
     case: tuple[Mapping[str, object], ...] = ()
     defaults: Mapping[str, object] = field(default_factory=dict)
     board: _Board | None = None
+    peripherals: Mapping[str, object] = field(default_factory=dict)
 
 
 def keys() -> tuple[tables.Key, ...]:
@@ -118,13 +119,15 @@ def keys() -> tuple[tables.Key, ...]:
 def load_cases(path: Path, names: Sequence[str] = ()) -> list[Case]:
     """Read a case file: one case for each target of each ``[[case]]``, or of those in ``names``.
 
-    ``[defaults]`` are for keys that a ``[[case]]`` leaves out. Paths are relative to the file.
+    ``[defaults]`` and ``[peripherals]`` are for what a ``[[case]]`` leaves out. Paths are relative to the file.
     Raises :class:`UsageError` that names the case and the key.
     """
     document = tables.read(_CaseFile, files.read_toml(path), str(path))
     if not document.case:
         raise UsageError(f"{path} has no [[case]]", hint="see docs/cases.md for an example")
-    cases = [case for row in document.case for case in _cases({**document.defaults, **row}, path)]
+    everywhere = {**({"peripherals": document.peripherals} if document.peripherals else {}),
+                  **document.defaults}  # fmt: skip
+    cases = [case for row in document.case for case in _cases({**everywhere, **row}, path)]
     if document.board is not None:
         cases = [_on_board(case, document.board, path) for case in cases]
     for (name, _), count in Counter((case.name, case.target) for case in cases).items():

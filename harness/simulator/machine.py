@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from enum import StrEnum
 
 from harness.base.clock import RESETS_IN_A_LOOP, Deadline
+from harness.base.errors import UsageError
 from harness.base.findings import Finding, Kind
 from harness.base.platforms import ConsoleWiring, board_table, chip_table
 from harness.base.power_on import DEFAULT_SEED
@@ -101,6 +102,11 @@ class Machine:
         self.bus, self.events, self.devices = self.chip.bus, self.chip.events, self.chip.devices
         self.core.branch_ticks = timing == BRANCHES
         wiring = console or board_table().console
+        if wiring.uarte not in self.chip.devices:
+            raise UsageError(
+                f"{wiring.uarte} is the console, and another model takes its place",
+                hint="choose another number, or name the console's UARTE (--console)",
+            )
         self.uart = self.chip.device(wiring.uarte, Uarte)
         #: The output of each UARTE except the console, by name.
         self.sent: dict[str, bytearray] = {}

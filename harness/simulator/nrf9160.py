@@ -75,7 +75,7 @@ class Nrf9160:
         self._listeners: dict[int, tuple[Nordic, ...]] = {}
         for block in self.memory_map.blocks:
             device = models.get(block.name, MODELS[block.model])(self, block)
-            self.devices[block.name] = self._timed[block.name] = device
+            self.devices[device.name] = self._timed[device.name] = device
             for base in block.addresses:
                 if (
                     image.non_secure

@@ -146,3 +146,126 @@ def test_a_snapshot_rewinds_the_feed(waiting: Image, feed: Path) -> None:
     assert machine.devices["SAADC"].read(0x634) == 2
     _sample(machine)
     assert _words(machine, 4) == first
+
+
+# bus masters
+
+TWIM1 = {"enable": (0x500, 6), "address": (0x588, 0x48), "frequency": (0x524, 0x0640_0000)}
+
+
+@pytest.fixture
+def bus(tmp_path: Path) -> Path:
+    path = tmp_path / "bus.npz"
+    answers = np.array([0x12, 0x34, 0x56], np.uint8)
+    np.savez(path, **{"TWIM1.0x48": answers, "SPIM2": np.arange(8, dtype=np.uint8)})
+    return path
+
+
+@pytest.fixture
+def master(waiting: Image, bus: Path) -> Machine:
+    machine = Machine(waiting, peripherals=f"TWIM1={bus}")
+    for offset, value in TWIM1.values():
+        machine.devices["TWIM1"].write(offset, value)
+    return machine
+
+
+def _step(machine: Machine, ticks: int = 100_000) -> None:
+    machine.run(until_tick=machine.now + ticks)
+
+
+def test_a_read_of_a_device_gives_its_next_bytes(master: Machine) -> None:
+    twim = master.devices["TWIM1"]
+    twim.write(0x200, 1 << 12)  # LASTRX_STOP
+    twim.write(0x534, RAM)
+    twim.write(0x538, 2)
+    twim.write(0x000, 1)
+    assert (twim.read(0x14C), twim.read(0x15C)) == (1, 0)  # RXSTARTED, LASTRX
+    _step(master)
+    assert [twim.read(event) for event in (0x15C, 0x104, 0x124)] == [1, 1, 0]
+    assert (master.read_memory(RAM, 2), twim.read(0x53C)) == (b"\x12\x34", 2)
+
+
+def test_a_register_is_written_and_read_with_a_repeated_start(master: Machine) -> None:
+    twim = master.devices["TWIM1"]
+    twim.write(0x200, 1 << 7 | 1 << 12)  # LASTTX_STARTRX, LASTRX_STOP
+    for offset, value in ((0x544, RAM), (0x548, 1), (0x534, RAM + 16), (0x538, 1), (0x008, 1)):
+        twim.write(offset, value)
+    _step(master)
+    assert [twim.read(event) for event in (0x160, 0x14C, 0x15C, 0x104)] == [1, 1, 1, 1]
+    assert (twim.read(0x54C), master.read_memory(RAM + 16, 1)) == (1, b"\x12")
+
+
+def test_an_address_where_nobody_answers_is_an_error(master: Machine) -> None:
+    twim = master.devices["TWIM1"]
+    twim.write(0x588, 0x49)
+    twim.write(0x538, 1)
+    twim.write(0x000, 1)
+    _step(master)
+    assert (twim.read(0x124), twim.read(0x4C4), twim.read(0x15C)) == (1, 1 << 1, 0)
+    twim.write(0x4C4, 1 << 1)
+    assert twim.read(0x4C4) == 0
+
+
+def test_a_device_that_has_said_everything_is_a_finding(master: Machine) -> None:
+    twim = master.devices["TWIM1"]
+    for offset, value in ((0x534, RAM), (0x538, 4), (0x000, 1)):
+        twim.write(offset, value)
+    _step(master)
+    found = [one for one in master.findings if one.kind is Kind.FEED_EXHAUSTED]
+    assert [one.subject for one in found] == ["TWIM1.0x48"]
+
+
+def test_a_master_that_is_not_enabled_transfers_nothing(master: Machine) -> None:
+    master.devices["TWIM1"].write(0x500, 0)
+    master.devices["TWIM1"].write(0x008, 1)
+    assert [one.kind for one in master.findings] == [Kind.UNMODELLED_TASK]
+
+
+def test_spi_stores_what_it_receives_and_takes_its_time(waiting: Image, bus: Path) -> None:
+    machine = Machine(waiting, peripherals={"SPIM2": str(bus)})
+    spim = machine.devices["SPIM2"]
+    for offset, value in ((0x500, 7), (0x524, 0x1000_0000), (0x534, RAM), (0x538, 3), (0x010, 1)):
+        spim.write(offset, value)
+    _step(machine, 3 * 8 * 64 - 1)  # 1 MHz
+    assert spim.read(0x118) == 0
+    _step(machine, 1)
+    assert [spim.read(event) for event in (0x110, 0x118, 0x120)] == [1, 1, 1]
+    assert (machine.read_memory(RAM, 3), spim.read(0x53C)) == (b"\0\1\2", 3)
+
+
+def test_a_snapshot_keeps_what_was_read_of_a_bus(master: Machine) -> None:
+    twim = master.devices["TWIM1"]
+    kept = snapshot.take(master)
+    for _ in range(2):
+        for offset, value in ((0x534, RAM), (0x538, 1), (0x000, 1)):
+            twim.write(offset, value)
+        _step(master)
+    assert master.read_memory(RAM, 1) == b"\x34"
+    snapshot.restore(master, kept)
+    for offset, value in ((0x534, RAM), (0x538, 1), (0x000, 1)):
+        twim.write(offset, value)
+    _step(master)
+    assert master.read_memory(RAM, 1) == b"\x12"
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ("TWIM1={0},SPIM1={0}", "the place of UARTE1 is taken"),
+        ("SPIM3={0}", "has no array SPIM3"),
+        ("TWIM1={0},TWIM1={0}", "is given twice"),
+        ("TWIM4={0}", "cannot be given a model"),
+    ],
+)
+def test_masters_that_make_no_sense_are_refused(
+    waiting: Image, bus: Path, given: str, told: str
+) -> None:
+    with pytest.raises(UsageError, match=told):
+        Machine(waiting, peripherals=given.format(bus))
+
+
+def test_the_slot_of_the_console_cannot_be_a_master(waiting: Image, tmp_path: Path) -> None:
+    path = tmp_path / "bus.npz"
+    np.savez(path, SPIM0=np.zeros(1, np.uint8))
+    with pytest.raises(UsageError, match="UARTE0 is the console"):
+        Machine(waiting, peripherals=f"SPIM0={path}")
