@@ -1,4 +1,4 @@
-# ruff: noqa: F821 - Renode gives `request` and `self`
+# ruff: noqa: F401, F821, I001, UP031 - Renode gives `request` and `self`
 """A block without a model for Renode (Python peripheral, IronPython 2.7).
 
 Reads give 0 and writes are lost; each is logged with the block's name and the register's offset. It
@@ -6,7 +6,7 @@ takes the place of a tag where accesses that nothing answers are faults, as they
 """
 
 from Antmicro.Renode.Logging import LogLevel
-import Antmicro.Renode.Logging  # isort: skip - makes `Log` a method of every peripheral
+import Antmicro.Renode.Logging  # makes `Log` a method of every peripheral
 
 if request.IsRead:
     request.Value = 0

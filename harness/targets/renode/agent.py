@@ -1,4 +1,4 @@
-# ruff: noqa: F821, UP004, UP031, D102, D103
+# ruff: noqa: C402, F821, RUF005, UP004, UP031, D102, D103
 # mypy: ignore-errors
 """The half of the Renode target that runs inside Renode; never imported by the harness.
 
@@ -26,6 +26,8 @@ SEARCHED = 1024  # bytes before the newest line in which a match may begin
 KEPT = 65536  # bytes of console that are kept at most, for searching
 CFSR, HFSR, MMFAR, BFAR = 0xE000ED28, 0xE000ED2C, 0xE000ED34, 0xE000ED38
 SFSR, SFAR, CFSR_NS, MMFAR_NS = 0xE000EDE4, 0xE000EDE8, 0xE002ED28, 0xE002ED34
+STATUS, SECURE_STATUS = (CFSR, HFSR, MMFAR, BFAR), (SFSR, SFAR, CFSR_NS, MMFAR_NS)
+LOCKED_UP = 0xEFFFFFFE  # the pc of a core in lockup
 MASKS = ("BASEPRI", "BASEPRI_S", "BASEPRI_NS")  # the NVIC's copies; which there are, by release
 AIRCR, VECTKEY, ITNS = 0xE000ED0C, 0x05FA0000, 0xE000E380
 NON_SECURE = 0x20000  # from a register of the SCS to its non-secure alias
@@ -104,6 +106,7 @@ class Agent(object):
         self.add = self.printed.Add
         self.sent = 0  # how much of it the harness has; a tail stays, to be searched
         self.faults, self.handlers, self.svc = 0, [], None
+        self.fault_pc = 0  # where the last fault was taken
         self.calls = Calls(self)
         self.incoming = []
         self.driven = set()  # pins whose level the model has
@@ -202,6 +205,8 @@ class Agent(object):
         words = [self.stacked(frame + at) for at in range(0, 32, 4)]
         if link & FROM_OTHER_WORLD == HANDLED_SECURE:
             words = [0] * 8  # the frame lies on a stack of the non-secure state
+        if words[6]:
+            self.fault_pc = words[6]
         self.tell("fault", [number, link], words)
         self.faults += 1
         if self.faults >= MAX_FAULTS:
@@ -217,7 +222,8 @@ class Agent(object):
         self.stop("abort")
 
     def tell(self, name, first, last):
-        words = first + [self.word(address) for address in (CFSR, HFSR, MMFAR, BFAR)] + last
+        words = first + [self.stacked(address) for address in STATUS]
+        words += [self.stacked(at) if self.worlds else 0 for at in SECURE_STATUS] + last
         self.send(name + " " + " ".join("%x" % word for word in words))
 
     def on_block(self, address, instructions, *_):
@@ -378,7 +384,10 @@ class Agent(object):
 
     def locked_up(self):
         self.stopped = "lockup"
-        self.tell("lockup", [self.register(PC), self.register(LR)], [])
+        pc = self.register(PC)
+        if pc & ~1 == LOCKED_UP and self.fault_pc:
+            pc = self.fault_pc
+        self.tell("lockup", [pc, self.register(LR)], [])
 
     def stands(self, before):
         """True if the core sleeps since it had executed ``before``, or branches to itself."""

@@ -80,7 +80,8 @@ def agent(vectors: int) -> str:
 def load(image: Image, folder: Path, power_on: int) -> list[str]:
     """Monitor commands that fill flash and RAM; the files that they read go to ``folder``.
 
-    Flash is erased and RAM holds the pattern of the seed ``power_on`` where the image loads nothing.
+    Where the image loads nothing flash is erased, and RAM holds the pattern of the seed
+    ``power_on``.
     """
     chip = platforms.chip_table()
     flash, ram = chip.area("flash"), chip.area("ram")

@@ -181,8 +181,8 @@ class RenodeServer(Closing):
     ) -> AgentLink:
         """A clean machine with ``image`` in its memories, ready to run.
 
-        ``folder`` takes the content of the memories; ``power_on`` is the seed of RAM's. :meth:`release` gives the machine back. Raises
-        :class:`EnvironmentMissing` for ``both_worlds`` on a Renode without TrustZone-M.
+        ``folder`` takes the content of the memories; ``power_on`` is the seed of RAM's.
+        :meth:`release` gives the machine back. Raises :class:`EnvironmentMissing` for ``both_worlds`` on a Renode without TrustZone-M.
         """
         if self.busy:
             raise UsageError(

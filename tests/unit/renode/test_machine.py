@@ -252,7 +252,7 @@ def test_a_frame_where_no_memory_is_does_not_end_renode(renode, firmware, tmp_pa
         RenodeSession(firmware, server, owns_server=False) as session,
     ):
         session.run(Elapsed(0.001), session.deadline(1))
-        assert [one.pc for one in session.faults] == [0]
+        assert [(one.kind, one.pc) for one in session.faults[:1]] == [("UsageFault", 0)]
 
 
 SVC = 0x60
