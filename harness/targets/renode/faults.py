@@ -53,7 +53,8 @@ _MMARVALID, _BFARVALID = 1 << 7, 1 << 15
 
 def decode(words: Sequence[int], image: Image) -> Fault:
     """A fault whose handler is about to run, from ``exception, EXC_RETURN, STATUS,
-    frame``; STATUS are CFSR, HFSR, MMFAR, BFAR, SFSR, SFAR, CFSR_NS, MMFAR_NS; ``frame`` are the words that the core stacked: r0-r3, r12, lr, pc, xpsr.
+    frame``; STATUS are CFSR, HFSR, MMFAR, BFAR, SFSR, SFAR, CFSR_NS, MMFAR_NS; ``frame`` are the
+    words that the core stacked: r0-r3, r12, lr, pc, xpsr.
     """
     number, link, *status, r0, r1, r2, r3, r12, lr, pc, xpsr = words
     kind, reason = _KINDS.get(number, f"exception {number}"), _names(status) or "no status bit"

@@ -182,7 +182,8 @@ class RenodeServer(Closing):
         """A clean machine with ``image`` in its memories, ready to run.
 
         ``folder`` takes the content of the memories; ``power_on`` is the seed of RAM's.
-        :meth:`release` gives the machine back. Raises :class:`EnvironmentMissing` for ``both_worlds`` on a Renode without TrustZone-M.
+        :meth:`release` gives the machine back. Raises
+        :class:`EnvironmentMissing` for ``both_worlds`` on a Renode without TrustZone-M.
         """
         if self.busy:
             raise UsageError(

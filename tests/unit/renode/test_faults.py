@@ -33,7 +33,8 @@ def image(tmp_path) -> Image:
 
 def taken(image: Image, number: int = 6, link: int = THREAD, *, cfsr: int = 0, hfsr: int = 0,
           mmfar: int = 0, bfar: int = 0, sfsr: int = 0, sfar: int = 0,
-          cfsr_ns: int = 0, mmfar_ns: int = 0, lr: int = CALLER, pc: int = CALLEE) -> Fault:  # fmt: skip
+          cfsr_ns: int = 0, mmfar_ns: int = 0,
+          lr: int = CALLER, pc: int = CALLEE) -> Fault:  # fmt: skip
     """A fault at a handler's first instruction."""
     frame = (0x10, 0x11, 0x12, 0x13, 0x1C, lr, pc, 0x6100_0000)
     return DECODERS["fault"](

@@ -8,11 +8,14 @@ import time
 from pathlib import Path
 
 import pytest
+import renode_table
 
 from harness.base.errors import EnvironmentMissing, TargetLost
 from harness.targets.renode import find
-from harness.targets.renode.releases import DIFFERENCES, RenodeDifference, shown
+from harness.targets.renode.releases import BELIEVED, DIFFERENCES, MEASURED
 from harness.targets.renode.server import RenodeProcess
+
+FIRMWARE = Path(__file__).parents[2] / "firmware"
 
 
 def test_a_renode_that_is_missing_is_one_clear_error(monkeypatch):
@@ -168,12 +171,8 @@ def _within(check, seconds: float = 10.0) -> bool:
 
 
 def test_the_page_lists_the_differences_of_each_version():
-    page = (Path(__file__).parents[3] / "docs" / "renode.md").read_text()
-    table = page[page.index("| versions | what |") :].split("\n\n")[0].splitlines()[2:]
-    assert table == [f"| {_when(one)} | {one.what} | {one.done} |" for one in DIFFERENCES]
-
-
-def _when(difference: RenodeDifference) -> str:
-    if difference.since:
-        return f"from {shown(difference.since)} on"
-    return f"before {shown(difference.until)}" if difference.until else "all"
+    page = renode_table.PAGE.read_text()
+    assert renode_table.with_table(page) == page
+    for one in DIFFERENCES:
+        assert not one.image or (FIRMWARE / f"{one.image}.c").is_file()
+        assert one.known in (MEASURED, BELIEVED)
