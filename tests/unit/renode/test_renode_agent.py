@@ -21,6 +21,7 @@ from fake_renode import (
 )
 
 from harness.base.errors import EnvironmentMissing, TargetLost
+from harness.base.power_on import pattern
 from harness.targets import ConsoleMatch, Elapsed, Executed, Stop
 from harness.targets.renode import RenodeServer
 from harness.targets.renode.find import RenodeProgram
