@@ -140,9 +140,9 @@ def test_a_stack_that_left_ram_is_a_bus_fault(image: Image) -> None:
     assert fault.report.splitlines()[-1] == "  Renode ends there, without the fault's handler"
 
 
-@pytest.mark.parametrize(("bit", "name"), enumerate(
+@pytest.mark.parametrize(("bit", "name"), list(enumerate(
     ("INVEP", "INVIS", "INVER", "AUVIOL", "INVTRAN", "LSPERR", "SFARVALID", "LSERR")
-))  # fmt: skip
+)))  # fmt: skip
 def test_each_bit_of_sfsr_is_a_reason(image: Image, bit: int, name: str) -> None:
     assert taken(image, 7, sfsr=1 << bit).reason == name
 
