@@ -87,6 +87,13 @@ class Target:
 
 
 _EVERYTHING = frozenset(Ability)
+_POWER_ON = TargetOption(
+    "power_on",
+    "text",
+    f"what RAM and registers hold at first: a seed, {power_on.ZERO_WORD}, or "
+    f"{power_on.BOTH_WORD} (two runs, which must show the same).",
+    power_on.name_of(power_on.DEFAULT_SEED),
+)
 _BOARD_OPTIONS = (
     TargetOption("board", "text", "its name, probe serial number or tag."),
     TargetOption("lab", "text", "the lab file.", "$TFLM_HIL_LAB, or lab.toml"),
@@ -109,13 +116,7 @@ _ROWS = (
             TargetOption(
                 "timing", "text", "instructions, or branches: a taken one lasts a tick more."
             ),
-            TargetOption(
-                "power_on",
-                "text",
-                f"what RAM and registers hold at first: a seed, {power_on.ZERO_WORD}, or "
-                f"{power_on.BOTH_WORD} (two runs, which must show the same).",
-                power_on.name_of(power_on.DEFAULT_SEED),
-            ),
+            _POWER_ON,
             TargetOption(
                 "peripherals",
                 "text",
@@ -130,7 +131,7 @@ _ROWS = (
         "harness.targets.renode",
         True,
         _EVERYTHING,
-        (TargetOption("renode", "text", "the Renode to use.", "$RENODE, or PATH"),),
+        (TargetOption("renode", "text", "the Renode to use.", "$RENODE, or PATH"), _POWER_ON),
         pool="harness.targets.renode.server:RenodePool",
     ),
     Target("board", "harness.targets.board", False, options=_BOARD_OPTIONS, retried=True),

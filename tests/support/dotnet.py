@@ -92,6 +92,7 @@ def system(clock: Callable[[], float]) -> SimpleNamespace:
         return int(path.removeprefix("/dev/fd/"))
 
     return SimpleNamespace(
+        Exception=Exception,
         Byte=unsigned_byte,
         Array={unsigned_byte: bytes},
         UInt32=unsigned(32),

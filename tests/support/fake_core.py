@@ -85,6 +85,9 @@ class Core:
     def GetRegister(self, number: int) -> SimpleNamespace:  # noqa: N802
         return SimpleNamespace(RawValue=self.values[number])
 
+    def SetRegister(self, number: int, value: int) -> None:  # noqa: N802
+        self.values[number] = value
+
     def AddHook(self, address: int, hook: Callable[..., None]) -> None:  # noqa: N802
         self.hooks.setdefault(address, []).append(hook)
 

@@ -44,6 +44,7 @@ from harness.targets.renode.server import AGENT, RenodeServer
 from harness.targets.renode.session import RenodeSession
 
 NSACR = 0xE000ED8C
+ANSWER = (0x0, 0x2, 0x4, 0x5, 0xE)  # the top digits of addresses at which something is
 STATUS = (0xE000ED28, 0xE000ED2C, 0xE000ED34, 0xE000ED38)  # CFSR, HFSR, MMFAR, BFAR
 HALT = 0x40  # where the images of these tests have their fault handlers
 
@@ -65,6 +66,10 @@ R1_17 = Release(
 )
 
 
+class NoAnswer(Exception):
+    """A .NET exception of an access that nothing answers."""
+
+
 class Died(BaseException):
     """Renode's process ends: its pipes close."""
 
@@ -78,6 +83,7 @@ class Fault:
     frame: tuple[int, ...]
     on_psp: bool
     status: tuple[int, ...] = (0, 0, 0, 0)  # CFSR, HFSR, MMFAR, BFAR
+    stack: int = 0x20001000  # MSP
 
 
 @dataclass(frozen=True)
@@ -160,7 +166,7 @@ class Machine:
         self.renode, self.release = renode, renode.release
         self.bytes: dict[int, int] = {}
         self.now = 0
-        self.sleeps = False
+        self.sleeps = self.throws = False
         self.cpu, self.uart = Core(self.release), Uart()
         self.MachineReset = Event()
         self.SystemBus = self.ClockSource = self
@@ -197,6 +203,8 @@ class Machine:
 
     def ReadDoubleWord(self, address: int, core: Core) -> int:  # noqa: N802
         self.accesses.append((address, None))
+        if self.throws and address >> 28 not in ANSWER:
+            raise NoAnswer(hex(address))
         return int.from_bytes(self.at(address, 4), "little")
 
     def WriteDoubleWord(self, address: int, value: int, core: Core) -> None:  # noqa: N802
@@ -267,7 +275,7 @@ class Machine:
                 event(self.now)  # type: ignore[operator]
 
     def take(self, fault: Fault) -> None:
-        stacks = {SP: 0x20001000, OTHER_SP: 0x20002000}
+        stacks = {SP: fault.stack, OTHER_SP: 0x20002000}
         self.put(stacks[OTHER_SP if fault.on_psp else SP], struct.pack("<8I", *fault.frame))
         for address, word in zip(STATUS, fault.status, strict=True):
             self.put(address, struct.pack("<I", word))
@@ -354,6 +362,8 @@ class FakeRenode:
             raise Died
         if command == "Clear":
             self.clears += 1
+        if command.endswith("ThrowException"):
+            self.machine.throws = True
         if command.startswith("mach create"):
             self.machine = Machine(self)
             self.machine.pending = list(self.script)
@@ -387,6 +397,7 @@ class FakeRenode:
             Logger=SimpleNamespace(AddBackend=self.add_backend),
             TimeInterval=SimpleNamespace(FromTicks=int, FromMicroseconds=lambda us: us * 1000),
             CommandInteractionEater=Words,
+            RegisterValue=SimpleNamespace(Create=lambda value, bits: value & (1 << bits) - 1),
             ArrayMemory="ArrayMemory",
             MappedMemory="MappedMemory",
             Button="Button",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from harness.base.power_on import DEFAULT_SEED, seed_of
 from harness.elf import Image
 from harness.targets.renode.server import RenodePool, RenodeServer
 from harness.targets.renode.session import RenodeSession
@@ -15,17 +16,20 @@ def open(  # noqa: A001 - the name that harness.targets calls
     renode: str | Path | None = None,
     server: RenodeServer | None = None,
     pool: RenodePool | None = None,
+    power_on: str | int = DEFAULT_SEED,
 ) -> RenodeSession:
     """A session on ``server``, on one of ``pool``, or on a Renode that ends with the session.
 
-    ``renode`` names the program (else RENODE, PATH, the usual places). Raises
+    ``renode`` names the program (else RENODE, PATH, the usual places); ``power_on`` is the seed of
+    what RAM holds at first (:mod:`harness.base.power_on`). Raises
     :class:`EnvironmentMissing` if there is none or it is too old.
     """
+    seed = seed_of(str(power_on))
     if server is None and pool is not None:
         server = pool.server(renode)
     if server is not None:
-        return RenodeSession(image, server, owns_server=False)
-    return RenodeSession(image, RenodeServer(renode), owns_server=True)
+        return RenodeSession(image, server, owns_server=False, power_on=seed)
+    return RenodeSession(image, RenodeServer(renode), owns_server=True, power_on=seed)
 
 
 __all__ = ["RenodePool", "RenodeServer", "RenodeSession", "open"]

@@ -1,4 +1,4 @@
-# ruff: noqa: F821, UP004, UP031, D102, D103
+# ruff: noqa: C402, F821, RUF005, UP004, UP031, D102, D103
 # mypy: ignore-errors
 """The half of the Renode target that runs inside Renode; never imported by the harness.
 
@@ -15,6 +15,7 @@ import re
 import System
 from Antmicro.Renode.Core import EmulationManager
 from Antmicro.Renode.Logging import Logger, LoggerBackend, LogLevel
+from Antmicro.Renode.Peripherals.CPU import RegisterValue
 from Antmicro.Renode.Peripherals.Memory import ArrayMemory, MappedMemory
 from Antmicro.Renode.Peripherals.Miscellaneous import Button
 from Antmicro.Renode.Time import TimeInterval
@@ -25,6 +26,8 @@ SEARCHED = 1024  # bytes before the newest line in which a match may begin
 KEPT = 65536  # bytes of console that are kept at most, for searching
 CFSR, HFSR, MMFAR, BFAR = 0xE000ED28, 0xE000ED2C, 0xE000ED34, 0xE000ED38
 SFSR, SFAR, CFSR_NS, MMFAR_NS = 0xE000EDE4, 0xE000EDE8, 0xE002ED28, 0xE002ED34
+STATUS, SECURE_STATUS = (CFSR, HFSR, MMFAR, BFAR), (SFSR, SFAR, CFSR_NS, MMFAR_NS)
+LOCKED_UP = 0xEFFFFFFE  # the pc of a core in lockup
 MASKS = ("BASEPRI", "BASEPRI_S", "BASEPRI_NS")  # the NVIC's copies; which there are, by release
 AIRCR, VECTKEY, ITNS = 0xE000ED0C, 0x05FA0000, 0xE000E380
 NON_SECURE = 0x20000  # from a register of the SCS to its non-secure alias
@@ -54,7 +57,7 @@ LOOK_AGAIN = System.UInt64(20)  # us in which firmware takes a buffer
 LATIN_1 = System.Text.Encoding.GetEncoding(28591)
 
 FROM_OTHER_WORLD, HANDLED_SECURE = 0x41, 0x1  # EXC_RETURN.S and ES: whose stack, whose handler
-ON_PSP = 0xC  # EXC_RETURN.Mode and SPSEL: only thread mode stacks on PSP
+SPSEL, ON_PSP = 0x4, 0xC  # EXC_RETURN.SPSEL, and Mode: only thread mode stacks on PSP
 CYCCNT = 0xE0001004
 MAGIC = 0xF0000000  # from here on lr holds no address: a return from an exception or a world
 TO_ITSELF, TO_ITSELF_WIDE = 0xE7FE, 0xBFFEF7FF  # b .
@@ -102,7 +105,8 @@ class Agent(object):
         self.printed = System.Collections.Generic.List[System.Byte]()
         self.add = self.printed.Add
         self.sent = 0  # how much of it the harness has; a tail stays, to be searched
-        self.faults, self.handlers = 0, []
+        self.faults, self.handlers, self.svc = 0, [], None
+        self.fault_pc = 0  # where the last fault was taken
         self.calls = Calls(self)
         self.incoming = []
         self.driven = set()  # pins whose level the model has
@@ -198,9 +202,11 @@ class Agent(object):
         link = self.register(LR)
         # SPSEL alone is not enough: from 1.17 on it is CONTROL.SPSEL, in handlers, too.
         frame = self.register(OTHER_SP if link & ON_PSP == ON_PSP else SP)
-        words = [self.word(frame + at) for at in range(0, 32, 4)]
+        words = [self.stacked(frame + at) for at in range(0, 32, 4)]
         if link & FROM_OTHER_WORLD == HANDLED_SECURE:
             words = [0] * 8  # the frame lies on a stack of the non-secure state
+        if words[6]:
+            self.fault_pc = words[6]
         self.tell("fault", [number, link], words)
         self.faults += 1
         if self.faults >= MAX_FAULTS:
@@ -216,7 +222,8 @@ class Agent(object):
         self.stop("abort")
 
     def tell(self, name, first, last):
-        words = first + [self.word(address) for address in (CFSR, HFSR, MMFAR, BFAR)] + last
+        words = first + [self.stacked(address) for address in STATUS]
+        words += [self.stacked(at) if self.worlds else 0 for at in SECURE_STATUS] + last
         self.send(name + " " + " ".join("%x" % word for word in words))
 
     def on_block(self, address, instructions, *_):
@@ -230,6 +237,18 @@ class Agent(object):
         for address in addresses:
             self.cpu.AddHook(System.UInt64(address), self.on_fault)
 
+    def hook_svc(self, address):
+        """Let Zephyr's SVC handler find its frame in handlers, too: see :meth:`on_svc`."""
+        if self.knows_lockup:  # before 1.17 EXC_RETURN is right
+            self.svc = address
+            self.cpu.AddHook(System.UInt64(address), self.on_svc)
+
+    def on_svc(self, *_):
+        """Clear EXC_RETURN.SPSEL if a handler made the call: 1.17 has CONTROL.SPSEL there."""
+        link = self.register(LR)
+        if link & ON_PSP == SPSEL:
+            self.cpu.SetRegister(LR, RegisterValue.Create(link & ~SPSEL, System.UInt32(32)))
+
     def profile(self):
         self.cpu.SetHookAtBlockEnd(self.on_block)
 
@@ -241,6 +260,8 @@ class Agent(object):
                 self.cpu.AddHook(System.UInt64(self.symbol), self.on_fault)
             if self.symbol in self.calls.watched:
                 self.calls.hook(self.symbol)
+            if self.symbol == self.svc:
+                self.hook_svc(self.symbol)
         self.pattern = re.compile(bytearray.fromhex(pattern).decode("latin-1")) if pattern else None
         self.searched = self.printed.Count
         self.symbol = symbol
@@ -363,7 +384,10 @@ class Agent(object):
 
     def locked_up(self):
         self.stopped = "lockup"
-        self.tell("lockup", [self.register(PC), self.register(LR)], [])
+        pc = self.register(PC)
+        if pc & ~1 == LOCKED_UP and self.fault_pc:
+            pc = self.fault_pc
+        self.tell("lockup", [pc, self.register(LR)], [])
 
     def stands(self, before):
         """True if the core sleeps since it had executed ``before``, or branches to itself."""
@@ -438,6 +462,13 @@ class Agent(object):
     def word(self, address):
         """The word as the core reads it: the NVIC answers only to the core."""
         return int(self.bus.ReadDoubleWord(System.UInt64(address & 0xFFFFFFFF), self.cpu))
+
+    def stacked(self, address):
+        """A word of a stack, 0 where nothing is: an exception in a hook would end Renode."""
+        try:
+            return self.word(address)
+        except System.Exception:
+            return 0
 
     def read_words(self, address, count):
         self.send("".join("%08x" % self.word(address + 4 * index) for index in range(count)))

@@ -34,12 +34,27 @@ _CFSR = {
     25: "DIVBYZERO",
 }
 _HFSR = {1: "VECTTBL", 30: "FORCED", 31: "DEBUGEVT"}
+_SFSR = {
+    0: "INVEP",
+    1: "INVIS",
+    2: "INVER",
+    3: "AUVIOL",
+    4: "INVTRAN",
+    5: "LSPERR",
+    6: "SFARVALID",
+    7: "LSERR",
+}
+_SFARVALID = 1 << 6
+#: Areas in which nothing may be executed: Armv8-M ARM, B8.1 "System address map" (Device, and all
+#: from 0xA000_0000 on).
+_EXECUTE_NEVER = (range(0x4000_0000, 0x6000_0000), range(0xA000_0000, 0x1_0000_0000))
 _MMARVALID, _BFARVALID = 1 << 7, 1 << 15
 
 
 def decode(words: Sequence[int], image: Image) -> Fault:
-    """A fault whose handler is about to run, from ``exception, EXC_RETURN, CFSR, HFSR, MMFAR, BFAR,
-    frame``; ``frame`` are the words that the core stacked: r0-r3, r12, lr, pc, xpsr.
+    """A fault whose handler is about to run, from ``exception, EXC_RETURN, STATUS,
+    frame``; STATUS are CFSR, HFSR, MMFAR, BFAR, SFSR, SFAR, CFSR_NS, MMFAR_NS; ``frame`` are the
+    words that the core stacked: r0-r3, r12, lr, pc, xpsr.
     """
     number, link, *status, r0, r1, r2, r3, r12, lr, pc, xpsr = words
     kind, reason = _KINDS.get(number, f"exception {number}"), _names(status) or "no status bit"
@@ -54,26 +69,29 @@ def decode(words: Sequence[int], image: Image) -> Fault:
 
 
 def locked_up(words: Sequence[int], image: Image) -> Fault:
-    """A core that stopped for good: ``pc, lr, CFSR, HFSR, MMFAR, BFAR`` as they stand."""
+    """A core that stopped for good: ``pc, lr, STATUS`` as they stand."""
     pc, lr, *status = words
     reason = _names(status) or "a fault that could not be taken"
     return _fault("Lockup", reason, pc, lr, status, _place(image, pc, lr), image, [])
 
 
 def gave_up(words: Sequence[int], image: Image) -> Fault:
-    """``pc, lr, CFSR, HFSR, MMFAR, BFAR`` where Renode gives a core up: no memory holds ``pc``.
+    """``pc, lr, STATUS`` where Renode gives a core up: no memory holds ``pc``.
 
-    The chip takes a BusFault there (IBUSERR), which Renode has no model of.
+    The chip takes a BusFault there (IBUSERR), or a MemManage fault (IACCVIOL) where nothing may be
+    executed; Renode has no model of either.
     """
     pc, lr, *status = words
     where = _place(image, pc, lr)
     rest = ["  Renode ends there, without the fault's handler"]
-    reason = f"IBUSERR, branch to 0x{pc & ~1:08x}"
-    return _fault("BusFault", reason, pc, lr, status, where, image, rest)
+    never = any(pc in area for area in _EXECUTE_NEVER)
+    kind, bit = ("MemManage", "IACCVIOL") if never else ("BusFault", "IBUSERR")
+    reason = f"{bit}, branch to 0x{pc & ~1:08x}"
+    return _fault(kind, reason, pc, lr, status, where, image, rest)
 
 
 def left_ram(words: Sequence[int], image: Image) -> Fault:
-    """``pc, lr, CFSR, HFSR, MMFAR, BFAR, sp`` of a core whose stack has left RAM.
+    """``pc, lr, STATUS, sp`` of a core whose stack has left RAM.
 
     The chip takes a BusFault at the first push; Renode runs on and loses the words that are pushed.
     """
@@ -95,8 +113,9 @@ def _place(image: Image, pc: int, lr: int) -> str:
 
 
 def _names(status: Sequence[int]) -> str:
-    cfsr, hfsr, _, _ = status
-    names = [name for bit, name in _CFSR.items() if cfsr >> bit & 1]
+    cfsr, hfsr, _, _, sfsr, _, nonsecure, _ = status
+    names = [name for bit, name in _CFSR.items() if (cfsr | nonsecure) >> bit & 1]
+    names += [name for bit, name in _SFSR.items() if sfsr >> bit & 1]
     return ", ".join(names + [name for bit, name in _HFSR.items() if hfsr >> bit & 1])
 
 
@@ -110,7 +129,13 @@ def _fault(
     image: Image,
     rest: list[str],
 ) -> Fault:
-    cfsr, _, mmfar, bfar = status
-    address = mmfar if cfsr & _MMARVALID else bfar if cfsr & _BFARVALID else None
+    cfsr, _, mmfar, bfar, sfsr, sfar, nonsecure, mmfar_ns = status
+    valid = (
+        (cfsr & _MMARVALID, mmfar),
+        (cfsr & _BFARVALID, bfar),
+        (sfsr & _SFARVALID, sfar),
+        (nonsecure & _MMARVALID, mmfar_ns),
+    )
+    address = next((register for holds, register in valid if holds), None)
     lines = [f"{kind}: {reason}", f"  at {where}", f"  called from {image.locate(lr)}"]
     return Fault(kind, reason, pc, lr, address, where, "\n".join(lines + rest))

@@ -7,12 +7,20 @@ from pathlib import Path
 
 from harness.base import paths, platforms
 from harness.base.clock import RESETS_IN_A_LOOP
+from harness.base.power_on import pattern
 from harness.elf import Image
 
 #: Virtual seconds between synchronisations; measured in tests/benchmarks/bench_renode.py.
 QUANTUM = 0.001
 #: Peripherals that are scripts of this project.
 _SCRIPTED = ("nvmc", "dppic")
+#: Peripherals that Renode has no model of, tags of nrf9160.repl.
+UNMODELLED = (
+    "REGULATORS", "CTRLAPPERI", "SAADC", "PWM0", "PWM1", "PWM2", "PWM3", "PDM", "I2S", "IPC",
+    "FPU", "VMC", "CRYPTOCELL",
+)  # fmt: skip
+#: Debug components that answer on the chip: Armv8-M ARM, B11 (ITM, FPB, TPIU, ETM).
+_DEBUG = {"itm": 0xE000_0000, "fpb": 0xE000_2000, "tpiu": 0xE004_0000, "etm": 0xE004_1000}
 #: Firmware leaves attribution to the SPU by setting SAU_CTRL.ALLNS. In Renode the SPU's regions are
 #: regions of the SAU, so ENABLE is written instead.
 _SAU_FOLLOWS = "value = 1 if offset == 0xDD0 and value & 3 == 2 else value"
@@ -26,10 +34,11 @@ class Security(Enum):
     WORLDS = "nrf9160dk_worlds.repl"
 
 
-def make(security: Security, *, quantum: float, enables_traps: bool) -> list[str]:
+def make(security: Security, *, quantum: float, strict: bool) -> list[str]:
     """The commands that make a machine with empty memories.
 
-    ``enables_traps``: CCR.DIV_0_TRP takes effect only if its filter is switched off.
+    ``strict``, for a release that knows how: CCR.DIV_0_TRP takes effect, and an access that nothing
+    answers is a BusFault.
     """
     chip = platforms.chip_table()
     description = monitor_path(paths.platforms() / security.value)
@@ -41,8 +50,10 @@ def make(security: Security, *, quantum: float, enables_traps: bool) -> list[str
         f'mach create "{platforms.DEFAULT_BOARD}"',
         f"machine LoadPlatformDescription {description}",
     ]
-    if enables_traps:
+    if strict:
         commands.append("sysbus.nvic FilterCcrDiv0Write false")
+        commands += _stubs()
+        commands.append("sysbus UnhandledAccessBehaviour ThrowException")
     if security is Security.WORLDS:
         (spu,) = chip.peripheral("SPU").addresses
         commands.append(_model("spu", spu, "attribution"))
@@ -66,9 +77,22 @@ def agent(vectors: int) -> str:
     return f"Agent('{console}', {chip.cpu_hz // 1_000_000}, {vectors:#x}, {facts})"
 
 
-def load(image: Image, folder: Path) -> list[str]:
-    """Monitor commands that load the image; its segments go to ``folder``."""
+def load(image: Image, folder: Path, power_on: int) -> list[str]:
+    """Monitor commands that fill flash and RAM; the files that they read go to ``folder``.
+
+    Where the image loads nothing flash is erased, and RAM holds the pattern of the seed
+    ``power_on``.
+    """
+    chip = platforms.chip_table()
+    flash, ram = chip.area("flash"), chip.area("ram")
     commands = []
+    for area, data in (
+        (flash, b"\xff" * flash.size),
+        (ram, pattern(power_on, ram.origin, ram.size)),
+    ):
+        path = folder / f"{area.name}.bin"
+        path.write_bytes(data)
+        commands.append(f"sysbus LoadBinary {monitor_path(path)} {area.origin:#x}")
     for index, segment in enumerate(image.loaded):
         path = folder / f"segment{index}.bin"
         path.write_bytes(segment.data)
@@ -77,9 +101,21 @@ def load(image: Image, folder: Path) -> list[str]:
     return commands
 
 
-def _model(script: str, address: int, name: str = "") -> str:
+def _stubs() -> list[str]:
+    """What stands for blocks without a model, in both windows."""
+    chip = platforms.chip_table()
+    commands = []
+    for name in UNMODELLED:
+        block = chip.peripheral(name)
+        first, *others = block.addresses
+        commands.append(_model("stub", first, name.lower(), block.size))
+        commands += [f"sysbus Redirect {one:#x} {first:#x} {block.size:#x}" for one in others]
+    return commands + [_model("stub", address, name) for name, address in _DEBUG.items()]
+
+
+def _model(script: str, address: int, name: str = "", size: int = 0x1000) -> str:
     path = monitor_path(paths.platforms() / "peripherals" / f"{script}.py")
-    return f'machine PyDevFromFile {path} {address:#x} 0x1000 True "{name or script}"'
+    return f'machine PyDevFromFile {path} {address:#x} {size:#x} True "{name or script}"'
 
 
 def monitor_path(path: Path) -> str:

@@ -85,12 +85,16 @@ ARCHIVES = (
 )
 
 
+MEASURED, BELIEVED = "measured", "believed"
+
+
 @dataclass(frozen=True)
 class RenodeDifference:
     """Something that a range of versions gets wrong or does otherwise; docs/renode.md lists them.
 
     It holds from version ``since`` up to, but not including, ``until`` (None: no limit). ``warn``
-    is the note in each result, "" if the user is not affected.
+    is the note in each result, "" if the user is not affected. ``known``: measured on that release,
+    or believed from its sources. ``image`` of tests/firmware shows it, "" if there is none.
     """
 
     since: Version | None
@@ -98,6 +102,8 @@ class RenodeDifference:
     what: str
     done: str  # the harness's remedy
     warn: str = ""
+    known: str = MEASURED
+    image: str = ""
 
     def holds(self, version: Version) -> bool:
         """Whether ``version`` has it."""
@@ -107,6 +113,10 @@ class RenodeDifference:
 
 
 _938 = "renode#938: an interrupt that is pending while PC holds EXC_RETURN takes a MemManage fault"
+_PSPLIM = (
+    "no stack limits (PSPLIM, MSPLIM): Zephyr does not print the stack overflows that they find"
+)
+_SPSEL = "EXC_RETURN.SPSEL set in handlers: Zephyr may print another reason for a fault in one"
 _AFTER_1_16_1: Version = (1, 16, 2)
 _1_17: Version = (1, 17, 0)
 DIFFERENCES = (
@@ -139,14 +149,18 @@ DIFFERENCES = (
         None,
         None,
         "a branch to an address without memory ends the core for good, and with it the slice",
-        "the agent halts the core and reports a BusFault (IBUSERR) with the caller's place; the "
-        "image's own handler does not run",
+        "the agent halts the core and reports a BusFault (IBUSERR), or a MemManage fault "
+        "(IACCVIOL) where nothing may be executed, with the caller's place; the image's own "
+        "handler does not run",
+        image="wildbranch",
     ),
     RenodeDifference(
         None,
         None,
         "PSPLIM and MSPLIM do not trap",
         "an overflow is seen through the MPU's guard, or when the stack leaves RAM",
+        warn=_PSPLIM,
+        image="guard",
     ),
     RenodeDifference(
         _1_17,
@@ -159,7 +173,9 @@ DIFFERENCES = (
         None,
         "EXC_RETURN.SPSEL follows CONTROL.SPSEL, in handlers, too",
         "a frame is looked for on PSP only if EXC_RETURN's bits 2 and 3 are both set; the "
-        "standalone runtime's fault handler does the same",
+        "standalone runtime's fault handler does the same; at Zephyr's z_arm_svc the bit is put "
+        "right",
+        warn=_SPSEL,
     ),
     RenodeDifference(
         _1_17,
@@ -184,7 +200,8 @@ DIFFERENCES = (
     RenodeDifference(
         _1_17,
         None,
-        "there is no model of the SPU, and an IDAU region makes nothing secure (not tried)",
+        "there is no model of the SPU; an IDAU region gives TT.S = 1 where it is NonSecureCallable "
+        "over a non-secure SAU region, and else makes nothing secure",
         "for images of both worlds the regions of peripherals/spu.py are those of a SAU, which "
         "SAU_CTRL.ALLNS puts in force; peripherals are not attributed",
     ),
@@ -205,6 +222,141 @@ DIFFERENCES = (
         None,
         "halting the core, and letting it go, drop the translated code",
         "the core is halted only when a condition is met, never between slices",
+        known=BELIEVED,
+    ),
+    RenodeDifference(
+        None,
+        None,
+        "the NVIC's copy of BASEPRI outlives a reset; a new machine's NSACR is not that of "
+        "one that was reset (1.17)",
+        "the agent clears the copies, a new machine is reset once, and one that differs after "
+        "its reset is not used again",
+    ),
+    RenodeDifference(
+        _1_17,
+        None,
+        "`b .` is translated as WFI: an image that ends in a loop of itself sleeps",
+        "the agent reads the instruction at the pc; the end is told as a branch to itself",
+    ),
+    RenodeDifference(
+        _1_17,
+        None,
+        "the non-secure alias of the system control space is there only if it is registered",
+        "nrf9160dk_trustzone.repl registers the NVIC at 0xE002E000, too",
+    ),
+    RenodeDifference(
+        None,
+        _1_17,
+        "loads and stores that nothing answers are warnings, not BusFaults",
+        "a finding (`unmodelled_access`)",
+    ),
+    RenodeDifference(
+        _1_17,
+        None,
+        "loads and stores that nothing answers are warnings, unless the bus is told to throw",
+        "it is told; blocks without a model are peripherals/stub.py",
+    ),
+    RenodeDifference(
+        None,
+        None,
+        "flash that no segment fills reads 0",
+        "flash is filled with 0xFF and RAM with the pattern of the run's seed",
+    ),
+    RenodeDifference(
+        _1_17,
+        None,
+        "UNALIGN_TRP, and alignment of LDM, LDRD, VLDR, LDREX and of Device memory, do not trap",
+        "nothing",
+    ),
+    RenodeDifference(
+        _1_17,
+        None,
+        "NVMC's and EasyDMA's rules are not enforced: stores set bits, DMA reads flash",
+        "nothing",
+    ),
+    RenodeDifference(
+        _1_17,
+        None,
+        "the MPU applies to the PPB, and with the MPU off unprivileged code may write the SCS",
+        "nothing",
+    ),
+    RenodeDifference(
+        _1_17,
+        None,
+        "SYSRESETREQ acts at the end of the quantum",
+        "a quantum of 1 ms",
+    ),
+    RenodeDifference(
+        _1_17,
+        None,
+        "DWT counts without TRCENA; CCR reads 0 (chip 0x201), ID_* and MVFR* 0, ICTR 7 (chip 2)",
+        "nothing",
+    ),
+    RenodeDifference(
+        _1_17,
+        None,
+        "the pc of a core in lockup reads 0xEFFFFFFE",
+        "a lockup is located at the last fault",
+    ),
+    RenodeDifference(
+        _1_17,
+        None,
+        "INVEP and INVTRAN set SFARVALID; FNC_RETURN onto a seal lacks INVPC; CONTROL.SFPA is "
+        "not cleared on return",
+        "nothing",
+    ),
+    RenodeDifference(
+        _1_17,
+        None,
+        "non-secure writes of ISER, ICER and ISPR that name a secure interrupt hit the next "
+        "one; non-secure STIR and NMIPENDSET act",
+        "nothing",
+    ),
+    RenodeDifference(
+        _1_17,
+        None,
+        "CPACR_NS and CPACR are one switch; CCR through the non-secure bank clears the secure "
+        "traps; PRIGROUP and SLEEPONEXIT are not banked; non-secure code reads the alias and "
+        "the SAU",
+        "nothing",
+    ),
+    RenodeDifference(
+        _1_17,
+        None,
+        "unprivileged MSR APSR is dropped; VMSR FPSCR with CPACR off does not fault; "
+        "RESETREAS is 0 after a software reset",
+        "nothing",
+    ),
+    RenodeDifference(
+        _1_17,
+        None,
+        "a write of HFSR is warned of as unhandled",
+        "the warning is not a finding",
+    ),
+    RenodeDifference(
+        _1_17,
+        None,
+        "RTC: COUNTER is stale within a quantum, there is no overflow, so that Zephyr's time "
+        "ends at 512 s",
+        "nothing",
+    ),
+    RenodeDifference(
+        _1_17,
+        None,
+        "TIMER has no TASKS_SHUTDOWN, SHORTS and BITMODE",
+        "nothing",
+    ),
+    RenodeDifference(
+        _1_17,
+        None,
+        "LFCLK starts at once",
+        "nothing",
+    ),
+    RenodeDifference(
+        _1_17,
+        None,
+        "gdb server: msp, psp and control are wrong registers",
+        "nothing",
     ),
 )
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from harness.base.closing import Closing
 from harness.base.errors import EnvironmentMissing, HilError, TargetLost, UsageError
+from harness.base.power_on import DEFAULT_SEED
 from harness.elf import Image
 from harness.targets.renode import machine
 from harness.targets.renode.find import RenodeProgram, find
@@ -176,10 +177,12 @@ class RenodeServer(Closing):
         *,
         non_secure: bool = False,
         both_worlds: bool = False,
+        power_on: int = DEFAULT_SEED,
     ) -> AgentLink:
         """A clean machine with ``image`` in its memories, ready to run.
 
-        ``folder`` takes the image's segments. :meth:`release` gives the machine back. Raises
+        ``folder`` takes the content of the memories; ``power_on`` is the seed of RAM's.
+        :meth:`release` gives the machine back. Raises
         :class:`EnvironmentMissing` for ``both_worlds`` on a Renode without TrustZone-M.
         """
         if self.busy:
@@ -190,7 +193,7 @@ class RenodeServer(Closing):
         security = self._needed(non_secure=non_secure, both_worlds=both_worlds)
         try:
             client = self._clean(security)
-            for command in machine.load(image, folder):
+            for command in machine.load(image, folder, power_on):
                 client.command(command)
             client.call(f"hil['agent'] = {machine.agent(vectors)}")
         except TargetLost:
@@ -212,7 +215,7 @@ class RenodeServer(Closing):
         if self._made >= _MACHINES:
             self.lost()
             client = self.client
-        commands = machine.make(security, quantum=self.quantum, enables_traps=self._modern)
+        commands = machine.make(security, quantum=self.quantum, strict=self._modern)
         for command in commands:
             client.command(command)
         client.call("remember()")

@@ -14,6 +14,7 @@ from harness.base import platforms
 from harness.base.clock import Deadline
 from harness.base.errors import TargetLost, UsageError
 from harness.base.findings import Finding, Kind
+from harness.base.power_on import DEFAULT_SEED
 from harness.elf import Image, trustzone, vectors
 from harness.elf.coverage import Block, Coverage
 from harness.targets.base import (
@@ -47,9 +48,9 @@ _STOPS = {
     "lockup": Stop.LOCKUP,
     "abort": Stop.LOCKUP,
 }
-_UNTRIED = (
-    "TrustZone-M on Renode is not tried yet: the SPU's flash and RAM regions are regions of the"
-    " SAU, peripherals are not attributed"
+_NO_SPU = (
+    "Renode has no SPU: its flash and RAM regions are regions of the SAU, peripherals are not"
+    " attributed"
 )
 _REGISTERS = {f"r{number}": number for number in range(13)} | {
     "sp": 13, "lr": 14, "pc": 15, "xpsr": 25,
@@ -64,6 +65,8 @@ _REGISTER_WARNING = re.compile(
     r"\[WARNING\] (?P<block>\w+): (?:\[cpu: 0x(?P<pc>[0-9A-Fa-f]+)\] )?"
     r"Unhandled (?P<access>read|write) (?:from|to) offset 0x(?P<offset>[0-9A-Fa-f]+)"
 )
+#: Clearing HFSR, as Zephyr does at boot, which Renode carries out and warns of nevertheless.
+_STATUS_CLEARED = re.compile(r"\[WARNING\] nvic: .*Unhandled write to offset 0xD2C\b")
 
 
 class AgentClient:
@@ -152,10 +155,18 @@ class RenodeSession(SessionDefaults):
 
     target = "renode"
 
-    def __init__(self, image: Image, server: RenodeServer, *, owns_server: bool) -> None:
+    def __init__(
+        self,
+        image: Image,
+        server: RenodeServer,
+        *,
+        owns_server: bool,
+        power_on: int = DEFAULT_SEED,
+    ) -> None:
         self._image = image
         self._server = server
         self._owns = owns_server
+        self._power_on = power_on
         self._started = time.monotonic()
         # The client starts Renode, whose folder takes this case's files.
         self.agent = AgentClient(server.client, server)
@@ -173,7 +184,7 @@ class RenodeSession(SessionDefaults):
         non_secure = trustzone.is_non_secure(image)
         both_worlds = trustzone.gateways(image) is not None
         if both_worlds:
-            self._notes.append(Finding(Kind.APPROXIMATION, _UNTRIED, "renode"))
+            self._notes.append(Finding(Kind.APPROXIMATION, _NO_SPU, "renode"))
         try:
             chip = platforms.chip_table()
             flash, ram = chip.area("flash").addresses, chip.area("ram").addresses
@@ -185,14 +196,23 @@ class RenodeSession(SessionDefaults):
                 start.address,
                 non_secure=non_secure,
                 both_worlds=both_worlds,
+                power_on=power_on,
             )
             self._opened = True
             self.agent = AgentClient(link, server)
             self.memory = RenodeMemory(self.agent)
             self.agent.call(f"hook_faults({_fault_handlers(image, start.address)})")
+            svc = image.symbol("z_arm_svc")
+            if svc is not None:
+                self.agent.call(f"hook_svc({svc.address & ~1})")
         except BaseException:
             self.close()
             raise
+
+    @property
+    def power_on(self) -> int:
+        """The seed of what RAM held at power-on."""
+        return self._power_on
 
     @property
     def counters(self) -> Counters:
@@ -383,7 +403,7 @@ def findings_in(warnings: str, image: Image) -> list[Finding]:
     findings: dict[tuple[str, str], Finding] = {}
     for line in warnings.splitlines():
         match = _BUS_WARNING.search(line) or _REGISTER_WARNING.search(line)
-        if match is None:
+        if match is None or _STATUS_CLEARED.search(line):
             continue
         fields = match.groupdict()
         if "address" in fields:

@@ -32,10 +32,14 @@ def image(tmp_path) -> Image:
 
 
 def taken(image: Image, number: int = 6, link: int = THREAD, *, cfsr: int = 0, hfsr: int = 0,
-          mmfar: int = 0, bfar: int = 0, lr: int = CALLER, pc: int = CALLEE) -> Fault:  # fmt: skip
+          mmfar: int = 0, bfar: int = 0, sfsr: int = 0, sfar: int = 0,
+          cfsr_ns: int = 0, mmfar_ns: int = 0,
+          lr: int = CALLER, pc: int = CALLEE) -> Fault:  # fmt: skip
     """A fault at a handler's first instruction."""
     frame = (0x10, 0x11, 0x12, 0x13, 0x1C, lr, pc, 0x6100_0000)
-    return DECODERS["fault"]((number, link, cfsr, hfsr, mmfar, bfar, *frame), image)
+    return DECODERS["fault"](
+        (number, link, cfsr, hfsr, mmfar, bfar, sfsr, sfar, cfsr_ns, mmfar_ns, *frame), image
+    )
 
 
 @pytest.mark.parametrize(
@@ -104,9 +108,9 @@ def test_the_location_of_a_non_secure_fault_is_not_shown(
 
 
 def test_lockup_is_located_where_the_core_stands(image: Image) -> None:
-    fault = DECODERS["lockup"]((CALLEE | 1, CALLER, 1 << 17, 0, 0, 0), image)
+    fault = DECODERS["lockup"]((CALLEE | 1, CALLER, 1 << 17, *[0] * 7), image)
     assert (fault.kind, fault.reason, fault.where) == ("Lockup", "INVSTATE", "callee")
-    silent = DECODERS["lockup"]((CALLEE, CALLER, 0, 0, 0, 0), image)
+    silent = DECODERS["lockup"]((CALLEE, CALLER, *[0] * 8), image)
     assert silent.reason == "a fault that could not be taken"
     assert silent.report.splitlines()[1:] == ["  at callee", "  called from caller"]
 
@@ -118,19 +122,43 @@ def test_lockup_is_located_where_the_core_stands(image: Image) -> None:
 def test_core_outside_all_functions_is_located_by_its_caller(
     image: Image, pc: int, lr: int, where: str
 ) -> None:
-    fault = DECODERS["abort"]((pc, lr, 0, 0, 0, 0), image)
+    fault = DECODERS["abort"]((pc, lr, *[0] * 8), image)
     assert fault.where == where
     assert (fault.kind, fault.pc, fault.lr) == ("BusFault", pc, lr)
 
 
 def test_branch_outside_memory_is_a_bus_fault(image: Image) -> None:
-    fault = DECODERS["abort"]((0x3000_0001, CALLER, 0, 0, 0, 0), image)
+    fault = DECODERS["abort"]((0x3000_0001, CALLER, *[0] * 8), image)
     assert fault.reason == "IBUSERR, branch to 0x30000000"
     assert fault.report.splitlines()[-1] == "  Renode ends there, without the fault's handler"
 
 
 def test_a_stack_that_left_ram_is_a_bus_fault(image: Image) -> None:
-    fault = DECODERS["overflow"]((CALLEE, CALLER, 0, 0, 0, 0, 0x1FFF_FFF8), image)
+    fault = DECODERS["overflow"]((CALLEE, CALLER, *[0] * 8, 0x1FFF_FFF8), image)
     assert (fault.kind, fault.where) == ("BusFault", "callee")
     assert fault.reason == "STKERR, the stack pointer 0x1ffffff8 is outside RAM"
     assert fault.report.splitlines()[-1] == "  Renode ends there, without the fault's handler"
+
+
+@pytest.mark.parametrize(("bit", "name"), list(enumerate(
+    ("INVEP", "INVIS", "INVER", "AUVIOL", "INVTRAN", "LSPERR", "SFARVALID", "LSERR")
+)))  # fmt: skip
+def test_each_bit_of_sfsr_is_a_reason(image: Image, bit: int, name: str) -> None:
+    assert taken(image, 7, sfsr=1 << bit).reason == name
+
+
+def test_a_secure_faults_address_and_a_non_secure_cause_are_told(image: Image) -> None:
+    assert taken(image, 7, sfsr=0x48, sfar=0x2000_0000).address == 0x2000_0000
+    fault = taken(image, 4, cfsr_ns=0x82, mmfar_ns=0x111)
+    assert (fault.reason, fault.address) == ("DACCVIOL, MMARVALID", 0x111)
+
+
+@pytest.mark.parametrize("pc", [0x4000_0001, 0x5FFF_FFFF, 0xA000_0001, 0xF000_0001])
+def test_branch_to_an_execute_never_area_is_a_memory_fault(image: Image, pc: int) -> None:
+    fault = DECODERS["abort"]((pc, CALLER, *[0] * 8), image)
+    assert fault.kind == "MemManage"
+    assert fault.reason == f"IACCVIOL, branch to 0x{pc & ~1:08x}"
+
+
+def test_branch_to_external_ram_that_is_not_there_is_a_bus_fault(image: Image) -> None:
+    assert DECODERS["abort"]((0x6000_0001, CALLER, *[0] * 8), image).kind == "BusFault"

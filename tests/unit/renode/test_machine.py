@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 from elf_writer import MadeSection, MadeSymbol, write_elf
-from fake_renode import R1_16, R1_17, FakeRenode
+from fake_renode import R1_16, R1_17, FakeRenode, Fault
 
 from harness.base import paths
 from harness.base.errors import UsageError
+from harness.base.power_on import pattern
 from harness.elf import Image
 from harness.elf.file import Segment
 from harness.targets.base import Elapsed, Stop
@@ -41,12 +42,31 @@ MADE = [
     'emulation SetGlobalQuantum "0.001000"',
     'mach create "nrf9160dk"',
 ]
+STUBS = [
+    command
+    for name, at, size, window in (
+        ("regulators", 0x50004000, 0x1000, True), ("ctrlapperi", 0x50006000, 0x1000, False),
+        ("saadc", 0x5000E000, 0x1000, True), ("pwm0", 0x50021000, 0x1000, True),
+        ("pwm1", 0x50022000, 0x1000, True), ("pwm2", 0x50023000, 0x1000, True),
+        ("pwm3", 0x50024000, 0x1000, True), ("pdm", 0x50026000, 0x1000, True),
+        ("i2s", 0x50028000, 0x1000, True), ("ipc", 0x5002A000, 0x1000, True),
+        ("fpu", 0x5002C000, 0x1000, True), ("vmc", 0x5003A000, 0x1000, True),
+        ("cryptocell", 0x50840000, 0x2000, False), ("itm", 0xE0000000, 0x1000, False),
+        ("fpb", 0xE0002000, 0x1000, False), ("tpiu", 0xE0040000, 0x1000, False),
+        ("etm", 0xE0041000, 0x1000, False),
+    )
+    for command in [
+        f'machine PyDevFromFile @peripherals/stub.py {at:#x} {size:#x} True "{name}"',
+        *([f"sysbus Redirect {at - 0x10000000:#x} {at:#x} {size:#x}"] if window else []),
+    ]
+]  # fmt: skip
 MODELS = [
     'machine PyDevFromFile @peripherals/nvmc.py 0x50039000 0x1000 True "nvmc"',
     "sysbus Redirect 0x40039000 0x50039000 0x1000",
     'machine PyDevFromFile @peripherals/dppic.py 0x50017000 0x1000 True "dppic"',
     "sysbus Redirect 0x40017000 0x50017000 0x1000",
 ]
+FILLED = ["flash.bin 0x0", "ram.bin 0x20000000"]
 SPU = 'machine PyDevFromFile @peripherals/spu.py 0x50003000 0x1000 True "attribution"'
 
 
@@ -57,7 +77,10 @@ def test_a_machine_is_made_command_by_command(renode, firmware, tmp_path):
             *MADE,
             "machine LoadPlatformDescription @nrf9160dk_trustzone.repl",
             "sysbus.nvic FilterCcrDiv0Write false",
+            *STUBS,
+            "sysbus UnhandledAccessBehaviour ThrowException",
             *MODELS,
+            *(f"sysbus LoadBinary @{tmp_path}/{filled}" for filled in FILLED),
             f"sysbus LoadBinary @{tmp_path}/segment0.bin 0x0",
         ]
         assert (tmp_path / "segment0.bin").read_bytes() == firmware.segments[0].data
@@ -68,15 +91,15 @@ def test_machine_before_1_17_has_no_trustzone(firmware, tmp_path):
     with served(renode, tmp_path, (1, 16, 1)) as server:
         server.machine(firmware, tmp_path, 0)
         made = ["machine LoadPlatformDescription @nrf9160dk.repl", *MODELS]
-        assert told(renode)[:-1] == [*MADE, *made]
+        assert told(renode)[:-3] == [*MADE, *made]
 
 
 def test_a_trustzone_machine_has_a_model_of_the_spu(renode, firmware, tmp_path):
     with served(renode, tmp_path, (1, 17, 0)) as server:
         server.machine(firmware, tmp_path, 0, both_worlds=True)
         assert told(renode)[5] == "machine LoadPlatformDescription @nrf9160dk_worlds.repl"
-        assert told(renode)[7] == SPU
-        assert told(renode)[8].startswith("sysbus SetHookBeforePeripheralWrite sysbus.nvic")
+        at = told(renode).index(SPU)
+        assert told(renode)[at + 1].startswith("sysbus SetHookBeforePeripheralWrite sysbus.nvic")
 
 
 def test_a_server_may_synchronise_more_often(firmware, tmp_path):
@@ -103,7 +126,8 @@ def test_segments_without_bytes_are_not_loaded(renode, firmware, tmp_path):
         server.machine(image, tmp_path / "a b", 0)
     loaded = [command for command in renode.commands if "LoadBinary" in command]
     place = str(tmp_path / "a b").replace(" ", "\\ ")
-    assert loaded == [
+    assert loaded[:2] == [f"sysbus LoadBinary @{place}/{filled}" for filled in FILLED]
+    assert loaded[2:] == [
         f"sysbus LoadBinary @{place}/segment0.bin 0x0",
         f"sysbus LoadBinary @{place}/segment2.bin 0x1000",
     ]
@@ -209,3 +233,49 @@ def test_output_of_one_instant_is_one_chunk_until_it_is_read(renode, firmware):
         assert session.read() == b"one\ntwo\nthree\n"
         session._print(2e-6, b"four")  # what was read stays as it was
         assert [chunk.data for chunk in session.console][1:] == [b"two\nthree\n", b"four"]
+
+
+def test_flash_is_erased_and_ram_holds_the_seeds_pattern(renode, firmware):
+    for seed in (1, 7):
+        server = RenodeServer(connect=renode.connect)
+        with RenodeSession(firmware, server, owns_server=True, power_on=seed) as session:
+            assert session.power_on == seed
+            assert session.memory.read(0x80000, 64) == b"\xff" * 64
+            assert session.memory.read(0x20001000, 64) == pattern(seed, 0x20001000, 64)
+            assert session.memory.read(0, 4) == firmware.segments[0].data[:4]
+
+
+def test_a_frame_where_no_memory_is_does_not_end_renode(renode, firmware, tmp_path):
+    renode.script = [(1000, Fault(6, 0xFFFFFFF9, tuple(range(8)), on_psp=False, stack=0x10000000))]
+    with (
+        served(renode, tmp_path, (1, 17, 0)) as server,
+        RenodeSession(firmware, server, owns_server=False) as session,
+    ):
+        session.run(Elapsed(0.001), session.deadline(1))
+        assert [(one.kind, one.pc) for one in session.faults[:1]] == [("UsageFault", 0)]
+
+
+SVC = 0x60
+
+
+@pytest.mark.parametrize(
+    ("release", "link", "left"),
+    [(R1_17, 0xFFFFFFB5, 0xFFFFFFB1), (R1_17, 0xFFFFFFBD, 0xFFFFFFBD),
+     (R1_17, 0xFFFFFFB1, 0xFFFFFFB1), (R1_16, 0xFFFFFFB1, 0xFFFFFFB1)],
+)  # fmt: skip
+def test_zephyrs_svc_handler_looks_for_a_handlers_frame_on_the_main_stack(
+    release, tmp_path, link, left
+):
+    renode = FakeRenode(release)
+    path = tmp_path / "svc.elf"
+    data = struct.pack("<64I", 0x2000_1000, *[0x41] * 63)
+    path.write_bytes(write_elf(
+        [MadeSection(".text", 0, data, load=0, executable=True)],
+        [MadeSymbol("z_arm_svc", SVC | 1, 4, "func")],
+    ))  # fmt: skip
+    server = RenodeServer(connect=renode.connect)
+    with RenodeSession(Image.from_elf(path), server, owns_server=True):
+        renode.machine.cpu.values[14] = link
+        for hook in renode.machine.cpu.hooks.get(SVC, ()):
+            hook(renode.machine.cpu, SVC)
+        assert renode.machine.cpu.values[14] == left

@@ -21,6 +21,7 @@ from fake_renode import (
 )
 
 from harness.base.errors import EnvironmentMissing, TargetLost
+from harness.base.power_on import pattern
 from harness.targets import ConsoleMatch, Elapsed, Executed, Stop
 from harness.targets.renode import RenodeServer
 from harness.targets.renode.find import RenodeProgram
@@ -336,7 +337,7 @@ def test_100_cases_in_a_row_share_a_process_and_a_machine(renode, firmware):
     with RenodeServer(connect=renode.connect) as server:
         for _ in range(100):
             with RenodeSession(firmware, server, owns_server=False) as session:
-                assert session.memory.read(0x20000100, 4) == bytes(4)
+                assert session.memory.read(0x20000100, 4) == pattern(1, 0x20000100, 4)
                 deadline = session.deadline(1)
                 assert session.run(ConsoleMatch(b"end"), deadline) is Stop.CONDITION
                 assert session.read() == b"hello\nend\n"

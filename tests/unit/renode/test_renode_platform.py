@@ -9,6 +9,7 @@ import types
 import pytest
 
 from harness.base import paths
+from harness.targets.renode.machine import UNMODELLED
 
 PLATFORMS = paths.platforms()
 TABLE = tomllib.loads((PLATFORMS / "chips" / "nrf9160.toml").read_text())
@@ -87,6 +88,16 @@ def test_the_core_is_the_tables_core():
 
 def test_nvmc_reads_ready_even_without_its_model():
     assert {value for _, _, name, value in TAG.findall(TEXT) if name.startswith("NVMC")} == {"0x1"}
+
+
+def test_each_tag_without_a_script_has_a_stub_where_accesses_fault():
+    assert set(UNMODELLED) == set(tags()) - {"NVMC", "DPPIC"}
+
+
+def test_the_non_secure_alias_is_registered_where_there_are_security_states():
+    text = (PLATFORMS / "nrf9160dk_trustzone.repl").read_text()
+    assert re.search(r'address: 0xE002E000; size: 0x1000; region: "NonSecure"; cpu: cpu', text)
+    assert re.search(r"BusPointRegistration \{ address: 0xE000E000; cpu: cpu \}", text)
 
 
 class Bus:
