@@ -119,8 +119,8 @@ def keys() -> tuple[tables.Key, ...]:
 def load_cases(path: Path, names: Sequence[str] = ()) -> list[Case]:
     """Read a case file: one case for each target of each ``[[case]]``, or of those in ``names``.
 
-    ``[defaults]`` and ``[peripherals]`` are for what a ``[[case]]`` leaves out. Paths are relative to the file.
-    Raises :class:`UsageError` that names the case and the key.
+    ``[defaults]`` and ``[peripherals]`` are for what a ``[[case]]`` leaves out. Paths are relative
+    to the file. Raises :class:`UsageError` that names the case and the key.
     """
     document = tables.read(_CaseFile, files.read_toml(path), str(path))
     if not document.case:

@@ -48,7 +48,7 @@ def test_elapsed_and_executed_stop_at_their_limit(server, firmware):
 
 
 def test_the_image_is_in_memory_and_memory_can_be_written(fake, server, firmware):
-    with open_target("renode", firmware, server=server) as session:
+    with open_target("renode", firmware, server=server, power_on="zero") as session:
         assert session.memory.read(0, 66) == firmware.segments[0].data
         session.memory.write(0x20000010, b"abc")
         assert session.memory.read(0x20000010, 4) == b"abc\0"
@@ -69,7 +69,7 @@ def test_an_unknown_symbol_is_a_usage_error(server, firmware):
 
 def test_one_process_serves_many_cases_and_each_gets_a_clean_machine(fake, server, firmware):
     for _ in range(5):
-        with open_target("renode", firmware, server=server) as session:
+        with open_target("renode", firmware, server=server, power_on="zero") as session:
             assert session.memory.read(0x20000000, 1) == b"\0"
             session.memory.write(0x20000000, b"x")
     assert (server.starts, server.machines) == (1, 1)
@@ -147,7 +147,8 @@ def test_warnings_of_renode_become_findings_of_the_session(fake, server, firmwar
 
 
 def test_a_fault_is_decoded_with_its_address(firmware):
-    words = [4, 0xFFFFFFFD, 0x82, 0, 0x20000000, 0, 1, 2, 3, 4, 5, 0x43, 0x40, 0x01000000]
+    status = [0x82, 0, 0x20000000, 0, 0, 0, 0, 0]  # CFSR ... MMFAR_NS
+    words = [4, 0xFFFFFFFD, *status, 1, 2, 3, 4, 5, 0x43, 0x40, 0x01000000]
     fault = decode(words, firmware)
     assert (fault.kind, fault.reason) == ("MemManage", "DACCVIOL, MMARVALID")
     assert (fault.pc, fault.lr, fault.address) == (0x40, 0x43, 0x20000000)

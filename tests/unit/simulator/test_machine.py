@@ -105,8 +105,8 @@ def test_stacks_beside_a_guard_work_until_they_overflow(build: Build) -> None:
 def test_sleep_is_skipped_and_takes_its_virtual_time(build: Build) -> None:
     machine = Machine(build("exceptions"))
     run(machine)
-    assert machine.seconds >= 100 / 32768
-    assert machine.core.executed < 10_000
+    asleep = machine.core.slept / HZ
+    assert 100 / 32768 <= asleep < machine.seconds < asleep + 0.002  # the rest prints
 
 
 @pytest.mark.slow
@@ -158,7 +158,7 @@ def test_slices_of_any_size_give_the_same_run(build: Build, name: str, data: st.
 def test_single_steps_give_the_same_run(build: Build) -> None:
     whole, stepped = Machine(build("exceptions")), Machine(build("exceptions"))
     run(whole, 1)
-    for _ in range(10_000):
+    for _ in range(200_000):
         before = stepped.core.executed
         if stepped.run(until_executed=before + 1, until_tick=HZ) is not End.CONDITION:
             break

@@ -150,13 +150,13 @@ def test_a_lockup_ends_a_run(chip: BareChip) -> None:
 def test_a_pattern_on_the_console_ends_a_run(chip: BareChip) -> None:
     base = 0x5000_8000
     chip.machine.write_memory(RAM, b"hello, world")
-    for offset, value in ((0x500, 8), (0x544, RAM), (0x548, 12)):
+    for offset, value in ((0x50C, 29), (0x524, 0x01D6_0000), (0x500, 8), (0x544, RAM), (0x548, 12)):
         chip.write(base + offset, value)
     chip.machine.write_register("r0", base + 8)
     chip.machine.write_register("r1", 1)
     chip.machine.write_memory(CODE, struct.pack("<2H", 0x6001, HERE))
     chip.machine.write_register("pc", CODE)
-    assert chip.machine.run(until_tick=chip.now + 1000, pattern=b"wor.d") is End.CONDITION
+    assert chip.machine.run(until_tick=chip.now + 100_000, pattern=b"wor.d") is End.CONDITION
     assert chip.machine.registers["pc"] == CODE + 2
     assert chip.machine.run(until_tick=chip.now + 10, pattern=b"wor.d") is End.DEADLINE
 

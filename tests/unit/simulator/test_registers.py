@@ -70,7 +70,7 @@ def test_python_serves_tasks_and_events_with_an_enabled_interrupt(build: Build) 
         device.write = lambda offset, value: asked.append(offset)  # type: ignore[method-assign]
     machine.run(until_executed=2000, until_tick=HZ)
     assert {0x000, 0x304} <= set(asked)  # TASKS_TRIGGER and INTENSET of the EGUs
-    assert not {0x524, 0x544, 0x548} & set(asked)  # storage of the UARTE
+    assert not {0x544, 0x548} & set(asked)  # storage of the UARTE
 
 
 def test_the_core_reads_storage_and_events_itself(build: Build) -> None:
@@ -94,7 +94,7 @@ def test_python_serves_transfers_only_with_interrupt_or_channel(build: Build) ->
         write(offset, value)
 
     machine.uart.write = noted  # type: ignore[method-assign]
-    machine.run(until_tick=HZ)
+    machine.run(until_tick=3 * HZ)
     assert len(machine.console) > 1500
     assert 1 < asked.count(0x008) < 10  # a channel's first use, another task on it, flash, no bytes
 

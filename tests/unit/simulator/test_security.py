@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from harness.base import native
+from harness.base.findings import Kind
 from harness.elf import Image
 from harness.simulator import snapshot
 from harness.simulator.machine import Machine
@@ -261,7 +262,7 @@ def test_non_secure_code_has_its_own_pins_and_channels(bench: Bench) -> None:
     assert (pins[0x004], pins[0x014], channels[0x500]) == (0x1_00FE, 0xFF, 0xF)
 
 
-def test_a_non_secure_transfer_reads_zeros_from_secure_memory_and_writes_nothing(
+def test_a_non_secure_transfer_neither_reads_nor_writes_secure_memory(
     bench: Bench,
 ) -> None:
     bench.begin()
@@ -269,11 +270,14 @@ def test_a_non_secure_transfer_reads_zeros_from_secure_memory_and_writes_nothing
     machine = bench.machine
     machine.write_memory(RAM, b"key!")
     bench.write(SPU + PERIPHID + 4 * 8, 0)
-    assert machine.chip.dma_read("UARTE0", RAM, 4) == bytes(4)
+    assert not machine.chip.can_reach("UARTE0", "read", RAM, 4)
     assert machine.devices["SPU"].regs[0x100] == 1
     machine.chip.dma_write("UARTE0", RAM, b"mine")
     assert machine.read_memory(RAM, 4) == b"key!"
-    assert machine.chip.dma_read("UARTE1", RAM, 4) == b"key!"
+    assert machine.chip.can_reach("UARTE1", "read", RAM, 4)
+    assert [
+        (one.kind, one.subject) for one in machine.findings if one.kind is Kind.DMA_REFUSED
+    ] == [(Kind.DMA_REFUSED, "UARTE0")]
 
 
 def test_a_snapshot_has_the_security_state(bench: Bench) -> None:

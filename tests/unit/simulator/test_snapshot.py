@@ -257,15 +257,16 @@ def test_a_snapshot_drops_lockup_and_requested_reset(chip: BareChip) -> None:
 
 @pytest.mark.slow
 def test_console_bytes_and_pending_input_are_restored(chip: BareChip) -> None:
-    for offset, value in ((0x500, 8), (0x524, 0x1000_0000), (0x534, 0x2000_1000), (0x538, 4)):
+    registers = {0x514: 28, 0x524: 0x01D6_0000, 0x500: 8, 0x534: 0x2000_1000, 0x538: 4}
+    for offset, value in registers.items():
         chip.write(UARTE0 + offset, value)
     chip.write(UARTE0, 1)
     chip.machine.feed(b"abcdef")
     chip.machine.printed(b"before")
-    chip.wait(700)
+    chip.wait(4000)  # less than a byte
     kept = snapshot.take(chip.machine)
     for _ in range(2):
-        chip.wait(10_000)
+        chip.wait(20_000)
         assert chip.machine.read_memory(0x2000_1000, 4) == b"abcd"
         chip.machine.printed(b"after")
         snapshot.restore(chip.machine, kept)

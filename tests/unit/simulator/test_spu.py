@@ -261,7 +261,7 @@ def test_easydma_uses_the_peripherals_security(
     spu.divide()
     spu[PERIPHID + 4 * 8] = SECATTR | DMASEC * secure_dma
     spu.chip.machine.write_memory(place, bytes([7]) * 32)
-    assert spu.chip.machine.chip.dma_read("UARTE0", place, 32) == bytes([0 if refused else 7]) * 32
+    assert spu.chip.machine.chip.can_reach("UARTE0", "read", place, 32) is not refused
     spu.chip.machine.chip.dma_write("UARTE0", place, bytes([9]) * 32)
     assert spu.chip.machine.read_memory(place, 32) == bytes([7 if refused else 9]) * 32
     assert raised(spu) == ["RAMACCERR"] * refused

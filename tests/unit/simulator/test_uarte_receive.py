@@ -53,6 +53,9 @@ class Chip:
     def publish(self, channel: int, _publisher: object) -> None:
         raise AssertionError(f"published on channel {channel}")
 
+    def can_reach(self, _device: str, _access: str, address: int, size: int) -> bool:
+        return 0x2000_0000 <= address <= 0x2000_4000 - size
+
     def dma_write(self, _device: str, address: int, data: bytes) -> None:
         offset = address - 0x2000_0000
         self.ram[offset : offset + len(data)] = data
@@ -171,7 +174,8 @@ def test_code_in_ram_that_is_received_over_runs_as_it_was_received(chip: BareChi
     again = 0xE7FD  # b, to the instruction before
     code = (0x3201, again)  # adds r2, #1
     uarte = Peripheral(chip, 0x5000_8000)
-    uarte[ENABLE], uarte[PTR], uarte[MAXCNT] = 8, CODE, 2
+    uarte[0x514], uarte[0x524], uarte[ENABLE] = 28, 0x01D6_0000, 8  # PSEL.RXD, BAUDRATE
+    uarte[PTR], uarte[MAXCNT] = CODE, 2
     uarte[STARTRX] = 1
     chip.machine.feed(bytes((0x01, 0x33)))  # adds r3, #1
     chip.play(*code, steps=20_000, r2=0, r3=0)

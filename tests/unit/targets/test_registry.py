@@ -43,8 +43,8 @@ def test_only_the_chip_itself_counts_cycles_and_only_the_simulator_runs_beside_i
 def test_each_option_has_the_targets_that_take_it() -> None:
     takers = {name: rows for name, (_, rows) in all_options().items()}
     assert takers == {
-        "timing": ["simulator"], "power_on": ["simulator"], "renode": ["renode"],
-        "console": ["simulator", "virtual-board"],
+        "timing": ["simulator"], "power_on": ["simulator", "renode"], "renode": ["renode"],
+        "console": ["simulator", "virtual-board"], "peripherals": ["simulator"],
         "board": ["board"], "lab": ["board"], "wait": ["board"],
     }  # fmt: skip
     wait = target("board").option("wait")
