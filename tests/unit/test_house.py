@@ -127,7 +127,7 @@ def undocumented(module: str) -> list[str]:
     tree = ast.parse(modules()[module].read_text(encoding="utf-8"))
     bare = [] if ast.get_docstring(tree) else [module]
     for node in tree.body:
-        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
             bare += [] if ast.get_docstring(node) else [f"{module}.{node.name}"]
             owner = getattr(import_module(module), node.name)
             methods = undocumented_methods(owner) if inspect.isclass(owner) else []
