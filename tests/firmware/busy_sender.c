@@ -1,5 +1,5 @@
-// Sends while it works: polled lines, a buffer that changes while it leaves, and an interrupt at the
-// end of a transfer.
+// Sends while it works: polled lines, a buffer that changes while it leaves, and an interrupt at
+// the end of a transfer.
 #include "machine.h"
 
 static char buffer[20];

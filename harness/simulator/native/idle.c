@@ -52,9 +52,7 @@ static long long room(const Core *c) {
 }
 
 // Would a core that stands here stand for good? No byte is leaving, nor is anything else to come.
-static bool may_stand(const Core *c) {
-  return c->idle.may_stand && uarte_next(c) == INT64_MAX;
-}
+static bool may_stand(const Core *c) { return c->idle.may_stand && uarte_next(c) == INT64_MAX; }
 
 static void skip(Core *c, long long period) {
   Idle *idle = &c->idle;
