@@ -25,6 +25,8 @@ class Registers:
     edges: int
     ticks: int
 
+    #: Non-secure code sees a part of them.
+    split: bool
     #: Of a UARTE: the state of its transfer, empty if there is none; see native/transfer.h.
     transfer: bytes
 

@@ -92,11 +92,16 @@ class Nrf9160:
             self.memory_map, self.engine, self.processor, self.devices, self._views(), self,
             alone=image.non_secure,
         )  # fmt: skip
+        self._note_views()
         self.core.connect(self.bus.access, self._fault, self._spu.violation)
         loader.place(image, self.engine.stores, self.memory_map, booted=booted, power_on=power_on)
         self.core.nonsecure_frames = image.non_secure
         self.core.reset()
         self.processor.start(image.vectors)
+
+    def _note_views(self) -> None:
+        for name in self._views():
+            self.devices[name].regs.split = True
 
     def _views(self) -> dict[str, WordRegisters]:
         """Split peripherals as non-secure code sees them, by name."""

@@ -76,11 +76,11 @@ static bool call_machine(Core *c, bool write, uint32_t address, int size, uint64
   return true;
 }
 
-static const Served *served_at(Core *c, uint32_t address) {
+static Served *served_at(Core *c, uint32_t address) {
   for (int i = 0; i < c->devices.count; i++) {
     int index = c->devices.last + i < c->devices.count ? c->devices.last + i
                                                        : c->devices.last + i - c->devices.count;
-    const Served *s = &c->devices.served[index];
+    Served *s = &c->devices.served[index];
     if (address - s->base >= s->registers->size) continue;
     c->devices.last = index;
     return s;
@@ -100,9 +100,9 @@ static void note_poll(Core *c) {
 
 // Carry out an access that is just a load or a store of a register; false: the machine must do so.
 static bool answer(Core *c, bool write, uint32_t address, int size, uint64_t value) {
-  if (size != 4 || address & 3 || c->attribution.divided || address >= PRIVATE) return false;
+  if (size != 4 || address & 3 || address >= PRIVATE) return false;
   const Served *at = served_at(c, address);
-  if (!at) return false;
+  if (!at || (c->attribution.divided && !at->admitted[c->cpu.nonsecure])) return false;
   if (!write) {
     if (!registers_read(at, address - at->base)) return false;
     note_poll(c);
@@ -128,6 +128,12 @@ static bool carry_out(Core *c, bool write, uint32_t address, int size, uint64_t 
   uint32_t counter = (uint32_t)registers_count(at->registers, core_now(c)) & 0xFFFFFF;
   memcpy(at->window + offset, &counter, sizeof counter);
   return true;
+}
+
+// The machine has allowed an access: it allows the next ones of this state until the SPU changes.
+static void admit(Core *c, uint32_t address) {
+  Served *at = address < PRIVATE && c->attribution.divided ? served_at(c, address) : NULL;
+  if (at && !at->registers->split) at->admitted[c->cpu.nonsecure] = true;
 }
 
 // Unicorn restored the IT state for this callback; the running block does not expect it.
@@ -167,9 +173,11 @@ bool access_hook(void *uc, int type, uint64_t address64, int size, int64_t value
   if (!(write && c->access.count <= c->access.skip)) {
     uint64_t mask = size < 8 ? (1ULL << 8 * size) - 1 : ~0ULL;
     c->time.executed = here;  // "now" during the access
+    const bool nonsecure = c->cpu.nonsecure;
     allowed = carry_out(c, write, address, size, (uint64_t)value) ||
               call_machine(c, write, address, size, (uint64_t)value & mask);
     c->time.executed = end;
+    if (allowed && !write && nonsecure == c->cpu.nonsecure) admit(c, address);
   }
   if (c->machine.failed || !allowed) {
     c->stop.reason = c->machine.failed ? REASON_ERROR : REASON_MEMORY;

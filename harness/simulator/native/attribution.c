@@ -184,9 +184,15 @@ static void update(Core *c) {
   enforce(c);
 }
 
+void attribution_forget(Core *c) {
+  for (int i = 0; i < c->devices.count; i++)
+    c->devices.served[i].admitted[0] = c->devices.served[i].admitted[1] = false;
+}
+
 void attribution_set(Core *c, uint32_t sau_ctrl, const uint8_t *regions, const Gateway *gateways,
                      int count) {
   c->attribution.idau_decides = sau_ctrl == ALLNS;
+  attribution_forget(c);
   for (int i = 0; i < c->memory.code_count; i++) {
     for (int region = 0; region < SPU_REGIONS; region++) {
       c->attribution.permissions[i][region] =

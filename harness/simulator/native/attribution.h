@@ -19,6 +19,8 @@ bool attribution_refuses(Core *c, uint32_t address, int permission);
 // why.
 bool attribution_forbids(Core *c, uint32_t address, int size, bool write);
 // SPU or SAU have changed: PERM of each region of flash, then of RAM.
+// Ask the machine again who may use which device.
+void attribution_forget(Core *c);
 void attribution_set(Core *c, uint32_t sau_ctrl, const uint8_t *regions, const Gateway *gateways,
                      int count);
 // The other security state runs now: put its page rights in force.

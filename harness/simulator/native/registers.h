@@ -28,6 +28,7 @@ typedef struct {
   bool running;
   long long base, since, edges, ticks;
   Transfer *transfer;  // of a UARTE, else NULL
+  bool split;          // non-secure code sees a part of them: the machine decides
 } Registers;
 
 // Registers that answer at an address.
@@ -35,7 +36,8 @@ typedef struct {
 typedef struct {
   uint32_t base;
   Registers *registers;
-  uint8_t *window;  // where Unicorn fetches what is read at `base`
+  uint8_t *window;   // where Unicorn fetches what is read at `base`
+  bool admitted[2];  // to secure, to non-secure code, since the SPU was changed
 } Served;
 
 // Nordic's layout (nRF9160 PS, "Peripheral interface").

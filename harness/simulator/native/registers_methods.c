@@ -241,7 +241,8 @@ PyObject *methods_serve(PyObject *self, PyObject *arguments) {
   }
   if (PyList_Append(object->served, registers)) return NULL;
   note_sender(c, r);
-  c->devices.served[c->devices.count++] = (Served){base, r, window->host + (base - window->base)};
+  c->devices.served[c->devices.count++] =
+      (Served){base, r, window->host + (base - window->base), {false, false}};
   Py_RETURN_NONE;
 }
 
@@ -257,6 +258,7 @@ PyObject *methods_set_channels(PyObject *self, PyObject *registers) {
 
 #define FIELD(name) offsetof(RegistersObject, registers.name)
 static PyMemberDef members[] = {
+    {"split", T_BOOL, FIELD(split), 0, "Non-secure code sees a part of them."},
     {"irq", T_INT, FIELD(irq), 0, "The interrupt line, -1 for none."},
     {"level", T_BOOL, FIELD(level), 0, "Its level, as the interrupt controller knows it."},
     {"running", T_BOOL, FIELD(running), 0, "Does the counter run?"},
