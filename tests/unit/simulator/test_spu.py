@@ -396,10 +396,11 @@ def test_non_secure_code_clears_its_own_latches(shared_out: Spu) -> None:
     assert chip.machine.devices["P0"].regs[0x020] == 0x1100
 
 
-def test_a_device_that_has_answered_is_refused_once_the_spu_gives_it_away(spu: Peripheral) -> None:
+def test_a_device_that_has_answered_is_refused_once_the_spu_gives_it_away(spu: Spu) -> None:
     """The core answers by itself what the machine has allowed, until the SPU changes."""
     chip, register = spu.chip, 0x5000_8524  # UARTE0.BAUDRATE
-    chip.divide()
+    spu[PERIPHID + 4 * 9] = 0  # UARTE1 is non-secure
+    assert chip.machine.core.divided
     for _ in range(2):
         chip.play(0x6801, steps=1, r0=register)  # ldr r1, [r0]
         assert chip.machine.registers["r1"] == 0x0400_0000
