@@ -41,6 +41,16 @@ class HilError(Exception):
     def __str__(self) -> str:
         return f"{self.message}\nhint: {self.hint}" if self.hint else self.message
 
+    def __reduce__(self) -> tuple[object, ...]:
+        # A subclass with other parameters comes back from a worker process, too.
+        return _restored, (type(self), self.args, self.__dict__)
+
+
+def _restored(kind: type[HilError], args: tuple[object, ...], state: dict[str, object]) -> HilError:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(state)
+    return error
+
 
 class CheckFailed(HilError):
     """A check ran and failed: outputs differ, a budget is exceeded, a finding was not expected."""

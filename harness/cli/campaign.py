@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from harness.base import files, numbers
+from harness.base.code_identity import code_identity
 from harness.base.errors import CheckFailed, UsageError
 from harness.base.power_on import DEFAULT_SEED, ZERO_WORD, name_of, seed_of
 from harness.cli.options import json_option, number_option, study_options
@@ -142,13 +143,16 @@ def _carry_out(study: Study, options: dict[str, Any]) -> CampaignSummary:
     from harness.studies.campaign import campaign as carry_out  # noqa: PLC0415
 
     with ResultStore(options["store"], study) as store:
-        with open_workers(options["workers"] or 0, options["scheduler"]) as workers:
+        with open_workers(
+            options["workers"] or 0, options["scheduler"], options["patience"]
+        ) as workers:
             summary, units = carry_out(
                 study, store, workers, interval=options["until_interval"], progress=StudyProgress()
             )
         if options["json_file"] is not None:
             document = {
                 "seed": study.parameters["options"]["seed"],
+                "code": code_identity().to_json(),
                 **summary.to_json(),
                 "records": list(store.all_rows(units)),
             }

@@ -106,13 +106,16 @@ def target_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def study_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """``--workers``, ``--scheduler`` and ``--store``."""
+    """``--workers``, ``--scheduler``, ``--patience`` and ``--store``."""
     for option in (
         click.option("--store", type=Destination(), metavar="FILE",
                      help="Keep results in this SQLite file as they come; a study that was "
                      "stopped continues from there."),
         click.option("--scheduler", default="", metavar="tcp://...",
                      help="Run on the Dask cluster of this scheduler (extra: dask)."),
+        number_option("--patience", check=numbers.seconds_or_zero, default=30.0,
+                      metavar="SECONDS",
+                      help="Wait so long for a scheduler, or for a worker if none is left."),
         number_option("--workers", check=numbers.count, metavar="N",
                       help="Processes on this machine.", default_text="one per core"),
     ):  # fmt: skip

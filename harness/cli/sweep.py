@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from harness.base.code_identity import code_identity
 from harness.base.errors import CheckFailed, UsageError
 from harness.cli.options import history_option, json_option, study_options
 from harness.cli.output import write_text
@@ -60,7 +61,7 @@ def sweep(file: Path, **options: Any) -> int:
     limits = _limits(options["budgets"], MEASURES)
     occasion = Occasion.here(selection=Selection.of([str(file)]))
     rows = _rows(load(file).points, options)
-    write_text(options["json_file"], json.dumps({"rows": rows}))
+    write_text(options["json_file"], json.dumps({"code": code_identity().to_json(), "rows": rows}))
     _tables(rows, options)
     if options["url"]:
         from harness.history.keep import keep  # noqa: PLC0415
@@ -108,7 +109,9 @@ def _rows(points: tuple[SweepPoint, ...], options: dict[str, Any]) -> list[dict[
 
     study = study_of(points)
     with ResultStore(options["store"], study) as store:
-        with open_workers(options["workers"] or 0, options["scheduler"]) as workers:
+        with open_workers(
+            options["workers"] or 0, options["scheduler"], options["patience"]
+        ) as workers:
             units = carry_out(study, store, workers, progress=StudyProgress())
         return list(store.all_rows(units))
 

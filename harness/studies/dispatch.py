@@ -8,10 +8,11 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
 from typing import Any
 
+from harness.base.code_identity import code_identity
 from harness.base.errors import EnvironmentMissing
 from harness.studies.store import ResultStore
 from harness.studies.study import Reply, Study, Task, WorkUnit, content_hash, perform, unpacked
-from harness.studies.workers import Workers
+from harness.studies.workers import SAME_CODE, Workers, check_code
 
 #: Units in flight beyond one per worker, so that no worker waits for the dispatcher.
 _AHEAD = 2
@@ -44,7 +45,8 @@ def carry_out(
     """Carry out the units that ``store`` does not have; gives the number of units in the result.
 
     These are all units, or those up to the one after which ``consume`` returned True, whichever
-    unit came back first. Raises :class:`EnvironmentMissing` if workers are lost again and again.
+    unit came back first. Raises :class:`EnvironmentMissing` if workers are lost again and again,
+    or one runs other code.
     """
     return _Dispatcher(study, store, workers, consume, progress).run()
 
@@ -95,7 +97,7 @@ class _Dispatcher:
             self._submit(self._waiting.pop(), {})
 
     def _submit(self, unit: WorkUnit, blobs: Mapping[str, bytes]) -> None:
-        task = Task(self._study.open, self._parameters, self._names, unit)
+        task = Task(code_identity(), self._study.open, self._parameters, self._names, unit)
         try:
             future = self._workers.executor.submit(perform, task, blobs)
         except self._workers.lost as error:
@@ -114,6 +116,9 @@ class _Dispatcher:
             self._waiting.append(unit)
             self._lose(error)
             return
+        except ImportError as error:
+            raise EnvironmentMissing(f"a worker: {error}", hint=SAME_CODE) from error
+        check_code(reply.worker, reply.code)
         if reply.missing:
             self._submit(unit, {digest: self._by_hash[digest] for digest in reply.missing})
             return

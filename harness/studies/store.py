@@ -5,17 +5,21 @@ Each unit is written in one transaction: it is there as a whole or not at all.
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Self
 
+from harness.base.code_identity import CodeIdentity, code_identity
 from harness.base.errors import CannotWrite, UsageError
 from harness.studies.study import Study, unpacked
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS study (fingerprint TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS code (identity TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS parts (number INTEGER PRIMARY KEY, items INTEGER, rows BLOB NOT NULL);
 """
 
@@ -23,8 +27,8 @@ CREATE TABLE IF NOT EXISTS parts (number INTEGER PRIMARY KEY, items INTEGER, row
 class ResultStore:
     """The units of one study; a context manager. ``path`` None: kept in memory only.
 
-    Raises :class:`UsageError` for a file that is not a store or holds another study, and
-    :class:`CannotWrite` if it cannot be written.
+    Raises :class:`UsageError` for a file that is not a store, holds another study, or the results
+    of other code, and :class:`CannotWrite` if it cannot be written.
     """
 
     def __init__(self, path: Path | None, study: Study) -> None:
@@ -50,6 +54,8 @@ class ResultStore:
         row = self._connection.execute("SELECT fingerprint FROM study").fetchone()
         if row is None:
             self._connection.execute("INSERT INTO study VALUES (?)", (study.fingerprint,))
+            identity = json.dumps(asdict(code_identity()))
+            self._connection.execute("INSERT INTO code VALUES (?)", (identity,))
             self._connection.commit()
         elif row[0] != study.fingerprint:
             raise UsageError(
@@ -57,6 +63,19 @@ class ResultStore:
                 hint="its image, model, seed or options were different: name another file, or "
                 "delete this one",
             )
+        else:
+            self._check_code()
+
+    def _check_code(self) -> None:
+        row = self._connection.execute("SELECT identity FROM code").fetchone()
+        there = CodeIdentity(**json.loads(row[0])) if row else None
+        if there == code_identity():
+            return
+        how = code_identity().differences(there) if there else "an older tflm-hil made them"
+        raise UsageError(
+            f"{self.path} holds results of other code: {how}",
+            hint="delete it to start anew, or continue it with the code that began it",
+        )
 
     def done(self) -> dict[int, int]:
         """The units that are there: number -> how many items it had."""

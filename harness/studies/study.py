@@ -2,6 +2,9 @@
 
 A unit names its blobs (an image, a snapshot) by content hash. A worker keeps the blobs that it
 was sent. One that misses a blob replies with its hash, and gets the unit again with the blob.
+
+A unit names the code that may carry it out. A worker of other code does nothing, and its reply
+shows what it is.
 """
 
 from __future__ import annotations
@@ -17,6 +20,9 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
+
+from harness.base.code_identity import CodeIdentity, code_identity
+from harness.base.errors import EnvironmentMissing
 
 #: Carries out a unit; gives its rows.
 Perform = Callable[["WorkUnit"], Sequence[Any]]
@@ -69,6 +75,7 @@ class Study:
 class Task:
     """A unit as it is sent: blobs by name and hash, not their bytes."""
 
+    code: CodeIdentity
     open: Open
     parameters: str
     blobs: tuple[tuple[str, str], ...]
@@ -77,10 +84,14 @@ class Task:
 
 @dataclass(frozen=True)
 class Reply:
-    """A worker's answer: packed rows, or the hashes of the blobs that it misses."""
+    """A worker's answer: packed rows, or the hashes of the blobs that it misses.
+
+    It has neither if ``code`` is not what the task asks for; None is a worker of an older tflm-hil.
+    """
 
     unit: WorkUnit
     worker: str
+    code: CodeIdentity | None = None
     rows: bytes = b""
     missing: tuple[str, ...] = ()
 
@@ -140,11 +151,21 @@ def close_worker() -> None:
 
 
 def perform(task: Task, blobs: Mapping[str, bytes]) -> Reply:
-    """Carry out one unit in a worker; ``blobs``, by hash, are kept for later units."""
+    """Carry out one unit in a worker; ``blobs``, by hash, are kept for later units.
+
+    Raises :class:`EnvironmentMissing` that names the worker for what its machine lacks: to the
+    dispatcher another OSError is a lost worker.
+    """
     state = _state()
     state.blobs.update(blobs)
+    code = code_identity()
     worker = f"{socket.gethostname()}:{os.getpid()}:{threading.get_ident()}"
+    if code != task.code:
+        return Reply(task.unit, worker, code)
     missing = tuple(digest for _, digest in task.blobs if digest not in state.blobs)
     if missing:
-        return Reply(task.unit, worker, missing=missing)
-    return Reply(task.unit, worker, packed(state.performer(task)(task.unit)))
+        return Reply(task.unit, worker, code, missing=missing)
+    try:
+        return Reply(task.unit, worker, code, packed(state.performer(task)(task.unit)))
+    except (OSError, ImportError) as error:
+        raise EnvironmentMissing(f"worker {worker}: {error}") from error

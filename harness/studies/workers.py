@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import os
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
 from concurrent.futures import ProcessPoolExecutor as Pool
@@ -12,11 +14,16 @@ from multiprocessing import get_context
 from typing import Any
 
 from harness.base import signals
+from harness.base.code_identity import CodeIdentity, code_identity
 from harness.base.errors import EnvironmentMissing
+from harness.base.text import count_of
 from harness.studies.study import close_worker
 
-#: Seconds to find a scheduler, at the beginning of a study and after it was lost.
-_PATIENCE = 30
+_log = logging.getLogger(__name__)
+
+SAME_CODE = "install the same tflm-hil, NumPy and Unicorn on all machines, and restart the workers"
+#: Loggers of Dask that tell of each lost connection with a traceback.
+_NOISY = ("distributed", "tornado.application", "asyncio")
 
 
 @dataclass
@@ -47,15 +54,25 @@ class SerialExecutor(Executor):
         return future
 
 
+def check_code(worker: str, code: CodeIdentity | None) -> None:
+    """Raise :class:`EnvironmentMissing` unless ``worker`` runs the code of this process."""
+    if code is None:
+        raise EnvironmentMissing(f"worker {worker} runs an older tflm-hil", hint=SAME_CODE)
+    if code != code_identity():
+        differences = code_identity().differences(code)
+        raise EnvironmentMissing(f"worker {worker} runs other code: {differences}", hint=SAME_CODE)
+
+
 @contextmanager
-def open_workers(count: int = 0, scheduler: str = "") -> Iterator[Workers]:
+def open_workers(count: int = 0, scheduler: str = "", patience: float = 0.0) -> Iterator[Workers]:
     """Workers: ``count`` processes (0: one per core; 1: this one), or those of a Dask scheduler.
 
-    Raises :class:`EnvironmentMissing` if the scheduler does not answer, or Dask is not here.
+    Raises :class:`EnvironmentMissing` if Dask is not here, the scheduler does not answer or has no
+    worker for ``patience`` seconds, or a worker runs other code.
     """
     count = count or os.cpu_count() or 1
     if scheduler:
-        with _dask(scheduler) as cluster:
+        with _dask(scheduler, patience) as cluster:
             yield cluster
     elif count == 1:
         with SerialExecutor() as executor:
@@ -95,8 +112,96 @@ def _terminate(executor: Executor) -> None:
     executor.shutdown(wait=True, cancel_futures=True)
 
 
+class _Cluster:
+    """The connection to a Dask scheduler."""
+
+    def __init__(self, distributed: Any, address: str, patience: float) -> None:
+        self._distributed, self._address, self._patience = distributed, address, patience
+        self._alone_since: float | None = None  # when there was no worker for the first time
+        self._connect()
+
+    def _connect(self) -> None:
+        try:
+            self._client: Any = self._distributed.Client(
+                self._address, timeout=self._patience, set_as_default=False
+            )
+            self._client.wait_for_workers(1, timeout=self._patience)
+        except (OSError, TimeoutError, ValueError) as error:
+            raise EnvironmentMissing(
+                f"no Dask cluster answers at {self._address}: {error}",
+                hint="start `dask scheduler`, and `dask worker` for each machine",
+            ) from error
+        self._identity = self._client.scheduler_info()["id"]
+        self._check_workers()
+
+    def _check_workers(self) -> None:
+        """Refuse workers of other code, and those that cannot import this package, by name."""
+        problems = []
+        for worker, code in self._client.run(code_identity, on_error="return").items():
+            try:
+                if isinstance(code, Exception):
+                    raise EnvironmentMissing(f"worker {worker}: {code}")
+                check_code(worker, code)
+            except EnvironmentMissing as error:
+                problems.append(error.message)
+        if problems:
+            self.close()
+            raise EnvironmentMissing("\n".join(problems), hint=SAME_CODE)
+
+    @property
+    def threads(self) -> int:
+        """How many units run at once."""
+        return sum(self._client.nthreads().values())
+
+    def executor(self) -> Executor:
+        """An executor whose futures are units on the cluster."""
+        executor: Executor = self._client.get_executor(pure=False)
+        return executor
+
+    def healthy(self) -> bool:
+        """Whether the scheduler is the same. Raises :class:`EnvironmentMissing` without workers."""
+        if self._client.status != "running":
+            return False
+        try:
+            information, workers = self._client.scheduler_info(), len(self._client.nthreads())
+        except (OSError, TimeoutError):
+            return False
+        self._note_workers(workers)
+        return bool(information["id"] == self._identity)
+
+    def _note_workers(self, workers: int) -> None:
+        if workers:
+            if self._alone_since is not None:
+                _log.warning("%s again", count_of(workers, "worker"))
+            self._alone_since = None
+            return
+        now = time.monotonic()
+        if self._alone_since is None:
+            self._alone_since = now
+            _log.warning(
+                "no worker is left at %s: waiting %g s for one", self._address, self._patience
+            )
+        if now - self._alone_since > self._patience:
+            raise EnvironmentMissing(
+                f"no worker is left at {self._address}, for {self._patience:g} s",
+                hint="start `dask worker` again; with --store the study continues where it is",
+            )
+
+    def restart(self) -> Executor:
+        """Connect again."""
+        _log.warning("the scheduler at %s is lost: connecting again", self._address)
+        self.close()
+        self._connect()
+        return self.executor()
+
+    def close(self) -> None:
+        """Disconnect. The other side may be gone: its errors do not matter."""
+        with suppress(Exception):
+            self._client.close(timeout=1)
+
+
 @contextmanager
-def _dask(address: str) -> Iterator[Workers]:
+def _dask(address: str, patience: float) -> Iterator[Workers]:
     try:
         import distributed  # noqa: PLC0415 - an extra
         from distributed.client import FutureCancelledError  # noqa: PLC0415
@@ -104,39 +209,25 @@ def _dask(address: str) -> Iterator[Workers]:
         raise EnvironmentMissing(
             "--scheduler needs Dask", hint="pip install 'tflm-hil[dask]'"
         ) from error
-
-    factory: Any = distributed.Client
-
-    def connect() -> Any:
-        try:
-            client: Any = factory(address, timeout=_PATIENCE, set_as_default=False)
-            client.wait_for_workers(1, timeout=_PATIENCE)
-        except (OSError, TimeoutError, ValueError) as error:
-            raise EnvironmentMissing(
-                f"no Dask cluster answers at {address}: {error}",
-                hint="start `dask scheduler`, and `dask worker` for each machine",
-            ) from error
-        return client
-
-    client: Any = connect()
-    identity = client.scheduler_info()["id"]
-
-    def healthy() -> bool:
-        return bool(client.status == "running" and client.scheduler_info()["id"] == identity)
-
-    def restart() -> Executor:
-        nonlocal client, identity
-        with suppress(Exception):  # it is gone: its errors do not matter
-            client.close(timeout=1)
-        client = connect()
-        identity = client.scheduler_info()["id"]
-        executor: Executor = client.get_executor(pure=False)
-        return executor
-
-    threads = sum(client.nthreads().values())
     lost = (CancelledError, FutureCancelledError, distributed.KilledWorker, OSError, TimeoutError)
+    with _silent(*_NOISY):
+        cluster = _Cluster(distributed, address, patience)
+        try:
+            yield Workers(cluster.executor(), cluster.threads, lost, cluster.healthy,
+                          cluster.restart)  # fmt: skip
+        finally:
+            cluster.close()
+
+
+@contextmanager
+def _silent(*names: str) -> Iterator[None]:
+    """Loggers without a word below CRITICAL."""
+    loggers = [logging.getLogger(name) for name in names]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL)
     try:
-        yield Workers(client.get_executor(pure=False), threads, lost, healthy, restart)
+        yield
     finally:
-        with suppress(OSError, TimeoutError):
-            client.close(timeout=5)
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)

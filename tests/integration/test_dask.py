@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import example_studies
 import pytest
+
+pytest.importorskip("distributed", reason="needs the extra dask")
 from dask_cluster import Cluster
 
 from harness.base import paths
@@ -18,12 +21,11 @@ from harness.studies.campaign import Options, campaign, study_of
 from harness.studies.dispatch import Progress
 from harness.studies.study import packed
 
-pytest.importorskip("distributed", reason="needs the extra dask")
+_PATIENCE = 120  # seconds: a busy machine starts slowly
 
 
 @pytest.fixture
-def cluster(tmp_path, monkeypatch):
-    monkeypatch.setattr("harness.studies.workers._PATIENCE", 120)  # a busy machine starts slowly
+def cluster(tmp_path):
     with Cluster(tmp_path) as running:
         yield running
 
@@ -37,7 +39,9 @@ def study() -> Study:
 EXPECTED = packed([[n, n * n, "image"] for n in range(120)])
 
 
-def carried_out(study: Study, address: str, at: int, deed: Callable[[], None]) -> tuple[bytes, int]:
+def carried_out(
+    study: Study, address: str, at: int, deed: Callable[[], None], patience: float = _PATIENCE
+) -> tuple[bytes, int]:
     """The rows of a study on a cluster to which something is done when ``at`` items are there,
     and how often workers were lost."""
     told: list[Progress] = []
@@ -47,7 +51,10 @@ def carried_out(study: Study, address: str, at: int, deed: Callable[[], None]) -
             deed()
         told.append(now)
 
-    with ResultStore(None, study) as store, open_workers(scheduler=address) as workers:
+    with (
+        ResultStore(None, study) as store,
+        open_workers(scheduler=address, patience=patience) as workers,
+    ):
         units = carry_out(study, store, workers, progress=progress)
         return packed(list(store.all_rows(units))), told[-1].lost
 
@@ -76,11 +83,82 @@ def test_a_campaign_on_a_cluster_gives_the_same_bytes_as_one_process(cluster):
             _, units = campaign(study, store, workers)
             return packed(list(store.all_rows(units)))
 
-    assert rows(scheduler=cluster.address) == rows(count=1)
+    assert rows(scheduler=cluster.address, patience=_PATIENCE) == rows(count=1)
 
 
-def test_a_scheduler_that_does_not_answer_is_named(monkeypatch):
-    monkeypatch.setattr("harness.studies.workers._PATIENCE", 1)
-    nowhere = open_workers(scheduler="tcp://127.0.0.1:9")
+def test_a_scheduler_that_does_not_answer_is_named():
+    nowhere = open_workers(scheduler="tcp://127.0.0.1:9", patience=1)
     with pytest.raises(EnvironmentMissing, match="no Dask cluster answers at tcp://"), nowhere:
         pass
+
+
+@pytest.fixture
+def extra(cluster):
+    """Starts a worker with other code; it ends with the test."""
+    started = []
+    yield lambda code: started.append(cluster.start_worker(code))
+    for process in started:
+        process.kill()
+        process.wait()
+
+
+def refusal(cluster: Cluster) -> str:
+    """What is said when workers are opened."""
+    cluster.wait_for(3)
+    with (
+        pytest.raises(EnvironmentMissing) as caught,
+        open_workers(scheduler=cluster.address, patience=_PATIENCE),
+    ):
+        pass
+    return caught.value.message
+
+
+@pytest.mark.slow
+def test_a_worker_of_other_code_is_refused_by_name_before_any_work(cluster, extra):
+    extra(cluster.other_code())
+    assert re.fullmatch(
+        r"worker tcp://\S+ runs other code: sources \w+ here, \w+ there", refusal(cluster)
+    )
+
+
+@pytest.mark.slow
+def test_a_worker_of_other_code_that_comes_later_is_refused_by_name(cluster, extra, study):
+    other = cluster.other_code()
+    with pytest.raises(EnvironmentMissing, match=r"runs other code: sources \w+ here, \w+ there"):
+        carried_out(study, cluster.address, 6, lambda: extra(other))
+
+
+@pytest.mark.slow
+def test_a_worker_that_cannot_import_the_package_says_why(cluster, extra):
+    extra(cluster.no_code())
+    assert "harness: platforms are missing" in refusal(cluster)
+
+
+@pytest.mark.slow
+def test_an_error_of_the_operating_system_in_a_worker_is_an_error_not_a_lost_worker(cluster):
+    one = Study(example_studies.missing_file, {}, {}, 4, 1)
+    with pytest.raises(EnvironmentMissing, match=r"worker .*No such file.*nowhere\.toml"):
+        carried_out(one, cluster.address, 1, lambda: None)
+
+
+@pytest.mark.slow
+def test_without_any_worker_a_study_waits_a_bounded_time_and_says_so(cluster, study, caplog):
+    def kill_all() -> None:
+        while cluster.workers:
+            cluster.kill_worker()
+
+    with pytest.raises(EnvironmentMissing, match=r"no worker is left at tcp://\S+, for 3 s"):
+        carried_out(study, cluster.address, 30, kill_all, patience=3)
+    assert [record.message for record in caplog.records if record.name.startswith("harness")] == [
+        f"no worker is left at {cluster.address}: waiting 3 s for one"
+    ]
+
+
+@pytest.mark.slow
+def test_a_worker_that_returns_goes_on_with_the_study(cluster, study):
+    def replace_all() -> None:
+        while cluster.workers:
+            cluster.kill_worker()
+        cluster.workers.append(cluster.start_worker())
+
+    assert carried_out(study, cluster.address, 30, replace_all)[0] == EXPECTED

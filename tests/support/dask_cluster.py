@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -10,6 +11,8 @@ import sys
 from pathlib import Path
 from types import TracebackType
 from typing import Self
+
+import distributed
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -27,12 +30,33 @@ class Cluster:
     def _start_scheduler(self) -> subprocess.Popen[bytes]:
         return self._start("scheduler", "--host", "127.0.0.1", "--port", str(self._port))
 
-    def start_worker(self) -> subprocess.Popen[bytes]:
-        """Start one more worker, which waits for the scheduler."""
-        return self._start("worker", self.address, "--nthreads", "1", "--no-nanny")
+    def start_worker(self, code: Path = ROOT) -> subprocess.Popen[bytes]:
+        """Start one more worker with the package in ``code``; it waits for the scheduler."""
+        return self._start("worker", self.address, "--nthreads", "1", "--no-nanny", code=code)
 
-    def _start(self, *arguments: str) -> subprocess.Popen[bytes]:
-        paths = [str(ROOT), str(ROOT / "tests" / "support")]
+    def other_code(self) -> Path:
+        """A folder with another version of the package."""
+        folder = self.folder / "other"
+        for part in ("harness", "platforms"):
+            shutil.copytree(ROOT / part, folder / part)
+        with (folder / "harness" / "base" / "text.py").open("a") as file:
+            file.write("# another version\n")
+        return folder
+
+    def no_code(self) -> Path:
+        """A folder with a package that cannot be imported."""
+        package = self.folder / "broken" / "harness"
+        package.mkdir(parents=True)
+        (package / "__init__.py").write_text('raise ImportError("harness: platforms are missing")')
+        return package.parent
+
+    def wait_for(self, workers: int) -> None:
+        """Wait until so many workers have found the scheduler."""
+        with distributed.Client(self.address, set_as_default=False) as client:
+            client.wait_for_workers(workers, timeout=120)
+
+    def _start(self, *arguments: str, code: Path = ROOT) -> subprocess.Popen[bytes]:
+        paths = [str(code), str(ROOT / "tests" / "support")]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
         with (self.folder / "dask.log").open("ab") as log:
             return subprocess.Popen(

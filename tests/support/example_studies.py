@@ -1,4 +1,5 @@
-"""Studies that workers can import: squares, one that kills its worker, one that raises."""
+"""Studies that workers can import: squares, one that kills its worker, one that raises,
+one that misses a file."""
 
 from __future__ import annotations
 
@@ -45,3 +46,10 @@ def wrong(parameters, blobs):
         return [[unit.number]]
 
     yield perform
+
+
+@contextmanager
+def missing_file(parameters, blobs):
+    """Opening the study reads a file that is not there."""
+    Path("nowhere.toml").read_bytes()
+    yield None

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import pickle
+import sqlite3
+from dataclasses import replace
+
 import example_studies
 import pytest
 
-from harness.base.errors import UsageError
+from harness.base.code_identity import CodeIdentity, code_identity
+from harness.base.errors import EnvironmentMissing, Unsupported, UsageError
 from harness.studies import ResultStore, Study, carry_out, open_workers
 from harness.studies.study import Task, close_worker, content_hash, packed, perform
+from harness.studies.workers import check_code
 
 
 def study(items: int = 40, seconds: float = 0.0, data: bytes = b"image") -> Study:
@@ -73,6 +79,50 @@ def test_a_store_of_another_study_is_refused(tmp_path):
         ResultStore(path, study(data=b"another image"))
 
 
+def test_a_store_with_results_of_other_code_is_refused_with_the_difference(tmp_path, monkeypatch):
+    path = tmp_path / "study.sqlite"
+    result_of(study(), path=path)
+    other = replace(code_identity(), numpy="1.0.0")
+    monkeypatch.setattr("harness.studies.store.code_identity", lambda: other)
+    with pytest.raises(UsageError, match=r"other code: numpy 1\.0\.0 here, \d+\.\S+ there"):
+        ResultStore(path, study())
+
+
+def test_a_store_of_an_older_version_without_identity_is_refused(tmp_path):
+    path = tmp_path / "study.sqlite"
+    result_of(study(), path=path)
+    with sqlite3.connect(path) as connection:
+        connection.execute("DROP TABLE code")
+    with pytest.raises(UsageError, match="an older tflm-hil made them"):
+        ResultStore(path, study())
+
+
+def test_a_worker_does_nothing_for_other_code_and_says_what_it_is():
+    one = study()
+    other = replace(code_identity(), sources="0" * 16)
+    task = Task(other, one.open, "{}", (("data", "unknown"),), one.units[0])
+    reply = perform(task, {})
+    assert (reply.code, reply.rows, reply.missing) == (code_identity(), b"", ())
+
+
+def test_the_reply_of_a_worker_of_an_older_version_is_refused():
+    with pytest.raises(EnvironmentMissing, match="worker lab2:17 runs an older tflm-hil"):
+        check_code("lab2:17", None)
+
+
+def test_every_part_of_an_identity_that_differs_is_named():
+    here, there = CodeIdentity("0.2", "ab", "2.1", "2.1.4"), CodeIdentity("0.1", "cd", "2.1", "2.1")
+    assert here.differences(there) == (
+        "tflm-hil 0.2 here, 0.1 there; sources ab here, cd there; unicorn 2.1.4 here, 2.1 there"
+    )
+
+
+def test_an_error_of_any_class_comes_back_from_a_worker_process():
+    error = Unsupported("renode", "read pins", hint="--target simulator")
+    again = pickle.loads(pickle.dumps(error))
+    assert (str(again), again.capability, type(again)) == (str(error), "read pins", Unsupported)
+
+
 def test_file_that_is_not_a_store_is_refused(tmp_path):
     path = tmp_path / "notes.txt"
     path.write_text("these are not results of any study, but a page of text\n" * 20)
@@ -110,7 +160,7 @@ def test_units_before_an_error_are_kept(tmp_path):
 def test_worker_gets_a_blob_once_and_reports_missing_ones():
     data = b"sent once"
     one = study(data=data)
-    task = Task(one.open, "{}", (("data", content_hash(data)),), one.units[0])
+    task = Task(code_identity(), one.open, "{}", (("data", content_hash(data)),), one.units[0])
     assert perform(task, {}).missing == (content_hash(data),)
     assert perform(task, {content_hash(data): data}).rows
     assert perform(task, {}).rows
@@ -125,7 +175,7 @@ def test_a_dask_cluster_gives_the_same_bytes(expected):
         one = study()
         with (
             ResultStore(None, one) as store,
-            open_workers(scheduler=cluster.scheduler_address) as hands,
+            open_workers(scheduler=cluster.scheduler_address, patience=30) as hands,
         ):
             units = carry_out(one, store, hands)
             assert packed(list(store.all_rows(units))) == expected
@@ -134,7 +184,8 @@ def test_a_dask_cluster_gives_the_same_bytes(expected):
 def test_worker_forgets_the_blobs_of_another_study():
     def task(data: bytes) -> Task:
         one = study(data=data)
-        return Task(one.open, '{"seconds": 0}', (("data", content_hash(data)),), one.units[0])
+        blobs = (("data", content_hash(data)),)
+        return Task(code_identity(), one.open, '{"seconds": 0}', blobs, one.units[0])
 
     first, second = b"first image", b"second image"
     try:
