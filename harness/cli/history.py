@@ -193,21 +193,31 @@ def check(
     ones if they are above it by more than their noise, or creep. A run of only some cases
     (--case, -k, --test) is partial, and no run is compared with it. The first run of the branch
     itself has nothing to be compared with and passes.
+
+    Like is compared with like: runs of the same machine, cases of the same compiler. Without
+    --results the newest run of each machine is checked.
     """  # fmt: skip
     from harness.history.check import check as compare  # noqa: PLC0415
+    from harness.history.check import check_labs  # noqa: PLC0415
     from harness.history.run import from_file  # noqa: PLC0415
 
     with open_history(url) as store:
-        comparison = compare(store, base, last, from_file(results) if results else None)
-    write_text(json_file, json.dumps(comparison.to_json(), indent=1))
+        labs = (
+            (compare(store, base, last, from_file(results)),)
+            if results
+            else check_labs(store, base, last)
+        )
+    write_text(json_file, json.dumps({"labs": [lab.to_json() for lab in labs]}, indent=1))
     if markdown is not None:
-        write_text(markdown, comparison.to_markdown())
+        write_text(markdown, "\n".join(lab.to_markdown() for lab in labs))
     if STDOUT not in (json_file, markdown):
-        for regression in comparison.regressions:
-            click.echo(f"{regression.key}: {regression.text}")
-        click.echo(str(comparison))
-    if not comparison.passed:
-        raise CheckFailed(str(comparison))
+        for lab in labs:
+            for regression in lab.regressions:
+                click.echo(f"{regression.key}: {regression.text}")
+            click.echo(str(lab))
+    failed = [str(lab) for lab in labs if not lab.passed]
+    if failed:
+        raise CheckFailed("; ".join(failed))
 
 
 @history.command()

@@ -1,4 +1,8 @@
-"""One run compared with the last ones of a branch: regressions, and cases left out."""
+"""One run compared with the last ones of a branch: regressions, and cases left out.
+
+Like is compared with like: a run only with runs of its own machine, a case only with the same
+compiler's. Several labs may keep their runs in one history.
+"""
 
 from __future__ import annotations
 
@@ -10,28 +14,35 @@ from typing import Any
 from harness.base.errors import UsageError
 from harness.base.text import count_of
 from harness.history.regression import CaseKey, CaseOutcome, Regression, regressions
-from harness.history.run import Occasion, Run
+from harness.history.run import MACHINE_VARIABLE, Occasion, Run
 from harness.history.selection import Selection
 from harness.history.store import History, RunRow
 
 #: Seconds by which a run may begin before one that was recorded earlier, if it is of another
 #: machine, branch or selection: the two may have run at once.
 _AT_ONCE = 86_400.0
+#: Seconds after which a machine without a run counts as retired.
+_RETIRED = 7 * 86_400.0
+#: So many runs in a row of machines that are never seen again: nobody has named the lab.
+_NAMELESS = 3
 
 
 @dataclass(frozen=True)
 class RunComparison:
-    """The regressions against the last ``compared`` runs of ``base`` (0: this is its first run).
+    """The regressions against the last ``compared`` runs of ``base`` on ``machine``.
 
-    ``problems`` are those of the run as a whole; ``partial`` describes how it is narrower than
-    the runs that it is compared with, "" if it is not.
+    ``compared`` is 0 for the first run. ``problems`` are those of the run as a whole; ``partial``
+    describes how it is narrower than the runs that it is compared with, "" if it is not;
+    ``compilers`` how compilers changed, "" if they did not.
     """
 
     base: str
+    machine: str
     compared: int
     regressions: tuple[Regression, ...] = ()
     problems: tuple[str, ...] = ()
     partial: str = ""
+    compilers: str = ""
 
     @property
     def passed(self) -> bool:
@@ -45,30 +56,42 @@ class RunComparison:
              "text": one.text}
             for one in self.regressions
         ]  # fmt: skip
-        return {"compared_with": self.compared, "partial": self.partial,
-                "problems": list(self.problems), "regressions": rows}  # fmt: skip
+        return {"machine": self.machine, "compared_with": self.compared, "partial": self.partial,
+                "compilers": self.compilers, "problems": list(self.problems),
+                "regressions": rows}  # fmt: skip
 
     def __str__(self) -> str:
         outcome = f"{len(self.regressions)} worse than the last {self._runs}"
         if not self.compared:
-            outcome = f"the first run of {_name(self.base)}: there is nothing to compare it with"
-        return "; ".join(filter(None, [*self.problems, outcome, self.partial]))
+            outcome = self._first
+        return "; ".join(filter(None, [*self.problems, outcome, self.partial, self.compilers]))
 
     @property
     def _runs(self) -> str:
-        return f"{count_of(self.compared, 'run')} of {_name(self.base)}"
+        return f"{count_of(self.compared, 'run')} of {_name(self.base)}{self._where}"
+
+    @property
+    def _first(self) -> str:
+        where = f"{_name(self.base)}{self._where}"
+        return f"the first run of {where}: there is nothing to compare it with"
+
+    @property
+    def _where(self) -> str:
+        return f" on {self.machine}" if self.machine else ""
 
     def to_markdown(self) -> str:
         """The text of a comment on a pull request."""
         if not self.compared or not self.regressions:
             nothing = f"nothing is worse than in the last {self._runs}"
-            first = f"the first run of {_name(self.base)}: there is nothing to compare it with"
-            parts = [*self.problems, nothing if self.compared else first, self.partial]
+            outcome = nothing if self.compared else self._first
+            parts = [*self.problems, outcome, self.partial, self.compilers]
             return "\n\n".join(f"{part[0].upper()}{part[1:]}." for part in parts if part) + "\n"
         rows = [
             f"| {one.key.case} | {one.key.target} | {_cell(one.text)} |" for one in self.regressions
         ]
-        notes = "".join(f"{note}\n\n" for note in (*self.problems, self.partial) if note)
+        notes = "".join(
+            f"{note}\n\n" for note in (*self.problems, self.partial, self.compilers) if note
+        )
         head = f"{notes}**{len(rows)}** worse than the last {self._runs}:\n\n"
         return head + "| case | target | regression |\n|---|---|---|\n" + "\n".join(rows) + "\n"
 
@@ -92,49 +115,125 @@ class _Recorded:
         return fewer and mine.sources == theirs.sources
 
 
+def check_labs(history: History, base: str, last: int) -> tuple[RunComparison, ...]:
+    """:func:`check` of the newest run of each machine; the machine of the newest run comes last.
+
+    Machines without a run in the last week before the newest run are retired: left out. Raises
+    :class:`UsageError` as :func:`check` does.
+    """
+    rows = sorted(history.runs(), key=lambda row: row.id)
+    if not rows:
+        raise _no_run(history)
+    newest = {row.occasion.machine: row for row in rows}
+    until = max(row.occasion.started for row in rows)
+    return tuple(
+        _check(history, base, last, _stored(history, row), rows)
+        for row in sorted(newest.values(), key=lambda row: row.id)
+        if row.occasion.started > until - _RETIRED or row is rows[-1]
+    )
+
+
 def check(history: History, base: str, last: int, run: Run | None = None) -> RunComparison:
     """Compare ``run`` (None: the one recorded last) with the ``last`` runs of ``base`` before it.
 
-    Only whole runs are compared with: neither those whose filters left cases out, nor those on
-    fewer targets than another one of the same sources.
+    Only whole runs of the same machine are compared with: neither those whose filters left cases
+    out, nor those on fewer targets than another one of the same sources.
 
     Raises :class:`UsageError` if there is no run, or no whole run of ``base`` to compare with,
-    unless ``run`` itself is the first run of ``base``.
+    unless ``run`` itself is the first run of ``base`` on its machine.
     """
     rows = sorted(history.runs(), key=lambda row: row.id)  # as recorded, whatever the clocks
-    now = _given(history, run) if run is not None else _newest(history, rows)
+    if run is None and not rows:
+        raise _no_run(history)
+    now = _given(history, run) if run is not None else _stored(history, rows[-1])
+    return _check(history, base, last, now, rows)
+
+
+def _check(
+    history: History, base: str, last: int, now: _Recorded, rows: Sequence[RunRow]
+) -> RunComparison:
+    machine = now.occasion.machine
     rows = [row for row in rows if now.id is None or row.id < now.id]
-    of_base = [row for row in rows if row.occasion.branch == base]
+    everywhere = [row for row in rows if row.occasion.branch == base]
+    of_base = [row for row in everywhere if row.occasion.machine == machine]
     of_branch = [row for row in rows if row.occasion.branch == now.occasion.branch]
     problems = tuple(_problems(now, [*of_base[-last:], *of_branch[-last:]]))
     whole = [row for row in of_base if not row.occasion.selected.partial]
     earlier = _widest(_load(history, whole[-last:]))
     is_base, partial = now.occasion.branch == base, now.occasion.selected.partial
     if not earlier and (partial or not is_base):
-        raise _nothing_to_compare_with(history, base, only_partial=is_base or bool(of_base))
-    wanted = now.cases.keys() | _expected(now, earlier)
+        only_partial = bool(of_base) or (is_base and not everywhere)
+        raise _nothing_to_compare_with(history, base, machine, only_partial=only_partial)
+    if not of_base:
+        problems = (*problems, *_nameless(machine, everywhere))
+    changed = _compilers(now, earlier)
+    expected = {key for key in _expected(now, earlier) if key not in changed}
     before = {
         key: outcomes
-        for key in wanted
+        for key in now.cases.keys() | expected
         if (outcomes := [one.cases[key] for one in earlier if key in one.cases])
     }
+    compilers = _compiler_change(changed)
     if not before and is_base:
-        return RunComparison(base, 0, problems=problems, partial=_partial(now, earlier))
+        return RunComparison(base, machine, 0, problems=problems,
+                             partial=_partial(now, earlier), compilers=compilers)  # fmt: skip
     if not before:
         problems = (*problems, "none of its cases ran before: nothing was compared")
     found = sorted(regressions(now.cases, before), key=lambda one: str(one.key))
-    return RunComparison(base, len(earlier), tuple(found), problems, _partial(now, earlier))
+    return RunComparison(base, machine, len(earlier), tuple(found), problems,
+                         _partial(now, earlier), compilers)  # fmt: skip
 
 
-def _nothing_to_compare_with(history: History, base: str, *, only_partial: bool) -> UsageError:
+def _nameless(machine: str, rows: Sequence[RunRow]) -> Iterator[str]:
+    """A problem if each of the last runs comes from a machine that was never seen again."""
+    machines = [row.occasion.machine for row in rows]
+    once = [name for name in machines[-_NAMELESS:] if machines.count(name) == 1]
+    if len(once) == _NAMELESS:
+        yield (
+            f"no run of {machine} to compare with, and each of the last {_NAMELESS} runs is of a "
+            f"machine of its own: set {MACHINE_VARIABLE} to the lab's name"
+        )
+
+
+def _compilers(now: _Recorded, earlier: Sequence[_Recorded]) -> dict[CaseKey, CaseKey]:
+    """Cases of the last run that another compiler built now: the old key -> the new one."""
+    of = {key.any_compiler: key for key in now.cases}
+    last = earlier[-1].cases if earlier else {}
+    return {key: of[key.any_compiler] for key in last
+            if key not in now.cases and key.any_compiler in of}  # fmt: skip
+
+
+def _compiler_change(changed: Mapping[CaseKey, CaseKey]) -> str:
+    if not changed:
+        return ""
+    pairs = sorted({(old.compiler or "unknown", new.compiler or "unknown")
+                    for old, new in changed.items()})  # fmt: skip
+    how = ", ".join(f"{old} -> {new}" for old, new in pairs)
+    return f"{count_of(len(changed), 'case')} not compared: another compiler built them ({how})"
+
+
+def _no_run(history: History) -> UsageError:
+    return UsageError(f"{history.where} holds no run", hint="tflm-hil history record FILE")
+
+
+def _nothing_to_compare_with(
+    history: History, base: str, machine: str, *, only_partial: bool
+) -> UsageError:
+    runs = history.runs()
     if only_partial:
         return UsageError(
             f"{history.where} holds only partial runs of {_name(base)}: none to compare with",
             hint="record a run of all cases, without --case, -k or --test",
         )
+    elsewhere = sorted({row.occasion.machine for row in runs if row.occasion.branch == base})
+    if elsewhere:
+        return UsageError(
+            f"{history.where} holds no run of {_name(base)} on {machine} to compare with",
+            hint=f"it has runs on {', '.join(elsewhere)}; {MACHINE_VARIABLE} names this machine",
+        )
     return UsageError(
         f"{history.where} holds no run of {_name(base)} to compare with",
-        hint=f"--base BRANCH; it has runs of: {_branches(history.runs())}",
+        hint=f"--base BRANCH; it has runs of: {_branches(runs)}",
     )
 
 
@@ -212,7 +311,8 @@ def _given(history: History, run: Run) -> _Recorded:
     cases: dict[CaseKey, CaseOutcome] = {}
     for case in run.cases:
         figures = {(figure.name, figure.source): figure.value for figure in case.figures}
-        key = CaseKey(case.name, case.target, case.builder)
+        machine = run.occasion.machine
+        key = CaseKey(case.name, case.target, case.builder, case.compiler, machine)
         _add(cases, key, CaseOutcome(case.verdict, case.reason, figures))
     return _Recorded(history.id_of(run), run.occasion, cases)
 
@@ -223,13 +323,11 @@ def _add(cases: dict[CaseKey, CaseOutcome], key: CaseKey, outcome: CaseOutcome) 
         cases[key] = outcome
 
 
-def _newest(history: History, rows: Sequence[RunRow]) -> _Recorded:
-    if not rows:
-        raise UsageError(f"{history.where} holds no run", hint="tflm-hil history record FILE")
-    newest = _load(history, rows[-1:])
-    if not newest:
-        raise UsageError(f"the last run of {history.where} holds no case: nothing was tested")
-    return newest[0]
+def _stored(history: History, row: RunRow) -> _Recorded:
+    loaded = _load(history, [row])
+    if not loaded:
+        raise UsageError(f"run {row.id} of {history.where} holds no case: nothing was tested")
+    return loaded[0]
 
 
 def _time(started: float) -> str:

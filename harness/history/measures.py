@@ -18,7 +18,6 @@ MEASURES: Mapping[str, Measure] = {kind.name: kind for kind in MEASURED if kind.
 OPERATOR = "operator "
 #: and for its instructions in a profile, from boot to end.
 PROFILED = "profiled "
-_LONGEST_NAME = 64
 
 
 def measure(name: str) -> Measure | None:
@@ -46,9 +45,9 @@ def figures(case: Mapping[str, Any]) -> Iterator[Figure]:
             yield Figure(kind.name, kind.source or _own_source(target), float(value))
     operators: Counter[str] = Counter()
     for row in case.get("operators") or ():
-        operators[f"{OPERATOR}{row['operator']}"[:_LONGEST_NAME]] += row["ticks"]
+        operators[f"{OPERATOR}{row['operator']}"] += row["ticks"]
     for row in case.get("profiled") or ():
-        operators[f"{PROFILED}{row['group']}"[:_LONGEST_NAME]] += row["instructions"]
+        operators[f"{PROFILED}{row['group']}"] += row["instructions"]
     for name, ticks in operators.items():
         yield Figure(name, _own_source(target), float(ticks))
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean, median
 
 from harness.case.columns import Measure
@@ -36,11 +36,21 @@ _UNANSWERED = ("skipped", "error")
 
 @dataclass(frozen=True)
 class CaseKey:
-    """A case on a target, built by a builder: figures are compared within these only."""
+    """A case on a target, with the builder, compiler and machine: only like is compared with like.
+
+    ``compiler`` and ``machine`` are "" if unknown.
+    """
 
     case: str
     target: str
     builder: str
+    compiler: str = ""
+    machine: str = ""
+
+    @property
+    def any_compiler(self) -> CaseKey:
+        """The key without its compiler."""
+        return replace(self, compiler="")
 
     def __str__(self) -> str:
         return f"{self.case} on {self.target}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import platform
 import shlex
@@ -22,9 +23,9 @@ from harness.history.measures import Figure, figures
 from harness.history.selection import Selection, relative
 
 _GIT_SECONDS = 10.0
-#: Most characters of a name and of a text in the database.
-_LONGEST, _LONGEST_TEXT = 255, 4096
-_COLUMNS = {"commit": 64, "branch": 255, "machine": 255, "tool": 64, "command": _LONGEST_TEXT}
+_TEXTS = ("commit", "branch", "machine", "tool", "command")
+#: Names this machine in a history: a lab, whatever its containers or runners are called.
+MACHINE_VARIABLE = "TFLM_HIL_MACHINE"
 
 
 @dataclass(frozen=True)
@@ -59,13 +60,13 @@ class Occasion:
         program = Path(sys.argv[0] or "python")
         is_module = program.name == "__main__.py"
         called = ["python", "-m", program.parent.name] if is_module else [program.name]
-        command = shlex.join([*called, *sys.argv[1:]])[:_LONGEST_TEXT]
+        command = shlex.join([*called, *sys.argv[1:]])
         if selection is not None:
             root = _git(folder, "rev-parse", "--show-toplevel")
             sources = (relative(name, root) if Path(name).exists() else name
                        for name in selection.sources)  # fmt: skip
             selection = Selection.of(sources, selection.filters, selection.targets)
-        return cls(time.time(), commit, branch, platform.node(), command=command,
+        return cls(time.time(), commit, branch, _machine(), command=command,
                    selection=selection)  # fmt: skip
 
     @property
@@ -90,12 +91,11 @@ class Occasion:
         if not isinstance(row, Mapping):
             return self
         values: dict[str, Any] = {
-            name: str(row[name])[:longest]
-            for name, longest in _COLUMNS.items()
-            if isinstance(row.get(name), str)
+            name: row[name] for name in _TEXTS if isinstance(row.get(name), str)
         }
-        if isinstance(row.get("started"), (int, float)):
-            values["started"] = float(row["started"])
+        started = row.get("started")
+        if isinstance(started, (int, float)) and math.isfinite(started):
+            values["started"] = float(started)
         return replace(self, **values, selection=Selection.from_json(row.get("selection")))
 
 
@@ -116,6 +116,7 @@ class CaseRow:
     sample: str
     resolver: str
     builder: str
+    compiler: str  # "" if unknown
     target: str
     verdict: str
     reason: str
@@ -184,13 +185,14 @@ def from_file(path: Path, given: Mapping[str, Any] | None = None) -> Run:
 
 def _row(case: Mapping[str, Any]) -> CaseRow:
     return CaseRow(
-        name=str(case["name"])[:_LONGEST],
-        sample=str(case["sample"])[:_LONGEST],
-        resolver=str(case["resolver"])[:_LONGEST],
+        name=str(case["name"]),
+        sample=str(case["sample"]),
+        resolver=str(case["resolver"]),
         builder=str(case["builder"]),
+        compiler=str(case.get("compiler") or ""),
         target=str(case["target"]),
         verdict=str(case["verdict"]),
-        reason=str(case["reason"])[:_LONGEST_TEXT],
+        reason=str(case["reason"]),
         image=str(case.get("elf_sha256") or ""),
         figures=tuple(figures(case)),
     )
@@ -208,9 +210,9 @@ def image_parts(elf: str, sha256: str) -> ImageParts | None:
         footprint = analyse(image)
     except HilError:
         return None
-    symbols = _summed((s.region, s.name[:1024], s.size) for s in footprint.symbols)
+    symbols = _summed((s.region, s.name, s.size) for s in footprint.symbols)
     operators = [
-        ("operator", "FLASH", cost.operator[:1024], cost.exclusive)
+        ("operator", "FLASH", cost.operator, cost.exclusive)
         for cost in footprint.operators.operators
     ]
     return ImageParts(
@@ -225,6 +227,13 @@ def _summed(rows: Any) -> dict[tuple[str, str], int]:
     for region, name, size in rows:
         sizes[region, name] = sizes.get((region, name), 0) + size
     return sizes
+
+
+def _machine() -> str:
+    """``$TFLM_HIL_MACHINE``, or the host's name; GitHub's own runners are one machine."""
+    hosted = os.environ.get("RUNNER_ENVIRONMENT") == "github-hosted"
+    runner = f"github-hosted {os.environ.get('RUNNER_OS', '')} {platform.machine()}"
+    return os.environ.get(MACHINE_VARIABLE) or (runner if hosted else platform.node())
 
 
 def _git(folder: Path | None, *arguments: str) -> str:

@@ -1,12 +1,16 @@
 """The tables of a history, and the migration from older ones.
 
-Rows are facts with their source. The parts of an image (symbols, operators) are kept once for each
-SHA-256, because most nights build the same images as the night before.
+Rows are facts with their source. An image is kept once for each SHA-256, because most nights build
+the same images as the night before.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+import math
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from sqlalchemy import (
     Column,
@@ -25,7 +29,7 @@ from sqlalchemy import (
 
 from harness.base.errors import UsageError
 
-VERSION = 3
+VERSION = 4
 
 metadata = MetaData()
 
@@ -47,23 +51,15 @@ runs = Table(
     Column("selection", Text, nullable=False),  # Selection.to_text; "" if only the command is known
 )
 
+#: ``parts`` is a JSON list of the image's symbols and operators, [kind, region, name, bytes] each,
+#: where kind is symbol or operator (exclusive bytes of flash). They are written and read together.
 images = Table(
     "images",
     metadata,
     Column("id", Integer, primary_key=True),
     Column("sha256", String(64), nullable=False, unique=True),
     Column("compiler", String(255), nullable=False),
-)
-
-#: The bytes of an image's symbols, and of its operators (exclusive bytes of flash).
-parts = Table(
-    "parts",
-    metadata,
-    Column("image", ForeignKey("images.id"), nullable=False, index=True),
-    Column("kind", String(16), nullable=False),  # symbol, operator
-    Column("region", String(64), nullable=False),
-    Column("name", String(1024), nullable=False),
-    Column("bytes", Integer, nullable=False),
+    Column("parts", Text, nullable=False),
 )
 
 cases = Table(
@@ -76,6 +72,7 @@ cases = Table(
     Column("sample", String(255), nullable=False),
     Column("resolver", String(255), nullable=False),
     Column("builder", String(64), nullable=False),
+    Column("compiler", String(255), nullable=False),
     Column("target", String(64), nullable=False),
     Column("verdict", String(16), nullable=False),
     Column("reason", String(4096), nullable=False),
@@ -91,6 +88,25 @@ measures = Table(
     Column("source", String(16), nullable=False),  # elf, uart, simulator, renode, dwt, host
     Column("value", Float, nullable=False),
 )
+
+
+def fitting(table: Table, row: Mapping[str, Any]) -> dict[str, Any] | None:
+    """``row`` as every database takes it; None if one of its numbers is not finite.
+
+    Text is cut to the length of its column; NUL and lone surrogates become U+FFFD, because
+    PostgreSQL refuses them and SQLite does not.
+    """
+    fitted: dict[str, Any] = {}
+    for name, value in row.items():
+        if isinstance(value, float) and not math.isfinite(value):
+            return None
+        kind = table.c[name].type
+        fitted[name] = _text(value)[: kind.length] if isinstance(value, str) else value
+    return fitted
+
+
+def _text(value: str) -> str:
+    return value.encode("utf-8", "replace").decode().replace("\0", "\ufffd")
 
 
 def version(connection: Connection, where: str) -> int:
@@ -151,5 +167,28 @@ def _add_selection(connection: Connection) -> None:
     connection.exec_driver_sql("ALTER TABLE runs ADD COLUMN selection TEXT NOT NULL DEFAULT ''")
 
 
+def _join_parts(connection: Connection) -> None:
+    """3 -> 4: an image has its parts in one column, a case its compiler."""
+    for change in (
+        "ALTER TABLE images ADD COLUMN parts TEXT NOT NULL DEFAULT '[]'",
+        "ALTER TABLE cases ADD COLUMN compiler VARCHAR(255) NOT NULL DEFAULT ''",
+        "UPDATE cases SET compiler = (SELECT compiler FROM images WHERE images.id = cases.image)"
+        " WHERE image IS NOT NULL",
+    ):
+        connection.exec_driver_sql(change)
+    rows = connection.exec_driver_sql("SELECT image, kind, region, name, bytes FROM parts")
+    parts: defaultdict[int, list[list[Any]]] = defaultdict(list)
+    for image, *part in rows:
+        parts[image].append(part)
+    for image, own in parts.items():
+        statement = images.update().where(images.c.id == image)
+        connection.execute(statement.values(parts=json.dumps(own)))
+    connection.exec_driver_sql("DROP TABLE parts")
+
+
 #: Version -> the migration to the next one.
-_STEPS: dict[int, Callable[[Connection], None]] = {1: _add_command, 2: _add_selection}
+_STEPS: dict[int, Callable[[Connection], None]] = {
+    1: _add_command,
+    2: _add_selection,
+    3: _join_parts,
+}

@@ -6,6 +6,9 @@ for each other. A file that is damaged or something else is refused and never ov
 
 from __future__ import annotations
 
+import json
+import logging
+import time
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -33,7 +36,10 @@ from harness.history.selection import Selection
 #: Seconds that a writer waits for another one.
 _PATIENCE = 60.0
 _TO_WRITE = {"writes": True}
-_CHUNK = 500  # rows of one query; SQLite takes 32,766 variables
+_CHUNK = 500  # rows of one query
+_VARIABLES = 32_766  # of one statement (SQLite's limit; PostgreSQL's is 65,535)
+#: Seconds before a transaction is tried again.
+_PAUSES = (0.2, 1.0)
 
 
 @dataclass(frozen=True)
@@ -114,19 +120,30 @@ class History(Closing):
     def record(self, run: Run) -> bool:
         """Write ``run``; False if it is here already.
 
-        New images are read from their files before the transaction, so that no writer waits.
+        New images are read from their files before the transaction, so that no writer waits. What
+        another writer or a lost connection prevents is tried again.
         """
         run = replace(run, images=(*run.images, *self._read_images(run)))
-        with self._writing() as connection:
+        for pause in _PAUSES:
+            try:
+                return self._record(run)
+            except DBAPIError as error:
+                if not _is_passing(error):
+                    raise _own_error(error, self.where) from error
+            time.sleep(pause)
+        with _own_errors(self.where):
+            return self._record(run)
+
+    def _record(self, run: Run) -> bool:
+        with self._engine_to_write.begin() as connection:
             schema.hold(connection)
             known = sql.select(schema.runs.c.id).where(schema.runs.c.key == run.key)
             if connection.execute(known).first() is not None:
                 return False
             row = {**vars(run.occasion), "selection": _selection_text(run.occasion)}
-            run_id = _insert(connection, schema.runs, {"key": run.key, **row})
+            (run_id,) = _insert(connection, schema.runs, [{"key": run.key, **row}])
             images = self._write_images(connection, run)
-            if run.cases:
-                _write_cases(connection, run, run_id, images)
+            _write_cases(connection, run, run_id, images)
         return True
 
     def _read_images(self, run: Run) -> Iterator[ImageParts]:
@@ -142,18 +159,13 @@ class History(Closing):
     def _write_images(self, connection: Connection, run: Run) -> dict[str, int]:
         """Write the images of ``run`` that are new; gives the id of each of its images."""
         wanted = {case.image for case in run.cases if case.image}
-        parts = {image.sha256: image for image in run.images}
         ids = _known_images(connection, wanted)
-        table = schema.images
-        for sha in sorted(wanted - ids.keys()):
-            image = parts.get(sha)
-            compiler = image.compiler[:255] if image else ""
-            ids[sha] = _insert(connection, table, {"sha256": sha, "compiler": compiler})
-            if image and image.parts:
-                columns = [column.name for column in schema.parts.columns]
-                rows = [dict(zip(columns, (ids[sha], *part), strict=True)) for part in image.parts]
-                connection.execute(schema.parts.insert(), rows)
-        return ids
+        known = {image.sha256: image for image in run.images}
+        new = [known.get(sha, ImageParts(sha, "", ())) for sha in sorted(wanted - ids.keys())]
+        rows = [{"sha256": image.sha256, "compiler": image.compiler,
+                 "parts": json.dumps(image.parts)} for image in new]  # fmt: skip
+        made = _insert(connection, schema.images, rows)
+        return ids | dict(zip((image.sha256 for image in new), made, strict=True))
 
     def id_of(self, run: Run) -> int | None:
         """The id of ``run``; None if it is not here."""
@@ -184,33 +196,27 @@ class History(Closing):
                 query = sql.select(schema.cases).where(schema.cases.c.run.in_(chunk))
                 for row in connection.execute(query).mappings():
                     outcome = CaseOutcome(row["verdict"], row["reason"], figures.get(row["id"], {}))
-                    key = CaseKey(row["name"], row["target"], row["builder"])
-                    cases[key].append(RecordedCase(by_id[row["run"]], outcome, row["image"]))
+                    run = by_id[row["run"]]
+                    key = CaseKey(row["name"], row["target"], row["builder"], row["compiler"],
+                                  run.occasion.machine)  # fmt: skip
+                    cases[key].append(RecordedCase(run, outcome, row["image"]))
         for points in cases.values():
             points.sort(key=lambda point: order[point.run.id])
         return dict(cases)
 
-    def compiler(self, image: int | None) -> str:
-        """The compiler of an image, "" if unknown."""
-        if image is None:
-            return ""
-        query = sql.select(schema.images.c.compiler).where(schema.images.c.id == image)
-        with self._reading() as connection:
-            return str(connection.execute(query).scalar_one())
-
     def parts(self, image: int, kind: str) -> dict[tuple[str, str], int]:
         """Bytes by (region, name) of one image: of its symbols, or of its operators."""
-        table = schema.parts
-        query = sql.select(table.c.region, table.c.name, table.c.bytes).where(
-            table.c.image == image, table.c.kind == kind
-        )
+        query = sql.select(schema.images.c.parts).where(schema.images.c.id == image)
         with self._reading() as connection:
-            return {(region, name): size for region, name, size in connection.execute(query)}
+            parts = json.loads(connection.execute(query).scalar_one())
+        return {(region, name): size for own, region, name, size in parts if own == kind}
 
 
 def _engine(url: sql.URL) -> Engine:
+    # Of a lost connection the pool logs a traceback, before the error that this module raises.
+    logging.getLogger("sqlalchemy.pool").setLevel(logging.CRITICAL)
     if url.get_backend_name() != "sqlite":
-        return sql.create_engine(url, pool_pre_ping=True)
+        return _server_engine(url)
     engine = sql.create_engine(url, connect_args={"timeout": _PATIENCE})
 
     # The driver begins a transaction at the first write. Two readers that both begin to write would
@@ -228,6 +234,32 @@ def _engine(url: sql.URL) -> Engine:
     return engine
 
 
+def _server_engine(url: sql.URL) -> Engine:
+    engine = sql.create_engine(url)
+    if url.get_backend_name() == "postgresql":
+
+        @sql.event.listens_for(engine, "connect")
+        def _limit(connection: Any, _: object) -> None:
+            cursor = connection.cursor()
+            cursor.execute(f"SET lock_timeout = '{_PATIENCE:.0f}s'")
+            cursor.close()
+            connection.commit()
+
+    return engine
+
+
+def _is_passing(error: DBAPIError) -> bool:
+    """Whether the transaction may succeed next time (PostgreSQL, appendix A, classes 40, 57)."""
+    state = _details(error).get("C") or getattr(error.orig, "sqlstate", None) or ""
+    return error.connection_invalidated or str(state)[:2] in ("40", "57")
+
+
+def _details(error: DBAPIError) -> Mapping[str, str]:
+    """The fields of a server's message, if the driver (pg8000) gives them as such."""
+    argument = error.orig.args[0] if error.orig is not None and error.orig.args else None
+    return argument if isinstance(argument, Mapping) else {}
+
+
 @contextmanager
 def _own_errors(where: str) -> Iterator[None]:
     """Raise a database's errors as errors of this package."""
@@ -240,7 +272,7 @@ def _own_errors(where: str) -> Iterator[None]:
 
 
 def _own_error(error: DBAPIError, where: str) -> HilError:
-    message = str(error.orig).strip().partition("\n")[0]
+    message = _details(error).get("M") or str(error.orig).strip().partition("\n")[0]
     words = message.lower()
     if "not a database" in words or "malformed" in words:
         return UsageError(
@@ -249,7 +281,7 @@ def _own_error(error: DBAPIError, where: str) -> HilError:
         )
     if "full" in words or "readonly" in words or "read-only" in words or "i/o" in words:
         return CannotWrite(f"cannot write {where}: {message}; the run was not recorded")
-    if "locked" in words:
+    if "locked" in words or "lock timeout" in words:
         return CannotWrite(
             f"cannot write {where}: another writer holds it for more than {_PATIENCE:.0f} s"
         )
@@ -263,15 +295,16 @@ def _write_cases(connection: Connection, run: Run, run_id: int, images: Mapping[
          "run": run_id, "image": images.get(case.image)}
         for case in run.cases
     ]  # fmt: skip
-    statement = schema.cases.insert().returning(schema.cases.c.id, sort_by_parameter_order=True)
-    ids = connection.execute(statement, rows).scalars().all()
+    ids = _insert(connection, schema.cases, rows)
     figures = [
-        {"case": case_id, **vars(figure)}
+        fitted
         for case_id, case in zip(ids, run.cases, strict=True)
         for figure in case.figures
+        if (fitted := schema.fitting(schema.measures, {"case": case_id, **vars(figure)}))
     ]
-    if figures:
-        connection.execute(schema.measures.insert(), figures)
+    each = _VARIABLES // len(schema.measures.columns)
+    for start in range(0, len(figures), each):
+        connection.execute(schema.measures.insert().values(figures[start : start + each]))
 
 
 def _known_images(connection: Connection, wanted: Collection[str]) -> dict[str, int]:
@@ -284,11 +317,15 @@ def _known_images(connection: Connection, wanted: Collection[str]) -> dict[str, 
     return ids
 
 
-def _insert(connection: Connection, table: sql.Table, row: Mapping[str, object]) -> int:
-    """Write a row; gives its id."""
-    key = connection.execute(table.insert().values(**row)).inserted_primary_key
-    assert key is not None
-    return int(key[0])
+def _insert(
+    connection: Connection, table: sql.Table, rows: Sequence[Mapping[str, object]]
+) -> list[int]:
+    """Write rows in as few statements as possible; gives their ids, in order."""
+    fitted = [schema.fitting(table, row) for row in rows]
+    if not fitted:
+        return []
+    statement = table.insert().returning(table.c.id, sort_by_parameter_order=True)
+    return list(connection.execute(statement, fitted).scalars())
 
 
 _ByCase = dict[int, dict[tuple[str, str], float]]

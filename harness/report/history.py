@@ -158,7 +158,6 @@ class _Site:
             key=key,
             points=points,
             last=points[-1].outcome,
-            compiler=self._history.compiler(points[-1].image),
             steps=shown,
             more_steps=len(steps) - len(shown),
             figures=drawn,

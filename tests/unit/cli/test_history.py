@@ -48,7 +48,8 @@ def test_results_that_are_not_kept_can_be_checked(keep, capsys):
     Path("pr.json").write_text(json.dumps(two(2, verdict="fail", reason="x|y")))
     assert main(["history", "check", "--results", "pr.json", "--json", "-"]) == 1
     told = json.loads(capsys.readouterr().out.split("\n", 2)[2])
-    assert [(one["case"], one["text"]) for one in told["regressions"]] == [("a", "fail: x|y")]
+    (lab_one,) = told["labs"]
+    assert [(one["case"], one["text"]) for one in lab_one["regressions"]] == [("a", "fail: x|y")]
 
 
 @pytest.mark.slow
@@ -97,7 +98,10 @@ def test_without_a_history_every_command_has_a_hint_to_name_one(capsys, monkeypa
 def test_the_first_run_of_the_branch_passes_with_a_note(keep, capsys):
     keep(two(0))
     assert main(["history", "check"]) == 0
-    assert "the first run of main: there is nothing to compare it with" in capsys.readouterr().out
+    assert (
+        "the first run of main on lab: there is nothing to compare it with"
+        in capsys.readouterr().out
+    )
 
 
 def test_a_branch_without_runs_is_named_with_those_that_have_some(keep, capsys):
@@ -157,7 +161,8 @@ def test_a_run_in_which_no_case_ran_is_worse_even_if_it_is_the_first(keep, capsy
 def test_a_run_whose_clock_is_weeks_back_is_not_taken_for_an_old_one(keep, capsys):
     keep(two(30), two(31), two(11, verdict="fail"))
     assert main(["history", "check", "--json", "-"]) == 1
-    told = json.loads(capsys.readouterr().out.partition("lab.db\n")[2].rpartition("lab.db\n")[2])
+    said = capsys.readouterr().out.partition("lab.db\n")[2].rpartition("lab.db\n")[2]
+    (told,) = json.loads(said)["labs"]
     assert "recorded before it at 2026-02-01 03:00 UTC" in told["problems"][0]
     assert [one["case"] for one in told["regressions"]] == ["a"]
 

@@ -1,5 +1,7 @@
 """The same history on a real PostgreSQL server."""
 
+from dataclasses import replace
+
 import pytest
 import replay_nights as lab
 
@@ -7,10 +9,12 @@ pytest.importorskip("pg8000", reason="no driver: pip install tflm-hil[postgresql
 import postgresql
 import sqlalchemy as sql
 from history_writers import CASES, whole, writer
+from slow_link import slow_link
 
-from harness.base.errors import EnvironmentMissing, UsageError
+from harness.base.errors import CannotWrite, EnvironmentMissing, UsageError
 from harness.history import schema
 from harness.history.regression import regressions
+from harness.history.run import ImageParts
 from harness.history.store import History
 
 if postgresql.programs() is None:
@@ -98,3 +102,86 @@ def test_a_server_that_is_not_there_is_named_without_its_password():
     with pytest.raises(EnvironmentMissing) as caught:
         History.open("postgresql+pg8000://lab:secret@127.0.0.1:1/postgres")
     assert "127.0.0.1:1" in str(caught.value) and "secret" not in str(caught.value)
+
+
+@pytest.fixture
+def statements():
+    """The statements that any engine sends."""
+    sent: list[str] = []
+
+    def one(cursor, statement, *_):
+        sent.append(statement)
+
+    def many(cursor, statement, rows, _):
+        sent.extend([statement] * len(rows))  # pg8000 sends one for each row
+
+    events = {"do_execute": one, "do_execute_no_params": one, "do_executemany": many}
+    for name, note in events.items():
+        sql.event.listen(sql.Engine, name, note)
+    yield sent
+    for name, note in events.items():
+        sql.event.remove(sql.Engine, name, note)
+
+
+@pytest.mark.slow
+def test_a_night_of_130_cases_takes_at_most_ten_statements(url, run, statements):
+    rows = [row | {"elf_sha256": f"{number:064x}"} for number, row in enumerate(lab.cases(130))]
+    images = tuple(
+        ImageParts(row["elf_sha256"], "GCC", (("symbol", "FLASH", "main", 8),) * 300)
+        for row in rows
+    )
+    with History.open(url) as history:
+        statements.clear()
+        history.record(replace(run(lab.document(*rows)), images=images))
+        assert len(statements) <= 10, [one[:40] for one in statements]
+        ((_, (point,)), *_) = history.cases(history.runs()).items()
+        assert history.parts(point.image, "symbol") == {("FLASH", "main"): 8}
+
+
+@pytest.mark.slow
+def test_a_writer_that_waits_too_long_for_another_says_so(url, run, monkeypatch):
+    monkeypatch.setattr("harness.history.store._PATIENCE", 1)
+    with History.open(url) as history:
+        engine = sql.create_engine(url)
+        with engine.begin() as other:
+            schema.hold(other)
+            with pytest.raises(CannotWrite, match="another writer holds it for more than 1 s"):
+                history.record(run(lab.document()))
+        engine.dispose()
+        assert history.record(run(lab.document()))
+
+
+@pytest.mark.slow
+def test_a_connection_that_was_lost_between_two_nights_is_made_again(url, run, caplog):
+    with History.open(url) as history:
+        history.record(run(lab.document(night=0)))
+        engine = sql.create_engine(url)
+        with engine.connect() as other:
+            other.exec_driver_sql(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                " WHERE pid <> pg_backend_pid() AND datname = current_database()"
+            )
+        engine.dispose()
+        assert history.record(run(lab.document(night=1)))
+        assert len(history.runs()) == 2
+    assert not caplog.text
+
+
+@pytest.mark.slow
+def test_a_servers_error_is_one_line(url):
+    missing = url.rpartition("/")[0] + "/nowhere"
+    with pytest.raises(EnvironmentMissing) as caught:
+        History.open(missing)
+    assert 'database "nowhere" does not exist' in caught.value.message
+    assert "\n" not in caught.value.message and "{" not in caught.value.message
+
+
+@pytest.mark.slow
+def test_over_a_link_of_20_ms_a_night_takes_the_time_of_its_few_statements(url, run):
+    parsed = sql.make_url(url)
+    with (
+        slow_link(parsed.port, 0.01) as port,
+        History.open(parsed.set(port=port).render_as_string(hide_password=False)) as far,
+    ):
+        assert far.record(run(lab.document(*lab.cases(130))))
+        assert len(far.runs()) == 1
