@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -221,14 +222,86 @@ def check(
 
 
 @history.command()
+@click.argument("before", metavar="A")
+@click.argument("after", metavar="B")
+@history_option()
+@number_option("--threshold", check=numbers.tolerance, default=0.0, metavar="PERCENT",
+               help="List differences from so many per cent on.")  # fmt: skip
+@click.option("--markdown", type=Destination(dash=True), metavar="FILE",
+              help="Write the table as a comment for a pull request.")  # fmt: skip
+@json_option()
+def compare(
+    before: str, after: str, url: str | None, threshold: float, markdown: Path | None,
+    json_file: Path | None,
+) -> None:  # fmt: skip
+    """List how the newest run of B differs from that of A, the largest difference first.
+
+    A and B are commits (at least four digits), branches, or numbers of runs (`history show
+    --json -`). Cases are compared with the same target, builder, compiler and machine; the others
+    are counted.
+    """
+    from harness.history.compare import compare as compare_runs  # noqa: PLC0415
+
+    with open_history(url) as store:
+        found = compare_runs(store, before, after, threshold)
+    write_text(json_file, json.dumps(found.to_json(), indent=1))
+    if markdown is not None:
+        write_text(markdown, f"{found.table.markdown()}\n\n{found}.\n")
+    if STDOUT not in (json_file, markdown):
+        if found.differences:
+            click.echo(found.table.plain())
+        click.echo(str(found))
+
+
+@history.command()
+@click.argument("case")
+@history_option()
+@click.option("--figure", default="", metavar="NAME",
+              help="Which figure.  [default: the verdict, or any without noise]")  # fmt: skip
+@click.option("--branch", help="Runs of this branch only.")
+@click.option("--judge", type=EXISTING, metavar="RESULTS",
+              help="Judge this document of `run --json`, for `git bisect run`: exit code 0 if CASE "
+              "is as good as before the step, 1 if it is not, 125 if it did not run.")  # fmt: skip
+def bisect(
+    case: str, url: str | None, figure: str, branch: str | None, judge: Path | None
+) -> int:  # fmt: skip
+    """Name the commits between which CASE got worse last, and the commands for `git bisect`."""
+    from harness.history.bisect import BisectCode, last_step  # noqa: PLC0415
+    from harness.history.run import from_file  # noqa: PLC0415
+
+    with open_history(url) as store:
+        step = last_step(store, case, figure, branch)
+        where = store.where
+    if judge is not None:
+        code = step.judge(from_file(judge))
+        click.echo(f"{case}: {code.name.lower()}")
+        return code
+    options = ["--history", where, *(("--figure", figure) if figure else ()),
+               *(("--branch", branch) if branch else ())]  # fmt: skip
+    command = shlex.join(["tflm-hil", "history", "bisect", case, *options, "--judge"])
+    click.echo("\n".join(step.lines(command)))
+    return BisectCode.GOOD
+
+
+@history.command()
 @click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
 @history_option()
 @click.option("--commit-url", default="", metavar="TEMPLATE",
               help="Link commits: 'https://host/project/commit/{commit}'.")  # fmt: skip
 @click.option("--branch", help="Runs of this branch only.")
 @number_option("--last", check=numbers.count, metavar="N", help="So many runs.", default_text="all")
+@number_option("--moved", "recent", check=numbers.count, default=7, metavar="N",
+               help="List what moved in so many of the newest runs.")  # fmt: skip
+@number_option("--threshold", check=numbers.tolerance, default=0.1, metavar="PERCENT",
+               help="List moves from so many per cent on.")  # fmt: skip
 def report(
-    folder: Path, url: str | None, commit_url: str, branch: str | None, last: int | None
+    folder: Path,
+    url: str | None,
+    commit_url: str,
+    branch: str | None,
+    last: int | None,
+    recent: int,
+    threshold: float,
 ) -> None:
     """Write the history as pages into DIR: every case night by night, plots, changes, causes.
 
@@ -237,7 +310,8 @@ def report(
     from harness.report.history import write_site  # noqa: PLC0415 - see cli/__init__
 
     with open_history(url) as store:
-        count = write_site(store, folder, commit_url=commit_url, branch=branch, last=last)
+        count = write_site(store, folder, commit_url=commit_url, branch=branch, last=last,
+                           recent=recent, threshold=threshold)  # fmt: skip
     click.echo(f"{count_of(count, 'case')}: {folder / 'index.html'}")
 
 

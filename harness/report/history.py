@@ -7,8 +7,9 @@ its figures over commits, the commits at which they moved, and the symbols that 
 from __future__ import annotations
 
 import hashlib
+import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import groupby
@@ -72,6 +73,11 @@ class Move:
     same: bool = False  # the image is the one before
 
     @property
+    def percent(self) -> float:
+        """How far it moved, in either direction."""
+        return 100 * abs(self.now - self.before) / abs(self.before) if self.before else math.inf
+
+    @property
     def change(self) -> str:
         """The difference with its sign, and in per cent."""
         by = self.now - self.before
@@ -80,11 +86,13 @@ class Move:
 
 
 def write_site(history: History, folder: Path, *, commit_url: str = "", branch: str | None = None,
-               last: int | None = None) -> int:  # fmt: skip
+               last: int | None = None, recent: int = 7, threshold: float = 0.1
+               ) -> int:  # fmt: skip
     """Write the pages into ``folder``, which may exist; returns how many cases they show.
 
-    ``commit_url`` has ``{commit}`` in it. Raises :class:`UsageError` if it is not such a link, and
-    :class:`CannotWrite` if a file cannot be written.
+    ``commit_url`` has ``{commit}`` in it. The overview lists what moved in the ``recent`` newest
+    runs by at least ``threshold`` per cent. Raises :class:`UsageError` if it is not such a link,
+    and :class:`CannotWrite` if a file cannot be written.
     """
     if commit_url:
         _check_url(commit_url)
@@ -92,8 +100,9 @@ def write_site(history: History, folder: Path, *, commit_url: str = "", branch: 
     cases = sorted(history.cases(runs).items(), key=lambda item: str(item[0]))
     site = _Site(history, folder, commit_url, runs)
     site.write_assets()
-    moved = [move for key, points in cases for move in site.write_case(key, points)]
-    site.write_overview(cases, moved)
+    newest = {run.id for run in runs[-recent:]}
+    moved = [move for key, points in cases for move in site.write_case(key, points, newest)]
+    site.write_overview(cases, moved, min(recent, len(runs)), threshold)
     return len(cases)
 
 
@@ -137,8 +146,10 @@ class _Site:
             files.write(self._folder / name, asset(name))
         files.write(self._folder / "plotly.min.js", get_plotlyjs())
 
-    def write_case(self, key: CaseKey, points: Sequence[RecordedCase]) -> list[Move]:
-        """Write the page of a case; returns the changes in the newest run."""
+    def write_case(
+        self, key: CaseKey, points: Sequence[RecordedCase], recent: Collection[int]
+    ) -> list[Move]:
+        """Write the page of a case; returns the changes in the ``recent`` runs."""
         figures = trends(points)
         steps = [
             (step.at, trend, step.before, step.now)
@@ -168,8 +179,7 @@ class _Site:
             data={"runs": [vars(night) for night in nights], "figures": drawn},
         )  # fmt: skip
         files.write(self._folder / page, text)
-        newest = self._runs[-1].id
-        moved = [step for step in steps if points[step[0]].run.id == newest]
+        moved = [step for step in steps if points[step[0]].run.id in recent]
         return [self._move(key, points, *step, with_parts=False) for step in moved]
 
     def _move(self, key: CaseKey, points: Sequence[RecordedCase], index: int, trend: Trend,
@@ -197,8 +207,13 @@ class _Site:
         return sorted(changed, key=lambda part: (-abs(part.by), part.name))[:_SYMBOLS]
 
     def write_overview(
-        self, cases: Sequence[tuple[CaseKey, Sequence[RecordedCase]]], moved: Sequence[Move]
+        self,
+        cases: Sequence[tuple[CaseKey, Sequence[RecordedCase]]],
+        moved: Sequence[Move],
+        recent: int,
+        threshold: float,
     ) -> None:
+        large = [move for move in moved if move.percent >= threshold]
         nights = [self._nights[run.id] for run in self._runs]
         order = {run.id: index for index, run in enumerate(self._runs)}
         rows = [_row(key, points, order) for key, points in cases]
@@ -207,7 +222,11 @@ class _Site:
             passed=sum(row["verdict"] == "pass" for row in rows),
             runs=nights,
             newest=nights[-1] if nights else None,
-            moved=moved,
+            moved=sorted(large, key=lambda move: (-move.percent, move.case, move.name)),
+            recent=recent,
+            smaller=len(moved) - len(large),
+            threshold=threshold,
+            labs=len({run.occasion.machine for run in self._runs}) > 1,
             nights=[[night.when, night.commit] for night in nights],
             written=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         )

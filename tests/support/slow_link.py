@@ -25,7 +25,7 @@ def slow_link(port: int, seconds: float) -> Iterator[int]:
 
     async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         far_reader, far_writer = await asyncio.open_connection("127.0.0.1", port)
-        with suppress(OSError):
+        with suppress(OSError, asyncio.CancelledError):
             await asyncio.gather(pump(reader, far_writer), pump(far_reader, writer))
 
     async def end() -> None:

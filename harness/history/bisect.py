@@ -1,0 +1,139 @@
+"""The commits between which a case got worse, and the commands that search them."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from itertools import pairwise
+
+from harness.base.errors import UsageError
+from harness.history.measures import measure
+from harness.history.regression import CaseKey, CaseOutcome
+from harness.history.run import Run
+from harness.history.store import History, RecordedCase
+
+_GIT_SECONDS = 10.0
+_MOST_COMMITS = 40
+_RESULTS = ".bisect.json"
+
+
+class BisectCode(IntEnum):
+    """Exit codes for ``git bisect run`` (git-bisect, "Bisect run")."""
+
+    GOOD = 0
+    BAD = 1
+    SKIP = 125
+
+
+@dataclass(frozen=True)
+class WorseningStep:
+    """Two runs of a case in a row, of which the second is worse.
+
+    ``figure`` is (name, source) of what grew; None if the verdict got worse.
+    """
+
+    key: CaseKey
+    good: RecordedCase
+    bad: RecordedCase
+    figure: tuple[str, str] | None
+
+    def judge(self, run: Run) -> BisectCode:
+        """Whether a run is as good as the first of the two; SKIP if the case did not run in it."""
+        for case in run.cases:
+            if (case.name, case.target, case.builder) != (
+                self.key.case, self.key.target, self.key.builder
+            ):  # fmt: skip
+                continue
+            figures = {(one.name, one.source): one.value for one in case.figures}
+            outcome = CaseOutcome(case.verdict, case.reason, figures)
+            if not outcome.answered:
+                return BisectCode.SKIP
+            if self.figure is None:
+                return BisectCode.GOOD if outcome.verdict == "pass" else BisectCode.BAD
+            if self.figure not in figures:
+                return BisectCode.SKIP
+            worse = figures[self.figure] > self.good.outcome.figures[self.figure]
+            return BisectCode.BAD if worse else BisectCode.GOOD
+        return BisectCode.SKIP
+
+    def lines(self, judge: str) -> Iterator[str]:
+        """The step, the commits between, and the commands; ``judge`` judges the results."""
+        good, bad = (one.run.occasion.commit.rstrip("+") for one in (self.good, self.bad))
+        yield f"{self.key}: {self._change}"
+        yield f"good: {good or 'unknown commit'}, bad: {bad or 'unknown commit'}"
+        if not good or not bad or good == bad:
+            yield "there is no range of commits to search"
+            return
+        commits = _between(good, bad)
+        yield from (f"  {line}" for line in commits[:_MOST_COMMITS])
+        if len(commits) > _MOST_COMMITS:
+            yield f"  and {len(commits) - _MOST_COMMITS} more"
+        command = self.bad.run.occasion.command or "tflm-hil run"
+        script = (
+            f"rm -f {_RESULTS}; {command} --json {_RESULTS}; "
+            f"test -s {_RESULTS} || exit {BisectCode.SKIP:d}; {judge} {_RESULTS}"
+        )
+        yield f"git bisect start {bad} {good}"
+        yield f"git bisect run sh -c {shlex.quote(script)}"
+
+    @property
+    def _change(self) -> str:
+        if self.figure is None:
+            return f"{self.good.outcome.verdict} -> {self.bad.outcome.verdict}"
+        before, now = (one.outcome.figures[self.figure] for one in (self.good, self.bad))
+        name, source = self.figure
+        return f"{name} ({source}) {before:,.6g} -> {now:,.6g}"
+
+
+def last_step(history: History, case: str, figure: str = "", branch: str | None = None
+              ) -> WorseningStep:  # fmt: skip
+    """The last step of ``case`` on any target: its verdict, or the figure, got worse.
+
+    ``figure`` "" is the verdict, and any figure that `history check` judges and that has no noise.
+    Raises :class:`UsageError` if the history has no such case, figure or step.
+    """
+    runs = history.runs(branch=branch)
+    order = {run.id: number for number, run in enumerate(runs)}
+    courses = {key: points for key, points in history.cases(runs).items() if key.case == case}
+    if not courses:
+        raise UsageError(f"{history.where} has no case {case!r}", hint="tflm-hil history show")
+    known = {name for points in courses.values() for one in points
+             for name, _ in one.outcome.figures}  # fmt: skip
+    if figure and figure not in known:
+        raise UsageError(
+            f"{case} has no figure {figure!r}", hint=f"it has {', '.join(sorted(known))}"
+        )
+    steps = [step for key, points in courses.items() for step in _steps(key, points, figure)]
+    if not steps:
+        count = max(map(len, courses.values()))
+        raise UsageError(f"{figure or 'nothing'} of {case} got worse in {count} runs")
+    return max(steps, key=lambda step: (order[step.bad.run.id], step.figure is None))
+
+
+def _steps(key: CaseKey, points: Sequence[RecordedCase], figure: str) -> Iterator[WorseningStep]:
+    answered = [point for point in points if point.outcome.answered]
+    for good, bad in pairwise(answered):
+        if not figure and good.outcome.verdict == "pass" != bad.outcome.verdict:
+            yield WorseningStep(key, good, bad, None)
+        for own, value in bad.outcome.figures.items():
+            kind = measure(own[0])
+            judged = kind is not None and kind.gated and not kind.noisy
+            wanted = own[0] == figure if figure else judged
+            before = good.outcome.figures.get(own)
+            if wanted and before is not None and value > before:
+                yield WorseningStep(key, good, bad, own)
+
+
+def _between(good: str, bad: str) -> list[str]:
+    """One line for each commit, as far as this repository knows them."""
+    try:
+        done = subprocess.run(
+            ["git", "log", "--oneline", f"{good}..{bad}"],
+            capture_output=True, text=True, timeout=_GIT_SECONDS, check=False,
+        )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired):
+        return []
+    return done.stdout.splitlines() if done.returncode == 0 else []
