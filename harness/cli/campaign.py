@@ -13,7 +13,7 @@ from harness.base.code_identity import code_identity
 from harness.base.errors import CheckFailed, UsageError
 from harness.base.power_on import DEFAULT_SEED, ZERO_WORD, name_of, seed_of
 from harness.cli.options import json_option, number_option, study_options
-from harness.cli.output import write_text
+from harness.cli.output import write_rows, write_text
 from harness.cli.parameters import EXISTING, STDOUT, Destination
 from harness.elf import Image
 
@@ -149,14 +149,16 @@ def _carry_out(study: Study, options: dict[str, Any]) -> CampaignSummary:
             summary, units = carry_out(
                 study, store, workers, interval=options["until_interval"], progress=StudyProgress()
             )
-        if options["json_file"] is not None:
-            document = {
+        write_rows(
+            options["json_file"],
+            {
                 "seed": study.parameters["options"]["seed"],
                 "code": code_identity().to_json(),
                 **summary.to_json(),
-                "records": list(store.all_rows(units)),
-            }
-            write_text(options["json_file"], json.dumps(document))
+            },
+            "records",
+            store.all_rows(units),
+        )
         if options["parquet"] is not None:
             from harness.studies.parquet import write  # noqa: PLC0415
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import sys
+from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -39,3 +41,23 @@ def write_text(path: Path | None, text: str) -> None:
         click.echo(text, nl=False)
         return
     files.write(path, text)
+
+
+def write_rows(
+    path: Path | None, document: Mapping[str, Any], name: str, rows: Iterable[Any]
+) -> None:
+    """Write ``document`` as JSON with ``rows``, which may be a million, as its last value ``name``.
+
+    The rows are never in memory as objects. Otherwise as :func:`write_text`.
+    """
+    if path is None:
+        return
+    data = bytearray(json.dumps({**document, name: []}).encode()[: -len("]}")])
+    for number, row in enumerate(rows):
+        data += b", " if number else b""
+        data += json.dumps(row).encode()
+    data += b"]}\n"
+    if path == STDOUT:
+        click.echo(bytes(data), nl=False)
+        return
+    files.write(path, data)
