@@ -35,8 +35,8 @@ def firmware(tmp_path: Path) -> Image:
 
 #: One change to the agent each, which the tests there have to notice: (file, old, new).
 MUTANTS = [
-    ("agent.py", "ON_PSP = 0xC", "ON_PSP = 0x4"),
-    ("agent.py", "ON_PSP = 0xC", "ON_PSP = 0x8"),
+    ("agent.py", "ON_PSP = 0x4, 0xC", "ON_PSP = 0x4, 0x4"),
+    ("agent.py", "ON_PSP = 0x4, 0xC", "ON_PSP = 0x4, 0x8"),
     ("agent.py", "OTHER_SP if link", "SP if link"),
     ("agent.py", "def Log(self, entry, *_)", "def Log(self, entry)"),
     ("agent.py", "(entry.ObjectName or", "(entry.ObjectName + "),
@@ -54,7 +54,6 @@ MUTANTS = [
     ("agent.py", "if count > KEPT:", "if False:"),
     ("agent.py", "self.sent = SEARCHED", "self.sent = 0"),
     ("agent.py", "begin - SEARCHED", "begin"),
-    ("agent.py", "memory.ZeroAll()", "pass"),
     ("agent.py", "self.uart.CharReceived -= self.on_char", "pass"),
     ("agent_link.py", "words.HasError or", "False or"),
 ]

@@ -125,7 +125,7 @@ class Uart:
 
 
 class Storage:
-    """An ArrayMemory (``initial`` 0xFF) or a MappedMemory of the machine's address space."""
+    """An ArrayMemory (``initial`` 0xFF) of the machine's address space."""
 
     def __init__(self, machine: Any, base: int, size: int) -> None:
         self.machine, self.base, self.Size = machine, base, size
@@ -136,11 +136,6 @@ class Storage:
 
     def WriteBytes(self, offset: int, data: bytes, start: int, count: int) -> None:  # noqa: N802
         self.machine.put(self.base + offset, bytes(data[start : start + count]))
-
-    def ZeroAll(self) -> None:  # noqa: N802
-        inside = range(self.base, self.base + self.Size)
-        for address in [a for a in self.machine.bytes if a in inside]:
-            del self.machine.bytes[address]
 
 
 class Words:

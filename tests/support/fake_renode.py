@@ -14,7 +14,7 @@ import struct
 import threading
 import time
 from bisect import insort
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from operator import itemgetter
 from pathlib import Path
@@ -46,6 +46,7 @@ from harness.targets.renode.session import RenodeSession
 NSACR = 0xE000ED8C
 ANSWER = (0x0, 0x2, 0x4, 0x5, 0xE)  # the top digits of addresses at which something is
 STATUS = (0xE000ED28, 0xE000ED2C, 0xE000ED34, 0xE000ED38)  # CFSR, HFSR, MMFAR, BFAR
+PAGE = 0x10000
 HALT = 0x40  # where the images of these tests have their fault handlers
 
 
@@ -164,7 +165,7 @@ class Machine:
 
     def __init__(self, renode: FakeRenode) -> None:
         self.renode, self.release = renode, renode.release
-        self.bytes: dict[int, int] = {}
+        self.pages: dict[int, bytearray] = {}
         self.now = 0
         self.sleeps = self.throws = False
         self.cpu, self.uart = Core(self.release), Uart()
@@ -179,7 +180,6 @@ class Machine:
         self.put(NSACR, struct.pack("<I", self.release.nsacr_at_first))
         self.memories = {
             "ArrayMemory": [Storage(self, 0xFF0000, 0x1000)],
-            "MappedMemory": [Storage(self, 0, 0x100000), Storage(self, 0x20000000, 0x40000)],
             "Button": [],
         }
         self.GetPeripheralsOfType = {
@@ -190,10 +190,21 @@ class Machine:
         return self.parts[name]
 
     def at(self, address: int, size: int) -> bytes:
-        return bytes(self.bytes.get(address + offset, 0) for offset in range(size))
+        return b"".join(bytes(page[part]) for page, part, _ in self._pages(address, size))
 
     def put(self, address: int, data: bytes) -> None:
-        self.bytes.update({address + offset: byte for offset, byte in enumerate(data)})
+        for page, part, taken in self._pages(address, len(data)):
+            page[part] = data[taken]
+
+    def _pages(self, address: int, size: int) -> Iterator[tuple[bytearray, slice, slice]]:
+        """The pages of an area, the part of each, and the part of the area's bytes."""
+        at = address
+        while at < address + size:
+            base = at - at % PAGE
+            end = min(base + PAGE, address + size)
+            page = self.pages.setdefault(base, bytearray(PAGE))
+            yield page, slice(at - base, end - base), slice(at - address, end - address)
+            at = end
 
     def ReadBytes(self, address: int, count: int) -> bytes:  # noqa: N802
         return self.at(address, count)
@@ -221,8 +232,8 @@ class Machine:
     def Reset(self) -> None:  # noqa: N802
         self.cpu.executed, self.cpu.locked = 0, False
         self.sleeps = False
-        for address in [one for one in self.bytes if one >= 0xE0000000]:
-            del self.bytes[address]
+        for base in [one for one in self.pages if one >= 0xE0000000]:
+            del self.pages[base]
         self.MachineReset.fire(self)
         self.pending = [(self.now + when, event) for when, event in self.renode.script]
 
@@ -399,7 +410,6 @@ class FakeRenode:
             CommandInteractionEater=Words,
             RegisterValue=SimpleNamespace(Create=lambda value, bits: value & (1 << bits) - 1),
             ArrayMemory="ArrayMemory",
-            MappedMemory="MappedMemory",
             Button="Button",
         )
 

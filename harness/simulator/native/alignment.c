@@ -112,7 +112,7 @@ static bool add_check(Core *c, uint32_t sum, uint32_t index) {
   if (c->operands.count == MAX_CHECKS) return false;
   if (!c->operands.checks) c->operands.checks = calloc(MAX_CHECKS, sizeof *c->operands.checks);
   if (!c->operands.checks) return false;
-  c->operands.checks[c->operands.count++] = (Check){sum, (uint16_t)index, 0};
+  c->operands.checks[c->operands.count++] = (Check){sum, (uint16_t)index, 0, 0};
   return true;
 }
 

@@ -16,7 +16,7 @@ import System
 from Antmicro.Renode.Core import EmulationManager
 from Antmicro.Renode.Logging import Logger, LoggerBackend, LogLevel
 from Antmicro.Renode.Peripherals.CPU import RegisterValue
-from Antmicro.Renode.Peripherals.Memory import ArrayMemory, MappedMemory
+from Antmicro.Renode.Peripherals.Memory import ArrayMemory
 from Antmicro.Renode.Peripherals.Miscellaneous import Button
 from Antmicro.Renode.Time import TimeInterval
 
@@ -272,6 +272,7 @@ class Agent(object):
         """Bring the machine back to its first state, for the next image.
 
         Renode's reset leaves memories alone, and hooks, handlers and input on their way are ours.
+        Flash and RAM are written as a whole with the next image (machine.py).
         """
         self.uart.CharReceived -= self.on_char
         self.machine.MachineReset -= self.on_reset
@@ -279,8 +280,6 @@ class Agent(object):
         self.incoming = []
         self.driven = set()  # pins whose level the model has
         self.let_go()
-        for memory in self.machine.GetPeripheralsOfType[MappedMemory]():
-            memory.ZeroAll()
         for storage, content in hil["storage"]:
             storage.WriteBytes(0, content, 0, content.Length)
         self.machine.Reset()  # after the memories: it drops the code that was translated from them
