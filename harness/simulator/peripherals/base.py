@@ -15,7 +15,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 from harness.base.findings import Kind
 from harness.base.platforms import ChipTable, Peripheral
@@ -132,6 +133,20 @@ class Chip(Protocol):
         ...
 
 
+#: Reads or writes a register, or carries a task out.
+Accessor = Callable[..., Any]
+
+
+class _Word(NamedTuple):
+    """A word of a register: a method's name (None: storage), and its index in an array."""
+
+    offset: int
+    reset: int
+    reader: str | Accessor | None
+    writer: str | Accessor | None
+    index: int | None
+
+
 class Device:
     """A block of registers; each is storage unless the model has a method for it."""
 
@@ -149,23 +164,19 @@ class Device:
         self._resets: dict[int, int] = {}  # by the offset of each declared register
         self._readers: dict[int, Callable[[], int]] = {}
         self._writers: dict[int, Callable[[int], None]] = {}
-        for register in self.REGISTERS:
-            self._declare(register)
+        for offset, reset, reader, writer, index in _declared(type(self)):
+            self._resets[offset] = reset
+            if reader is not None:
+                self._readers[offset] = self._bound(reader, index)
+            if writer is not None:
+                self._writers[offset] = self._bound(writer, index)
         self.reset()
 
-    def _declare(self, register: Register) -> None:
-        reader = getattr(self, f"read_{register.name.lower()}", None)
-        writer = getattr(self, f"write_{register.name.lower()}", None)
-        for index, offset in enumerate(register.offsets()):
-            self._resets[offset] = register.reset
-            if reader:
-                self._readers[offset] = _bind(reader, index if register.count > 1 else None)
-            elif "r" not in register.access:
-                self._readers[offset] = lambda: 0
-            if writer:
-                self._writers[offset] = _bind(writer, index if register.count > 1 else None)
-            elif "w" not in register.access:
-                self._writers[offset] = _ignore
+    def _bound(self, method: str | Accessor, index: int | None) -> Accessor:
+        if not isinstance(method, str):
+            return method
+        own: Accessor = getattr(self, method)
+        return own if index is None else partial(own, index)
 
     def connect(self, devices: Mapping[str, Device]) -> None:
         """Find the devices that this one works with; all of the chip exist now, by name."""
@@ -254,13 +265,15 @@ class Nordic(Device):
         self.subscriptions: dict[int, list[int]] = {}
         self._event_bits: dict[int, int] = {}  # the bits of INTEN, by the event's offset
         self._silent: list[int] = []  # events that do nothing but raise their interrupt
-        self._tasks = {offset: self._task(name) for name, offset in self.TASKS.items()}
+        self._tasks = {
+            offset: self._bound(method, index) for offset, method, index in _tasks_of(type(self))
+        }
         super().__init__(chip, block)
-        for offset in self.TASKS.values():
+        for offset in self._tasks:
             self._resets[offset] = self._resets[offset + SUBSCRIBE] = 0
-            self._readers[offset] = lambda: 0
-            self._writers[offset] = _bind(self._write_task, offset)
-            self._writers[offset + SUBSCRIBE] = _bind(self._write_subscribe, offset)
+            self._readers[offset] = _zero
+            self._writers[offset] = partial(self._write_task, offset)
+            self._writers[offset + SUBSCRIBE] = partial(self._write_subscribe, offset)
         for name, offset in self.EVENTS.items():
             self._resets[offset] = self._resets[offset + PUBLISH] = 0
             self._event_bits[offset] = 1 << (offset - 0x100 >> 2)
@@ -268,7 +281,7 @@ class Nordic(Device):
             self._wire(offset + PUBLISH, f"publish_{name}")
             if offset not in self._writers:
                 self._silent.append(offset)
-                self._writers[offset] = _bind(self.write_event, offset)
+                self._writers[offset] = partial(self.write_event, offset)
         if self.SHORTS:
             self._resets[SHORTS] = 0
         if self.INTERRUPTS:
@@ -294,11 +307,6 @@ class Nordic(Device):
         for offset in self._silent:
             self.regs.serve(offset, PLAIN_READ | EVENT_WRITE)
         return self.regs
-
-    def _task(self, name: str) -> Callable[[], None]:
-        stem, index = _split(name)
-        method: Callable[..., None] = getattr(self, f"task_{stem}")
-        return method if index is None else (lambda: method(index))
 
     def reset(self) -> None:
         super().reset()
@@ -397,8 +405,33 @@ def _split(name: str) -> tuple[str, int | None]:
     return stem.replace(".", "_"), int(rest.rstrip("]")) if bracket else None
 
 
-def _bind(method: Callable[..., Any], index: int | None) -> Callable[..., Any]:
-    return method if index is None else (lambda *arguments: method(index, *arguments))
+@cache
+def _declared(kind: type[Device]) -> tuple[_Word, ...]:
+    """The words of the registers that a class declares."""
+    words: list[_Word] = []
+    for register in kind.REGISTERS:
+        reader: str | Accessor | None = f"read_{register.name.lower()}"
+        writer: str | Accessor | None = f"write_{register.name.lower()}"
+        if not hasattr(kind, str(reader)):
+            reader = None if "r" in register.access else _zero
+        if not hasattr(kind, str(writer)):
+            writer = None if "w" in register.access else _ignore
+        for index, offset in enumerate(register.offsets()):
+            which = index if register.count > 1 else None
+            words.append(_Word(offset, register.reset, reader, writer, which))
+    return tuple(words)
+
+
+@cache
+def _tasks_of(kind: type[Nordic]) -> tuple[tuple[int, str, int | None], ...]:
+    """Offset, method and index of each task of a class."""
+    tasks = ((offset, *_split(name)) for name, offset in kind.TASKS.items())
+    return tuple((offset, f"task_{stem}", index) for offset, stem, index in tasks)
+
+
+def _zero() -> int:
+    """A register that reads as zero."""
+    return 0
 
 
 def _ignore(_value: int) -> None:
