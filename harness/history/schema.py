@@ -7,7 +7,6 @@ the same images as the night before.
 from __future__ import annotations
 
 import json
-import math
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -90,18 +89,19 @@ measures = Table(
 )
 
 
-def fitting(table: Table, row: Mapping[str, Any]) -> dict[str, Any] | None:
-    """``row`` as every database takes it; None if one of its numbers is not finite.
+def fitting(table: Table, row: Mapping[str, Any]) -> dict[str, Any]:
+    """``row`` as every database takes it.
 
     Text is cut to the length of its column; NUL and lone surrogates become U+FFFD, because
     PostgreSQL refuses them and SQLite does not.
     """
     fitted: dict[str, Any] = {}
     for name, value in row.items():
-        if isinstance(value, float) and not math.isfinite(value):
-            return None
         kind = table.c[name].type
-        fitted[name] = _text(value)[: kind.length] if isinstance(value, str) else value
+        if isinstance(value, str) and isinstance(kind, String):
+            fitted[name] = _text(value)[: kind.length]
+        else:
+            fitted[name] = value
     return fitted
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import time
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -297,10 +298,10 @@ def _write_cases(connection: Connection, run: Run, run_id: int, images: Mapping[
     ]  # fmt: skip
     ids = _insert(connection, schema.cases, rows)
     figures = [
-        fitted
+        schema.fitting(schema.measures, {"case": case_id, **vars(figure)})
         for case_id, case in zip(ids, run.cases, strict=True)
         for figure in case.figures
-        if (fitted := schema.fitting(schema.measures, {"case": case_id, **vars(figure)}))
+        if math.isfinite(figure.value)
     ]
     each = _VARIABLES // len(schema.measures.columns)
     for start in range(0, len(figures), each):

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 from harness.base.findings import Kind
@@ -144,7 +144,38 @@ class _Word(NamedTuple):
     reset: int
     reader: str | Accessor | None
     writer: str | Accessor | None
-    index: int | None
+    element: int | None
+
+
+def _zero() -> int:
+    """A register that reads as zero."""
+    return 0
+
+
+def _ignore(_value: int) -> None:
+    """A write that the hardware ignores."""
+
+
+def _declared(kind: type[Device]) -> tuple[_Word, ...]:
+    """The words of the registers that a class declares."""
+    words: list[_Word] = []
+    for register in kind.REGISTERS:
+        reader: str | Accessor | None = f"read_{register.name.lower()}"
+        writer: str | Accessor | None = f"write_{register.name.lower()}"
+        if not hasattr(kind, str(reader)):
+            reader = None if "r" in register.access else _zero
+        if not hasattr(kind, str(writer)):
+            writer = None if "w" in register.access else _ignore
+        for index, offset in enumerate(register.offsets()):
+            own = index if register.count > 1 else None
+            words.append(_Word(offset, register.reset, reader, writer, own))
+    return tuple(words)
+
+
+def _tasks_of(kind: type[Nordic]) -> tuple[tuple[int, str, int | None], ...]:
+    """Offset, method and index of each task of a class."""
+    tasks = ((offset, *_split(name)) for name, offset in kind.TASKS.items())
+    return tuple((offset, f"task_{stem}", index) for offset, stem, index in tasks)
 
 
 class Device:
@@ -153,6 +184,11 @@ class Device:
     REGISTERS: ClassVar[tuple[Register, ...]] = ()
     #: Attributes besides the registers that a snapshot must keep (immutable values or flat lists).
     STATE: ClassVar[tuple[str, ...]] = ()
+    _words: ClassVar[tuple[_Word, ...]] = ()
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls._words = _declared(cls)
 
     def __init__(self, chip: Chip, block: Peripheral) -> None:
         self.chip = chip
@@ -164,7 +200,7 @@ class Device:
         self._resets: dict[int, int] = {}  # by the offset of each declared register
         self._readers: dict[int, Callable[[], int]] = {}
         self._writers: dict[int, Callable[[int], None]] = {}
-        for offset, reset, reader, writer, index in _declared(type(self)):
+        for offset, reset, reader, writer, index in self._words:
             self._resets[offset] = reset
             if reader is not None:
                 self._readers[offset] = self._bound(reader, index)
@@ -260,13 +296,18 @@ class Nordic(Device):
     #: SHORTS bit -> (event, task)
     SHORTS: ClassVar[dict[int, tuple[str, str]]] = {}
     INTERRUPTS: ClassVar[bool] = True
+    _task_methods: ClassVar[tuple[tuple[int, str, int | None], ...]] = ()
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls._task_methods = _tasks_of(cls)
 
     def __init__(self, chip: Chip, block: Peripheral) -> None:
         self.subscriptions: dict[int, list[int]] = {}
         self._event_bits: dict[int, int] = {}  # the bits of INTEN, by the event's offset
         self._silent: list[int] = []  # events that do nothing but raise their interrupt
         self._tasks = {
-            offset: self._bound(method, index) for offset, method, index in _tasks_of(type(self))
+            offset: self._bound(method, index) for offset, method, index in self._task_methods
         }
         super().__init__(chip, block)
         for offset in self._tasks:
@@ -403,39 +444,6 @@ def numbered(stem: str, offset: int, count: int, stride: int = 4) -> dict[str, i
 def _split(name: str) -> tuple[str, int | None]:
     stem, bracket, rest = name.lower().partition("[")
     return stem.replace(".", "_"), int(rest.rstrip("]")) if bracket else None
-
-
-@cache
-def _declared(kind: type[Device]) -> tuple[_Word, ...]:
-    """The words of the registers that a class declares."""
-    words: list[_Word] = []
-    for register in kind.REGISTERS:
-        reader: str | Accessor | None = f"read_{register.name.lower()}"
-        writer: str | Accessor | None = f"write_{register.name.lower()}"
-        if not hasattr(kind, str(reader)):
-            reader = None if "r" in register.access else _zero
-        if not hasattr(kind, str(writer)):
-            writer = None if "w" in register.access else _ignore
-        for index, offset in enumerate(register.offsets()):
-            which = index if register.count > 1 else None
-            words.append(_Word(offset, register.reset, reader, writer, which))
-    return tuple(words)
-
-
-@cache
-def _tasks_of(kind: type[Nordic]) -> tuple[tuple[int, str, int | None], ...]:
-    """Offset, method and index of each task of a class."""
-    tasks = ((offset, *_split(name)) for name, offset in kind.TASKS.items())
-    return tuple((offset, f"task_{stem}", index) for offset, stem, index in tasks)
-
-
-def _zero() -> int:
-    """A register that reads as zero."""
-    return 0
-
-
-def _ignore(_value: int) -> None:
-    """A write that the hardware ignores."""
 
 
 def _copy(value: Any) -> Any:
