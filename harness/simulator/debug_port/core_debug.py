@@ -7,7 +7,7 @@ virtual time, so a run that is halted and resumed has the counts of one that is 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from harness.base.clock import Deadline
 from harness.simulator.debug_port.core_registers import CoreRegisters
@@ -108,6 +108,10 @@ class CoreDebug:
         self._cause |= BKPT
         return True
 
+    def hold(self) -> None:
+        """Halt it for a debugger that is about to come."""
+        self._write_dhcsr(_KEY << 16 | _DEBUGEN | _HALT)
+
     def _stop(self, cause: int) -> None:
         self._cause |= cause
         self.machine.halt()
@@ -121,8 +125,13 @@ class CoreDebug:
 
     # running
 
-    def run(self, ticks: int, guard: Deadline | None = None) -> End | None:
-        """Run for at most ``ticks``; None if the core is halted, or was halted meanwhile."""
+    def run(
+        self, ticks: int, guard: Deadline | None = None, *, pattern: bytes | None = None
+    ) -> End | None:
+        """Run for at most ``ticks``, or until the console shows ``pattern``.
+
+        None if the core is halted, or was halted meanwhile.
+        """
         if self.halted:
             return None
         machine = self.machine
@@ -130,7 +139,7 @@ class CoreDebug:
 
         def stretch(executed: int | None) -> End:
             limit = NEVER if executed is None else executed
-            return machine.run(until_tick=until, until_executed=limit, guard=guard)
+            return machine.run(until_tick=until, until_executed=limit, guard=guard, pattern=pattern)
 
         if self.watchpoints.active and self._demcr & _TRCENA:
             end, watched = self.watchpoints.run(machine, stretch)
@@ -264,11 +273,11 @@ class CoreDebug:
             self.machine.hook(address, self._breakpoint)
         self._hooked = wanted
 
-    _readers: dict[int, Callable[[CoreDebug], int]] = {
+    _readers: ClassVar[dict[int, Callable[[CoreDebug], int]]] = {
         _DHCSR: _read_dhcsr, _DFSR: _read_dfsr, _DCRDR: _read_dcrdr, _DEMCR: _read_demcr,
         _FP_CTRL: _read_fp_ctrl, _DWT_CTRL: _read_dwt_ctrl, _DAUTHSTATUS: _read_dauthstatus,
     }  # fmt: skip
-    _writers: dict[int, Callable[[CoreDebug, int], None]] = {
+    _writers: ClassVar[dict[int, Callable[[CoreDebug, int], None]]] = {
         _DHCSR: _write_dhcsr, _DFSR: _write_dfsr, _DCRSR: _write_dcrsr, _DCRDR: _write_dcrdr,
         _DEMCR: _write_demcr, _FP_CTRL: _write_fp_ctrl,
     }  # fmt: skip

@@ -1,17 +1,18 @@
-"""The debug port of an nRF9160: DP, memory access ports, CTRL-AP (Arm ADIv5; nRF9160 PS, "CTRL-AP").
+"""The debug port of an nRF9160: DP, access ports of memory, CTRL-AP.
+
+Sources: Arm ADIv5; nRF9160 PS, "CTRL-AP"; identification as pyOCD 0.46 expects it of the chip.
 
 Reads and writes are those of SWD: a register of the DP, or of the access port that DP.SELECT names.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Protocol
 
 from harness.simulator.debug_port.core_debug import CoreDebug
 from harness.simulator.machine import Machine
 
-#: DP (FACTS measured with pyOCD; ADIv5, B2.2).
+#: DP (ADIv5, B2.2).
 _DPIDR, _TARGETID = 0x6BA0_2477, 0x2009_0289
 _POWER_REQUESTS, _STICKYERR = 0x5400_0000, 1 << 5
 #: Access ports by number: the core's, that of the modem's domain, Nordic's control port.

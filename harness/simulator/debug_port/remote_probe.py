@@ -175,7 +175,7 @@ class ProbeServer(Closing):
                 raise OSError("the client has gone, or sends no requests")
             pending[:] = rest
             for line in lines:
-                client.sendall(json.dumps(self._probe.answer(line)).encode() + b"\n")
+                client.sendall(json.dumps(self._probe.answer(bytes(line))).encode() + b"\n")
         except OSError:
             self._drop(client)
 

@@ -121,7 +121,7 @@ typedef struct {
   bool nonsecure;         // the security state; Unicorn's own is always secure
   bool nonsecure_frames;  // frames are as a non-secure image expects them that runs alone
   bool locked_up;
-  bool debugged;    // DHCSR.C_DEBUGEN: BKPT halts
+  bool debugged;           // DHCSR.C_DEBUGEN: BKPT halts
   bool interrupts_masked;  // DHCSR.C_MASKINTS: PendSV, SysTick and interrupts wait
   int sleeping;
   int other_priority;  // to which the masks of the other security state boost
