@@ -31,7 +31,7 @@ class TransferError(Exception):
     """The access port answered FAULT."""
 
 
-class Board(Protocol):
+class Surroundings(Protocol):
     """What is around the port: it resets the chip, and erases it."""
 
     def pin_reset(self) -> None:
@@ -61,7 +61,7 @@ class MachineBoard:
 class DebugPort:
     """A chip's debug port; ``board`` is what is around the chip."""
 
-    def __init__(self, machine: Machine, board: Board | None = None) -> None:
+    def __init__(self, machine: Machine, board: Surroundings | None = None) -> None:
         self.core = CoreDebug(machine)
         self._board = board or MachineBoard(machine)
         self._select = self._power = self._sticky = self._value = 0

@@ -85,7 +85,7 @@ class Watchpoints:
         """``run(until_executed)`` once, and whether it ended behind a watched access."""
         before = snapshot.take(machine)
         evidence = list(machine.faults), {name: len(sent) for name, sent in machine.sent.items()}
-        with _Hooks(machine, self.active) as hooks:
+        with _WatchHooks(machine, self.active) as hooks:
             end = run(None)
             if not hooks.hits:
                 return end, False
@@ -103,7 +103,7 @@ class Watchpoints:
             return end, bool(hooks.hits)
 
 
-class _Hooks:
+class _WatchHooks:
     """Unicorn's hooks on watched memory, as long as they are needed."""
 
     def __init__(self, machine: Machine, watched: list[Comparator]) -> None:
@@ -111,7 +111,7 @@ class _Hooks:
         self._resources = ExitStack()
         self.hits: list[Comparator] = []
 
-    def __enter__(self) -> _Hooks:
+    def __enter__(self) -> _WatchHooks:
         for comparator in self._watched:
             self._resources.callback(
                 self._machine.engine.watch(comparator.address, comparator.size,
