@@ -74,9 +74,11 @@ def debug(**options: Any) -> int:
     case = _case(options)
     image = _image(case)
     found = _stopped(case, image, options, replay)
+    steps = program is not None and found.machine.core.executed > 0
+    address = replay.next_address(found.machine) if steps else None
     session = gdb.DebugSession(found, _show)
     try:
-        return gdb.debug(session, call, image.path, click.echo)
+        return gdb.debug(session, call, image.path, click.echo, address)
     finally:
         session.close()
         found.machine.close()
@@ -149,5 +151,6 @@ def _stopped(case: Case, image: Image, options: dict[str, Any], replay: Any) -> 
     if options["place"] == "main" and image.symbol("main") is None:
         return make()
     place = replay.Place.parse(options["place"], image)
-    found: Replay = replay.stop_at(make, place, options["timeout"], options["guard"])
+    found: Replay = replay.stop_at(make, place, options["timeout"], options["guard"],
+                                   lead=0 if options["port"] is not None else 1)  # fmt: skip
     return found

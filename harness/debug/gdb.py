@@ -76,7 +76,7 @@ def gdb_server(probe: str, port: int, folder: Path) -> Iterator[subprocess.Popen
     command = [
         sys.executable, "-m", "pyocd", "gdbserver", "--no-config", "--no-wait", "--uid", probe,
         "--target", target, "--connect", "attach", "--persist", "--port", str(port),
-        "--telnet-port", "0", "-O", "auto_unlock=false", "-O", "resume_on_disconnect=true",
+        "--telnet-port", "0", "-O", "auto_unlock=false", "-O", "resume_on_disconnect=false",
     ]  # fmt: skip
     with (folder / "pyocd.log").open("wb") as log:
         process = subprocess.Popen(
@@ -94,13 +94,15 @@ def gdb_server(probe: str, port: int, folder: Path) -> Iterator[subprocess.Popen
                 process.wait()
 
 
-def gdb_command(call: GdbCall, port: int, elf: Path) -> list[str]:
-    """The command line of gdb: symbols of ``elf``, connected to ``port``."""
+def gdb_command(call: GdbCall, port: int, elf: Path, place: int | None) -> list[str]:
+    """The command line of gdb: symbols of ``elf``, connected to ``port``, run up to ``place``."""
     assert call.program is not None
     words = [call.program, "-q", "-ex", "set confirm off", "-ex", "set pagination off"]
     if call.batch is not None:
         words[1:1] = ["-nx", "-batch"]
     words += ["-ex", f"target remote {LOOPBACK}:{port}"]
+    if place is not None:  # pyOCD shows threads once the core has run
+        words += ["-ex", f"tbreak *0x{place:x}", "-ex", "continue"]
     if call.batch is not None:
         words += ["-x", str(call.batch.absolute())]
     return [*words, str(elf)]
@@ -157,8 +159,16 @@ class DebugSession:
         self._selector.close()
 
 
-def debug(session: DebugSession, call: GdbCall, elf: Path, say: Callable[[str], None]) -> int:
+def debug(
+    session: DebugSession,
+    call: GdbCall,
+    elf: Path,
+    say: Callable[[str], None],
+    place: int | None = None,
+) -> int:
     """Serve until gdb ends (its exit code), or, without a gdb, until Ctrl-C (0).
+
+    The core is halted, one instruction before the address ``place`` if gdb is to run it.
 
     Raises :class:`EnvironmentMissing` if pyOCD does not start.
     """
@@ -173,7 +183,7 @@ def debug(session: DebugSession, call: GdbCall, elf: Path, say: Callable[[str], 
                 while server.poll() is None:
                     session.turn()
                 return 0
-            return _run_gdb(session, gdb_command(call, port, elf))
+            return _run_gdb(session, gdb_command(call, port, elf, place))
 
 
 def _wait(session: DebugSession, server: subprocess.Popen[bytes], port: int, folder: Path) -> None:

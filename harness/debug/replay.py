@@ -15,12 +15,13 @@ from harness.base.errors import CheckFailed, UsageError
 from harness.base.text import short
 from harness.elf import Image
 from harness.elf.demangle import qualified
-from harness.simulator import End, Machine
+from harness.simulator import End, Machine, snapshot
 from harness.simulator.event_queue import NEVER
 from harness.uart.records import pattern
 
 _ASKS = pattern("ready", "ack")
 _READY = b" ready "
+_LONGEST_LINE = 400
 _INVOKE = "tflite::MicroInterpreter::Invoke"
 _PLACE = re.compile(r"(?P<where>.+?)(?:-(?P<count>\d{1,15}))?")
 _INFERENCE = re.compile(r"inference[ =]?(?P<number>\d{1,9})")
@@ -114,7 +115,7 @@ class Replay:
         """Run on, and answer what the image asks."""
         machine = self.machine
         while True:
-            asks, executed = self.waits_for, machine.core.executed
+            asks = self.waits_for
             end = machine.run(
                 until_tick=until_tick, until_executed=until_executed, pattern=asks, guard=guard,
                 stand=until_executed == NEVER,
@@ -124,15 +125,19 @@ class Replay:
             if asks is None or not self._asked(asks):
                 return end
             self.answer()
-            del executed
 
     def _asked(self, asks: bytes) -> bool:
-        tail = self.machine.console.since(max(0, self.machine.console.size - 400))
-        return re.search(asks + rb"\Z", tail) is not None
+        return re.search(asks + rb"\Z", self._tail()) is not None
+
+    def _tail(self) -> bytes:
+        console = self.machine.console
+        return console.since(max(0, console.size - _LONGEST_LINE))
 
 
-def stop_at(make: Callable[[], Replay], place: Place, seconds: float, guard: float) -> Replay:
-    """A run that stands at ``place``.
+def stop_at(
+    make: Callable[[], Replay], place: Place, seconds: float, guard: float, *, lead: int = 0
+) -> Replay:
+    """A run that stands ``lead`` instructions before ``place``.
 
     ``seconds`` limit the virtual time, ``guard`` the wall clock. Raises :class:`CheckFailed` if the
     image does not get there.
@@ -143,7 +148,7 @@ def stop_at(make: Callable[[], Replay], place: Place, seconds: float, guard: flo
     except BaseException:
         replay.machine.close()
         raise
-    target = max(0, executed - place.count)
+    target = max(0, executed - place.count - lead)
     if replay.machine.core.executed == target:
         return replay
     replay.machine.close()
@@ -151,6 +156,15 @@ def stop_at(make: Callable[[], Replay], place: Place, seconds: float, guard: flo
     limit = Deadline(seconds, now=lambda: replay.machine.seconds, guard=guard)
     replay.run(NEVER, target, limit)
     return replay
+
+
+def next_address(machine: Machine) -> int:
+    """Where the core will stand after one more instruction."""
+    before = snapshot.take(machine)
+    machine.run(until_executed=machine.core.executed + 1)
+    address = machine.pc
+    snapshot.restore(machine, before)
+    return address
 
 
 def _find(replay: Replay, place: Place, seconds: float, guard: float) -> int:
