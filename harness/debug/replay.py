@@ -149,7 +149,7 @@ def stop_at(
         replay.machine.close()
         raise
     target = max(0, executed - place.count - lead)
-    if replay.machine.core.executed == target:
+    if place.where != "fault" and replay.machine.core.executed == target:
         return replay
     replay.machine.close()
     replay = make()
