@@ -16,7 +16,7 @@ from harness.targets.registry import TARGETS
 
 if TYPE_CHECKING:
     from harness.case import Case
-    from harness.debug.replay import Replay
+    from harness.debug.replay import Rerun
     from harness.elf import Image
 
 
@@ -136,21 +136,21 @@ def _records(case: Case) -> list[list[bytes]]:
     return sends
 
 
-def _stopped(case: Case, image: Image, options: dict[str, Any], replay: Any) -> Replay:
+def _stopped(case: Case, image: Image, options: dict[str, Any], replay: Any) -> Rerun:
     """The simulator, at the place."""
     from harness.targets import simulator  # noqa: PLC0415
 
     sends = _records(case)
 
-    def make() -> Replay:
+    def make() -> Rerun:
         options_of_case: dict[str, Any] = dict(case.target_options)
         session = simulator.open(image, **options_of_case)
-        made: Replay = replay.Replay(session.machine, sends)
+        made: Rerun = replay.Rerun(session.machine, sends)
         return made
 
     if options["place"] == "main" and image.symbol("main") is None:
         return make()
     place = replay.Place.parse(options["place"], image)
-    found: Replay = replay.stop_at(make, place, options["timeout"], options["guard"],
+    found: Rerun = replay.stop_at(make, place, options["timeout"], options["guard"],
                                    lead=0 if options["port"] is not None else 1)  # fmt: skip
     return found

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from harness.base import platforms
 from harness.base.errors import EnvironmentMissing
-from harness.debug.replay import Replay
+from harness.debug.replay import Rerun
 from harness.simulator import End
 from harness.simulator.debug_port import DebugPort
 from harness.simulator.debug_port.remote_probe import LOOPBACK, ProbeServer, RemoteProbe
@@ -122,7 +122,7 @@ def listening(port: int) -> bool:
 class DebugSession:
     """The simulator behind its debug port; ``shown`` gets the console's bytes as they come."""
 
-    def __init__(self, replay: Replay, shown: Callable[[bytes], None]) -> None:
+    def __init__(self, replay: Rerun, shown: Callable[[bytes], None]) -> None:
         self._replay, self._shown = replay, shown
         self.port = DebugPort(replay.machine)
         self.port.core.hold()

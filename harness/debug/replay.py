@@ -82,7 +82,7 @@ def _invoke(image: Image) -> int:
     return address
 
 
-class Replay:
+class Rerun:
     """One run: a machine, and the records that the host has not sent yet.
 
     ``sends`` holds the records of each inference; the first goes out when the image is ready, each
@@ -135,8 +135,8 @@ class Replay:
 
 
 def stop_at(
-    make: Callable[[], Replay], place: Place, seconds: float, guard: float, *, lead: int = 0
-) -> Replay:
+    make: Callable[[], Rerun], place: Place, seconds: float, guard: float, *, lead: int = 0
+) -> Rerun:
     """A run that stands ``lead`` instructions before ``place``.
 
     ``seconds`` limit the virtual time, ``guard`` the wall clock. Raises :class:`CheckFailed` if the
@@ -167,7 +167,7 @@ def next_address(machine: Machine) -> int:
     return address
 
 
-def _find(replay: Replay, place: Place, seconds: float, guard: float) -> int:
+def _find(replay: Rerun, place: Place, seconds: float, guard: float) -> int:
     """Run to ``place``; how many instructions were executed there."""
     machine = replay.machine
     limit = Deadline(seconds, now=lambda: machine.seconds, guard=guard)

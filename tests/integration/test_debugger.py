@@ -10,7 +10,7 @@ import pytest
 from firmwares import build  # noqa: F401
 
 from harness.debug.gdb import GDBS, DebugSession, find_gdb
-from harness.debug.replay import Replay
+from harness.debug.replay import Rerun
 from harness.simulator import Machine
 
 pytest.importorskip("pyocd")
@@ -19,7 +19,7 @@ pytest.importorskip("pyocd")
 @contextmanager
 def serving(image):
     """The probe's id; the simulator is served by a thread."""
-    session = DebugSession(Replay(Machine(image)), lambda _: None)
+    session = DebugSession(Rerun(Machine(image)), lambda _: None)
     over = threading.Event()
 
     def turn():

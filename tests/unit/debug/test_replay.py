@@ -4,13 +4,13 @@ import pytest
 
 from harness.base.errors import CheckFailed, UsageError
 from harness.debug.gdb import GdbCall, gdb_command
-from harness.debug.replay import Place, Replay, next_address, stop_at
+from harness.debug.replay import Place, Rerun, next_address, stop_at
 from harness.simulator import Machine
 
 
 def stop(image, text, **options):
     place = Place.parse(text, image)
-    return stop_at(lambda: Replay(Machine(image)), place, 1.0, 30.0, **options).machine
+    return stop_at(lambda: Rerun(Machine(image)), place, 1.0, 30.0, **options).machine
 
 
 def test_fault_less_a_count_is_so_many_instructions_before_it(build):
