@@ -34,6 +34,7 @@ COMMANDS = {
     "samples": "List samples and their resolver configurations.",
     "build": "Build a sample; print the path of its ELF.",
     "run": "Run an ELF, a sample or a case file, and judge it.",
+    "debug": "Run an image up to a place, and look into it with gdb.",
     "footprint": "Flash and RAM by region, section, file, symbol, operator.",
     "resolver": "Check, generate, dump, explain operator resolvers.",
     "arena": "Find the smallest tensor arena that works.",

@@ -20,7 +20,7 @@ _NUMBERS = frozenset({3, 4, 5})
 
 
 @dataclass(frozen=True)
-class Difference:
+class FigureDifference:
     """A figure (or the verdict: ``name`` "") of a case that differs between two runs."""
 
     key: CaseKey
@@ -59,7 +59,7 @@ class RunDifference:
     compared: int
     left_out: int
     smaller: int
-    differences: Sequence[Difference]
+    differences: Sequence[FigureDifference]
 
     @property
     def table(self) -> Grid:
@@ -118,15 +118,15 @@ def compare(history: History, before: str, now: str, threshold: float = 0.0) -> 
     )
 
 
-def _differences(key: CaseKey, old: RecordedCase, new: RecordedCase) -> list[Difference]:
+def _differences(key: CaseKey, old: RecordedCase, new: RecordedCase) -> list[FigureDifference]:
     found = []
     if old.outcome.verdict != new.outcome.verdict:
-        found.append(Difference(key, "", "", old.outcome.verdict, new.outcome.verdict))
+        found.append(FigureDifference(key, "", "", old.outcome.verdict, new.outcome.verdict))
     for (name, source), value in new.outcome.figures.items():
         before = old.outcome.figures.get((name, source))
         kind = measure(name)
         if before is not None and before != value and kind is not None and not kind.noisy:
-            found.append(Difference(key, name, source, before, value))
+            found.append(FigureDifference(key, name, source, before, value))
     return found
 
 

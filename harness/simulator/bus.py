@@ -100,6 +100,21 @@ class Bus:
             return None if store is None and not self._known(address) else 0
         return None
 
+    def debug_access(self, is_write: int, address: int, size: int, value: int) -> int | None:
+        """An access of the debugger to registers or flash: privileged, and to both states."""
+        if PPB.holds(address):
+            return self._registers_of_core(
+                is_write, address - PPB.origin, size, value, nonsecure=False
+            )
+        found = self._blocks.get(address >> 8)
+        if found is not None and found[1] <= address < found[1] + found[0].size:
+            return self._registers(found[0], is_write, address - found[1], size, value)
+        store = self._engine.store_of(address, size)
+        programs = is_write and store is not None and store.area.name in ("flash", "uicr")
+        if programs and store is not None and self._program(store, address, size, value):
+            return 0
+        return None
+
     def _known(self, address: int) -> bool:
         return address >> 8 in self._blocks
 
@@ -157,6 +172,11 @@ class Bus:
         stir = offset == _STIR and bool(self._engine.scb[nonsecure].ccr & USERSETMPEND)
         if not stir and not self._core.privileged:
             return None
+        return self._registers_of_core(is_write, offset, size, value, nonsecure=nonsecure)
+
+    def _registers_of_core(
+        self, is_write: int, offset: int, size: int, value: int, *, nonsecure: bool
+    ) -> int:
         if _SYSTICK <= offset - _NONSECURE_ALIAS < _SCB_END:
             if nonsecure:
                 return 0

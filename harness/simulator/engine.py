@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import mmap
 from collections.abc import Callable
-from ctypes import byref, c_int, c_void_p
+from ctypes import byref, c_int, c_size_t, c_uint64, c_void_p
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
@@ -42,6 +42,7 @@ class Reason(IntEnum):
     DEVICE = 6  # stands after the instruction of an access that ends the run
     BREAKPOINT = 8  # stands before an instruction with a breakpoint
     HALTED = 9  # sleeps, or is locked up
+    BKPT = 11  # stands before a BKPT, and a debugger is there
 
 
 _RIGHTS = {
@@ -94,6 +95,7 @@ class Engine:
         error = self._library.uc_open(uc.ARCH_ARM, uc.MODE_MCLASS_THUMB, byref(handle))
         uc.check(self._library, error, "opening Unicorn")
         self._handle = handle.value or 0
+        self._watching: list[object] = []  # callbacks that Unicorn holds
         try:
             self._control(uc.CTL_CPU_MODEL, c_int(uc.CPU_CORTEX_M33))
             self.stores = {
@@ -169,6 +171,32 @@ class Engine:
             self.flash_content = object()
         self.core.forget(begin, end)
         self.core.invalidate()
+
+    def watch(
+        self, address: int, size: int, called: Callable[[], None], loads: bool, stores: bool
+    ) -> Callable[[], None]:
+        """Call ``called`` after loads or stores of the processor there; returns what ends that.
+
+        The block of code goes on until its end. Slows everything down as long as it lasts.
+        """
+        callback = uc.MEMORY_HOOK(lambda *_: called())
+        kinds = (uc.HOOK_MEM_READ if loads else 0) | (uc.HOOK_MEM_WRITE if stores else 0)
+        hook = c_size_t()
+        last = c_uint64(address + size - 1)
+        error = self._library.uc_hook_add(
+            c_void_p(self._handle), byref(hook), c_int(kinds), callback, None,
+            c_uint64(address), last,
+        )  # fmt: skip
+        uc.check(self._library, error, "watching memory")
+        self.flush()
+
+        def end() -> None:
+            self._library.uc_hook_del(c_void_p(self._handle), hook)
+            self.flush()
+            self._watching.remove(callback)
+
+        self._watching.append(callback)
+        return end
 
     def flush(self) -> None:
         """Drop every translation."""

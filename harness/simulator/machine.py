@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from enum import StrEnum
+from typing import Protocol
 
 from harness.base.clock import RESETS_IN_A_LOOP, Deadline
 from harness.base.errors import UsageError
@@ -53,6 +54,19 @@ class End(StrEnum):
     SYSTEM_OFF = "system_off"
 
 
+class Debugger(Protocol):
+    """What a debug port is told; it answers with :meth:`Machine.halt`."""
+
+    def fault_taken(self, record: FaultRecord) -> None:
+        """A fault is about to be taken."""
+
+    def was_reset(self) -> None:
+        """The chip was reset; no instruction has run since."""
+
+    def met_bkpt(self) -> None:
+        """The core stands before a BKPT instruction."""
+
+
 class Machine:
     """A chip that runs one image; :meth:`close` frees it.
 
@@ -88,6 +102,8 @@ class Machine:
         self._lines = False
         self._searched = 0  # console bytes that have been searched for the pattern
         self._hit = False
+        #: What halts it: a debug port (harness.simulator.debug_port), or None.
+        self.debugger: Debugger | None = None
         self.chip = Nrf9160(
             self.image,
             booted=booted,
@@ -141,6 +157,8 @@ class Machine:
     def _note_fault(self, record: FaultRecord) -> None:
         if len(self.faults) < _FINDINGS_KEPT:
             self.faults.append(record)
+        if self.debugger is not None:
+            self.debugger.fault_taken(record)
 
     def _note_unmodelled(self, subject: str, use: str) -> None:
         """The first access of its kind to something without a model is a finding."""
@@ -322,6 +340,8 @@ class Machine:
         self._collect()
         if reason == Reason.BREAKPOINT:
             self._call_hooks(self.pc)
+        elif reason == Reason.BKPT and self.debugger is not None:
+            self.debugger.met_bkpt()
         elif reason == Reason.EXCEPTION:
             raise RuntimeError(f"Unicorn raised exception {core.exception} at 0x{self.pc:08x}")
 
@@ -339,6 +359,26 @@ class Machine:
         self.core.ignore_breakpoint(None)
         self.chip.reset(reason)
         self.uart.incoming[:] = incoming
+        if self.debugger is not None:
+            self.debugger.was_reset()
+
+    def let_debugger_act(self) -> None:
+        """A debugger has written a register or flash: finish it, though no instruction runs.
+
+        What NVMC does takes its time, which passes.
+        """
+        if self.bus.mends:
+            self.bus.mend()
+        while self._nvmc.busy_until > self.now:
+            self.core.slept += max(0, min(self.chip.next_time, self._nvmc.busy_until) - self.now)
+            self.chip.run_due()
+        if self.chip.reset_reason is not None:
+            self._reset(self.chip.reset_reason)
+
+    def halt(self) -> None:
+        """End the run after the instruction that is running, as if its condition were met."""
+        self._hit = True
+        self.chip.stop()
 
     def reset(self) -> None:
         """A pin reset: RAM, flash and UICR stay as they are."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import importlib.util
-from ctypes import c_int, c_size_t, c_uint32, c_uint64, c_void_p
+from ctypes import c_int, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
 from enum import IntEnum
 from functools import cache
 from pathlib import Path
@@ -21,7 +21,12 @@ MODE_MCLASS_THUMB = 0x10 | 0x20
 CPU_CORTEX_M33 = 11
 PROT_READ, PROT_WRITE, PROT_EXEC = 1, 2, 4
 CTL_CPU_MODEL = 7 | (1 << 26) | (1 << 30)
+HOOK_MEM_READ, HOOK_MEM_WRITE = 1 << 10, 1 << 11
 CTL_FLUSH_TB = 10 | (1 << 30)
+
+
+#: (engine, access, address, size, value, user data) of a hook of memory accesses.
+MEMORY_HOOK = ctypes.CFUNCTYPE(None, c_void_p, c_int, c_uint64, c_int, c_int64, c_void_p)
 
 
 class Reg(IntEnum):

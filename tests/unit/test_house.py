@@ -24,6 +24,7 @@ FLOORS = (
     ("build", "uart", "reference"),
     ("simulator",),
     ("targets",),
+    ("debug",),
     ("footprint",),
     ("resolver",),
     ("case",),

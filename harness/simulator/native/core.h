@@ -47,6 +47,7 @@ enum {
   REASON_BREAKPOINT = 8,  // stands before an instruction with a breakpoint
   REASON_HALTED = 9,      // sleeps, or is locked up
   REASON_OPERANDS = 10,   // stands before an instruction whose operands may be refused
+  REASON_BKPT = 11,       // stands before a BKPT, and a debugger is there
   REASON_CUT = 100,       // the block must be cut
   REASON_REPLAY = 101,    // an access took effect; finish its instruction, then stop
   REASON_SYNC = 102,      // changes of the MPU must be put in force before the next block
@@ -120,6 +121,8 @@ typedef struct {
   bool nonsecure;         // the security state; Unicorn's own is always secure
   bool nonsecure_frames;  // frames are as a non-secure image expects them that runs alone
   bool locked_up;
+  bool debugged;           // DHCSR.C_DEBUGEN: BKPT halts
+  bool interrupts_masked;  // DHCSR.C_MASKINTS: PendSV, SysTick and interrupts wait
   int sleeping;
   int other_priority;  // to which the masks of the other security state boost
   bool fp_allowed[2], fp_disabled;

@@ -315,6 +315,19 @@ static PyObject *set_limits(PyObject *self, PyObject *arguments) {
   Py_RETURN_NONE;
 }
 
+static PyObject *limits(PyObject *self, PyObject *unused) {
+  (void)unused;
+  uint32_t psplim, msplim;
+  state_limits(CORE(self), &psplim, &msplim);
+  return Py_BuildValue("II", (unsigned)psplim, (unsigned)msplim);
+}
+
+static PyObject *exchange_banks(PyObject *self, PyObject *unused) {
+  (void)unused;
+  state_exchange_banks(CORE(self));
+  Py_RETURN_NONE;
+}
+
 static PyObject *save_state(PyObject *self, PyObject *unused) {
   (void)unused;
   Core *c = CORE(self);
@@ -378,6 +391,9 @@ PyMethodDef core_methods[] = {
     {"is_callable", is_callable, METH_O, "May non-secure code call a gateway at an address?"},
     {"forbids", forbids, METH_VARARGS, "Is an access refused by SAU, IDAU or SPU?"},
     {"set_limits", set_limits, METH_VARARGS, "Set PSPLIM and MSPLIM."},
+    {"limits", limits, METH_NOARGS, "PSPLIM and MSPLIM of the running state."},
+    {"exchange_banks", exchange_banks, METH_NOARGS,
+     "The registers of the two states change places, the state stays."},
     {"invalidate", invalidate, METH_NOARGS, "Code changed: decode it again."},
     {"forget", forget, METH_VARARGS, "Drop translations in [begin, end)."},
     {"set_breakpoints", set_breakpoints, METH_O, "Stop before these addresses."},

@@ -49,6 +49,7 @@ void priority_update_masks(Core *c) {
 bool priority_deliverable(Core *c) {
   const Nvic *n = c->cpu.nvic;
   if (!n->best || n->best_pending >= n->active_priority) return false;
+  if (c->cpu.interrupts_masked && (n->best & NUMBER) >= PENDSV) return false;
   return n->best_pending < priority_now(c);
 }
 

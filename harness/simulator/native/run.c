@@ -90,6 +90,10 @@ static bool take_raised(Core *c, uint32_t pc) {
       magic_branch(c, pc);
       return true;
     case RAISED_BREAKPOINT:  // with no debugger: HardFault
+      if (c->cpu.debugged) {
+        c->stop.reason = REASON_BKPT;
+        return false;
+      }
       c->cpu.shared->hfsr |= HFSR_DEBUGEVT;
       exception_fault(c, HARD_FAULT, 0, pc, NULL);
       return true;

@@ -1,0 +1,156 @@
+"""``tflm-hil debug``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from harness.base import numbers
+from harness.base.errors import Unsupported, UsageError
+from harness.cli.options import beside_option, number_option
+from harness.cli.parameters import CONFIGURATION, EXISTING, IMAGE_OR_CASES
+from harness.targets.registry import TARGETS
+
+if TYPE_CHECKING:
+    from harness.case import Case
+    from harness.debug.replay import Rerun
+    from harness.elf import Image
+
+
+@click.command()
+@click.argument("what", metavar="IMAGE|SAMPLE|hil.toml", type=IMAGE_OR_CASES)
+@click.option("--case", "names", metavar="NAME", multiple=True,
+              help="Which case of a case file.")  # fmt: skip
+@click.option("--target", type=click.Choice(list(TARGETS)), default="simulator",
+              show_default=True, help="Where it runs.")  # fmt: skip
+@click.option("--resolver", metavar="CFG", type=CONFIGURATION,
+              help="Resolver configuration of a SAMPLE.  [default: exact]")  # fmt: skip
+@beside_option
+@click.option("--at", "place", metavar="WHERE[-COUNT]", default="main",
+              help="Stop at fault, hang, main, 'inference N', a function or 0xADDRESS; with -COUNT "
+              "so many instructions before.  [default: main, or the reset]")  # fmt: skip
+@number_option("--timeout", check=numbers.seconds, default=60.0, metavar="SECONDS",
+               help="How long the image may take to get there, on its own clock.")  # fmt: skip
+@number_option("--guard", check=numbers.seconds, default=300.0, metavar="SECONDS",
+               help="The same on the wall clock.")  # fmt: skip
+@click.option("--port", type=click.IntRange(0, 65535), metavar="N",
+              help="Only start the gdb server, on this TCP port of 127.0.0.1 (0: any free "
+              "one).")  # fmt: skip
+@click.option("--gdb", metavar="PATH",
+              help="The gdb.  [default: arm-none-eabi-gdb, arm-zephyr-eabi-gdb, "
+              "gdb-multiarch]")  # fmt: skip
+@click.option("--batch", type=EXISTING, metavar="FILE",
+              help="gdb commands; their output goes to standard output, the exit code is "
+              "gdb's.")  # fmt: skip
+def debug(**options: Any) -> int:
+    """Run an image up to a place, and look into it with gdb.
+
+    gdb reaches the simulated chip through pyOCD and the chip's debug port (extra: pyocd): symbols,
+    breakpoints, watchpoints, single steps, and Zephyr's threads. Runs are deterministic, so
+    `--at fault-1000` stops a thousand instructions before the fault. The console is shown on
+    standard error.
+
+    \b
+    tflm-hil debug build/zephyr/zephyr.elf
+    tflm-hil debug hello_world --at "inference 2"
+    tflm-hil debug hil.toml --case wake_word --at fault-1000 --batch commands.gdb
+    tflm-hil debug zephyr.elf --port 3333           # for an editor
+    """
+    from harness.debug import gdb, replay  # noqa: PLC0415 - see cli/__init__
+
+    if options["target"] != "simulator":
+        raise Unsupported(
+            f"target {options['target']}", "start gdb by itself",
+            hint="docs/how-to/debugging.md says how gdb is attached there",
+        )  # fmt: skip
+    if options["port"] is not None and (options["gdb"] or options["batch"]):
+        raise UsageError("--port starts no gdb", hint="leave out --gdb and --batch, or --port")
+    gdb.check_pyocd()
+    program = None if options["port"] is not None else gdb.find_gdb(options["gdb"])
+    call = gdb.GdbCall(program, options["batch"], options["port"] or 0)
+    case = _case(options)
+    image = _image(case)
+    found = _stopped(case, image, options, replay)
+    steps = program is not None and found.machine.core.executed > 0
+    address = replay.next_address(found.machine) if steps else None
+    session = gdb.DebugSession(found, _show)
+    try:
+        return gdb.debug(session, call, image.path, click.echo, address)
+    finally:
+        session.close()
+        found.machine.close()
+
+
+def _show(data: bytes) -> None:
+    sys.stderr.write(data.decode("utf-8", "backslashreplace"))
+    sys.stderr.flush()
+
+
+def _case(options: dict[str, Any]) -> Case:
+    """The one case of the arguments. Raises :class:`UsageError` if there are several."""
+    from dataclasses import replace  # noqa: PLC0415
+
+    what = options["what"]
+    if what.case_file is None:
+        if options["names"]:
+            raise UsageError("--case chooses a case of a case file", hint="name a hil.toml")
+        case: Case = what.case(options["resolver"])
+        return replace(case, beside=options["beside"]) if what.elf is not None else case
+    from harness.case import load_cases  # noqa: PLC0415
+
+    cases = {case.name: case for case in load_cases(what.case_file, options["names"])}
+    if len(cases) != 1:
+        raise UsageError(
+            f"{what.text} has {len(cases)} cases, and one is debugged at a time",
+            hint=f"--case {' or --case '.join(cases)}",
+        )
+    return next(iter(cases.values()))
+
+
+def _image(case: Case) -> Image:
+    from harness.build.builders import build_one  # noqa: PLC0415
+    from harness.elf import combined  # noqa: PLC0415
+
+    elf: Path = case.elf or build_one(case.sample, case.resolver, case.builder)
+    return combined.read(elf, case.beside)
+
+
+def _records(case: Case) -> list[list[bytes]]:
+    """What the host sends for each inference, if the image is fed."""
+    if case.inputs is None or case.model is None:
+        return []
+    from harness.case.feed import hand_over  # noqa: PLC0415
+    from harness.case.inputs import load_inputs  # noqa: PLC0415
+    from harness.model import Model  # noqa: PLC0415
+    from harness.uart.records import fill_blocks  # noqa: PLC0415
+
+    sends: list[list[bytes]] = []
+    sequence = 0
+    for number, row in enumerate(load_inputs(case.inputs, Model.from_file(case.model))):
+        lines = [fill_blocks(line) for _, line, _ in hand_over(sequence, number, row)]
+        sequence += len(lines)
+        sends.append(lines)
+    return sends
+
+
+def _stopped(case: Case, image: Image, options: dict[str, Any], replay: Any) -> Rerun:
+    """The simulator, at the place."""
+    from harness.targets import simulator  # noqa: PLC0415
+
+    sends = _records(case)
+
+    def make() -> Rerun:
+        options_of_case: dict[str, Any] = dict(case.target_options)
+        session = simulator.open(image, **options_of_case)
+        made: Rerun = replay.Rerun(session.machine, sends)
+        return made
+
+    if options["place"] == "main" and image.symbol("main") is None:
+        return make()
+    place = replay.Place.parse(options["place"], image)
+    found: Rerun = replay.stop_at(make, place, options["timeout"], options["guard"],
+                                   lead=0 if options["port"] is not None else 1)  # fmt: skip
+    return found

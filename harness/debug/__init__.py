@@ -1,0 +1,1 @@
+"""Looking into an image that runs: gdb on any target."""

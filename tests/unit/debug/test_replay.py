@@ -1,0 +1,61 @@
+"""Places of a run, and stopping there again."""
+
+import pytest
+
+from harness.base.errors import CheckFailed, UsageError
+from harness.debug.gdb import GdbCall, gdb_command
+from harness.debug.replay import Place, Rerun, next_address, stop_at
+from harness.simulator import Machine
+
+
+def stop(image, text, **options):
+    place = Place.parse(text, image)
+    return stop_at(lambda: Rerun(Machine(image)), place, 1.0, 30.0, **options).machine
+
+
+def test_fault_less_a_count_is_so_many_instructions_before_it(build):
+    image = build("nullcall")
+    at, before = stop(image, "fault"), stop(image, "fault-100")
+    assert not at.faults
+    assert before.core.executed == at.core.executed - 100
+    at.run(until_executed=at.core.executed + 1)
+    assert at.faults
+
+
+def test_a_function_stops_before_its_first_instruction(build):
+    image = build("nullcall")
+    machine = stop(image, "Main")
+    assert machine.pc == image.symbol("Main").address & ~1
+
+
+def test_one_instruction_of_lead_shows_where_it_goes(build):
+    image = build("nullcall")
+    machine = stop(image, "Main", lead=1)
+    executed = machine.core.executed
+    assert next_address(machine) == image.symbol("Main").address & ~1
+    assert machine.core.executed == executed
+
+
+def test_a_hang_is_where_the_image_does_not_go_on(build):
+    machine = stop(build("nullcall"), "hang")
+    assert machine.core.locked_up
+
+
+@pytest.mark.parametrize("text", ["nowhere", "inference 2", "-5", "fault-x"])
+def test_a_place_that_is_not_there_is_refused(build, text):
+    with pytest.raises(UsageError):
+        Place.parse(text, build("nullcall"))
+
+
+def test_an_image_without_a_fault_says_so(build):
+    with pytest.raises(CheckFailed, match="no fault"):
+        stop(build("counter"), "fault")
+
+
+def test_gdb_is_told_port_place_and_commands(tmp_path):
+    call = GdbCall("gdb", tmp_path / "a.gdb")
+    words = gdb_command(call, 3333, tmp_path / "a.elf", 0x100)
+    assert words[:3] == ["gdb", "-nx", "-batch"]
+    assert words[-3:] == ["-x", str(tmp_path / "a.gdb"), str(tmp_path / "a.elf")]
+    assert "target remote 127.0.0.1:3333" in words
+    assert "tbreak *0x100" in words
