@@ -63,7 +63,7 @@ def debug(**options: Any) -> int:
 
     if options["target"] != "simulator":
         raise Unsupported(
-            f"target {options['target']}", "start gdb by itself",
+            options["target"], "start gdb by itself",
             hint="docs/how-to/debugging.md says how gdb is attached there",
         )  # fmt: skip
     if options["port"] is not None and (options["gdb"] or options["batch"]):
