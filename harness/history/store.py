@@ -12,7 +12,7 @@ import math
 import time
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -126,11 +126,12 @@ class History(Closing):
         """
         run = replace(run, images=(*run.images, *self._read_images(run)))
         for pause in _PAUSES:
-            try:
-                return self._record(run)
-            except DBAPIError as error:
-                if not _is_passing(error):
-                    raise _own_error(error, self.where) from error
+            with suppress(OSError):  # a driver in Python, whose connection was reset
+                try:
+                    return self._record(run)
+                except DBAPIError as error:
+                    if not _is_passing(error):
+                        raise _own_error(error, self.where) from error
             time.sleep(pause)
         with _own_errors(self.where):
             return self._record(run)

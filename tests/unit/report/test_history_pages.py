@@ -47,7 +47,7 @@ def site(tmp_path):
 
 
 def page(site, case: str = "hello"):
-    return site / page_name(CaseKey(case, "simulator", "standalone"))
+    return site / page_name(CaseKey(case, "simulator", "standalone", "", "lab"))
 
 
 def data(path, name: str):
@@ -66,9 +66,29 @@ def test_the_overview_has_a_row_for_each_case_and_a_letter_for_each_night(site):
 
 
 @pytest.mark.slow
-def test_the_overview_lists_the_changes_of_the_newest_run(site):
-    moved = (site / "index.html").read_text().split("Moved in the newest run")[1].split("<h2>")[0]
+def test_the_overview_lists_what_moved_in_the_last_runs(site):
+    moved = (site / "index.html").read_text().split("Moved in the last 3 runs")[1].split("<h2>")[0]
     assert ">hello</a>" in moved and "29,040 B" in moved and "+40 (+0.1 %)" in moved
+
+
+@pytest.mark.slow
+def test_moves_below_the_threshold_are_counted(tmp_path, site):
+    with History.open(str(tmp_path / "lab.db")) as history:
+        write_site(history, tmp_path / "coarse", threshold=1.0)
+    text = (tmp_path / "coarse" / "index.html").read_text()
+    assert "No figure without noise moved by 1 % or more. 1 smaller move is not listed." in text
+
+
+@pytest.mark.slow
+def test_the_largest_move_is_listed_first_whichever_run_it_came_in(tmp_path):
+    with History.open(str(tmp_path / "lab.db")) as history:
+        for night, (small, large) in enumerate([(29_000, 1_000), (29_000, 1_500), (29_100, 1_500)]):
+            rows = [lab.case("a", flash=small), lab.case("z", flash=large)]
+            document = lab.document(*rows, night=night)
+            history.record(from_document(document, Occasion(0.0).updated_from(document)))
+        write_site(history, tmp_path / "site")
+    moved = (tmp_path / "site" / "index.html").read_text().split("Moved in the last 3 runs")[1]
+    assert moved.index("+50.0 %") < moved.index("+0.3 %")
 
 
 @pytest.mark.slow
