@@ -173,6 +173,7 @@ class Machine:
         self.SystemBus = self.ClockSource = self
         self.pending: Script = []
         self.slices: list[int] = []  # how long each run was, in ns
+        self.quanta: list[int] = []  # the quantum of each run, in ns
         self.accesses: list[tuple[int, int | None]] = []  # words: address, and what was written
         self.parts = {"sysbus.cpu": self.cpu, "sysbus.uarte0": self.uart, "sysbus.dwt": "dwt"}
         self.parts["sysbus.p0"] = Port()
@@ -223,8 +224,15 @@ class Machine:
         self.put(address, struct.pack("<I", value))
 
     def GetAllClockEntries(self) -> list[SimpleNamespace]:  # noqa: N802
-        timer = SimpleNamespace(Enabled=not self.sleeps, Owner="rtc1")
+        runs = not self.sleeps or self.renode.wakes_at > self.now
+        timer = SimpleNamespace(Enabled=runs, Owner="rtc1")
         return [timer, SimpleNamespace(Enabled=True, Owner="dwt")]
+
+    @property
+    def NearestLimitIn(self) -> SimpleNamespace:  # noqa: N802
+        wrap = (1 << 32) * 1000 // 64  # of the DWT's counter
+        limits = [one - self.now for one in (self.renode.wakes_at,) if one > self.now]
+        return SimpleNamespace(Ticks=min([*limits, wrap]))
 
     def ScheduleAction(self, delay: int, action: Callable[..., None]) -> None:  # noqa: N802
         insort(self.pending, (self.now + delay, action), key=itemgetter(0))
@@ -241,14 +249,18 @@ class Machine:
         """Time goes on to the end even if the core is halted, as in Renode."""
         self.renode.before_run()
         self.slices.append(nanoseconds)
+        self.quanta.append(self.renode.Quantum)
         end = self.now + nanoseconds
         while self.pending and self.pending[0][0] <= end and not self.cpu.halted:
             moment, event = self.pending.pop(0)
             self.compute(moment)
             self.act(event)
-        if self.renode.idles_at and end >= self.renode.idles_at:
+        if self.renode.idles_at and end >= self.renode.idles_at > self.now:
             self.compute(self.renode.idles_at)
             self.sleeps = True
+        if self.sleeps and end > self.renode.wakes_at >= self.now:
+            self.compute(self.renode.wakes_at)
+            self.sleeps = not self.renode.wakes_at
         self.compute(end)
         for address, data in self.renode.left.items():
             self.put(address, data)
@@ -303,6 +315,8 @@ class FakeRenode:
     script: Script = field(default_factory=list)
     left: dict[int, bytes] = field(default_factory=dict)  # memory after a run
     idles_at: int = 0
+    wakes_at: int = 0  # by a timer
+    Quantum: int = 1_000_000  # of the master time source, in ns
     refuses: str = ""  # the start of a command that fails
     dies: bool = False  # at the next run
     dies_at_a_command: bool = False

@@ -22,6 +22,7 @@ from Antmicro.Renode.Time import TimeInterval
 
 SLICE, LONGEST_SLICE = 1000000, 8000000  # ns of virtual time; doubles while the console is silent
 SILENT_SLICES = 4
+LONGEST_NAP, NAP_QUANTUM = 1000000000, 10000000  # ns; of a core that sleeps until a timer wakes it
 SEARCHED = 1024  # bytes before the newest line in which a match may begin
 KEPT = 65536  # bytes of console that are kept at most, for searching
 CFSR, HFSR, MMFAR, BFAR = 0xE000ED28, 0xE000ED2C, 0xE000ED34, 0xE000ED38
@@ -118,6 +119,7 @@ class Agent(object):
         self.knows_lockup = hasattr(self.cpu, "IsLockedUp")  # from 1.17 on
         self.size, self.silent = SLICE, 0
         self.busy = False  # in the last slice it computed and printed nothing
+        self.asleep = False  # in the last slice it slept, and no timer came to its limit
         self.last_pc = None  # where the core stood when it was last looked at
         self.uart.CharReceived += self.on_char
         self.machine.MachineReset += self.on_reset
@@ -304,6 +306,7 @@ class Agent(object):
         reason = "time"
         end = self.ticks() + budget
         self.stopped = ""
+        self.asleep = False  # what was done since the last run may have woken it
         self.let_go()
         while self.ticks() < end:
             if target and self.executed() >= target:
@@ -331,13 +334,30 @@ class Agent(object):
         if target:
             left = (target - self.executed()) * 1000 // self.mips - 16
             return max(1, min(left, LONGEST_SLICE))
+        if self.asleep:
+            return max(self.size, min(self.next_limit(), LONGEST_NAP))
         return self.size
+
+    def next_limit(self):
+        """ns until the next timer comes to its limit."""
+        return int(self.machine.ClockSource.NearestLimitIn.Ticks)
+
+    def run_for(self, nanoseconds):
+        """Let time go on; faster while the core sleeps, as nothing resets it before it wakes."""
+        time = self.emulation.MasterTimeSource
+        quantum = time.Quantum
+        if self.asleep and nanoseconds > self.size:
+            time.Quantum = TimeInterval.FromTicks(System.UInt64(NAP_QUANTUM))
+        self.emulation.RunFor(TimeInterval.FromTicks(System.UInt64(nanoseconds)))
+        if self.asleep:
+            time.Quantum = quantum
 
     def slice(self, nanoseconds):
         before = int(self.cpu.ExecutedInstructions)
         resets, printed = self.resets, self.printed.Count
+        limit = self.next_limit()  # a timer that comes to it may wake the core in the next slice
         self.log.running = True  # ignore warnings caused by the harness's own reads
-        self.emulation.RunFor(TimeInterval.FromTicks(System.UInt64(nanoseconds)))
+        self.run_for(nanoseconds)
         self.log.running = False
         if self.resets != resets:
             self.earlier += before  # the core counts from zero after a reset
@@ -345,9 +365,11 @@ class Agent(object):
             self.locked_up()
         elif not self.stopped and self.left_ram():
             self.stopped = "lockup"
-        elif self.stands(before) and self.asleep_for_good():
+        elif nanoseconds < limit and self.stands(before) and self.asleep_for_good():
             self.stopped = "idle"
-        self.busy = self.printed.Count == printed and int(self.cpu.ExecutedInstructions) != before
+        moved = int(self.cpu.ExecutedInstructions) != before
+        self.busy = moved and self.printed.Count == printed
+        self.asleep = not (moved or self.incoming or self.stopped) and nanoseconds < limit
         if self.printed.Count != printed:
             self.size, self.silent = SLICE, 0
             self.mark()  # a prompt has no line end

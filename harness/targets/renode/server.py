@@ -12,6 +12,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
+from harness.base import paths
 from harness.base.closing import Closing
 from harness.base.errors import EnvironmentMissing, HilError, TargetLost, UsageError
 from harness.base.power_on import DEFAULT_SEED
@@ -28,6 +29,8 @@ _MACHINES = 50
 _SUPERVISOR = Path(__file__).with_name("supervisor.py")
 #: The scripts that run inside Renode, in the order in which they are read.
 AGENT = tuple(Path(__file__).with_name(name) for name in ("agent_link.py", "agent.py"))
+#: Models in C#, which Renode compiles at its start; platform descriptions name their classes.
+_MODELS = ("counters.cs",)
 #: With asynchronous logging the logging thread can end up waiting for an empty queue, and after
 #: 10,000 further messages the emulation blocks.
 _CONFIG = "[general]\nuse-synchronous-logging = True\n"
@@ -62,7 +65,8 @@ class RenodeProcess:
     def _start(self, program: RenodeProgram, theirs: tuple[int, int]) -> subprocess.Popen[bytes]:
         config, start = self.folder / "config", self.folder / "start.resc"
         config.write_text(_CONFIG)
-        includes = [f"include {monitor_path(script)}\n" for script in AGENT]
+        models = [paths.platforms() / "peripherals" / name for name in _MODELS]
+        includes = [f"include {monitor_path(file)}\n" for file in (*models, *AGENT)]
         start.write_text("".join(includes) + 'python "serve({}, {})"\n'.format(*theirs))
         # Without a window Renode's shell polls a dummy for ever, which costs a core; on a console
         # it waits for input, here a pipe that stays silent. It opens no port unless it gets one.

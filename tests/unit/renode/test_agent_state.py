@@ -33,6 +33,16 @@ def test_while_the_console_is_silent_slices_grow_to_8_ms(renode, firmware):
         assert slices(renode) == [1] * 4 + [2] * 4 + [4] * 4 + [8] * 3 + [1]
 
 
+def test_a_sleeping_core_is_left_alone_until_the_next_timer(renode, firmware):
+    renode.idles_at, renode.wakes_at = 2 * MS, 2500 * MS
+    with opened(renode, firmware) as session:
+        slices(renode)
+        renode.machine.quanta.clear()
+        session.run(None, session.deadline(2.51))
+        assert slices(renode) == [1, 1, 1, 1000, 1000, 497, 2, 2, 4, 2]
+        assert [one // MS for one in renode.machine.quanta if one] == [1] * 3 + [10] * 3 + [1] * 4
+
+
 def test_output_makes_slices_short_again(renode, firmware):
     renode.script = [(14 * MS, b"hello\n")]
     with opened(renode, firmware) as session:

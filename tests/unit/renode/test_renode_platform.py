@@ -86,6 +86,13 @@ def test_the_core_is_the_tables_core():
     assert f"priorityMask: 0x{(0xFF << (8 - soc['priority_bits'])) & 0xFF:X}" in TEXT
 
 
+def test_each_class_of_counters_cs_is_named_and_its_file_included():
+    text = (PLATFORMS / "peripherals" / "counters.cs").read_text()
+    classes = set(re.findall(r"^    public class (\w+)", text, re.M))
+    assert classes == {model.split(".")[1] for model, *_ in blocks().values() if "Nrf" in model}
+    assert "include $ORIGIN/peripherals/counters.cs\n" in (PLATFORMS / "nrf9160dk.resc").read_text()
+
+
 def test_nvmc_reads_ready_even_without_its_model():
     assert {value for _, _, name, value in TAG.findall(TEXT) if name.startswith("NVMC")} == {"0x1"}
 
