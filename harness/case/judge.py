@@ -18,6 +18,8 @@ from harness.targets.base import Stop
 #: Problems that a result lists; the rest is counted.
 MOST_PROBLEMS = 50
 _LONGEST = 400  # characters of one problem
+#: Kinds of the console that have the program counter.
+_PLACED = (Kind.FAULT, Kind.KERNEL_PANIC, Kind.STACK_OVERFLOW)
 
 
 def findings_of(
@@ -43,7 +45,7 @@ def findings_of(
 
 def _name_place(finding: Finding, firmware: Image | None) -> Finding:
     """``finding`` with the place of a fault: the console has its address, the ELF its function."""
-    if firmware is None or finding.kind is not Kind.FAULT:
+    if firmware is None or finding.kind not in _PLACED:
         return finding
     for name, word in (("pc", "in"), ("lr", "called from")):
         address = finding.value(name)

@@ -1,4 +1,8 @@
-"""Zephyr's fault dump -> one finding with pc, lr and reason."""
+"""Zephyr's fault dump -> one finding with pc, lr and reason.
+
+k_panic(), k_oops() and assertions print the registers without a banner; those are kept for the
+message that follows them.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,7 @@ from harness.base.findings import Finding, Findings, Kind
 from harness.uart.lines import Line
 
 #: A line that begins a dump contains one of these.
-TRIGGERS = ("*****",)
+TRIGGERS = ("*****", "r14/lr:", "(r15/pc):")
 
 _START = re.compile(r"\*{5} (?P<fault>[A-Z][A-Za-z ]{0,40}?(?:FAULT|Fault)) \*{5}")
 # CONFIG_LOG_MODE_MINIMAL prints a letter instead of time, level and module.
@@ -19,6 +23,8 @@ _END = re.compile(r">>> ZEPHYR FATAL ERROR")
 _REGISTERS = re.compile(r"r\d{1,2}/\w|xpsr:|s\[")
 #: Most lines of a dump (one with FP registers), and most details that are kept.
 _MOST_LINES, _MOST_DETAILS = 40, 8
+#: Most lines between registers without a banner and the message that they belong to.
+_NEAR = 12
 
 
 class FaultReader:
@@ -29,6 +35,13 @@ class FaultReader:
         self._open: tuple[str, int] | None = None  # the fault's name, the dump's first line
         self._details: list[str] = []
         self._registers: dict[str, int] = {}
+        self._seen_at = 0  # the line of the registers; 0 for none
+
+    def registers_before(self, line: Line) -> tuple[tuple[str, int], ...]:
+        """lr and pc that stand shortly before ``line`` and belong to no dump."""
+        if self._open is not None or not 0 < line.number - self._seen_at <= _NEAR:
+            return ()
+        return tuple(sorted(self._registers.items())) if self._seen_at else ()
 
     @property
     def waiting(self) -> bool:
@@ -41,12 +54,14 @@ class FaultReader:
         if start is not None:
             self.finish()
             self._open = (start["fault"].capitalize().replace("Mpu", "MPU"), line.number)
-            return
-        if self._open is None:
+            self._registers, self._seen_at = {}, 0
             return
         for pattern, name in ((_LR, "lr"), (_PC, "pc")):
             if match := pattern.search(line.text):
                 self._registers[name] = int(match[name], 16)
+                self._seen_at = line.number
+        if self._open is None:
+            return
         detail = _DETAIL.search(line.text)
         if detail is not None and not _REGISTERS.search(line.text):
             self._details.append(detail["detail"].strip())
@@ -63,4 +78,4 @@ class FaultReader:
         registers = ", ".join(f"{key} 0x{value:08x}" for key, value in values)
         message = ": ".join(part for part in (name, "; ".join(self._details), registers) if part)
         self.findings.add(Finding(Kind.FAULT, message, name, number, values))
-        self._open, self._details, self._registers = None, [], {}
+        self._open, self._details, self._registers, self._seen_at = None, [], {}, 0

@@ -59,6 +59,8 @@ def _rule(kind: Kind, literal: str, rest: str = "", then: str | None = None) -> 
     return Rule(kind, literal, pattern, re.compile(then) if then else None)
 
 
+_THREAD = r"Current thread: 0x[0-9a-fA-F]{1,8}(?: \([^)]{0,80}\))?"
+
 RULES: tuple[Rule, ...] = (
     # resolver
     _rule(
@@ -140,12 +142,18 @@ RULES: tuple[Rule, ...] = (
         r"(?: version)? (?P<supported>\d+)",
     ),
     # Zephyr
-    _rule(Kind.ASSERTION, "ASSERTION FAIL [", r"(?P<what>.{0,400}?)\] @ \S{1,300}"),
-    _rule(Kind.STACK_OVERFLOW, ">>> ZEPHYR FATAL ERROR 2: Stack overflow"),
+    _rule(
+        Kind.ASSERTION,
+        "ASSERTION FAIL [",
+        r"(?P<what>.{0,400}?)\] @ \S{1,300}",
+        r"^\t\S.{0,400}",
+    ),
+    _rule(Kind.STACK_OVERFLOW, ">>> ZEPHYR FATAL ERROR 2: Stack overflow", then=_THREAD),
     _rule(
         Kind.KERNEL_PANIC,
         ">>> ZEPHYR FATAL ERROR ",
-        r"(?P<reason>-?\d+): (?P<what>.{0,100}?) on CPU",
+        r"(?P<reason>-?\d+): (?P<what>.{0,100}?) on CPU(?: \d{1,3})?",
+        _THREAD,
     ),
     _rule(Kind.LOG_ERROR, "<err> ", r"(?!os:)(?P<what>\w{1,80}): .{0,400}"),
 )
@@ -162,6 +170,7 @@ class _PartialMessage:
     text: str
     line: int
     groups: dict[str, str | None]
+    registers: tuple[tuple[str, int], ...] = ()  # lr and pc, of a fatal error
     patience: int = _REACH
 
 
@@ -178,17 +187,21 @@ class MessageReader:
         """True while the second half of a message is awaited."""
         return self._half is not None
 
-    def feed(self, line: Line) -> None:
-        """Read one line."""
+    def feed(self, line: Line, registers: tuple[tuple[str, int], ...] = ()) -> None:
+        """Read one line; ``registers`` were printed shortly before it."""
         if self._second_half(line.text):
             return
         for rule in RULES:
             if match := rule.match(line.text):
-                self._take(rule, match, line)
+                self._take(rule, match, line, registers)
                 return
 
-    def _take(self, rule: Rule, match: re.Match[str], line: Line) -> None:
+    def _take(
+        self, rule: Rule, match: re.Match[str], line: Line, registers: tuple[tuple[str, int], ...]
+    ) -> None:
         half = _PartialMessage(rule, match.group().strip()[:_WIDTH], line.number, match.groupdict())
+        if rule.then is not None and rule.then.pattern == _THREAD:
+            half.registers = registers
         if rule.then is None:
             self._emit(half)
             return
@@ -228,8 +241,11 @@ class MessageReader:
         if (half.rule.kind, subject) not in self._known:
             if len(self._known) < _MOST:
                 self._known.add((half.rule.kind, subject))
-            values = tuple(numbers.items())
-            self.findings.add(Finding(half.rule.kind, half.text, subject, half.line, values))
+            shown = "".join(f", {name} 0x{value:08x}" for name, value in half.registers)
+            values = (*numbers.items(), *half.registers)
+            self.findings.add(
+                Finding(half.rule.kind, half.text + shown, subject, half.line, values)
+            )
 
 
 def builtin_operator_name(code: int) -> str:
@@ -250,7 +266,7 @@ class DiagnosticReader:
     def feed(self, line: Line) -> None:
         """Read one line. Almost all lines hold nothing and cost one search."""
         if self._messages.waiting or self._faults.waiting or _TRIGGER.search(line.text):
-            self._messages.feed(line)
+            self._messages.feed(line, self._faults.registers_before(line))
             self._faults.feed(line)
 
     def finish(self) -> None:

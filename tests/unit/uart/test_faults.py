@@ -99,3 +99,46 @@ def test_line_numbers_of_findings_are_those_of_the_console():
 def test_an_error_number_below_zero_is_a_panic_too():
     (panic,) = read("E: >>> ZEPHYR FATAL ERROR -2: Unknown error on CPU 0\n")
     assert (panic.kind, panic.value("reason")) == (Kind.KERNEL_PANIC, -2)
+
+
+PANIC = (
+    "E: r0/a1:  0x00000004  r1/a2:  0x0000000d  r2/a3:  0x00000001\n"
+    "E: r3/a4:  0x000092c9 r12/ip:  0x30000000 r14/lr:  0x00005881\n"
+    "E:  xpsr:  0x41000000\n"
+    "E: Faulting instruction address (r15/pc): 0x0000facc\n"
+    "E: >>> ZEPHYR FATAL ERROR 4: Kernel panic on CPU 0\n"
+    "E: Current thread: 0x20000830 (worker)\n"
+    "E: Halting system\n"
+)
+
+
+def test_a_panic_has_the_place_and_the_thread():
+    (panic,) = read(PANIC)
+    assert panic.kind is Kind.KERNEL_PANIC
+    assert panic.message == (
+        ">>> ZEPHYR FATAL ERROR 4: Kernel panic on CPU 0 Current thread: 0x20000830 (worker), "
+        "lr 0x00005881, pc 0x0000facc"
+    )
+    assert (panic.value("reason"), panic.value("pc")) == (4, 0xFACC)
+
+
+def test_registers_long_before_a_panic_are_not_its_place():
+    far = PANIC.replace("E: >>>", "chatter\n" * 20 + "E: >>>")
+    (panic,) = read(far)
+    assert panic.value("pc") is None
+
+
+def test_the_registers_of_a_dump_belong_to_its_fault_alone():
+    found = {finding.kind: finding for finding in read(dump(0x56E2) + "E: Current thread: 0x1\n")}
+    assert found[Kind.FAULT].value("pc") == 0x56E2
+    assert found[Kind.KERNEL_PANIC].value("pc") is None
+
+
+def test_an_assertion_has_the_text_behind_it():
+    (failed,) = read("ASSERTION FAIL [n != 3] @ src/faults.hpp:13\n\tinference_count is 3\n")
+    assert failed.message == "ASSERTION FAIL [n != 3] @ src/faults.hpp:13 inference_count is 3"
+
+
+def test_an_assertion_without_a_text_is_a_finding():
+    (failed,) = read("ASSERTION FAIL [n != 3] @ src/faults.hpp:13\nE: r0/a1:  0x00000004\n")
+    assert failed.message == "ASSERTION FAIL [n != 3] @ src/faults.hpp:13"

@@ -142,6 +142,7 @@ def test_of_each_half_of_a_message_six_hundred_characters_are_kept():
     halves, whole = Console(), Console()
     halves.feed(text.encode())
     whole.feed(f"{long}\r\n".encode())
+    whole.finish()
     assert halves.findings[0].message == f"{text[:600]} is too small (2)"
     assert whole.findings[0].message == long[:600]
 
