@@ -109,6 +109,10 @@ class Timer(Counter):
         self._rebase(current)
 
     def fire(self, tag: str) -> None:
-        index = int(tag[8:-1])
-        self._arrange_one(index)
-        self.event(tag)
+        """All channels of this count match, whatever the shortcut of one does to the counter."""
+        counts = [self.regs[0x540 + 4 * n] % self._modulus for n in range(CHANNELS)]
+        matched = [n for n in range(CHANNELS) if counts[n] == counts[int(tag[8:-1])]]
+        for index in matched:
+            self._arrange_one(index)
+        for index in matched:
+            self.event(f"COMPARE[{index}]")

@@ -188,6 +188,15 @@ def test_shorts_clear_or_stop_at_a_compare(timer: Timer, channel: int) -> None:
     assert timer.now((channel + 1) % 6) == 10
 
 
+@pytest.mark.parametrize("shortcut", [1 << 0, 1 << 8, 1 << 1, 1 << 9])
+def test_all_channels_of_a_count_match_before_its_shortcut(timer: Timer, shortcut: int) -> None:
+    timer[CC], timer[CC + 4], timer[CC + 8] = 10, 10, 11
+    timer[SHORTS] = shortcut
+    timer.begin()
+    timer.count(100)
+    assert timer.events() == [0, 1]
+
+
 def test_a_period_of_compare_and_clear_raises_an_interrupt_each_time(timer: Timer) -> None:
     timer[CC + 4], timer[SHORTS], timer[INTENSET] = 1000, 1 << 1, 1 << 17
     timer.begin()
