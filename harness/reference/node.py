@@ -241,9 +241,9 @@ class Node:
         """A scale as the type in which TFLM computes a multiplier from it.
 
         float for ``multipliers`` "double", np.float32 for "single", in FULLY_CONNECTED,
-        BATCH_MATMUL, SUB, DIV, SVDF, LSTM, ABS, RELU, LEAKY_RELU, HARD_SWISH. The tests compare
-        "double" with the package tflite-micro of October 2026, and "single", which is that of
-        earlier revisions, with LiteRT (except SVDF and LSTM, which differ there).
+        BATCH_MATMUL, SUB, DIV, SVDF, LSTM, ABS, RSQRT, RELU, LEAKY_RELU, HARD_SWISH. The tests
+        compare "double" with the package tflite-micro of October 2026, and "single", which is
+        that of earlier revisions, with LiteRT (except SVDF and LSTM, which differ there).
         """
         return np.float32(real) if self.arithmetic.multipliers == "single" else float(real)
 
