@@ -11,6 +11,7 @@ go to y as a random walk whose steps are the products: their mean square is belo
   own kernel from squared inputs and weights;
 * all others: the change of the kernel's outputs if its inputs move by their deviations, and some
   units in the last place; 0 for a single rounding of inputs that do not deviate;
+* SOFTMAX and LOG_SOFTMAX: in closed form (``_softmax``);
 * operators with a memory: the relative deviations of their inputs and of a sum of all weights.
 
 An element may be off by SAFETY deviations. The worst case, n u sum |x w| carried through the
@@ -34,6 +35,8 @@ from harness.reference.node import constant
 SAFETY = 12.0
 #: Half a unit in the last place of 1.
 _UNIT = 2.0**-24
+#: Half of the smallest subnormal float32.
+_SUBNORMAL = 2.0**-150
 #: Half units in the last place that a C library's functions may be off by.
 _LIBRARY = 4.0
 _PRODUCTS = frozenset(
@@ -42,8 +45,8 @@ _PRODUCTS = frozenset(
 _SUMS = frozenset({"AVERAGE_POOL_2D", "CUMSUM", "L2_POOL_2D", "MEAN", "SUM"})
 _FUNCTIONS = frozenset(
     {
-        "COS", "ELU", "EXP", "HARD_SWISH", "L2_NORMALIZATION", "LOG", "LOGISTIC", "LOG_SOFTMAX",
-        "RESIZE_BILINEAR", "RSQRT", "SIN", "SOFTMAX", "SQUARED_DIFFERENCE", "TANH",
+        "COS", "ELU", "EXP", "HARD_SWISH", "L2_NORMALIZATION", "LOG", "LOGISTIC",
+        "RESIZE_BILINEAR", "RSQRT", "SIN", "SQUARED_DIFFERENCE", "TANH",
     }
 )  # fmt: skip
 _MEMORY = frozenset(
@@ -112,6 +115,8 @@ def _step(
         return [np.zeros(each.shape) for each in results]
     if name in _PRODUCTS:
         return [_products(interpreter, step, values, given)]
+    if name in ("SOFTMAX", "LOG_SOFTMAX") and results[0].dtype == values[0].dtype == np.float32:
+        return [_softmax(step, values[0], given[0])]
     moved = _moved(step, values, given, results)
     if name not in _SUMS:
         units = _LIBRARY if name in _FUNCTIONS else 1.0 if any(d.any() for d in moved) else 0.0
@@ -125,6 +130,47 @@ def _step(
         np.hypot(d, np.sqrt(terms) * _UNIT * np.abs(a.astype(np.float64)))
         for d, a in zip(moved, magnitudes, strict=True)
     ]
+
+
+def _softmax(step: PreparedOperator, value: Array, given: Array | None) -> Array:
+    """The deviation of SOFTMAX and LOG_SOFTMAX over the last axis, for all sign patterns at once.
+
+    With z = beta x (beta = 1 for LOG_SOFTMAX), p = exp(z) / sum exp(z) and log p:
+    d log p_i / dz_j = [i = j] - p_j, so log p_i rises with z_i and falls with every other z_j.
+    Of all moves of at most d_j the worst is thus z_i one way and all others the other way:
+    |log p_i| moves by m_i = beta ((1 - p_i) d_i + sum over j != i of p_j d_j), to first order,
+    and p_i by p_i m_i. A shift of all inputs cancels in p, not in m: signs are free.
+
+    A device's own roundings, in units of u, with t = z - max z (Higham, Accuracy and Stability
+    of Numerical Algorithms, 2nd edition, 3.1 and 4.2):
+
+    * the subtraction and the product with beta: 2 |t_i| on log p_i;
+    * its sum of n exponentials, each of a C library: sqrt(n) + _LIBRARY on log p_i. Their own
+      arguments' roundings weigh sum p_j 2 |t_j|;
+    * SOFTMAX: exponential and division, _LIBRARY + 1, relative to p_i, but not less than that many
+      halves of the smallest subnormal;
+    * LOG_SOFTMAX: the logarithm, _LIBRARY |log sum exp t|, and the last subtraction, |log p_i|.
+      All are absolute: near 0, where one class has all weight, the sum is 1 and rounds by u.
+    """
+    logarithm = step.operator.name == "LOG_SOFTMAX"
+    beta = 1.0 if logarithm else float(step.operator.options["beta"])
+    scaled = beta * value.astype(np.float64)
+    below = scaled - scaled.max(axis=-1, keepdims=True)
+    weights = np.exp(below)
+    total = weights.sum(axis=-1, keepdims=True)
+    share = weights / total
+    argument = 2 * np.abs(below)
+    own = argument + (share * argument).sum(axis=-1, keepdims=True)
+    own = own + np.sqrt(value.shape[-1]) + _LIBRARY
+    moved = np.zeros(value.shape)
+    if given is not None:
+        mean = (share * given).sum(axis=-1, keepdims=True)
+        moved = abs(beta) * ((1 - 2 * share) * given + mean)
+    if logarithm:
+        own = own + _LIBRARY * np.log(total) + np.abs(below - np.log(total))
+        return np.asarray(np.hypot(moved, _UNIT * own))
+    own = own + _LIBRARY + 1
+    return np.asarray(np.hypot(share * moved, own * np.maximum(_UNIT * share, _SUBNORMAL)))
 
 
 def _known(step: PreparedOperator, values: Sequence[Array | None]) -> bool:
