@@ -34,7 +34,7 @@ Run = Callable[..., "Array | Sequence[Array]"]
 Kernel = Callable[["Node"], Run]
 
 #: The real range that a fused activation allows (ActivationFunctionType of the schema).
-_REAL_RANGES = {
+REAL_RANGES = {
     "NONE": (-math.inf, math.inf),
     "RELU": (0.0, math.inf),
     "RELU_N1_TO_1": (-1.0, 1.0),
@@ -270,9 +270,9 @@ class Node:
         (TensorFlow Lite, ``CalculateActivationRangeQuantized``).
         """
         name = self.option("fused_activation_function") if activation is None else activation
-        if name not in _REAL_RANGES:
+        if name not in REAL_RANGES:
             raise self.unsupported(f"fused activation {name} is not supported")
-        low, high = _REAL_RANGES[name]
+        low, high = REAL_RANGES[name]
         dtype = NUMPY_TYPES[self.output().dtype]
         if dtype.kind == "f":
             return Clamp(max(low, -FLOAT_MAX), min(high, FLOAT_MAX), dtype)
