@@ -102,8 +102,8 @@ def allowed_errors(interpreter: Interpreter) -> dict[int, Array]:
     assigns = any(each.operator.name == "ASSIGN_VARIABLE" for each in interpreter.steps)
     with np.errstate(all="ignore"):
         if assigns:
-            states = _Walk.over(interpreter, {}).states
-        walk = _Walk.over(interpreter, states)
+            states = _ErrorWalk.over(interpreter, {}).states
+        walk = _ErrorWalk.over(interpreter, states)
     return {index: walk.allowed(index)[0] for index in walk.deviations | walk.branches.tensors}
 
 
@@ -167,7 +167,7 @@ class _Branches:
 
 
 @dataclass(frozen=True)
-class _Walk:
+class _ErrorWalk:
     """Deviations by tensor, courses, and the deviations of the variables' states by resource."""
 
     known: Mapping[int, Array]
@@ -176,7 +176,7 @@ class _Walk:
     states: dict[int, Array]
 
     @classmethod
-    def over(cls, interpreter: Interpreter, states: Mapping[int, Array]) -> _Walk:
+    def over(cls, interpreter: Interpreter, states: Mapping[int, Array]) -> _ErrorWalk:
         """Go through the operators of the last inference, once."""
         known = {index: value[None] for index, value in interpreter.tensors.items()}
         walk = cls(known, {}, _Branches(), {})
