@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -37,11 +37,11 @@ def folder(root: Path, name: str) -> Path:
 
 
 @contextmanager
-def recording(folder: Path) -> Iterator[Recording]:
+def recording(folder: Path, echo: Callable[[bytes], None] | None = None) -> Iterator[Recording]:
     """``console.bin``, the raw bytes, and ``transcript.txt`` with time stamps, open for a run."""
     path = folder / _CONSOLE
     with files.growing(path) as console, files.growing(folder / _TRANSCRIPT) as transcript:
-        yield Recording(console, transcript, path)
+        yield Recording(console, transcript, path, echo)
 
 
 def write_result(path: Path, result: CaseResult) -> None:

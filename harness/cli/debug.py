@@ -13,6 +13,7 @@ from harness.base.errors import Unsupported, UsageError
 from harness.cli.options import beside_option, number_option
 from harness.cli.parameters import CONFIGURATION, EXISTING, IMAGE_OR_CASES
 from harness.targets.registry import TARGETS
+from harness.uart.echo import Echo
 
 if TYPE_CHECKING:
     from harness.case import Case
@@ -76,17 +77,12 @@ def debug(**options: Any) -> int:
     found = _stopped(case, image, options, replay)
     steps = program is not None and found.machine.core.executed > 0
     address = replay.next_address(found.machine) if steps else None
-    session = gdb.DebugSession(found, _show)
+    session = gdb.DebugSession(found, Echo(sys.stderr))
     try:
         return gdb.debug(session, call, image.path, click.echo, address)
     finally:
         session.close()
         found.machine.close()
-
-
-def _show(data: bytes) -> None:
-    sys.stderr.write(data.decode("utf-8", "backslashreplace"))
-    sys.stderr.flush()
 
 
 def _case(options: dict[str, Any]) -> Case:

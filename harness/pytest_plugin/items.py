@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +22,7 @@ from harness.case.tally import Attempt, Tally, Turn
 from harness.pytest_plugin.names import ATTEMPTS, RESULTS
 from harness.report.problems import problem_lines
 from harness.targets.registry import TargetPools, target
+from harness.uart.echo import Echo
 
 if TYPE_CHECKING:
     from harness.history.run import Occasion
@@ -165,7 +167,8 @@ def run(item: pytest.Item, case: Case, *, prefix: str) -> CaseResult:
     its tally.
     """
     folder, calibrate = folder_of(item) / case.target, calibrate_of(item.config)
-    result = run_case(ready(case, item.config), folder, calibrate=calibrate, on_error="record")
+    echo, case = echo_of(item.config), ready(case, item.config)
+    result = run_case(case, folder, calibrate=calibrate, echo=echo, on_error="record")
     item.user_properties += [(prefix + name, value) for name, value in properties(result).items()]
     earlier: list[dict[str, object]] = getattr(item, RESULTS, [])
     setattr(item, RESULTS, [*earlier, result.to_json()])
@@ -174,6 +177,11 @@ def run(item: pytest.Item, case: Case, *, prefix: str) -> CaseResult:
         hint = f" (hint: {result.judgement.hint})" if result.judgement.hint else ""
         pytest.skip(f"{case.target}: {result.judgement.reason}{hint}")
     return result
+
+
+def echo_of(config: pytest.Config) -> Echo | None:
+    """What shows a console while it runs; with pytest's ``-s`` alone."""
+    return Echo(sys.stdout) if config.getoption("capture") == "no" else None
 
 
 def folder_of(item: pytest.Item) -> Path:
