@@ -20,7 +20,7 @@ from harness.case.columns import properties
 from harness.case.run import Calibrate
 from harness.case.tally import Attempt, Tally, Turn
 from harness.pytest_plugin.names import ATTEMPTS, RESULTS
-from harness.report.problems import problem_lines
+from harness.report.problems import console_lines, problem_lines
 from harness.targets.registry import TargetPools, target
 from harness.uart.echo import Echo
 
@@ -87,9 +87,7 @@ def failure_text(result: CaseResult) -> str:
     lines += [f"  {line}" for line in problem_lines(result) if line != result.judgement.reason]
     lines += [f"hint: {result.judgement.hint}"] if result.judgement.hint else []
     lines += [result.evidence.details] if result.evidence.details else []
-    if result.evidence.console:
-        lines.append(f"console: {result.evidence.console.with_name('transcript.txt')}")
-    return "\n".join(lines)
+    return "\n".join([*lines, *console_lines(result)])
 
 
 def chosen(cases: Iterable[Case], config: pytest.Config) -> list[Case]:
