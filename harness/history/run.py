@@ -136,7 +136,8 @@ class Run:
     @property
     def key(self) -> str:
         """A hash of the content: the same run has the same key wherever it is recorded."""
-        occasion = [self.occasion.started, self.occasion.commit, self.occasion.branch]
+        at = self.occasion
+        occasion = [at.started, at.commit, at.branch, at.machine]
         cases = [[*vars(case).values()] for case in self.cases]
         return hashlib.sha256(json.dumps([occasion, cases], default=vars).encode()).hexdigest()
 
