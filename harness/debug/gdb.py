@@ -17,11 +17,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.base import platforms
+from harness.base.debug_access import LOOPBACK
 from harness.base.errors import EnvironmentMissing
 from harness.debug.replay import Rerun
 from harness.simulator import End
 from harness.simulator.debug_port import DebugPort
-from harness.simulator.debug_port.remote_probe import LOOPBACK, ProbeServer, RemoteProbe
+from harness.simulator.debug_port.remote_probe import ProbeServer, RemoteProbe
 
 #: Tried in this order.
 GDBS = ("arm-none-eabi-gdb", "arm-zephyr-eabi-gdb", "gdb-multiarch")
