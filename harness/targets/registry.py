@@ -95,10 +95,15 @@ _POWER_ON = TargetOption(
     f"{power_on.BOTH_WORD} (two runs, which must show the same).",
     power_on.name_of(power_on.DEFAULT_SEED),
 )
+_RUNNER = TargetOption(
+    "runner", "text", "the flash tool: nrfutil, nrfjprog, jlink, pyocd or west.",
+    "the lab file's, or the first that is installed",
+)  # fmt: skip
 _BOARD_OPTIONS = (
     TargetOption("board", "text", "its name, probe serial number or tag."),
     TargetOption("lab", "text", "the lab file.", "$TFLM_HIL_LAB, or lab.toml"),
     TargetOption("wait", "seconds", "how long to wait for a board in use.", "0"),
+    _RUNNER,
 )
 
 _CONSOLE = TargetOption(
@@ -141,7 +146,7 @@ _ROWS = (
         "harness.targets.board.virtual",
         True,
         frozenset({Ability.PINS}),
-        (_CONSOLE,),
+        (_CONSOLE, _RUNNER),
         retried=True,
     ),
 )

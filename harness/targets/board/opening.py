@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -111,10 +112,7 @@ class Opening:
 
     def flasher(self, board: BenchBoard) -> Flasher:
         """The board's flash tool: the option's, the lab file's, or the first that is installed."""
-        path = search_path(board)
-        kind = runners.choose(self.runner or board.runner, path)
-        runner = kind(board.probe, board.probe_host, self.lab.policy.flash_seconds)
-        return Flasher(runner, path)
+        return flash_tool(board, self.runner, self.lab.policy.flash_seconds)
 
 
 @dataclass(frozen=True)
@@ -220,6 +218,17 @@ class _Reservation:
         return ""
 
 
+def flash_tool(board: BenchBoard, name: str, seconds: float) -> Flasher:
+    """The flash tool of a name; without one the lab file's, or the first that is installed.
+
+    ``seconds`` limit a call that programs.
+    """
+    path = search_path(board)
+    kind = runners.choose(name or board.runner, path)
+    host = board.remote_probe if kind is runners.Pyocd else ""
+    return Flasher(kind(board.probe, host or board.probe_host, seconds), path)
+
+
 def probe_of(board: BenchBoard) -> tuple[ProbeMemory, Pins | None]:
     """Memory and pins of a board through its probe; a virtual board's through its control socket.
 
@@ -233,7 +242,11 @@ def probe_of(board: BenchBoard) -> tuple[ProbeMemory, Pins | None]:
 
 
 def search_path(board: BenchBoard) -> str | None:
-    """Where flash tools are looked up: a virtual board's stand-ins come first."""
+    """Where flash tools are looked up: a virtual board's stand-ins come first.
+
+    pyOCD may be installed beside this Python, whose folder need not be on PATH.
+    """
     if not board.tools:
         return None
-    return os.pathsep.join((board.tools, os.environ.get("PATH", os.defpath)))
+    beside = str(Path(sys.executable).parent)
+    return os.pathsep.join((board.tools, os.environ.get("PATH", os.defpath), beside))
