@@ -123,11 +123,6 @@ def _with_options(case: Case, options: dict[str, Any]) -> Case:
     return chosen
 
 
-def _show(data: bytes) -> None:
-    sys.stderr.write(data.decode("utf-8", "backslashreplace"))
-    sys.stderr.flush()
-
-
 def _case(options: dict[str, Any]) -> Case:
     """The one case of the arguments. Raises :class:`UsageError` if there are several."""
     from dataclasses import replace  # noqa: PLC0415
