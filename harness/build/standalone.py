@@ -16,6 +16,7 @@ from pathlib import Path
 
 from harness.base import paths
 from harness.base.errors import EnvironmentMissing, UsageError
+from harness.base.platforms import DEFAULT_CHIP, chip_called
 from harness.build import generated, secure_image
 from harness.build.cache import Cache
 from harness.build.compiler import Compiler
@@ -25,6 +26,7 @@ from harness.build.options import BuildOptions, BuildResult
 from harness.build.parallel import parallel_map
 from harness.build.toolchain import Toolchain
 from harness.build.variants import Addition, Table, Variant
+from harness.elf.chip import MARK
 from harness.model.schema import OPERATOR_NAMES
 
 _log = logging.getLogger(__name__)
@@ -105,6 +107,13 @@ class _Builder:
     """Builds variants with the same flags."""
 
     def __init__(self, table: Table, options: BuildOptions) -> None:
+        chip = chip_called(options.chip)
+        if options.nonsecure and DEFAULT_CHIP not in (chip.key, chip.like):
+            raise UsageError(
+                f"standalone-ns does not build for the {chip.name}: its secure image divides the"
+                f" memories of the {DEFAULT_CHIP}",
+                hint="--builder standalone",
+            )
         self._table = table
         self._options = options
         self._tools = Toolchain.find()
@@ -163,11 +172,14 @@ class _Builder:
         pairs = list(zip(sources, objects, strict=True))
         read = self._compile(pairs, folder, [*self._include, folder])
         objects += [self._data(data), self._archive]
+        mark = (f"-Wl,--defsym={MARK}{self._options.chip}=1",)
         if not self._options.nonsecure:
-            script = self._runtime / "memory.ld"
-            return Inputs.of(read, self._compiler.link(objects, script, elf))
+            script = folder / "memory.ld"
+            script.write_text(generated.memory_script(chip_called(self._options.chip)))
+            options = (f"-L{self._runtime}", *mark)
+            return Inputs.of(read, self._compiler.link(objects, script, elf, options))
         script = self._runtime / "nonsecure.ld"
-        linked = self._compiler.link([*objects, self._secure.gateways], script, elf)
+        linked = self._compiler.link([*objects, self._secure.gateways], script, elf, mark)
         secure_image.merge(elf, self._secure)
         return Inputs.of(read, linked)
 

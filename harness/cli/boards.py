@@ -12,6 +12,7 @@ import click
 
 from harness.base import numbers, paths
 from harness.base.errors import BoardUnavailable, CheckFailed, UsageError
+from harness.base.platforms import board_with
 from harness.cli.options import json_option, number_option
 from harness.cli.output import on_stderr, write_text
 from harness.cli.parameters import STDOUT, Destination
@@ -177,7 +178,12 @@ def flash(
         raise UsageError("--dry-run prints one tool's commands", hint="name it: --runner nrfutil")
     path = search_path(board)
     kind = runners.choose(runner or board.runner, path)
-    flasher = Flasher(kind(board.probe, board.probe_host, lab.policy.flash_seconds), path)
+    flasher = Flasher(
+        kind(
+            board.probe, board.probe_host, lab.policy.flash_seconds, board_with(firmware.chip.key)
+        ),
+        path,
+    )
     with tempfile.TemporaryDirectory(prefix="tflm-hil-") as folder:
         prepared = flash_image.prepare(firmware, Path(folder))
         if dry_run:

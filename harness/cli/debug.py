@@ -114,8 +114,8 @@ def _image(case: Case) -> Image:
     from harness.build.builders import build_one  # noqa: PLC0415
     from harness.elf import combined  # noqa: PLC0415
 
-    elf: Path = case.elf or build_one(case.sample, case.resolver, case.builder)
-    return combined.read(elf, case.beside)
+    elf: Path = case.elf or build_one(case.sample, case.resolver, case.builder, case.chip)
+    return combined.read(elf, case.beside, case.chip)
 
 
 def _records(case: Case) -> list[list[bytes]]:

@@ -16,7 +16,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.base import platforms
 from harness.base.errors import EnvironmentMissing
 from harness.debug.replay import Rerun
 from harness.simulator import End
@@ -70,9 +69,13 @@ def free_port() -> int:
 
 
 @contextmanager
-def gdb_server(probe: str, port: int, folder: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """pyOCD's gdb server for the probe of this id, on 127.0.0.1; its log is in ``folder``."""
-    target = platforms.chip_table().tools.pyocd_target
+def gdb_server(
+    probe: str, port: int, folder: Path, target: str
+) -> Iterator[subprocess.Popen[bytes]]:
+    """pyOCD's gdb server for the probe of this id, on 127.0.0.1; its log is in ``folder``.
+
+    ``target`` is pyOCD's name of the chip.
+    """
     command = [
         sys.executable, "-m", "pyocd", "gdbserver", "--no-config", "--no-wait", "--uid", probe,
         "--target", target, "--connect", "attach", "--persist", "--port", str(port),
@@ -176,7 +179,8 @@ def debug(
         folder = Path(name)
         port = call.port or free_port()
         probe = f"remote:{LOOPBACK}:{session.server.number}"
-        with gdb_server(probe, port, folder) as server:
+        target = session.port.machine.memory_map.tools.pyocd_target
+        with gdb_server(probe, port, folder, target) as server:
             _wait(session, server, port, folder)
             if call.program is None:
                 say(f"gdb: target remote {LOOPBACK}:{port}    pyOCD: --uid {probe}")

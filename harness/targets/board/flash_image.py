@@ -10,7 +10,6 @@ import hashlib
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from harness.base import platforms
 from harness.base.errors import UsageError
 from harness.elf import Image, hexfile
 from harness.elf.combined import own_blocks
@@ -61,7 +60,7 @@ def prepare(image: Image, folder: Path) -> FlashImage:
     merged file or that of another build.
     """
     loaded = _flash_blocks(image)
-    if loaded[0][0] == platforms.chip_table().area("flash").origin:
+    if loaded[0][0] == image.chip.area("flash").origin:
         path = folder / f"{image.sha256[:16]}.hex"
         path.write_text(hexfile.write(loaded), encoding="ascii")
         return _image(path, image, loaded, merged=False)
@@ -76,7 +75,7 @@ def prepare(image: Image, folder: Path) -> FlashImage:
 
 
 def _flash_blocks(image: Image) -> list[hexfile.Block]:
-    chip = platforms.chip_table()
+    chip = image.chip
     areas = chip.area("flash"), chip.area("uicr")
     blocks = []
     for segment in image.loaded:

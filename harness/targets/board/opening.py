@@ -19,6 +19,7 @@ from typing import Protocol, TypeVar
 
 from harness.base.clock import Deadline
 from harness.base.errors import EnvironmentMissing, HilError, PortBusy, TargetLost
+from harness.base.platforms import ChipTable, board_with
 from harness.elf import Image
 from harness.targets.board import labgrid, policy, runners
 from harness.targets.board.console import SerialConsole
@@ -113,7 +114,8 @@ class Opening:
         """The board's flash tool: the option's, the lab file's, or the first that is installed."""
         path = search_path(board)
         kind = runners.choose(self.runner or board.runner, path)
-        runner = kind(board.probe, board.probe_host, self.lab.policy.flash_seconds)
+        kit = board_with(self.image.chip.key)
+        runner = kind(board.probe, board.probe_host, self.lab.policy.flash_seconds, kit)
         return Flasher(runner, path)
 
 
@@ -144,7 +146,7 @@ class _Reservation:
             reset_at = console.end
             flasher.reset()
             start, settled = boot_position(console, reset_at, self.policy.settle_seconds)
-            memory, pins = probe_of(board)
+            memory, pins = probe_of(board, self.opening.image.chip)
             opened.callback(memory.close)
             resources = opened.pop_all()
             return BoardSession(
@@ -220,13 +222,13 @@ class _Reservation:
         return ""
 
 
-def probe_of(board: BenchBoard) -> tuple[ProbeMemory, Pins | None]:
+def probe_of(board: BenchBoard, chip: ChipTable) -> tuple[ProbeMemory, Pins | None]:
     """Memory and pins of a board through its probe; a virtual board's through its control socket.
 
     A real board has no pins.
     """
     if board.control is None:
-        return PyocdMemory(board.probe), None
+        return PyocdMemory(board.probe, chip), None
     from harness.targets.board.virtual.client import VirtualMemory, VirtualPins  # noqa: PLC0415
 
     return VirtualMemory(board.control), VirtualPins(board.control)

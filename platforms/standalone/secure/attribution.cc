@@ -12,7 +12,7 @@ namespace {
 
 using soc::Register;
 
-constexpr uintptr_t kSpu = 0x50003000;
+constexpr uintptr_t kSpu = TFLM_HIL_SECURE_WINDOW + TFLM_HIL_SPU;
 constexpr uintptr_t kFlashNscRegion = kSpu + 0x500;
 constexpr uintptr_t kFlashNscSize = kSpu + 0x504;
 constexpr uintptr_t kFlashRegionPerm = kSpu + 0x600;
