@@ -139,7 +139,7 @@ def select(boards: list[BenchBoard], name: str | None = None) -> BenchBoard:
         raise EnvironmentMissing(f"no board {name!r}; there are:\n{listing}")
     raise EnvironmentMissing(
         f"no board {name!r} is attached" if name else "no board is attached",
-        hint="plug in an nRF9160 DK, name remote boards in lab.toml (docs/lab.md), "
+        hint="plug in a DK, name remote boards in lab.toml (docs/lab.md), "
         "or use --target virtual-board",
     )
 

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness.base.errors import UsageError
+from harness.base.platforms import board_with
+from harness.build.board_names import target_of
 from harness.elf import Image, hexfile
 from harness.elf.combined import own_blocks
 from harness.elf.trustzone import is_non_secure
@@ -100,10 +102,12 @@ def _merged_file(image: Image, start: int) -> Path:
         if path.is_file():
             return path
     below = "TF-M" if is_non_secure(image) else "its bootloader"
+    kit = board_with(image.chip.key)
+    secure, non_secure = (target_of(kit, nonsecure=world) for world in (False, True))
     raise UsageError(
         f"{image.path} starts at 0x{start:x} and needs {below} below it; "
         f"there is no {MERGED[0]} or merged.hex beside it",
-        hint="build with TF-M (nrf9160dk/nrf9160/ns), or the secure variant nrf9160dk/nrf9160",
+        hint=f"build with TF-M ({non_secure}), or the secure variant {secure}",
     )
 
 
