@@ -12,7 +12,7 @@ import math
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -194,12 +194,15 @@ def _rows(data: bytes) -> Iterator[str]:
         yield "    " + ",".join(map(str, data[start : start + _BYTES_PER_LINE])) + ","
 
 
-def memory_script(chip: ChipTable) -> str:
-    """The linker script of the standalone runtime with the whole of a chip's flash and RAM."""
+def memory_script(chip: ChipTable, taken: Mapping[str, int]) -> str:
+    """The linker script of the standalone runtime: a chip's flash and RAM.
+
+    ``taken`` are bytes from the start of each that belong to another image.
+    """
     lines = [f"/* Generated from platforms/chips/{chip.key}.toml. */", "MEMORY", "{"]
     for name, rights in (("flash", "rx"), ("ram", "rwx")):
-        area = chip.area(name)
-        place = f"ORIGIN = {area.origin:#010x}, LENGTH = {area.size:#x}"
+        area, start = chip.area(name), taken.get(name, 0)
+        place = f"ORIGIN = {area.origin + start:#010x}, LENGTH = {area.size - start:#x}"
         lines.append(f"  {name.upper()} ({rights}) : {place}")
     return "\n".join([*lines, "}", "", "INCLUDE sections.ld", ""])
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from harness.base import paths
 from harness.base.errors import EnvironmentMissing, UsageError
-from harness.base.platforms import DEFAULT_CHIP, chip_called
+from harness.base.platforms import chip_called
 from harness.build import generated, secure_image
 from harness.build.cache import Cache
 from harness.build.compiler import Compiler
@@ -107,13 +107,6 @@ class _Builder:
     """Builds variants with the same flags."""
 
     def __init__(self, table: Table, options: BuildOptions) -> None:
-        chip = chip_called(options.chip)
-        if options.nonsecure and DEFAULT_CHIP not in (chip.key, chip.like):
-            raise UsageError(
-                f"standalone-ns does not build for the {chip.name}: its secure image divides the"
-                f" memories of the {DEFAULT_CHIP}",
-                hint="--builder standalone",
-            )
         self._table = table
         self._options = options
         self._tools = Toolchain.find()
@@ -172,14 +165,13 @@ class _Builder:
         pairs = list(zip(sources, objects, strict=True))
         read = self._compile(pairs, folder, [*self._include, folder])
         objects += [self._data(data), self._archive]
-        mark = (f"-Wl,--defsym={MARK}{self._options.chip}=1",)
+        options = (f"-L{self._runtime}", f"-Wl,--defsym={MARK}{self._options.chip}=1")
+        taken = secure_image.TAKEN if self._options.nonsecure else {}
+        script = folder / "memory.ld"
+        script.write_text(generated.memory_script(chip_called(self._options.chip), taken))
         if not self._options.nonsecure:
-            script = folder / "memory.ld"
-            script.write_text(generated.memory_script(chip_called(self._options.chip)))
-            options = (f"-L{self._runtime}", *mark)
             return Inputs.of(read, self._compiler.link(objects, script, elf, options))
-        script = self._runtime / "nonsecure.ld"
-        linked = self._compiler.link([*objects, self._secure.gateways], script, elf, mark)
+        linked = self._compiler.link([*objects, self._secure.gateways], script, elf, options)
         secure_image.merge(elf, self._secure)
         return Inputs.of(read, linked)
 
@@ -292,7 +284,9 @@ class _Builder:
 
     @cached_property
     def _secure(self) -> secure_image.SecureImage:
-        compiler = Compiler(self._tools, secure_image.flags(), self._tool_cache, self._includes)
+        compiler = Compiler(
+            self._tools, secure_image.flags(self._options.chip), self._tool_cache, self._includes
+        )
         return secure_image.build(compiler, self._cache, self._runtime)
 
 
