@@ -13,6 +13,7 @@ from harness.base.clock import Deadline
 from harness.base.closing import Closing
 from harness.base.errors import CheckFailed, FirmwareFailed, UsageError
 from harness.base.findings import FATAL, NOTES, Finding, Kind
+from harness.base.platforms import BoardTable, board_table, board_with
 from harness.case.case import Case
 from harness.case.endings import HOW_IT_ENDED, last_resort, standstill
 from harness.case.judge import findings_of
@@ -79,7 +80,7 @@ class Live(Closing):
         if case.elf is None:
             raise UsageError(f"case {case.name!r} names no ELF")
         options = shared.options(case.target, case.target_options)
-        image = combined.read(case.elf, case.beside)
+        image = combined.read(case.elf, case.beside, case.chip)
         return cls(case, targets.open_target(case.target, image, **options), image, echo)
 
     def close(self) -> None:
@@ -90,6 +91,11 @@ class Live(Closing):
     def memory(self) -> MemoryAccess:
         """The target's address space: ``read(address, size)``, ``write(address, data)``."""
         return self.session.memory
+
+    @property
+    def kit(self) -> BoardTable:
+        """The board with the image's chip, whose names pins have."""
+        return board_table() if self._image is None else board_with(self._image.chip.key)
 
     @property
     def pins(self) -> Pins:

@@ -23,7 +23,6 @@ from harness.base.errors import (
     UsageError,
     describe_bug,
 )
-from harness.base.platforms import chip_table
 from harness.build.builders import build_one
 from harness.case import artifacts
 from harness.case.case import Case, check_expects
@@ -137,6 +136,7 @@ def setup_of(case: Case, firmware: Image | None = None) -> Setup:
     return replace(
         setup,
         elf=firmware.path,
+        chip=firmware.chip.key,
         elf_sha256=firmware.sha256,
         compiler=firmware.compiler,
         model=case.model,
@@ -149,12 +149,12 @@ def _run(
     try:
         elf = case.elf
         if elf is None and case.sample:
-            elf = build_one(case.sample, case.resolver, case.builder)
+            elf = build_one(case.sample, case.resolver, case.builder, case.chip)
     except EnvironmentMissing as error:  # a missing compiler is an error, a missing target is not
         return CaseResult(setup_of(case), _broken(error))
     if elf is None:
         raise UsageError(f"case {case.name!r} names neither an ELF nor a sample")
-    firmware = combined.read(elf, case.beside)
+    firmware = combined.read(elf, case.beside, case.chip)
     model = Model.from_file(case.model) if case.model else None
     inputs = _inputs(case, model)
     with artifacts.recording(folder, echo) as recording:
@@ -215,7 +215,7 @@ def judge_seen(case: Case, setup: Setup, image: RunImage, seen: Observation) -> 
     """The result of a run that has been observed: the verdict, its evidence and the figures."""
     firmware, model, inputs = image.firmware, image.model, image.inputs
     known = known_of(case, firmware, model, inputs)
-    contradictions = check_evidence(seen.console, known, _measured(seen))
+    contradictions = check_evidence(seen.console, known, _measured(seen, firmware.chip.cpu_hz))
     findings = (*findings_of(seen, model, firmware), *contradictions)
     outputs = check_outputs(seen.console, case, model, known.inputs or ())
     measures = measure(firmware, seen.console, case.target, model, case.builder, seen.counted)
@@ -273,7 +273,7 @@ def _inputs(case: Case, model: Model | None) -> Sequence[Sequence[bytes]]:
     return rows[: case.rows] if case.rows else rows
 
 
-def _measured(seen: Observation) -> Measured:
+def _measured(seen: Observation, hertz: int) -> Measured:
     """The most ticks that a run can have had: its instructions, or its time at the core's clock."""
     counters, counted = seen.counters, seen.counted
     own = (
@@ -284,12 +284,11 @@ def _measured(seen: Observation) -> Measured:
         counted.arena_strayed,
     )
     if counters.source == "simulator":
-        hertz = chip_table().cpu_hz
         return Measured(counters.instructions, seen.sent, *own, hertz=hertz)
     seconds = (
         counters.wall_seconds if counters.virtual_seconds is None else counters.virtual_seconds
     )
-    return Measured(int(seconds * chip_table().cpu_hz * _CLOCK_TOLERANCE), seen.sent, *own)
+    return Measured(int(seconds * hertz * _CLOCK_TOLERANCE), seen.sent, *own)
 
 
 def _wrong_model(seen: Observation, model: Model | None) -> list[str]:

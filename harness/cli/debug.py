@@ -86,7 +86,7 @@ def debug(**options: Any) -> int:
     first = gdb.run_up_to(replay.next_address(found.machine)) if steps else []
     session = gdb.DebugSession(found, Echo(sys.stderr))
     try:
-        command = gdb.pyocd_server(session.probe)
+        command = gdb.pyocd_server(session.probe, found.machine.memory_map.tools.pyocd_target)
         return gdb.debug(session, command, call, image.path, click.echo, first)
     finally:
         session.close()
@@ -148,8 +148,8 @@ def _image(case: Case) -> Image:
     from harness.build.builders import build_one  # noqa: PLC0415
     from harness.elf import combined  # noqa: PLC0415
 
-    elf: Path = case.elf or build_one(case.sample, case.resolver, case.builder)
-    return combined.read(elf, case.beside)
+    elf: Path = case.elf or build_one(case.sample, case.resolver, case.builder, case.chip)
+    return combined.read(elf, case.beside, case.chip)
 
 
 def _records(case: Case) -> list[list[bytes]]:

@@ -335,7 +335,7 @@ def _given(history: History, run: Run) -> _Recorded:
     for case in run.cases:
         figures = {(figure.name, figure.source): figure.value for figure in case.figures}
         machine = run.occasion.machine
-        key = CaseKey(case.name, case.target, case.builder, case.compiler, machine)
+        key = CaseKey(case.name, case.target, case.builder, case.compiler, machine, case.chip)
         _add(cases, key, CaseOutcome(case.verdict, case.reason, figures))
     return _Recorded(history.id_of(run), run.occasion, cases)
 

@@ -35,9 +35,9 @@ _UNANSWERED = ("skipped", "error")
 
 @dataclass(frozen=True)
 class CaseKey:
-    """A case on a target, with the builder, compiler and machine: only like is compared with like.
+    """A case on a target, with builder, compiler, machine, chip: only like is compared with like.
 
-    ``compiler`` and ``machine`` are "" if unknown.
+    ``compiler``, ``machine`` and ``chip`` are "" if unknown.
     """
 
     case: str
@@ -45,6 +45,7 @@ class CaseKey:
     builder: str
     compiler: str = ""
     machine: str = ""
+    chip: str = ""
 
     @property
     def any_compiler(self) -> CaseKey:

@@ -122,6 +122,7 @@ class CaseRow:
     reason: str
     image: str  # SHA-256, "" if there is none
     figures: tuple[Figure, ...]
+    chip: str = ""  # "" if there is no image
 
 
 @dataclass(frozen=True)
@@ -138,7 +139,8 @@ class Run:
         """A hash of the content: the same run has the same key wherever it is recorded."""
         at = self.occasion
         occasion = [at.started, at.commit, at.branch, at.machine]
-        cases = [[*vars(case).values()] for case in self.cases]
+        # Without a chip the key is that of the versions that knew none.
+        cases = [[*vars(case).values()][: None if case.chip else -1] for case in self.cases]
         return hashlib.sha256(json.dumps([occasion, cases], default=vars).encode()).hexdigest()
 
 
@@ -196,6 +198,7 @@ def _row(case: Mapping[str, Any]) -> CaseRow:
         reason=str(case["reason"]),
         image=str(case.get("elf_sha256") or ""),
         figures=tuple(figures(case)),
+        chip=str(case.get("chip") or ""),
     )
 
 

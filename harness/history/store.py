@@ -218,7 +218,7 @@ class History(Closing):
                     outcome = CaseOutcome(row["verdict"], row["reason"], figures.get(row["id"], {}))
                     run = by_id[row["run"]]
                     key = CaseKey(row["name"], row["target"], row["builder"], row["compiler"],
-                                  run.occasion.machine)  # fmt: skip
+                                  run.occasion.machine, row["chip"])  # fmt: skip
                     cases[key].append(RecordedCase(run, outcome, row["image"]))
         for points in cases.values():
             points.sort(key=lambda point: order[point.run.id])

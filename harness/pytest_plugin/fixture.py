@@ -130,7 +130,7 @@ class Hil(Closing):
         """
         case = self._case(elf, model, scraper, target, timeout, None, None)
         if case.elf is None:
-            case = replace(case, elf=build_one(case.sample, case.resolver, case.builder))
+            case = replace(case, elf=build_one(case.sample, case.resolver, case.builder, case.chip))
         name = f"{self._item.name}/{case.name}"
         try:
             shared, echo = shared_of(self._config), echo_of(self._config)

@@ -109,7 +109,7 @@ _BOARD_OPTIONS = (
 _CONSOLE = TargetOption(
     "console", "text",
     'how the board hears its console: "uarte=UARTE1 txd=1 rxd=0 baud=1000000", or a board\'s name.',
-    "nrf9160dk", "--wiring",
+    "as the chip's kit is wired", "--wiring",
 )  # fmt: skip
 
 _ROWS = (

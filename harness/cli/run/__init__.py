@@ -18,6 +18,7 @@ from harness.case.case import target_names
 from harness.case.tally import Tally, exit_code
 from harness.cli.options import (
     beside_option,
+    chip_option,
     history_option,
     json_option,
     number_option,
@@ -59,6 +60,7 @@ _SKIPS_HINT = "--allow-skips, if that is as it should be"
               help=f"Resolver configuration of a SAMPLE, or {ALL}.  [default: exact]")  # fmt: skip
 @click.option("--builder", type=click.Choice(BUILDERS),
               help="Who builds a SAMPLE.  [default: standalone]")  # fmt: skip
+@chip_option
 @beside_option
 @click.option("--model", metavar="FILE|NAME", type=MODEL,
               help="The .tflite that the image runs, or the name of one of this project's: outputs "
