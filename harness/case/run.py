@@ -66,13 +66,14 @@ def run_case(
     *,
     look: Look | None = None,
     calibrate: Calibrate | None = None,
+    echo: Callable[[bytes], None] | None = None,
     on_error: Literal["raise", "record"] = "raise",
     passing: tuple[type[Exception], ...] = (),
 ) -> CaseResult:
     """Build or read the image, run it, judge it, and leave its files under ``output``.
 
-    ``look`` sees the session after the run, before it is closed. What the target lacks or the
-    environment breaks becomes a verdict: *skipped* or *error*.
+    ``look`` sees the session after the run, before it is closed, ``echo`` the console as it comes.
+    What the target lacks or the environment breaks becomes a verdict: *skipped* or *error*.
 
     Raises :class:`UsageError` for a case that makes no sense, :class:`CannotWrite` if its files
     cannot be written. With ``on_error="record"`` these, and a mistake of this package, become the
@@ -80,10 +81,10 @@ def run_case(
     types in ``passing`` are raised even then: a timer of the caller raises them, not the case.
     """
     if on_error == "raise":
-        return _run_case(case, output, look, calibrate)
+        return _run_case(case, output, look, calibrate, echo)
     started = time.monotonic()
     try:
-        return _run_case(case, output, look, calibrate)
+        return _run_case(case, output, look, calibrate, echo)
     except passing:
         raise
     except HilError as error:
@@ -100,13 +101,17 @@ def run_case(
 
 
 def _run_case(
-    case: Case, output: Path, look: Look | None, calibrate: Calibrate | None
+    case: Case,
+    output: Path,
+    look: Look | None,
+    calibrate: Calibrate | None,
+    echo: Callable[[bytes], None] | None,
 ) -> CaseResult:
     started = time.monotonic()
     check_expects(case)
     folder = artifacts.folder(output, case.name)
     try:
-        result = _run(case, folder, look)
+        result = _run(case, folder, look, echo)
     except (UsageError, CannotWrite):
         raise
     except HilError as error:
@@ -138,7 +143,9 @@ def setup_of(case: Case, firmware: Image | None = None) -> Setup:
     )
 
 
-def _run(case: Case, folder: Path, look: Look | None) -> CaseResult:
+def _run(
+    case: Case, folder: Path, look: Look | None, echo: Callable[[bytes], None] | None
+) -> CaseResult:
     try:
         elf = case.elf
         if elf is None and case.sample:
@@ -150,7 +157,7 @@ def _run(case: Case, folder: Path, look: Look | None) -> CaseResult:
     firmware = combined.read(elf, case.beside, case.chip)
     model = Model.from_file(case.model) if case.model else None
     inputs = _inputs(case, model)
-    with artifacts.recording(folder) as recording:
+    with artifacts.recording(folder, echo) as recording:
         return _run_image(case, RunImage(firmware, model, inputs), recording, look)
 
 

@@ -137,7 +137,8 @@ class Run:
     @property
     def key(self) -> str:
         """A hash of the content: the same run has the same key wherever it is recorded."""
-        occasion = [self.occasion.started, self.occasion.commit, self.occasion.branch]
+        at = self.occasion
+        occasion = [at.started, at.commit, at.branch, at.machine]
         # Without a chip the key is that of the versions that knew none.
         cases = [[*vars(case).values()][: None if case.chip else -1] for case in self.cases]
         return hashlib.sha256(json.dumps([occasion, cases], default=vars).encode()).hexdigest()

@@ -126,7 +126,7 @@ class Machine:
         if wiring.uarte not in self.chip.devices:
             raise UsageError(
                 f"{wiring.uarte} is the console, and another model takes its place",
-                hint="choose another number, or name the console's UARTE (--console)",
+                hint="choose another number, or name the console's UARTE (--wiring)",
             )
         self.uart = self.chip.device(wiring.uarte, Uarte)
         #: The output of each UARTE except the console, by name.

@@ -50,7 +50,7 @@ def select(options: Options) -> list[Case]:
         raise UsageError(f"--beside cannot be used here: {what.text} is not an image")
     if options["target"] is not None:
         cases = on_targets(cases, target_names(options["target"]))
-    _refuse_unused_target_options(cases, options)
+    refuse_unused_target_options(cases, options)
     _refuse_missing_abilities(cases, options)
     return [_adjust(case, options) for case in cases]
 
@@ -72,7 +72,8 @@ def _refuse(options: Options, names: tuple[str, ...], why: str) -> None:
         raise UsageError(f"{' and '.join(given)} cannot be used here: {why}")
 
 
-def _refuse_unused_target_options(cases: list[Case], options: Options) -> None:
+def refuse_unused_target_options(cases: list[Case], options: Options) -> None:
+    """Refuse options of targets that no case runs on."""
     used = {case.target for case in cases}
     for name, (option, targets) in all_options().items():
         if options[name] is not None and used.isdisjoint(targets):

@@ -7,16 +7,21 @@ Reads and writes are those of SWD: a register of the DP, or of the access port t
 
 from __future__ import annotations
 
+import struct
 from typing import Protocol
 
+from harness.base.debug_access import (
+    ERASEALL,
+    ERASEPROTECT,
+    PROTECTION,
+    RESET,
+)  # fmt: skip
 from harness.simulator.debug_port.core_debug import CoreDebug
 from harness.simulator.machine import Machine
 
 _POWER_REQUESTS, _STICKYERR = 0x5400_0000, 1 << 5
 _CSW, _TAR, _DRW, _BANKED, _BASE = 0x00, 0x04, 0x0C, 0x10, 0xF8
 _DEVICE_ENABLED, _SECURE_ENABLED, _CSW_DEFAULT = 1 << 6, 1 << 23, 0x2300_0002
-#: Registers of CTRL-AP.
-_RESET, _ERASEALL, _ERASEALLSTATUS, _PROTECTION, _ERASEPROTECT = 0x00, 0x04, 0x08, 0x0C, 0x18
 
 
 class TransferError(Exception):
@@ -45,9 +50,14 @@ class MachineBoard:
 
     def erase_all(self) -> None:
         """Flash and UICR are all ones afterwards, RAM is all zero."""
-        for name, value in (("flash", b"\xff"), ("uicr", b"\xff"), ("ram", b"\0")):
-            area = self._machine.memory_map.area(name)
-            self._machine.write_memory(area.origin, value * area.size)
+        erase_all(self._machine)
+
+
+def erase_all(machine: Machine) -> None:
+    """CTRL-AP's ERASEALL: flash and UICR are all ones afterwards, RAM is all zero."""
+    for name, value in (("flash", b"\xff"), ("uicr", b"\xff"), ("ram", b"\0")):
+        area = machine.memory_map.area(name)
+        machine.write_memory(area.origin, value * area.size)
 
 
 class DebugPort:
@@ -176,15 +186,15 @@ class DebugPort:
         return result
 
     def _read_control(self, register: int) -> int:
-        if register == _PROTECTION:
+        if register == PROTECTION:
             return 0 if self.protected else 3
-        return {_RESET: int(self._reset_held), _ERASEPROTECT: 1}.get(register, 0)
+        return {RESET: int(self._reset_held), ERASEPROTECT: 1}.get(register, 0)
 
     def _write_control(self, register: int, value: int) -> None:
-        if register == _ERASEALL and value & 1:
+        if register == ERASEALL and value & 1:
             self._board.erase_all()
             self.protected = False  # until the next reset, and behind it as UICR says
-        elif register == _RESET:
+        elif register == RESET:
             if self._reset_held and not value & 1:
                 self.pin_reset()
             self._reset_held = bool(value & 1)
@@ -231,11 +241,30 @@ class DebugPort:
         else:
             machine.let_debugger_act()
 
-    def read_words(self, address: int, count: int) -> list[int]:
-        """``count`` words from ``address``. Raises :class:`TransferError`."""
-        return [self.read_memory(address + 4 * i, 4) for i in range(count)]
+    def read_block(self, address: int, count: int, unit: int, port: int | None = None) -> list[int]:
+        """``count`` numbers of ``unit`` bytes (1 or 4). Raises :class:`TransferError`."""
+        self._allow(address, unit, port)
+        if self.machine.engine.store_of(address, count * unit) is None:
+            return [self.read_memory(address + unit * i, unit, port) for i in range(count)]
+        data = self.machine.read_memory(address, count * unit)
+        return list(data) if unit == 1 else list(struct.unpack(f"<{count}I", data))
 
-    def write_words(self, address: int, words: list[int]) -> None:
-        """Words from ``address`` on. Raises :class:`TransferError`."""
-        for i, word in enumerate(words):
-            self.write_memory(address + 4 * i, 4, word)
+    def write_block(
+        self, address: int, values: list[int], unit: int, port: int | None = None
+    ) -> None:
+        """Numbers of ``unit`` bytes (1 or 4). Raises :class:`TransferError`."""
+        self._allow(address, unit, port)
+        machine = self.machine
+        store = machine.engine.store_of(address, len(values) * unit)
+        kind = store.area.name if store is not None else ""
+        if kind == "ram":
+            data = b"".join(value.to_bytes(unit, "little") for value in values)
+            machine.write_memory(address, data)
+        elif kind and unit == 4:
+            for at, word in enumerate(values):
+                if machine.bus.debug_access(1, address + 4 * at, 4, word) is None:
+                    raise self._fault(f"0x{address + 4 * at:08x} cannot be written")
+            machine.let_debugger_act()
+        else:
+            for at, value in enumerate(values):
+                self.write_memory(address + unit * at, unit, value, port)

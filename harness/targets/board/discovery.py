@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from harness.base import platforms
+from harness.base.debug_access import LOOPBACK
 from harness.base.errors import EnvironmentMissing, UsageError
 from harness.targets.board.lab import BAUD, BoardEntry, Lab, is_valid_name, same_serial, unpadded
 
@@ -34,7 +35,8 @@ class BenchBoard:
     """A board that can be opened.
 
     ``how`` is how the port was chosen. ``tools`` is a folder that is searched for flash tools
-    before PATH (the stand-ins of a virtual board), ``control`` a virtual board's state folder.
+    before PATH (the stand-ins of a virtual board), ``control`` a virtual board's state folder,
+    ``remote_probe`` the HOST:PORT at which pyOCD reaches its debug port.
     """
 
     name: str
@@ -51,6 +53,7 @@ class BenchBoard:
     labgrid: str = ""
     tools: str = ""
     control: Path | None = None
+    remote_probe: str = ""
 
     @property
     def virtual(self) -> bool:
@@ -204,6 +207,7 @@ def on_bench(bench: Path) -> list[BenchBoard]:
                 power_cycle=(str(bench / "bin" / "virtual-power"), "{probe}"),
                 tools=str(bench / "bin"),
                 control=folder,
+                remote_probe=f"{LOOPBACK}:{presence.debug}",
             )
         )
     return boards

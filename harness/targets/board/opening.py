@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -19,7 +20,7 @@ from typing import Protocol, TypeVar
 
 from harness.base.clock import Deadline
 from harness.base.errors import EnvironmentMissing, HilError, PortBusy, TargetLost
-from harness.base.platforms import ChipTable, board_with
+from harness.base.platforms import BoardTable, ChipTable, board_with
 from harness.elf import Image
 from harness.targets.board import labgrid, policy, runners
 from harness.targets.board.console import SerialConsole
@@ -112,11 +113,8 @@ class Opening:
 
     def flasher(self, board: BenchBoard) -> Flasher:
         """The board's flash tool: the option's, the lab file's, or the first that is installed."""
-        path = search_path(board)
-        kind = runners.choose(self.runner or board.runner, path)
-        kit = board_with(self.image.chip.key)
-        runner = kind(board.probe, board.probe_host, self.lab.policy.flash_seconds, kit)
-        return Flasher(runner, path)
+        seconds, kit = self.lab.policy.flash_seconds, board_with(self.image.chip.key)
+        return flash_tool(board, self.runner, seconds, kit)
 
 
 @dataclass(frozen=True)
@@ -222,6 +220,17 @@ class _Reservation:
         return ""
 
 
+def flash_tool(board: BenchBoard, name: str, seconds: float, kit: BoardTable) -> Flasher:
+    """The flash tool of a name; without one the lab file's, or the first that is installed.
+
+    ``seconds`` limit a call that programs; ``kit`` is the board with the image's chip.
+    """
+    path = search_path(board)
+    kind = runners.choose(name or board.runner, path)
+    host = board.remote_probe if kind is runners.Pyocd else ""
+    return Flasher(kind(board.probe, host or board.probe_host, seconds, kit), path)
+
+
 def probe_of(board: BenchBoard, chip: ChipTable) -> tuple[ProbeMemory, Pins | None]:
     """Memory and pins of a board through its probe; a virtual board's through its control socket.
 
@@ -235,7 +244,11 @@ def probe_of(board: BenchBoard, chip: ChipTable) -> tuple[ProbeMemory, Pins | No
 
 
 def search_path(board: BenchBoard) -> str | None:
-    """Where flash tools are looked up: a virtual board's stand-ins come first."""
+    """Where flash tools are looked up: a virtual board's stand-ins come first.
+
+    pyOCD may be installed beside this Python, whose folder need not be on PATH.
+    """
     if not board.tools:
         return None
-    return os.pathsep.join((board.tools, os.environ.get("PATH", os.defpath)))
+    beside = str(Path(sys.executable).parent)
+    return os.pathsep.join((board.tools, os.environ.get("PATH", os.defpath), beside))

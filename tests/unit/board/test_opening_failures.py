@@ -208,7 +208,7 @@ def test_a_virtual_board_has_pins_and_memory_of_its_own_and_its_tools_come_first
     memory, pins = probe_of(virtual, chip_table())
     assert isinstance(memory, VirtualMemory)
     assert isinstance(pins, VirtualPins)
-    assert search_path(virtual) == f"{desk.tools}:/usr/bin"
+    assert search_path(virtual) == f"{desk.tools}:/usr/bin:{Path(sys.executable).parent}"
 
 
 # -- the door ---------------------------------------------------------------------------------

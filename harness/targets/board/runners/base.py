@@ -57,5 +57,5 @@ class Runner(ABC):
             raise Unsupported(
                 f"runner {self.name}",
                 f"use the probe on {self.host}",
-                hint="runners nrfutil and jlink reach remote probes",
+                hint="runners nrfutil, jlink and pyocd reach remote probes",
             )

@@ -32,7 +32,7 @@ class Jlink(Runner):
     written_for: ClassVar[str] = "J-Link software 7.94 to 8.x"
 
     def program(self, image: FlashImage, folder: Path) -> list[Command]:
-        return [self._run(["r", f'loadfile "{image.hex}" noreset'], self.seconds, "O\\.K\\.")]
+        return [self._run(["r", f'loadfile "{image.hex}"'], self.seconds, "O\\.K\\.")]
 
     def verify(self, image: FlashImage, folder: Path) -> list[Command]:
         lines = [f'verifybin "{path}",0x{address:x}' for address, path in image.binaries(folder)]
