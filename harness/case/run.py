@@ -208,7 +208,7 @@ def judge_seen(case: Case, setup: Setup, image: RunImage, seen: Observation) -> 
     """The result of a run that has been observed: the verdict, its evidence and the figures."""
     firmware, model, inputs = image.firmware, image.model, image.inputs
     known = known_of(case, firmware, model, inputs)
-    contradictions = check_evidence(seen.console, known, _measured(seen))
+    contradictions = check_evidence(seen.console, known, most_ticks(seen))
     findings = (*findings_of(seen, model, firmware), *contradictions)
     outputs = check_outputs(seen.console, case, model, known.inputs or ())
     measures = measure(firmware, seen.console, case.target, model, case.builder, seen.counted)
@@ -266,7 +266,7 @@ def _inputs(case: Case, model: Model | None) -> Sequence[Sequence[bytes]]:
     return rows[: case.rows] if case.rows else rows
 
 
-def _measured(seen: Observation) -> Measured:
+def most_ticks(seen: Observation) -> Measured:
     """The most ticks that a run can have had: its instructions, or its time at the core's clock."""
     counters, counted = seen.counters, seen.counted
     own = (
@@ -277,7 +277,8 @@ def _measured(seen: Observation) -> Measured:
         counted.arena_strayed,
     )
     if counters.source == "simulator":
-        hertz = chip_table().cpu_hz
+        # The virtual board's records have the wall clock's times, and its chip may be faster.
+        hertz = None if counters.virtual_seconds is None else chip_table().cpu_hz
         return Measured(counters.instructions, seen.sent, *own, hertz=hertz)
     seconds = (
         counters.wall_seconds if counters.virtual_seconds is None else counters.virtual_seconds

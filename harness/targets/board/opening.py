@@ -117,8 +117,8 @@ class Opening:
                 raise UsageError(
                     f"{self.lab.path or 'the lab file'} names board {board.name} by the probe "
                     f"{board.probe}, which is not attached",
-                    hint="correct `probe`, or plug the board in: `tflm-hil boards` lists what there "
-                    "is; a board elsewhere needs `port`, `probe_host` or `labgrid`",
+                    hint="correct `probe`, or plug it in: `tflm-hil boards` lists what there is; "
+                    "a board elsewhere needs `port`, `probe_host` or `labgrid`",
                 )
             time.sleep(0.05)
         return board
