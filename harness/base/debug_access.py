@@ -1,4 +1,4 @@
-"""Numbers that both ends of a debug port name: its access ports, CTRL-AP, halting debug, NVMC.
+"""Numbers that both ends of a debug port name: CTRL-AP, halting debug, NVMC.
 
 Sources: nRF9160 PS, "CTRL-AP" and "NVMC"; Armv8-M ARM, "DHCSR", "DEMCR".
 """
@@ -7,8 +7,6 @@ from __future__ import annotations
 
 #: Debug ports are served on this address alone.
 LOOPBACK = "127.0.0.1"
-#: Access ports: the core's, Nordic's control port.
-CORE_AP, CONTROL_AP = 0, 4
 #: Registers of CTRL-AP; PROTECTION is APPROTECTSTATUS, 0 while the chip is locked.
 RESET, ERASEALL, PROTECTION, ERASEPROTECT = 0x00, 0x04, 0x0C, 0x18
 #: Halting debug: registers, and bits of DHCSR.

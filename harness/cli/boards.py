@@ -12,6 +12,7 @@ import click
 
 from harness.base import numbers, paths
 from harness.base.errors import BoardUnavailable, CheckFailed, UsageError
+from harness.base.platforms import board_with
 from harness.cli.options import json_option, number_option
 from harness.cli.output import on_stderr, write_text
 from harness.cli.parameters import STDOUT, Destination
@@ -174,7 +175,8 @@ def flash(
     board = discovery.select(attached, name)
     if dry_run and not (runner or board.runner):
         raise UsageError("--dry-run prints one tool's commands", hint="name it: --runner nrfutil")
-    flasher = flash_tool(board, runner or "", lab.policy.flash_seconds)
+    seconds, kit = lab.policy.flash_seconds, board_with(firmware.chip.key)
+    flasher = flash_tool(board, runner or "", seconds, kit)
     with tempfile.TemporaryDirectory(prefix="tflm-hil-") as folder:
         prepared = flash_image.prepare(firmware, Path(folder))
         if dry_run:

@@ -13,6 +13,7 @@ from harness.base.errors import Unsupported, UsageError
 from harness.cli.options import beside_option, number_option, target_options
 from harness.cli.parameters import CONFIGURATION, EXISTING, IMAGE_OR_CASES
 from harness.targets.registry import TARGETS
+from harness.uart.echo import Echo
 
 if TYPE_CHECKING:
     from harness.case import Case
@@ -83,9 +84,9 @@ def debug(**options: Any) -> int:
     found = _stopped(case, image, options, replay)
     steps = program is not None and found.machine.core.executed > 0
     first = gdb.run_up_to(replay.next_address(found.machine)) if steps else []
-    session = gdb.DebugSession(found, _show)
+    session = gdb.DebugSession(found, Echo(sys.stderr))
     try:
-        command = gdb.pyocd_server(session.probe)
+        command = gdb.pyocd_server(session.probe, found.machine.memory_map.tools.pyocd_target)
         return gdb.debug(session, command, call, image.path, click.echo, first)
     finally:
         session.close()
@@ -105,7 +106,7 @@ def _debug_board(case: Case, image: Image, call: GdbCall, options: dict[str, Any
     with open_target(options["target"], image, **case.target_options) as session:
         assert isinstance(session, BoardSession)
         command = board.server_command(session.board, place)
-        debuggee = board.DebuggedBoard(session, _show)
+        debuggee = board.DebuggedBoard(session, Echo(sys.stderr))
         return gdb.debug(debuggee, command, call, image.path, click.echo, first)
 
 
@@ -120,11 +121,6 @@ def _with_options(case: Case, options: dict[str, Any]) -> Case:
     chosen = case.on(options["target"], {**kept, **given})
     refuse_unused_target_options([chosen], options)
     return chosen
-
-
-def _show(data: bytes) -> None:
-    sys.stderr.write(data.decode("utf-8", "backslashreplace"))
-    sys.stderr.flush()
 
 
 def _case(options: dict[str, Any]) -> Case:
@@ -152,8 +148,8 @@ def _image(case: Case) -> Image:
     from harness.build.builders import build_one  # noqa: PLC0415
     from harness.elf import combined  # noqa: PLC0415
 
-    elf: Path = case.elf or build_one(case.sample, case.resolver, case.builder)
-    return combined.read(elf, case.beside)
+    elf: Path = case.elf or build_one(case.sample, case.resolver, case.builder, case.chip)
+    return combined.read(elf, case.beside, case.chip)
 
 
 def _records(case: Case) -> list[list[bytes]]:

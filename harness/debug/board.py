@@ -31,7 +31,8 @@ def server_command(board: BenchBoard, place: Place | None) -> list[str]:
     if importlib.util.find_spec("pyocd") is not None:
         probe = f"remote:{board.remote_probe}" if board.remote_probe else serial
         faults = place is not None and place.where == "fault"
-        return pyocd_server(probe, board=True, catch=_FAULTS if faults else "h")
+        target = platforms.board_table().chip.tools.pyocd_target
+        return pyocd_server(probe, target, board=True, catch=_FAULTS if faults else "h")
     jlink = next(filter(None, map(shutil.which, JLINK_SERVERS)), None)
     if jlink is None or board.virtual:
         others = "" if board.virtual else ", and J-Link's gdb server is not there either"

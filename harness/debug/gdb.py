@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from harness.base import platforms
 from harness.base.debug_access import LOOPBACK
 from harness.base.errors import EnvironmentMissing
 from harness.debug.replay import Rerun
@@ -86,13 +85,12 @@ def free_port() -> int:
         return number
 
 
-def pyocd_server(probe: str, *, board: bool = False, catch: str = "h") -> list[str]:
+def pyocd_server(probe: str, target: str, *, board: bool = False, catch: str = "h") -> list[str]:
     """pyOCD's gdb server for the probe of this id, but for the port.
 
-    A ``board`` is halted when it starts, and runs on when it ends; ``catch`` says which faults halt
-    (pyOCD's option "vector_catch").
+    ``target`` is pyOCD's name of the chip. A ``board`` is halted when it starts, and runs on when
+    it ends; ``catch`` says which faults halt (pyOCD's option "vector_catch").
     """
-    target = platforms.chip_table().tools.pyocd_target
     connect, resumes = ("halt", "true") if board else ("attach", "false")
     return [
         sys.executable, "-m", "pyocd", "gdbserver", "--no-config", "--no-wait", "--uid", probe,

@@ -43,11 +43,12 @@ class TargetOption:
     kind: Literal["text", "seconds"]
     help: str
     default: str = ""
+    flag: str = ""  # on the command line, if it is not called as the option
 
     @property
     def spelled(self) -> str:
         """The option on the command line."""
-        return f"--{self.name.replace('_', '-')}"
+        return self.flag or f"--{self.name.replace('_', '-')}"
 
 
 @dataclass(frozen=True)
@@ -108,7 +109,7 @@ _BOARD_OPTIONS = (
 _CONSOLE = TargetOption(
     "console", "text",
     'how the board hears its console: "uarte=UARTE1 txd=1 rxd=0 baud=1000000", or a board\'s name.',
-    "nrf9160dk",
+    "as the chip's kit is wired", "--wiring",
 )  # fmt: skip
 
 _ROWS = (

@@ -107,7 +107,7 @@ def debug(image, commands, tmp_path, *options):
     script.write_text("\n".join(commands) + "\n", encoding="utf-8")
     words = ["-m", "harness", "debug", str(image.path), "--batch", str(script), *options]
     return subprocess.run([sys.executable, *words], capture_output=True, text=True, check=False,
-                          timeout=30)  # fmt: skip
+                          timeout=180)  # fmt: skip
 
 
 SESSION = (

@@ -176,3 +176,13 @@ class Nvmc(Device):
 
     def fire(self, tag: str) -> None:
         self.regs[_READY] = self.regs[_READYNEXT] = 1
+
+
+class ProtectedNvmc(Nvmc):
+    """With APPROTECT of the nRF9120 in the same block (nrf9120.svd of Nordic's MDK): storage."""
+
+    REGISTERS: ClassVar[tuple[Register, ...]] = (
+        *Nvmc.REGISTERS,
+        Register(0xE00, "SECUREAPPROTECT_DISABLE", 1),
+        Register(0xE10, "APPROTECT_DISABLE", 1),
+    )

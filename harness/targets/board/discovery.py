@@ -86,7 +86,8 @@ def application_port(ports: list[Port]) -> tuple[str, str]:
 def kit(serial: str) -> str:
     """The kind of board that the serial number belongs to, or an empty string."""
     plain = unpadded(serial)
-    serials = platforms.board_table().probe.serials.items()
+    boards = map(platforms.board_table, platforms.board_names())
+    serials = (pair for board in boards for pair in board.probe.serials.items())
     return next((text for prefix, text in serials if plain.startswith(prefix)), "")
 
 
@@ -143,7 +144,7 @@ def select(boards: list[BenchBoard], name: str | None = None) -> BenchBoard:
         raise EnvironmentMissing(f"no board {name!r}; there are:\n{listing}")
     raise EnvironmentMissing(
         f"no board {name!r} is attached" if name else "no board is attached",
-        hint="plug in an nRF9160 DK, name remote boards in lab.toml (docs/lab.md), "
+        hint="plug in a DK, name remote boards in lab.toml (docs/lab.md), "
         "or use --target virtual-board",
     )
 
@@ -169,7 +170,8 @@ def _is(board: BenchBoard, name: str) -> bool:
 
 
 def _on_usb(ports: Iterable[Port]) -> Iterator[BenchBoard]:
-    vendors = platforms.board_table().probe.usb_vendors
+    boards = map(platforms.board_table, platforms.board_names())
+    vendors = {vendor for board in boards for vendor in board.probe.usb_vendors}
     probes: dict[str, list[Port]] = {}
     for port in ports:
         if port.vid in vendors and is_valid_name(port.serial):

@@ -20,6 +20,7 @@ from typing import Protocol, TypeVar
 
 from harness.base.clock import Deadline
 from harness.base.errors import EnvironmentMissing, HilError, PortBusy, TargetLost, UsageError
+from harness.base.platforms import BoardTable, ChipTable, board_with
 from harness.elf import Image
 from harness.targets.board import labgrid, policy, runners
 from harness.targets.board.console import SerialConsole
@@ -130,7 +131,8 @@ class Opening:
 
     def flasher(self, board: BenchBoard) -> Flasher:
         """The board's flash tool: the option's, the lab file's, or the first that is installed."""
-        return flash_tool(board, self.runner, self.lab.policy.flash_seconds)
+        seconds, kit = self.lab.policy.flash_seconds, board_with(self.image.chip.key)
+        return flash_tool(board, self.runner, seconds, kit)
 
 
 @dataclass(frozen=True)
@@ -160,7 +162,7 @@ class _Reservation:
             reset_at = console.end
             flasher.reset()
             start, settled = boot_position(console, reset_at, self.policy.settle_seconds)
-            memory, pins = probe_of(board)
+            memory, pins = probe_of(board, self.opening.image.chip)
             opened.callback(memory.close)
             resources = opened.pop_all()
             return BoardSession(
@@ -236,24 +238,24 @@ class _Reservation:
         return ""
 
 
-def flash_tool(board: BenchBoard, name: str, seconds: float) -> Flasher:
+def flash_tool(board: BenchBoard, name: str, seconds: float, kit: BoardTable) -> Flasher:
     """The flash tool of a name; without one the lab file's, or the first that is installed.
 
-    ``seconds`` limit a call that programs.
+    ``seconds`` limit a call that programs; ``kit`` is the board with the image's chip.
     """
     path = search_path(board)
     kind = runners.choose(name or board.runner, path)
     host = board.remote_probe if kind is runners.Pyocd else ""
-    return Flasher(kind(board.probe, host or board.probe_host, seconds), path)
+    return Flasher(kind(board.probe, host or board.probe_host, seconds, kit), path)
 
 
-def probe_of(board: BenchBoard) -> tuple[ProbeMemory, Pins | None]:
+def probe_of(board: BenchBoard, chip: ChipTable) -> tuple[ProbeMemory, Pins | None]:
     """Memory and pins of a board through its probe; a virtual board's through its control socket.
 
     A real board has no pins.
     """
     if board.control is None:
-        return PyocdMemory(board.probe), None
+        return PyocdMemory(board.probe, chip), None
     from harness.targets.board.virtual.client import VirtualMemory, VirtualPins  # noqa: PLC0415
 
     return VirtualMemory(board.control), VirtualPins(board.control)

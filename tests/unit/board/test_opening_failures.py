@@ -22,6 +22,7 @@ from harness.base.errors import (
     TargetLost,
     UsageError,
 )
+from harness.base.platforms import chip_table
 from harness.elf import Image
 from harness.targets.board import open as open_board
 from harness.targets.board.discovery import BenchBoard
@@ -201,10 +202,10 @@ def test_a_virtual_board_has_pins_and_memory_of_its_own_and_its_tools_come_first
     monkeypatch.setenv("PATH", "/usr/bin")
     real = replace(desk.board, tools="")
     virtual = replace(desk.board, control=tmp_path)
-    memory, pins = probe_of(real)
+    memory, pins = probe_of(real, chip_table())
     assert isinstance(memory, PyocdMemory)
     assert (pins, search_path(real)) == (None, None)
-    memory, pins = probe_of(virtual)
+    memory, pins = probe_of(virtual, chip_table())
     assert isinstance(memory, VirtualMemory)
     assert isinstance(pins, VirtualPins)
     assert search_path(virtual) == f"{desk.tools}:/usr/bin:{Path(sys.executable).parent}"

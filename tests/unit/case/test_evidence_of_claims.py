@@ -131,7 +131,7 @@ def test_no_record_says_more_ticks_than_had_passed(seconds, told):
 )  # fmt: skip
 def test_times_of_records_bound_ticks_only_on_the_simulators_own_clock(counters, ticks, hertz):
     seen = Observation(Console(), Stop.CONDITION, True, "", "", counters, (), ())
-    limit = most_ticks(seen)
+    limit = most_ticks(seen, HZ)
     assert limit.hertz == hertz
     assert limit.ticks == pytest.approx(ticks, rel=0.05)
 

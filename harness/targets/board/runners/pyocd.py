@@ -7,7 +7,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import ClassVar
 
-from harness.base import platforms
 from harness.targets.board.command import Command
 from harness.targets.board.flash_image import FlashImage
 from harness.targets.board.lab import unpadded
@@ -57,6 +56,6 @@ class Pyocd(Runner):
 
     def _call(self, subcommand: str, *arguments: str) -> tuple[str, ...]:
         probe = f"remote:{self.host}" if self.host else unpadded(self.serial)
-        target = platforms.chip_table().tools.pyocd_target
+        target = self.kit.chip.tools.pyocd_target
         connection = ("--no-config", "--no-wait", "--target", target, *_KEEP_LOCKED)
         return ("pyocd", subcommand, "--uid", probe, *connection, *arguments)

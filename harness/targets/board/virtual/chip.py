@@ -8,7 +8,6 @@ from pathlib import Path
 
 from harness.base import platforms
 from harness.base.clock import Clock, Deadline
-from harness.base.debug_access import CORE_AP
 from harness.base.errors import HilError
 from harness.base.platforms import ConsoleWiring
 from harness.elf import Image
@@ -40,13 +39,13 @@ class BoardPort(DebugPort):
         super().__init__(machine, around)
         self.shown: dict[str, bytes] = {}
 
-    def read_memory(self, address: int, size: int, port: int = CORE_AP) -> int:
+    def read_memory(self, address: int, size: int, port: int | None = None) -> int:
         """1, 2 or 4 bytes of the core's address space. Raises :class:`TransferError`."""
         if self._claimed(address, size) is None:
             return super().read_memory(address, size, port)
         return int.from_bytes(bytes(self.read_block(address, size, 1, port)), "little")
 
-    def read_block(self, address: int, count: int, unit: int, port: int = CORE_AP) -> list[int]:
+    def read_block(self, address: int, count: int, unit: int, port: int | None = None) -> list[int]:
         """``count`` numbers of ``unit`` bytes (1 or 4). Raises :class:`TransferError`."""
         claimed = self._claimed(address, count * unit)
         if claimed is None:

@@ -16,8 +16,6 @@ from harness.base.closing import Closing
 from harness.base.debug_access import (
     C_DEBUGEN,
     C_HALT,
-    CONTROL_AP,
-    CORE_AP,
     DEMCR,
     DHCSR,
     DHCSR_KEY,
@@ -50,7 +48,7 @@ class PortClient(Closing):
     """
 
     def __init__(self, number: int) -> None:
-        self._number = 0
+        self._number, self._ports = 0, platforms.chip_table().debug
         try:
             self._socket = socket.create_connection((LOOPBACK, number), _SECONDS)
         except OSError as error:
@@ -81,7 +79,7 @@ class PortClient(Closing):
         """``size`` bytes of the core's address space."""
         starts = range(address, address + size, _CHUNK)
         parts = (
-            self._ask("read_block8", CORE_AP, start, min(_CHUNK, address + size - start))
+            self._ask("read_block8", self._ports.core, start, min(_CHUNK, address + size - start))
             for start in starts
         )
         return b"".join(map(bytes, parts))
@@ -89,11 +87,11 @@ class PortClient(Closing):
     def write(self, address: int, data: bytes) -> None:
         """Write RAM, byte by byte."""
         for at in range(0, len(data), _CHUNK):
-            self._ask("write_block8", CORE_AP, address + at, list(data[at : at + _CHUNK]))
+            self._ask("write_block8", self._ports.core, address + at, list(data[at : at + _CHUNK]))
 
     def write_word(self, address: int, word: int) -> None:
         """Write a register."""
-        self._ask("write_mem", CORE_AP, address, word, 32)
+        self._ask("write_mem", self._ports.core, address, word, 32)
 
     # run control
 
@@ -121,7 +119,7 @@ class PortClient(Closing):
         self._control(ERASEALL, 1)
 
     def _control(self, register: int, value: int | None = None) -> int:
-        self._ask("write_dp", _SELECT, CONTROL_AP << 24 | register & 0xF0)
+        self._ask("write_dp", _SELECT, self._ports.control << 24 | register & 0xF0)
         if value is not None:
             self._ask("write_ap", register & 0xC, value)
             return value
@@ -156,7 +154,7 @@ class PortClient(Closing):
             words = _ERASED * before + data + _ERASED * behind
             for at in range(0, len(words), _CHUNK):
                 part = memoryview(words)[at : at + _CHUNK].cast("I").tolist()
-                self._ask("write_block32", CORE_AP, address - before + at, part)
+                self._ask("write_block32", self._ports.core, address - before + at, part)
         self._mode(READ)
 
     def _mode(self, value: int) -> None:
