@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
+from harness.base.core_state import CoreState
 from harness.base.platforms import ChipTable, Peripheral
 from harness.elf import Image
 from harness.simulator.nvic import FIRST_IRQ, NAMES, STATES
@@ -109,6 +110,8 @@ class FaultRecord:
     world: str = ""  # "secure" or "non-secure", with images of both
     sfsr: int = 0
     target: str = ""  # with images of both worlds: the access or jump, "read of secure RAM"
+    #: Registers and memory at that moment; None for all but the first faults.
+    state: CoreState | None = field(default=None, repr=False, compare=False)
 
     @property
     def status(self) -> str:

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from enum import StrEnum
 from typing import Protocol
 
 from harness.base.clock import RESETS_IN_A_LOOP, Deadline
+from harness.base.core_state import MSP, PSP, CoreState
 from harness.base.errors import UsageError
 from harness.base.findings import Finding, Kind
 from harness.base.platforms import ConsoleWiring, board_table, chip_table
@@ -34,6 +36,8 @@ from harness.simulator.unicorn import CORE_REGISTERS, Reg
 #: within one.
 _WINDOW, _LINE = 4096, 256
 _FINDINGS_KEPT = 200
+#: Faults whose memory is kept, for their call stacks.
+_STATES_KEPT = 4
 #: Values of ``timing``.
 INSTRUCTIONS, BRANCHES = "instructions", "branches"
 #: The registers of CORE_REGISTERS, by name.
@@ -155,6 +159,8 @@ class Machine:
     # evidence
 
     def _note_fault(self, record: FaultRecord) -> None:
+        if len(self.faults) < _STATES_KEPT:
+            record = replace(record, state=self.core_state(record.registers))
         if len(self.faults) < _FINDINGS_KEPT:
             self.faults.append(record)
         if self.debugger is not None:
@@ -420,6 +426,29 @@ class Machine:
     def registers(self) -> dict[str, int]:
         """r0 to r12, sp, lr, pc, xpsr, by name."""
         return dict(zip(REGISTER_NAMES, self.core.read_many(CORE_REGISTERS), strict=True))
+
+    def core_state(self, registers: tuple[int, ...] | None = None) -> CoreState:
+        """The core as it is now, and RAM; with ``registers`` in place of its own."""
+        from harness.simulator.debug_port.core_registers import (  # noqa: PLC0415 - imports this
+            CoreRegisters,
+        )
+
+        core, view = self.core, CoreRegisters(self)
+        stacks: dict[tuple[bool, str], int] = {}
+        threads: dict[bool, str] = {}
+        for nonsecure in (False, True) if core.divided else (core.nonsecure,):
+            msp, psp, *_ = view.pointers(nonsecure=nonsecure)
+            stacks[nonsecure, MSP], stacks[nonsecure, PSP] = msp, psp
+            threads[nonsecure] = view.thread_stack(nonsecure=nonsecure)
+        ram = self.engine.stores["ram"]
+        return CoreState(
+            registers or tuple(core.read_many(CORE_REGISTERS)),
+            stacks,
+            threads,
+            core.nonsecure,
+            core.divided,
+            ((ram.area.origin, bytes(ram.slice(ram.area.origin, ram.area.size))),),
+        )
 
     def write_register(self, name: str, value: int) -> None:
         """Set r0 to r12, sp, lr or pc."""
