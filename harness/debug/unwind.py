@@ -31,7 +31,7 @@ _PADDED = 1 << 9  # of the stacked xPSR
 
 
 @dataclass(frozen=True)
-class Frame:
+class StackFrame:
     """One function of a call stack.
 
     ``exception`` names the exception that the function was interrupted by, if it was. ``guess``:
@@ -56,11 +56,11 @@ class Unwinder:
         self._images = (image, *image.beside)
         self._tables = {one.path: CallFrames(one) for one in self._images}
 
-    def walk(self, state: CoreState) -> tuple[Frame, ...]:
+    def walk(self, state: CoreState) -> tuple[StackFrame, ...]:
         """The functions that are running, innermost first."""
-        return tuple(self._walk(_Walk(self._image, state)))
+        return tuple(self._walk(_Unwinding(self._image, state)))
 
-    def _walk(self, walk: _Walk) -> Iterator[Frame]:
+    def _walk(self, walk: _Unwinding) -> Iterator[StackFrame]:
         seen = set()
         guess = False
         for number in range(DEEPEST):
@@ -74,7 +74,7 @@ class Unwinder:
                 return
             sp = walk.registers[SP] or 0
             location = self._image.locate(place)
-            yield Frame(location, sp, walk.exception, guess)
+            yield StackFrame(location, sp, walk.exception, guess)
             if location.function in _ROOTS:
                 return
             left = walk.leave_wild() if holder is None else self._leave(walk, holder, place)
@@ -90,7 +90,7 @@ class Unwinder:
                     return one
         return None
 
-    def _leave(self, walk: _Walk, image: Image, place: int) -> str | None:
+    def _leave(self, walk: _Unwinding, image: Image, place: int) -> str | None:
         """Go on in the caller; the source of the rule, or None if there is no caller."""
         rule = self._tables[image.path].rule(place, called=not walk.exact)
         if rule is None or rule.ends:
@@ -108,7 +108,7 @@ class Unwinder:
         return rule.source if walk.return_to(walk.registers[LR]) else None
 
 
-class _Walk:
+class _Unwinding:
     """The registers as they were in the function that the walk has come to."""
 
     def __init__(self, image: Image, state: CoreState) -> None:

@@ -38,6 +38,7 @@ _WINDOW, _LINE = 4096, 256
 _FINDINGS_KEPT = 200
 #: Faults whose memory is kept, for their call stacks.
 _STATES_KEPT = 4
+_STACK_POINTERS, _SPSEL = (int(Reg.MSP), int(Reg.PSP)), 2
 #: Values of ``timing``.
 INSTRUCTIONS, BRANCHES = "instructions", "branches"
 #: The registers of CORE_REGISTERS, by name.
@@ -429,26 +430,25 @@ class Machine:
 
     def core_state(self, registers: tuple[int, ...] | None = None) -> CoreState:
         """The core as it is now, and RAM; with ``registers`` in place of its own."""
-        from harness.simulator.debug_port.core_registers import (  # noqa: PLC0415 - imports this
-            CoreRegisters,
-        )
-
-        core, view = self.core, CoreRegisters(self)
+        core = self.core
         stacks: dict[tuple[bool, str], int] = {}
         threads: dict[bool, str] = {}
-        for nonsecure in (False, True) if core.divided else (core.nonsecure,):
-            msp, psp, *_ = view.pointers(nonsecure=nonsecure)
-            stacks[nonsecure, MSP], stacks[nonsecure, PSP] = msp, psp
-            threads[nonsecure] = view.thread_stack(nonsecure=nonsecure)
+
+        def note(nonsecure: bool) -> None:
+            stacks[nonsecure, MSP], stacks[nonsecure, PSP] = core.read_many(_STACK_POINTERS)
+            threads[nonsecure] = PSP if core.read(Reg.CONTROL) & _SPSEL else MSP
+
+        own = registers or tuple(core.read_many(CORE_REGISTERS))
+        note(core.nonsecure)
+        if core.divided:
+            before, sequential = core.save_state(), core.sequential
+            core.exchange_banks()
+            note(not core.nonsecure)
+            core.load_state(before)
+            core.sequential = sequential
         ram = self.engine.stores["ram"]
-        return CoreState(
-            registers or tuple(core.read_many(CORE_REGISTERS)),
-            stacks,
-            threads,
-            core.nonsecure,
-            core.divided,
-            ((ram.area.origin, bytes(ram.slice(ram.area.origin, ram.area.size))),),
-        )
+        memory = ((ram.area.origin, bytes(ram.slice(ram.area.origin, ram.area.size))),)
+        return CoreState(own, stacks, threads, core.nonsecure, core.divided, memory)
 
     def write_register(self, name: str, value: int) -> None:
         """Set r0 to r12, sp, lr or pc."""

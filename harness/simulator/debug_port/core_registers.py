@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from harness.base.core_state import MSP, PSP
 from harness.simulator.unicorn import Reg
 
 if TYPE_CHECKING:
@@ -40,7 +39,7 @@ class CoreRegisters:
             return self._specials(nonsecure=self._core.nonsecure)
         if number in _POINTERS:
             nonsecure, index = _POINTERS[number]
-            return self.pointers(nonsecure=nonsecure)[index]
+            return self._pointers(nonsecure=nonsecure)[index]
         if number in _SPECIALS:
             return self._specials(nonsecure=_SPECIALS[number])
         if number == _FPSCR:
@@ -71,12 +70,7 @@ class CoreRegisters:
         elif 0 <= number - _S0 < 32:
             core.write(Reg.S0 + number - _S0, value)
 
-    def thread_stack(self, *, nonsecure: bool) -> str:
-        """MSP or PSP: the stack of thread mode in a security state (CONTROL.SPSEL)."""
-        return (MSP, PSP)[self._specials(nonsecure=nonsecure) >> 25 & 1]
-
-    def pointers(self, *, nonsecure: bool) -> tuple[int, int, int, int]:
-        """MSP, PSP, MSPLIM and PSPLIM of a security state."""
+    def _pointers(self, *, nonsecure: bool) -> tuple[int, int, int, int]:
         with _Bank(self._machine, nonsecure=nonsecure):
             psplim, msplim = self._core.limits()
             return self._core.read(Reg.MSP), self._core.read(Reg.PSP), msplim, psplim
