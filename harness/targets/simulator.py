@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 
 from harness.base.clock import Deadline
+from harness.base.core_state import CoreState
 from harness.base.errors import UsageError
 from harness.base.findings import Finding
 from harness.base.platforms import ConsoleWiring, console_wiring
@@ -124,6 +125,7 @@ class SimulatorSession(SessionDefaults):
                 record.world,
                 machine.fault_image(record),
                 machine.fault_access(record),
+                state=record.state,
             )
             for record in machine.faults
         ]
@@ -190,6 +192,11 @@ class SimulatorSession(SessionDefaults):
     def registers(self) -> dict[str, int]:
         """r0 to r12, sp, lr, pc, xpsr."""
         return self.machine.registers
+
+    @property
+    def core_state(self) -> CoreState:
+        """Registers, stack pointers and RAM."""
+        return self.machine.core_state()
 
     def watch_calls(self, addresses: Iterable[int]) -> None:
         """Note calls of the functions at ``addresses`` from here on; costs nothing elsewhere."""
