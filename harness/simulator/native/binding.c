@@ -1,5 +1,6 @@
 // The Python type around the counting core, and its module.
 #include "binding.h"
+#include "calls.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -288,6 +289,7 @@ static void dealloc(PyObject *object) {
   free(c->operands.checks);
   free(c->memory.shadow);
   free(c->breakpoints.addresses);
+  calls_free(c);
   if (c->unicorn.context) c->unicorn.api.context_free(c->unicorn.context);
   if (c->idle.context) c->unicorn.api.context_free(c->idle.context);
   ((freefunc)PyType_GetSlot(type, Py_tp_free))(object);
