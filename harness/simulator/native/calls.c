@@ -25,8 +25,7 @@ static uint32_t child(Calls *calls, uint32_t parent, uint32_t function) {
   }
   if (calls->count == calls->room) {
     const uint32_t room = 2 * calls->room;
-    CallNode *more =
-        room > MOST_NODES ? NULL : realloc(calls->nodes, room * sizeof(CallNode));
+    CallNode *more = room > MOST_NODES ? NULL : realloc(calls->nodes, room * sizeof(CallNode));
     if (!more) return parent;
     calls->nodes = more;
     calls->room = room;
@@ -41,9 +40,7 @@ static CallFrame *top(CallStack *stack) {
   return stack->depth ? &stack->frames[stack->depth - 1] : NULL;
 }
 
-static uint32_t node_of(CallStack *stack) {
-  return stack->depth ? top(stack)->node : stack->root;
-}
+static uint32_t node_of(CallStack *stack) { return stack->depth ? top(stack)->node : stack->root; }
 
 static void push(Calls *calls, CallStack *stack, uint32_t function, uint32_t lr, uint32_t sp) {
   if (stack->depth == CALL_DEPTH) stack->depth--;
@@ -71,8 +68,8 @@ static bool again(CallStack *stack, uint32_t function, uint32_t sp) {
 static void follow(Calls *calls, CallStack *stack, uint32_t address, uint32_t entry, uint32_t lr,
                    uint32_t sp) {
   const uint32_t function = entry & ~(uint32_t)CALLS_ENTRY;
-  while (stack->depth && (sp > top(stack)->sp ||
-                          (sp == top(stack)->sp && address == top(stack)->caller))) {
+  while (stack->depth &&
+         (sp > top(stack)->sp || (sp == top(stack)->sp && address == top(stack)->caller))) {
     stack->depth--;
   }
   const CallFrame *here = top(stack);
@@ -190,8 +187,8 @@ bool calls_start(Core *c, const uint32_t *functions[2], const size_t counts[2]) 
   calls->last = 1;
   calls->charged = c->time.executed;
   size_t hook;
-  if (!hooked && c->unicorn.api.hook_add(c->unicorn.handle, &hook, HOOK_BLOCK,
-                                         (void *)calls_block, c, 1, 0)) {
+  if (!hooked &&
+      c->unicorn.api.hook_add(c->unicorn.handle, &hook, HOOK_BLOCK, (void *)calls_block, c, 1, 0)) {
     return false;
   }
   c->block.again = 1;

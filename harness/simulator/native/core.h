@@ -153,11 +153,7 @@ typedef struct {
   uint32_t full, in_force;  // without restrictions; as Unicorn has them
 } Stretch;
 
-enum {
-  MAX_SPU_REGIONS = 64,
-  MAX_GATEWAYS = 8,
-  MAX_STRETCHES = 4 * MAX_SPU_REGIONS + MAX_AREAS
-};
+enum { MAX_SPU_REGIONS = 64, MAX_GATEWAYS = 8, MAX_STRETCHES = 4 * MAX_SPU_REGIONS + MAX_AREAS };
 // SAU, IDAU and SPU; see attribution.c.
 typedef struct {
   bool divided;  // something is non-secure: the machine must decide about each access to a device
