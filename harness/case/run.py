@@ -215,7 +215,7 @@ def judge_seen(case: Case, setup: Setup, image: RunImage, seen: Observation) -> 
     """The result of a run that has been observed: the verdict, its evidence and the figures."""
     firmware, model, inputs = image.firmware, image.model, image.inputs
     known = known_of(case, firmware, model, inputs)
-    contradictions = check_evidence(seen.console, known, _measured(seen, firmware.chip.cpu_hz))
+    contradictions = check_evidence(seen.console, known, most_ticks(seen, firmware.chip.cpu_hz))
     findings = (*findings_of(seen, model, firmware), *contradictions)
     outputs = check_outputs(seen.console, case, model, known.inputs or ())
     measures = measure(firmware, seen.console, case.target, model, case.builder, seen.counted)
@@ -273,7 +273,7 @@ def _inputs(case: Case, model: Model | None) -> Sequence[Sequence[bytes]]:
     return rows[: case.rows] if case.rows else rows
 
 
-def _measured(seen: Observation, hertz: int) -> Measured:
+def most_ticks(seen: Observation, hertz: int) -> Measured:
     """The most ticks that a run can have had: its instructions, or its time at the core's clock."""
     counters, counted = seen.counters, seen.counted
     own = (
@@ -284,7 +284,9 @@ def _measured(seen: Observation, hertz: int) -> Measured:
         counted.arena_strayed,
     )
     if counters.source == "simulator":
-        return Measured(counters.instructions, seen.sent, *own, hertz=hertz)
+        # The virtual board's records have the wall clock's times, and its chip may be faster.
+        bound = None if counters.virtual_seconds is None else hertz
+        return Measured(counters.instructions, seen.sent, *own, hertz=bound)
     seconds = (
         counters.wall_seconds if counters.virtual_seconds is None else counters.virtual_seconds
     )
@@ -318,4 +320,4 @@ def _details(seen: Observation, outputs: OutputCheck) -> list[str]:
     shown = list(reports.values())[:_FAULTS_SHOWN]
     if len(seen.faults) > len(shown):
         shown.append(f"{len(seen.faults) - len(shown)} more faults")
-    return [text for text in (outputs.details, *shown) if text]
+    return [text for text in (outputs.details, *shown, seen.stacks) if text]

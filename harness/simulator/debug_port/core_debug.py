@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from harness.simulator.faults import FaultRecord
 
 _DFSR, _DCRSR, _DCRDR, _DAUTHSTATUS = 0xE000_ED30, 0xE000_EDF4, 0xE000_EDF8, 0xE000_EFB8
+_DSCSR, _CDS = 0xE000_EE08, 1 << 16
 _FP_CTRL, _FP_COMP, _BREAKPOINTS = 0xE000_2000, 0xE000_2008, 8
 _DWT_CTRL, _DWT_COMP = 0xE000_1000, 0xE000_1020
 _STEP, _MASKINTS, _KEPT = 4, 8, 0x2F
@@ -273,6 +274,9 @@ class CoreDebug:
     def _read_dauthstatus(self) -> int:
         return 0xFF  # invasive and non-invasive debug of both states is allowed
 
+    def _read_dscsr(self) -> int:
+        return 0 if self.machine.core.nonsecure else _CDS
+
     def _set_breakpoints(self) -> None:
         wanted = {one & ~1 for one in self._comparators if one & 1 and self._fpb}
         for address in self._hooked - wanted:
@@ -284,6 +288,7 @@ class CoreDebug:
     _readers: ClassVar[dict[int, Callable[[CoreDebug], int]]] = {
         DHCSR: _read_dhcsr, _DFSR: _read_dfsr, _DCRDR: _read_dcrdr, DEMCR: _read_demcr,
         _FP_CTRL: _read_fp_ctrl, _DWT_CTRL: _read_dwt_ctrl, _DAUTHSTATUS: _read_dauthstatus,
+        _DSCSR: _read_dscsr,
     }  # fmt: skip
     _writers: ClassVar[dict[int, Callable[[CoreDebug, int], None]]] = {
         DHCSR: _write_dhcsr, _DFSR: _write_dfsr, _DCRSR: _write_dcrsr, _DCRDR: _write_dcrdr,

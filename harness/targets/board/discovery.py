@@ -36,7 +36,8 @@ class BenchBoard:
 
     ``how`` is how the port was chosen. ``tools`` is a folder that is searched for flash tools
     before PATH (the stand-ins of a virtual board), ``control`` a virtual board's state folder,
-    ``remote_probe`` the HOST:PORT at which pyOCD reaches its debug port.
+    ``remote_probe`` the HOST:PORT at which pyOCD reaches its debug port. ``unseen``: only the lab
+    file knows it, and names nothing else to reach it by than a probe that is not attached.
     """
 
     name: str
@@ -54,6 +55,7 @@ class BenchBoard:
     tools: str = ""
     control: Path | None = None
     remote_probe: str = ""
+    unseen: bool = False
 
     @property
     def virtual(self) -> bool:
@@ -221,6 +223,7 @@ def _named(entry: BoardEntry, visible: BenchBoard | None) -> BenchBoard:
         port="",
         how="the lab file names no port and the probe is not attached here",
         kit=kit(entry.probe),
+        unseen=not (entry.port or entry.probe_host or entry.labgrid),
     )
     return replace(
         board,

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 from harness.base.clock import Deadline
-from harness.base.errors import EnvironmentMissing, HilError, PortBusy, TargetLost
+from harness.base.errors import EnvironmentMissing, HilError, PortBusy, TargetLost, UsageError
 from harness.base.platforms import BoardTable, ChipTable, board_with
 from harness.elf import Image
 from harness.targets.board import labgrid, policy, runners
@@ -91,7 +91,7 @@ class Opening:
     @contextmanager
     def _reservation(self) -> Iterator[_Reservation]:
         """Acquire place and lock of the board; refuse one in quarantine."""
-        board = self.source.find()
+        board = self._seen()
         with ExitStack() as resources:
             place = labgrid.acquired(board.labgrid, search_path=search_path(board))
             resources.enter_context(place)
@@ -105,6 +105,24 @@ class Opening:
                 resources.enter_context(tempfile.TemporaryDirectory(prefix="tflm-hil-board-"))
             )
             yield _Reservation(self, board, board.present, lock, prepare(self.image, folder))
+
+    def _seen(self) -> BenchBoard:
+        """The board, once its probe is attached.
+
+        Raises :class:`UsageError` for a probe that the lab file names and nobody ever sees: that
+        is not a failure of the board, and does not set it aside.
+        """
+        deadline = Deadline(max(0.001, self.lab.policy.return_seconds))
+        while (board := self.source.find()).unseen:
+            if deadline.expired:
+                raise UsageError(
+                    f"{self.lab.path or 'the lab file'} names board {board.name} by the probe "
+                    f"{board.probe}, which is not attached",
+                    hint="correct `probe`, or plug it in: `tflm-hil boards` lists what there is; "
+                    "a board elsewhere needs `port`, `probe_host` or `labgrid`",
+                )
+            time.sleep(0.05)
+        return board
 
     def console(self, board: BenchBoard) -> SerialConsole:
         """The board's console, at the option's baud rate or the board's."""

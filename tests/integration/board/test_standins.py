@@ -49,7 +49,7 @@ def test_the_runners_read_commands_give_what_is_in_flash(
 
     options = "chip_erase_mode=ERASE_ALL,verify=VERIFY_READ"
     assert tool([*NRFUTIL, "--options", options]).returncode == 0
-    file = tmp_path / ("m.hex" if runner == "nrfutil" else "m.bin")
+    file = tmp_path / "memory"  # nrfutil writes HEX whatever it is called
     (board,) = on_bench(bench)
     flasher = flash_tool(board, runner, 30.0)
     for command in flasher.runner.read(0, 11, file):

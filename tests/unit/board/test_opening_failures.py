@@ -245,3 +245,14 @@ def test_invalid_rate_or_time_is_refused(
 ) -> None:
     with pytest.raises((UsageError, ValueError)):
         open_board(firmware, lab=lab, **options)
+
+
+def test_a_probe_that_nobody_sees_is_an_error_of_the_lab_file_and_sets_no_board_aside(
+    desk: Desk, lab: Lab, firmware: Image
+) -> None:
+    policy = replace(lab.policy, return_seconds=0.1)
+    wrong = replace(lab, entries=(BoardEntry("dk7", "960077777"),), policy=policy)
+    with pytest.raises(UsageError, match="names board dk7 by the probe 960077777") as refused:
+        open_board(firmware, lab=wrong, board="dk7")
+    assert refused.value.exit_code == 2
+    assert Quarantine(lab.state).note("960077777") is None

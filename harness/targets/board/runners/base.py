@@ -49,7 +49,7 @@ class Runner(ABC):
         """Pulse the reset pin and let the image run."""
 
     def read(self, address: int, size: int, file: Path) -> list[Command]:
-        """Copy ``size`` bytes at ``address`` into ``file``: binary, or Intel HEX by its name."""
+        """Copy ``size`` bytes at ``address`` into ``file``: binary; nrfutil writes Intel HEX."""
         raise Unsupported(self.name, "read memory of a running board")
 
     def _local(self) -> None:
