@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.base.platforms import board_table
 from harness.build.variants import Expectation
 from harness.case import Case, run_case
 from harness.case.result import Verdict
@@ -65,7 +66,7 @@ def test_it_ends_a_run_as_sleep_does(case: Case, tmp_path: Path) -> None:
 
 
 def test_a_press_wakes_the_image_of_a_case(case: Case, tmp_path: Path) -> None:
-    press = parse_press("button1@0.5")
+    press = parse_press("button1@0.5", board_table())
     both = ({"said": "up"}, {"said": "woken"})
     expected = Expectation(True, (("rebooted", ""),))  # that is how a pin wakes it
     woken = replace(case, values=both, presses=(press,), expected=expected, ends_off=True)
