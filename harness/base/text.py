@@ -2,13 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 #: Columns of a table in a file or a pipe: more than any table has, so that rows stay whole.
 UNFOLDED = 2000
+#: Lines of the longest group whose repetition is folded.
+_LONGEST_GROUP = 16
 
 
 def count_of(number: int, noun: str) -> str:
     """``1 case``, ``1,200 cases``."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def folded(lines: Sequence[str]) -> list[str]:
+    """``lines`` with repeated groups shown once, and a line behind them that says how often."""
+    shown: list[str] = []
+    at = 0
+    while at < len(lines):
+        size, times = _repeat(lines, at)
+        shown += lines[at : at + size]
+        if times > 1:
+            group = "the last line" if size == 1 else f"the last {size} lines"
+            shown.append(f"... {group}, {times:,} times in a row")
+        at += size * times
+    return shown
+
+
+def _repeat(lines: Sequence[str], at: int) -> tuple[int, int]:
+    """Size and number of the repeated group at ``at`` that saves most lines; 1 and 1 for none."""
+    best, saved = (1, 1), 1  # a line is spent on the number
+    for size in range(1, min(_LONGEST_GROUP, (len(lines) - at) // 2) + 1):
+        times = 1
+        while lines[at : at + size] == lines[at + size * times : at + size * (times + 1)]:
+            times += 1
+        if size * (times - 1) > saved:
+            best, saved = (size, times), size * (times - 1)
+    return best
 
 
 def short(value: object) -> str:

@@ -17,7 +17,7 @@ from harness.base.platforms import BoardTable, board_table, board_with
 from harness.case.case import Case
 from harness.case.endings import HOW_IT_ENDED, last_resort, standstill
 from harness.case.judge import findings_of
-from harness.case.observe import Observation, watch_calls
+from harness.case.observe import Observation, told_faults, watch_calls, where_it_stands
 from harness.case.outputs import OutputCheck, check_outputs
 from harness.case.tap import Tap, out_of_time
 from harness.elf import Image, combined
@@ -130,7 +130,7 @@ class Live(Closing):
             complaint="",
             where="",
             counters=replace(counters, resets=counters.resets - self._pressed),
-            faults=tuple(session.faults),
+            faults=told_faults(session, self._image),
             findings=tuple(session.findings),
             last_resort=gave_up,
         )
@@ -247,7 +247,7 @@ class Live(Closing):
         )
         if self.console.flooded:
             ending = "it printed more than is read of a console"
-        place = self.session.where() or "an unknown place"
+        place = where_it_stands(self.session, self._image)[0] or "an unknown place"
         message = problem if isinstance(problem, str) else problem()
         fatal = [finding.message for finding in self.findings if finding.kind in FATAL]
         raise FirmwareFailed("; ".join([f"{message}: {ending}", *fatal[:1], f"pc is in {place}"]))

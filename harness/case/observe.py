@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from harness.base.clock import Deadline
 from harness.base.errors import FirmwareFailed, Unsupported
@@ -31,6 +32,9 @@ from harness.uart import Console, Scraper, scraper
 from harness.uart.recording import Recording
 from harness.uart.records import pattern
 from harness.uart.scrapers import EndLine
+
+if TYPE_CHECKING:
+    from harness.debug.report import Narrator
 
 #: A run stops at these to check whether the image has ended.
 _LAST_WORDS = rb"(?:AllocateTensors\(\) failed|Halting system)[^\n]{0,300}\n"
@@ -62,6 +66,7 @@ class Observation:
     last_resort: Finding | None = None  # the function in which the firmware gave up
     quiet: float | None = None  # seconds on the target's clock since it last printed
     counted: TargetCounts = NO_COUNTS  # what the target counted of the image's own figures
+    stacks: str = ""  # the call stacks at the end, several lines; "" for an image that finished
 
 
 def observe(
@@ -98,7 +103,9 @@ def observe(
     in_handler = standing is not None and bool(standing.exception)
     blind = functions is None and standing is None
     finished = not in_handler and stop not in _GONE and _finished(console, case, last, blind=blind)
-    where = "" if finished else session.where()  # reading line tables costs more than a short run
+    where, stacks = "", ""
+    if not finished:  # reading line tables costs more than a short run
+        where, stacks = where_it_stands(session, image)
     console.finish(session.console[-1].time if session.console else 0.0)
     return Observation(
         console,
@@ -107,14 +114,44 @@ def observe(
         complaint,
         where,
         counters=session.counters,
-        faults=tuple(session.faults)[provoked:],
+        faults=told_faults(session, image)[provoked:],
         findings=tuple(session.findings),
         sent=tuple(feeder.sent) if feeder is not None else None,
         standing=standing,
         last_resort=last_resort(session, image, functions) if image and functions else None,
         quiet=_quiet(session),
         counted=counting.counted(functions or {}) if counting is not None else NO_COUNTS,
+        stacks=stacks,
     )
+
+
+def where_it_stands(session: Session, image: Image | None) -> tuple[str, str]:
+    """Where the core is, in a line with its callers; and the call stacks of all threads.
+
+    Without an image, or on a target that cannot look inside, only the place, or nothing.
+    """
+    if image is None:
+        return session.where(), ""
+    try:
+        state = session.core_state
+    except Unsupported:
+        return session.where(), ""
+    narrator = _narrator(session, image)
+    return narrator.place(state), narrator.threads(state)
+
+
+def told_faults(session: Session, image: Image | None) -> tuple[Fault, ...]:
+    """The faults so far; with their call stacks, if the image is known."""
+    faults = tuple(session.faults)
+    if image is None or not any(fault.state for fault in faults):
+        return faults
+    return tuple(map(_narrator(session, image).fault, faults))
+
+
+def _narrator(session: Session, image: Image) -> Narrator:
+    from harness.debug.report import Narrator  # noqa: PLC0415 - a good run needs no call stack
+
+    return Narrator(image, session.power_on)
 
 
 def _quiet(session: Session) -> float | None:

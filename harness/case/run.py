@@ -320,4 +320,4 @@ def _details(seen: Observation, outputs: OutputCheck) -> list[str]:
     shown = list(reports.values())[:_FAULTS_SHOWN]
     if len(seen.faults) > len(shown):
         shown.append(f"{len(seen.faults) - len(shown)} more faults")
-    return [text for text in (outputs.details, *shown) if text]
+    return [text for text in (outputs.details, *shown, seen.stacks) if text]

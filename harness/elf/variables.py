@@ -67,6 +67,27 @@ class Variables:
             offset = kind.number(At.TYPE)
         return None
 
+    def member(self, kind: Entry | None, *path: str) -> tuple[int, Entry | None] | None:
+        """The offset of a structure's member, and its type as in :meth:`type_of`.
+
+        ``path`` names members of members; pointers on the way are followed, and the offset counts
+        from the last one. None if there is no such member.
+        """
+        offset = 0
+        try:
+            for name in path:
+                if kind is not None and kind.tag == Tag.POINTER_TYPE:
+                    kind, offset = self._bare_type(kind), 0
+                found = [] if kind is None else self.dwarf.children(kind)
+                one = next((one for one in found if one.value(At.NAME) == name), None)
+                if one is None:
+                    return None
+                offset += one.number(At.DATA_MEMBER_LOCATION) or 0
+                kind = self._bare_type(one)
+        except GARBLED:
+            return None
+        return offset, kind
+
     def dimensions(self, address: int) -> tuple[int, ...]:
         """The extents of the array at ``address``, outermost first; () for anything else."""
         entry = self.entries.get(address)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
+from harness.base.core_state import CoreState
 from harness.base.platforms import ChipTable, Peripheral
+from harness.base.text import folded
 from harness.elf import Image
 from harness.simulator.nvic import FIRST_IRQ, NAMES, STATES
 
@@ -85,7 +87,9 @@ _MEMORIES = {"flash": "flash", "ram": "RAM", "ficr": "FICR", "uicr": "UICR"}
 _ACCESSES = ("BusFault", "SecureFault")
 
 #: Blocks of code that a fault's record names: the last ones before its handler runs.
-BLOCKS_KEPT = 16
+BLOCKS_KEPT = 256
+#: Lines of them that a report shows; loops are folded.
+_BLOCKS_SHOWN = 16
 
 
 @dataclass(frozen=True)
@@ -109,6 +113,8 @@ class FaultRecord:
     world: str = ""  # "secure" or "non-secure", with images of both
     sfsr: int = 0
     target: str = ""  # with images of both worlds: the access or jump, "read of secure RAM"
+    #: Registers and memory at that moment; None for all but the first faults.
+    state: CoreState | None = field(default=None, repr=False, compare=False)
 
     @property
     def status(self) -> str:
@@ -213,5 +219,8 @@ def report(record: FaultRecord, image: Image) -> str:
     )
     if record.blocks:
         lines.append("  last blocks before it, oldest first:")
-        lines += [f"    0x{address:08x}  {image.locate(address)}" for address in record.blocks]
+        blocks = [f"    0x{address:08x}  {image.locate(address)}" for address in record.blocks]
+        lines += [line if line.startswith(" ") else f"    {line}" for line in folded(blocks)][
+            -_BLOCKS_SHOWN:
+        ]
     return "\n".join(lines)

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from enum import StrEnum
 from typing import Protocol
 
 from harness.base.clock import RESETS_IN_A_LOOP, Deadline
+from harness.base.core_state import MSP, PSP, CoreState
 from harness.base.errors import UsageError
 from harness.base.findings import Finding, Kind
 from harness.base.platforms import ConsoleWiring, board_with
@@ -34,6 +36,9 @@ from harness.simulator.unicorn import CORE_REGISTERS, Reg
 #: within one.
 _WINDOW, _LINE = 4096, 256
 _FINDINGS_KEPT = 200
+#: Faults whose memory is kept, for their call stacks.
+_STATES_KEPT = 4
+_STACK_POINTERS, _SPSEL = (int(Reg.MSP), int(Reg.PSP)), 2
 #: Values of ``timing``.
 INSTRUCTIONS, BRANCHES = "instructions", "branches"
 #: The registers of CORE_REGISTERS, by name.
@@ -160,6 +165,8 @@ class Machine:
     # evidence
 
     def _note_fault(self, record: FaultRecord) -> None:
+        if len(self.faults) < _STATES_KEPT:
+            record = replace(record, state=self.core_state(record.registers))
         if len(self.faults) < _FINDINGS_KEPT:
             self.faults.append(record)
         if self.debugger is not None:
@@ -425,6 +432,28 @@ class Machine:
     def registers(self) -> dict[str, int]:
         """r0 to r12, sp, lr, pc, xpsr, by name."""
         return dict(zip(REGISTER_NAMES, self.core.read_many(CORE_REGISTERS), strict=True))
+
+    def core_state(self, registers: tuple[int, ...] | None = None) -> CoreState:
+        """The core as it is now, and RAM; with ``registers`` in place of its own."""
+        core = self.core
+        stacks: dict[tuple[bool, str], int] = {}
+        threads: dict[bool, str] = {}
+
+        def note(nonsecure: bool) -> None:
+            stacks[nonsecure, MSP], stacks[nonsecure, PSP] = core.read_many(_STACK_POINTERS)
+            threads[nonsecure] = PSP if core.read(Reg.CONTROL) & _SPSEL else MSP
+
+        own = registers or tuple(core.read_many(CORE_REGISTERS))
+        note(core.nonsecure)
+        if core.divided:
+            before, sequential = core.save_state(), core.sequential
+            core.exchange_banks()
+            note(not core.nonsecure)
+            core.load_state(before)
+            core.sequential = sequential
+        ram = self.engine.stores["ram"]
+        memory = ((ram.area.origin, bytes(ram.slice(ram.area.origin, ram.area.size))),)
+        return CoreState(own, stacks, threads, core.nonsecure, core.divided, memory)
 
     def write_register(self, name: str, value: int) -> None:
         """Set r0 to r12, sp, lr or pc."""

@@ -7,12 +7,13 @@ a target lacks raises :class:`Unsupported`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from types import TracebackType
 from typing import Protocol, Self
 
 from harness.base.clock import Deadline
+from harness.base.core_state import CoreState
 from harness.base.errors import UsageError
 from harness.base.findings import Finding
 from harness.elf import Image
@@ -106,13 +107,19 @@ class Fault:
     world: str = ""  # with TrustZone-M: "secure" or "non-secure"
     image: str = ""  # the image of that world, by its file's name
     access: str = ""  # the access that was refused: "read of secure RAM"
+    callers: str = ""  # ", called from g at a.c:1, thread worker"
+    overflow: str = ""  # that a stack overflowed, and which
+    #: The core at that moment, for :mod:`harness.debug.report`, which adds the last two.
+    state: CoreState | None = field(default=None, repr=False, compare=False)
 
     def __str__(self) -> str:
         fault = f"{self.kind} ({self.reason})"
-        location = self.where or hex(self.pc)
+        location = (self.where or hex(self.pc)) + self.callers
+        overflow = f"; {self.overflow}" if self.overflow else ""
         if not self.world:
-            return f"{fault} at {location}"
-        return f"{fault} in the {self.world} image {self.image}, {location}: {self.access}"
+            return f"{fault} at {location}{overflow}"
+        world = f"in the {self.world} image {self.image}"
+        return f"{fault} {world}, {location}: {self.access}{overflow}"
 
 
 @dataclass(frozen=True)
@@ -213,6 +220,11 @@ class Session(Protocol):
     @property
     def registers(self) -> Mapping[str, int]:
         """r0 to r12, sp, lr, pc, xpsr, by name. Raises Unsupported if they cannot be read."""
+        ...
+
+    @property
+    def core_state(self) -> CoreState:
+        """Registers, stack pointers and RAM, for call stacks. Raises Unsupported."""
         ...
 
     def watch_calls(self, addresses: Iterable[int]) -> None:

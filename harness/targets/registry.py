@@ -17,6 +17,7 @@ from typing import Literal, NoReturn, TypeVar
 from harness.base import power_on
 from harness.base.clock import Deadline
 from harness.base.closing import Closing
+from harness.base.core_state import CoreState
 from harness.base.errors import Unsupported, UsageError
 from harness.elf import Image
 from harness.elf.coverage import Coverage
@@ -262,6 +263,11 @@ class SessionDefaults(Closing):
     @property
     def registers(self) -> Mapping[str, int]:
         """r0 to r12, sp, lr, pc, xpsr. Raises :class:`Unsupported` if they cannot be read."""
+        self._cannot(Ability.STEP)
+
+    @property
+    def core_state(self) -> CoreState:
+        """Registers, stack pointers and RAM. Raises :class:`Unsupported` if they are not known."""
         self._cannot(Ability.STEP)
 
     def watch_calls(self, addresses: Iterable[int]) -> None:

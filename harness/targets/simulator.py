@@ -6,14 +6,17 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 
 from harness.base.clock import Deadline
+from harness.base.core_state import CoreState
 from harness.base.errors import UsageError
 from harness.base.findings import Finding
 from harness.base.platforms import ConsoleWiring, board_with, console_wiring
 from harness.base.power_on import DEFAULT_SEED, seed_of
 from harness.elf import Image
+from harness.elf.call_tree import CallTree, FunctionMap
 from harness.elf.coverage import Coverage
 from harness.simulator import End, Machine
 from harness.simulator.event_queue import NEVER
+from harness.simulator.faults import exception_name
 from harness.simulator.machine import BRANCHES, INSTRUCTIONS
 from harness.simulator.peripherals.gpio import Gpio
 from harness.targets.base import (
@@ -87,6 +90,7 @@ class SimulatorSession(SessionDefaults):
         self._calls = CallLog()
         self._resets = 0  # of the boot that the calls are of
         self._callers: set[int] = set()  # where watched calls return to, hooked
+        self._functions: FunctionMap | None = None
         self._loops: set[int] = set()  # watched functions that are not hooked while they run
 
     @property
@@ -124,6 +128,7 @@ class SimulatorSession(SessionDefaults):
                 record.world,
                 machine.fault_image(record),
                 machine.fault_access(record),
+                state=record.state,
             )
             for record in machine.faults
         ]
@@ -190,6 +195,11 @@ class SimulatorSession(SessionDefaults):
     def registers(self) -> dict[str, int]:
         """r0 to r12, sp, lr, pc, xpsr."""
         return self.machine.registers
+
+    @property
+    def core_state(self) -> CoreState:
+        """Registers, stack pointers and RAM."""
+        return self.machine.core_state()
 
     def watch_calls(self, addresses: Iterable[int]) -> None:
         """Note calls of the functions at ``addresses`` from here on; costs nothing elsewhere."""
@@ -262,6 +272,20 @@ class SimulatorSession(SessionDefaults):
         machine = self.machine
         counts = machine.core.profile()
         return Coverage.from_counts(machine.firmware, counts, machine.executed_addresses())
+
+    def profile_calls(self) -> None:
+        """Count instructions by call stack from here on, for :attr:`call_tree`."""
+        machine = self.machine
+        areas = (machine.memory_map.area(name) for name in ("flash", "ram"))
+        self._functions = FunctionMap(machine.firmware)
+        tables = [self._functions.numbers(area.origin, area.size) for area in areas]
+        machine.core.profile_calls(*tables)
+
+    @property
+    def call_tree(self) -> CallTree:
+        """Instructions by call stack since :meth:`profile_calls`."""
+        assert self._functions is not None
+        return self._functions.tree(self.machine.core.call_tree(), exception_name)
 
     def where(self) -> str:
         """Function, file and line of the program counter."""

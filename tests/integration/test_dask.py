@@ -178,8 +178,9 @@ from harness.studies import ResultStore, Study, carry_out, open_workers
 study = Study(example_studies.squares, {"seconds": 0.1}, {"data": b"image"}, 120, 3)
 file, address = sys.argv[1:]
 show = lambda now: print(now.items, flush=True)
-with ResultStore(Path(file), study) as store, open_workers(scheduler=address, patience=120) as workers:
-    carry_out(study, store, workers, progress=show)
+with ResultStore(Path(file), study) as store:
+    with open_workers(scheduler=address, patience=120) as workers:
+        carry_out(study, store, workers, progress=show)
 """
 
 

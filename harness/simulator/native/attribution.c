@@ -14,7 +14,7 @@
 enum { ALLNS = 2 };  // SAU_CTRL, with ENABLE clear
 enum { OPEN = PERM_EXECUTE | PERM_WRITE | PERM_READ | PERM_SECURE };
 enum { FIRST_RAM_REGION = 64 };  // IDAU region numbers, as TT gives them: flash from 0
-#define ALIAS_BITS 0xF0000000u  // of an address, which tell the two windows of devices apart
+#define ALIAS_BITS 0xF0000000u   // of an address, which tell the two windows of devices apart
 
 static uint32_t region_size(const Area *area) { return area->size / (uint32_t)area->regions; }
 
@@ -42,7 +42,7 @@ bool attribution_is_secure(const Core *c, uint32_t address) {
   int index = index_of(c, address);
   if (index >= 0) return permission_of(c, index, address) & PERM_SECURE;
   if (((address ^ c->memory.windows[0].base) & ALIAS_BITS) == 0) return true;  // the secure one
-  return memory_holding(&c->memory, address, 1) != NULL;  // FICR and UICR
+  return memory_holding(&c->memory, address, 1) != NULL;                       // FICR and UICR
 }
 
 bool attribution_is_callable(const Core *c, uint32_t address) {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calls.h"
 #include "emulate.h"
 #include "protection.h"
 #include "state.h"
@@ -78,7 +79,8 @@ void binding_sent(Core *c, const uint8_t *bytes, uint32_t size) {
   Py_XDECREF(result);
 }
 
-// Areas from a list of (base, size, host, stable, page rights, regions of the SPU); -1 with an error set.
+// Areas from a list of (base, size, host, stable, page rights, regions of the SPU); -1 with an
+// error set.
 static int add_areas(Area *table, int *count, PyObject *list, bool executable) {
   Py_ssize_t length = PySequence_Size(list);
   if (length < 0 || length > MAX_AREAS) {
@@ -90,8 +92,8 @@ static int add_areas(Area *table, int *count, PyObject *list, bool executable) {
     unsigned long long host;
     int stable, regions;
     PyObject *row = PySequence_GetItem(list, i);
-    bool parsed = row && PyArg_ParseTuple(row, "IIKpIi", &base, &size, &host, &stable, &rights,
-                                          &regions);
+    bool parsed =
+        row && PyArg_ParseTuple(row, "IIKpIi", &base, &size, &host, &stable, &rights, &regions);
     Py_XDECREF(row);
     if (!parsed) return -1;
     Area *area = &table[(*count)++];
@@ -288,6 +290,7 @@ static void dealloc(PyObject *object) {
   free(c->operands.checks);
   free(c->memory.shadow);
   free(c->breakpoints.addresses);
+  calls_free(c);
   if (c->unicorn.context) c->unicorn.api.context_free(c->unicorn.context);
   if (c->idle.context) c->unicorn.api.context_free(c->idle.context);
   ((freefunc)PyType_GetSlot(type, Py_tp_free))(object);

@@ -15,6 +15,7 @@
 //   exception   entry and return
 //   uarte       bytes that UARTEs send
 //   idle, count  loops that can change nothing; blocks: each instruction is counted
+//   calls       instructions by call stack
 //   scs, access  accesses that Unicorn's page rights refuse
 //   emulate     one run of Unicorn, to an exact instruction
 //   operands, alignment  addresses and divisors; those that are refused
@@ -152,11 +153,7 @@ typedef struct {
   uint32_t full, in_force;  // without restrictions; as Unicorn has them
 } Stretch;
 
-enum {
-  MAX_SPU_REGIONS = 64,
-  MAX_GATEWAYS = 8,
-  MAX_STRETCHES = 4 * MAX_SPU_REGIONS + MAX_AREAS
-};
+enum { MAX_SPU_REGIONS = 64, MAX_GATEWAYS = 8, MAX_STRETCHES = 4 * MAX_SPU_REGIONS + MAX_AREAS };
 // SAU, IDAU and SPU; see attribution.c.
 typedef struct {
   bool divided;  // something is non-secure: the machine must decide about each access to a device
@@ -294,6 +291,39 @@ typedef struct {
   uint32_t blocks[TRACE_BLOCKS];
 } Trace;
 
+// See calls.c. A function of the tree; `next` is in its bucket.
+typedef struct {
+  uint32_t parent, function, next;
+  uint64_t executed;
+} CallNode;
+
+// A function that runs: where it returns to, and sp at its entry.
+typedef struct {
+  uint32_t node, function, caller, sp;
+} CallFrame;
+
+enum { CALL_DEPTH = 256, CALL_THREADS = 64, CALL_EXCEPTIONS = 96, CALL_BUCKETS = 4096 };
+typedef struct {
+  CallFrame frames[CALL_DEPTH];
+  int depth;
+  uint32_t root;      // the node below which its functions are
+  int below;          // of an exception: the stack that it interrupted
+  uint32_t frame[2];  // of a thread that was interrupted: PSP and MSP below its frame
+} CallStack;
+
+typedef struct {
+  CallStack stacks[CALL_THREADS + CALL_EXCEPTIONS];
+  int current, threads;
+  uint32_t exception;
+  CallNode *nodes;
+  uint32_t count, room, buckets[CALL_BUCKETS];
+  uint32_t *functions[2];  // of flash, of RAM
+  size_t function_counts[2];
+  uint32_t last;  // the block that runs
+  bool last_entry;
+  long long charged;  // the part of `executed` that has been added to nodes
+} Calls;
+
 typedef struct Core {
   Block block;  // count_block() needs it, time and memory
   Time time;
@@ -312,6 +342,7 @@ typedef struct Core {
   Devices devices;
   Machine machine;
   Idle idle;
+  Calls *calls;  // NULL: nobody asks
 } Core;
 
 static inline long long core_now(const Core *c) {

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "binding.h"
+#include "calls.h"
 
 PyObject *methods_recent_blocks(PyObject *self, PyObject *unused) {
   (void)unused;
@@ -87,4 +88,30 @@ PyObject *methods_clear_profile(PyObject *self, PyObject *unused) {
   (void)unused;
   clear(CORE(self));
   Py_RETURN_NONE;
+}
+
+PyObject *methods_profile_calls(PyObject *self, PyObject *arguments) {
+  const char *flash, *ram;
+  Py_ssize_t sizes[2];
+  if (!PyArg_ParseTuple(arguments, "y#y#", &flash, &sizes[0], &ram, &sizes[1])) return NULL;
+  const uint32_t *functions[2] = {(const uint32_t *)flash, (const uint32_t *)ram};
+  const size_t counts[2] = {(size_t)sizes[0] / 4, (size_t)sizes[1] / 4};
+  if (!calls_start(CORE(self), functions, counts)) return PyErr_NoMemory();
+  Py_RETURN_NONE;
+}
+
+PyObject *methods_call_tree(PyObject *self, PyObject *unused) {
+  (void)unused;
+  Core *c = CORE(self);
+  PyObject *list = PyList_New(0);
+  if (!c->calls) return list;
+  calls_settle(c);
+  for (uint32_t i = 0; list && i < c->calls->count; i++) {
+    const CallNode *node = &c->calls->nodes[i];
+    PyObject *item =
+        Py_BuildValue("(IIK)", node->parent, node->function, (unsigned long long)node->executed);
+    if (!item || PyList_Append(list, item)) Py_CLEAR(list);
+    Py_XDECREF(item);
+  }
+  return list;
 }

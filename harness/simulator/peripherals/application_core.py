@@ -11,6 +11,7 @@ from typing import ClassVar
 from harness.base.findings import Kind
 from harness.simulator.peripherals.base import Device, Register
 from harness.simulator.peripherals.clock import HFXO_SECONDS, STATE_RUNNING, Clock
+from harness.simulator.peripherals.nvmc import Nvmc
 from harness.simulator.peripherals.storage import CtrlAp, Ipc, Regulators
 
 _FORCEOFF, _HFCLKCTRL = 0x614, 0x558
@@ -90,7 +91,10 @@ class ClockAndReset(Clock):
 
 
 class RegulatorsAndOscillators(Regulators):
-    """REGULATORS and OSCILLATORS, which share one block."""
+    """REGULATORS and OSCILLATORS, which share one block.
+
+    The registers called by an erratum are those of its workaround (system_nrf5340_application.c).
+    """
 
     REGISTERS: ClassVar[tuple[Register, ...]] = (
         Register(0x428, "MAINREGSTATUS", access="r"),
@@ -100,7 +104,12 @@ class RegulatorsAndOscillators(Regulators):
         Register(0x6C0, "XOSC32KI_BYPASS"),
         Register(0x6D0, "XOSC32KI_INTCAP"),
         Register(0x704, "VREGMAIN_DCDCEN"),
+        Register(0x70C, "ERRATUM160_70C"),
+        Register(0x73C, "ERRATUM64_73C"),
         Register(0x904, "VREGRADIO_DCDCEN"),
+        Register(0x91C, "ERRATUM97_91C"),
+        Register(0x93C, "ERRATUM160_93C"),
+        Register(0xA20, "ERRATUM97_A20"),
         Register(0xB00, "VREGH_DCDCEN"),
         Register(0xB40, "VREGH_EXTSILENTEN", 1),
     )
@@ -175,6 +184,42 @@ class ProtectedCtrlAp(CtrlAp):
         Register(0x548, "SECUREAPPROTECT_LOCK"),
         Register(0x54C, "SECUREAPPROTECT_DISABLE"),
         Register(0x600, "STATUS", access="r"),
+    )
+
+
+class LfrcCalibration(Device):
+    """A block without a name, of which SystemInit of Nordic's MDK reads and writes two words.
+
+    Bit 31 of the first says that a reset came during LFRC's calibration (nRF5340 Errata 140); the
+    second is of erratum 46 (system_nrf5340_application.c).
+    """
+
+    REGISTERS: ClassVar[tuple[Register, ...]] = (
+        Register(0x420, "ERRATUM140_420", access="r"),
+        Register(0x54C, "ERRATUM46_54C"),
+    )
+
+
+class Erratum160(Device):
+    """Blocks without a name that the workaround of nRF5340 erratum 160 writes; they do nothing.
+
+    (system_nrf5340_application.c of Nordic's MDK.)
+    """
+
+    REGISTERS: ClassVar[tuple[Register, ...]] = tuple(
+        Register(offset, f"ERRATUM160_{offset:03X}")
+        for offset in (0x110, 0x118, 0x124, 0x12C, 0x2A0)
+    )
+
+
+class Erratum160Nvmc(Nvmc):
+    """NVMC, with two words of that workaround and one of erratum 42's."""
+
+    REGISTERS: ClassVar[tuple[Register, ...]] = (
+        *Nvmc.REGISTERS,
+        Register(0x530, "ERRATUM42_530"),
+        Register(0xE04, "ERRATUM160_E04"),
+        Register(0xE08, "ERRATUM160_E08"),
     )
 
 

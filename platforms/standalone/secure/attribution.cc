@@ -1,5 +1,5 @@
-// Who may reach what: the system protection unit (nRF9160 Product Specification v2.1, "SPU") and the
-// core's own part of it (Armv8-M ARM, "SAU", "NVIC_ITNS").
+// Who may reach what: the system protection unit (nRF9160 Product Specification v2.1, "SPU") and
+// the core's own part of it (Armv8-M ARM, "SAU", "NVIC_ITNS").
 #include "attribution.h"
 
 #include <stdint.h>

@@ -1,6 +1,6 @@
-// Register access and the addresses that the standalone runtime needs. Those of the chip and its kit
-// are from their tables (platforms/chips, platforms/boards): the builder defines TFLM_HIL_*. The
-// others: Armv8-M Architecture Reference Manual (DDI 0553). Peripherals are reached through the
+// Register access and the addresses that the standalone runtime needs. Those of the chip and its
+// kit are from their tables (platforms/chips, platforms/boards): the builder defines TFLM_HIL_*.
+// The others: Armv8-M Architecture Reference Manual (DDI 0553). Peripherals are reached through the
 // addresses of the image's own world.
 #ifndef TFLM_HIL_STANDALONE_REGISTERS_H_
 #define TFLM_HIL_STANDALONE_REGISTERS_H_

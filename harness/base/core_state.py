@@ -1,0 +1,37 @@
+"""The core at one moment: what its stacks are walked from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+MSP, PSP = "MSP", "PSP"
+
+
+@dataclass(frozen=True)
+class CoreState:
+    """Registers and memory; without TrustZone-M everything is of the secure state.
+
+    ``registers``: r0 to r12, sp, lr, pc, xpsr. ``stacks``: the stack pointers by (is the state
+    non-secure, MSP or PSP). ``threads``: by state, which of them thread mode uses. ``memory``: what
+    RAM held, by its address.
+    """
+
+    registers: tuple[int, ...]
+    stacks: Mapping[tuple[bool, str], int] = field(default_factory=dict)
+    threads: Mapping[bool, str] = field(default_factory=dict)
+    nonsecure: bool = False
+    divided: bool = False  # there are two security states
+    memory: tuple[tuple[int, bytes], ...] = field(default=(), repr=False)
+
+    def read(self, address: int, size: int) -> bytes | None:
+        """``size`` bytes of RAM at ``address``; None if they are not there."""
+        for start, data in self.memory:
+            if start <= address and address + size <= start + len(data):
+                return data[address - start : address - start + size]
+        return None
+
+    def word(self, address: int) -> int | None:
+        """The word at ``address``; None if it is not there."""
+        data = self.read(address, 4)
+        return None if data is None else int.from_bytes(data, "little")

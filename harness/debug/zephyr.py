@@ -1,0 +1,128 @@
+"""Zephyr's threads, read from memory: their names, stacks, and the registers of those that wait.
+
+Where the kernel's structures have what is the image's to say (DWARF): ``_kernel``, ``k_thread`` and
+Arm's ``_callee_saved``, by the names of Zephyr's include/zephyr/kernel/thread.h and
+include/zephyr/arch/arm/thread.h.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from harness.base.core_state import CoreState
+from harness.elf import Image
+from harness.elf.dwarf.entries import Entry
+
+#: Threads that a list may have.
+_MOST_THREADS = 64
+_LONGEST_NAME = 64
+_STANDARD_FRAME, _EXTENDED_FRAME, _PADDED = 0x20, 0x68, 1 << 9
+_XPSR = 1 << 24
+
+
+@dataclass(frozen=True)
+class Thread:
+    """A thread: its stack is ``size`` bytes from ``begin``; 0 bytes if that is not known."""
+
+    address: int
+    name: str
+    running: bool
+    begin: int = 0
+    size: int = 0
+
+
+class Zephyr:
+    """The kernel of one image; without DWARF it has no threads."""
+
+    def __init__(self, image: Image) -> None:
+        self._image = image
+        symbol = image.symbol("_kernel")
+        self._kernel = symbol.address if symbol is not None else 0
+
+    @cached_property
+    def _kind(self) -> Entry | None:
+        """The type of ``_kernel``."""
+        return self._image.variables.type_of(self._kernel) if self._kernel else None
+
+    def _of_kernel(self, *path: str) -> tuple[int, Entry | None] | None:
+        return self._image.variables.member(self._kind, *path) if self._kind is not None else None
+
+    @cached_property
+    def _current(self) -> tuple[int, Entry | None] | None:
+        """The offset of the running thread's pointer in ``_kernel``, and its type."""
+        cpus = self._of_kernel("cpus")
+        own = self._image.variables.member(cpus[1], "current") if cpus is not None else None
+        return (cpus[0] + own[0], own[1]) if cpus is not None and own is not None else None
+
+    def _field(self, *path: str) -> int | None:
+        """The offset of a member of ``k_thread``."""
+        if self._current is None:
+            return None
+        found = self._image.variables.member(self._current[1], *path)
+        return None if found is None else found[0]
+
+    def threads(self, state: CoreState) -> list[Thread]:
+        """The running thread, then those of the kernel's list (CONFIG_THREAD_MONITOR)."""
+        if self._current is None:
+            return []
+        running = state.word(self._kernel + self._current[0]) or 0
+        addresses = [running] if running else []
+        first, following = self._of_kernel("threads"), self._field("next_thread")
+        if first is not None and following is not None:
+            address = state.word(self._kernel + first[0])
+            for _ in range(_MOST_THREADS):
+                if not address or address in addresses[1:]:
+                    break
+                addresses += [address] * (address != running)
+                address = state.word(address + following)
+        return [self._thread(state, one, running=one == running) for one in addresses]
+
+    def _thread(self, state: CoreState, address: int, *, running: bool) -> Thread:
+        begin, size = self._field("stack_info", "start"), self._field("stack_info", "size")
+        if begin is None or size is None:
+            return Thread(address, self._name(state, address), running)
+        stack = state.word(address + begin) or 0, state.word(address + size) or 0
+        return Thread(address, self._name(state, address), running, *stack)
+
+    def _name(self, state: CoreState, address: int) -> str:
+        at = self._field("name")
+        raw = state.read(address + at, _LONGEST_NAME) if at is not None else None
+        name = (raw or b"").split(b"\0")[0]
+        if name and name.isascii() and name.decode("ascii").isprintable():
+            return name.decode("ascii")
+        for symbol in self._image.symbols:
+            inside = symbol.address <= address < symbol.address + symbol.size
+            if symbol.kind == "object" and inside:
+                return symbol.name
+        return f"0x{address:08x}"
+
+    def waiting(self, state: CoreState, thread: Thread) -> CoreState | None:
+        """The registers with which a thread that does not run will go on; None if unknown."""
+        saved = self._field("callee_saved")
+        if saved is None or thread.running:
+            return None
+        kept = [state.word(thread.address + saved + 4 * number) for number in range(9)]
+        frame = kept[8]
+        if frame is None or None in kept:
+            return None
+        stacked = [state.word(frame + 4 * number) for number in range(8)]
+        if None in stacked:
+            return None
+        values = [word or 0 for word in stacked]
+        sp = frame + self._frame_size(state, thread) + 4 * bool(values[7] & _PADDED)
+        registers = [*values[:4], *(word or 0 for word in kept[:8]), values[4], sp, *values[5:7]]
+        return replace(state, registers=(*registers, _XPSR))
+
+    def _frame_size(self, state: CoreState, thread: Thread) -> int:
+        """Bytes of the thread's exception frame, by the EXC_RETURN that the kernel keeps of it."""
+        mode = self._field("arch", "mode_exc_return")
+        data = state.read(thread.address + mode, 1) if mode is not None else None
+        standard = data is None or data[0] & 1 << 4
+        return _STANDARD_FRAME if standard else _EXTENDED_FRAME
+
+
+def told_apart(threads: list[Thread]) -> Iterator[Thread]:
+    """The threads without the idle one."""
+    return (one for one in threads if not one.name.startswith(("idle", "z_idle")))

@@ -1,0 +1,116 @@
+"""What a user is told of a core: callers, threads, stacks and their overflow."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from harness.base.text import folded
+from harness.debug.report import Narrator
+from harness.elf import Image
+from harness.targets import simulator
+from harness.targets.base import Fault, SymbolReached
+
+IMAGES = Path(os.environ.get("TFLM_HIL_IMAGES", "/nonexistent"))
+
+
+def zephyr(name: str) -> Image:
+    elf = IMAGES / f"3.7.1-{name}.elf"
+    if not elf.exists():
+        pytest.skip("needs Zephyr's images in $TFLM_HIL_IMAGES")
+    return Image.from_elf(elf)
+
+
+def told(image: Image, seconds: float = 1.0, *, limit: bool = False) -> list[Fault]:
+    with simulator.open(image) as session:
+        if limit:
+            session.run(SymbolReached("Main"), session.deadline(seconds))
+            results = image.symbol("results")
+            assert results is not None
+            session.memory.write(results.address + 4, b"\1\0\0\0")
+        session.run(None, session.deadline(seconds))
+        narrator = Narrator(image, session.power_on)
+        return [narrator.fault(one) for one in session.faults]
+
+
+@pytest.mark.slow
+def test_a_fault_names_its_callers_and_what_the_handler_interrupted(
+    build: Callable[[str], Image],
+) -> None:
+    first, *_ = told(build("deep"))
+    assert "at Divide at deep.c:" in str(first)
+    assert ", called from Handle at deep.c:" in str(first)
+    assert ", Egu0 at deep.c:" in str(first)
+    assert ", in the handler of IRQ27, which interrupted Inner at deep.c:" in str(first)
+    lines = first.report.partition("call stack, innermost first:\n")[2].splitlines()
+    assert [line.split()[0] for line in lines[:6]] == [
+        "Divide", "Handle", "Egu0", "Inner", "Outer", "Thread",
+    ]  # fmt: skip
+    assert "<- IRQ27" in lines[3]
+    assert first.state is None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("limit", "how"), [(True, "STKOF: the processor refused it"), (False, "bytes below it")]
+)
+def test_a_stack_overflow_is_told_as_one(
+    build: Callable[[str], Image], limit: bool, how: str
+) -> None:
+    first, *_ = told(build("overflow"), limit=limit)
+    assert "; stack overflow of main stack (" in str(first)
+    assert str(first).endswith(how)
+    assert "bytes from 0x2000" in first.overflow
+    assert "Recurse" in str(first)
+    assert "... the last line, " in first.report
+
+
+@pytest.mark.slow
+def test_a_sound_stack_is_not_told_as_an_overflow(build: Callable[[str], Image]) -> None:
+    first, *_ = told(build("wildbranch"))
+    assert first.overflow == ""
+    assert "\n  stack main stack (" in first.report
+
+
+@pytest.mark.slow
+def test_threads_that_wait_are_told() -> None:
+    image = zephyr("philosophers")
+    with simulator.open(image) as session:
+        session.run(None, session.deadline(1.2))
+        narrator, state = Narrator(image, session.power_on), session.core_state
+    place, stacks = narrator.place(state), narrator.threads(state)
+    assert place.startswith("arch_cpu_idle at ")
+    assert "thread idle; thread Philosopher 5 waits in k_sleep at sched.c:1223" in place
+    assert "called from philosopher at main.c:" in place
+    assert place.endswith(", and 4 more")
+    assert "\nthread Philosopher 0 does not run; stack " in stacks
+
+
+@pytest.mark.slow
+def test_an_overflow_that_zephyr_catches_names_thread_and_stack() -> None:
+    faults = told(zephyr("exception_mpu_guard"), 1.0)
+    overflow = next(one for one in faults if one.overflow)
+    assert "thread alt_thread; stack overflow of alt_stack (1,984 bytes" in str(overflow)
+
+
+@pytest.mark.parametrize(
+    ("lines", "shown"),
+    [
+        ("", ""),
+        ("abc", "abc"),
+        ("aa", "aa"),
+        ("aaa", "a1x3"),
+        ("abababc", "ab2x3c"),
+        ("xabcabcabcy", "xabc3x3y"),
+    ],
+)
+def test_repeated_lines_are_folded(lines: str, shown: str) -> None:
+    def short(line: str) -> str:
+        words = line.replace(" lines", "").split()
+        size = words[3].rstrip(",").replace("line", "1") if line.startswith("...") else ""
+        return f"{size}x{words[-5]}" if size else line
+
+    assert "".join(short(line) for line in folded(list(lines))) == shown

@@ -1,0 +1,166 @@
+"""Call stacks walked without a debugger."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from firmwares import FLAGS, SOURCES
+from gdb_stub import backtrace
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.base.core_state import MSP, PSP, CoreState
+from harness.debug.unwind import DEEPEST, Unwinder
+from harness.elf import Image
+from harness.elf.call_frames import CallFrames, execute
+from harness.simulator import Machine
+
+#: Zephyr images that are not kept in the repository: a folder of ELFs.
+IMAGES = Path(os.environ.get("TFLM_HIL_IMAGES", "/nonexistent"))
+RAM, RAM_BYTES = 0x2000_0000, 0x4_0000
+DEEP = ["Divide", "Handle", "Egu0", "Inner", "Outer", "Thread"]
+
+
+def functions(image: Image, state: CoreState) -> list[str]:
+    return [frame.location.function for frame in Unwinder(image).walk(state)]
+
+
+def crash(image: Image) -> CoreState:
+    machine = Machine(image)
+    machine.run(until_tick=10_000_000)
+    state = machine.faults[0].state
+    machine.close()
+    assert state is not None
+    return state
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "flags",
+    ["-g", "-g0", "-g -Os", "-g -O1", "-g0 -O1", "-g0 -funwind-tables", "-g0 -Os -funwind-tables"],
+)
+def test_a_fault_in_an_interrupt_is_walked_down_to_the_thread(tmp_path: Path, flags: str) -> None:
+    compiler = shutil.which("arm-none-eabi-gcc")
+    if compiler is None:
+        pytest.skip("needs arm-none-eabi-gcc")
+    elf = tmp_path / "deep.elf"
+    command = [compiler, *FLAGS.split(), *flags.split(), "-T", str(SOURCES / "machine.ld")]
+    command += [f"-Wl,--defsym=__aeabi_unwind_cpp_pr{n}=0" for n in (0, 1)]
+    subprocess.run([*command, str(SOURCES / "deep.c"), "-o", str(elf)], check=True)
+    image = Image.from_elf(elf)
+    frames = Unwinder(image).walk(crash(image))
+    assert [frame.location.function for frame in frames][:6] == DEEP
+    assert [frame.exception for frame in frames][:6] == ["", "", "", "IRQ27", "", ""]
+
+
+@pytest.mark.slow
+def test_a_branch_out_of_code_is_told_by_its_caller(build: Callable[[str], Image]) -> None:
+    image = build("wildbranch")
+    state = crash(image)
+    assert functions(image, state)[:2] == ["", "Caller.constprop.0"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(40))
+def test_whatever_a_stack_holds_the_walk_ends(build: Callable[[str], Image], seed: int) -> None:
+    image, draw = build("deep"), random.Random(seed)
+    walker = Unwinder(image)
+    likely = [symbol.address + draw.randrange(0, 64) for symbol in image.symbols]
+    likely += [0xFFFF_FFBC, 0xFFFF_FFFD, 0xFFFF_FFB0, 0xFEFF_FFFF, RAM + 0x1000, RAM + 0x2000, 0]
+
+    def word() -> int:
+        return draw.choice(likely) if draw.random() < 0.7 else draw.getrandbits(32)
+
+    memory = b"".join(word().to_bytes(4, "little") for _ in range(RAM_BYTES // 16))
+    for _ in range(50):
+        registers = [word() for _ in range(17)]
+        registers[13] = draw.choice([RAM + draw.randrange(0, RAM_BYTES // 4), draw.getrandbits(32)])
+        stacks = {(world, name): word() for world in (False, True) for name in (MSP, PSP)}
+        threads = {world: draw.choice((MSP, PSP)) for world in (False, True)}
+        nonsecure, divided = draw.random() < 0.5, draw.random() < 0.5
+        state = CoreState(
+            tuple(registers), stacks, threads, nonsecure, divided, ((RAM, memory),)
+        )  # fmt: skip
+        assert 1 <= len(walker.walk(state)) <= DEEPEST
+
+
+@pytest.mark.parametrize(
+    ("code", "offset", "saved"),
+    [
+        ("b0", 0, {}),
+        ("a8 b0", 8, {4: -8, 14: -4}),
+        ("03 a9 b0", 28, {4: -12, 5: -8, 14: -4}),
+        ("80 08 b0", 4, {7: -4}),
+        ("84 08 b0", 8, {7: -8, 14: -4}),
+        ("b1 0f b0", 16, {0: -16, 1: -12, 2: -8, 3: -4}),
+        ("b2 04 b0", 0x214, {}),
+        ("bb b0", 36, {}),
+        ("c9 01 b0", 16, {}),
+        ("b3 01 b0", 20, {}),
+        ("b4 b0", 4, {}),
+        ("41 b0", -8, {}),
+    ],
+)
+def test_unwinding_instructions(code: str, offset: int, saved: dict[int, int]) -> None:
+    rule = execute(bytes.fromhex(code))
+    assert rule is not None
+    assert (rule.offset, rule.saved) == (offset, saved)
+
+
+def test_the_stack_pointer_may_come_from_a_register() -> None:
+    rule = execute(bytes.fromhex("97 41 84 08 b0"))
+    assert rule is not None
+    assert (rule.register, rule.offset, rule.saved) == (7, 0, {7: -8, 14: -4})
+
+
+@pytest.mark.parametrize("code", ["80 00", "9d", "9f", "b1 00", "b1 10", "c6", "80", "ca", "f0"])
+def test_instructions_that_refuse_to_unwind(code: str) -> None:
+    assert execute(bytes.fromhex(code)) is None
+
+
+@given(st.binary(max_size=64))
+def test_any_unwinding_instructions_end(code: bytes) -> None:
+    rule = execute(code)
+    assert rule is None or rule.source == "exidx"
+
+
+@pytest.mark.slow
+def test_first_instructions_tell_what_the_table_tells(build: Callable[[str], Image]) -> None:
+    image = build("deep")
+    tables = CallFrames(image)
+    for name in DEEP[:5]:
+        symbol = image.symbol(name)
+        assert symbol is not None
+        middle = symbol.address + symbol.size // 2 & ~1
+        known, guessed = tables.rule(middle, called=False), tables._by_prologue(middle)
+        assert known is not None
+        assert guessed is not None
+        assert known.source == "debug_frame"
+        if guessed.register == known.register:
+            assert (guessed.offset, guessed.saved.get(14)) == (known.offset, known.saved.get(14))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["philosophers", "mutex", "semaphore", "interrupt", "exception"])
+def test_stacks_of_zephyr_are_those_that_gdb_shows(name: str) -> None:
+    elf, gdb = IMAGES / f"3.7.1-{name}.elf", shutil.which("gdb-multiarch")
+    if not elf.exists() or gdb is None:
+        pytest.skip("needs gdb-multiarch, and Zephyr's images in $TFLM_HIL_IMAGES")
+    image = Image.from_elf(elf)
+    machine, draw, compared = Machine(image), random.Random(name), 0
+    for _ in range(8):
+        machine.run(until_executed=machine.core.executed + draw.randrange(1, 400_000))
+        state = machine.core_state()
+        own, gdbs = functions(image, state), backtrace(gdb, image, state)
+        rest = iter(gdbs)
+        shared = [one for one in own if one in gdbs]
+        assert all(one in rest for one in shared), (own, gdbs)
+        compared += len(shared)
+    machine.close()
+    assert compared >= 8
