@@ -1,10 +1,10 @@
 // The Python type around the counting core, and its module.
 #include "binding.h"
-#include "calls.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "calls.h"
 #include "emulate.h"
 #include "protection.h"
 #include "state.h"

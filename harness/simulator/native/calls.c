@@ -25,8 +25,7 @@ static uint32_t child(Calls *calls, uint32_t parent, uint32_t function) {
   }
   if (calls->count == calls->room) {
     const uint32_t room = 2 * calls->room;
-    CallNode *more =
-        room > MOST_NODES ? NULL : realloc(calls->nodes, room * sizeof(CallNode));
+    CallNode *more = room > MOST_NODES ? NULL : realloc(calls->nodes, room * sizeof(CallNode));
     if (!more) return parent;
     calls->nodes = more;
     calls->room = room;
@@ -41,9 +40,7 @@ static CallFrame *top(CallStack *stack) {
   return stack->depth ? &stack->frames[stack->depth - 1] : NULL;
 }
 
-static uint32_t node_of(CallStack *stack) {
-  return stack->depth ? top(stack)->node : stack->root;
-}
+static uint32_t node_of(CallStack *stack) { return stack->depth ? top(stack)->node : stack->root; }
 
 static void push(Calls *calls, CallStack *stack, uint32_t function, uint32_t lr, uint32_t sp) {
   if (stack->depth == CALL_DEPTH) stack->depth--;
@@ -71,8 +68,8 @@ static bool again(CallStack *stack, uint32_t function, uint32_t sp) {
 static void follow(Calls *calls, CallStack *stack, uint32_t address, uint32_t entry, uint32_t lr,
                    uint32_t sp) {
   const uint32_t function = entry & ~(uint32_t)CALLS_ENTRY;
-  while (stack->depth && (sp > top(stack)->sp ||
-                          (sp == top(stack)->sp && address == top(stack)->caller))) {
+  while (stack->depth &&
+         (sp > top(stack)->sp || (sp == top(stack)->sp && address == top(stack)->caller))) {
     stack->depth--;
   }
   const CallFrame *here = top(stack);
@@ -135,14 +132,11 @@ static void charge(Calls *calls, long long executed) {
   calls->charged = executed;
 }
 
-void calls_block(void *uc, uint64_t address64, uint32_t size, void *core) {
-  Core *c = core;
+// Code goes on at an address; so many instructions have been executed before.
+static void go_on(Core *c, uint32_t address, long long executed) {
   Calls *calls = c->calls;
-  const uint32_t address = (uint32_t)address64;
-  (void)uc;
-  (void)size;
   if (address == calls->last && !calls->last_entry) return;
-  charge(calls, c->time.executed - c->block.count);
+  charge(calls, executed);
   uint32_t function = 0;
   for (int i = 0; i < c->memory.code_count && i < 2; i++) {
     const uint32_t at = (address - c->memory.code[i].base) >> 1;
@@ -159,6 +153,16 @@ void calls_block(void *uc, uint64_t address64, uint32_t size, void *core) {
   }
   follow(calls, &calls->stacks[calls->current], address, function, core_reg(c, REG_LR), sp);
 }
+
+void calls_block(void *uc, uint64_t address, uint32_t size, void *core) {
+  Core *c = core;
+  (void)uc;
+  (void)size;
+  go_on(c, (uint32_t)address, c->time.executed - c->block.count);
+}
+
+// A function may begin with an instruction that the core carries out itself.
+static void retire(Core *c, uint32_t address) { go_on(c, address, c->time.executed); }
 
 void calls_settle(Core *c) { charge(c->calls, c->time.executed); }
 
@@ -186,12 +190,13 @@ bool calls_start(Core *c, const uint32_t *functions[2], const size_t counts[2]) 
     calls->function_counts[i] = counts[i];
   }
   for (int i = 0; i < CALL_THREADS + CALL_EXCEPTIONS; i++) fresh(calls, i, 0);
+  calls->retire = retire;
   calls->threads = 1;
   calls->last = 1;
   calls->charged = c->time.executed;
   size_t hook;
-  if (!hooked && c->unicorn.api.hook_add(c->unicorn.handle, &hook, HOOK_BLOCK,
-                                         (void *)calls_block, c, 1, 0)) {
+  if (!hooked &&
+      c->unicorn.api.hook_add(c->unicorn.handle, &hook, HOOK_BLOCK, (void *)calls_block, c, 1, 0)) {
     return false;
   }
   c->block.again = 1;

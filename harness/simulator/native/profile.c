@@ -108,8 +108,8 @@ PyObject *methods_call_tree(PyObject *self, PyObject *unused) {
   calls_settle(c);
   for (uint32_t i = 0; list && i < c->calls->count; i++) {
     const CallNode *node = &c->calls->nodes[i];
-    PyObject *item = Py_BuildValue("(IIK)", node->parent, node->function,
-                                   (unsigned long long)node->executed);
+    PyObject *item =
+        Py_BuildValue("(IIK)", node->parent, node->function, (unsigned long long)node->executed);
     if (!item || PyList_Append(list, item)) Py_CLEAR(list);
     Py_XDECREF(item);
   }
