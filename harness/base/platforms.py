@@ -1,8 +1,9 @@
 """The tables of ``platforms/``: chips (``chips/``), and how boards are wired (``boards/``).
 
-A fact about the nRF9160 or its DK stands there and nowhere else in the package. Reading is strict:
-an unknown key, a wrong type, an address outside 32 bits, memories that overlap, or a pin that the
-chip does not have raise :class:`UsageError` with the file and the key.
+A fact about a chip or a board stands there and nowhere else in the package. One that differs from
+another in few facts is ``like`` it, and its table has only these. Reading is strict: an unknown
+key, a wrong type, an address outside 32 bits, memories that overlap, or a pin that the chip does
+not have raise :class:`UsageError` with the file and the key.
 """
 
 from __future__ import annotations
@@ -12,13 +13,17 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cache, cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from harness.base import files, numbers, paths, tables
 from harness.base.errors import UsageError
 from harness.base.text import short
 
 DEFAULT_CHIP, DEFAULT_BOARD = "nrf9160", "nrf9160dk"
+#: Sections of a board that are its own, whatever board it is like.
+_WHOLE = frozenset(("vcom", "pins"))
+#: ``model`` of a peripheral that keeps what is written, and does nothing else.
+STORAGE = "storage"
 
 
 @tables.check("an address: a whole number of 32 bits")
@@ -62,6 +67,8 @@ class Soc:
     priority_bits: _Positive
     irqs: _Positive
     mpu_regions: _Positive  # of each MPU
+    dppi_channels: _Positive
+    easydma_bits: _Positive  # of MAXCNT of a UARTE
 
 
 @dataclass(frozen=True)
@@ -72,6 +79,55 @@ class ToolNames:
     pyocd_target: str
     nrfjprog_family: str
     debug_interface: str
+
+
+@dataclass(frozen=True)
+class ZephyrNames:
+    """How Zephyr's Kconfig names the chip, without ``CONFIG_SOC_``, and its devicetree."""
+
+    soc: str
+    dtsi: str = ""
+
+
+@dataclass(frozen=True)
+class DebugIds:
+    """What the debug port answers: DPIDR, TARGETID, and IDR of each access port by its number.
+
+    ``core``, ``other`` and ``control`` are the numbers of the core's access port, of the other
+    domain's, and of Nordic's own (CTRL-AP). ``approtect`` and ``secureapprotect``: offsets in UICR
+    of words of which any value but all ones protects.
+    """
+
+    dpidr: _Address
+    targetid: _Address
+    core: int
+    other: int
+    control: int
+    memory_idr: _Address
+    other_idr: _Address
+    control_idr: _Address
+    rom_table: _Address
+    approtect: _Address
+    secureapprotect: _Address
+
+    @property
+    def idr(self) -> Mapping[int, int]:
+        """IDR by the number of the access port."""
+        return {
+            self.core: self.memory_idr,
+            self.other: self.other_idr,
+            self.control: self.control_idr,
+        }
+
+
+@dataclass(frozen=True)
+class ResetReasons:
+    """Bits of RESETREAS: the reset pin, the watchdog, a pin in System OFF, SYSRESETREQ."""
+
+    pin: int
+    dog: int
+    off: int
+    soft: int
 
 
 @dataclass(frozen=True)
@@ -101,8 +157,8 @@ class PortPins:
 
 
 @dataclass(frozen=True)
-class FicrWord:
-    """A word that the factory programmed."""
+class InformationWord:
+    """A word of FICR, as the factory programmed it, or of UICR, as a first boot leaves it."""
 
     offset: _Address
     value: _Address
@@ -122,6 +178,8 @@ class _PeripheralRow:
     size: _Positive = 0x1000
     irq: int | None = None
     tasks: Mapping[str, _Address] = field(default_factory=dict)
+    dma: bool = False
+    split: bool = False
 
 
 @dataclass(frozen=True)
@@ -129,13 +187,18 @@ class _ChipFile:
     sources: Mapping[str, str]
     soc: Soc
     tools: ToolNames
+    zephyr: ZephyrNames
+    debug: DebugIds
+    resetreas: ResetReasons
     memory: Mapping[str, _MemoryRow]
     flash: FlashGeometry
     ram: RamGeometry
-    ficr: Mapping[str, FicrWord]
+    ficr: Mapping[str, InformationWord]
+    uicr: Mapping[str, InformationWord]
     gpio: PortPins
     windows: Mapping[str, _Address]
     peripherals: Mapping[str, _PeripheralRow]
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -250,6 +313,8 @@ class Peripheral:
     bases: tuple[int, ...]
     model: str
     tasks: Mapping[str, int] = field(default_factory=dict)  # of one without a model: name -> offset
+    dma: bool = False  # the SPU has a security attribute of its own for its EasyDMA
+    split: bool = False  # registers are divided between the security states
 
     def task(self, offset: int) -> str:
         """The name of a task, ``PWM0.TASKS_SEQSTART0``; by its offset if the table has none."""
@@ -271,13 +336,24 @@ class Peripheral:
 
 @dataclass(frozen=True)
 class ChipTable(Soc):
-    """A chip of ``platforms/chips``: its processor, its memories, its peripherals."""
+    """A chip of ``platforms/chips``: its processor, its memories, its peripherals.
 
+    ``key`` is the name of its file; ``notes`` say what of it is not modelled, or only believed.
+    """
+
+    key: str
+    like: str  # the key of the chip that it differs from in few facts, or ""
+    notes: tuple[str, ...]
+    sources: Mapping[str, str]
     tools: ToolNames
+    zephyr: ZephyrNames
+    debug: DebugIds
+    resetreas: ResetReasons
     flash: FlashGeometry
     ram: RamGeometry
     gpio: PortPins
     ficr: Mapping[int, int]  # offset -> word
+    uicr: Mapping[int, int]  # offset -> word, after the first boot
     areas: tuple[Area, ...]
     secure_window: int
     nonsecure_window: int
@@ -294,6 +370,16 @@ class ChipTable(Soc):
         flash, ram = (f"{origin:#x}" if (origin := self.area(name).origin) else "0"
                       for name in ("flash", "ram"))  # fmt: skip
         return f"is it linked for the {self.name} (flash at {flash}, RAM at {ram})?"
+
+    @property
+    def without_model(self) -> tuple[Peripheral, ...]:
+        """The peripherals that keep what is written and do nothing else."""
+        return tuple(one for one in self.blocks if one.model == STORAGE)
+
+    def spu_regions(self, memory: str) -> int:
+        """How many regions the SPU divides ``flash`` or ``ram`` into."""
+        size = self.flash.region if memory == "flash" else self.ram.region
+        return self.area(memory).size // size
 
     @cached_property
     def _named(self) -> dict[str, Area | Peripheral]:
@@ -324,6 +410,7 @@ class ChipTable(Soc):
 class BoardTable:
     """A kind of board, of ``platforms/boards``; ``pins`` are numbers of port 0 by their names."""
 
+    key: str  # the name of its file
     name: str
     chip: ChipTable
     zephyr: tuple[str, ...]
@@ -337,6 +424,28 @@ class BoardTable:
 # -- reading --------------------------------------------------------------------------------------
 
 
+def _names(folder: str) -> tuple[str, ...]:
+    return tuple(sorted(path.stem for path in (paths.platforms() / folder).glob("*.toml")))
+
+
+def chip_names() -> tuple[str, ...]:
+    """The names of the chips that have a table."""
+    return _names("chips")
+
+
+def board_names() -> tuple[str, ...]:
+    """The names of the boards that have a table."""
+    return _names("boards")
+
+
+def chip_called(text: str) -> ChipTable:
+    """The chip of a name in any case of letters. Raises :class:`UsageError` for an unknown one."""
+    name = text.strip().lower()
+    if name not in chip_names():
+        raise UsageError(f"no chip {short(text)}", hint=f"one of {', '.join(chip_names())}")
+    return chip_table(name)
+
+
 @cache
 def chip_table(name: str = DEFAULT_CHIP) -> ChipTable:
     """The chip of ``platforms/chips/NAME.toml``."""
@@ -347,6 +456,18 @@ def chip_table(name: str = DEFAULT_CHIP) -> ChipTable:
 def board_table(name: str = DEFAULT_BOARD) -> BoardTable:
     """The board of ``platforms/boards/NAME.toml``."""
     return read_board_table(paths.platforms() / "boards" / f"{name}.toml")
+
+
+@cache
+def board_with(chip: str) -> BoardTable:
+    """The kit of the chip that has this key. Raises :class:`UsageError` if none has a table."""
+    likely_first = sorted(board_names(), key=lambda name: not name.startswith(chip))
+    for name in likely_first:
+        if board_table(name).chip.key == chip:
+            return board_table(name)
+    raise UsageError(
+        f"no board with a table has the chip {chip}", hint=f"{', '.join(board_names())}"
+    )
 
 
 _YES_NO = {"true": True, "false": False}
@@ -367,16 +488,17 @@ class _WiringRow:
     flow_control: bool | None = None
 
 
-def console_wiring(text: str) -> ConsoleWiring:
+def console_wiring(text: str, kit: BoardTable | None = None) -> ConsoleWiring:
     """How a board hears its console: the name of a table of ``platforms/boards``, or keys.
 
     ``"uarte=UARTE1 txd=1 rxd=0 baud=1000000"``; further keys are ``rts``, ``cts``, ``parity``,
-    ``stop_bits``, ``flow_control``. What is left out is as on the nRF9160 DK; but if a pin is
-    named, those that are not are unconnected. Raises :class:`UsageError` that names the key.
+    ``stop_bits``, ``flow_control``. What is left out is as on ``kit`` (the chip's own; default: the
+    nRF9160 DK); but if a pin is named, those that are not are unconnected. Raises
+    :class:`UsageError` that names the key.
     """
     where, words = "console", text.split()
     if len(words) == 1 and "=" not in text:
-        known = sorted(path.stem for path in (paths.platforms() / "boards").glob("*.toml"))
+        known = board_names()
         if words[0] not in known:
             raise UsageError(
                 f"{where}: no board {short(words[0])}",
@@ -389,11 +511,10 @@ def console_wiring(text: str) -> ConsoleWiring:
         if not sign or key in given:
             raise UsageError(f"{where}: {short(word)} is not a KEY=VALUE of its own")
         given[key] = _YES_NO.get(value, numbers.whole(value))
-    return _wiring(tables.read(_WiringRow, given, where), where)
+    return _wiring(tables.read(_WiringRow, given, where), kit or board_table(), where)
 
 
-def _wiring(row: _WiringRow, where: str) -> ConsoleWiring:
-    table = board_table()
+def _wiring(row: _WiringRow, table: BoardTable, where: str) -> ConsoleWiring:
     other = {key: value for key, value in vars(row).items() if value is not None}
     pins = {name: other.pop(name) for name in vars(table.console.pins) if name in other}
     if pins and "txd" not in pins:
@@ -415,34 +536,74 @@ def _connected(pins: UartPins) -> dict[str, int]:
 def read_chip_table(path: Path) -> ChipTable:
     """The chip in a file. Raises :class:`UsageError` that names file and key."""
     where = f"chip table {path.name}"
-    table = tables.read(_ChipFile, files.read_toml(path), where)
-    _check_sources(_ChipFile, table.sources, where)
+    document, like = _completed(path, where)
+    table = tables.read(_ChipFile, document, where)
+    _check_sources(table, where)
     if set(table.windows) != {"s", "ns"}:
         raise UsageError(f"{where}: windows are 's' (secure) and 'ns' (non-secure)")
     areas = tuple(Area(name, row.origin, row.size) for name, row in table.memory.items())
     blocks = tuple(_peripheral(name, row, table, where) for name, row in table.peripherals.items())
     for kind, rows in (("memory", areas), ("peripherals", blocks)):
         _check_apart(kind, rows, where)
-    _check_ficr(table, where)
-    return ChipTable(
+    for memory in ("ficr", "uicr"):
+        _check_words(memory, getattr(table, memory), table, where)
+    chip = ChipTable(
         **vars(table.soc),
+        key=path.stem,
+        like=like,
+        notes=table.notes,
+        sources=table.sources,
         tools=table.tools,
+        zephyr=table.zephyr,
+        debug=table.debug,
+        resetreas=table.resetreas,
         flash=table.flash,
         ram=table.ram,
         gpio=table.gpio,
         ficr={word.offset: word.value for word in table.ficr.values()},
+        uicr={word.offset: word.value for word in table.uicr.values()},
         areas=areas,
         secure_window=table.windows["s"],
         nonsecure_window=table.windows["ns"],
         blocks=blocks,
     )
+    _check_regions(chip, where)
+    return chip
+
+
+def _completed(path: Path, where: str) -> tuple[dict[str, Any], str]:
+    """The document in a file, completed from the table that it is ``like``, and that one's name.
+
+    Rows of a section go before the other's rows; of the sections in :data:`_WHOLE`, only the own
+    ones count. A section that the document touches needs a source of its own: the other's says
+    nothing of it.
+    """
+    document = files.read_toml(path)
+    like = document.pop("like", "")
+    if not like:
+        return document, ""
+    other = path.with_name(f"{like}.toml")
+    if not isinstance(like, str) or not files.is_file(other):
+        raise UsageError(f"{where}: like: there is no table {short(str(like))}")
+    whole = files.read_toml(other)
+    if "like" in whole:
+        raise UsageError(f"{where}: like: {other.name} is like another one itself")
+    own = document.get("sources", {})
+    for section in sorted(document.keys() - {"sources", "notes"}):
+        if section not in own:
+            raise UsageError(f"{where}: sources: no source of [{section}]")
+    for section, rows in document.items():
+        both = isinstance(rows, dict) and isinstance(whole.get(section), dict)
+        merged = both and section not in _WHOLE
+        whole[section] = {**whole[section], **rows} if merged else rows
+    return whole, like
 
 
 def read_board_table(path: Path) -> BoardTable:
     """The board in a file. Raises :class:`UsageError` that names file and key."""
     where = f"board table {path.name}"
-    table = tables.read(_BoardFile, files.read_toml(path), where)
-    _check_sources(_BoardFile, table.sources, where)
+    table = tables.read(_BoardFile, _completed(path, where)[0], where)
+    _check_sources(table, where)
     soc = chip_table(table.board.chip)
     names = {block.name for block in soc.blocks}
     uartes = {f"vcom.{key}": port.uarte for key, port in table.vcom.items()}
@@ -453,6 +614,7 @@ def read_board_table(path: Path) -> BoardTable:
     wired = {f"console.pins.{key}": pin for key, pin in _connected(table.console.pins).items()}
     _check_pins({**wired, **{f"pins.{key}": pin for key, pin in table.pins.items()}}, soc, where)
     return BoardTable(
+        path.stem,
         table.board.name,
         soc,
         table.board.zephyr,
@@ -464,12 +626,12 @@ def read_board_table(path: Path) -> BoardTable:
     )
 
 
-def _check_sources(schema: type, sources: Mapping[str, str], where: str) -> None:
+def _check_sources(table: _ChipFile | _BoardFile, where: str) -> None:
     """Each section has a source, and each source a section."""
-    sections = {one.name for one in fields(schema)} - {"sources"}
-    for name in sorted(sections - {name for name, text in sources.items() if text.strip()}):
+    sections = {one.name for one in fields(table)} - {"sources", "notes"}
+    for name in sorted(sections - {name for name, text in table.sources.items() if text.strip()}):
         raise UsageError(f"{where}: sources: no source of [{name}]")
-    tables.only(sources, dict.fromkeys(sections), f"{where}, sources")
+    tables.only(table.sources, dict.fromkeys(sections), f"{where}, sources")
 
 
 def _peripheral(name: str, row: _PeripheralRow, table: _ChipFile, where: str) -> Peripheral:
@@ -482,7 +644,9 @@ def _peripheral(name: str, row: _PeripheralRow, table: _ChipFile, where: str) ->
     if row.irq is not None and not 0 <= row.irq < table.soc.irqs:
         raise UsageError(f"{key}: irq {row.irq} is not below {table.soc.irqs}")
     bases = tuple(table.windows[base] for base in row.bases)
-    return Peripheral(name, row.offset, row.size, row.irq, bases, row.model, row.tasks)
+    return Peripheral(
+        name, row.offset, row.size, row.irq, bases, row.model, row.tasks, row.dma, row.split
+    )
 
 
 def _check_apart(kind: str, rows: Iterable[Area | Peripheral], where: str) -> None:
@@ -497,16 +661,27 @@ def _check_apart(kind: str, rows: Iterable[Area | Peripheral], where: str) -> No
             raise UsageError(f"{where}: {kind}: {one} and {other} share address {origin:#010x}")
 
 
-def _check_ficr(table: _ChipFile, where: str) -> None:
-    if "ficr" not in table.memory:
-        raise UsageError(f"{where}: memory: 'ficr' is missing")
+def _check_words(
+    memory: str, words: Mapping[str, InformationWord], table: _ChipFile, where: str
+) -> None:
+    if memory not in table.memory:
+        raise UsageError(f"{where}: memory: '{memory}' is missing")
     taken: dict[int, str] = {}
-    for name, word in table.ficr.items():
-        if word.offset % 4 or word.offset >= table.memory["ficr"].size:
-            raise UsageError(f"{where}: ficr: {name} at {word.offset:#x} is not a word of FICR")
+    for name, word in words.items():
+        if word.offset % 4 or word.offset >= table.memory[memory].size:
+            raise UsageError(
+                f"{where}: {memory}: {name} at {word.offset:#x} is not a word of {memory.upper()}"
+            )
         other = taken.setdefault(word.offset, name)
         if other != name:
-            raise UsageError(f"{where}: ficr: {other} and {name} share offset {word.offset:#x}")
+            raise UsageError(f"{where}: {memory}: {other} and {name} share offset {word.offset:#x}")
+
+
+def _check_regions(chip: ChipTable, where: str) -> None:
+    """The SPU divides each memory into whole regions."""
+    for memory, region in (("flash", chip.flash.region), ("ram", chip.ram.region)):
+        if chip.area(memory).size % region:
+            raise UsageError(f"{where}: {memory}.region: {region:#x} does not divide the memory")
 
 
 def _check_partitions(partitions: Partitions, chip: ChipTable, where: str) -> None:

@@ -12,13 +12,23 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Self
 
-from harness.base.platforms import board_table
+from harness.base.platforms import BoardTable, board_names, board_table
 
-#: The names of the boards that the project builds for, in all releases.
-SPELLINGS = board_table().zephyr
 
-#: Those since release 3.7: the secure or only world, and the non-secure one.
-BOARDS = SECURE, NON_SECURE = tuple(name for name in SPELLINGS if "/" in name)
+def spellings() -> tuple[str, ...]:
+    """The names of the boards that the project builds for, in all releases of Zephyr."""
+    return tuple(name for board in board_names() for name in board_table(board).zephyr)
+
+
+def boards() -> tuple[str, ...]:
+    """Those since release 3.7."""
+    return tuple(name for name in spellings() if "/" in name)
+
+
+def target_of(board: BoardTable, *, nonsecure: bool) -> str:
+    """The name of one of a board's worlds since release 3.7."""
+    return next(name for name in board.zephyr if "/" in name and name.endswith("/ns") is nonsecure)
+
 
 _WORD = r"[A-Za-z0-9][\w.+-]*"
 _NAME = re.compile(rf"({_WORD})(?:@([\w.]+))?((?:/{_WORD})*)(?:@([\w.]+))?", re.ASCII)
@@ -64,7 +74,7 @@ def same(one: object, other: object) -> bool:
 
 def named_in(data: bytes) -> Iterator[str]:
     """The names of this project's boards that end with a NUL in ``data``, as they stand there."""
-    known = [board for board in map(Board.of, BOARDS) if board is not None]
+    known = [board for board in map(Board.of, boards()) if board is not None]
     starts = "|".join(sorted({re.escape(board.name) for board in known}))
     for found in re.finditer(rf"(?<![\w/@.-])(?:{starts})[\w@/.+-]*(?=\0)".encode(), data):
         board = Board.of(found[0].decode("ascii"))

@@ -12,12 +12,16 @@ import math
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from harness.base.errors import UsageError
 from harness.build.variants import Addition, Sample, Table, Variant
+
+if TYPE_CHECKING:
+    from harness.base.platforms import ChipTable
 
 _ITEM_BYTES = {"|i1": 1, "|u1": 1, "<i2": 2, "<i4": 4, "<i8": 8, "<f4": 4}
 _BYTES_PER_LINE = 16
@@ -188,6 +192,19 @@ def data_source(model: bytes, inputs: BuiltinInputs | None) -> str:
 def _rows(data: bytes) -> Iterator[str]:
     for start in range(0, len(data), _BYTES_PER_LINE):
         yield "    " + ",".join(map(str, data[start : start + _BYTES_PER_LINE])) + ","
+
+
+def memory_script(chip: ChipTable, taken: Mapping[str, int]) -> str:
+    """The linker script of the standalone runtime: a chip's flash and RAM.
+
+    ``taken`` are bytes from the start of each that belong to another image.
+    """
+    lines = [f"/* Generated from platforms/chips/{chip.key}.toml. */", "MEMORY", "{"]
+    for name, rights in (("flash", "rx"), ("ram", "rwx")):
+        area, start = chip.area(name), taken.get(name, 0)
+        place = f"ORIGIN = {area.origin + start:#010x}, LENGTH = {area.size - start:#x}"
+        lines.append(f"  {name.upper()} ({rights}) : {place}")
+    return "\n".join([*lines, "}", "", "INCLUDE sections.ld", ""])
 
 
 def kconfig(table: Table) -> str:

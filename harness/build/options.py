@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from harness.base.platforms import DEFAULT_CHIP
 from harness.build.variants import Variant
 
 
@@ -13,7 +14,7 @@ class BuildOptions:
     """The variables of a build beside sample and configuration; all are part of the cache's key.
 
     ``arena``, in bytes, and ``model`` replace those of the sample. ``nonsecure`` builds for the
-    non-secure world, on a secure image of this project.
+    non-secure world, on a secure image of this project. ``chip`` is the key of its table.
     """
 
     fpu: bool = True
@@ -24,6 +25,7 @@ class BuildOptions:
     model: Path | None = None
     defines: tuple[str, ...] = ()
     nonsecure: bool = False
+    chip: str = DEFAULT_CHIP
 
     def applied_to(self, variant: Variant) -> Variant:
         """``variant`` with those options that appear in its generated header."""

@@ -1,6 +1,6 @@
 """The secure image below a non-secure one: its build, and the merging of both into one file.
 
-It takes no options: all non-secure images of one compiler share it.
+It takes no options: all non-secure images of one compiler for one chip share it.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from harness.elf import Image, hexfile
 
 #: Files that it shares with the non-secure runtime.
 _SHARED = ("console.cc", "format.cc", "uarte.cc")
+#: Bytes that it takes from the start of each memory (platforms/standalone/secure/layout.h).
+TAKEN = {"flash": 0x8000, "ram": 0x2000}
 _ELF, _GATEWAYS, _MERGED = "secure.elf", "gateways.o", "merged.hex"
 
 
@@ -51,9 +53,9 @@ def build(compiler: Compiler, cache: Cache, runtime: Path) -> SecureImage:
     return SecureImage(folder / _ELF, folder / _GATEWAYS)
 
 
-def flags() -> tuple[str, ...]:
-    """The flags of the secure image, which leaves the caller's FPU registers alone."""
-    return (*Toolchain.flags(BuildOptions(fpu=False)), "-mcmse")
+def flags(chip: str) -> tuple[str, ...]:
+    """The flags of the secure image for a chip, which leaves the caller's FPU registers alone."""
+    return (*Toolchain.flags(BuildOptions(fpu=False, chip=chip)), "-mcmse")
 
 
 def merge(application: Path, secure: SecureImage) -> None:

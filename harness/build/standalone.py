@@ -16,6 +16,7 @@ from pathlib import Path
 
 from harness.base import paths
 from harness.base.errors import EnvironmentMissing, UsageError
+from harness.base.platforms import chip_called
 from harness.build import generated, secure_image
 from harness.build.cache import Cache
 from harness.build.compiler import Compiler
@@ -25,6 +26,7 @@ from harness.build.options import BuildOptions, BuildResult
 from harness.build.parallel import parallel_map
 from harness.build.toolchain import Toolchain
 from harness.build.variants import Addition, Table, Variant
+from harness.elf.chip import MARK
 from harness.model.schema import OPERATOR_NAMES
 
 _log = logging.getLogger(__name__)
@@ -163,11 +165,13 @@ class _Builder:
         pairs = list(zip(sources, objects, strict=True))
         read = self._compile(pairs, folder, [*self._include, folder])
         objects += [self._data(data), self._archive]
+        options = (f"-L{self._runtime}", f"-Wl,--defsym={MARK}{self._options.chip}=1")
+        taken = secure_image.TAKEN if self._options.nonsecure else {}
+        script = folder / "memory.ld"
+        script.write_text(generated.memory_script(chip_called(self._options.chip), taken))
         if not self._options.nonsecure:
-            script = self._runtime / "memory.ld"
-            return Inputs.of(read, self._compiler.link(objects, script, elf))
-        script = self._runtime / "nonsecure.ld"
-        linked = self._compiler.link([*objects, self._secure.gateways], script, elf)
+            return Inputs.of(read, self._compiler.link(objects, script, elf, options))
+        linked = self._compiler.link([*objects, self._secure.gateways], script, elf, options)
         secure_image.merge(elf, self._secure)
         return Inputs.of(read, linked)
 
@@ -280,7 +284,9 @@ class _Builder:
 
     @cached_property
     def _secure(self) -> secure_image.SecureImage:
-        compiler = Compiler(self._tools, secure_image.flags(), self._tool_cache, self._includes)
+        compiler = Compiler(
+            self._tools, secure_image.flags(self._options.chip), self._tool_cache, self._includes
+        )
         return secure_image.build(compiler, self._cache, self._runtime)
 
 

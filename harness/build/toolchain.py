@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness.base.errors import BuildFailed, EnvironmentMissing
-from harness.base.platforms import board_table
+from harness.base.platforms import BoardTable, board_with, chip_called
 from harness.build import board_names
 from harness.build.inputs import Inputs
 from harness.build.options import BuildOptions
@@ -26,8 +26,6 @@ _COMMON = (
     "-fno-exceptions", "-fno-rtti", "-fno-threadsafe-statics", "-fno-use-cxa-atexit",
     "-ffp-contract=off", "-Wall", "-Wextra", "-Werror", "--specs=nano.specs",
 )  # fmt: skip
-_SECURE = (f'-DCONFIG_BOARD_TARGET="{board_names.SECURE}"',)
-_NON_SECURE = (f'-DCONFIG_BOARD_TARGET="{board_names.NON_SECURE}"', "-DTFLM_HIL_NONSECURE")
 _LINK = ("-nostartfiles", "-Wl,--gc-sections", "-Wl,--fatal-warnings", "-Wl,--no-warn-rwx-segments")
 
 
@@ -99,14 +97,14 @@ class Toolchain:
     @staticmethod
     def flags(options: BuildOptions) -> tuple[str, ...]:
         """Compiler flags: the chip's core, with its FPU or without."""
-        chip = board_table().chip
+        chip = chip_called(options.chip)
         core = (f"-mcpu={chip.core}", *_COMMON)
         fpu = ("-mfloat-abi=hard", f"-mfpu={chip.fpu}") if options.fpu else ("-mfloat-abi=soft",)
         defines = tuple(f"-D{define}" for define in options.defines)
         # One partition for the whole image, so that inlining does not depend on the cores.
         lto = ("-flto", "-flto-partition=one") if options.lto else ()
-        world = _NON_SECURE if options.nonsecure else _SECURE
-        return (*core, *world, *fpu, f"-O{options.optimize}", *lto, *defines)
+        kit = _kit_defines(board_with(chip.key), nonsecure=options.nonsecure)
+        return (*core, *kit, *fpu, f"-O{options.optimize}", *lto, *defines)
 
     def compile(
         self, source: Path, target: Path, flags: Sequence[str], include: Sequence[Path]
@@ -206,6 +204,36 @@ def _found(name: str, folders: Sequence[str]) -> Inputs:
             return Inputs(frozenset([str(path)]), frozenset(absent))
         absent.add(str(path))
     return Inputs(absent=frozenset(absent))
+
+
+def _kit_defines(kit: BoardTable, *, nonsecure: bool) -> Iterator[str]:
+    """What the runtime must know of chip and kit, for ``soc/registers.h``."""
+    chip = kit.chip
+    facts = {
+        "SECURE_WINDOW": chip.secure_window,
+        "NONSECURE_WINDOW": chip.nonsecure_window,
+        "CLOCK": chip.peripheral("CLOCK").offset,
+        "SPU": chip.peripheral("SPU").offset,
+        "P0": chip.peripheral("P0").offset,
+        "UARTE": chip.peripheral(kit.console.uarte).offset,
+        "UARTE_IRQ": chip.peripheral(kit.console.uarte).irq,
+        "FLASH_REGION": chip.flash.region,
+        "FLASH_REGIONS": chip.spu_regions("flash"),
+        "RAM_REGION": chip.ram.region,
+        "RAM_REGIONS": chip.spu_regions("ram"),
+        "RTC1": chip.peripheral("RTC1").offset,
+        "RTC1_IRQ": chip.peripheral("RTC1").irq,
+        "IRQS": chip.irqs,
+        "CPU_HZ": chip.cpu_hz,
+        "LFCLK_HZ": chip.lfclk_hz,
+        "TXD": kit.console.pins.txd,
+        "RXD": kit.console.pins.rxd,
+    }
+    yield f'-DCONFIG_BOARD="{kit.key}"'
+    yield f'-DCONFIG_BOARD_TARGET="{board_names.target_of(kit, nonsecure=nonsecure)}"'
+    yield from (f"-DTFLM_HIL_{name}={value}" for name, value in facts.items())
+    if nonsecure:
+        yield "-DTFLM_HIL_NONSECURE"
 
 
 def _dependencies(rules: Path) -> Iterator[str]:

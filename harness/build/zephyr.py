@@ -21,6 +21,7 @@ from pathlib import Path
 
 from harness.base import files, paths
 from harness.base.errors import BuildFailed, EnvironmentMissing, UsageError
+from harness.base.platforms import DEFAULT_BOARD
 from harness.build import board_names
 from harness.build.configurations import load
 from harness.build.inputs import Contents, InputRecord, Inputs, Roots, digest
@@ -33,8 +34,10 @@ from harness.build.variants import Variant
 #: Kernel variants of Zephyr builds, each with a fragment ``zephyr_samples/common/NAME.conf``.
 KERNEL_VARIANTS = ("cmsis-nn", "soft-float")
 
-#: Boards by their current names.
-ZEPHYR_BOARDS = board_names.BOARDS
+#: Boards by their current names, the default first.
+ZEPHYR_BOARDS = tuple(
+    sorted(board_names.boards(), key=lambda name: not name.startswith(f"{DEFAULT_BOARD}/"))
+)
 
 #: Files of a build that are kept: path -> name.
 _KEPT = {"zephyr/zephyr.elf": "zephyr.elf", "zephyr/zephyr.map": "zephyr.map",

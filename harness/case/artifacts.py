@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -13,7 +13,8 @@ from harness.base.errors import CannotWrite, CheckFailed, UsageError
 from harness.case.result import CaseResult
 from harness.uart.recording import Recording
 
-_CONSOLE, _TRANSCRIPT, _RESULT = "console.bin", "transcript.txt", "result.json"
+TRANSCRIPT = "transcript.txt"
+_CONSOLE, _RESULT = "console.bin", "result.json"
 _COVERAGE = "coverage.info"
 
 
@@ -27,7 +28,7 @@ def folder(root: Path, name: str) -> Path:
     path = root / folder_name(name)
     try:
         path.mkdir(parents=True, exist_ok=True)
-        for file in (_CONSOLE, _TRANSCRIPT, _RESULT, _COVERAGE):
+        for file in (_CONSOLE, TRANSCRIPT, _RESULT, _COVERAGE):
             (path / file).unlink(missing_ok=True)
     except OSError as error:
         raise CannotWrite(
@@ -37,11 +38,11 @@ def folder(root: Path, name: str) -> Path:
 
 
 @contextmanager
-def recording(folder: Path) -> Iterator[Recording]:
+def recording(folder: Path, echo: Callable[[bytes], None] | None = None) -> Iterator[Recording]:
     """``console.bin``, the raw bytes, and ``transcript.txt`` with time stamps, open for a run."""
     path = folder / _CONSOLE
-    with files.growing(path) as console, files.growing(folder / _TRANSCRIPT) as transcript:
-        yield Recording(console, transcript, path)
+    with files.growing(path) as console, files.growing(folder / TRANSCRIPT) as transcript:
+        yield Recording(console, transcript, path, echo)
 
 
 def write_result(path: Path, result: CaseResult) -> None:

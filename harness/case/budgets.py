@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness.base import files
 from harness.base.errors import UsageError
-from harness.base.platforms import chip_table
+from harness.base.platforms import DEFAULT_CHIP, chip_called
 from harness.case.case import Case
 from harness.case.result import Measures
 from harness.elf import Image
@@ -88,7 +88,11 @@ def _baseline(case: Case) -> Mapping[str, Any]:
     return {
         "elf": str(path),
         "regions": [
-            {"name": name.upper(), "origin": chip_table().area(name).origin, "used": row[name]}
+            {
+                "name": name.upper(),
+                "origin": chip_called(str(row.get("chip") or DEFAULT_CHIP)).area(name).origin,
+                "used": row[name],
+            }
             for name in _RUN_AREAS
             if isinstance(row.get(name), int)
         ],

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 
 from harness.base.arithmetic import Arithmetic
 from harness.base.errors import UsageError
+from harness.base.platforms import DEFAULT_CHIP, BoardTable, board_with, chip_called
 from harness.build.options import BuildOptions
 from harness.build.variants import Expectation
+from harness.elf import combined
 from harness.targets.pins import Press
 from harness.targets.registry import DEFAULT, TARGETS
 from harness.uart import scraper
@@ -42,6 +44,7 @@ class Case:
     resolver: str = ""
     builder: str = "prebuilt"
     built_with: BuildOptions = field(default_factory=BuildOptions)  # changes to a sample's build
+    chip: str = ""  # that the image is, or is built, for; "": as the image says
     target: str = DEFAULT
     target_options: Mapping[str, object] = field(default_factory=dict)
     model: Path | None = None
@@ -69,6 +72,13 @@ class Case:
     def on(self, target: str, options: Mapping[str, object] | None = None) -> Case:
         """The same case on another target."""
         return replace(self, target=target, target_options=options or {})
+
+
+def kit_of(case: Case) -> BoardTable:
+    """The board with the chip of ``case``; as the image says, if the case does not name it."""
+    if case.chip or case.elf is None:
+        return board_with(chip_called(case.chip or DEFAULT_CHIP).key)
+    return board_with(combined.read(case.elf, case.beside).chip.key)
 
 
 def check_expects(case: Case) -> None:

@@ -13,11 +13,11 @@ from harness.base import files, numbers, tables
 from harness.base.arithmetic import Arithmetic, Multipliers, Rounding
 from harness.base.errors import UsageError
 from harness.base.findings import Kind
-from harness.base.platforms import console_wiring
+from harness.base.platforms import chip_called, console_wiring
 from harness.base.text import short
 from harness.build.variants import Expectation
 from harness.case.artifacts import folder_name
-from harness.case.case import SYSTEM_OFF, Budgets, Case, check_ends
+from harness.case.case import SYSTEM_OFF, Budgets, Case, check_ends, kit_of
 from harness.case.samples import sample_case
 from harness.case.subject import find_model
 from harness.elf import combined
@@ -73,6 +73,7 @@ class _Row:
     sample: str | None = None
     resolver: str = "exact"
     builder: str = "standalone"
+    chip: str = ""
     targets: tuple[str, ...] = (DEFAULT,)
     options: Mapping[str, object] = field(default_factory=dict)
     peripherals: Mapping[str, object] = field(default_factory=dict)
@@ -242,8 +243,9 @@ def _case(row: _Row, here: Path) -> Case:
         reference=row.reference == "numpy",
         arithmetic=Arithmetic(row.rounding, row.multipliers),
         budgets=_budgets(row, here),
-        presses=_presses(row),
+        chip=chip_called(row.chip).key if row.chip else "",
     )
+    case = replace(case, presses=_presses(row, case))
     case = _expect(case, row.expect) if row.expect is not None else case
     return _ending(case, row)
 
@@ -255,9 +257,9 @@ def _image(key: str, name: str, here: Path) -> Path:
     return path
 
 
-def _presses(row: _Row) -> tuple[Press, ...]:
+def _presses(row: _Row, case: Case) -> tuple[Press, ...]:
     try:
-        return tuple(parse_press(text) for text in row.press)
+        return tuple(parse_press(text, kit_of(case)) for text in row.press)
     except UsageError as error:
         raise UsageError(f"press: {error.message}", hint=error.hint) from error
 

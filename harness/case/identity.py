@@ -22,7 +22,7 @@ def identity(case: Case) -> str:
     share, say): such a case has no identity. Raises what building and reading raise.
     """
     if case.elf is None and case.sample:
-        case = replace(case, elf=build_one(case.sample, case.resolver, case.builder))
+        case = replace(case, elf=build_one(case.sample, case.resolver, case.builder, case.chip))
     digest = hashlib.sha256()
     for part in _parts(case):
         digest.update(len(part).to_bytes(8, "little") + part)

@@ -13,6 +13,7 @@ from harness.base.clock import Deadline
 from harness.base.closing import Closing
 from harness.base.errors import CheckFailed, FirmwareFailed, UsageError
 from harness.base.findings import FATAL, NOTES, Finding, Kind
+from harness.base.platforms import BoardTable, board_table, board_with
 from harness.case.case import Case
 from harness.case.endings import HOW_IT_ENDED, last_resort, standstill
 from harness.case.judge import findings_of
@@ -25,6 +26,7 @@ from harness.targets.base import ConsoleMatch, MemoryAccess, Session, Stop
 from harness.targets.pins import Pins
 from harness.targets.registry import TargetPools
 from harness.uart import Console, scraper
+from harness.uart.recording import Recording
 from harness.uart.records import pattern
 from harness.uart.scrapers.pattern import compile_regex
 
@@ -47,10 +49,17 @@ class Live(Closing):
     :class:`FirmwareFailed`, with how the run ended and where the core was.
     """
 
-    def __init__(self, case: Case, session: Session, image: Image | None = None) -> None:
+    def __init__(
+        self,
+        case: Case,
+        session: Session,
+        image: Image | None = None,
+        echo: Callable[[bytes], None] | None = None,
+    ) -> None:
         self.case = case
         self.session = session
-        self.console = Console([scraper(case.scraper)] if case.scraper else [])
+        scrapers = [scraper(case.scraper)] if case.scraper else []
+        self.console = Console(scrapers, Recording(echo=echo))
         self._tap = Tap(session, self.console)
         self._deadline = self._new_deadline()
         self._lines = _Lines()
@@ -61,16 +70,18 @@ class Live(Closing):
         self._pressed = 0  # resets that were not the firmware's
 
     @classmethod
-    def open(cls, case: Case, shared: TargetPools) -> Live:
-        """Load the image of ``case`` on its target.
+    def open(
+        cls, case: Case, shared: TargetPools, echo: Callable[[bytes], None] | None = None
+    ) -> Live:
+        """Load the image of ``case`` on its target; ``echo`` is given the console as it comes.
 
         Raises :class:`EnvironmentMissing` if this machine has no such target.
         """
         if case.elf is None:
             raise UsageError(f"case {case.name!r} names no ELF")
         options = shared.options(case.target, case.target_options)
-        image = combined.read(case.elf, case.beside)
-        return cls(case, targets.open_target(case.target, image, **options), image)
+        image = combined.read(case.elf, case.beside, case.chip)
+        return cls(case, targets.open_target(case.target, image, **options), image, echo)
 
     def close(self) -> None:
         """End the session; safe to call twice."""
@@ -80,6 +91,11 @@ class Live(Closing):
     def memory(self) -> MemoryAccess:
         """The target's address space: ``read(address, size)``, ``write(address, data)``."""
         return self.session.memory
+
+    @property
+    def kit(self) -> BoardTable:
+        """The board with the image's chip, whose names pins have."""
+        return board_table() if self._image is None else board_with(self._image.chip.key)
 
     @property
     def pins(self) -> Pins:

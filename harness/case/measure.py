@@ -11,7 +11,7 @@ import numpy as np
 
 from harness import targets
 from harness.base.errors import HilError
-from harness.base.platforms import chip_table
+from harness.base.platforms import ChipTable
 from harness.build.builders import RUNTIME
 from harness.case.evidence.closing import stack_fits
 from harness.case.evidence.inferences import ticks_fit
@@ -90,7 +90,7 @@ def measure(
         cycles=cycles,
         ticks_source=",".join(sorted(sources)),
         operators=operator_ticks(console, library_of(firmware, builder), model),
-        time=time_of(instructions, cycles),
+        time=time_of(instructions, cycles, firmware.chip),
     )
 
 
@@ -124,12 +124,12 @@ def profiled(firmware: Image, coverage: Coverage | None) -> tuple[Profiled, ...]
     return tuple(Profiled(name, count) for name, count in groups.items())
 
 
-def time_of(instructions: int | None, cycles: int | None) -> str:
-    """The time of one inference in words; "" if neither count is known."""
+def time_of(instructions: int | None, cycles: int | None, chip: ChipTable) -> str:
+    """The time of one inference on ``chip`` in words; "" if neither count is known."""
     ticks = instructions if cycles is None else cycles
     if ticks is None:
         return ""
-    hz = chip_table().cpu_hz
+    hz = chip.cpu_hz
     time, clock = f"{ticks / hz * 1000:,.4g} ms", f"at {hz / 1e6:g} MHz"
     if cycles is not None:
         return f"{time} (DWT cycles {clock})"

@@ -102,6 +102,7 @@ class Setup:
     elf_sha256: str = ""
     compiler: str = ""  # as the image names it
     model: Path | None = None
+    chip: str = ""  # the key of its table; "" if there is no image
     power_on: str = ""  # the seed of what memory held at first; "" on a target that takes none
 
     def __str__(self) -> str:

@@ -23,7 +23,6 @@ from harness.base.errors import (
     UsageError,
     describe_bug,
 )
-from harness.base.platforms import chip_table
 from harness.build.builders import build_one
 from harness.case import artifacts
 from harness.case.case import Case, check_expects
@@ -67,13 +66,14 @@ def run_case(
     *,
     look: Look | None = None,
     calibrate: Calibrate | None = None,
+    echo: Callable[[bytes], None] | None = None,
     on_error: Literal["raise", "record"] = "raise",
     passing: tuple[type[Exception], ...] = (),
 ) -> CaseResult:
     """Build or read the image, run it, judge it, and leave its files under ``output``.
 
-    ``look`` sees the session after the run, before it is closed. What the target lacks or the
-    environment breaks becomes a verdict: *skipped* or *error*.
+    ``look`` sees the session after the run, before it is closed, ``echo`` the console as it comes.
+    What the target lacks or the environment breaks becomes a verdict: *skipped* or *error*.
 
     Raises :class:`UsageError` for a case that makes no sense, :class:`CannotWrite` if its files
     cannot be written. With ``on_error="record"`` these, and a mistake of this package, become the
@@ -81,10 +81,10 @@ def run_case(
     types in ``passing`` are raised even then: a timer of the caller raises them, not the case.
     """
     if on_error == "raise":
-        return _run_case(case, output, look, calibrate)
+        return _run_case(case, output, look, calibrate, echo)
     started = time.monotonic()
     try:
-        return _run_case(case, output, look, calibrate)
+        return _run_case(case, output, look, calibrate, echo)
     except passing:
         raise
     except HilError as error:
@@ -101,13 +101,17 @@ def run_case(
 
 
 def _run_case(
-    case: Case, output: Path, look: Look | None, calibrate: Calibrate | None
+    case: Case,
+    output: Path,
+    look: Look | None,
+    calibrate: Calibrate | None,
+    echo: Callable[[bytes], None] | None,
 ) -> CaseResult:
     started = time.monotonic()
     check_expects(case)
     folder = artifacts.folder(output, case.name)
     try:
-        result = _run(case, folder, look)
+        result = _run(case, folder, look, echo)
     except (UsageError, CannotWrite):
         raise
     except HilError as error:
@@ -132,25 +136,28 @@ def setup_of(case: Case, firmware: Image | None = None) -> Setup:
     return replace(
         setup,
         elf=firmware.path,
+        chip=firmware.chip.key,
         elf_sha256=firmware.sha256,
         compiler=firmware.compiler,
         model=case.model,
     )
 
 
-def _run(case: Case, folder: Path, look: Look | None) -> CaseResult:
+def _run(
+    case: Case, folder: Path, look: Look | None, echo: Callable[[bytes], None] | None
+) -> CaseResult:
     try:
         elf = case.elf
         if elf is None and case.sample:
-            elf = build_one(case.sample, case.resolver, case.builder)
+            elf = build_one(case.sample, case.resolver, case.builder, case.chip)
     except EnvironmentMissing as error:  # a missing compiler is an error, a missing target is not
         return CaseResult(setup_of(case), _broken(error))
     if elf is None:
         raise UsageError(f"case {case.name!r} names neither an ELF nor a sample")
-    firmware = combined.read(elf, case.beside)
+    firmware = combined.read(elf, case.beside, case.chip)
     model = Model.from_file(case.model) if case.model else None
     inputs = _inputs(case, model)
-    with artifacts.recording(folder) as recording:
+    with artifacts.recording(folder, echo) as recording:
         return _run_image(case, RunImage(firmware, model, inputs), recording, look)
 
 
@@ -208,7 +215,7 @@ def judge_seen(case: Case, setup: Setup, image: RunImage, seen: Observation) -> 
     """The result of a run that has been observed: the verdict, its evidence and the figures."""
     firmware, model, inputs = image.firmware, image.model, image.inputs
     known = known_of(case, firmware, model, inputs)
-    contradictions = check_evidence(seen.console, known, _measured(seen))
+    contradictions = check_evidence(seen.console, known, most_ticks(seen, firmware.chip.cpu_hz))
     findings = (*findings_of(seen, model, firmware), *contradictions)
     outputs = check_outputs(seen.console, case, model, known.inputs or ())
     measures = measure(firmware, seen.console, case.target, model, case.builder, seen.counted)
@@ -266,7 +273,7 @@ def _inputs(case: Case, model: Model | None) -> Sequence[Sequence[bytes]]:
     return rows[: case.rows] if case.rows else rows
 
 
-def _measured(seen: Observation) -> Measured:
+def most_ticks(seen: Observation, hertz: int) -> Measured:
     """The most ticks that a run can have had: its instructions, or its time at the core's clock."""
     counters, counted = seen.counters, seen.counted
     own = (
@@ -277,12 +284,13 @@ def _measured(seen: Observation) -> Measured:
         counted.arena_strayed,
     )
     if counters.source == "simulator":
-        hertz = chip_table().cpu_hz
-        return Measured(counters.instructions, seen.sent, *own, hertz=hertz)
+        # The virtual board's records have the wall clock's times, and its chip may be faster.
+        bound = None if counters.virtual_seconds is None else hertz
+        return Measured(counters.instructions, seen.sent, *own, hertz=bound)
     seconds = (
         counters.wall_seconds if counters.virtual_seconds is None else counters.virtual_seconds
     )
-    return Measured(int(seconds * chip_table().cpu_hz * _CLOCK_TOLERANCE), seen.sent, *own)
+    return Measured(int(seconds * hertz * _CLOCK_TOLERANCE), seen.sent, *own)
 
 
 def _wrong_model(seen: Observation, model: Model | None) -> list[str]:

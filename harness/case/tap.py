@@ -11,6 +11,8 @@ from harness.uart import Console
 
 #: Seconds on the target's clock after which a run looks at what came in any case.
 _SLICE = 1.0
+#: The same if someone watches the console.
+_WATCHED = 0.1
 #: Bytes without a line end that are joined. A line that is cut for its length gets a time that is
 #: at most so many bytes late.
 _JOINED = 256
@@ -43,6 +45,7 @@ class Tap:
         self._run = Presses(session, presses).run if presses else session.run
         self._taken = 0
         self._look = look
+        self._slice = _WATCHED if console.echoed else _SLICE
         self._read()  # what the session printed before
 
     def run(self, words: ConsoleMatch | None, deadline: Deadline) -> Stop:
@@ -60,13 +63,13 @@ class Tap:
             self._look()
 
     def until(self, done: Callable[[], bool], words: ConsoleMatch, deadline: Deadline) -> Stop:
-        """Run until ``done()``, which is called whenever ``words`` came and once a second.
+        """Run until ``done()``, which is called whenever ``words`` came and once a second at least.
 
         Gives CONDITION then, and otherwise why the run stopped. The output up to there has been
         read in that case too: call ``done()`` once more.
         """
         while not done():
-            stop = self.run(words, deadline.part(min(_SLICE, deadline.remaining)))
+            stop = self.run(words, deadline.part(min(self._slice, deadline.remaining)))
             again = stop is Stop.DEADLINE and deadline.remaining > INSTANT
             if stop is not Stop.CONDITION and not again:
                 done()

@@ -31,6 +31,7 @@ from harness.base.errors import BUG_HINT, EnvironmentMissing, HilError, UsageErr
 COMMANDS = {
     "init": "Write a case file, a pytest file and a workflow for the firmware in a folder.",
     "doctor": "List the tools that this machine lacks, and install them.",
+    "chips": "List the chips, their memories, and what of them is modelled.",
     "samples": "List samples and their resolver configurations.",
     "build": "Build a sample; print the path of its ELF.",
     "run": "Run an ELF, a sample or a case file, and judge it.",
@@ -109,7 +110,7 @@ class _Commands(click.Group):
     help="Samples and resolvers.toml of your own.  [default: $TFLM_HIL_SAMPLES, or this project's]",
 )  # fmt: skip
 def cli(samples: Path | None) -> None:
-    """Test tflite-micro firmware for the nRF9160 on a simulator, on Renode, on boards."""
+    """Test tflite-micro firmware for nRF91 and nRF5340 on a simulator, on Renode, on boards."""
     if samples is not None:  # builds run in processes of their own, which inherit it
         os.environ["TFLM_HIL_SAMPLES"] = str(samples.absolute())
 

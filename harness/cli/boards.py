@@ -12,16 +12,16 @@ import click
 
 from harness.base import numbers, paths
 from harness.base.errors import BoardUnavailable, CheckFailed, UsageError
+from harness.base.platforms import board_with
 from harness.cli.options import json_option, number_option
 from harness.cli.output import on_stderr, write_text
 from harness.cli.parameters import STDOUT, Destination
 from harness.elf import Image
 from harness.targets.board import discovery, flash_image, runners
 from harness.targets.board.discovery import BenchBoard
-from harness.targets.board.flash import Flasher
 from harness.targets.board.lab import Lab, load
 from harness.targets.board.lock import Holder, ProbeLock
-from harness.targets.board.opening import search_path
+from harness.targets.board.opening import flash_tool
 from harness.targets.board.policy import Quarantine
 
 
@@ -175,9 +175,8 @@ def flash(
     board = discovery.select(attached, name)
     if dry_run and not (runner or board.runner):
         raise UsageError("--dry-run prints one tool's commands", hint="name it: --runner nrfutil")
-    path = search_path(board)
-    kind = runners.choose(runner or board.runner, path)
-    flasher = Flasher(kind(board.probe, board.probe_host, lab.policy.flash_seconds), path)
+    seconds, kit = lab.policy.flash_seconds, board_with(firmware.chip.key)
+    flasher = flash_tool(board, runner or "", seconds, kit)
     with tempfile.TemporaryDirectory(prefix="tflm-hil-") as folder:
         prepared = flash_image.prepare(firmware, Path(folder))
         if dry_run:

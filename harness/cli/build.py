@@ -6,10 +6,12 @@ import click
 
 from harness.base import logs, numbers
 from harness.base.errors import UsageError
+from harness.base.platforms import DEFAULT_CHIP, board_with
+from harness.build.board_names import target_of
 from harness.build.builders import BUILDERS, build_all, build_one
 from harness.build.configurations import load
 from harness.build.zephyr import KERNEL_VARIANTS, ZEPHYR_BOARDS
-from harness.cli.options import number_option
+from harness.cli.options import chip_option, number_option
 from harness.cli.output import on_stderr
 from harness.cli.parameters import ALL, CONFIGURATION, SAMPLE
 
@@ -36,6 +38,7 @@ from harness.cli.parameters import ALL, CONFIGURATION, SAMPLE
               help="With --builder zephyr: other kernels, or no floating point unit.")  # fmt: skip
 @click.option("--board", type=click.Choice(ZEPHYR_BOARDS),
               help=f"With --builder zephyr.  [default: {ZEPHYR_BOARDS[0]}]")  # fmt: skip
+@chip_option
 @number_option("-j", "--jobs", check=numbers.count_or_zero, default=0, metavar="N",
                default_text="one per core", help="Parallel builds (standalone only).")  # fmt: skip
 def build(
@@ -44,6 +47,7 @@ def build(
     builder: str,
     variants: tuple[str, ...],
     board: str | None,
+    chip: str | None,
     jobs: int,
 ) -> None:
     """Build SAMPLE; print the ELF's path, alone, on standard output.
@@ -57,23 +61,26 @@ def build(
     tflm-hil build hello_world --resolver person_detection
     tflm-hil build digits --resolver all-configurations
     tflm-hil build hello_world --builder standalone-ns
+    tflm-hil build hello_world --chip nrf5340
     tflm-hil build digits --builder zephyr --variant cmsis-nn
     """
+    if board and chip:
+        raise UsageError("--board and --chip cannot go together: a board has a chip")
     if variants or board:
         _refuse_without_zephyr(builder, resolver)
         from harness.build.zephyr import build_zephyr  # noqa: PLC0415 - see cli/__init__
 
-        board = board or ZEPHYR_BOARDS[0]
+        board = board or target_of(board_with(chip or DEFAULT_CHIP), nonsecure=False)
         click.echo(build_zephyr(sample, resolver, board=board, fragments=variants).image)
         return
     if resolver != ALL:
-        click.echo(build_one(sample, resolver, builder))
+        click.echo(build_one(sample, resolver, builder, chip or ""))
         return
     table = load()
     table.sample(sample)  # raises UsageError for an unknown name
     pairs = [(known.name, row.name) for known, row in table.pairs() if known.name == sample]
     with logs.shown(on_stderr):
-        paths = build_all(pairs, builder, jobs)
+        paths = build_all(pairs, builder, jobs, chip or "")
     for path in paths.values():
         click.echo(path)
 

@@ -10,12 +10,14 @@ import click
 
 from harness.base import numbers
 from harness.base.errors import Unsupported, UsageError
-from harness.cli.options import beside_option, number_option
+from harness.cli.options import beside_option, number_option, target_options
 from harness.cli.parameters import CONFIGURATION, EXISTING, IMAGE_OR_CASES
 from harness.targets.registry import TARGETS
+from harness.uart.echo import Echo
 
 if TYPE_CHECKING:
     from harness.case import Case
+    from harness.debug.gdb import GdbCall
     from harness.debug.replay import Rerun
     from harness.elf import Image
 
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 @click.option("--at", "place", metavar="WHERE[-COUNT]", default="main",
               help="Stop at fault, hang, main, 'inference N', a function or 0xADDRESS; with -COUNT "
               "so many instructions before.  [default: main, or the reset]")  # fmt: skip
+@target_options
 @number_option("--timeout", check=numbers.seconds, default=60.0, metavar="SECONDS",
                help="How long the image may take to get there, on its own clock.")  # fmt: skip
 @number_option("--guard", check=numbers.seconds, default=300.0, metavar="SECONDS",
@@ -48,45 +51,76 @@ if TYPE_CHECKING:
 def debug(**options: Any) -> int:
     """Run an image up to a place, and look into it with gdb.
 
-    gdb reaches the simulated chip through pyOCD and the chip's debug port (extra: pyocd): symbols,
-    breakpoints, watchpoints, single steps, and Zephyr's threads. Runs are deterministic, so
+    gdb reaches the chip through pyOCD (extra: pyocd) and its debug port, simulated or real; a board
+    through J-Link's gdb server, if pyOCD is not installed. There are symbols, breakpoints,
+    watchpoints, single steps, and Zephyr's threads. Runs of the simulator are deterministic, so
     `--at fault-1000` stops a thousand instructions before the fault. The console is shown on
-    standard error.
+    standard error. Servers listen on 127.0.0.1 alone.
 
     \b
     tflm-hil debug build/zephyr/zephyr.elf
     tflm-hil debug hello_world --at "inference 2"
     tflm-hil debug hil.toml --case wake_word --at fault-1000 --batch commands.gdb
     tflm-hil debug zephyr.elf --port 3333           # for an editor
+    tflm-hil debug zephyr.elf --target board --board dk1
     """
     from harness.debug import gdb, replay  # noqa: PLC0415 - see cli/__init__
 
-    if options["target"] != "simulator":
+    if options["target"] == "renode":
         raise Unsupported(
             options["target"], "start gdb by itself",
             hint="docs/how-to/debugging.md says how gdb is attached there",
         )  # fmt: skip
     if options["port"] is not None and (options["gdb"] or options["batch"]):
         raise UsageError("--port starts no gdb", hint="leave out --gdb and --batch, or --port")
-    gdb.check_pyocd()
+    if options["target"] == "simulator":
+        gdb.check_pyocd()
     program = None if options["port"] is not None else gdb.find_gdb(options["gdb"])
     call = gdb.GdbCall(program, options["batch"], options["port"] or 0)
-    case = _case(options)
+    case = _with_options(_case(options), options)
     image = _image(case)
+    if options["target"] != "simulator":
+        return _debug_board(case, image, call, options)
     found = _stopped(case, image, options, replay)
     steps = program is not None and found.machine.core.executed > 0
-    address = replay.next_address(found.machine) if steps else None
-    session = gdb.DebugSession(found, _show)
+    first = gdb.run_up_to(replay.next_address(found.machine)) if steps else []
+    session = gdb.DebugSession(found, Echo(sys.stderr))
     try:
-        return gdb.debug(session, call, image.path, click.echo, address)
+        command = gdb.pyocd_server(session.probe, found.machine.memory_map.tools.pyocd_target)
+        return gdb.debug(session, command, call, image.path, click.echo, first)
     finally:
         session.close()
         found.machine.close()
 
 
-def _show(data: bytes) -> None:
-    sys.stderr.write(data.decode("utf-8", "backslashreplace"))
-    sys.stderr.flush()
+def _debug_board(case: Case, image: Image, call: GdbCall, options: dict[str, Any]) -> int:
+    """Flash a board, and debug it from its reset on."""
+    from harness.debug import board, gdb, replay  # noqa: PLC0415
+    from harness.targets.board.session import BoardSession  # noqa: PLC0415
+    from harness.targets.registry import open_target  # noqa: PLC0415
+
+    place = None
+    if options["place"] != "main" or image.symbol("main") is not None:
+        place = replay.Place.parse(options["place"], image)
+    first = board.first_commands(place, options["target"])
+    with open_target(options["target"], image, **case.target_options) as session:
+        assert isinstance(session, BoardSession)
+        command = board.server_command(session.board, place)
+        debuggee = board.DebuggedBoard(session, Echo(sys.stderr))
+        return gdb.debug(debuggee, command, call, image.path, click.echo, first)
+
+
+def _with_options(case: Case, options: dict[str, Any]) -> Case:
+    """The case on the chosen target, with its options of the command line."""
+    from harness.cli.run.cases import refuse_unused_target_options  # noqa: PLC0415
+    from harness.targets.registry import target  # noqa: PLC0415
+
+    row = target(options["target"])
+    kept = {k: v for k, v in case.target_options.items() if row.option(k) is not None}
+    given = {one.name: options[one.name] for one in row.options if options[one.name] is not None}
+    chosen = case.on(options["target"], {**kept, **given})
+    refuse_unused_target_options([chosen], options)
+    return chosen
 
 
 def _case(options: dict[str, Any]) -> Case:
@@ -114,8 +148,8 @@ def _image(case: Case) -> Image:
     from harness.build.builders import build_one  # noqa: PLC0415
     from harness.elf import combined  # noqa: PLC0415
 
-    elf: Path = case.elf or build_one(case.sample, case.resolver, case.builder)
-    return combined.read(elf, case.beside)
+    elf: Path = case.elf or build_one(case.sample, case.resolver, case.builder, case.chip)
+    return combined.read(elf, case.beside, case.chip)
 
 
 def _records(case: Case) -> list[list[bytes]]:

@@ -22,13 +22,16 @@ if TYPE_CHECKING:
     from harness.history.store import History, RecordedCase, RunRow
 
 
-def open_history(url: str | None) -> History:
-    """The history that an option or the environment names; UsageError if none does."""
+def open_history(url: str | None, *, make: bool = False) -> History:
+    """The history that an option or the environment names; UsageError if none does.
+
+    Without ``make`` its file must exist.
+    """
     from harness.history.store import History  # noqa: PLC0415 - see cli/__init__
 
     if not url:
         raise UsageError("no history is named", hint=f"--history FILE, or set {HISTORY_VARIABLE}")
-    return History.open(url)
+    return History.open(url, make=make)
 
 
 @click.group()
@@ -69,7 +72,7 @@ def record(
                                "started": _time(at) if at else None}  # fmt: skip
     given = {name: value for name, value in options.items() if value is not None}
     runs = [from_file(path, given) for path in results]
-    with open_history(url) as store:
+    with open_history(url, make=True) as store:
         for path, run in zip(results, runs, strict=True):
             outcome = "recorded" if store.record(run) else "known already"
             click.echo(f"{path}: {count_of(len(run.cases), 'case')} {outcome} in {store.where}")

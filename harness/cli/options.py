@@ -12,8 +12,9 @@ import click
 
 from harness.base import numbers
 from harness.base.arithmetic import Arithmetic, Multipliers, Rounding
+from harness.base.platforms import DEFAULT_CHIP
 from harness.base.tables import ValueCheck
-from harness.cli.parameters import Destination, Number
+from harness.cli.parameters import CHIP, Destination, Number
 from harness.targets.registry import all_options
 
 #: The environment variable for ``--history``, and for Robot's variable ``HISTORY``.
@@ -47,6 +48,15 @@ def json_option(what: str = "the document") -> Callable[[Callable[..., Any]], Ca
         help=f"Write {what} as JSON to FILE. With - or no FILE: to standard output, and nothing "
         "else there.",
     )  # fmt: skip
+
+
+def chip_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """``--chip NAME``, the same in every command that builds or runs: ``chip``, None by default."""
+    return click.option(
+        "--chip", metavar="NAME", type=CHIP,
+        help="The chip that an image is for, or that a SAMPLE is built for (`tflm-hil chips`).  "
+        f"[default: as the image says; {DEFAULT_CHIP} for a SAMPLE]",
+    )(command)  # fmt: skip
 
 
 def beside_option(command: Callable[..., Any]) -> Callable[..., Any]:

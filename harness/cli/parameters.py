@@ -12,6 +12,7 @@ from click.shell_completion import CompletionItem
 
 from harness.base import files, numbers, paths
 from harness.base.errors import CannotWrite, HilError
+from harness.base.platforms import chip_called, chip_names
 from harness.base.tables import ValueCheck
 from harness.base.text import short
 from harness.case.subject import Subject
@@ -153,7 +154,18 @@ def _models() -> Iterable[str]:
     return sorted(path.stem for path in paths.models().glob("*.tflite"))
 
 
+class ChipName(Name):
+    """The name of a chip that has a table."""
+
+    name = "chip"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The key of its table; a usage error for an unknown name."""
+        return chip_called(value).key
+
+
 SAMPLE, CONFIGURATION = Name(_samples), Name(_configurations)
+CHIP = ChipName(chip_names)
 TARGET, MODEL = Name(lambda: TARGETS), Name(_models, or_file=True)
 IMAGE, IMAGE_OR_CASES = ImageOrSample(), ImageOrSample(case_files=True)
 EXISTING = Existing()

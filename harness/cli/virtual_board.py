@@ -29,6 +29,11 @@ from harness.targets.board.virtual.client import VirtualDk
               help='How it hears the chip: "uarte=UARTE1 txd=1 rxd=0 baud=1000000".')  # fmt: skip
 @click.option("--misbehave", multiple=True, metavar="NAME[=N]", help="May be given several times.")
 @click.option("--play", is_flag=True, help="Print the text in flash instead of running it.")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, metavar="N",
+              help="TCP port of its debug port on 127.0.0.1 (0: any free one).")  # fmt: skip
+@click.option("--registers", is_flag=True,
+              help="Offer pyOCD the access ports' registers alone, not whole blocks of memory: as "
+              "SWD does.")  # fmt: skip
 @click.option("--list-misbehaviours", is_flag=True, help="List the faults that it can be given.")
 @number_option("--seconds", default=0.0, check=numbers.seconds_or_zero, hidden=True,
                help="End by itself after so long.")  # fmt: skip
@@ -41,13 +46,16 @@ def virtual_board(
     console: str,
     misbehave: tuple[str, ...],
     play: bool,
+    port: int,
+    registers: bool,
     list_misbehaviours: bool,
     seconds: float,
 ) -> None:
     """Start a board made of the simulator and a pseudo-terminal; Ctrl-C ends it.
 
-    It has a J-Link serial number, three serial ports and stand-ins for the flash tools. It prints
-    two variables; in a shell that exports them, `--target board` finds it.
+    It has a J-Link serial number, three serial ports, a debug port and stand-ins for the flash
+    tools. It prints two variables; in a shell that exports them, `--target board` finds it. pyOCD
+    reaches it as the probe that it prints last.
     """
     if list_misbehaviours:
         click.echo(misbehaviour.Misbehaviour.__doc__)
@@ -62,12 +70,13 @@ def virtual_board(
         )
         tools = install_tools(folder)
         options = {"name": name, "baud": baud, "misbehave": misbehave, "play": play,
-                   "console": console}  # fmt: skip
+                   "console": console, "port": port, "registers": registers}  # fmt: skip
         dk = stack.enter_context(VirtualDk(folder.resolve(), number, **options))  # type: ignore[arg-type]
         board = dk.find()
         click.echo(f"export TFLM_HIL_VIRTUAL_BENCH={shlex.quote(str(folder.resolve()))}")
         click.echo(f"export PATH={shlex.quote(str(tools.resolve()))}{os.pathsep}$PATH")
         click.echo(f"# {board}; ends with Ctrl-C", err=True)
+        click.echo(f"# pyOCD: --uid remote:{board.remote_probe}", err=True)
         _wait(dk, seconds)
 
 

@@ -1,4 +1,4 @@
-"""gdb on a debug port, through pyOCD: its server, and a gdb with the image's symbols."""
+"""gdb on a debug port: a gdb server (pyOCD's or J-Link's), and a gdb with the image's symbols."""
 
 from __future__ import annotations
 
@@ -15,20 +15,36 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
-from harness.base import platforms
+from harness.base.debug_access import LOOPBACK
 from harness.base.errors import EnvironmentMissing
 from harness.debug.replay import Rerun
 from harness.simulator import End
 from harness.simulator.debug_port import DebugPort
-from harness.simulator.debug_port.remote_probe import LOOPBACK, ProbeServer, RemoteProbe
+from harness.simulator.debug_port.remote_probe import ProbeServer, RemoteProbe
 
 #: Tried in this order.
 GDBS = ("arm-none-eabi-gdb", "arm-zephyr-eabi-gdb", "gdb-multiarch")
 #: Virtual ticks between two looks at the sockets: some milliseconds of wall time.
 _SLICE = 200_000
 _PATIENCE = 30.0
+_LOG = "server.log"
 _OVER = (End.IDLE, End.LOCKUP, End.SYSTEM_OFF, End.RESET_LOOP)
+
+
+class Debuggee(Protocol):
+    """What is debugged, beside the gdb server that reaches it."""
+
+    @property
+    def note(self) -> str:
+        """What to tell somebody who starts a gdb by hand, behind the server's address."""
+
+    def begin(self) -> None:
+        """The gdb server stands, and the core is halted."""
+
+    def turn(self) -> None:
+        """Let it go on for a moment, and show what its console said."""
 
 
 @dataclass(frozen=True)
@@ -69,16 +85,25 @@ def free_port() -> int:
         return number
 
 
-@contextmanager
-def gdb_server(probe: str, port: int, folder: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """pyOCD's gdb server for the probe of this id, on 127.0.0.1; its log is in ``folder``."""
-    target = platforms.chip_table().tools.pyocd_target
-    command = [
+def pyocd_server(probe: str, target: str, *, board: bool = False, catch: str = "h") -> list[str]:
+    """pyOCD's gdb server for the probe of this id, but for the port.
+
+    ``target`` is pyOCD's name of the chip. A ``board`` is halted when it starts, and runs on when
+    it ends; ``catch`` says which faults halt (pyOCD's option "vector_catch").
+    """
+    connect, resumes = ("halt", "true") if board else ("attach", "false")
+    return [
         sys.executable, "-m", "pyocd", "gdbserver", "--no-config", "--no-wait", "--uid", probe,
-        "--target", target, "--connect", "attach", "--persist", "--port", str(port),
-        "--telnet-port", "0", "-O", "auto_unlock=false", "-O", "resume_on_disconnect=false",
+        "--target", target, "--connect", connect, "--persist", "--telnet-port", "0",
+        "-O", "auto_unlock=false", "-O", f"resume_on_disconnect={resumes}",
+        "-O", f"vector_catch={catch}", "--port",
     ]  # fmt: skip
-    with (folder / "pyocd.log").open("wb") as log:
+
+
+@contextmanager
+def gdb_server(command: Sequence[str], folder: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A gdb server on 127.0.0.1; its log is in ``folder``."""
+    with (folder / _LOG).open("wb") as log:
         process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, cwd=folder,
             start_new_session=True,  # Ctrl-C is gdb's
@@ -94,15 +119,19 @@ def gdb_server(probe: str, port: int, folder: Path) -> Iterator[subprocess.Popen
                 process.wait()
 
 
-def gdb_command(call: GdbCall, port: int, elf: Path, place: int | None) -> list[str]:
-    """The command line of gdb: symbols of ``elf``, connected to ``port``, run up to ``place``."""
+def run_up_to(address: int) -> list[str]:
+    """The gdb commands that run up to an address. pyOCD shows threads once the core has run."""
+    return [f"tbreak *0x{address:x}", "continue"]
+
+
+def gdb_command(call: GdbCall, port: int, elf: Path, first: Sequence[str]) -> list[str]:
+    """The command line of gdb: symbols of ``elf``, connected to ``port``, commands to do first."""
     assert call.program is not None
     words = [call.program, "-q", "-ex", "set confirm off", "-ex", "set pagination off"]
     if call.batch is not None:
         words[1:1] = ["-nx", "-batch"]
     words += ["-ex", f"target remote {LOOPBACK}:{port}"]
-    if place is not None:  # pyOCD shows threads once the core has run
-        words += ["-ex", f"tbreak *0x{place:x}", "-ex", "continue"]
+    words += [word for command in first for word in ("-ex", command)]
     if call.batch is not None:
         words += ["-x", str(call.batch.absolute())]
     return [*words, str(elf)]
@@ -130,7 +159,16 @@ class DebugSession:
         self.server = ProbeServer(RemoteProbe(lambda: self.port, "simulator"), self._selector, 0)
         self._end: End | None = None
         self._told = 0
+        self.probe = f"remote:{LOOPBACK}:{self.server.number}"
         self._tell()
+
+    @property
+    def note(self) -> str:
+        """How pyOCD itself finds the probe."""
+        return f"pyOCD: --uid {self.probe}"
+
+    def begin(self) -> None:
+        """It was halted before."""
 
     def turn(self) -> None:
         """Answer pyOCD, and let the core run for a moment if it is not halted."""
@@ -160,47 +198,49 @@ class DebugSession:
 
 
 def debug(
-    session: DebugSession,
+    debuggee: Debuggee,
+    server_command: Sequence[str],
     call: GdbCall,
     elf: Path,
     say: Callable[[str], None],
-    place: int | None = None,
+    first: Sequence[str] = (),
 ) -> int:
     """Serve until gdb ends (its exit code), or, without a gdb, until Ctrl-C (0).
 
-    The core is halted, one instruction before the address ``place`` if gdb is to run it.
+    ``server_command`` starts the gdb server; the port goes behind it. ``first`` are the commands
+    that gdb begins with.
 
-    Raises :class:`EnvironmentMissing` if pyOCD does not start.
+    Raises :class:`EnvironmentMissing` if the server does not start.
     """
     with tempfile.TemporaryDirectory(prefix="tflm-debug-") as name:
         folder = Path(name)
         port = call.port or free_port()
-        probe = f"remote:{LOOPBACK}:{session.server.number}"
-        with gdb_server(probe, port, folder) as server:
-            _wait(session, server, port, folder)
+        with gdb_server([*server_command, str(port)], folder) as server:
+            _wait(debuggee, server, port, folder)
+            debuggee.begin()
             if call.program is None:
-                say(f"gdb: target remote {LOOPBACK}:{port}    pyOCD: --uid {probe}")
+                say(f"gdb: target remote {LOOPBACK}:{port}    {debuggee.note}".rstrip())
                 while server.poll() is None:
-                    session.turn()
+                    debuggee.turn()
                 return 0
-            return _run_gdb(session, gdb_command(call, port, elf, place))
+            return _run_gdb(debuggee, gdb_command(call, port, elf, first))
 
 
-def _wait(session: DebugSession, server: subprocess.Popen[bytes], port: int, folder: Path) -> None:
+def _wait(debuggee: Debuggee, server: subprocess.Popen[bytes], port: int, folder: Path) -> None:
     limit = time.monotonic() + _PATIENCE
     while not listening(port):
-        session.turn()
+        debuggee.turn()
         if server.poll() is not None or time.monotonic() > limit:
-            lines = (folder / "pyocd.log").read_text("utf-8", "backslashreplace").splitlines()
-            raise EnvironmentMissing(f"pyOCD's gdb server did not start: {(lines or [''])[-1]}")
+            lines = (folder / _LOG).read_text("utf-8", "backslashreplace").splitlines()
+            raise EnvironmentMissing(f"the gdb server did not start: {(lines or [''])[-1]}")
 
 
-def _run_gdb(session: DebugSession, command: Sequence[str]) -> int:
+def _run_gdb(debuggee: Debuggee, command: Sequence[str]) -> int:
     gdb = subprocess.Popen(command)
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # gdb's Ctrl-C halts the firmware
     try:
         while gdb.poll() is None:
-            session.turn()
+            debuggee.turn()
         return gdb.returncode
     finally:
         signal.signal(signal.SIGINT, before)

@@ -11,7 +11,6 @@ import numpy as np
 from harness.base import power_on
 from harness.base.core_state import MSP, PSP, CoreState
 from harness.base.errors import BadElf
-from harness.base.platforms import chip_table
 from harness.base.text import folded
 from harness.debug.unwind import StackFrame, Unwinder
 from harness.debug.zephyr import Thread, Zephyr, told_apart
@@ -170,16 +169,15 @@ class Narrator:
             known = self._object(state, handlers.address + handlers.size)
         if known is not None:
             return known
-        ram = next(area for area in chip_table().areas if area.name == "ram")
+        ram = self._image.chip.area("ram")
         ends = [s.end for s in self._image.sections if s.writable and ram.origin <= s.end <= top]
         begin = max([ram.origin, *(end for end in ends if end < top)])
         return Stack("main stack", begin, top - begin, self._used(state, begin, top - begin))
 
     @cached_property
     def _top(self) -> int | None:
-        areas = {area.name: range(area.origin, area.end) for area in chip_table().areas}
         try:
-            return vectors.find(self._image, areas["flash"], areas["ram"]).stack
+            return vectors.find(self._image).stack
         except BadElf:
             return None
 

@@ -24,14 +24,15 @@ from harness.elf.wrapped import wrap
 _PLACED = re.compile(r"(?P<file>.+)@(?P<address>0[xX][0-9a-fA-F]+|\d+)")
 
 
-def read(path: Path | str, beside: Sequence[Path | str] = ()) -> Image:
-    """The image in ``path``, with the images ``beside`` it.
+def read(path: Path | str, beside: Sequence[Path | str] = (), chip: str = "") -> Image:
+    """The image in ``path``, with the images ``beside`` it; ``chip``: the one that is named.
 
     Each may be an ELF, an Intel HEX file, ``FILE@ADDRESS`` for plain bytes, or a build folder.
     Raises :class:`UsageError` for a file that is none of them, or files that contradict each other.
     """
     images = [image for each in (path, *beside) for image in _images(Path(each))]
-    return images[0] if len(images) == 1 else compose(images)
+    image = images[0] if len(images) == 1 else compose(images)
+    return replace(image, chip_name=chip) if chip else image
 
 
 def compose(images: Sequence[Image]) -> Image:

@@ -13,6 +13,7 @@ from harness.elf.file import ElfFile, Segment, Symbol
 
 # A view's module is loaded with the view: `tflm-hil run` needs few of them.
 if TYPE_CHECKING:
+    from harness.base.platforms import ChipTable
     from harness.elf.dwarf.lines import LineTable
     from harness.elf.graph import Graph
     from harness.elf.layout import Layout
@@ -52,13 +53,22 @@ class Image(ElfFile):
 
     ``map_file`` (GNU ld's) and ``linker_script``, if given, describe the memory regions better than
     the ELF. If several images lie in flash together, ``beside`` are the other ELFs, and
-    ``composed`` are the segments of all; see :mod:`harness.elf.combined`.
+    ``composed`` are the segments of all; see :mod:`harness.elf.combined`. ``chip_name``: the chip
+    that a case or an option names.
     """
 
     map_file: Path | None = None
     linker_script: Path | None = None
     beside: tuple[Image, ...] = ()
     composed: tuple[Segment, ...] = ()
+    chip_name: str = ""
+
+    @cached_property
+    def chip(self) -> ChipTable:
+        """The chip that the image is for; see :func:`harness.elf.chip.chip_of`."""
+        from harness.elf.chip import chip_of  # noqa: PLC0415
+
+        return chip_of(self, self.beside, self.chip_name)
 
     @property
     def name(self) -> str:
@@ -94,7 +104,7 @@ class Image(ElfFile):
         """The memory regions of the link, sorted by origin; see :mod:`harness.elf.regions`."""
         from harness.elf.regions import memories  # noqa: PLC0415
 
-        return memories(self, map_file=self.map_file, linker_script=self.linker_script)
+        return memories(self, self.chip, map_file=self.map_file, linker_script=self.linker_script)
 
     @cached_property
     def layout(self) -> Layout:

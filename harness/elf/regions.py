@@ -1,7 +1,7 @@
 """Memory regions: names, origins and sizes, from the best source that there is.
 
 In this order: a map file's "Memory Configuration", a linker script's ``MEMORY`` command, the
-Kconfig values that every Zephyr image carries as absolute symbols, and last the nRF9160's own
+Kconfig values that every Zephyr image carries as absolute symbols, and last the chip's own
 memory map.
 """
 
@@ -11,8 +11,9 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.base import files, platforms
+from harness.base import files
 from harness.base.errors import UsageError
+from harness.base.platforms import ChipTable
 from harness.elf.file import ElfFile
 
 #: The SRAM part of the address map (Armv8-M Architecture Reference Manual, section B3.1): the same
@@ -29,7 +30,7 @@ class MemoryRegion:
     name: str
     origin: int
     size: int
-    source: str  # "map", "linker script", "kconfig", "nRF9160"
+    source: str  # "map", "linker script", "kconfig", or the chip's name
 
     @property
     def end(self) -> int:
@@ -38,9 +39,13 @@ class MemoryRegion:
 
 
 def memories(
-    image: ElfFile, *, map_file: Path | None = None, linker_script: Path | None = None
+    image: ElfFile,
+    chip: ChipTable,
+    *,
+    map_file: Path | None = None,
+    linker_script: Path | None = None,
 ) -> tuple[MemoryRegion, ...]:
-    """The regions that hold ``image``, sorted by origin.
+    """The regions that hold ``image``, which is for ``chip``, sorted by origin.
 
     Raises UsageError for a map file or linker script that cannot be read or describes no memory.
     """
@@ -59,7 +64,7 @@ def memories(
                 hint="pass the preprocessed script, e.g. build/zephyr/linker.cmd",
             )
     else:
-        regions = from_kconfig(image) or from_chip(image)
+        regions = from_kconfig(image) or from_chip(image, chip)
     return tuple(sorted(regions, key=lambda memory: memory.origin))
 
 
@@ -118,13 +123,12 @@ def from_kconfig(image: ElfFile) -> tuple[MemoryRegion, ...]:
     )
 
 
-def from_chip(image: ElfFile) -> tuple[MemoryRegion, ...]:
+def from_chip(image: ElfFile, chip: ChipTable) -> tuple[MemoryRegion, ...]:
     """Flash and RAM of the chip.
 
     An image that starts a whole partition behind a bank's origin (a non-secure one at 0x50000,
     behind TF-M) has the region from there to the bank's end.
     """
-    chip = platforms.chip_table()
     regions = []
     for area, partition in (
         (chip.area("flash"), chip.flash.region),

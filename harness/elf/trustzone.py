@@ -39,7 +39,7 @@ def is_non_secure(image: Image) -> bool:
     if any(s.kind == "func" and s.section == "SHN_ABS" for s in image.symbols):
         return True
     stored = [segment.load_address for segment in image.loaded if segment.data]
-    return min(stored, default=0) >= platforms.board_table().partitions.nonsecure
+    return min(stored, default=0) >= platforms.board_with(image.chip.key).partitions.nonsecure
 
 
 def side(image: Image) -> str:

@@ -11,7 +11,6 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from harness.base import platforms
 from harness.base.errors import BadElf
 from harness.base.findings import Finding, Kind
 from harness.elf.image import Image
@@ -51,12 +50,13 @@ class Vectors:
         return [Finding(Kind.APPROXIMATION, text, subject)]
 
 
-def find(image: Image, flash: range, ram: range) -> Vectors:
-    """The table that ``image`` is started from; ``flash`` and ``ram`` are the chip's.
+def find(image: Image) -> Vectors:
+    """The table that ``image`` is started from, in the memories of its chip.
 
     Raises :class:`BadElf` if there is none, or if the core could not boot from it.
     """
-    hint = platforms.chip_table().link_hint
+    flash, ram = (image.chip.area(name).addresses for name in ("flash", "ram"))
+    hint = image.chip.link_hint
     address, reason = _address(image, flash, ram)
     if address is None:
         raise BadElf(f"{image.path} puts no vector table into flash", hint=hint)

@@ -97,7 +97,7 @@ def last_step(history: History, case: str, figure: str = "", branch: str | None 
     """
     runs = history.runs(branch=branch)
     order = {run.id: number for number, run in enumerate(runs)}
-    courses = {key: points for key, points in history.cases(runs).items() if key.case == case}
+    courses = history.cases(runs, [case])
     if not courses:
         raise UsageError(f"{history.where} has no case {case!r}", hint="tflm-hil history show")
     known = {name for points in courses.values() for one in points

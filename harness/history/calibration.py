@@ -26,7 +26,6 @@ from typing import Any
 
 from harness.base import files
 from harness.base.errors import CheckFailed, UsageError
-from harness.base.platforms import chip_table
 
 _INTERPRETER = "(interpreter)"
 _VERSION = 1
@@ -90,8 +89,8 @@ class Calibration:
     left_out: Mapping[str, float]  # model -> relative error when the others predict it
     supply: Supply | None = None
 
-    def time(self, instructions: Mapping[str, int]) -> InferenceTime:
-        """The time of one inference, whose ``instructions`` are given by kernel.
+    def time(self, instructions: Mapping[str, int], cpu_hz: int) -> InferenceTime:
+        """The time of one inference, whose ``instructions`` are given by kernel, at ``cpu_hz``.
 
         Raises :class:`CheckFailed` for a kernel that was never measured.
         """
@@ -103,7 +102,7 @@ class Calibration:
             )
         cycles = sum(count * self.ratios[name].cycles for name, count in instructions.items())
         spread = math.hypot(*(n * self.ratios[name].spread for name, n in instructions.items()))
-        per_ms = chip_table().cpu_hz / 1000
+        per_ms = cpu_hz / 1000
         return InferenceTime(cycles / per_ms, max(spread, self.error * cycles) / per_ms)
 
     def to_toml(self) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 
 from harness.base.errors import UsageError
 from harness.base.text import count_of
+from harness.history.measures import measure
 from harness.history.regression import CaseKey, CaseOutcome, Regression, regressions
 from harness.history.run import MACHINE_VARIABLE, Occasion, Run
 from harness.history.selection import Selection
@@ -23,6 +24,8 @@ from harness.history.store import History, RunRow
 _AT_ONCE = 86_400.0
 #: Seconds after which a machine without a run counts as retired.
 _RETIRED = 7 * 86_400.0
+#: A creep is looked for in the last two to three times so many runs.
+_STRIDE = 30
 #: So many runs in a row of machines that are never seen again: nobody has named the lab.
 _NAMELESS = 3
 
@@ -179,9 +182,29 @@ def _check(
                              partial=_partial(now, earlier), compilers=compilers)  # fmt: skip
     if not before:
         problems = (*problems, "none of its cases ran before: nothing was compared")
-    found = sorted(regressions(now.cases, before), key=lambda one: str(one.key))
+    older = _older(history, whole, last, earlier)
+    found = sorted(regressions(now.cases, before, older), key=lambda one: str(one.key))
     return RunComparison(base, machine, len(earlier), tuple(found), problems,
                          _partial(now, earlier), compilers)  # fmt: skip
+
+
+def _older(
+    history: History, whole: Sequence[RunRow], last: int, earlier: Sequence[_Recorded]
+) -> Mapping[CaseKey, Sequence[CaseOutcome]]:
+    """The outcomes of the runs before the ``last`` of ``whole``, if any figure of those is noisy.
+
+    The first of them is the same one for _STRIDE runs, so a creep is dated alike in each of them.
+    """
+    figures = {name for run in earlier for case in run.cases.values() for name, _ in case.figures}
+    if not any(kind.noisy and kind.gated for kind in map(measure, figures) if kind is not None):
+        return {}
+    first = max(0, (len(whole) // _STRIDE - 2) * _STRIDE)
+    found: dict[CaseKey, list[CaseOutcome]] = {}
+    for run in _load(history, whole[first:-last]):
+        for key, outcome in run.cases.items():
+            if outcome.answered:
+                found.setdefault(key, []).append(outcome)
+    return found
 
 
 def _nameless(machine: str, rows: Sequence[RunRow]) -> Iterator[str]:
@@ -312,7 +335,7 @@ def _given(history: History, run: Run) -> _Recorded:
     for case in run.cases:
         figures = {(figure.name, figure.source): figure.value for figure in case.figures}
         machine = run.occasion.machine
-        key = CaseKey(case.name, case.target, case.builder, case.compiler, machine)
+        key = CaseKey(case.name, case.target, case.builder, case.compiler, machine, case.chip)
         _add(cases, key, CaseOutcome(case.verdict, case.reason, figures))
     return _Recorded(history.id_of(run), run.occasion, cases)
 

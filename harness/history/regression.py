@@ -1,17 +1,14 @@
 """The rules for a regression: one run compared with the last runs of a branch.
 
-A figure without noise is worse if it is above the median of those runs at all. For a noisy one
-(a board's cycles) a straight line is fitted to them. Their distance from it is their noise, so a
-figure that creeps up has the same noise as one that stands still. Such a figure is worse if
+A figure without noise is worse if it is above the median of those runs at all. A noisy one (a
+board's cycles) is worse if
 
-* it is above the median by more than eight times the noise, or
-* it creeps: with the new value the line rises by more than eight times its standard error,
+* it is above the median by more than eight times the noise and by more than one per cent, or
+* it creeps, over more runs than these (:mod:`harness.history.creep`).
 
-and in both cases by more than one per cent. The noise is the larger of the residuals' standard
-deviation and their scaled median absolute deviation; for ten values the latter alone is often far
-too small. Simulated with 0.2 to 2 % of noise, 200 nights of 110 noisy cases raise one false alarm;
-a creep of 0.4 % a night is found in every window with 0.3 % of noise, and within 30 nights with
-0.5 %.
+The noise is how far those runs lie off the straight line through them, so a figure that creeps up
+has the same noise as one that stands still: the larger of the residuals' standard deviation and
+their scaled median absolute deviation; for ten values the latter alone is often far too small.
 """
 
 from __future__ import annotations
@@ -20,8 +17,10 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean, median
+from types import MappingProxyType
 
 from harness.case.columns import Measure
+from harness.history.creep import creep
 from harness.history.measures import measure
 
 #: For normally distributed values: standard deviation over median absolute deviation.
@@ -36,9 +35,9 @@ _UNANSWERED = ("skipped", "error")
 
 @dataclass(frozen=True)
 class CaseKey:
-    """A case on a target, with the builder, compiler and machine: only like is compared with like.
+    """A case on a target, with builder, compiler, machine, chip: only like is compared with like.
 
-    ``compiler`` and ``machine`` are "" if unknown.
+    ``compiler``, ``machine`` and ``chip`` are "" if unknown.
     """
 
     case: str
@@ -46,6 +45,7 @@ class CaseKey:
     builder: str
     compiler: str = ""
     machine: str = ""
+    chip: str = ""
 
     @property
     def any_compiler(self) -> CaseKey:
@@ -82,9 +82,13 @@ class CaseOutcome:
 
 
 def regressions(
-    now: Mapping[CaseKey, CaseOutcome], before: Mapping[CaseKey, Sequence[CaseOutcome]]
+    now: Mapping[CaseKey, CaseOutcome],
+    before: Mapping[CaseKey, Sequence[CaseOutcome]],
+    older: Mapping[CaseKey, Sequence[CaseOutcome]] = MappingProxyType({}),
 ) -> tuple[Regression, ...]:
-    """The regressions of ``now`` against in the earlier runs ``before``, newest last.
+    """The regressions of ``now`` against the earlier runs ``before``, newest last.
+
+    ``older`` are runs before those, in which a creep may have begun.
 
     A new case has nothing to be compared with; one that is gone is worse.
     """
@@ -94,12 +98,15 @@ def regressions(
             text = "it ran before and does not any more"
             worse.append(Regression(key, "", None, None, text))
             continue
-        worse += _of_case(key, now[key], earlier)
+        worse += _of_case(key, now[key], earlier, older.get(key, ()))
     return tuple(worse)
 
 
 def _of_case(
-    key: CaseKey, now: CaseOutcome, earlier: Sequence[CaseOutcome]
+    key: CaseKey,
+    now: CaseOutcome,
+    earlier: Sequence[CaseOutcome],
+    older: Sequence[CaseOutcome],
 ) -> Iterator[Regression]:
     answered = [outcome for outcome in earlier if outcome.answered]
     if not answered:
@@ -108,6 +115,7 @@ def _of_case(
         yield Regression(key, "", None, None, f"{now.verdict}: {now.reason}")
     elif now.answered:
         yield from _larger(key, now, answered)
+        yield from _creeping(key, [*older, *answered, now])
         yield from _vanished(key, now, answered)
 
 
@@ -122,9 +130,23 @@ def _larger(key: CaseKey, now: CaseOutcome, earlier: Sequence[CaseOutcome]) -> I
         change = f"{usual:,.6g} -> {value:,.6g} {kind.unit}{share}"
         if value > usual + allowed_noise(kind, values):
             yield Regression(key, name, usual, value, f"{name} {change}")
-        elif kind.noisy and creeps([*values, value]):
-            text = f"{name} creeps up: {change} in {len(values) + 1} runs"
-            yield Regression(key, name, usual, value, text)
+
+
+def _creeping(key: CaseKey, outcomes: Sequence[CaseOutcome]) -> Iterator[Regression]:
+    """The noisy figures of the last outcome that have crept up."""
+    for name, source in outcomes[-1].figures:
+        kind = measure(name)
+        if kind is None or not (kind.noisy and kind.gated):
+            continue
+        values = [one.figures[name, source] for one in outcomes if (name, source) in one.figures]
+        found = creep(values)
+        if found is not None:
+            share = 100 * (found.since - found.before) / found.before
+            text = (
+                f"{name} creeps up: {found.before:,.6g} -> {found.since:,.6g} {kind.unit} "
+                f"({share:+.1f} %), the mean of the last {found.runs} runs"
+            )
+            yield Regression(key, name, found.before, found.since, text)
 
 
 def _vanished(
@@ -148,34 +170,15 @@ def allowed_noise(kind: Measure, values: Sequence[float]) -> float:
         return 0.0
     if len(values) < _LEAST_NOISY:
         return math.inf
-    return max(_SIGMAS * _line(values).noise, _LEAST_SHARE * abs(median(values)))
+    return max(_SIGMAS * _noise(values), _LEAST_SHARE * abs(median(values)))
 
 
-def creeps(values: Sequence[float]) -> bool:
-    """Whether ``values``, oldest first, rise steadily and by more than chance explains."""
-    if len(values) <= _LEAST_NOISY:
-        return False
-    line = _line(values)
-    rise = line.slope * (len(values) - 1)
-    return line.slope > _SIGMAS * line.error and rise > _LEAST_SHARE * abs(median(values))
-
-
-@dataclass(frozen=True)
-class _Line:
-    """The least-squares line through values: its slope a run, the slope's standard error."""
-
-    slope: float
-    error: float
-    noise: float  # how far the values lie off the line, one standard deviation
-
-
-def _line(values: Sequence[float]) -> _Line:
-    """The line through at least three ``values``."""
+def _noise(values: Sequence[float]) -> float:
+    """How far values lie off the least-squares line through them, one standard deviation."""
     count, mean = len(values), fmean(values)
     places = [number - (count - 1) / 2 for number in range(count)]
     spread = sum(place * place for place in places)
     slope = sum(p * (v - mean) for p, v in zip(places, values, strict=True)) / spread
     off = [v - mean - slope * p for p, v in zip(places, values, strict=True)]
     deviation = math.sqrt(sum(one * one for one in off) / (count - 2))
-    scaled = _TO_SIGMA * median(map(abs, off))
-    return _Line(slope, deviation / math.sqrt(spread), max(deviation, scaled))
+    return max(deviation, _TO_SIGMA * median(map(abs, off)))

@@ -122,6 +122,7 @@ class CaseRow:
     reason: str
     image: str  # SHA-256, "" if there is none
     figures: tuple[Figure, ...]
+    chip: str = ""  # "" if there is no image
 
 
 @dataclass(frozen=True)
@@ -136,8 +137,10 @@ class Run:
     @property
     def key(self) -> str:
         """A hash of the content: the same run has the same key wherever it is recorded."""
-        occasion = [self.occasion.started, self.occasion.commit, self.occasion.branch]
-        cases = [[*vars(case).values()] for case in self.cases]
+        at = self.occasion
+        occasion = [at.started, at.commit, at.branch, at.machine]
+        # Without a chip the key is that of the versions that knew none.
+        cases = [[*vars(case).values()][: None if case.chip else -1] for case in self.cases]
         return hashlib.sha256(json.dumps([occasion, cases], default=vars).encode()).hexdigest()
 
 
@@ -195,6 +198,7 @@ def _row(case: Mapping[str, Any]) -> CaseRow:
         reason=str(case["reason"]),
         image=str(case.get("elf_sha256") or ""),
         figures=tuple(figures(case)),
+        chip=str(case.get("chip") or ""),
     )
 
 

@@ -28,7 +28,7 @@ from sqlalchemy import (
 
 from harness.base.errors import UsageError
 
-VERSION = 4
+VERSION = 5
 
 metadata = MetaData()
 
@@ -75,6 +75,7 @@ cases = Table(
     Column("target", String(64), nullable=False),
     Column("verdict", String(16), nullable=False),
     Column("reason", String(4096), nullable=False),
+    Column("chip", String(64), nullable=False),
     Index("cases_by_name", "name", "target", "builder"),
     Index("cases_by_run", "run"),
 )
@@ -186,9 +187,16 @@ def _join_parts(connection: Connection) -> None:
     connection.exec_driver_sql("DROP TABLE parts")
 
 
+def _add_chip(connection: Connection) -> None:
+    """4 -> 5: a case has the chip that its image is for. There was but one before."""
+    connection.exec_driver_sql("ALTER TABLE cases ADD COLUMN chip VARCHAR(64) NOT NULL DEFAULT ''")
+    connection.exec_driver_sql("UPDATE cases SET chip = 'nrf9160' WHERE image IS NOT NULL")
+
+
 #: Version -> the migration to the next one.
 _STEPS: dict[int, Callable[[Connection], None]] = {
     1: _add_command,
     2: _add_selection,
     3: _join_parts,
+    4: _add_chip,
 }

@@ -69,13 +69,17 @@ class History(Closing):
         self.where = where
 
     @classmethod
-    def open(cls, url: str) -> History:
+    def open(cls, url: str, *, make: bool = True) -> History:
         """The history at ``url``, a file's path or a database URL; made if there is none.
 
         Raises :class:`UsageError` for a damaged file, a database of something else or of a newer
-        tflm-hil; :class:`EnvironmentMissing` if there is no driver or no server.
+        tflm-hil, without ``make`` for a file that does not exist; :class:`EnvironmentMissing` if
+        there is no driver or no server.
         """
-        full = url if "://" in url else f"sqlite:///{Path(url).expanduser()}"
+        path = Path(url).expanduser()
+        if not make and "://" not in url and not path.exists():
+            raise UsageError(f"there is no history {url}", hint="tflm-hil history record FILE")
+        full = url if "://" in url else f"sqlite:///{path}"
         try:
             parsed = make_url(full)
             engine = _engine(parsed)
@@ -187,20 +191,34 @@ class History(Closing):
             rows = connection.execute(query).mappings().all()
         return [_run_row(row) for row in reversed(rows)]
 
-    def cases(self, runs: Sequence[RunRow]) -> dict[CaseKey, list[RecordedCase]]:
-        """The results of each case in ``runs``, oldest first."""
+    def case_names(self, runs: Sequence[RunRow]) -> list[str]:
+        """The names of all cases in ``runs``, sorted."""
+        names: set[str] = set()
+        with self._reading() as connection:
+            for chunk in _chunks([run.id for run in runs]):
+                query = sql.select(schema.cases.c.name).where(schema.cases.c.run.in_(chunk))
+                names.update(connection.execute(query.distinct()).scalars())
+        return sorted(names)
+
+    def cases(
+        self, runs: Sequence[RunRow], names: Collection[str] | None = None
+    ) -> dict[CaseKey, list[RecordedCase]]:
+        """The results of each case in ``runs``, oldest first; only of these ``names``, if given."""
         by_id = {run.id: run for run in runs}
         order = {run.id: number for number, run in enumerate(runs)}
         cases: dict[CaseKey, list[RecordedCase]] = defaultdict(list)
         with self._reading() as connection:
             for chunk in _chunks(list(by_id)):
-                figures = _figures(connection, chunk)
-                query = sql.select(schema.cases).where(schema.cases.c.run.in_(chunk))
+                wanted: sql.ColumnElement[bool] = schema.cases.c.run.in_(chunk)
+                if names is not None:
+                    wanted &= schema.cases.c.name.in_(names)
+                figures = _figures(connection, wanted)
+                query = sql.select(schema.cases).where(wanted)
                 for row in connection.execute(query).mappings():
                     outcome = CaseOutcome(row["verdict"], row["reason"], figures.get(row["id"], {}))
                     run = by_id[row["run"]]
                     key = CaseKey(row["name"], row["target"], row["builder"], row["compiler"],
-                                  run.occasion.machine)  # fmt: skip
+                                  run.occasion.machine, row["chip"])  # fmt: skip
                     cases[key].append(RecordedCase(run, outcome, row["image"]))
         for points in cases.values():
             points.sort(key=lambda point: order[point.run.id])
@@ -333,13 +351,13 @@ def _insert(
 _ByCase = dict[int, dict[tuple[str, str], float]]
 
 
-def _figures(connection: Connection, runs: Sequence[int]) -> _ByCase:
-    """The figures of all cases of ``runs``: case id -> (name, source) -> value."""
+def _figures(connection: Connection, wanted: sql.ColumnElement[bool]) -> _ByCase:
+    """The figures of the cases that are ``wanted``: case id -> (name, source) -> value."""
     table = schema.measures
     query = (
         sql.select(table.c.case, table.c.name, table.c.source, table.c.value)
         .join(schema.cases, schema.cases.c.id == table.c.case)
-        .where(schema.cases.c.run.in_(runs))
+        .where(wanted)
     )
     figures: _ByCase = defaultdict(dict)
     for case, name, source, value in connection.execute(query):

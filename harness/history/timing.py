@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from harness.base.errors import CheckFailed
-from harness.base.platforms import chip_table
+from harness.base.platforms import DEFAULT_CHIP, chip_called
 from harness.case.result import CaseResult, Measures
 from harness.case.run import Calibrate
 from harness.history.calibration import Calibration, InferenceTime, Supply, kernels
@@ -20,7 +20,7 @@ def timed(result: CaseResult, calibration: Calibration) -> CaseResult:
     """
     measures = _timed(result, calibration)
     if calibration.supply is not None:
-        measures = _with_energy(measures, calibration.supply)
+        measures = _with_energy(measures, calibration.supply, _hertz(result))
     return replace(result, measures=measures)
 
 
@@ -32,20 +32,24 @@ def _timed(result: CaseResult, calibration: Calibration) -> Measures:
         reason = "not calibrated: the image does not print its operators' ticks"
         return replace(measures, time=f"{measures.time}; {reason}")
     try:
-        time = calibration.time(kernels(result.to_json()))
+        time = calibration.time(kernels(result.to_json()), _hertz(result))
     except CheckFailed as refused:
         return replace(measures, time=f"{measures.time}; {refused.message}")
     return replace(measures, time=str(time), milliseconds=time.milliseconds,
                    milliseconds_spread=time.spread)  # fmt: skip
 
 
-def _with_energy(measures: Measures, supply: Supply) -> Measures:
+def _hertz(result: CaseResult) -> int:
+    return chip_called(result.setup.chip or DEFAULT_CHIP).cpu_hz
+
+
+def _with_energy(measures: Measures, supply: Supply, hertz: int) -> Measures:
     """``measures`` with an energy, if the time is known and not just a lower bound."""
     if measures.milliseconds is not None:
         time = InferenceTime(measures.milliseconds, measures.milliseconds_spread or 0.0)
         energy = f"{supply.energy(time.milliseconds):,.4g} µJ ± {supply.energy(time.spread):,.2g}"
     elif measures.cycles is not None:
-        time = InferenceTime(measures.cycles / chip_table().cpu_hz * 1000, 0.0)
+        time = InferenceTime(measures.cycles / hertz * 1000, 0.0)
         energy = f"{supply.energy(time.milliseconds):,.4g} µJ"
     else:
         return measures

@@ -42,10 +42,11 @@ _NO_FAILURE = (Verdict.PASS, Verdict.SKIPPED)
 
 @library(scope="GLOBAL", version=__version__, doc_format="ROBOT")
 class TflmHil(LiveSession, ImageChecks):
-    """Builds, runs, measures and judges tflite-micro firmware for the nRF9160.
+    """Builds, runs, measures and judges tflite-micro firmware for Nordic's nRF91 and nRF5340.
 
     The target is the variable ``${TARGET}`` (``simulator``, ``renode``, ``board``,
-    ``virtual-board``) unless a keyword names another. A test fails if this machine lacks its
+    ``virtual-board``) unless a keyword names another; samples are built for the chip
+    ``${CHIP}`` (``nrf9160``; ``tflm-hil chips`` lists them). A test fails if this machine lacks its
     target; with ``--variable ALLOW_SKIPS:true`` it is skipped. An execution of which every test is
     skipped fails, too.
 
@@ -77,7 +78,7 @@ class TflmHil(LiveSession, ImageChecks):
         Examples:
         | ${elf} = | Build Firmware | hello_world | person_detection |
         """
-        return build_one(sample, resolver, builder)
+        return build_one(sample, resolver, builder, variables.chip())
 
     @keyword
     def build_all_firmware(self, builder: str = "standalone") -> None:
@@ -87,7 +88,7 @@ class TflmHil(LiveSession, ImageChecks):
         """
         pairs = [(sample.name, row.name) for sample, row in load().pairs()]
         with logs.shown(Ticker("building").line):
-            build_all(pairs, builder)
+            build_all(pairs, builder, chip=variables.chip())
 
     @keyword
     def run_sample_case(
@@ -108,6 +109,7 @@ class TflmHil(LiveSession, ImageChecks):
         | Run Sample Case | hello_world | missing | target=renode |
         """
         case = sample_case(sample, resolver, builder=builder)
+        case = replace(case, chip=variables.chip())
         result = self._result(case.on(target or variables.target(), self._options(target)))
         self._raise([result])
         return result
@@ -142,13 +144,17 @@ class TflmHil(LiveSession, ImageChecks):
         pairs = [pair for pair in pairs if pair in self.rows] or pairs
         try:
             with logs.shown(Ticker("building").line):
-                build_all(pairs)
+                build_all(pairs, chip=variables.chip())
         except BuildFailed as failed:
             logger.warn(failed.message)
         target, options = variables.target(), self._options(None)
         if not targets.target(target).parallel:
             return
-        cases = [sample_case(*pair, table=table).on(target, options) for pair in pairs]
+        chip = variables.chip()
+        cases = [
+            replace(sample_case(*pair, table=table), chip=chip).on(target, options)
+            for pair in pairs
+        ]
         cases.sort(key=lambda case: case.inputs is None)  # whole test sets take longest: first
         by_identity = {key: case for case in cases if (key := _identity(case))}
         ticker = Ticker("running", len(by_identity))

@@ -44,6 +44,9 @@ class LiveSession:
         self.stop_target()
         self.shared.close()
 
+    def _pin(self, name: str) -> int:
+        return pin_number(name, self._open().kit)
+
     def _open(self) -> Live:
         if self._live is None:
             raise UsageError("no target was started", hint="use `Start Target` first")
@@ -94,7 +97,7 @@ class LiveSession:
         Examples:
         | Drive Pin | P0.06 | False |
         """
-        self._pins().drive(pin_number(pin), level)
+        self._pins().drive(self._pin(pin), level)
 
     @keyword
     def pin_should_be(self, pin: str, level: bool) -> None:
@@ -103,7 +106,7 @@ class LiveSession:
         Examples:
         | Pin Should Be | led1 | True |
         """
-        actual = self._pins().read(pin_number(pin))
+        actual = self._pins().read(self._pin(pin))
         if actual != level:
             words = {True: "high", False: "low"}
             raise CheckFailed(f"pin {pin} is {words[actual]}, not {words[level]}")

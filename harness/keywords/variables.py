@@ -15,7 +15,7 @@ _ALIKE = 0.8
 
 def names() -> list[str]:
     """Every variable that the libraries read."""
-    return ["TARGET", "HISTORY", "ALLOW_SKIPS", *(name.upper() for name in all_options())]
+    return ["TARGET", "CHIP", "HISTORY", "ALLOW_SKIPS", *(name.upper() for name in all_options())]
 
 
 def value(name: str, default: str = "") -> object:
@@ -34,6 +34,11 @@ def target() -> str:
     """
     check_spelling(_of_command_line())
     return str(value("TARGET", DEFAULT))
+
+
+def chip() -> str:
+    """The chip of keywords that name none; "" for the one that an image is for, or the default."""
+    return str(value("CHIP"))
 
 
 def allow_skips() -> bool:

@@ -21,7 +21,7 @@ from harness.case.tally import Attempt, Turn
 from harness.elf import combined
 from harness.footprint.analysis import Footprint
 from harness.model import Model
-from harness.pytest_plugin.items import failure_text, note, ready, run, shared_of
+from harness.pytest_plugin.items import echo_of, failure_text, note, ready, run, shared_of
 from harness.uart import scraper as make_scraper
 
 #: Attributes of a result with the verdict.
@@ -130,10 +130,11 @@ class Hil(Closing):
         """
         case = self._case(elf, model, scraper, target, timeout, None, None)
         if case.elf is None:
-            case = replace(case, elf=build_one(case.sample, case.resolver, case.builder))
+            case = replace(case, elf=build_one(case.sample, case.resolver, case.builder, case.chip))
         name = f"{self._item.name}/{case.name}"
         try:
-            live = Live.open(ready(case, self._config), shared_of(self._config))
+            shared, echo = shared_of(self._config), echo_of(self._config)
+            live = Live.open(ready(case, self._config), shared, echo)
         except EnvironmentMissing as missing:
             note(self._item, Attempt(name, case.target, Turn.SKIPPED, missing.message))
             pytest.skip(f"{case.target}: {missing}")

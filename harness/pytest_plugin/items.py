@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -19,8 +20,9 @@ from harness.case.columns import properties
 from harness.case.run import Calibrate
 from harness.case.tally import Attempt, Tally, Turn
 from harness.pytest_plugin.names import ATTEMPTS, RESULTS
-from harness.report.problems import problem_lines
+from harness.report.problems import console_lines, problem_lines
 from harness.targets.registry import TargetPools, target
+from harness.uart.echo import Echo
 
 if TYPE_CHECKING:
     from harness.history.run import Occasion
@@ -85,9 +87,7 @@ def failure_text(result: CaseResult) -> str:
     lines += [f"  {line}" for line in problem_lines(result) if line != result.judgement.reason]
     lines += [f"hint: {result.judgement.hint}"] if result.judgement.hint else []
     lines += [result.evidence.details] if result.evidence.details else []
-    if result.evidence.console:
-        lines.append(f"console: {result.evidence.console.with_name('transcript.txt')}")
-    return "\n".join(lines)
+    return "\n".join([*lines, *console_lines(result)])
 
 
 def chosen(cases: Iterable[Case], config: pytest.Config) -> list[Case]:
@@ -165,7 +165,8 @@ def run(item: pytest.Item, case: Case, *, prefix: str) -> CaseResult:
     its tally.
     """
     folder, calibrate = folder_of(item) / case.target, calibrate_of(item.config)
-    result = run_case(ready(case, item.config), folder, calibrate=calibrate, on_error="record")
+    echo, case = echo_of(item.config), ready(case, item.config)
+    result = run_case(case, folder, calibrate=calibrate, echo=echo, on_error="record")
     item.user_properties += [(prefix + name, value) for name, value in properties(result).items()]
     earlier: list[dict[str, object]] = getattr(item, RESULTS, [])
     setattr(item, RESULTS, [*earlier, result.to_json()])
@@ -174,6 +175,11 @@ def run(item: pytest.Item, case: Case, *, prefix: str) -> CaseResult:
         hint = f" (hint: {result.judgement.hint})" if result.judgement.hint else ""
         pytest.skip(f"{case.target}: {result.judgement.reason}{hint}")
     return result
+
+
+def echo_of(config: pytest.Config) -> Echo | None:
+    """What shows a console while it runs; with pytest's ``-s`` alone."""
+    return Echo(sys.stdout) if config.getoption("capture") == "no" else None
 
 
 def folder_of(item: pytest.Item) -> Path:

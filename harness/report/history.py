@@ -1,6 +1,7 @@
 """A history as a folder of pages that need no network and no server.
 
-``index.html`` has a row for each case with its verdicts night by night. Each case has a page with
+``index.html`` has a row for each case with its verdicts night by night; of several labs, each has
+such a page of its own. Each case has a page with
 its figures over commits, the commits at which they moved, and the symbols that changed there.
 """
 
@@ -9,8 +10,8 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import groupby
 from pathlib import Path
@@ -27,6 +28,8 @@ from harness.report.pages import asset, environment, figure
 
 #: Most rows of a case's page: steps, runs that passed, symbols of a step.
 _STEPS, _RUNS, _SYMBOLS = 60, 30, 20
+#: Results of cases that are in memory at once.
+_AT_ONCE = 10_000
 #: Figures that are drawn as one stack: how their names begin, and the plot's title.
 _STACKED_NAMES = {
     OPERATOR: "operators of one inference",
@@ -97,13 +100,58 @@ def write_site(history: History, folder: Path, *, commit_url: str = "", branch: 
     if commit_url:
         _check_url(commit_url)
     runs = history.runs(branch=branch, last=last)
-    cases = sorted(history.cases(runs).items(), key=lambda item: str(item[0]))
     site = _Site(history, folder, commit_url, runs)
     site.write_assets()
     newest = {run.id for run in runs[-recent:]}
-    moved = [move for key, points in cases for move in site.write_case(key, points, newest)]
-    site.write_overview(cases, moved, min(recent, len(runs)), threshold)
-    return len(cases)
+    overviews = _overviews(runs)
+    moved: list[Move] = []
+    count = 0
+    for key, points in _each_case(history, runs):
+        count += 1
+        moved += site.write_case(key, points, newest)
+        for overview in overviews:
+            overview.add(key, points)
+    for overview in overviews:
+        site.write_overview(overview, overviews, moved, recent, threshold)
+    return count
+
+
+@dataclass(frozen=True)
+class Overview:
+    """A page with a row for each case: of all labs, or of the machine ``lab``."""
+
+    lab: str
+    page: str
+    runs: Sequence[RunRow]
+    rows: list[dict[str, Any]] = field(default_factory=list)
+
+    def add(self, key: CaseKey, points: Sequence[RecordedCase]) -> None:
+        """Add a case's row, if it is one of this page's."""
+        if self.lab in ("", key.machine):
+            order = {run.id: index for index, run in enumerate(self.runs)}
+            self.rows.append(_row(key, points, order))
+
+
+def _overviews(runs: Sequence[RunRow]) -> list[Overview]:
+    """The overview of all runs, and one for each lab, if there are several."""
+    labs = sorted({run.occasion.machine for run in runs})
+    return [
+        Overview("", "index.html", runs),
+        *(
+            Overview(lab, _lab_page(lab), [run for run in runs if run.occasion.machine == lab])
+            for lab in (labs if len(labs) > 1 else ())
+        ),
+    ]
+
+
+def _each_case(
+    history: History, runs: Sequence[RunRow]
+) -> Iterator[tuple[CaseKey, Sequence[RecordedCase]]]:
+    """Every case with its results, of which a part is in memory at once."""
+    names = history.case_names(runs)
+    at_once = max(1, _AT_ONCE // max(len(runs), 1))
+    for start in range(0, len(names), at_once):
+        yield from history.cases(runs, names[start : start + at_once]).items()
 
 
 def _check_url(template: str) -> None:
@@ -208,36 +256,48 @@ class _Site:
 
     def write_overview(
         self,
-        cases: Sequence[tuple[CaseKey, Sequence[RecordedCase]]],
+        overview: Overview,
+        overviews: Sequence[Overview],
         moved: Sequence[Move],
         recent: int,
         threshold: float,
     ) -> None:
-        large = [move for move in moved if move.percent >= threshold]
-        nights = [self._nights[run.id] for run in self._runs]
-        order = {run.id: index for index, run in enumerate(self._runs)}
-        rows = [_row(key, points, order) for key, points in cases]
+        mine = [move for move in moved if overview.lab in ("", move.run.machine)]
+        large = [move for move in mine if move.percent >= threshold]
+        nights = [self._nights[run.id] for run in overview.runs]
+        rows = sorted(overview.rows, key=lambda row: str(row["key"]))
         text = self._environment.get_template("overview.html").render(
+            lab=overview.lab,
+            pages=[(each.lab, each.page) for each in overviews],
             rows=rows,
             passed=sum(row["verdict"] == "pass" for row in rows),
             runs=nights,
             newest=nights[-1] if nights else None,
             moved=sorted(large, key=lambda move: (-move.percent, move.case, move.name)),
-            recent=recent,
-            smaller=len(moved) - len(large),
+            recent=min(recent, len(nights)),
+            smaller=len(mine) - len(large),
             threshold=threshold,
-            labs=len({run.occasion.machine for run in self._runs}) > 1,
+            labs=not overview.lab and len(overviews) > 1,
             nights=[[night.when, night.commit] for night in nights],
             written=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         )
-        files.write(self._folder / "index.html", text)
+        files.write(self._folder / overview.page, text)
 
 
 def page_name(key: CaseKey) -> str:
     """The path of a case's page: readable, safe in any file system, unique for each key."""
-    readable = re.sub(r"[^\w.-]+", "_", f"{key.case}-{key.target}", flags=re.ASCII)[:80]
-    unique = hashlib.sha256(repr(key).encode("utf-8", "backslashreplace")).hexdigest()[:8]
-    return f"cases/{readable.strip('._')}-{unique}.html"
+    return f"cases/{_file_name(f'{key.case}-{key.target}', repr(key))}.html"
+
+
+def _lab_page(lab: str) -> str:
+    return f"lab-{_file_name(lab, lab)}.html"
+
+
+def _file_name(text: str, key: str) -> str:
+    """``text`` as a part of a file's name, with what makes ``key`` unique."""
+    readable = re.sub(r"[^\w.-]+", "_", text, flags=re.ASCII)[:80].strip("._")
+    unique = hashlib.sha256(key.encode("utf-8", "backslashreplace")).hexdigest()[:8]
+    return f"{readable}-{unique}"
 
 
 def _night(run: RunRow, commit_url: str) -> Night:

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from harness.base.findings import NOTES, Finding
+from harness.case.artifacts import TRANSCRIPT
 from harness.case.result import CaseResult
+
+#: Lines of a console that are shown, the characters of each, and the bytes that are read for them.
+_SHOWN, _WIDTH, _TAIL = 6, 160, 8192
 
 
 def problem_lines(result: CaseResult) -> list[str]:
@@ -21,6 +26,28 @@ def problem_lines(result: CaseResult) -> list[str]:
         lines = [result.judgement.reason]
     by_weight = sorted(findings.items(), key=lambda item: item[1][0].kind in NOTES)
     return lines + [_line(message, equal) for message, equal in by_weight]
+
+
+def console_lines(result: CaseResult) -> list[str]:
+    """Where the console of a case is kept, and the last lines of one that did not pass."""
+    if result.evidence.console is None:
+        return []
+    path = result.evidence.console.with_name(TRANSCRIPT)
+    lines = [f"console: {path}"]
+    if not result.passed:
+        lines += [f"  {text}" for text in _last(path, _SHOWN)]
+    return lines
+
+
+def _last(path: Path, count: int) -> list[str]:
+    """The last lines of a transcript, cut to a terminal's width or so; [] if it is gone."""
+    try:
+        with path.open("rb") as file:
+            file.seek(max(0, path.stat().st_size - _TAIL))
+            lines = file.read().decode("utf-8", "replace").splitlines()
+    except OSError:
+        return []
+    return [text if len(text) <= _WIDTH else f"{text[:_WIDTH]}..." for text in lines[-count:]]
 
 
 def _line(message: str, findings: Sequence[Finding]) -> str:

@@ -12,7 +12,7 @@ from harness.base.text import UNFOLDED, count_of
 from harness.case.columns import columns, number
 from harness.case.result import CaseResult, Verdict
 from harness.case.tally import Tally
-from harness.report.problems import problem_lines
+from harness.report.problems import console_lines, problem_lines
 
 if TYPE_CHECKING:
     from rich.table import Table as DrawnTable
@@ -165,6 +165,5 @@ def print_failures(results: Sequence[CaseResult], stream: TextIO) -> None:
         if result.judgement.hint:
             rows.append(f"hint: {result.judgement.hint}")
         rows += result.evidence.details.splitlines()
-        if result.evidence.console:
-            rows.append(f"console: {result.evidence.console.with_name('transcript.txt')}")
+        rows += console_lines(result)
         show(stream, title, *(f"  {row}" for row in rows))

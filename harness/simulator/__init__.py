@@ -1,4 +1,4 @@
-"""The built-in nRF9160: Unicorn's Cortex-M33 with this project's NVIC and peripherals."""
+"""The built-in chip: Unicorn's Cortex-M33 with this project's NVIC and peripherals."""
 
 from harness.simulator.machine import End, Machine
 from harness.simulator.transcript import Chunk

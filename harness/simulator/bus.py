@@ -231,9 +231,18 @@ class Bus:
 
     def mend(self) -> None:
         """The instruction is finished: replace the stored bytes by those that flash would hold."""
+        begin = end = 0  # of what changed in one piece
         for address, data in self.mends:
             store = self._engine.store_of(address, len(data))
             assert store is not None
             store.slice(address, len(data))[:] = data
-            self._engine.code_changed(address, address + len(data))
+            if address != end:
+                self._tell(begin, end)
+                begin = address
+            end = address + len(data)
+        self._tell(begin, end)
         self.mends.clear()
+
+    def _tell(self, begin: int, end: int) -> None:
+        if begin < end:
+            self._engine.code_changed(begin, end)

@@ -79,6 +79,7 @@ class Engine:
         self._native = native.load()
         self.nvic: Nvic = self._native.Nvic(memory_map.irqs, memory_map.priority_bits)
         regions = memory_map.mpu_regions
+        self._regions = {name: memory_map.spu_regions(name) for name in ("flash", "ram")}
         #: The MPU of the secure state, and that of the non-secure one.
         self.mpus: tuple[Mpu, Mpu] = (
             self._native.Mpu(regions, False),
@@ -110,7 +111,10 @@ class Engine:
 
     def _make_core(self) -> Core:
         functions = tuple(uc.function_address(self._library, n) for n in uc.NATIVE_FUNCTIONS)
-        rows = {name: _row(store, stable=name != "ram") for name, store in self.stores.items()}
+        rows = {
+            name: _row(store, stable=name != "ram", regions=self._regions.get(name, 0))
+            for name, store in self.stores.items()
+        }
         windows = [_row(window, stable=False) for window in self._windows]
         try:
             core: Core = self._native.Core(
@@ -210,6 +214,6 @@ class Engine:
             self._handle = 0
 
 
-def _row(store: Store, *, stable: bool) -> tuple[int, int, int, bool, int]:
+def _row(store: Store, *, stable: bool, regions: int = 0) -> tuple[int, int, int, bool, int, int]:
     area = store.area
-    return area.origin, area.size, store.host, stable, _RIGHTS.get(area.name, 0)
+    return area.origin, area.size, store.host, stable, _RIGHTS.get(area.name, 0), regions

@@ -13,9 +13,6 @@ from harness.elf import Image, Segment, trustzone, vectors
 from harness.elf.vectors import Vectors
 from harness.simulator.engine import Store
 
-#: UICR: how the 32 MHz crystal is used (nRF9160 PS, "UICR").
-HFXOSRC, HFXOCNT = 0x1C, 0x20
-
 
 @dataclass(frozen=True)
 class LoadedImage:
@@ -54,8 +51,7 @@ def load(image: Image, memory_map: ChipTable) -> LoadedImage:
                 f"{image.path}: the segments at 0x{before:08x} and 0x{address:08x} overlap"
             )
     _check_running(segments, memory_map, image)
-    flash, ram = memory_map.area("flash"), memory_map.area("ram")
-    start = vectors.find(image, range(flash.origin, flash.end), range(ram.origin, ram.end))
+    start = vectors.find(image)
     return LoadedImage(tuple(parts), start, trustzone.is_non_secure(image))
 
 
@@ -83,11 +79,10 @@ def place(
 
     ``booted``: UICR is as a first boot leaves it, with the settings of the crystal.
     """
-    settings = {HFXOSRC: 0xFFFF_FFFE, HFXOCNT: 0x20} if booted else {}
     words: dict[str, Mapping[int, int]] = {
         "flash": {},
         "ficr": chip.ficr,
-        "uicr": settings,
+        "uicr": chip.uicr if booted else {},
     }
     for name, by_offset in words.items():
         view = stores[name].view

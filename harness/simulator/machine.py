@@ -1,4 +1,4 @@
-"""The built-in nRF9160: the public face of the simulator.
+"""The built-in chip: the public face of the simulator.
 
 A :class:`Machine` holds one image. ``run`` executes it in virtual time; memory, console, faults,
 profile, coverage and snapshots are its attributes. Results
@@ -17,15 +17,15 @@ from harness.base.clock import RESETS_IN_A_LOOP, Deadline
 from harness.base.core_state import MSP, PSP, CoreState
 from harness.base.errors import UsageError
 from harness.base.findings import Finding, Kind
-from harness.base.platforms import ConsoleWiring, board_table, chip_table
+from harness.base.platforms import ConsoleWiring, board_with
 from harness.base.power_on import DEFAULT_SEED
 from harness.elf import Image
 from harness.simulator import loader
+from harness.simulator.chip import SimulatedChip
 from harness.simulator.engine import Reason
 from harness.simulator.event_queue import NEVER
 from harness.simulator.faults import FaultRecord, image_of, refused_access, report, where
-from harness.simulator.nrf9160 import Nrf9160
-from harness.simulator.peripherals.clock import RESET_PIN, Clock
+from harness.simulator.peripherals.clock import Clock
 from harness.simulator.peripherals.nvmc import Nvmc
 from harness.simulator.peripherals.own import own_models
 from harness.simulator.peripherals.uarte import Uarte
@@ -76,7 +76,7 @@ class Machine:
     """A chip that runs one image; :meth:`close` frees it.
 
     ``booted`` is False for a device fresh from the factory, whose UICR is erased. ``console`` says
-    how the board hears a UARTE, whose bytes are kept (default: as the nRF9160 DK does).
+    how the board hears a UARTE, whose bytes are kept (default: as the chip's kit does).
     ``timing``: an instruction takes one tick; with "branches" a taken branch takes one more, so
     that busy loops that were calibrated on the chip take about the right time. ``power_on`` is the
     seed of what RAM and registers hold at first (:mod:`harness.base.power_on`). ``peripherals``
@@ -94,12 +94,16 @@ class Machine:
         peripherals: str | Mapping[str, object] = "",
     ) -> None:
         self.firmware = firmware
-        self.memory_map = chip_table()
+        self.memory_map = firmware.chip
         self.power_on = power_on
         self.image = loader.load(firmware, self.memory_map)
         self.console = Transcript()
         self.faults: list[FaultRecord] = []
-        self.findings: list[Finding] = [*self.image.start.notes(non_secure=self.image.non_secure)]
+        notes = self.memory_map.notes
+        self.findings: list[Finding] = [
+            *(Finding(Kind.APPROXIMATION, note, self.memory_map.name) for note in notes),
+            *self.image.start.notes(non_secure=self.image.non_secure),
+        ]
         self.resets = self.firmware_resets = 0  # all, and those without the pin's
         self._noted: set[tuple[Kind, str]] = set()
         self._hooks: dict[int, list[Callable[[Machine], bool | None]]] = {}
@@ -109,11 +113,12 @@ class Machine:
         self._hit = False
         #: What halts it: a debug port (harness.simulator.debug_port), or None.
         self.debugger: Debugger | None = None
-        self.chip = Nrf9160(
+        self.chip = SimulatedChip(
+            self.memory_map,
             self.image,
             booted=booted,
             power_on=power_on,
-            models=own_models(peripherals),
+            models=own_models(peripherals, self.memory_map),
             taken=self._note_fault,
             unmodelled=self._note_unmodelled,
             report=self._report,
@@ -122,11 +127,11 @@ class Machine:
         self.engine, self.core, self.nvic = self.chip.engine, self.chip.core, self.chip.nvic
         self.bus, self.events, self.devices = self.chip.bus, self.chip.events, self.chip.devices
         self.core.branch_ticks = timing == BRANCHES
-        wiring = console or board_table().console
+        wiring = console or board_with(self.memory_map.key).console
         if wiring.uarte not in self.chip.devices:
             raise UsageError(
                 f"{wiring.uarte} is the console, and another model takes its place",
-                hint="choose another number, or name the console's UARTE (--console)",
+                hint="choose another number, or name the console's UARTE (--wiring)",
             )
         self.uart = self.chip.device(wiring.uarte, Uarte)
         #: The output of each UARTE except the console, by name.
@@ -389,7 +394,7 @@ class Machine:
 
     def reset(self) -> None:
         """A pin reset: RAM, flash and UICR stay as they are."""
-        self._reset(RESET_PIN)
+        self._reset(self.memory_map.resetreas.pin)
 
     def warn_of_power_failure(self) -> None:
         """The supply falls below the warning's threshold (POWER.EVENTS_POFWARN)."""

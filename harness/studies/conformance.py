@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal
 from harness.base import files, tables
 from harness.base.errors import UsageError
 from harness.base.grid import Grid, Row, escaped
-from harness.base.platforms import board_table
+from harness.base.platforms import chip_table
 from harness.build.toolchain import Toolchain
 from harness.case.case import Case
 from harness.case.result import CaseResult, Verdict
@@ -73,7 +73,7 @@ class HostileImage:
         """Compile the image, or its twin, to an ELF in ``folder``. Raises :class:`BuildFailed`."""
         kind = "hostile" if hostile else "twin"
         elf = folder / f"{self.name}-{kind}.elf"
-        chip, here = board_table().chip, self.source_file.parent
+        chip, here = chip_table(), self.source_file.parent
         toolchain.run(
             [toolchain.compiler, *_FLAGS, f"-mcpu={chip.core}", f"-mfpu={chip.fpu}", *self.flags,
              f"-DHOSTILE={int(hostile)}", f"-T{here / 'image.ld'}", self.source_file, "-o", elf],

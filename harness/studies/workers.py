@@ -221,8 +221,10 @@ def _dask(address: str, patience: float) -> Iterator[Workers]:
 
 @contextmanager
 def _silent(*names: str) -> Iterator[None]:
-    """Loggers without a word below CRITICAL."""
-    loggers = [logging.getLogger(name) for name in names]
+    """Loggers, and those below them that have a level of their own, say nothing below CRITICAL."""
+    below = tuple(f"{name}." for name in names)
+    known = [name for name in logging.root.manager.loggerDict if name.startswith(below)]
+    loggers = [logging.getLogger(name) for name in (*names, *known)]
     levels = [logger.level for logger in loggers]
     for logger in loggers:
         logger.setLevel(logging.CRITICAL)

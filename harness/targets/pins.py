@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from harness.base import numbers, platforms
+from harness.base import numbers
 from harness.base.errors import UsageError
+from harness.base.platforms import BoardTable
 from harness.base.text import short
 
 #: Seconds that a press lasts, long enough for firmware that debounces.
@@ -34,9 +35,8 @@ class Press:
     seconds: float = PRESS_SECONDS
 
 
-def pin_number(name: str) -> int:
-    """The number of a pin: ``button1``, ``P0.06`` or ``6``. Raises :class:`UsageError`."""
-    board = platforms.board_table()
+def pin_number(name: str, board: BoardTable) -> int:
+    """The number of a board's pin: ``button1``, ``P0.06`` or ``6``. Raises :class:`UsageError`."""
     word = name.strip().lower()
     if word in board.pins:
         return board.pins[word]
@@ -46,7 +46,7 @@ def pin_number(name: str) -> int:
     raise UsageError(f"no pin {short(name)}", hint=f"P0.0 to P0.{last}, or {', '.join(board.pins)}")
 
 
-def parse_press(text: str) -> Press:
+def parse_press(text: str, board: BoardTable) -> Press:
     """``button1``, ``button1@0.5`` (seconds after the start) or ``button1@0.5+0.2`` (held so long).
 
     Raises :class:`UsageError`.
@@ -55,7 +55,7 @@ def parse_press(text: str) -> Press:
     start, _, duration = when.partition("+")
     try:
         return Press(
-            pin_number(name),
+            pin_number(name, board),
             numbers.seconds_or_zero(start) if start else 0.0,
             numbers.seconds(duration) if duration else PRESS_SECONDS,
         )

@@ -44,11 +44,12 @@ class TargetOption:
     kind: Literal["text", "seconds"]
     help: str
     default: str = ""
+    flag: str = ""  # on the command line, if it is not called as the option
 
     @property
     def spelled(self) -> str:
         """The option on the command line."""
-        return f"--{self.name.replace('_', '-')}"
+        return self.flag or f"--{self.name.replace('_', '-')}"
 
 
 @dataclass(frozen=True)
@@ -95,16 +96,21 @@ _POWER_ON = TargetOption(
     f"{power_on.BOTH_WORD} (two runs, which must show the same).",
     power_on.name_of(power_on.DEFAULT_SEED),
 )
+_RUNNER = TargetOption(
+    "runner", "text", "the flash tool: nrfutil, nrfjprog, jlink, pyocd or west.",
+    "the lab file's, or the first that is installed",
+)  # fmt: skip
 _BOARD_OPTIONS = (
     TargetOption("board", "text", "its name, probe serial number or tag."),
     TargetOption("lab", "text", "the lab file.", "$TFLM_HIL_LAB, or lab.toml"),
     TargetOption("wait", "seconds", "how long to wait for a board in use.", "0"),
+    _RUNNER,
 )
 
 _CONSOLE = TargetOption(
     "console", "text",
     'how the board hears its console: "uarte=UARTE1 txd=1 rxd=0 baud=1000000", or a board\'s name.',
-    "nrf9160dk",
+    "as the chip's kit is wired", "--wiring",
 )  # fmt: skip
 
 _ROWS = (
@@ -141,7 +147,7 @@ _ROWS = (
         "harness.targets.board.virtual",
         True,
         frozenset({Ability.PINS}),
-        (_CONSOLE,),
+        (_CONSOLE, _RUNNER),
         retried=True,
     ),
 )

@@ -10,7 +10,7 @@ from harness.base.clock import Deadline
 from harness.base.core_state import CoreState
 from harness.base.errors import UsageError
 from harness.base.findings import Finding
-from harness.base.platforms import ConsoleWiring, console_wiring
+from harness.base.platforms import ConsoleWiring, board_with, console_wiring
 from harness.base.power_on import DEFAULT_SEED, seed_of
 from harness.elf import Image
 from harness.elf.call_tree import FunctionMap
@@ -320,7 +320,8 @@ def open(  # noqa: A001
             f"the simulator has no timing {timing!r}", hint=f"{INSTRUCTIONS} or {BRANCHES}"
         )
     seed = seed_of(str(power_on))
-    wiring = console_wiring(console) if isinstance(console, str) else console
+    kit = board_with(image.chip.key)
+    wiring = console_wiring(console, kit) if isinstance(console, str) else console
     machine = Machine(
         image, booted=booted, console=wiring, timing=timing, power_on=seed, peripherals=peripherals
     )  # fmt: skip

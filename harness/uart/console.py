@@ -89,6 +89,11 @@ class Console:
                 self._take(line)
 
     @property
+    def echoed(self) -> bool:
+        """Whether someone watches it as it comes."""
+        return self._recording.echoed
+
+    @property
     def flooded(self) -> bool:
         """True when the console has printed all that is read of it: running on is useless."""
         return self.size >= LARGEST or self.line_count >= MOST_LINES

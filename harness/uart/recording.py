@@ -6,7 +6,7 @@ run leaves its output.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
 from typing import IO, cast
@@ -24,21 +24,33 @@ def _spool() -> IO[bytes]:
 
 
 class Recording:
-    """Two binary files that are open for writing and reading; temporary ones by default."""
+    """Two binary files that are open for writing and reading; temporary ones by default.
+
+    ``echo`` is given the bytes as they come.
+    """
 
     def __init__(
         self,
         raw: IO[bytes] | None = None,
         transcript: IO[bytes] | None = None,
         path: Path | None = None,
+        echo: Callable[[bytes], None] | None = None,
     ) -> None:
         self.path = path  # of the file of bytes, None if it is temporary
+        self._echo = echo
         self._raw = raw or _spool()
         self._transcript = transcript or _spool()
+
+    @property
+    def echoed(self) -> bool:
+        """Whether someone watches what comes."""
+        return self._echo is not None
 
     def keep(self, data: bytes) -> None:
         """Write bytes as they came."""
         self._raw.write(data)
+        if self._echo is not None:
+            self._echo(data)
 
     def keep_line(self, line: Line) -> None:
         """Write one line, with the time of its end on the target's clock."""

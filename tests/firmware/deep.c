@@ -45,7 +45,6 @@ void Main(void) {
   __asm volatile("dsb\n isb");
   NVIC_ISER(27) = 1u << 27;
   REG(EGU0 + 0x304) = 1;
-  __asm volatile(
-      "msr psp, %0\n movs r0, #2\n msr control, r0\n isb\n bl Thread" ::"r"(stack + 64)
-      : "r0", "r1", "r2", "r3", "r12", "lr", "memory");
+  __asm volatile("msr psp, %0\n movs r0, #2\n msr control, r0\n isb\n bl Thread" ::"r"(stack + 64)
+                 : "r0", "r1", "r2", "r3", "r12", "lr", "memory");
 }

@@ -156,3 +156,49 @@ def test_each_case_file_is_held_against_the_history(runner, workspace):
     assert (codes["Cases"], codes["History"]) == (0, 1), runner.said
     found = json.loads((workspace / "hil-results" / "results-1.json").read_text())
     assert found["run"]["branch"] == "main"
+
+
+#: A stand-in of gh that keeps the comments of a pull request in files called by their number.
+GH = """#!/bin/bash
+[ "$GH_TOKEN" = secret ] || exit 4
+last="${{@: -1}}"
+file="$PWD/${{last#body=@}}"
+cd {folder}
+case "$*" in
+  *--jq*) grep -l '^<!-- tflm-hil -->' [0-9]* 2>/dev/null || true ;;
+  *POST*) cp "$file" 1; echo POST >> log ;;
+  *PATCH*) cp "$file" "$(basename "$4")"; echo PATCH >> log ;;
+  *) exit 5 ;;
+esac
+"""
+
+
+@pytest.fixture
+def comments(runner, tmp_path):
+    """The folder of a pull request's comments."""
+    folder = tmp_path / "comments"
+    folder.mkdir()
+    program = tmp_path / "bin" / "gh"
+    program.parent.mkdir()
+    program.write_text(GH.format(folder=folder))
+    program.chmod(0o755)
+    runner.environment["PATH"] = f"{program.parent}:/usr/bin:/bin"
+    return folder
+
+
+def test_a_comment_tells_what_got_worse_and_is_changed_by_the_next_run(runner, workspace, comments):
+    given = {"history": "lab.db", "base": "", "comment": "true", "token": "secret"}
+    assert runner.run(**given) == GREEN | {"History": 0, "Comment": 0}, runner.said
+    first = (comments / "1").read_text()
+    assert first.startswith("<!-- tflm-hil -->\n## Firmware\n")
+    assert "nothing to compare it with" in first
+    (workspace / "hil.toml").write_text(CASES.format(inferences=50))
+    codes = runner.run(**given)
+    assert (codes["Cases"], codes["History"], codes["Comment"]) == (1, 1, 0), runner.said
+    assert "| greedy | simulator |" in (comments / "1").read_text()
+    assert (comments / "log").read_text().split() == ["POST", "PATCH"]
+
+
+def test_nobody_is_told_without_being_asked(runner, workspace, comments):
+    assert "Comment" not in runner.run(history="lab.db", base="")
+    assert not list(comments.iterdir())

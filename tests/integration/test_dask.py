@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Callable
+from itertools import permutations
+from pathlib import Path
 
 import example_studies
 import pytest
@@ -162,3 +167,73 @@ def test_a_worker_that_returns_goes_on_with_the_study(cluster, study):
         cluster.workers.append(cluster.start_worker())
 
     assert carried_out(study, cluster.address, 30, replace_all)[0] == EXPECTED
+
+
+#: Carries a study out with a store on disk; prints how many items are there.
+CLIENT = """
+import sys
+from pathlib import Path
+import example_studies
+from harness.studies import ResultStore, Study, carry_out, open_workers
+study = Study(example_studies.squares, {"seconds": 0.1}, {"data": b"image"}, 120, 3)
+file, address = sys.argv[1:]
+show = lambda now: print(now.items, flush=True)
+with ResultStore(Path(file), study) as store:
+    with open_workers(scheduler=address, patience=120) as workers:
+        carry_out(study, store, workers, progress=show)
+"""
+
+
+class Client:
+    """A client in a process of its own, which can be killed and started again."""
+
+    def __init__(self, cluster: Cluster, file: Path) -> None:
+        self._command = [sys.executable, "-c", CLIENT, str(file), cluster.address]
+        self._log = file.with_suffix(".log")
+        self.start()
+
+    def start(self) -> None:
+        with self._log.open("ab") as log:
+            self.process = subprocess.Popen(
+                self._command, stdout=subprocess.PIPE, stderr=log, text=True,
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            )  # fmt: skip
+
+    def wait_until(self, items: int) -> None:
+        """Wait until so many items are there, or the study has ended."""
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            if int(line) >= items:
+                return
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.communicate()
+        self.start()
+
+    def end(self) -> str:
+        """Wait for the end; gives what all clients said on standard error."""
+        self.process.communicate(timeout=200)
+        assert self.process.returncode == 0, self._log.read_text()
+        return self._log.read_text()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "order", list(permutations(["worker", "scheduler", "client"])), ids="-".join
+)
+def test_kills_in_any_order_change_no_byte_of_the_results(cluster, study, tmp_path, order):
+    def worker() -> None:
+        cluster.kill_worker()
+        cluster.workers.append(cluster.start_worker())
+
+    client = Client(cluster, tmp_path / "study.db")
+    kill = {"worker": worker, "scheduler": cluster.restart_scheduler, "client": client.kill}
+    for number, role in enumerate(order):
+        client.wait_until(15 + 25 * number)
+        kill[role]()
+    said = client.end()
+    assert "Traceback" not in said, said
+    with ResultStore(tmp_path / "study.db", study) as store:
+        rows = list(store.all_rows(40))
+    assert packed(rows) == EXPECTED

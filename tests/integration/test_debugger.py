@@ -107,7 +107,7 @@ def debug(image, commands, tmp_path, *options):
     script.write_text("\n".join(commands) + "\n", encoding="utf-8")
     words = ["-m", "harness", "debug", str(image.path), "--batch", str(script), *options]
     return subprocess.run([sys.executable, *words], capture_output=True, text=True, check=False,
-                          timeout=30)  # fmt: skip
+                          timeout=180)  # fmt: skip
 
 
 SESSION = (
@@ -131,6 +131,35 @@ def test_at_fault_stops_before_the_fault(build, tmp_path, gdb):  # noqa: F811
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Caller" in done.stdout
     assert "before" in done.stderr  # the console
+
+
+@pytest.mark.slow
+def test_a_scripted_session_on_the_virtual_board(build, tmp_path, gdb):  # noqa: F811
+    done = debug(build("counter"), SESSION, tmp_path, "--at", "Main", "--target", "virtual-board")
+    assert done.returncode == 0, done.stdout + done.stderr
+    for seen in ("Temporary breakpoint 1, Main", "SIGTRAP", "$1 = 1", "Thread 1",
+                 "Breakpoint 2, Rtc0", "<signal handler called>", "detached"):  # fmt: skip
+        assert seen in done.stdout, f"{seen}: {done.stdout}{done.stderr}"
+
+
+@pytest.mark.slow
+def test_at_fault_halts_the_virtual_board_in_the_handler(build, tmp_path, gdb):  # noqa: F811
+    commands = ("backtrace", "detach")
+    done = debug(build("nullcall"), commands, tmp_path, "--at", "fault", "--target",
+                 "virtual-board")  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "<signal handler called>" in done.stdout
+    assert done.stderr.count("before") == 1  # the console, from the debugger's reset on
+
+
+def test_a_board_cannot_stop_before_a_fault(build, tmp_path, gdb):  # noqa: F811
+    done = debug(build("nullcall"), (), tmp_path, "--at", "fault-9", "--target", "virtual-board")
+    assert (done.returncode, "cannot stop at fault-9" in done.stderr) == (2, True)
+
+
+def test_options_of_another_target_are_refused(build, tmp_path, gdb):  # noqa: F811
+    done = debug(build("counter"), (), tmp_path, "--board", "dk1")
+    assert (done.returncode, "--board cannot be used here" in done.stderr) == (2, True)
 
 
 def test_an_error_in_the_commands_is_gdbs_exit_code(build, tmp_path, gdb):  # noqa: F811

@@ -63,6 +63,7 @@ ENTRANCES = {
         "run", "footprint", "resolver check", "arena", "layers", "sweep", "campaign",
         "history record", "history check", "calibrate", "doctor", "boards flash")},
     "tflm-hil init": "- it writes a case file; `run` judges by it",
+    "tflm-hil chips": f"- {_LISTS}",
     "tflm-hil samples": f"- {_LISTS}",
     "tflm-hil build": "- it makes an image; what cannot be built is an error",
     "tflm-hil resolver generate": f"- {_LISTS}",

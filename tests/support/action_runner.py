@@ -64,14 +64,15 @@ class Runner:
         variables = {name: self._filled(text, inputs) for name, text in
                      step.get("env", {}).items()}  # fmt: skip
         added = self.path.read_text().split() if self.path.exists() else []
-        bare = {"PATH": os.pathsep.join([*reversed(added), "/usr/bin", "/bin"])}
+        own = self.environment.get("PATH", "/usr/bin:/bin")
+        bare = {"PATH": os.pathsep.join([*reversed(added), own])}
         cache = {"XDG_CACHE_HOME": os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache"))}
         files = {"GITHUB_STEP_SUMMARY": str(self.summary), "GITHUB_PATH": str(self.path),
                  "RUNNER_TEMP": str(self.temp)}  # fmt: skip
         done = subprocess.run(
             ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
             cwd=self.workspace, capture_output=True, text=True, check=False,
-            env={**cache, **bare, **files, **self.environment, **variables},
+            env={**cache, **files, **self.environment, **bare, **variables},
         )  # fmt: skip
         self.said += done.stdout + done.stderr
         return done.returncode
@@ -79,6 +80,7 @@ class Runner:
     def _filled(self, text: str, inputs: dict[str, str]) -> str:
         known = {f"inputs.{name}": value for name, value in inputs.items()}
         known["github.action_path"] = str(ROOT)
+        known |= {"github.repository": "team/product", "github.event.number": "7"}
         known["steps.python.outputs.python-path"] = str(self._python)
         return re.sub(r"\$\{\{ (.+?) \}\}", lambda match: known[match[1]], text)
 
@@ -86,8 +88,11 @@ class Runner:
     def _wanted(condition: str, inputs: dict[str, str], codes: dict[str, int]) -> bool:
         if any(codes.values()) and "always()" not in condition:
             return False
-        if match := re.search(r"inputs\.(\w+) != ''", condition):
-            return bool(inputs[match[1]])
+        for name in re.findall(r"inputs\.(\w+) != ''", condition):
+            if not inputs[name]:
+                return False
+        if match := re.search(r"inputs\.(\w+) == '(\w+)'", condition):
+            return inputs[match[1]] == match[2]
         if match := re.search(r"contains\(inputs\.(\w+), '(\w+)'\)", condition):
             return match[2] in inputs[match[1]]
         return True

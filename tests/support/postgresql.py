@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pwd
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -12,6 +13,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 _SECONDS = 60.0
 
@@ -24,34 +26,77 @@ def programs() -> Path | None:
     return next((folder for folder in folders if (folder / "postgres").exists()), None)
 
 
-@contextmanager
-def server(folder: Path) -> Iterator[str]:
-    """The URL of a running server's database; it ends with the context."""
-    root = Path(tempfile.mkdtemp(prefix="tflm-hil-pg-"))
-    data = root / "data"
-    user = _user()  # PostgreSQL refuses to run as root
-    if user is not None:
-        os.chown(root, user.pw_uid, user.pw_gid)
-    as_user = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []} if user else {}
-    try:
+class Server:
+    """A server that can be killed and started again; ``url`` is that of its database."""
+
+    def __init__(self, folder: Path, root: Path) -> None:
+        self._programs, self._root, self._data = folder, root, root / "data"
+        user = _user()  # PostgreSQL refuses to run as root
+        if user is not None:
+            os.chown(root, user.pw_uid, user.pw_gid)
+        self._as_user: dict[str, Any] = (
+            {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []} if user else {}
+        )
         subprocess.run(
-            [folder / "initdb", "-D", data, "-A", "trust", "-U", "lab", "--no-sync"],
-            check=True, capture_output=True, cwd=root, **as_user,
+            [folder / "initdb", "-D", self._data, "-A", "trust", "-U", "lab", "--no-sync"],
+            check=True, capture_output=True, cwd=root, **self._as_user,
         )  # fmt: skip
-        port = _free_port()
-        process = subprocess.Popen(
-            [folder / "postgres", "-D", data, "-p", str(port), "-h", "127.0.0.1", "-k", root,
-             "-c", "fsync=off"],
-            cwd=root, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **as_user,
+        self._port = _free_port()
+        self.url = f"postgresql+pg8000://lab@127.0.0.1:{self._port}/postgres"
+        self.start()
+
+    def start(self) -> None:
+        """Start it, and wait until it answers; after a kill it recovers first."""
+        self._process = subprocess.Popen(
+            [self._programs / "postgres", "-D", self._data, "-p", str(self._port),
+             "-h", "127.0.0.1", "-k", self._root, "-c", "fsync=off"],
+            cwd=self._root, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            **self._as_user,
         )  # fmt: skip
+        until = time.monotonic() + _SECONDS
+        ready = [self._programs / "pg_isready", "-q", "-h", "127.0.0.1", "-p", str(self._port)]
+        while time.monotonic() < until and self._process.poll() is None:
+            if subprocess.run(ready, check=False, cwd=self._root).returncode == 0:
+                return
+            time.sleep(0.05)
+        raise RuntimeError("PostgreSQL did not start")
+
+    def kill(self) -> None:
+        """End all its processes at once, as a power failure does."""
+        children = _children(self._process.pid)  # each has a session of its own
+        for process in (self._process.pid, *children):
+            with suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+        self._process.wait(_SECONDS)
+
+    def stop(self) -> None:
+        """End it in order."""
+        self._process.terminate()
+        self._process.wait(_SECONDS)
+
+
+@contextmanager
+def server(folder: Path) -> Iterator[Server]:
+    """A running server; it ends with the context."""
+    root = Path(tempfile.mkdtemp(prefix="tflm-hil-pg-"))
+    try:
+        made = Server(folder, root)
         try:
-            _wait_for(port, process)
-            yield f"postgresql+pg8000://lab@127.0.0.1:{port}/postgres"
+            yield made
         finally:
-            process.terminate()
-            process.wait(_SECONDS)
+            made.stop()
     finally:
         shutil.rmtree(root, ignore_errors=True)
+
+
+def _children(parent: int) -> list[int]:
+    found = []
+    for entry in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            fields = entry.read_text().rpartition(")")[2].split()
+            if int(fields[1]) == parent:
+                found.append(int(entry.parent.name))
+    return found
 
 
 def _user() -> pwd.struct_passwd | None:
@@ -67,12 +112,3 @@ def _free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
-
-
-def _wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
-    until = time.monotonic() + _SECONDS
-    while time.monotonic() < until and process.poll() is None:
-        with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
-            return
-        time.sleep(0.05)
-    raise RuntimeError("PostgreSQL did not start")

@@ -54,6 +54,18 @@ class ThreadDk:
         self.close()
 
 
+def poke(board: VirtualBoard, address: int, data: bytes) -> None:
+    """Write memory past everything."""
+    assert board.chip.port is not None
+    board.chip.port.machine.write_memory(address, data)
+
+
+def peek(board: VirtualBoard, address: int, size: int) -> bytes:
+    """Memory as it is."""
+    assert board.chip.port is not None
+    return board.chip.port.machine.read_memory(address, size)
+
+
 TEXT = b"0123456789" * 20
 Plugged = Callable[..., VirtualBoard]
 
@@ -65,8 +77,6 @@ class Recorder(TranscriptChip):
         super().__init__()
         self.fed = b""
         self.steps = 0
-        self.ram = {0x2000_0000: b"abcd"}
-        self.pins: dict[int, bool | None] = {}
 
     def feed(self, data: bytes) -> None:
         self.fed += data
@@ -74,20 +84,6 @@ class Recorder(TranscriptChip):
     def step(self, seconds: float) -> bytes:
         self.steps += 1
         return super().step(seconds)
-
-    def read(self, address: int, size: int) -> bytes:
-        if address not in self.ram:
-            raise ValueError(f"no memory at 0x{address:08x}")
-        return self.ram[address][:size]
-
-    def write(self, address: int, data: bytes) -> None:
-        self.ram[address] = data
-
-    def read_pin(self, pin: int) -> bool:
-        return self.pins[pin] is not False
-
-    def drive_pin(self, pin: int, level: bool | None) -> None:
-        self.pins[pin] = level
 
 
 @pytest.fixture
@@ -97,9 +93,11 @@ def plugged(tmp_path: Path) -> Iterator[Plugged]:
 
         def made(text: bytes = TEXT, **options: Any) -> VirtualBoard:
             board = VirtualBoard(tmp_path, SERIAL, Recorder(), **{"baud": 1_000_000, **options})
-            board.store.program(0, text)
             held.callback(board.close)
             board.plug()
+            board.turn()
+            poke(board, 0, text)
+            board.chip.steps = 0
             return board
 
         yield made

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from harness.base import paths
 from harness.base.findings import Finding, Kind
-from harness.base.platforms import chip_table
+from harness.base.platforms import DEFAULT_CHIP, chip_called
 from harness.build import board_names, generated
 from harness.build.builders import RUNTIME
 from harness.build.configurations import load
@@ -96,8 +96,9 @@ class Measured:
 
 def known_of(case: Case, firmware: Image | None, model: Model | None, fed: Rows) -> Known:
     """What is known of the image of ``case``; ``fed`` are the inputs that the host sends."""
-    clock = Fact("inference", "hz", (chip_table().cpu_hz,), "the chip")
-    facts = [*_of_model(model), *_of_elf(firmware), clock]
+    facts = [*_of_model(model), *_of_elf(firmware)]
+    chip = chip_called(case.chip or DEFAULT_CHIP) if firmware is None else firmware.chip
+    facts.append(Fact("inference", "hz", (chip.cpu_hz,), "the chip"))
     variant = _variant(case, firmware)
     inputs: Rows | None = fed or None
     inferences = len(fed) or None
@@ -204,7 +205,7 @@ def _board(image: Image | None) -> Fact:
     """The board that the image was built for, whose name it contains."""
     data = [segment.data for segment in image.segments] if image else []
     named = tuple(dict.fromkeys(name for part in data for name in board_names.named_in(part)))
-    return Fact("boot", "board", named or board_names.SPELLINGS, "the build", board_names.same)
+    return Fact("boot", "board", named or board_names.spellings(), "the build", board_names.same)
 
 
 def _build_id(variant: Variant, case: Case) -> str:

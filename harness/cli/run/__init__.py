@@ -18,6 +18,7 @@ from harness.case.case import target_names
 from harness.case.tally import Tally, exit_code
 from harness.cli.options import (
     beside_option,
+    chip_option,
     history_option,
     json_option,
     number_option,
@@ -38,6 +39,7 @@ from harness.cli.run.crosschecks import CrossChecks
 from harness.cli.run.reports import RunReport, check_destinations, interrupted, report
 from harness.report.progress import Ticker
 from harness.targets.registry import TARGETS, Ability, TargetPools, who_can
+from harness.uart.echo import Echo
 from harness.uart.scrapers import SCRAPERS
 
 if TYPE_CHECKING:
@@ -58,6 +60,7 @@ _SKIPS_HINT = "--allow-skips, if that is as it should be"
               help=f"Resolver configuration of a SAMPLE, or {ALL}.  [default: exact]")  # fmt: skip
 @click.option("--builder", type=click.Choice(BUILDERS),
               help="Who builds a SAMPLE.  [default: standalone]")  # fmt: skip
+@chip_option
 @beside_option
 @click.option("--model", metavar="FILE|NAME", type=MODEL,
               help="The .tflite that the image runs, or the name of one of this project's: outputs "
@@ -87,6 +90,8 @@ _SKIPS_HINT = "--allow-skips, if that is as it should be"
 @number_option("--guard", check=numbers.seconds, metavar="SECONDS",
                help="Limit on the wall clock, for runs that hang.", default_text="120")  # fmt: skip
 @target_options
+@click.option("-v", "--console", "show_console", is_flag=True,
+              help="Show the console on standard error while it runs.")  # fmt: skip
 @click.option("--output", type=click.Path(file_okay=False, path_type=Path), metavar="FOLDER",
               default="hil-results", show_default=True,
               help="Where console, transcript and result.json of each case go.")  # fmt: skip
@@ -194,12 +199,18 @@ def _results(
     ticker = Ticker("", stream=sys.stderr)
     for number, case in enumerate(cases, 1):
         position = f"[{number}/{len(cases)}]"
-        ticker.line(f"{position} {case.name} on {case.target} ...")
+        if not options["show_console"]:
+            ticker.line(f"{position} {case.name} on {case.target} ...")
         ready = case.on(case.target, pools.options(case.target, case.target_options))
         output = options["output"] / case.target
         try:
             result = run_case(
-                ready, output, look=checks.look(case), calibrate=calibrate, on_error=on_error
+                ready,
+                output,
+                look=checks.look(case),
+                calibrate=calibrate,
+                echo=_echo(f"{position} {case.name} on {case.target}", options),
+                on_error=on_error,
             )
         finally:
             ticker.done()
@@ -208,6 +219,14 @@ def _results(
             seconds = f"{result.measures.wall_seconds:.1f} s"
             verdict = f"{result.setup}: {result.judgement.verdict} ({seconds})"
             click.echo(f"{position} {verdict}", err=True)
+
+
+def _echo(title: str, options: Options) -> Echo | None:
+    """What shows the console of the next case, under its title; None if it is not wanted."""
+    if not options["show_console"]:
+        return None
+    click.echo(f"--- {title}", err=True)
+    return Echo(sys.stderr)
 
 
 def _tally(results: Sequence[CaseResult], asked: int, options: Options) -> Tally:

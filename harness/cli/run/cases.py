@@ -12,7 +12,7 @@ from harness.base.errors import BuildFailed, UsageError
 from harness.build.builders import build_all
 from harness.build.configurations import load
 from harness.case import Case
-from harness.case.case import check_ends, on_targets, target_names
+from harness.case.case import check_ends, kit_of, on_targets, target_names
 from harness.case.samples import sample_case
 from harness.case.subject import Subject, find_model
 from harness.cli.output import on_stderr
@@ -40,7 +40,9 @@ def select(options: Options) -> list[Case]:
         raise UsageError("--case chooses a case of a case file", hint="name a hil.toml")
     elif what.sample:
         _refuse(options, ("scraper",), "samples print records, which need none")
-        cases = _sample_cases(what.sample, options["resolver"] or "exact", options["builder"])
+        cases = _sample_cases(
+            what.sample, options["resolver"] or "exact", options["builder"], options["chip"] or ""
+        )
     else:
         case = what.case(options["resolver"], options["builder"])
         cases = [replace(case, beside=options["beside"])]
@@ -48,7 +50,7 @@ def select(options: Options) -> list[Case]:
         raise UsageError(f"--beside cannot be used here: {what.text} is not an image")
     if options["target"] is not None:
         cases = on_targets(cases, target_names(options["target"]))
-    _refuse_unused_target_options(cases, options)
+    refuse_unused_target_options(cases, options)
     _refuse_missing_abilities(cases, options)
     return [_adjust(case, options) for case in cases]
 
@@ -59,7 +61,7 @@ def selection(options: Options) -> Selection:
     source = str(what.case_file or what.elf)
     if what.sample:
         built = options["resolver"] or "exact", options["builder"] or "standalone"
-        source = "/".join([what.sample, *built])
+        source = "/".join([what.sample, *built, *filter(None, [options["chip"]])])
     targets = target_names(options["target"]) if options["target"] is not None else ()
     return Selection.of([source], [f"case {name}" for name in options["names"]], targets)
 
@@ -70,7 +72,8 @@ def _refuse(options: Options, names: tuple[str, ...], why: str) -> None:
         raise UsageError(f"{' and '.join(given)} cannot be used here: {why}")
 
 
-def _refuse_unused_target_options(cases: list[Case], options: Options) -> None:
+def refuse_unused_target_options(cases: list[Case], options: Options) -> None:
+    """Refuse options of targets that no case runs on."""
     used = {case.target for case in cases}
     for name, (option, targets) in all_options().items():
         if options[name] is not None and used.isdisjoint(targets):
@@ -96,7 +99,7 @@ def _refuse_missing_abilities(cases: list[Case], options: Options) -> None:
             )
 
 
-def _sample_cases(sample: str, resolver: str, builder: str | None) -> list[Case]:
+def _sample_cases(sample: str, resolver: str, builder: str | None, chip: str) -> list[Case]:
     builder = builder or "standalone"
     if resolver != ALL:
         return [sample_case(sample, resolver, builder=builder)]
@@ -104,7 +107,7 @@ def _sample_cases(sample: str, resolver: str, builder: str | None) -> list[Case]
     table.sample(sample)
     pairs = [(known.name, row.name) for known, row in table.pairs() if known.name == sample]
     with suppress(BuildFailed), logs.shown(on_stderr):  # each case builds again and reports it
-        build_all(pairs, builder)
+        build_all(pairs, builder, chip=chip)
     if not pairs:
         raise UsageError(f"the table has no configuration of sample {sample}")
     return [sample_case(*pair, builder=builder, table=table) for pair in pairs]
@@ -119,6 +122,8 @@ def _adjust(case: Case, options: Options) -> Case:
     }
     if "scraper" in given:
         scraper(given["scraper"])  # raises UsageError for an unknown name, before anything runs
+    if options["chip"] is not None:
+        case = replace(case, chip=options["chip"])
     if options["never_ends"]:
         given["ends"] = False
     if (options["never_ends"] or options["watch"]) and not (case.scraper or options["scraper"]):
@@ -134,7 +139,7 @@ def _adjust(case: Case, options: Options) -> Case:
         if options[option.name] is not None
     }
     if options["presses"]:
-        given["presses"] = tuple(parse_press(text) for text in options["presses"])
+        given["presses"] = tuple(parse_press(text, kit_of(case)) for text in options["presses"])
     given["trace"] = bool(options["coverage"] or options["profile"])
     given["target_options"] = {**case.target_options, **target_options}
     case = replace(case, **given)

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar
 
 from harness.base.clock import Deadline
+from harness.base.debug_access import C_DEBUGEN, C_HALT, DEMCR, DHCSR, DHCSR_KEY
 from harness.simulator.debug_port.core_registers import CoreRegisters
 from harness.simulator.debug_port.watchpoints import COMPARATORS, Watchpoints
 from harness.simulator.event_queue import NEVER
@@ -18,13 +19,11 @@ from harness.simulator.machine import End, Machine
 if TYPE_CHECKING:
     from harness.simulator.faults import FaultRecord
 
-_DFSR, _DHCSR, _DCRSR, _DCRDR, _DEMCR, _DAUTHSTATUS = (
-    0xE000_ED30, 0xE000_EDF0, 0xE000_EDF4, 0xE000_EDF8, 0xE000_EDFC, 0xE000_EFB8,
-)  # fmt: skip
+_DFSR, _DCRSR, _DCRDR, _DAUTHSTATUS = 0xE000_ED30, 0xE000_EDF4, 0xE000_EDF8, 0xE000_EFB8
+_DSCSR, _CDS = 0xE000_EE08, 1 << 16
 _FP_CTRL, _FP_COMP, _BREAKPOINTS = 0xE000_2000, 0xE000_2008, 8
 _DWT_CTRL, _DWT_COMP = 0xE000_1000, 0xE000_1020
-_KEY = 0xA05F
-_DEBUGEN, _HALT, _STEP, _MASKINTS, _KEPT = 1, 2, 4, 8, 0x2F
+_STEP, _MASKINTS, _KEPT = 4, 8, 0x2F
 _REGRDY, _S_HALT, _S_SLEEP, _S_LOCKUP, _S_SDE = 1 << 16, 1 << 17, 1 << 18, 1 << 19, 1 << 20
 _RETIRED, _WAS_RESET = 1 << 24, 1 << 25
 #: DFSR.
@@ -70,14 +69,14 @@ class CoreDebug:
         self.machine, self.registers = machine, CoreRegisters(machine)
         self._hooked = set()
         machine.debugger = self
-        machine.core.debugged = bool(self._dhcsr & _DEBUGEN)
+        machine.core.debugged = bool(self._dhcsr & C_DEBUGEN)
         self._set_breakpoints()
         self.was_reset()
 
     @property
     def enabled(self) -> bool:
         """DHCSR.C_DEBUGEN."""
-        return bool(self._dhcsr & _DEBUGEN)
+        return bool(self._dhcsr & C_DEBUGEN)
 
     # what the machine tells
 
@@ -93,7 +92,7 @@ class CoreDebug:
     def was_reset(self) -> None:
         """S_RESET_ST is sticky; VC_CORERESET halts before the first instruction."""
         self._sticky |= _WAS_RESET
-        self._dhcsr &= ~_HALT
+        self._dhcsr &= ~C_HALT
         self.halted = False
         if self.enabled and self._demcr & _VC_CORERESET:
             self._stop(VCATCH)
@@ -110,7 +109,7 @@ class CoreDebug:
 
     def hold(self) -> None:
         """Halt it for a debugger that is about to come."""
-        self._write_dhcsr(_KEY << 16 | _DEBUGEN | _HALT)
+        self._write_dhcsr(DHCSR_KEY << 16 | C_DEBUGEN | C_HALT)
 
     def _stop(self, cause: int) -> None:
         self._cause |= cause
@@ -120,15 +119,22 @@ class CoreDebug:
         """The core has stopped for what was noted, or for the debugger."""
         self._dfsr |= self._cause or HALTED
         self._cause = 0
-        self._dhcsr |= _HALT
+        self._dhcsr |= C_HALT
         self.halted = True
 
     # running
 
     def run(
-        self, ticks: int, guard: Deadline | None = None, *, pattern: bytes | None = None
+        self,
+        ticks: int,
+        guard: Deadline | None = None,
+        *,
+        pattern: bytes | None = None,
+        stand: bool = False,
     ) -> End | None:
         """Run for at most ``ticks``, or until the console shows ``pattern``.
+
+        ``stand``: see :meth:`Machine.run`.
 
         None if the core is halted, or was halted meanwhile.
         """
@@ -139,7 +145,10 @@ class CoreDebug:
 
         def stretch(executed: int | None) -> End:
             limit = NEVER if executed is None else executed
-            return machine.run(until_tick=until, until_executed=limit, guard=guard, pattern=pattern)
+            return machine.run(
+                until_tick=until, until_executed=limit, guard=guard, pattern=pattern,
+                stand=stand and executed is None,
+            )  # fmt: skip
 
         if self.watchpoints.active and self._demcr & _TRCENA:
             end, watched = self.watchpoints.run(machine, stretch)
@@ -213,11 +222,11 @@ class CoreDebug:
         return value
 
     def _write_dhcsr(self, value: int) -> None:
-        if value >> 16 != _KEY:
+        if value >> 16 != DHCSR_KEY:
             return
-        self._dhcsr = value & _KEPT if value & _DEBUGEN else 0
+        self._dhcsr = value & _KEPT if value & C_DEBUGEN else 0
         self.machine.core.debugged = self.enabled
-        if self._dhcsr & _HALT:
+        if self._dhcsr & C_HALT:
             if not self.halted:
                 self._halt()
         elif self.halted:
@@ -265,6 +274,9 @@ class CoreDebug:
     def _read_dauthstatus(self) -> int:
         return 0xFF  # invasive and non-invasive debug of both states is allowed
 
+    def _read_dscsr(self) -> int:
+        return 0 if self.machine.core.nonsecure else _CDS
+
     def _set_breakpoints(self) -> None:
         wanted = {one & ~1 for one in self._comparators if one & 1 and self._fpb}
         for address in self._hooked - wanted:
@@ -274,12 +286,13 @@ class CoreDebug:
         self._hooked = wanted
 
     _readers: ClassVar[dict[int, Callable[[CoreDebug], int]]] = {
-        _DHCSR: _read_dhcsr, _DFSR: _read_dfsr, _DCRDR: _read_dcrdr, _DEMCR: _read_demcr,
+        DHCSR: _read_dhcsr, _DFSR: _read_dfsr, _DCRDR: _read_dcrdr, DEMCR: _read_demcr,
         _FP_CTRL: _read_fp_ctrl, _DWT_CTRL: _read_dwt_ctrl, _DAUTHSTATUS: _read_dauthstatus,
+        _DSCSR: _read_dscsr,
     }  # fmt: skip
     _writers: ClassVar[dict[int, Callable[[CoreDebug, int], None]]] = {
-        _DHCSR: _write_dhcsr, _DFSR: _write_dfsr, _DCRSR: _write_dcrsr, _DCRDR: _write_dcrdr,
-        _DEMCR: _write_demcr, _FP_CTRL: _write_fp_ctrl,
+        DHCSR: _write_dhcsr, _DFSR: _write_dfsr, _DCRSR: _write_dcrsr, _DCRDR: _write_dcrdr,
+        DEMCR: _write_demcr, _FP_CTRL: _write_fp_ctrl,
     }  # fmt: skip
 
 

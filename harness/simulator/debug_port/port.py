@@ -1,30 +1,27 @@
-"""The debug port of an nRF9160: DP, access ports of memory, CTRL-AP.
+"""The debug port: DP, access ports of memory, CTRL-AP.
 
-Sources: Arm ADIv5; nRF9160 PS, "CTRL-AP"; identification as pyOCD 0.46 expects it of the chip.
+Sources: Arm ADIv5; nRF9160 PS, "CTRL-AP"; what identifies it is in the chip's table.
 
 Reads and writes are those of SWD: a register of the DP, or of the access port that DP.SELECT names.
 """
 
 from __future__ import annotations
 
+import struct
 from typing import Protocol
 
+from harness.base.debug_access import (
+    ERASEALL,
+    ERASEPROTECT,
+    PROTECTION,
+    RESET,
+)  # fmt: skip
 from harness.simulator.debug_port.core_debug import CoreDebug
 from harness.simulator.machine import Machine
 
-#: DP (ADIv5, B2.2).
-_DPIDR, _TARGETID = 0x6BA0_2477, 0x2009_0289
 _POWER_REQUESTS, _STICKYERR = 0x5400_0000, 1 << 5
-#: Access ports by number: the core's, that of the modem's domain, Nordic's control port.
-CORE_AP, OTHER_AP, CONTROL_AP = 0, 3, 4
-_IDR = {CORE_AP: 0x8477_0001, OTHER_AP: 0x5477_0002, CONTROL_AP: 0x1288_0000}
 _CSW, _TAR, _DRW, _BANKED, _BASE = 0x00, 0x04, 0x0C, 0x10, 0xF8
 _DEVICE_ENABLED, _SECURE_ENABLED, _CSW_DEFAULT = 1 << 6, 1 << 23, 0x2300_0002
-_ROM_TABLE = 0xE00F_F003
-#: Registers of CTRL-AP.
-_RESET, _ERASEALL, _ERASEALLSTATUS, _PROTECTION, _ERASEPROTECT = 0x00, 0x04, 0x08, 0x0C, 0x18
-#: UICR: APPROTECT and SECUREAPPROTECT; any word but all ones protects.
-_APPROTECT, _SECUREAPPROTECT = 0x00, 0x2C
 
 
 class TransferError(Exception):
@@ -53,9 +50,14 @@ class MachineBoard:
 
     def erase_all(self) -> None:
         """Flash and UICR are all ones afterwards, RAM is all zero."""
-        for name, value in (("flash", b"\xff"), ("uicr", b"\xff"), ("ram", b"\0")):
-            area = self._machine.memory_map.area(name)
-            self._machine.write_memory(area.origin, value * area.size)
+        erase_all(self._machine)
+
+
+def erase_all(machine: Machine) -> None:
+    """CTRL-AP's ERASEALL: flash and UICR are all ones afterwards, RAM is all zero."""
+    for name, value in (("flash", b"\xff"), ("uicr", b"\xff"), ("ram", b"\0")):
+        area = machine.memory_map.area(name)
+        machine.write_memory(area.origin, value * area.size)
 
 
 class DebugPort:
@@ -65,8 +67,9 @@ class DebugPort:
         self.core = CoreDebug(machine)
         self._board = board or MachineBoard(machine)
         self._select = self._power = self._sticky = self._value = 0
-        self._csw = dict.fromkeys((CORE_AP, OTHER_AP), _CSW_DEFAULT)
-        self._tar = dict.fromkeys((CORE_AP, OTHER_AP), 0)
+        self._ids = machine.memory_map.debug
+        self._csw = dict.fromkeys((self._ids.core, self._ids.other), _CSW_DEFAULT)
+        self._tar = dict.fromkeys((self._ids.core, self._ids.other), 0)
         self._reset_held = False
         self.protected = self._uicr_protects()
 
@@ -82,7 +85,7 @@ class DebugPort:
 
     def _uicr_protects(self) -> bool:
         uicr = self.machine.engine.stores["uicr"].view
-        offsets = (_APPROTECT, _SECUREAPPROTECT)
+        offsets = (self._ids.approtect, self._ids.secureapprotect)
         return any(uicr[offset : offset + 4] != b"\xff" * 4 for offset in offsets)
 
     def pin_reset(self) -> None:
@@ -96,10 +99,10 @@ class DebugPort:
         """A register of the DP, by address."""
         match address & 0xC:
             case 0x0:
-                return _DPIDR
+                return self._ids.dpidr
             case 0x4:
                 if self._select & 0xF == 2 or address >> 4 == 2:
-                    return _TARGETID
+                    return self._ids.targetid
                 return 0 if self._select & 0xF else self._power | self._power << 1 | self._sticky
             case 0x8:
                 return self._value
@@ -125,8 +128,8 @@ class DebugPort:
         """A register of the selected access port. Raises :class:`TransferError`."""
         port, register = self._register(address)
         if register == 0xFC:
-            self._value = _IDR.get(port, 0)
-        elif port == CONTROL_AP:
+            self._value = self._ids.idr.get(port, 0)
+        elif port == self._ids.control:
             self._value = self._read_control(register)
         elif port in self._csw:
             self._value = self._read_memory_port(port, register)
@@ -137,7 +140,7 @@ class DebugPort:
     def write_ap(self, address: int, value: int) -> None:
         """Set a register of the selected access port. Raises :class:`TransferError`."""
         port, register = self._register(address)
-        if port == CONTROL_AP:
+        if port == self._ids.control:
             self._write_control(register, value)
         elif port in self._csw:
             self._write_memory_port(port, register, value)
@@ -152,7 +155,7 @@ class DebugPort:
             case 0x0C:
                 return self._transfer(port, None)
             case 0xF8:
-                return _ROM_TABLE if port == CORE_AP else 2
+                return self._ids.rom_table if port == self._ids.core else 2
             case _ if register & 0xF0 == _BANKED:
                 return self.read_memory((self._tar[port] & ~0xF) + (register & 0xC), 4, port)
         return 0
@@ -183,15 +186,15 @@ class DebugPort:
         return result
 
     def _read_control(self, register: int) -> int:
-        if register == _PROTECTION:
+        if register == PROTECTION:
             return 0 if self.protected else 3
-        return {_RESET: int(self._reset_held), _ERASEPROTECT: 1}.get(register, 0)
+        return {RESET: int(self._reset_held), ERASEPROTECT: 1}.get(register, 0)
 
     def _write_control(self, register: int, value: int) -> None:
-        if register == _ERASEALL and value & 1:
+        if register == ERASEALL and value & 1:
             self._board.erase_all()
             self.protected = False  # until the next reset, and behind it as UICR says
-        elif register == _RESET:
+        elif register == RESET:
             if self._reset_held and not value & 1:
                 self.pin_reset()
             self._reset_held = bool(value & 1)
@@ -202,15 +205,15 @@ class DebugPort:
         self._sticky = _STICKYERR
         return TransferError(what)
 
-    def _allow(self, address: int, size: int, port: int) -> None:
-        if port != CORE_AP:
+    def _allow(self, address: int, size: int, port: int | None) -> None:
+        if port not in (None, self._ids.core):
             raise self._fault(f"nothing answers at 0x{address:08x} of access port {port}")
         if self.protected:
             raise self._fault("the access port is locked (UICR.APPROTECT)")
         if address % size:
             raise self._fault(f"0x{address:08x} is not aligned to {size} bytes")
 
-    def read_memory(self, address: int, size: int, port: int = CORE_AP) -> int:
+    def read_memory(self, address: int, size: int, port: int | None = None) -> int:
         """1, 2 or 4 bytes of the core's address space. Raises :class:`TransferError`."""
         self._allow(address, size, port)
         machine = self.machine
@@ -224,7 +227,7 @@ class DebugPort:
             raise self._fault(f"nothing answers at 0x{address:08x}")
         return value & (1 << 8 * size) - 1
 
-    def write_memory(self, address: int, size: int, value: int, port: int = CORE_AP) -> None:
+    def write_memory(self, address: int, size: int, value: int, port: int | None = None) -> None:
         """1, 2 or 4 bytes; flash takes what NVMC allows. Raises :class:`TransferError`."""
         self._allow(address, size, port)
         machine = self.machine
@@ -238,11 +241,30 @@ class DebugPort:
         else:
             machine.let_debugger_act()
 
-    def read_words(self, address: int, count: int) -> list[int]:
-        """``count`` words from ``address``. Raises :class:`TransferError`."""
-        return [self.read_memory(address + 4 * i, 4) for i in range(count)]
+    def read_block(self, address: int, count: int, unit: int, port: int | None = None) -> list[int]:
+        """``count`` numbers of ``unit`` bytes (1 or 4). Raises :class:`TransferError`."""
+        self._allow(address, unit, port)
+        if self.machine.engine.store_of(address, count * unit) is None:
+            return [self.read_memory(address + unit * i, unit, port) for i in range(count)]
+        data = self.machine.read_memory(address, count * unit)
+        return list(data) if unit == 1 else list(struct.unpack(f"<{count}I", data))
 
-    def write_words(self, address: int, words: list[int]) -> None:
-        """Words from ``address`` on. Raises :class:`TransferError`."""
-        for i, word in enumerate(words):
-            self.write_memory(address + 4 * i, 4, word)
+    def write_block(
+        self, address: int, values: list[int], unit: int, port: int | None = None
+    ) -> None:
+        """Numbers of ``unit`` bytes (1 or 4). Raises :class:`TransferError`."""
+        self._allow(address, unit, port)
+        machine = self.machine
+        store = machine.engine.store_of(address, len(values) * unit)
+        kind = store.area.name if store is not None else ""
+        if kind == "ram":
+            data = b"".join(value.to_bytes(unit, "little") for value in values)
+            machine.write_memory(address, data)
+        elif kind and unit == 4:
+            for at, word in enumerate(values):
+                if machine.bus.debug_access(1, address + 4 * at, 4, word) is None:
+                    raise self._fault(f"0x{address + 4 * at:08x} cannot be written")
+            machine.let_debugger_act()
+        else:
+            for at, value in enumerate(values):
+                self.write_memory(address + unit * at, unit, value, port)

@@ -14,12 +14,12 @@ from collections.abc import Callable
 from typing import Any
 
 from harness.base.closing import Closing
+from harness.base.debug_access import LOOPBACK
 from harness.simulator.debug_port.port import DebugPort, TransferError
 
-LOOPBACK = "127.0.0.1"
 _VERSION = 1
 #: Status of an answer (pyOCD's docs, "Remote probe protocol").
-_GENERAL_ERROR, _PROBE_ERROR, _TRANSFER_FAULT = 1, 3, 12
+_GENERAL_ERROR, PROBE_ERROR, _TRANSFER_FAULT = 1, 3, 12
 #: A longer line is not a request.
 _LONGEST = 4 << 20
 _APSEL = 24
@@ -42,14 +42,15 @@ class RemoteProbe:
             "supported_wire_protocols": ["SWD", "DEFAULT"], "wire_protocol": "SWD",
             "capabilities": ["SWJ_SEQUENCE"], "associated_board_info": None, "board_info": None,
         }  # fmt: skip
-        self._held = False
+        #: The reset pin is held low.
+        self.held = False
         self._requests: dict[str, Callable[..., Any]] = {
             "hello": self._hello, "readprop": self._property, "open": self._nothing,
             "close": self._nothing, "lock": self._nothing, "unlock": self._nothing,
             "connect": self._nothing, "disconnect": self._nothing, "set_clock": self._nothing,
             "swj_sequence": self._nothing, "flush": self._nothing,
             "reset": self._reset, "assert_reset": self._assert_reset,
-            "is_reset_asserted": lambda: self._held,
+            "is_reset_asserted": lambda: self.held,
             "read_dp": lambda address: self._port().read_dp(address),
             "write_dp": lambda address, value: self._port().write_dp(address, value),
             "read_ap": lambda address: self._port().read_ap(address),
@@ -62,8 +63,11 @@ class RemoteProbe:
             "read_block8": self._read_block8, "write_block8": self._write_block8,
         }  # fmt: skip
 
-    def answer(self, line: bytes) -> dict[str, Any]:
-        """The answer to one request."""
+    def left(self) -> None:
+        """Nobody is connected any more."""
+
+    def answer(self, line: bytes) -> dict[str, Any] | None:
+        """The answer to one request; None if there is none."""
         number = -1
         try:
             request = json.loads(line)
@@ -73,7 +77,7 @@ class RemoteProbe:
         except TransferError as error:
             return {"id": number, "status": _TRANSFER_FAULT, "error": str(error)}
         except ProbeFailure as error:
-            return {"id": number, "status": _PROBE_ERROR, "error": str(error)}
+            return {"id": number, "status": PROBE_ERROR, "error": str(error)}
         except (ValueError, TypeError, LookupError, AttributeError, OverflowError) as error:
             message = f"cannot carry out the request: {type(error).__name__}: {error}"
             return {"id": number, "status": _GENERAL_ERROR, "error": message}
@@ -94,9 +98,9 @@ class RemoteProbe:
         self._port().pin_reset()
 
     def _assert_reset(self, held: bool) -> None:
-        if self._held and not held:
+        if self.held and not held:
             self._port().pin_reset()
-        self._held = bool(held)
+        self.held = bool(held)
 
     def _read_ap_multiple(self, address: int, count: int) -> list[int]:
         port = self._port()
@@ -118,22 +122,16 @@ class RemoteProbe:
         self._port().write_memory(address, bits // 8, value, handle)
 
     def _read_block32(self, handle: int, address: int, count: int) -> list[int]:
-        port = self._port()
-        return [port.read_memory(address + 4 * i, 4, handle) for i in range(count)]
+        return self._port().read_block(address, count, 4, handle)
 
     def _write_block32(self, handle: int, address: int, words: list[int]) -> None:
-        port = self._port()
-        for i, word in enumerate(words):
-            port.write_memory(address + 4 * i, 4, word, handle)
+        self._port().write_block(address, words, 4, handle)
 
     def _read_block8(self, handle: int, address: int, count: int) -> list[int]:
-        port = self._port()
-        return [port.read_memory(address + i, 1, handle) for i in range(count)]
+        return self._port().read_block(address, count, 1, handle)
 
     def _write_block8(self, handle: int, address: int, data: list[int]) -> None:
-        port = self._port()
-        for i, byte in enumerate(data):
-            port.write_memory(address + i, 1, byte, handle)
+        self._port().write_block(address, data, 1, handle)
 
 
 class ProbeServer(Closing):
@@ -175,7 +173,9 @@ class ProbeServer(Closing):
                 raise OSError("the client has gone, or sends no requests")
             pending[:] = rest
             for line in lines:
-                client.sendall(json.dumps(self._probe.answer(bytes(line))).encode() + b"\n")
+                answer = self._probe.answer(bytes(line))
+                if answer is not None:
+                    client.sendall(json.dumps(answer).encode() + b"\n")
         except OSError:
             self._drop(client)
 
@@ -183,6 +183,8 @@ class ProbeServer(Closing):
         self._selector.unregister(client)
         del self._clients[client]
         client.close()
+        if not self._clients:
+            self._probe.left()
 
     def close(self) -> None:
         """Hang up; safe to call twice."""

@@ -1,6 +1,6 @@
 // Which security state an address belongs to: SAU and IDAU (Armv8-M ARM, B8; nRF9160 PS, "SPU").
 //
-// The nRF9160's SAU has no regions: with SAU_CTRL.ALLNS it leaves the decision to the IDAU, which
+// The chips' SAU has no regions: with SAU_CTRL.ALLNS it leaves the decision to the IDAU, which
 // follows the SPU's regions; otherwise everything is secure. A violation that the processor itself
 // finds is a SecureFault. What only the bus refuses (a region's read, write and execute
 // permissions) is a BusFault and an event of the SPU.
@@ -14,10 +14,9 @@
 enum { ALLNS = 2 };  // SAU_CTRL, with ENABLE clear
 enum { OPEN = PERM_EXECUTE | PERM_WRITE | PERM_READ | PERM_SECURE };
 enum { FIRST_RAM_REGION = 64 };  // IDAU region numbers, as TT gives them: flash from 0
-#define SECURE_ALIAS 0x50000000u
-#define SECURE_ALIAS_END 0x60000000u
+#define ALIAS_BITS 0xF0000000u   // of an address, which tell the two windows of devices apart
 
-static uint32_t region_size(const Area *area) { return area->size / SPU_REGIONS; }
+static uint32_t region_size(const Area *area) { return area->size / (uint32_t)area->regions; }
 
 static int index_of(const Core *c, uint32_t address) {
   for (int i = 0; i < c->memory.code_count; i++) {
@@ -42,8 +41,8 @@ bool attribution_is_secure(const Core *c, uint32_t address) {
   if (!c->attribution.idau_decides) return true;
   int index = index_of(c, address);
   if (index >= 0) return permission_of(c, index, address) & PERM_SECURE;
-  if (address >= SECURE_ALIAS && address < SECURE_ALIAS_END) return true;
-  return memory_holding(&c->memory, address, 1) != NULL;  // FICR and UICR
+  if (((address ^ c->memory.windows[0].base) & ALIAS_BITS) == 0) return true;  // the secure one
+  return memory_holding(&c->memory, address, 1) != NULL;                       // FICR and UICR
 }
 
 bool attribution_is_callable(const Core *c, uint32_t address) {
@@ -140,7 +139,7 @@ static void add_guarded(Core *c, Stretch one, const Stretch *after) {
 static void lay_out_area(Core *c, const Area *area, const uint8_t *permissions) {
   const uint32_t size = region_size(area);
   Stretch now = {0};
-  for (uint32_t i = 0; i < SPU_REGIONS; i++) {
+  for (uint32_t i = 0; i < (uint32_t)area->regions; i++) {
     uint32_t rights = area->rights & rights_by(permissions[i]);
     uint32_t other = permissions[i] & PERM_SECURE ? 0 : rights;
     const Stretch next = {area->base + i * size, size, {rights, other}, area->rights, area->rights};
@@ -167,7 +166,7 @@ static void lay_out(Core *c) {
 static void update(Core *c) {
   bool open = true, divided = c->cpu.nonsecure;
   for (int i = 0; i < c->memory.code_count; i++) {
-    for (int region = 0; region < SPU_REGIONS; region++) {
+    for (int region = 0; region < c->memory.code[i].regions; region++) {
       open &= c->attribution.permissions[i][region] == OPEN;
       divided |= !(c->attribution.permissions[i][region] & PERM_SECURE);
     }
@@ -194,7 +193,7 @@ void attribution_set(Core *c, uint32_t sau_ctrl, const uint8_t *regions, const G
   c->attribution.idau_decides = sau_ctrl == ALLNS;
   attribution_forget(c);
   for (int i = 0; i < c->memory.code_count; i++) {
-    for (int region = 0; region < SPU_REGIONS; region++) {
+    for (int region = 0; region < c->memory.code[i].regions; region++) {
       c->attribution.permissions[i][region] =
           *regions++ | (c->attribution.idau_decides ? 0 : PERM_SECURE);
     }

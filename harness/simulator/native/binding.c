@@ -79,7 +79,8 @@ void binding_sent(Core *c, const uint8_t *bytes, uint32_t size) {
   Py_XDECREF(result);
 }
 
-// Areas from a list of (base, size, host, stable, page rights); -1 with an error set.
+// Areas from a list of (base, size, host, stable, page rights, regions of the SPU); -1 with an
+// error set.
 static int add_areas(Area *table, int *count, PyObject *list, bool executable) {
   Py_ssize_t length = PySequence_Size(list);
   if (length < 0 || length > MAX_AREAS) {
@@ -89,9 +90,10 @@ static int add_areas(Area *table, int *count, PyObject *list, bool executable) {
   for (Py_ssize_t i = 0; i < length; i++) {
     unsigned int base, size, rights;
     unsigned long long host;
-    int stable;
+    int stable, regions;
     PyObject *row = PySequence_GetItem(list, i);
-    bool parsed = row && PyArg_ParseTuple(row, "IIKpI", &base, &size, &host, &stable, &rights);
+    bool parsed =
+        row && PyArg_ParseTuple(row, "IIKpIi", &base, &size, &host, &stable, &rights, &regions);
     Py_XDECREF(row);
     if (!parsed) return -1;
     Area *area = &table[(*count)++];
@@ -100,7 +102,12 @@ static int add_areas(Area *table, int *count, PyObject *list, bool executable) {
     area->host = (uint8_t *)(uintptr_t)host;
     area->stable = stable != 0;
     area->rights = rights;
+    area->regions = regions;
     if (!executable) continue;
+    if (regions < 1 || regions > MAX_SPU_REGIONS || size % (uint32_t)regions) {
+      PyErr_Format(PyExc_ValueError, "%d regions of the SPU in %u bytes", regions, size);
+      return -1;
+    }
     area->slots = calloc(size / 2, sizeof(Slot));
     area->covered = calloc(size / 16 + 1, 1);
     area->hooked = calloc(size / 16 + 1, 1);

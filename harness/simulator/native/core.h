@@ -153,13 +153,13 @@ typedef struct {
   uint32_t full, in_force;  // without restrictions; as Unicorn has them
 } Stretch;
 
-enum { SPU_REGIONS = 32, MAX_GATEWAYS = 8, MAX_STRETCHES = 4 * SPU_REGIONS + MAX_AREAS };
+enum { MAX_SPU_REGIONS = 64, MAX_GATEWAYS = 8, MAX_STRETCHES = 4 * MAX_SPU_REGIONS + MAX_AREAS };
 // SAU, IDAU and SPU; see attribution.c.
 typedef struct {
   bool divided;  // something is non-secure: the machine must decide about each access to a device
-  bool restricted;                              // accesses to memory may be refused
-  bool idau_decides;                            // SAU_CTRL.ALLNS
-  uint8_t permissions[MAX_AREAS][SPU_REGIONS];  // PERM of the SPU, by code area
+  bool restricted;                                  // accesses to memory may be refused
+  bool idau_decides;                                // SAU_CTRL.ALLNS
+  uint8_t permissions[MAX_AREAS][MAX_SPU_REGIONS];  // PERM of the SPU, by code area
   Gateway gateways[MAX_GATEWAYS];
   int gateway_count;
   Stretch stretches[MAX_STRETCHES];

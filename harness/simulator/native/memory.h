@@ -23,6 +23,7 @@ typedef struct {
   uint8_t *hooked;   // one bit per halfword, code areas only: alignment.c has a hook there
   uint16_t *checks;  // by halfword, code areas only: the first check of a block
   bool stable;       // code there changes only through core_invalidate()
+  int regions;       // of the SPU, code areas only
   uint32_t rights;   // Unicorn's page rights while nothing restricts them
 } Area;
 

@@ -206,7 +206,10 @@ static PyObject *attribute(PyObject *self, PyObject *arguments) {
   PyObject *rows;
   Gateway gateways[MAX_GATEWAYS];
   if (!PyArg_ParseTuple(arguments, "Iy#O", &sau_ctrl, &regions, &size, &rows)) return NULL;
-  if (size != 2 * SPU_REGIONS) {
+  Py_ssize_t regions_of_all = 0;
+  for (int i = 0; i < CORE(self)->memory.code_count; i++)
+    regions_of_all += CORE(self)->memory.code[i].regions;
+  if (size != regions_of_all) {
     PyErr_SetString(PyExc_ValueError, "the permissions of all regions of flash and RAM");
     return NULL;
   }

@@ -8,10 +8,6 @@ from typing import ClassVar
 from harness.base.platforms import Peripheral
 from harness.simulator.peripherals.base import Chip, Nordic, Register
 
-#: POWER.RESETREAS (nRF9160 PS, "RESETREAS"; nrf9160_bitfields.h of Nordic's MDK): the reset pin,
-#: the watchdog, a pin in System OFF, SYSRESETREQ.
-RESET_PIN, RESET_DOG, RESET_OFF, RESET_SOFT = 1 << 0, 1 << 1, 1 << 2, 1 << 16
-
 STATE_RUNNING = 1 << 16
 SOURCE_LFRC, SOURCE_LFXO = 1, 2
 
@@ -78,9 +74,9 @@ class Clock(Nordic):
         """Writing ones clears."""
         self.regs[0x400] &= ~value
 
-    def add_reset_reason(self, bits: int) -> None:
-        """Reasons add up until the firmware clears them."""
-        self.regs[0x400] |= bits
+    def add_reset_reason(self, bit: int) -> None:
+        """A bit of RESETREAS; reasons add up until the firmware clears them."""
+        self.regs[0x400] |= 1 << bit
 
     def drive(self, changed: Callable[[bool], None]) -> None:
         """Call ``changed(runs)`` whenever LFCLK starts or stops."""

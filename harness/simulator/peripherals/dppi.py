@@ -33,7 +33,7 @@ class Dppic(Nordic):
     read_chenclr = read_chenset
 
     def write_chenset(self, value: int) -> None:
-        self.regs[0x500] |= value & 0xFFFF
+        self.regs[0x500] |= value & (1 << self.chip.memory_map.dppi_channels) - 1
 
     def write_chenclr(self, value: int) -> None:
         self.regs[0x500] &= ~value

@@ -6,14 +6,21 @@ of access are from "nRF91 Series Production Programming", "Programming the appli
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import ClassVar
 
+from harness.base.debug_access import (
+    ERASE,
+    NVMC_CONFIG,
+    NVMC_ERASEALL,
+    PARTIAL_ERASE,
+    WRITE,
+)  # fmt: skip
 from harness.base.findings import Kind
 from harness.base.platforms import Area, Peripheral
 from harness.simulator.peripherals.base import Chip, Device, Register
 
-READ, WRITE, ERASE, PARTIAL_ERASE = 0, 1, 2, 4  # CONFIG
-_READY, _READYNEXT, _CONFIG, _CONFIGNS, _DURATION = 0x400, 0x408, 0x504, 0x584, 0x51C
+_READY, _READYNEXT, _CONFIGNS, _DURATION = 0x400, 0x408, 0x584, 0x51C
 _ONES = 0xFFFF_FFFF
 
 
@@ -28,8 +35,8 @@ class Nvmc(Device):
         Register(_READY, "READY", 1, access="r"),
         Register(_READYNEXT, "READYNEXT", 1, access="r"),
         Register(0x500, "KMU_SELECTKEYSLOT"),
-        Register(_CONFIG, "CONFIG"),
-        Register(0x50C, "ERASEALL", access="w"),
+        Register(NVMC_CONFIG, "CONFIG"),
+        Register(NVMC_ERASEALL, "ERASEALL", access="w"),
         Register(_DURATION, "ERASEPAGEPARTIALCFG", 0xA),
         Register(0x540, "ICACHECNF"),
         Register(0x548, "IHIT"),
@@ -46,6 +53,8 @@ class Nvmc(Device):
         self.partial: dict[int, int] = {}
         #: What memory holds once the instruction is finished: address and bytes.
         self.mends: list[tuple[int, bytes]] = []
+        #: Asked before each write and erase: is there power for it? If not, memory stays as it is.
+        self.powered: Callable[[], bool] = lambda: True
         super().__init__(chip, block)
 
     def reset(self) -> None:
@@ -55,7 +64,7 @@ class Nvmc(Device):
 
     def mode_of(self, *, nonsecure: bool) -> int:
         """What CONFIG, or CONFIGNS, allows: READ, WRITE, ERASE, PARTIAL_ERASE or nonsense."""
-        return self.regs[_CONFIGNS] & 3 if nonsecure else self.regs[_CONFIG] & 7
+        return self.regs[_CONFIGNS] & 3 if nonsecure else self.regs[NVMC_CONFIG] & 7
 
     def store(self, area: Area, address: int, size: int, value: int, old: int, mode: int) -> bool:
         """A store of the processor to flash or UICR, of a word that holds ``old``.
@@ -75,6 +84,8 @@ class Nvmc(Device):
             )
             self._misused(address, why + " of a page does")
             self._mend(address, old.to_bytes(4, "little"))
+        elif not self.powered():
+            self._mend(address, old.to_bytes(4, "little"))
         elif mode == ERASE:
             self._erase_page(address, self.chip.memory_map.flash.erase_page_us)
         else:
@@ -92,6 +103,9 @@ class Nvmc(Device):
 
     def _write(self, address: int, value: int, old: int) -> None:
         flash = self.chip.memory_map.flash
+        if not self.powered():
+            self._mend(address, old.to_bytes(4, "little"))
+            return
         held = old & value
         wanted, got = value.to_bytes(4, "little"), held.to_bytes(4, "little")
         if any(byte not in (0xFF, got[at]) for at, byte in enumerate(wanted)):
@@ -138,6 +152,8 @@ class Nvmc(Device):
                 "NVMC.ERASEALL erases nothing: CONFIG does not enable it",
             )
             return
+        if not self.powered():
+            return
         self.writes.clear()
         self.partial.clear()
         for name in ("flash", "uicr"):
@@ -160,3 +176,13 @@ class Nvmc(Device):
 
     def fire(self, tag: str) -> None:
         self.regs[_READY] = self.regs[_READYNEXT] = 1
+
+
+class ProtectedNvmc(Nvmc):
+    """With APPROTECT of the nRF9120 in the same block (nrf9120.svd of Nordic's MDK): storage."""
+
+    REGISTERS: ClassVar[tuple[Register, ...]] = (
+        *Nvmc.REGISTERS,
+        Register(0xE00, "SECUREAPPROTECT_DISABLE", 1),
+        Register(0xE10, "APPROTECT_DISABLE", 1),
+    )

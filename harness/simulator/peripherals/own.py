@@ -16,7 +16,7 @@ from importlib import metadata
 from pathlib import Path
 
 from harness.base.errors import UsageError
-from harness.base.platforms import Peripheral, chip_table
+from harness.base.platforms import ChipTable, Peripheral
 from harness.simulator.peripherals.base import Chip, Device
 from harness.simulator.peripherals.pdm import Pdm
 from harness.simulator.peripherals.saadc import Saadc
@@ -31,14 +31,14 @@ _SCRIPTED: dict[str, type[Scripted]] = {"SAADC": Saadc, "PDM": Pdm}
 _MASTER = re.compile("(TWIM|SPIM)([0-3])")
 
 
-def own_models(given: str | Mapping[str, object]) -> dict[str, Maker]:
+def own_models(given: str | Mapping[str, object], chip: ChipTable) -> dict[str, Maker]:
     """The models of ``NAME=MODEL,NAME=MODEL``, or of a mapping; by the name of their row.
 
     Peripherals whose model is "storage" can be given one, and ``TWIM1`` or ``SPIM1`` in the place
     of UARTE1. Raises :class:`UsageError` that names the peripheral.
     """
     pairs = _pairs(given) if isinstance(given, str) else dict(given)
-    lacking = {block.name for block in chip_table().blocks if block.model == "storage"}
+    lacking = {block.name for block in chip.without_model}
     for name in pairs:
         if name not in lacking and not _MASTER.fullmatch(name):
             raise UsageError(

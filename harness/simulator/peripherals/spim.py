@@ -16,7 +16,6 @@ ENABLED = 7
 _ENABLE, _FREQUENCY = 0x500, 0x524
 _RXD_PTR, _RXD_MAXCNT, _RXD_AMOUNT = 0x534, 0x538, 0x53C
 _TXD_PTR, _TXD_MAXCNT, _TXD_AMOUNT = 0x544, 0x548, 0x54C
-_MOST = 0x1FFF  # MAXCNT has 13 bits
 
 
 class Spim(Nordic):
@@ -76,7 +75,10 @@ class Spim(Nordic):
             why = f"ENABLE is {self.regs[_ENABLE]}: nothing is transferred"
             self.chip.report(Kind.UNMODELLED_TASK, subject, f"{subject}: {why}")
             return
-        stored, sent = self.regs[_RXD_MAXCNT] & _MOST, self.regs[_TXD_MAXCNT] & _MOST
+        stored, sent = (
+            self.regs[offset] & (1 << self.chip.memory_map.easydma_bits) - 1
+            for offset in (_RXD_MAXCNT, _TXD_MAXCNT)
+        )
         self.buffers = self.regs[_RXD_PTR], stored, self.regs[_TXD_PTR], sent
         self.running = True
         self.event("STARTED")

@@ -10,7 +10,6 @@ from typing import ClassVar
 from harness.base.platforms import Peripheral
 from harness.simulator.peripherals.base import Nordic, Register, State
 
-REGIONS = 32
 _DPPI_PERM, _DPPI_LOCK, _GPIO_PERM, _GPIO_LOCK = 0x480, 0x484, 0x4C0, 0x4C4
 _NSC = {"flash": 0x500, "ram": 0x540}
 _PERM = {"flash": 0x600, "ram": 0x700}
@@ -19,19 +18,32 @@ SECATTR, DMASEC, LOCK, PRESENT = 1 << 4, 1 << 5, 1 << 8, 1 << 31
 # PERIPHID.PERM: SECUREMAPPING, DMA.
 NON_SECURE, SECURE, SELECTABLE, SPLIT = 0, 1, 2, 3
 _SEPARATE_DMA = 2 << 2
-_WITH_DMA = frozenset(("UARTE0", "UARTE1", "UARTE2", "UARTE3", "SAADC", "PWM0", "PWM1", "PWM2",
-                       "PWM3", "PDM", "I2S", "CRYPTOCELL"))  # fmt: skip
-_SECURE_ALIAS = 0x5000_0000
-_DIVIDED = frozenset(("DPPIC", "NVMC", "P0"))
 
 
-def _first_permission(block: Peripheral) -> int:
+def _first_permission(block: Peripheral, secure_window: int) -> int:
     """PERIPHID[n].PERM after a reset: peripherals that can be secure are, and so is their DMA."""
-    mapping = SPLIT if block.name in _DIVIDED else SELECTABLE
+    mapping = SPLIT if block.split else SELECTABLE
     if len(block.bases) == 1:
-        mapping = SECURE if block.addresses[0] >= 0x5000_0000 else NON_SECURE
-    dma = _SEPARATE_DMA | DMASEC if block.name in _WITH_DMA else 0
+        mapping = SECURE if block.addresses[0] >= secure_window else NON_SECURE
+    dma = _SEPARATE_DMA | DMASEC if block.dma else 0
     return PRESENT | mapping | dma | (0 if mapping == NON_SECURE else SECATTR)
+
+
+def _registers(*, regions: int, peripherals: int) -> tuple[Register, ...]:
+    """Those of an SPU with so many regions of each memory, and so many peripheral ids."""
+    return (
+        Register(0x400, "CAP", 1, access="r"),
+        Register(0x440, "EXTDOMAIN_PERM", 2),
+        Register(_DPPI_PERM, "DPPI_PERM"),
+        Register(_DPPI_LOCK, "DPPI_LOCK"),
+        Register(_GPIO_PERM, "GPIOPORT_PERM", 0xFFFF_FFFF),
+        Register(_GPIO_LOCK, "GPIOPORT_LOCK"),
+        Register(_NSC["flash"], "FLASHNSC", count=4),
+        Register(_NSC["ram"], "RAMNSC", count=4),
+        Register(_PERM["flash"], "FLASHREGION_PERM", 0x17, count=regions),
+        Register(_PERM["ram"], "RAMREGION_PERM", 0x17, count=regions),
+        Register(_PERIPHID, "PERIPHID_PERM", 0x12, count=peripherals),
+    )
 
 
 class Spu(Nordic):
@@ -42,24 +54,20 @@ class Spu(Nordic):
         "FLASHACCERR": 0x104,
         "PERIPHACCERR": 0x108,
     }
-    REGISTERS: ClassVar[tuple[Register, ...]] = (
-        Register(0x400, "CAP", 1, access="r"),
-        Register(0x440, "EXTDOMAIN_PERM", 2),
-        Register(_DPPI_PERM, "DPPI_PERM", 0xFFFF),
-        Register(_DPPI_LOCK, "DPPI_LOCK"),
-        Register(_GPIO_PERM, "GPIOPORT_PERM", 0xFFFF_FFFF),
-        Register(_GPIO_LOCK, "GPIOPORT_LOCK"),
-        Register(_NSC["flash"], "FLASHNSC", count=4),
-        Register(_NSC["ram"], "RAMNSC", count=4),
-        Register(_PERM["flash"], "FLASHREGION_PERM", 0x17, count=REGIONS),
-        Register(_PERM["ram"], "RAMREGION_PERM", 0x17, count=REGIONS),
-        Register(_PERIPHID, "PERIPHID_PERM", 0x12, count=67),
-    )
+    REGISTERS: ClassVar[tuple[Register, ...]] = _registers(regions=32, peripherals=67)
+
+    @property
+    def _channels(self) -> int:
+        """The DPPI channels, one bit each."""
+        return (1 << self.chip.memory_map.dppi_channels) - 1
 
     def reset(self) -> None:
         super().reset()
+        self.regs[_DPPI_PERM] = self._channels
         for block in self.chip.memory_map.blocks:
-            self.regs[_PERIPHID + 4 * block.number] = _first_permission(block)
+            self.regs[_PERIPHID + 4 * block.number] = _first_permission(
+                block, self.chip.memory_map.secure_window
+            )
 
     def restore(self, state: State) -> None:
         super().restore(state)
@@ -77,11 +85,16 @@ class Spu(Nordic):
     def write_ramregion_perm(self, index: int, value: int) -> None:
         self._lockable(_PERM["ram"] + 4 * index, value, 0x117)
 
+    @property
+    def _region_mask(self) -> int:
+        """Writable bits of FLASHNSC.REGION and RAMNSC.REGION: LOCK and a region's number."""
+        return 0x100 | (self.chip.memory_map.spu_regions("flash") - 1)
+
     def write_flashnsc(self, index: int, value: int) -> None:
-        self._lockable(_NSC["flash"] + 4 * index, value, 0x10F if index & 1 else 0x11F)
+        self._lockable(_NSC["flash"] + 4 * index, value, 0x10F if index & 1 else self._region_mask)
 
     def write_ramnsc(self, index: int, value: int) -> None:
-        self._lockable(_NSC["ram"] + 4 * index, value, 0x10F if index & 1 else 0x11F)
+        self._lockable(_NSC["ram"] + 4 * index, value, 0x10F if index & 1 else self._region_mask)
 
     def write_extdomain_perm(self, value: int) -> None:
         self._lockable(0x440, value, 0x110)
@@ -95,7 +108,7 @@ class Spu(Nordic):
 
     def write_dppi_perm(self, value: int) -> None:
         if not self.regs[_DPPI_LOCK]:
-            self.regs[_DPPI_PERM] = value & 0xFFFF
+            self.regs[_DPPI_PERM] = value & self._channels
 
     def write_dppi_lock(self, value: int) -> None:
         self.regs[_DPPI_LOCK] |= value & 1
@@ -110,7 +123,8 @@ class Spu(Nordic):
     @property
     def permissions(self) -> bytes:
         """PERM of each region of flash, then of RAM, without LOCK."""
-        words = (self.regs[_PERM[name] + 4 * n] for name in _PERM for n in range(REGIONS))
+        count = self.chip.memory_map.spu_regions
+        words = (self.regs[_PERM[name] + 4 * n] for name in _PERM for n in range(count(name)))
         return bytes(word & 0x17 for word in words)
 
     @property
@@ -118,11 +132,11 @@ class Spu(Nordic):
         """The addresses that are non-secure callable: the last bytes of a region."""
         found = []
         for name, offset in _NSC.items():
-            area = self.chip.memory_map.area(name)
+            area, count = self.chip.memory_map.area(name), self.chip.memory_map.spu_regions(name)
             for n in range(2):
                 region, size = (self.regs[offset + 8 * n + at] for at in (0, 4))
                 if 1 <= size & 0xF <= 8:
-                    end = area.origin + ((region & 0x1F) + 1) * (area.size // REGIONS)
+                    end = area.origin + (region % count + 1) * (area.size // count)
                     found.append((end - (16 << (size & 0xF)), end))
         return found
 
@@ -134,7 +148,7 @@ class Spu(Nordic):
         """
         if len(block.bases) < 2:
             return False
-        alias_secure = address >= _SECURE_ALIAS
+        alias_secure = address >= self.chip.memory_map.secure_window
         secure = self.is_secure(block.number)
         split = self.regs[_PERIPHID + 4 * block.number] & 3 == SPLIT
         if alias_secure == secure or (alias_secure and split):
@@ -168,8 +182,22 @@ class Spu(Nordic):
     @property
     def nonsecure_channels(self) -> int:
         """The DPPI channels that are non-secure, one bit each."""
-        return ~self.regs[_DPPI_PERM] & 0xFFFF
+        return ~self.regs[_DPPI_PERM] & self._channels
 
     def violation(self, area: int) -> None:
         """The bus refused an access: to flash (0), or to RAM."""
         self.event("RAMACCERR" if area else "FLASHACCERR")
+
+
+class LargeSpu(Spu):
+    """That of the nRF5340 (nrf5340_application.svd of Nordic's MDK): more of all, two ports."""
+
+    REGISTERS: ClassVar[tuple[Register, ...]] = (
+        *_registers(regions=64, peripherals=256),
+        Register(_GPIO_PERM + 8, "GPIOPORT1_PERM", 0xFFFF),
+        Register(_GPIO_LOCK + 8, "GPIOPORT1_LOCK"),
+    )
+
+    def write_gpioport1_perm(self, value: int) -> None:
+        if not self.regs[_GPIO_LOCK + 8]:
+            self.regs[_GPIO_PERM + 8] = value & 0xFFFF

@@ -18,7 +18,6 @@ _ENABLE, _FREQUENCY, _ADDRESS, _ERRORSRC = 0x500, 0x524, 0x588, 0x4C4
 _RXD_PTR, _RXD_MAXCNT, _RXD_AMOUNT = 0x534, 0x538, 0x53C
 _TXD_PTR, _TXD_MAXCNT, _TXD_AMOUNT = 0x544, 0x548, 0x54C
 _ADDRESS_NACK = 1 << 1
-_MOST = 0x1FFF  # MAXCNT has 13 bits
 _BITS = 9  # of a byte: eight and its acknowledgement
 
 
@@ -110,7 +109,8 @@ class Twim(Nordic):
             self.chip.report(Kind.UNMODELLED_TASK, subject, f"{subject}: {why}")
             return
         self.doing, self.then = direction, ""
-        self.pointer, self.length = self.regs[pointer], self.regs[count] & _MOST
+        most = (1 << self.chip.memory_map.easydma_bits) - 1
+        self.pointer, self.length = self.regs[pointer], self.regs[count] & most
         if self.regs[_ADDRESS] & 0x7F not in self.answers:
             self._after("refused", _BITS)
             return

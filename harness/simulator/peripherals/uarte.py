@@ -243,11 +243,19 @@ class Uarte(Nordic):
             self.event("ENDTX")
 
     def _size_of(self, line: str, register: int) -> int:
-        """Bytes of a transfer: MAXCNT has 13 bits (nRF9160 PS, "TXD.MAXCNT", "RXD.MAXCNT")."""
-        count = self.regs[register]
-        size = count & _MOST_BYTES
+        """Bytes of a transfer, which MAXCNT's width limits (PS, "TXD.MAXCNT", "RXD.MAXCNT").
+
+        The counting core carries out at most :data:`_MOST_BYTES` at once.
+        """
+        count, bits = self.regs[register], self.chip.memory_map.easydma_bits
+        size = count & (1 << bits) - 1
         if size != count:
-            self._misused(f"{line}.MAXCNT", f"0x{count:x} has more than 13 bits: {size} bytes")
+            self._misused(f"{line}.MAXCNT", f"0x{count:x} has more than {bits} bits: {size} bytes")
+        if size > _MOST_BYTES:
+            subject = f"{self.name}.{line}.MAXCNT"
+            message = f"{subject}: transfers of more than {_MOST_BYTES} bytes have no model"
+            self.chip.report(Kind.UNMODELLED_TASK, subject, message)
+            size = _MOST_BYTES
         return size
 
     def _cut(self, by: str) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from harness.simulator.peripherals.base import Device, Nordic, Register
-from harness.simulator.peripherals.clock import LFRC_SECONDS, RESET_DOG, Clock
+from harness.simulator.peripherals.clock import LFRC_SECONDS, Clock
 
 RELOAD = 0x6E52_4635
 CHANNELS = 8
@@ -76,4 +76,4 @@ class Watchdog(Nordic):
             self._after("reset", GRACE)
             self.event("TIMEOUT")
         else:
-            self.chip.system_reset(RESET_DOG)
+            self.chip.system_reset(self.chip.memory_map.resetreas.dog)

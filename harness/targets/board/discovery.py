@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from harness.base import platforms
+from harness.base.debug_access import LOOPBACK
 from harness.base.errors import EnvironmentMissing, UsageError
 from harness.targets.board.lab import BAUD, BoardEntry, Lab, is_valid_name, same_serial, unpadded
 
@@ -34,7 +35,9 @@ class BenchBoard:
     """A board that can be opened.
 
     ``how`` is how the port was chosen. ``tools`` is a folder that is searched for flash tools
-    before PATH (the stand-ins of a virtual board), ``control`` a virtual board's state folder.
+    before PATH (the stand-ins of a virtual board), ``control`` a virtual board's state folder,
+    ``remote_probe`` the HOST:PORT at which pyOCD reaches its debug port. ``unseen``: only the lab
+    file knows it, and names nothing else to reach it by than a probe that is not attached.
     """
 
     name: str
@@ -51,6 +54,8 @@ class BenchBoard:
     labgrid: str = ""
     tools: str = ""
     control: Path | None = None
+    remote_probe: str = ""
+    unseen: bool = False
 
     @property
     def virtual(self) -> bool:
@@ -81,7 +86,8 @@ def application_port(ports: list[Port]) -> tuple[str, str]:
 def kit(serial: str) -> str:
     """The kind of board that the serial number belongs to, or an empty string."""
     plain = unpadded(serial)
-    serials = platforms.board_table().probe.serials.items()
+    boards = map(platforms.board_table, platforms.board_names())
+    serials = (pair for board in boards for pair in board.probe.serials.items())
     return next((text for prefix, text in serials if plain.startswith(prefix)), "")
 
 
@@ -138,7 +144,7 @@ def select(boards: list[BenchBoard], name: str | None = None) -> BenchBoard:
         raise EnvironmentMissing(f"no board {name!r}; there are:\n{listing}")
     raise EnvironmentMissing(
         f"no board {name!r} is attached" if name else "no board is attached",
-        hint="plug in an nRF9160 DK, name remote boards in lab.toml (docs/lab.md), "
+        hint="plug in a DK, name remote boards in lab.toml (docs/lab.md), "
         "or use --target virtual-board",
     )
 
@@ -164,7 +170,8 @@ def _is(board: BenchBoard, name: str) -> bool:
 
 
 def _on_usb(ports: Iterable[Port]) -> Iterator[BenchBoard]:
-    vendors = platforms.board_table().probe.usb_vendors
+    boards = map(platforms.board_table, platforms.board_names())
+    vendors = {vendor for board in boards for vendor in board.probe.usb_vendors}
     probes: dict[str, list[Port]] = {}
     for port in ports:
         if port.vid in vendors and is_valid_name(port.serial):
@@ -202,6 +209,7 @@ def on_bench(bench: Path) -> list[BenchBoard]:
                 power_cycle=(str(bench / "bin" / "virtual-power"), "{probe}"),
                 tools=str(bench / "bin"),
                 control=folder,
+                remote_probe=f"{LOOPBACK}:{presence.debug}",
             )
         )
     return boards
@@ -215,6 +223,7 @@ def _named(entry: BoardEntry, visible: BenchBoard | None) -> BenchBoard:
         port="",
         how="the lab file names no port and the probe is not attached here",
         kit=kit(entry.probe),
+        unseen=not (entry.port or entry.probe_host or entry.labgrid),
     )
     return replace(
         board,

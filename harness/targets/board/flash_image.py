@@ -10,8 +10,9 @@ import hashlib
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from harness.base import platforms
 from harness.base.errors import UsageError
+from harness.base.platforms import board_with
+from harness.build.board_names import target_of
 from harness.elf import Image, hexfile
 from harness.elf.combined import own_blocks
 from harness.elf.trustzone import is_non_secure
@@ -61,7 +62,7 @@ def prepare(image: Image, folder: Path) -> FlashImage:
     merged file or that of another build.
     """
     loaded = _flash_blocks(image)
-    if loaded[0][0] == platforms.chip_table().area("flash").origin:
+    if loaded[0][0] == image.chip.area("flash").origin:
         path = folder / f"{image.sha256[:16]}.hex"
         path.write_text(hexfile.write(loaded), encoding="ascii")
         return _image(path, image, loaded, merged=False)
@@ -76,7 +77,7 @@ def prepare(image: Image, folder: Path) -> FlashImage:
 
 
 def _flash_blocks(image: Image) -> list[hexfile.Block]:
-    chip = platforms.chip_table()
+    chip = image.chip
     areas = chip.area("flash"), chip.area("uicr")
     blocks = []
     for segment in image.loaded:
@@ -101,10 +102,12 @@ def _merged_file(image: Image, start: int) -> Path:
         if path.is_file():
             return path
     below = "TF-M" if is_non_secure(image) else "its bootloader"
+    kit = board_with(image.chip.key)
+    secure, non_secure = (target_of(kit, nonsecure=world) for world in (False, True))
     raise UsageError(
         f"{image.path} starts at 0x{start:x} and needs {below} below it; "
         f"there is no {MERGED[0]} or merged.hex beside it",
-        hint="build with TF-M (nrf9160dk/nrf9160/ns), or the secure variant nrf9160dk/nrf9160",
+        hint=f"build with TF-M ({non_secure}), or the secure variant {secure}",
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -18,7 +19,8 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 from harness.base.clock import Deadline
-from harness.base.errors import EnvironmentMissing, HilError, PortBusy, TargetLost
+from harness.base.errors import EnvironmentMissing, HilError, PortBusy, TargetLost, UsageError
+from harness.base.platforms import BoardTable, ChipTable, board_with
 from harness.elf import Image
 from harness.targets.board import labgrid, policy, runners
 from harness.targets.board.console import SerialConsole
@@ -89,7 +91,7 @@ class Opening:
     @contextmanager
     def _reservation(self) -> Iterator[_Reservation]:
         """Acquire place and lock of the board; refuse one in quarantine."""
-        board = self.source.find()
+        board = self._seen()
         with ExitStack() as resources:
             place = labgrid.acquired(board.labgrid, search_path=search_path(board))
             resources.enter_context(place)
@@ -104,6 +106,24 @@ class Opening:
             )
             yield _Reservation(self, board, board.present, lock, prepare(self.image, folder))
 
+    def _seen(self) -> BenchBoard:
+        """The board, once its probe is attached.
+
+        Raises :class:`UsageError` for a probe that the lab file names and nobody ever sees: that
+        is not a failure of the board, and does not set it aside.
+        """
+        deadline = Deadline(max(0.001, self.lab.policy.return_seconds))
+        while (board := self.source.find()).unseen:
+            if deadline.expired:
+                raise UsageError(
+                    f"{self.lab.path or 'the lab file'} names board {board.name} by the probe "
+                    f"{board.probe}, which is not attached",
+                    hint="correct `probe`, or plug it in: `tflm-hil boards` lists what there is; "
+                    "a board elsewhere needs `port`, `probe_host` or `labgrid`",
+                )
+            time.sleep(0.05)
+        return board
+
     def console(self, board: BenchBoard) -> SerialConsole:
         """The board's console, at the option's baud rate or the board's."""
         baud = self.baud or board.baud
@@ -111,10 +131,8 @@ class Opening:
 
     def flasher(self, board: BenchBoard) -> Flasher:
         """The board's flash tool: the option's, the lab file's, or the first that is installed."""
-        path = search_path(board)
-        kind = runners.choose(self.runner or board.runner, path)
-        runner = kind(board.probe, board.probe_host, self.lab.policy.flash_seconds)
-        return Flasher(runner, path)
+        seconds, kit = self.lab.policy.flash_seconds, board_with(self.image.chip.key)
+        return flash_tool(board, self.runner, seconds, kit)
 
 
 @dataclass(frozen=True)
@@ -144,7 +162,7 @@ class _Reservation:
             reset_at = console.end
             flasher.reset()
             start, settled = boot_position(console, reset_at, self.policy.settle_seconds)
-            memory, pins = probe_of(board)
+            memory, pins = probe_of(board, self.opening.image.chip)
             opened.callback(memory.close)
             resources = opened.pop_all()
             return BoardSession(
@@ -220,20 +238,35 @@ class _Reservation:
         return ""
 
 
-def probe_of(board: BenchBoard) -> tuple[ProbeMemory, Pins | None]:
+def flash_tool(board: BenchBoard, name: str, seconds: float, kit: BoardTable) -> Flasher:
+    """The flash tool of a name; without one the lab file's, or the first that is installed.
+
+    ``seconds`` limit a call that programs; ``kit`` is the board with the image's chip.
+    """
+    path = search_path(board)
+    kind = runners.choose(name or board.runner, path)
+    host = board.remote_probe if kind is runners.Pyocd else ""
+    return Flasher(kind(board.probe, host or board.probe_host, seconds, kit), path)
+
+
+def probe_of(board: BenchBoard, chip: ChipTable) -> tuple[ProbeMemory, Pins | None]:
     """Memory and pins of a board through its probe; a virtual board's through its control socket.
 
     A real board has no pins.
     """
     if board.control is None:
-        return PyocdMemory(board.probe), None
+        return PyocdMemory(board.probe, chip), None
     from harness.targets.board.virtual.client import VirtualMemory, VirtualPins  # noqa: PLC0415
 
     return VirtualMemory(board.control), VirtualPins(board.control)
 
 
 def search_path(board: BenchBoard) -> str | None:
-    """Where flash tools are looked up: a virtual board's stand-ins come first."""
+    """Where flash tools are looked up: a virtual board's stand-ins come first.
+
+    pyOCD may be installed beside this Python, whose folder need not be on PATH.
+    """
     if not board.tools:
         return None
-    return os.pathsep.join((board.tools, os.environ.get("PATH", os.defpath)))
+    beside = str(Path(sys.executable).parent)
+    return os.pathsep.join((board.tools, os.environ.get("PATH", os.defpath), beside))

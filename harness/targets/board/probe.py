@@ -7,10 +7,11 @@ flash and peripherals while the core runs.
 from __future__ import annotations
 
 import contextlib
+from functools import partial
 from typing import Any, Protocol
 
-from harness.base import platforms
 from harness.base.errors import EnvironmentMissing, TargetLost, UsageError
+from harness.base.platforms import ChipTable
 from harness.targets.base import MemoryAccess
 from harness.targets.board.lab import unpadded
 
@@ -25,9 +26,9 @@ OPTIONS = {
 _LIMIT = 1 << 20
 
 
-def options() -> dict[str, object]:
+def options(chip: ChipTable) -> dict[str, object]:
     """The options of pyOCD's session."""
-    return {"target_override": platforms.chip_table().tools.pyocd_target, **OPTIONS}
+    return {"target_override": chip.tools.pyocd_target, **OPTIONS}
 
 
 class ProbeMemory(MemoryAccess, Protocol):
@@ -41,9 +42,9 @@ class ProbeMemory(MemoryAccess, Protocol):
 class PyocdMemory:
     """The address space of one board. Opened at the first access, closed with the session."""
 
-    def __init__(self, probe: str, *, connect: Any = None) -> None:
+    def __init__(self, probe: str, chip: ChipTable, *, connect: Any = None) -> None:
         self._probe = unpadded(probe)
-        self._connect = connect or _connect
+        self._connect = connect or partial(_connect, chip=chip)
         self._session: Any = None
 
     def read(self, address: int, size: int) -> bytes:
@@ -84,7 +85,7 @@ class PyocdMemory:
         )
 
 
-def _connect(probe: str) -> Any:
+def _connect(probe: str, chip: ChipTable) -> Any:
     try:
         from pyocd.core.helpers import ConnectHelper  # noqa: PLC0415 - an extra
     except ImportError:
@@ -93,7 +94,7 @@ def _connect(probe: str) -> Any:
             hint="pip install 'tflm-hil[pyocd]'",
         ) from None
     session = ConnectHelper.session_with_chosen_probe(
-        unique_id=probe, blocking=False, return_first=True, options=options()
+        unique_id=probe, blocking=False, return_first=True, options=options(chip)
     )
     if session is None:
         raise TargetLost(f"pyOCD does not see the probe {probe}", hint="check its USB cable")

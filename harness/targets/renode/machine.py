@@ -7,6 +7,7 @@ from pathlib import Path
 
 from harness.base import paths, platforms
 from harness.base.clock import RESETS_IN_A_LOOP
+from harness.base.platforms import ChipTable
 from harness.base.power_on import pattern
 from harness.elf import Image
 
@@ -34,25 +35,24 @@ class Security(Enum):
     WORLDS = "nrf9160dk_worlds.repl"
 
 
-def make(security: Security, *, quantum: float, strict: bool) -> list[str]:
+def make(chip: ChipTable, security: Security, *, quantum: float, strict: bool) -> list[str]:
     """The commands that make a machine with empty memories.
 
     ``strict``, for a release that knows how: CCR.DIV_0_TRP takes effect, and an access that nothing
     answers is a BusFault.
     """
-    chip = platforms.chip_table()
     description = monitor_path(paths.platforms() / security.value)
     commands = [
         "Clear",
         "emulation SetGlobalAdvanceImmediately true",
         "emulation Mode SynchronizedTimers",  # a button's level reaches its pin at once
         f'emulation SetGlobalQuantum "{quantum:.6f}"',
-        f'mach create "{platforms.DEFAULT_BOARD}"',
+        f'mach create "{platforms.board_with(chip.key).key}"',
         f"machine LoadPlatformDescription {description}",
     ]
     if strict:
         commands.append("sysbus.nvic FilterCcrDiv0Write false")
-        commands += _stubs()
+        commands += _stubs(chip)
         commands.append("sysbus UnhandledAccessBehaviour ThrowException")
     if security is Security.WORLDS:
         (spu,) = chip.peripheral("SPU").addresses
@@ -66,12 +66,12 @@ def make(security: Security, *, quantum: float, strict: bool) -> list[str]:
     return commands
 
 
-def agent(vectors: int) -> str:
+def agent(chip: ChipTable, vectors: int) -> str:
     """The agent's constructor for an image whose vector table is at ``vectors``.
 
     Renode executes one instruction a cycle, as the built-in simulator does.
     """
-    chip, console = platforms.chip_table(), platforms.board_table().console.uarte.lower()
+    console = platforms.board_with(chip.key).console.uarte.lower()
     flash, ram = ((area.origin, area.end) for area in (chip.area("flash"), chip.area("ram")))
     facts = f"{flash}, {ram}, {chip.gpio.pins}, {RESETS_IN_A_LOOP}"
     return f"Agent('{console}', {chip.cpu_hz // 1_000_000}, {vectors:#x}, {facts})"
@@ -83,8 +83,7 @@ def load(image: Image, folder: Path, power_on: int) -> list[str]:
     Where the image loads nothing flash is erased, and RAM holds the pattern of the seed
     ``power_on``.
     """
-    chip = platforms.chip_table()
-    flash, ram = chip.area("flash"), chip.area("ram")
+    flash, ram = (image.chip.area(name) for name in ("flash", "ram"))
     commands = []
     for area, data in (
         (flash, b"\xff" * flash.size),
@@ -101,9 +100,8 @@ def load(image: Image, folder: Path, power_on: int) -> list[str]:
     return commands
 
 
-def _stubs() -> list[str]:
+def _stubs(chip: ChipTable) -> list[str]:
     """What stands for blocks without a model, in both windows."""
-    chip = platforms.chip_table()
     commands = []
     for name in UNMODELLED:
         block = chip.peripheral(name)

@@ -14,7 +14,8 @@ from pathlib import Path
 
 from harness.base import paths
 from harness.base.closing import Closing
-from harness.base.errors import EnvironmentMissing, HilError, TargetLost, UsageError
+from harness.base.errors import EnvironmentMissing, HilError, TargetLost, Unsupported, UsageError
+from harness.base.platforms import DEFAULT_CHIP, ChipTable
 from harness.base.power_on import DEFAULT_SEED
 from harness.elf import Image
 from harness.targets.renode import machine
@@ -140,6 +141,7 @@ class RenodeServer(Closing):
         self.busy = False  # a session is open
         self._reusable = False
         self._security = Security.NONE  # of the machine
+        self._chip: ChipTable | None = None
         self._made = 0  # machines of the present process
         self._connect = connect
         self._process: RenodeProcess | None = None
@@ -194,24 +196,31 @@ class RenodeServer(Closing):
                 "this Renode runs another session",
                 hint="close that one first, or give each session a server of its own",
             )
+        chip = image.chip
+        if DEFAULT_CHIP not in (chip.key, chip.like):
+            raise Unsupported(
+                "renode",
+                f"run an image for the {chip.name}",
+                hint=f"its platform description is the {DEFAULT_CHIP}'s; --target simulator can",
+            )
         security = self._needed(non_secure=non_secure, both_worlds=both_worlds)
         try:
-            client = self._clean(security)
+            client = self._clean(chip, security)
             for command in machine.load(image, folder, power_on):
                 client.command(command)
-            client.call(f"hil['agent'] = {machine.agent(vectors)}")
+            client.call(f"hil['agent'] = {machine.agent(chip, vectors)}")
         except TargetLost:
             self.lost()
             raise
         self.busy = True
         return client
 
-    def _clean(self, security: Security) -> AgentLink:
+    def _clean(self, chip: ChipTable, security: Security) -> AgentLink:
         """A machine with empty memories: the last one if it can be reused, else a new one.
 
         One whose core keeps something over the reset is not used again.
         """
-        again = self._reusable and security is self._security
+        again = self._reusable and (chip, security) == (self._chip, self._security)
         client = self.client
         self._reusable = False
         if again and not client.call("hil['agent'].recycle()"):
@@ -219,13 +228,13 @@ class RenodeServer(Closing):
         if self._made >= _MACHINES:
             self.lost()
             client = self.client
-        commands = machine.make(security, quantum=self.quantum, strict=self._modern)
+        commands = machine.make(chip, security, quantum=self.quantum, strict=self._modern)
         for command in commands:
             client.command(command)
         client.call("remember()")
         self.machines += 1
         self._made += 1
-        self._security = security
+        self._chip, self._security = chip, security
         return client
 
     def release(self, *, reusable: bool) -> None:

@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from harness.base import platforms
 from harness.base.clock import Deadline
 from harness.base.errors import TargetLost, UsageError
 from harness.base.findings import Finding, Kind
@@ -186,9 +185,7 @@ class RenodeSession(SessionDefaults):
         if both_worlds:
             self._notes.append(Finding(Kind.APPROXIMATION, _NO_SPU, "renode"))
         try:
-            chip = platforms.chip_table()
-            flash, ram = chip.area("flash").addresses, chip.area("ram").addresses
-            start = vectors.find(image, flash, ram)
+            start = vectors.find(image)
             self._notes += start.notes(non_secure=non_secure)
             link = server.machine(
                 image,

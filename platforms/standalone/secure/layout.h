@@ -1,4 +1,4 @@
-// How flash and RAM are divided; secure.ld and nonsecure.ld hold the same figures.
+// How flash and RAM are divided; secure.ld and harness/build/secure_image.py hold the same figures.
 #ifndef TFLM_HIL_SECURE_LAYOUT_H_
 #define TFLM_HIL_SECURE_LAYOUT_H_
 
@@ -6,9 +6,9 @@
 
 namespace secure {
 
-// What the SPU can tell apart.
-inline constexpr uint32_t kFlashRegion = 0x8000;
-inline constexpr uint32_t kRamRegion = 0x2000;
+// What the SPU can tell apart, from the chip's table.
+inline constexpr uint32_t kFlashRegion = TFLM_HIL_FLASH_REGION;
+inline constexpr uint32_t kRamRegion = TFLM_HIL_RAM_REGION;
 
 // This image's own, from the start of each memory.
 inline constexpr uint32_t kFlashSize = 0x8000;

@@ -1,6 +1,7 @@
-// Register access and the addresses that the standalone runtime needs. Sources: nRF9160 Product
-// Specification v2.1 (UARTE, RTC, CLOCK chapters) and Armv8-M Architecture Reference Manual
-// (DDI 0553). Peripherals are reached through the addresses of the image's own world.
+// Register access and the addresses that the standalone runtime needs. Those of the chip and its
+// kit are from their tables (platforms/chips, platforms/boards): the builder defines TFLM_HIL_*.
+// The others: Armv8-M Architecture Reference Manual (DDI 0553). Peripherals are reached through the
+// addresses of the image's own world.
 #ifndef TFLM_HIL_STANDALONE_REGISTERS_H_
 #define TFLM_HIL_STANDALONE_REGISTERS_H_
 
@@ -13,22 +14,26 @@ inline volatile uint32_t& Register(uintptr_t address) {
 }
 
 #ifdef TFLM_HIL_NONSECURE  // behind the secure image, see ../secure
-inline constexpr uintptr_t kPeripherals = 0x40000000;
+inline constexpr uintptr_t kPeripherals = TFLM_HIL_NONSECURE_WINDOW;
 inline constexpr uintptr_t kImage = 0x8000;
 #else
-inline constexpr uintptr_t kPeripherals = 0x50000000;
+inline constexpr uintptr_t kPeripherals = TFLM_HIL_SECURE_WINDOW;
 inline constexpr uintptr_t kImage = 0;
 #endif
 
-inline constexpr uintptr_t kClock = kPeripherals + 0x5000;
-inline constexpr uintptr_t kUarte0 = kPeripherals + 0x8000;
-inline constexpr uintptr_t kRtc1 = kPeripherals + 0x15000;
-inline constexpr int kUarte0Irq = 8;
-inline constexpr int kRtc1Irq = 21;
-inline constexpr int kIrqCount = 65;
+inline constexpr uintptr_t kClock = kPeripherals + TFLM_HIL_CLOCK;
+inline constexpr uintptr_t kUarte0 = kPeripherals + TFLM_HIL_UARTE;
+inline constexpr uintptr_t kRtc1 = kPeripherals + TFLM_HIL_RTC1;
+inline constexpr uintptr_t kP0 = TFLM_HIL_SECURE_WINDOW + TFLM_HIL_P0;
+inline constexpr int kUarte0Irq = TFLM_HIL_UARTE_IRQ;
+inline constexpr int kRtc1Irq = TFLM_HIL_RTC1_IRQ;
+inline constexpr int kIrqCount = TFLM_HIL_IRQS;
 
-inline constexpr uint32_t kCpuHz = 64'000'000;
-inline constexpr uint32_t kRtcHz = 32'768;
+inline constexpr uint32_t kCpuHz = TFLM_HIL_CPU_HZ;
+inline constexpr uint32_t kRtcHz = TFLM_HIL_LFCLK_HZ;
+// Pins of P0: the kit's first virtual port.
+inline constexpr uint32_t kTxd = TFLM_HIL_TXD;
+inline constexpr uint32_t kRxd = TFLM_HIL_RXD;
 
 // System control space.
 inline constexpr uintptr_t kNvicIser = 0xE000E100;

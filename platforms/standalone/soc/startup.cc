@@ -116,6 +116,7 @@ extern "C" [[noreturn]] void ResetHandler() {
 
 // NMI, HardFault, MemManage, BusFault, UsageFault, SecureFault, then reserved words up to SVCall,
 // DebugMonitor, reserved, PendSV, SysTick. Nothing here uses those after the faults.
+static_assert(soc::kRtc1Irq == 21, "g_vectors has its handler there");
 extern "C" const VectorTable g_vectors;
 __attribute__((section(".vectors"), used)) const VectorTable g_vectors = {
     z_interrupt_stacks + sizeof(z_interrupt_stacks),

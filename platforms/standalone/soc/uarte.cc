@@ -22,9 +22,6 @@ constexpr uintptr_t kPinTxd = 0x50C;
 constexpr uintptr_t kPinCts = 0x510;
 constexpr uintptr_t kPinRxd = 0x514;
 constexpr uint32_t kNotConnected = 0xFFFFFFFF;
-// nRF9160 DK: the interface MCU's first virtual port.
-constexpr uint32_t kDkTxd = 29;
-constexpr uint32_t kDkRxd = 28;
 constexpr uintptr_t kBaudRate = 0x524;
 constexpr uint32_t kBaud115200 = 0x01D60000;
 constexpr uintptr_t kRxPointer = 0x534;
@@ -34,8 +31,8 @@ constexpr uintptr_t kTxPointer = 0x544;
 constexpr uintptr_t kTxCount = 0x548;
 constexpr uintptr_t kConfig = 0x56C;
 // P0: the transmit pin is driven high before the UARTE takes it.
-constexpr uintptr_t kGpioOutSet = 0x50842508;
-constexpr uintptr_t kGpioDirSet = 0x50842518;
+constexpr uintptr_t kGpioOutSet = kP0 + 0x008;
+constexpr uintptr_t kGpioDirSet = kP0 + 0x018;
 
 volatile uint32_t& Uarte(uintptr_t offset) { return Register(kUarte0 + offset); }
 
@@ -117,10 +114,10 @@ void SendBuffer(size_t size) {
 }  // namespace
 
 void StartConsole() {
-  Register(kGpioOutSet) = 1u << kDkTxd;
-  Register(kGpioDirSet) = 1u << kDkTxd;
-  Uarte(kPinTxd) = kDkTxd;
-  Uarte(kPinRxd) = kDkRxd;
+  Register(kGpioOutSet) = 1u << kTxd;
+  Register(kGpioDirSet) = 1u << kTxd;
+  Uarte(kPinTxd) = kTxd;
+  Uarte(kPinRxd) = kRxd;
   Uarte(kPinRts) = kNotConnected;
   Uarte(kPinCts) = kNotConnected;
   Uarte(kBaudRate) = kBaud115200;

@@ -81,3 +81,14 @@ def run(bench: Path, lab: Lab) -> Iterator[Callable[..., BoardSession]]:
             return held.enter_context(session)
 
         yield start
+
+
+@pytest.fixture
+def runner_installed() -> Callable[[str], None]:
+    """Skips the test if the runner's program is neither here nor on a bench."""
+
+    def check(runner: str) -> None:
+        if runner == "pyocd":
+            pytest.importorskip("pyocd")
+
+    return check

@@ -175,7 +175,10 @@ def test_what_a_virtual_board_cannot_be_is_refused_and_leaves_nothing(
 
 
 @pytest.mark.slow
-def test_a_folder_for_temporary_files_may_have_blanks_in_its_name(dk, cli, firmware, tmp_path):
+def test_a_folder_for_temporary_files_may_have_blanks_in_its_name(
+    dk, cli, firmware, tmp_path, runner_installed
+):
+    runner_installed("pyocd")
     dk("960000001", name="mine")
     blank = tmp_path / "with some blanks"
     blank.mkdir()

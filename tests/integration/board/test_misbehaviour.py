@@ -25,6 +25,10 @@ def text(session):
 _LOADED = 5
 
 
+#: The real pyOCD does not pass on what the probe says.
+OWN_WORDS = {"pyocd": r"pyocd ended with exit code 1\n[^$]*Error"}
+
+
 @contextmanager
 def within(seconds):
     """Fails where the block takes far longer than ``seconds``: nothing may hang."""
@@ -148,12 +152,27 @@ def test_a_board_that_resets_for_ever_is_told_from_one_that_runs(
 
 
 @pytest.mark.slow
-def test_brown_out_during_flashing(dk, run, firmware, next_case_works):
-    board = dk(misbehave=["brown-out"])
-    with within(10), pytest.raises(FlashFailed, match="lost while programming") as caught:
-        run(firmware(filler=50))
+@pytest.mark.parametrize("wrong", ["brown-out", "unplug-flash=9"])
+@pytest.mark.parametrize("runner", ["nrfutil", "pyocd"])
+def test_power_that_fails_during_flashing(
+    dk, run, firmware, next_case_works, runner, wrong, runner_installed
+):
+    runner_installed(runner)
+    board = dk(misbehave=[wrong])
+    words = OWN_WORDS.get(runner, "lost while programming")
+    with within(10), pytest.raises(FlashFailed, match=words) as caught:
+        run(firmware(filler=50), runner=runner)
     assert caught.value.exit_code == 3
     next_case_works(board)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("runner", ["nrfutil", "nrfjprog", "jlink", "pyocd"])
+def test_a_locked_chip_is_not_erased_silently(dk, run, firmware, runner, runner_installed):
+    runner_installed(runner)
+    dk(misbehave=["locked"])
+    with within(10), pytest.raises(FlashFailed, match=r"locked|not automatically unlocking"):
+        run(firmware(), runner=runner)
 
 
 @pytest.mark.slow
@@ -178,10 +197,12 @@ def test_port_held_elsewhere_names_the_program(dk, run, firmware, next_case_work
 @pytest.mark.slow
 @pytest.mark.parametrize("runner", ["nrfutil", "nrfjprog", "jlink", "pyocd"])
 def test_flash_tool_that_fails_is_reported_with_its_words(
-    dk, run, firmware, next_case_works, runner
+    dk, run, firmware, next_case_works, runner, runner_installed
 ):
+    runner_installed(runner)
     board = dk(misbehave=["flash-fails"])
-    with within(8), pytest.raises(FlashFailed, match="target did not respond"):
+    words = OWN_WORDS.get(runner, "target did not respond")
+    with within(8), pytest.raises(FlashFailed, match=words):
         run(firmware(), runner=runner)
     next_case_works(board)
 
@@ -197,7 +218,10 @@ def test_flash_tool_that_hangs_is_stopped(dk, run, firmware, next_case_works, tm
 
 @pytest.mark.slow
 @pytest.mark.parametrize("runner", ["nrfutil", "jlink", "pyocd"])
-def test_flash_tool_that_lies_is_found_by_reading_back(dk, run, firmware, next_case_works, runner):
+def test_flash_tool_that_lies_is_found_by_reading_back(
+    dk, run, firmware, next_case_works, runner, runner_installed
+):
+    runner_installed(runner)
     board = dk()
     run(firmware("old")).close()
     board.do("misbehave", names=["flash-lies"])

@@ -38,15 +38,22 @@ def test_the_script_on_the_bench_ends_with_the_tools_words_and_exit_code(tool):
 
 
 @pytest.mark.parametrize("runner", ["nrfutil", "pyocd", "jlink"])
-def test_the_runners_read_commands_give_what_is_in_flash(tool, tmp_path, bench, runner):
+def test_the_runners_read_commands_give_what_is_in_flash(
+    tool, tmp_path, bench, runner, runner_installed
+):
     from harness.targets.board.command import run
-    from harness.targets.board.runners import RUNNERS
+    from harness.targets.board.discovery import on_bench
+    from harness.targets.board.opening import flash_tool
+
+    runner_installed(runner)
 
     options = "chip_erase_mode=ERASE_ALL,verify=VERIFY_READ"
     assert tool([*NRFUTIL, "--options", options]).returncode == 0
-    file = tmp_path / ("m.hex" if runner == "nrfutil" else "m.bin")
-    for command in RUNNERS[runner](S).read(0, 11, file):
-        assert run(command, search_path=f"{bench / 'bin'}:/usr/bin:/bin").ok
+    file = tmp_path / "memory"  # nrfutil writes HEX whatever it is called
+    (board,) = on_bench(bench)
+    flasher = flash_tool(board, runner, 30.0)
+    for command in flasher.runner.read(0, 11, file):
+        assert run(command, search_path=flasher.search_path).ok
     content = file.read_bytes()
     data = hexfile.read(content.decode())[0][1] if runner == "nrfutil" else content
     assert data == b"hello world"

@@ -20,7 +20,10 @@ def text(session):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("runner", ["nrfutil", "nrfjprog", "jlink", "pyocd"])
-def test_each_runner_flashes_resets_and_the_image_speaks(dk, run, firmware, runner):
+def test_each_runner_flashes_resets_and_the_image_speaks(
+    dk, run, firmware, runner, runner_installed
+):
+    runner_installed(runner)
     dk()
     image = firmware("alpha")
     session = run(image, runner=runner)

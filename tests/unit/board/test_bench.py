@@ -38,7 +38,8 @@ def show(bench: Path, serial: str, **fields: object) -> Path:
     folder = bench / f"folder-of-{serial or 'none'}"
     folder.mkdir(parents=True)
     ports = ((f"/dev/{serial}-1", 2), (f"/dev/{serial}-0", 0))
-    told = {"name": f"dk-{serial}", "pid": 1, "control": "", "baud": 9600, "ports": ports, **fields}
+    told = {"name": f"dk-{serial}", "pid": 1, "control": "", "baud": 9600, "ports": ports,
+            "debug": 4711, **fields}  # fmt: skip
     benches.write(folder, PublishedBoard(serial=serial, **told))
     return folder
 
@@ -53,6 +54,7 @@ def test_boards_on_a_bench_are_listed_like_real_ones(tmp_path: Path) -> None:
     assert (board.tags, board.kit) == (("virtual",), "virtual nRF9160 DK (PCA10090)")
     assert board.power_cycle == (str(tmp_path / "bin" / "virtual-power"), "{probe}")
     assert (board.tools, board.control) == (str(tmp_path / "bin"), folder)
+    assert board.remote_probe == "127.0.0.1:4711"
     assert not list(folder.glob(".*"))  # written in one step, and nothing else left
 
 
@@ -110,20 +112,25 @@ def test_board_that_does_not_answer_differs_from_one_that_refuses(
         assert b"the virtual board 2 hung up" in caller.communicate(timeout=20)[1]
 
 
-def test_memory_and_pins_of_a_board_go_through_its_socket(tmp_path: Path) -> None:
+def test_memory_goes_through_the_debug_port_and_pins_through_the_socket(tmp_path: Path) -> None:
     with ThreadDk(tmp_path) as dk:
         memory, pins = VirtualMemory(dk.board.folder), VirtualPins(dk.board.folder)
-        dk.board.store.program(16, b"hello")
-        assert memory.read(16, 5) == b"hello"
+        memory.write(0x2000_0002, b"hello")
+        assert memory.read(0x2000_0001, 7)[1:-1] == b"hello"
+        pins.drive(6, True)
+        assert pins.read(6) is True
         with pytest.raises(TargetLost, match="could not read 4 bytes at 0x70000000: "):
             memory.read(0x7000_0000, 4)
-        with pytest.raises(TargetLost, match="could not write at 0x20000000: "):
-            memory.write(0x2000_0000, b"x")
-        with pytest.raises(TargetLost, match=r"could not reach P0\.6: "):
-            pins.read(6)
+        with pytest.raises(TargetLost, match="could not write at 0x70000000: "):
+            memory.write(0x7000_0000, b"x")
+        dk.do("power")
+        with pytest.raises(TargetLost, match=r"could not read .*is not on the bus"):
+            memory.read(0, 4)
         with pytest.raises(TargetLost, match=r"could not reach P0\.7: "):
             pins.drive(7, None)
         memory.close()
+    with pytest.raises(TargetLost, match="no virtual board in"):
+        memory.read(0, 4)
 
 
 # -- a process --------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ from harness.base.errors import (
     TargetLost,
     UsageError,
 )
+from harness.base.platforms import chip_table
 from harness.elf import Image
 from harness.targets.board import open as open_board
 from harness.targets.board.discovery import BenchBoard
@@ -201,13 +202,13 @@ def test_a_virtual_board_has_pins_and_memory_of_its_own_and_its_tools_come_first
     monkeypatch.setenv("PATH", "/usr/bin")
     real = replace(desk.board, tools="")
     virtual = replace(desk.board, control=tmp_path)
-    memory, pins = probe_of(real)
+    memory, pins = probe_of(real, chip_table())
     assert isinstance(memory, PyocdMemory)
     assert (pins, search_path(real)) == (None, None)
-    memory, pins = probe_of(virtual)
+    memory, pins = probe_of(virtual, chip_table())
     assert isinstance(memory, VirtualMemory)
     assert isinstance(pins, VirtualPins)
-    assert search_path(virtual) == f"{desk.tools}:/usr/bin"
+    assert search_path(virtual) == f"{desk.tools}:/usr/bin:{Path(sys.executable).parent}"
 
 
 # -- the door ---------------------------------------------------------------------------------
@@ -244,3 +245,14 @@ def test_invalid_rate_or_time_is_refused(
 ) -> None:
     with pytest.raises((UsageError, ValueError)):
         open_board(firmware, lab=lab, **options)
+
+
+def test_a_probe_that_nobody_sees_is_an_error_of_the_lab_file_and_sets_no_board_aside(
+    desk: Desk, lab: Lab, firmware: Image
+) -> None:
+    policy = replace(lab.policy, return_seconds=0.1)
+    wrong = replace(lab, entries=(BoardEntry("dk7", "960077777"),), policy=policy)
+    with pytest.raises(UsageError, match="names board dk7 by the probe 960077777") as refused:
+        open_board(firmware, lab=wrong, board="dk7")
+    assert refused.value.exit_code == 2
+    assert Quarantine(lab.state).note("960077777") is None

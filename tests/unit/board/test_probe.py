@@ -8,7 +8,10 @@ import sys
 import pytest
 
 from harness.base.errors import EnvironmentMissing, TargetLost, UsageError
+from harness.base.platforms import chip_table
 from harness.targets.board.probe import PyocdMemory
+
+CHIP = chip_table()
 
 
 class FakeTarget:
@@ -47,7 +50,7 @@ def fake():
 
 def test_the_probe_is_opened_at_the_first_access_by_its_serial_number(fake):
     asked = []
-    memory = PyocdMemory("000960000001", connect=lambda probe: asked.append(probe) or fake)
+    memory = PyocdMemory("000960000001", CHIP, connect=lambda probe: asked.append(probe) or fake)
     assert asked == []
     memory.write(0x2000_0010, b"hello")
     assert memory.read(0x2000_0010, 5) == b"hello"
@@ -58,7 +61,7 @@ def test_the_probe_is_opened_at_the_first_access_by_its_serial_number(fake):
 
 
 def test_a_fault_is_target_lost_with_the_address(fake):
-    memory = PyocdMemory("1", connect=lambda _: fake)
+    memory = PyocdMemory("1", CHIP, connect=lambda _: fake)
     with pytest.raises(TargetLost, match=r"read 4 bytes at 0x00000000.*transfer fault"):
         memory.read(0, 4)
 
@@ -66,14 +69,14 @@ def test_a_fault_is_target_lost_with_the_address(fake):
 @pytest.mark.parametrize(("address", "size"), [(-1, 4), (0xFFFF_FFFF, 2), (0, 1 << 21)])
 def test_impossible_ranges_are_refused(fake, address, size):
     with pytest.raises(UsageError):
-        PyocdMemory("1", connect=lambda _: fake).read(address, size)
+        PyocdMemory("1", CHIP, connect=lambda _: fake).read(address, size)
 
 
 @pytest.mark.parametrize(
     ("address", "size"), [(0, 1 << 20), (0xFFFF_FFFF, 1), (0, 0), ((1 << 32) - 4, 4)]
 )
 def test_accesses_of_up_to_a_mebibyte_of_4_gib_are_possible(fake, address, size):
-    memory = PyocdMemory("1", connect=lambda _: fake)
+    memory = PyocdMemory("1", CHIP, connect=lambda _: fake)
     if size:
         with pytest.raises(TargetLost):  # no memory there, and no mistake of the user
             memory.read(address, size)
@@ -85,7 +88,7 @@ def test_accesses_of_up_to_a_mebibyte_of_4_gib_are_possible(fake, address, size)
 
 
 def test_a_write_that_fails_is_target_lost_and_one_out_of_range_a_mistake(fake):
-    memory = PyocdMemory("007", connect=lambda _: fake)
+    memory = PyocdMemory("007", CHIP, connect=lambda _: fake)
     with pytest.raises(TargetLost, match=r"the probe 7 could not write 3 bytes at 0x00000010: "):
         memory.write(0x10, b"abc")
     with pytest.raises(UsageError):
@@ -97,7 +100,7 @@ def test_closing_a_vanished_probe_is_not_an_error(fake):
         raise RuntimeError("unplugged")
 
     fake.close = gone
-    memory = PyocdMemory("1", connect=lambda _: fake)
+    memory = PyocdMemory("1", CHIP, connect=lambda _: fake)
     memory.read(0x2000_0000, 1)
     memory.close()
     memory.close()
@@ -145,7 +148,7 @@ def pyocd(tmp_path, monkeypatch):
 
 
 def test_pyocd_attaches_to_the_probe_without_unlocking_or_waiting(pyocd):
-    assert PyocdMemory("00960").read(0, 2) == b"\x07\x07"
+    assert PyocdMemory("00960", CHIP).read(0, 2) == b"\x07\x07"
     assert pyocd.asked["unique_id"] == "960"
     assert (pyocd.asked["blocking"], pyocd.asked["return_first"]) == (False, True)
     options = pyocd.asked["options"]
@@ -155,12 +158,12 @@ def test_pyocd_attaches_to_the_probe_without_unlocking_or_waiting(pyocd):
 
 def test_errors_of_pyocd_are_target_lost(pyocd):
     with pytest.raises(TargetLost, match="transfer fault"):
-        PyocdMemory("960").read(4, 2)
+        PyocdMemory("960", CHIP).read(4, 2)
     with pytest.raises(TargetLost, match="pyOCD does not see the probe 404"):
-        PyocdMemory("404").read(0, 2)
+        PyocdMemory("404", CHIP).read(0, 2)
     pyocd.fails = True
     with pytest.raises(TargetLost, match="could not connect through probe 960: chip is locked"):
-        PyocdMemory("960").read(0, 2)
+        PyocdMemory("960", CHIP).read(0, 2)
 
 
 def test_memory_without_pyocd_is_an_environment_error(monkeypatch):
@@ -168,11 +171,11 @@ def test_memory_without_pyocd_is_an_environment_error(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyocd.core.helpers", None)
     monkeypatch.setitem(sys.modules, "pyocd.core.exceptions", None)
     with pytest.raises(EnvironmentMissing, match="pyOCD, which is not installed") as missing:
-        PyocdMemory("960").read(0, 2)
+        PyocdMemory("960", CHIP).read(0, 2)
     assert missing.value.hint == "pip install 'tflm-hil[pyocd]'"
 
 
 def test_real_pyocd_reports_a_missing_probe():
     pytest.importorskip("pyocd")
     with pytest.raises(TargetLost, match="pyOCD does not see the probe 960000001"):
-        PyocdMemory("960000001").read(0x2000_0000, 4)
+        PyocdMemory("960000001", CHIP).read(0x2000_0000, 4)

@@ -65,10 +65,14 @@ def test_a_probe_on_another_host_is_reached(name, image, tmp_path):
     assert "bench2" in command.argv
 
 
-@pytest.mark.parametrize("name", ["nrfjprog", "pyocd"])
-def test_remote_probe_is_unsupported_by_local_tools(name, image, tmp_path):
+def test_remote_probe_is_unsupported_by_a_local_tool():
     with pytest.raises(Unsupported, match="probe on bench2"):
-        RUNNERS[name](SERIAL, host="bench2").reset()
+        RUNNERS["nrfjprog"](SERIAL, host="bench2").reset()
+
+
+def test_pyocd_reaches_a_remote_probes_server():
+    (command,) = RUNNERS["pyocd"](SERIAL, host="bench2:5555").reset()
+    assert command.argv[command.argv.index("--uid") + 1] == "remote:bench2:5555"
 
 
 def test_the_real_pyocd_takes_these_arguments(image, tmp_path):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from virtual_boards import SERIAL as S
-from virtual_boards import ThreadDk
+from virtual_boards import ThreadDk, peek, poke
 
 from harness.elf import hexfile
 from harness.targets.board.virtual.standins import STANDINS
@@ -19,8 +19,6 @@ from harness.targets.board.virtual.standins.common import finish
 NRFUTIL = ["nrfutil", "device", "program", "--serial-number", S, "--firmware", "{hex}"]
 DEVICE = ["nrfutil", "device"]
 NRFJPROG = ["nrfjprog", "--family", "NRF91", "--snr", S]
-PYOCD = ["pyocd", "load", "--uid", S, "--target", "nrf91"]
-COMMANDER = ["pyocd", "commander", "--uid", S, "--target", "nrf91"]
 JLINK = ["JLinkExe", "-USB", S, "-Device", "nRF9160_xxAA", "-If", "SWD", "-CommandFile", "{script}"]
 WEST = ["west", "flash", "--skip-rebuild", "--build-dir", "{build}", "--runner", "nrfutil",
         "--dev-id", S, "--hex-file", "{hex}"]  # fmt: skip
@@ -65,7 +63,7 @@ def run(dk: ThreadDk, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Run
 
 
 def flash(dk: ThreadDk, size: int = 11, at: int = 0) -> bytes:
-    return bytes(dk.board.store.flash[at : at + size])
+    return peek(dk.board, at, size)
 
 
 REFUSED = {
@@ -103,7 +101,7 @@ REFUSED = {
         "unexpected value for '--direct'"),
     "nrfutil: memory that is not there": (
         [*DEVICE, "read", "--serial-number", S, "--address", "0x70000000"], 33,
-        "0x70000000 is not in flash"),
+        "nothing answers at 0x70000000"),
     "nrfjprog: no operation": (NRFJPROG, 15, "one operation at a time"),
     "nrfjprog: two operations": (
         [*NRFJPROG, "--memrd", "0", "--verify", "{hex}"], 15, "one operation at a time"),
@@ -114,20 +112,6 @@ REFUSED = {
         ["nrfjprog", "--family", "NRF91", "--snr", f"000{S}", "--pinreset"], 11, "leading zeros"),
     "nrfjprog: unknown option": ([*NRFJPROG, "--pinreset", "--hard"], 2, "'--hard' found"),
     "nrfjprog: a word too many": ([*NRFJPROG, "--pinreset", "now"], 11, "unknown argument now"),
-    "pyocd: no subcommand": (["pyocd"], 2, "invalid choice: []"),
-    "pyocd: unknown subcommand": (["pyocd", "burn"], 2, "invalid choice: ['burn']"),
-    "pyocd: no target": (
-        ["pyocd", "load", "--uid", S, "{hex}"], 1, "the target type must be given"),
-    "pyocd: connect mode that is none": (
-        [*PYOCD, "--connect", "softly", "{hex}"], 2, "invalid connect mode 'softly'"),
-    "pyocd: erase mode that is none": (
-        [*PYOCD, "--erase", "some", "{hex}"], 2, "invalid choice: 'some'"),
-    "pyocd: no file": (PYOCD, 2, "loads one Intel HEX file"),
-    "pyocd: two files": ([*PYOCD, "{hex}", "{hex}"], 2, "loads one Intel HEX file"),
-    "pyocd: another format": ([*PYOCD, "--format", "bin", "{hex}"], 2, "one Intel HEX file"),
-    "pyocd: reset takes no word": (
-        ["pyocd", "reset", "--uid", S, "--target", "nrf91", "x"], 2, "unrecognized arguments: x"),
-    "pyocd: commander takes no word": ([*COMMANDER, "x"], 2, "unrecognized arguments: x"),
     "JLinkExe: no device": ([*JLINK[:3], *JLINK[5:]], 2, "was not provided: -Device"),
     "JLinkExe: another device": (
         [*JLINK[:4], "nRF52840_xxAA", *JLINK[5:]], 1, "Unknown device nRF52840_xxAA"),
@@ -136,6 +120,8 @@ REFUSED = {
     "JLinkExe: no command file": (JLINK[:-2], 2, "was not provided: -CommanderScript"),
     "JLinkExe: a probe that is not there": (
         ["JLinkExe", "-USB", "1", *JLINK[3:]], 1, "Cannot connect to J-Link."),
+    "nrfjprog: a chip that is not there": (
+        ["nrfjprog", "--family", "NRF91", "--snr", "1", "--recover"], 41, "no probe"),
     "JLinkExe: a word too many": ([*JLINK, "now"], 1, "unknown command line option now"),
     "west: another command": (["west", "build"], 1, "unknown command ['build']"),
     "west: no build folder": ([*WEST[:4], "{dir}", *WEST[5:]], 1, "is not a build directory"),
@@ -154,7 +140,7 @@ def test_refused(run: Run, dk: ThreadDk, words: list[str], code: int, why: str) 
     said = run(words)
     assert said.code == code
     assert said.text.startswith("Error: ") and why in said.text
-    assert dk.board.resets == 0 and dk.board.store.used() == 0
+    assert dk.board.resets == 0 and flash(dk) == b"\xff" * 11
 
 
 TOUCHED = "chip_erase_mode=ERASE_RANGES_TOUCHED_BY_FIRMWARE"
@@ -171,8 +157,6 @@ PROGRAMS = {
     "nrfjprog, all": ([*NRFJPROG, "--program", "{hex}", "--chiperase", "--verify"], True, False),
     "nrfjprog, and resets": (
         [*NRFJPROG, "--program", "{hex}", "--sectorerase", "-r"], False, True),
-    "pyocd": ([*PYOCD, "{hex}"], False, True),
-    "pyocd, all": ([*PYOCD, "--erase", "chip", "--no-reset", "{hex}"], True, False),
     "JLinkExe": (JLINK, False, False),
     "west": (WEST, False, True),
     "west, all": ([*WEST, "--erase", "--no-reset"], True, False),
@@ -184,8 +168,8 @@ PROGRAMS = {
 def test_programmed(
     run: Run, dk: ThreadDk, words: list[str], all_erased: bool, resets: bool
 ) -> None:
-    dk.board.store.program(0x8000, b"far away")
-    said = run(words, 'R\nloadfile "{dir}/a.hex" noreset\nq\n')
+    poke(dk.board, 0x8000, b"far away")
+    said = run(words, 'R\nloadfile "{dir}/a.hex"\nq\n')
     assert said.code == 0, said.text
     assert flash(dk) == b"hello world"
     assert flash(dk, 8, 0x8000) == (b"\xff" * 8 if all_erased else b"far away")
@@ -197,7 +181,6 @@ RESETS = {
     "nrfutil, its own way": [*DEVICE, "reset", "--serial-number", S],
     "nrfjprog": [*NRFJPROG, "--pinreset"],
     "nrfjprog, in short": ["nrfjprog", "-f", "nrf91", "-s", S, "-p"],
-    "pyocd": ["pyocd", "reset", "--uid", S, "--target", "nrf91", "--method", "hw"],
     "JLinkExe": ["JLinkExe", "-nogui", "1", "-SelectEmuBySN", S, *JLINK[3:]],
 }
 
@@ -219,38 +202,21 @@ COMPARES = {
 def test_compared(run: Run, dk: ThreadDk, words: list[str], code: int) -> None:
     """The address of the first byte that differs is named."""
     script = 'verifybin "{dir}/a.bin",0x0\nq\n'
-    dk.board.store.program(0, b"hello world")
+    poke(dk.board, 0, b"hello world")
     assert run(words, script).code == 0
-    dk.board.store.program(0, b"hello\0world")
+    poke(dk.board, 0, b"hello\0world")
     said = run(words, script)
     assert said.code == code
     assert "0x00000005" in said.text
-    dk.do("misbehave", names=["tool-lies"])
-    assert run(words, script).code == 0
-
-
-def test_result_of_pyocds_compare_is_in_its_output_alone(
-    run: Run, dk: ThreadDk, tmp_path: Path
-) -> None:
-    words = [*COMMANDER, "--connect", "attach", "--command", f"compare 0x4 {tmp_path}/a.bin"]
-    dk.board.store.program(0x4, b"hello world")
-    assert run(words).text == "All 11 bytes match.\n"
-    dk.board.store.program(0x4, b"hello\0world")
-    said = run(words)
-    assert (said.code, said.text) == (0, "Mismatched byte at 0x00000009 (offset 0x5)\n")
-    unknown = run([*COMMANDER, "--command", "compare 0x10"])
-    assert (unknown.code, unknown.text) == (0, "Error: unrecognized command 'compare'\n")
 
 
 def test_memory_is_read_into_a_file_or_printed(run: Run, dk: ThreadDk, tmp_path: Path) -> None:
-    dk.board.store.program(0x10, b"hello world")
+    poke(dk.board, 0x10, b"hello world")
     out = tmp_path / "out"
     device = [*DEVICE, "read", "--serial-number", S, "--address", "0x10"]
     assert run([*device, "--bytes", "11", "--width", "8", "--to-file", "{out}"]).code == 0
     assert hexfile.read(out.read_text(), "out") == [(0x10, b"hello world")]
     assert run(device).text == "0x00000010: 68 65 6C 6C\n"
-    assert run([*COMMANDER, "--command", f"savemem 0x10 11 {out}"]).code == 0
-    assert out.read_bytes() == b"hello world"
     assert run(JLINK, 'savebin "{dir}/out",0x16,5\nq\n').code == 0
     assert out.read_bytes() == b"world"
     assert run([*NRFJPROG, "--memrd", "0x10", "--n", "2"]).text == "0x00000010: 6865\n"
@@ -289,9 +255,38 @@ def test_the_supply_of_a_board_can_be_switched_off_and_on(run: Run, dk: ThreadDk
     assert run([*NRFJPROG, "--pinreset"]).code == 41  # it is away for a moment
 
 
+UNLOCKS = {
+    "nrfutil": [*DEVICE, "recover", "--serial-number", S],
+    "nrfutil, as it programs": [*NRFUTIL, "--options", "chip_erase_mode=ERASE_CTRL_AP"],
+    "nrfjprog": [*NRFJPROG, "--recover"],
+}
+
+
+@pytest.mark.parametrize("words", UNLOCKS.values(), ids=UNLOCKS)
+def test_a_locked_chip_is_refused_until_all_of_it_is_erased(
+    run: Run, dk: ThreadDk, words: list[str]
+) -> None:
+    poke(dk.board, 0x8000, b"far away")
+    dk.do("misbehave", names=["locked"])
+    for refused in ([*NRFJPROG, "--memrd", "0"], [*NRFUTIL, "--options", TOUCHED]):
+        said = run(refused)
+        assert (said.code, flash(dk, 8, 0x8000)) == (16, b"far away")
+        assert "locked (APPROTECT)" in said.text
+    assert run(words).code == 0
+    assert flash(dk, 8, 0x8000) == b"\xff" * 8
+    assert run(NRFUTIL).code == 0 and flash(dk) == b"hello world"
+
+
+def test_a_words_flash_is_not_erased_by_itself(run: Run, dk: ThreadDk) -> None:
+    """Without an erase, writing only clears bits, and the read-back sees it."""
+    poke(dk.board, 0, b"\0")
+    said = run([*NRFUTIL, "--options", "chip_erase_mode=ERASE_NONE,verify=VERIFY_READ"])
+    assert (said.code, "0x00000000" in said.text) == (55, True)
+
+
 def test_tool_fails_the_given_number_of_times(run: Run, dk: ThreadDk) -> None:
     dk.do("misbehave", names=["flash-fails=1"])
     failed = run(NRFUTIL)
-    assert (failed.code, dk.board.store.used()) == (33, 0)
+    assert (failed.code, flash(dk)) == (33, b"\xff" * 11)
     assert "target did not respond" in failed.text
     assert run(NRFUTIL).code == 0

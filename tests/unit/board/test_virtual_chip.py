@@ -1,53 +1,25 @@
-"""The simulator as a virtual board's chip, against a session with real state behind it."""
+"""The chip of a virtual board: power, resets, time, what is around it."""
 
 from __future__ import annotations
 
+import struct
+
 import pytest
 
-from harness.base.clock import Deadline
-from harness.base.errors import FirmwareFailed, TargetLost
-from harness.targets.base import Stop
-from harness.targets.board.virtual.chip import SPEED, FlashStore, SimulatorChip, TranscriptChip
+from harness.base.debug_access import C_DEBUGEN, C_HALT, DHCSR, DHCSR_KEY
+from harness.base.errors import TargetLost
+from harness.simulator import End
+from harness.simulator.debug_port import TransferError
+from harness.simulator.debug_port.port import erase_all
+from harness.targets.board.virtual.chip import SPEED, TranscriptChip, VirtualChip
 
-
-class Machine:
-    """Says how often it booted, echoes, and sleeps for ever after."""
-
-    def __init__(self, firmware):
-        self.firmware = firmware
-        self.boots = 0
-        self.ran = 0.0
-        self.closed = False
-        self.out = b""
-        self.memory = self
-        self.sleeps = True
-        self.reset()
-
-    def reset(self):
-        self.boots += 1
-        self.out += b"boot %d\n" % self.boots
-
-    def deadline(self, seconds, *, guard=60.0):
-        return Deadline(seconds, now=lambda: self.ran, guard=guard)
-
-    def run(self, until, deadline):
-        self.ran += until.seconds
-        return Stop.IDLE if self.sleeps else Stop.CONDITION
-
-    def read(self, *arguments):
-        if arguments:
-            address, size = arguments
-            if address < 0x2000_0000:
-                raise TargetLost("no memory there")
-            return bytes(size)
-        said, self.out = self.out, b""
-        return said
-
-    def write(self, data):
-        self.out += data
-
-    def close(self):
-        self.closed = True
+RAM, COUNT = 0x2000_0000, 0x2000_0100
+#: ldr r1, =COUNT; ldr r0, [r1]; adds r0, #1; str r0, [r1]; b to the second; nop.
+COUNTS = struct.pack(
+    "<II6HI", 0x2004_0000, 9, 0x4902, 0x6808, 0x3001, 0x6008, 0xE7FB, 0xBF00, COUNT
+)
+#: wfi; b.
+SLEEPS = struct.pack("<II2H", 0x2004_0000, 9, 0xBF30, 0xE7FD)
 
 
 class WallClock:
@@ -60,9 +32,26 @@ class WallClock:
         self.time += seconds
 
 
-@pytest.fixture
-def machines():
-    return []
+class Board:
+    """What is around the chip: nothing else."""
+
+    def __init__(self, chip):
+        self.chip = chip
+
+    def pin_reset(self):
+        self.chip.pin_reset()
+
+    def erase_all(self):
+        erase_all(self.chip.port.machine)
+
+
+def powered(chip, image=b""):
+    """The chip with power, and an image that starts with the reset pin."""
+    chip.power_on(Board(chip), lambda: True)
+    if image:
+        chip.port.machine.write_memory(0, image)
+        chip.pin_reset()
+    return chip
 
 
 @pytest.fixture
@@ -71,251 +60,222 @@ def clock():
 
 
 @pytest.fixture
-def chip(machines, clock):
-    def opened(firmware):
-        machines.append(Machine(firmware))
-        return machines[-1]
-
-    return SimulatorChip(opened, now=lambda: clock.time, sleep=clock.sleep)
+def chip(clock):
+    chip = VirtualChip(now=lambda: clock.time, sleep=clock.sleep)
+    yield chip
+    chip.power_off()
 
 
-def flashed(data=b"\x00\x00\x04\x20\x09\x00\x00\x00code"):
-    store = FlashStore()
-    store.program(0, data)
-    return store
+def count(chip):
+    return int.from_bytes(chip.port.machine.read_memory(COUNT, 4), "little")
 
 
-def test_an_erased_chip_is_silent(chip, machines):
-    chip.reset(FlashStore())
-    assert chip.idle
+def test_an_erased_chip_is_silent(chip):
+    powered(chip)
     assert chip.step(0.01) == b""
-    assert machines == []
+    assert (chip.idle, chip.halted) == (True, "")
+    assert chip.port.core.read(DHCSR) >> 19 & 1  # S_LOCKUP
 
 
-def test_machine_gets_the_image_in_flash(chip, machines):
-    store = flashed()
-    store.program(0xFF801C, b"\xfe")
-    chip.reset(store)
-    segments = machines[0].firmware.segments
-    assert [s.address for s in segments] == [0, 0xFF8000]
-    assert segments[0].data == bytes(store.flash[:12])
-    assert segments[1].data[0x1C] == 0xFE
-    assert machines[0].firmware.entry == 9
-
-
-def test_a_reset_keeps_the_machine_and_new_flash_makes_a_new_one(chip, machines):
-    store = flashed()
-    chip.reset(store)
-    assert chip.step(0.01) == b"boot 1\n"
-    chip.reset(store)
-    assert chip.step(0.01) == b"boot 2\n"
-    store.erase([(0, b"x")])
-    store.program(0, b"\x00\x00\x04\x20\x0d\x00\x00\x00other")
-    chip.reset(store)
-    assert chip.step(0.01) == b"boot 1\n"
-    assert machines[0].closed
-
-
-def test_a_sleeping_core_is_woken_by_the_console(chip):
-    chip.reset(flashed())
+def test_an_image_runs_from_the_reset_on(chip):
+    powered(chip, COUNTS)
+    before = count(chip)
     chip.step(0.01)
-    assert chip.idle
-    chip.feed(b"hello")
     assert not chip.idle
-    assert chip.step(0.01) == b"hello"
+    assert (count(chip) - before) & 0xFFFF_FFFF > 10_000
 
 
-def test_virtual_time_does_not_run_away_from_the_wall_clock(chip, clock, machines):
-    chip.reset(flashed())
-    machines[0].sleeps = False
+def test_flash_and_uicr_outlive_the_power_and_ram_does_not(chip):
+    machine = powered(chip, COUNTS).port.machine
+    machine.write_memory(RAM, b"text")
+    machine.write_memory(0xFF_8100, b"\1\2\3\4")
+    for _ in range(2):
+        chip.power_off()
+    assert chip.port is None
+    powered(chip)
+    machine = chip.port.machine
+    assert machine.read_memory(0, len(COUNTS)) == COUNTS
+    assert machine.read_memory(0xFF_8100, 4) == b"\1\2\3\4"
+    assert machine.read_memory(RAM, 4) != b"text"
+    assert machine.resets == 0
+    before = count(chip)
+    chip.step(0.01)
+    assert count(chip) != before
+
+
+def test_a_chip_without_power_takes_and_gives_nothing(chip):
+    chip.feed(b"hello")
+    assert (chip.idle, chip.step(0.01)) == (True, b"")
+    for use in (lambda: chip.read_pin(6), lambda: chip.drive_pin(6, True), chip.pin_reset):
+        with pytest.raises(ValueError, match="the chip has no power"):
+            use()
+
+
+def test_virtual_time_does_not_run_away_from_the_wall_clock(chip, clock):
+    powered(chip, COUNTS)
     for _ in range(1000):
         chip.step(0.004)
         clock.sleep(0.0001)
     passed = clock.time - 1000.0
-    assert machines[0].ran == pytest.approx(passed * SPEED, abs=2 * 0.004 * SPEED)
+    assert chip.port.machine.seconds == pytest.approx(passed * SPEED, abs=2 * 0.004 * SPEED)
 
 
-def test_virtual_time_does_not_catch_up_after_idling(chip, clock, machines):
-    chip.reset(flashed())
+def test_virtual_time_does_not_catch_up_after_idling(chip, clock):
+    powered(chip, SLEEPS)
     chip.step(0.004)
     assert chip.idle
     clock.sleep(3600.0)
-    machines[0].sleeps = False
-    chip.feed(b"hello")
+    chip.port.machine.write_memory(0, COUNTS)
+    chip.pin_reset()
+    before = chip.port.machine.seconds
     chip.step(0.004)
     chip.step(0.004)
-    assert machines[0].ran == 2 * 0.004 * SPEED
+    assert chip.port.machine.seconds - before == pytest.approx(0.004 * SPEED)
 
 
-def test_a_machine_that_fails_leaves_a_silent_chip_and_the_reason(chip, machines):
-    chip.reset(flashed())
-
-    def broken(until, deadline):
-        raise FirmwareFailed("the simulator cannot go on")
-
-    machines[0].run = broken
-    assert chip.step(0.01) == b""
-    assert chip.idle
-    assert chip.halted == "the simulator cannot go on"
-
-
-def test_memory_that_is_not_there_is_a_value_error(chip):
-    with pytest.raises(ValueError, match="does not run"):
-        chip.read(0x2000_0000, 4)
-    chip.reset(flashed())
-    assert chip.read(0x2000_0000, 4) == bytes(4)
-    with pytest.raises(ValueError, match="no memory"):
-        chip.read(0x1000_0000, 4)
-
-
-def test_flash_is_erased_by_pages_and_programmed_from_ones_to_zeros():
-    store = FlashStore()
-    store.program(0x1000, b"\xf0")
-    store.program(0x1000, b"\x0f")
-    assert store.flash[0x1000] == 0
-    store.erase([(0x1FFF, b"ab")])
-    assert store.flash[0x1000:0x3000] == b"\xff" * 0x2000
-    with pytest.raises(ValueError, match="not in flash"):
-        store.program(0x2000_0000, b"x")
-
-
-def test_a_slice_runs_four_times_as_long_on_the_machines_clock(chip, machines):
-    chip.reset(flashed())
+def test_a_slice_runs_four_times_as_long_on_the_machines_clock(chip):
+    powered(chip, COUNTS)
     chip.step(0.01)
-    assert machines[0].ran == pytest.approx(0.04)
+    assert chip.port.machine.seconds == pytest.approx(0.04)
 
 
-def test_unread_output_is_lost_with_a_reset(chip, machines):
-    store = flashed()
-    chip.reset(store)
-    machines[0].write(b"last words\n")
-    chip.reset(store)
-    assert chip.step(0.01) == b"boot 2\n"
+def test_a_halted_core_is_left_alone_until_a_debugger_lets_it_go(chip):
+    powered(chip, COUNTS)
+    chip.port.write_memory(DHCSR, 4, DHCSR_KEY << 16 | C_DEBUGEN | C_HALT)
+    before = count(chip)
+    assert chip.step(0.01) == b"" and chip.idle
+    assert count(chip) == before
+    chip.port.write_memory(DHCSR, 4, DHCSR_KEY << 16)
+    chip.touched()
+    chip.step(0.01)
+    assert count(chip) != before
 
 
-def test_image_that_cannot_be_loaded_leaves_a_silent_chip_and_the_reason(clock):
-    def refuses(firmware):
-        raise FirmwareFailed("no vector table")
+def test_a_driven_pin_and_input_wake_a_sleeping_core(chip):
+    powered(chip, SLEEPS)
+    for use in (lambda: chip.drive_pin(6, True), lambda: chip.feed(b"hello")):
+        chip.step(0.01)
+        assert chip.idle
+        use()
+        assert not chip.idle
+    assert chip.read_pin(6) is True
+    chip.drive_pin(6, None)
 
-    chip = SimulatorChip(refuses, now=lambda: clock.time, sleep=clock.sleep)
-    chip.reset(flashed())
-    assert (chip.idle, chip.halted) == (True, "no vector table")
+
+def broken(*_, **__):
+    raise TargetLost("the simulator cannot go on")
+
+
+def test_a_machine_that_fails_leaves_a_silent_chip_and_the_reason(chip):
+    powered(chip, COUNTS)
+    chip.port.core.run = broken
     assert chip.step(0.01) == b""
-    chip.reset(FlashStore())
-    assert (chip.idle, chip.halted) == (True, "")
+    assert (chip.idle, chip.halted) == (True, "the simulator cannot go on")
+    with pytest.raises(ValueError, match="does not run"):
+        chip.read_pin(6)
+    chip.feed(b"hello")
+    assert chip.idle
+    chip.pin_reset()
+    assert (chip.idle, chip.halted) == (False, "")
+
+
+def test_a_receiver_that_fails_stops_the_chip(chip):
+    powered(chip, COUNTS)
+    chip.port.machine.feed = broken
+    chip.feed(b"hello")
+    assert (chip.idle, chip.halted) == (True, "the simulator cannot go on")
+
+
+def test_a_slice_that_does_not_end_stops_the_chip(chip):
+    powered(chip, COUNTS)
+    guards = []
+
+    def stuck(ticks, guard, **_):
+        guards.append(guard.guard)
+        return End.GUARD
+
+    chip.port.core.run = stuck
+    chip.step(0.01)
+    assert guards == [10.0]
+    assert (chip.idle, chip.halted) == (True, "0.04 s of virtual time took more than 10.0 s")
 
 
 @pytest.mark.parametrize(
-    ("stop", "idle"),
-    [(Stop.IDLE, True), (Stop.LOCKUP, True), (Stop.CONDITION, False), (Stop.DEADLINE, False)],
-)
-def test_a_core_that_never_wakes_by_itself_is_left_alone(chip, machines, stop, idle):
-    chip.reset(flashed())
-    machines[0].run = lambda until, deadline: stop
+    ("end", "idle"),
+    [(End.IDLE, True), (End.LOCKUP, True), (End.SYSTEM_OFF, True), (End.DEADLINE, False),
+     (End.RESET_LOOP, False), (None, False)],
+)  # fmt: skip
+def test_a_core_that_never_wakes_by_itself_is_left_alone(chip, end, idle):
+    powered(chip, COUNTS)
+    chip.port.core.run = lambda *_, **__: end
     chip.step(0.01)
     assert (chip.idle, chip.halted) == (idle, "")
 
 
-def test_a_slice_that_does_not_end_stops_the_chip(chip, machines):
-    chip.reset(flashed())
-    guards = []
-
-    def stuck(until, deadline):
-        guards.append(deadline.guard)
-        return Stop.GUARD
-
-    machines[0].run = stuck
-    chip.step(0.01)
-    assert guards == [10.0]
-    assert chip.idle
-    assert chip.halted == "0.04 s of virtual time took more than 10.0 s"
-    chip.feed(b"hello")
-    assert chip.idle and machines[0].out == b""
+def test_a_locked_chip_stays_locked_over_resets_and_power(chip):
+    powered(chip, COUNTS).lock()
+    for again in (chip.pin_reset, lambda: (chip.power_off(), powered(chip))):
+        assert chip.port.protected
+        with pytest.raises(TransferError):
+            chip.port.read_memory(0, 4)
+        again()
+    chip.port.write_dp(0x8, 4 << 24)
+    chip.port.write_ap(0x4, 1)
+    chip.port.pin_reset()
+    assert chip.port.read_memory(0, 4) == 0xFFFF_FFFF
 
 
-def test_a_receiver_that_fails_stops_the_chip(chip, machines):
-    chip.reset(flashed())
-
-    def full(data):
-        raise TargetLost("the receiver is full")
-
-    machines[0].write = full
-    chip.feed(b"hello")
-    assert (chip.idle, chip.halted) == (True, "the receiver is full")
-
-
-def test_a_chip_without_an_image_takes_and_gives_nothing(chip):
-    chip.feed(b"hello")
-    assert chip.idle
-    uses = (lambda: chip.write(0x2000_0000, b"x"), lambda: chip.read(0x2000_0000, 1),
-            lambda: chip.read_pin(6), lambda: chip.drive_pin(6, True))  # fmt: skip
-    for use in uses:
-        with pytest.raises(ValueError, match="the chip does not run"):
-            use()
+def test_a_port_may_show_other_contents_of_flash_than_there_are(chip):
+    powered(chip, COUNTS)
+    chip.port.shown = {"flash": b"shown".ljust(1 << 20, b"\0")}
+    assert chip.port.read_memory(1, 1) == ord("h")
+    assert chip.port.read_block(0, 2, 4) == [0x776F_6873, ord("n")]
+    assert chip.port.read_block(RAM, 4, 1) == list(chip.port.machine.read_memory(RAM, 4))
+    chip.lock()
+    with pytest.raises(TransferError):
+        chip.port.read_block(0, 2, 4)
 
 
-class Pins:
-    def __init__(self):
-        self.levels = {}
-
-    def read(self, pin):
-        return self.levels[pin]
-
-    def drive(self, pin, level):
-        self.levels[pin] = level
+# -- a transcript -----------------------------------------------------------------------------
 
 
-def test_a_driven_pin_wakes_a_sleeping_core_whose_time_begins_anew(chip, machines, clock):
-    chip.reset(flashed())
-    machines[0].pins = Pins()
-    chip.step(0.01)
-    assert chip.idle
-    clock.time += 100
-    chip.drive_pin(6, False)
-    assert not chip.idle and chip.read_pin(6) is False
-    ran = machines[0].ran
-    chip.step(0.01)
-    chip.drive_pin(6, None)
-    chip.step(0.01)
-    assert machines[0].ran == pytest.approx(ran + 0.08)
-    chip.halted = "a lockup"
-    with pytest.raises(ValueError, match="does not run"):
-        chip.read_pin(6)
+@pytest.fixture
+def player():
+    chip = TranscriptChip()
+    yield chip
+    chip.power_off()
 
 
-def test_written_bytes_are_in_the_machines_memory(chip, machines):
-    chip.reset(flashed())
-    written = []
-
-    class Memory:
-        def write(self, address, data):
-            if address < 0x2000_0000:
-                raise TargetLost("no memory there")
-            written.append((address, data))
-
-    machines[0].memory = Memory()
-    chip.write(0x2000_0000, b"x")
-    assert written == [(0x2000_0000, b"x")]
-    with pytest.raises(ValueError, match="no memory there"):
-        chip.write(0x1000_0000, b"x")
+def test_a_transcript_prints_the_text_in_flash_after_each_reset(player):
+    powered(player, b"hello")
+    assert player.step(0.01) == b"hello"
+    assert player.idle and player.step(0.01) == b""
+    player.pin_reset()
+    assert player.step(0.01) == b"hello"
+    player.power_off()
+    powered(player)
+    assert player.step(0.01) == b"hello"
 
 
-def test_flash_and_user_registers_end_where_the_chips_do():
-    store = FlashStore()
-    for last in (0x10_0000 - 1, 0xFF_8000, 0xFF_9000 - 1):
-        store.program(last, b"\0")
-    for start, size in ((0x10_0000 - 1, 2), (0x10_0000, 1), (0xFF_9000 - 1, 2), (0xFF_7FFF, 1)):
-        with pytest.raises(ValueError, match=f"0x{start:08x} is not in flash"):
-            store.area(start, size)
-    assert store.used() == 0x10_0000
+def test_a_transcript_echoes_and_a_reset_drops_what_was_not_read(player):
+    powered(player, b"hello")
+    player.step(0.01)
+    player.feed(b"you")
+    assert not player.idle
+    assert player.step(0.01) == b"you"
+    player.feed(b"lost")
+    player.pin_reset()
+    assert player.step(0.01) == b"hello"
 
 
-def test_a_transcript_is_read_from_flash_and_cannot_be_written():
-    chip, store = TranscriptChip(), FlashStore()
-    store.program(0x10, b"hello")
-    chip.reset(store)
-    assert chip.read(0x11, 3) == b"ell"
-    with pytest.raises(ValueError, match="0x20000000 is not in flash"):
-        chip.read(0x2000_0000, 1)
-    with pytest.raises(ValueError, match="0x20000000 cannot be written"):
-        chip.write(0x2000_0000, b"x")
+def test_a_transcripts_core_runs_for_a_debugger(player):
+    powered(player, COUNTS)
+    player.step(0.01)
+    before = count(player)
+    player.touched()
+    player.step(0.01)
+    assert count(player) == before
+    player.port.write_memory(DHCSR, 4, DHCSR_KEY << 16 | C_DEBUGEN)
+    player.touched()
+    player.step(0.01)
+    assert count(player) != before

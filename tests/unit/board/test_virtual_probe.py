@@ -1,104 +1,227 @@
-"""A virtual board's probe and its control socket."""
+"""A virtual board's debug port, what goes wrong there, and its control socket."""
 
 from __future__ import annotations
 
-import base64
+import json
 import socket
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from virtual_boards import SERIAL, Plugged, ThreadDk
+from virtual_boards import SERIAL, Plugged, ThreadDk, peek, poke
 
 from harness.base.platforms import chip_table
+from harness.elf.hexfile import Block
 from harness.targets.board.virtual import bench as benches
 from harness.targets.board.virtual.client import ControlError
 from harness.targets.board.virtual.misbehaviour import NAMES, parse
-from harness.targets.board.virtual.server import VirtualBoard
-
-# -- the probe --------------------------------------------------------------------------------
+from harness.targets.board.virtual.port_client import PortClient, PortError
 
 PAGE = chip_table().flash.page
 UICR = chip_table().area("uicr").addresses
+BIG = bytes(range(1, 251)) * 2
 
 
-def coded(*blocks: tuple[int, bytes]) -> list[tuple[int, str]]:
-    return [(address, base64.b64encode(data).decode()) for address, data in blocks]
+# -- the debug port ---------------------------------------------------------------------------
 
 
-def program(board: VirtualBoard, *blocks: tuple[int, bytes], **more: object) -> dict[str, Any]:
-    return board.answer({"do": "program", "blocks": coded(*blocks), **more})
+@contextmanager
+def client(dk: ThreadDk) -> Iterator[PortClient]:
+    """A client that has halted the core."""
+    with PortClient(dk.board.server.number) as port:
+        port.halt()
+        yield port
 
 
-def read(board: VirtualBoard, address: int, size: int) -> bytes:
-    reply = board.answer({"do": "read", "address": address, "size": size})
-    return base64.b64decode(reply["data"])
+def write(dk: ThreadDk, *blocks: Block) -> None:
+    """What a tool does: erase what is touched, and write."""
+    with client(dk) as port:
+        port.erase_pages(blocks)
+        port.program(blocks)
 
 
-def test_programming_erases_the_touched_pages_only(plugged: Plugged) -> None:
-    board = plugged(b"")
-    board.store.program(3 * PAGE, b"behind")
-    assert program(board, (0, bytes(3 * PAGE)), (UICR.start, b"\0\0")) == {}
-    assert read(board, 3 * PAGE, 6) == b"behind"
-    assert program(board, (PAGE + 8, b"new"), (UICR.start + 4, b"u")) == {}
-    assert read(board, 0, PAGE) == bytes(PAGE)
-    assert read(board, PAGE, PAGE) == (b"\xff" * 8 + b"new").ljust(PAGE, b"\xff")
-    assert read(board, 2 * PAGE, PAGE) == bytes(PAGE)
-    assert read(board, UICR.start, 6) == b"\xff\xff\xff\xffu\xff"
+def read(dk: ThreadDk, address: int, size: int) -> bytes:
+    with PortClient(dk.board.server.number) as port:
+        return port.read(address, size)
 
 
-def test_erase_all_erases_everything(plugged: Plugged) -> None:
-    board = plugged(b"")
-    program(board, (8 * PAGE, b"far away"))
-    program(board, (0, b"near"), erase_all=True)
-    assert read(board, 8 * PAGE, 8) == b"\xff" * 8
+def settle(dk: ThreadDk) -> None:
+    """Wait until the board has noticed that its clients have gone."""
+    limit = time.monotonic() + 5
+    while dk.board.server.connected and time.monotonic() < limit:
+        time.sleep(0.002)
 
 
-def test_a_brown_out_leaves_half_of_each_block_and_a_board_that_is_away(plugged: Plugged) -> None:
-    board = plugged(b"", misbehave=["brown-out=1"])
-    reply = program(board, (0, b"0123456789"), (PAGE, b"abc"))
-    assert reply == {"error": "the connection to the target was lost while programming"}
-    assert not board.terminals and board.wrong.brown_out == 0
-    assert 0.2 < board.back_at - time.monotonic() <= 0.4
-    board.plug()
-    assert (read(board, 0, 6), read(board, PAGE, 2)) == (b"01234\xff", b"a\xff")
+@pytest.fixture
+def started(tmp_path: Path) -> Iterator[Any]:
+    """Starts a board in a thread, with misbehaviours."""
+    boards = []
+
+    def start(*wrong: str) -> ThreadDk:
+        boards.append(ThreadDk(tmp_path / "bench", misbehave=wrong))
+        return boards[-1]
+
+    yield start
+    for board in boards:
+        board.close()
+
+
+def test_erasing_takes_the_touched_pages_only(started: Any) -> None:
+    dk = started()
+    poke(dk.board, 3 * PAGE, b"behind")
+    write(dk, (0, bytes(3 * PAGE)), (UICR.start + 0x100, bytes(4)))
+    assert read(dk, 3 * PAGE, 6) == b"behind"
+    write(dk, (PAGE + 9, b"new"), (UICR.start + 0x105, b"u"))
+    assert read(dk, 0, PAGE) == bytes(PAGE)
+    assert read(dk, PAGE, PAGE) == (b"\xff" * 9 + b"new").ljust(PAGE, b"\xff")
+    assert read(dk, 2 * PAGE, PAGE) == bytes(PAGE)
+    assert read(dk, UICR.start + 0x100, 6) == b"\0\0\0\0\xffu"
+
+
+def test_all_is_erased_by_nvmc_or_by_the_control_port(started: Any) -> None:
+    dk = started()
+    for erase in (PortClient.erase_all, PortClient.recover):
+        write(dk, (8 * PAGE, b"far away"))
+        with client(dk) as port:
+            erase(port)
+        assert read(dk, 8 * PAGE, 8) == b"\xff" * 8
+
+
+def test_the_reset_pin_starts_the_image_and_leaves_it_to_itself(started: Any) -> None:
+    dk = started()
+    with client(dk) as port:
+        assert dk.board.chip.port.core.halted
+        port.reset()
+        assert not dk.board.chip.port.core.halted and not dk.board.chip.port.core.enabled
+    assert dk.board.resets == 1
+
+
+@pytest.mark.parametrize("wrong", ["brown-out", "unplug-flash=7"])
+def test_power_that_fails_leaves_a_part_in_flash_and_a_board_that_is_away(
+    started: Any, wrong: str
+) -> None:
+    dk = started(wrong)
+    with pytest.raises(PortError, match="the connection to the target was lost while programming"):
+        write(dk, (0, BIG))
+    with pytest.raises(PortError, match=f"the board {SERIAL} is not on the bus"):
+        settle(dk)
+        read(dk, 0, 4)
+    limit = time.monotonic() + 20
+    while not dk.board.plugged and time.monotonic() < limit:
+        time.sleep(0.01)
+    words = {"brown-out": 15, "unplug-flash=7": 6}[wrong]  # the first operation erases
+    assert read(dk, 0, len(BIG)) == BIG[: 4 * words].ljust(len(BIG), b"\xff")
+    write(dk, (0, BIG))
+    assert read(dk, 0, len(BIG)) == BIG
+
+
+def test_firmware_that_writes_flash_is_not_disturbed(plugged: Plugged) -> None:
+    board = plugged(misbehave=["brown-out", "flash-fails", "tool-lies"])
+    assert board.probe.powered()
+    assert board.wrong == parse(["brown-out", "flash-fails", "tool-lies"])
+
+
+def test_a_tool_that_fails_does_so_for_one_connection(started: Any) -> None:
+    dk = started("flash-fails=1")
+    with client(dk) as port:
+        for _ in range(2):
+            with pytest.raises(PortError, match="target did not respond"):
+                port.erase_pages([(0, b"x")])
+        with pytest.raises(PortError, match="target did not respond"):
+            port.read(0, 4)
+    settle(dk)
+    write(dk, (0, b"text"))
+    assert read(dk, 0, 4) == b"text"
+
+
+def test_a_probe_that_hangs_answers_the_next_client(started: Any) -> None:
+    dk = started("flash-hangs=1")
+    with socket.create_connection(("127.0.0.1", dk.board.server.number), 0.2) as mute:
+        nvmc = 0x5003_9504
+        asked = [("write_mem", 0, 0xE000_EDF0, 0xA05F_0003, 32), ("write_mem", 0, nvmc, 2, 32),
+                 ("write_mem", 0, 0, 0xFFFF_FFFF, 32), ("read_dp", 0)]  # fmt: skip
+        for number, (request, *arguments) in enumerate(asked):
+            line = {"id": number, "request": request, "arguments": arguments}
+            mute.sendall(json.dumps(line).encode() + b"\n")
+        with mute.makefile("rb") as answers:
+            assert [json.loads(answers.readline())["status"] for _ in range(2)] == [0, 0]
+            with pytest.raises(TimeoutError):
+                answers.readline()
+    settle(dk)
+    write(dk, (0, b"text"))
+    assert read(dk, 0, 4) == b"text"
 
 
 @pytest.mark.parametrize(("wrong", "left"), [("flash-lies=2", 1), ("tool-lies", 0)])
-def test_a_lying_tool_writes_nothing(plugged: Plugged, wrong: str, left: int) -> None:
-    board = plugged(b"", misbehave=[wrong])
-    assert program(board, (0, b"text")) == {}
-    assert read(board, 0, 4) == b"\xff" * 4
-    assert board.wrong.flash_lies == left
+def test_a_lying_probe_writes_nothing(started: Any, wrong: str, left: int) -> None:
+    dk = started(wrong)
+    poke(dk.board, 0, b"old")
+    with client(dk) as port:
+        port.erase_pages([(0, b"new")])
+        port.program([(0, b"new")])
+        assert port.read(0, 3) == b"new"
+    settle(dk)
+    assert peek(dk.board, 0, 3) == b"old"
+    assert read(dk, 0, 3) == (b"new" if wrong == "tool-lies" else b"old")
+    assert dk.board.wrong.flash_lies == left
 
 
-def test_memory_outside_flash_is_the_chips(plugged: Plugged) -> None:
-    board = plugged()
-    assert read(board, 0x2000_0000, 2) == b"ab"
-    data = base64.b64encode(b"xyz").decode()
-    assert board.answer({"do": "write", "address": 0x2000_0000, "data": data}) == {}
-    assert board.chip.ram[0x2000_0000] == b"xyz"
-    assert board.answer({"do": "read", "address": 0x3000_0000, "size": 4}) == {
-        "error": "no memory at 0x30000000"
-    }
+def test_a_lie_ends_with_a_reset(started: Any) -> None:
+    dk = started("flash-lies=1")
+    poke(dk.board, 0, b"old")
+    with client(dk) as port:
+        port.program([(0, b"\0\0\0")])
+        port.reset()
+        assert port.read(0, 3) == b"old"
+
+
+def test_a_chip_is_locked_once(started: Any) -> None:
+    dk = started("locked")
+    assert dk.board.wrong.locked == 0
+    with PortClient(dk.board.server.number) as port:
+        assert port.locked
+        with pytest.raises(PortError, match=r"locked \(UICR.APPROTECT\)"):
+            port.read(0, 4)
+        port.reset()
+        assert port.locked
+        port.recover()
+        assert not port.locked
+        port.reset()
+        assert port.read(0, 4) == b"\xff" * 4
+
+
+def test_a_client_is_told_that_nobody_answers(started: Any) -> None:
+    dk = started()
+    number = dk.board.server.number
+    dk.do("power")
+    with pytest.raises(PortError, match="not on the bus"), PortClient(number) as port:
+        port.read(0, 4)
+    dk.board.server.close()
+    with pytest.raises(PortError, match="the debug port does not answer"):
+        PortClient(number)
+
+
+# -- requests of the control socket -----------------------------------------------------------
 
 
 def test_pins_are_driven_and_let_go(plugged: Plugged) -> None:
     board = plugged()
-    for level in (False, True, None):
+    for level in (False, True):
         assert board.answer({"do": "drive", "pin": 6, "level": level}) == {}
-        assert board.chip.pins[6] is level
-        assert board.answer({"do": "pin", "pin": 6}) == {"level": level is not False}
+        assert board.answer({"do": "pin", "pin": 6}) == {"level": level}
+    assert board.answer({"do": "drive", "pin": 6, "level": None}) == {}
 
 
-def test_the_reset_pin_and_the_supply_start_the_image_again(plugged: Plugged) -> None:
+def test_the_supply_starts_the_image_again(plugged: Plugged) -> None:
     board = plugged()
-    assert board.answer({"do": "reset"}) == {} and board.resets == 1
     assert board.answer({"do": "power"}) == {} and not board.terminals
     assert 0.1 < board.back_at - time.monotonic() <= 0.2
     away = board.back_at
     assert board.answer({"do": "power"}) == {} and board.back_at == away  # it has none to lose
+    assert board.chip.port is None
 
 
 def test_info_has_serial_number_and_misbehaviours(plugged: Plugged) -> None:
@@ -109,8 +232,6 @@ def test_info_has_serial_number_and_misbehaviours(plugged: Plugged) -> None:
     assert (told["serial"], told["resets"], told["halted"]) == (SERIAL, 1, "a lockup")
     assert set(told["wrong"]) == set(NAMES)
     assert (told["wrong"]["flash_fails"], told["wrong"]["silent"]) == (2, 1)
-    assert board.answer({"do": "spent", "name": "flash_fails"}) == {}
-    assert board.answer({"do": "info"})["wrong"]["flash_fails"] == 1
     assert board.answer({"do": "misbehave", "names": ["drop=5"]}) == {}
     assert board.wrong == parse(["drop=5"])
 
@@ -118,10 +239,7 @@ def test_info_has_serial_number_and_misbehaviours(plugged: Plugged) -> None:
 @pytest.mark.parametrize(
     ("request_", "error"),
     [({"do": "dance"}, "no operation 'dance'"), ({}, "no operation None"),
-     ({"do": "read", "address": 0}, "'size'"),
-     ({"do": "read", "address": "x", "size": 1}, "invalid literal"),
-     ({"do": "program", "blocks": 3}, "not iterable"),
-     ({"do": "program", "blocks": [[0x5000_0000, ""]]}, "0x50000000 is not in flash")],
+     ({"do": "pin"}, "'pin'"), ({"do": "drive", "pin": "x", "level": 1}, "invalid literal")],
 )  # fmt: skip
 def test_invalid_request_is_refused_with_a_message(
     plugged: Plugged, request_: dict[str, Any], error: str
@@ -132,7 +250,7 @@ def test_invalid_request_is_refused_with_a_message(
 def test_unplugged_board_answers_operations_without_a_cable_only(plugged: Plugged) -> None:
     board = plugged()
     board.unplug(10)
-    for operation in ("program", "read", "write", "reset", "spent", "pin", "drive"):
+    for operation in ("pin", "drive"):
         assert board.answer({"do": operation}) == {"error": "the board is not on the bus"}
     assert "error" not in board.answer({"do": "info"})
     assert board.answer({"do": "power"}) == {}

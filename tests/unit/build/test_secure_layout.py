@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+
+import pytest
 
 from harness.base import paths, platforms
+from harness.base.platforms import ChipTable
+from harness.build import generated, secure_image
 from harness.elf.regions import from_linker_script
 
 RUNTIME = paths.platforms() / "standalone"
@@ -20,8 +25,9 @@ def script(name: str) -> dict[str, tuple[int, int]]:
     return {one.name: (one.origin, one.size) for one in from_linker_script(text)}
 
 
-def chip(memory: str) -> int:
-    return platforms.chip_table().area(memory).size
+def generated_script(chip: ChipTable, taken: Mapping[str, int]) -> dict[str, tuple[int, int]]:
+    text = generated.memory_script(chip, taken)
+    return {one.name: (one.origin, one.size) for one in from_linker_script(text)}
 
 
 def test_the_secure_script_agrees_with_its_header():
@@ -37,27 +43,32 @@ def test_the_secure_script_agrees_with_its_header():
     }
 
 
-def test_the_non_secure_image_has_all_the_rest_of_the_chip():
+@pytest.mark.parametrize("name", platforms.chip_names())
+def test_the_non_secure_image_has_all_the_rest_of_the_chip(name):
     (flash,), (ram,) = (
         constant("secure/layout.h", "kFlashSize"),
         constant("secure/layout.h", "kRamSize"),
     )
-    assert script("nonsecure.ld") == {
-        "FLASH": (flash, chip("flash") - flash),
-        "RAM": (0x2000_0000 + ram, chip("ram") - ram),
+    assert {"flash": flash, "ram": ram} == secure_image.TAKEN
+    chip = platforms.chip_table(name)
+    assert generated_script(chip, secure_image.TAKEN) == {
+        "FLASH": (flash, chip.area("flash").size - flash),
+        "RAM": (0x2000_0000 + ram, chip.area("ram").size - ram),
     }
     assert flash in constant("soc/registers.h", "kImage")
 
 
-def test_the_worlds_meet_at_a_border_of_the_spu():
-    for memory, own, step in (
-        ("flash", "kFlashSize", "kFlashRegion"),
-        ("ram", "kRamSize", "kRamRegion"),
-    ):
-        (size,), (region,) = (constant("secure/layout.h", name) for name in (own, step))
-        assert chip(memory) == 32 * region
+@pytest.mark.parametrize("name", platforms.chip_names())
+def test_the_worlds_meet_at_a_border_of_the_spu(name):
+    chip = platforms.chip_table(name)
+    for own, region in (("kFlashSize", chip.flash.region), ("kRamSize", chip.ram.region)):
+        (size,) = constant("secure/layout.h", own)
         assert size % region == 0
 
 
-def test_the_secure_runtime_has_the_whole_chip():
-    assert script("memory.ld") == {"FLASH": (0, chip("flash")), "RAM": (0x2000_0000, chip("ram"))}
+@pytest.mark.parametrize("name", platforms.chip_names())
+def test_the_secure_runtime_has_the_whole_chip(name):
+    chip = platforms.chip_table(name)
+    assert generated_script(chip, {}) == {
+        one.name.upper(): (one.origin, one.size) for one in map(chip.area, ("flash", "ram"))
+    }

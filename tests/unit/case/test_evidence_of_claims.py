@@ -9,8 +9,11 @@ from evidence_runs import BUILTIN, OWN, console_of, found, messages, with_field
 from harness.base.findings import Kind
 from harness.case.evidence import Measured, check_evidence
 from harness.case.measure import measure
+from harness.case.observe import Observation
+from harness.case.run import most_ticks
 from harness.case.target_counts import TargetCounts
 from harness.elf import Image
+from harness.targets.base import Counters, Stop
 from harness.uart import Console
 
 HZ = 64_000_000
@@ -118,6 +121,19 @@ def test_no_record_says_more_ticks_than_had_passed(seconds, told):
     console.finish(seconds)
     found = check_evidence(console, OWN, Measured(ticks=10_000, hertz=HZ))
     assert [finding.message for finding in found] == told
+
+
+@pytest.mark.parametrize(
+    ("counters", "ticks", "hertz"),
+    [(Counters("simulator", 3000, None, 0.1, 9.0), 3000, HZ),
+     (Counters("simulator", 3000, None, None, 9.0), 3000, None),  # the virtual board, up to 4 times
+     (Counters("dwt", None, 5000, None, 1.0), round(HZ * 1.02), None)],
+)  # fmt: skip
+def test_times_of_records_bound_ticks_only_on_the_simulators_own_clock(counters, ticks, hertz):
+    seen = Observation(Console(), Stop.CONDITION, True, "", "", counters, (), ())
+    limit = most_ticks(seen, HZ)
+    assert limit.hertz == hertz
+    assert limit.ticks == pytest.approx(ticks, rel=0.05)
 
 
 def test_figures_are_the_targets_where_the_image_is_wrong(image):

@@ -38,6 +38,7 @@ OTHERS = {
     "beside": lambda here: (here / "rows.npy",),
     "sample": "hello_world",
     "resolver": "missing",
+    "chip": "nrf9151",
     "builder": "zephyr",
     "built_with": BuildOptions(lto=True),
     "target": "renode",

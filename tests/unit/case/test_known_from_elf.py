@@ -7,10 +7,11 @@ from collections.abc import Sequence
 import pytest
 from elf_writer import MadeSection, MadeSymbol, write_elf
 
+from harness.base.platforms import chip_table
 from harness.case.case import Case
 from harness.case.evidence import Fact, known_of
 from harness.case.observe import Observation
-from harness.case.run import _measured
+from harness.case.run import most_ticks
 from harness.case.samples import sample_case
 from harness.elf import Image
 from harness.targets import Counters, Stop
@@ -98,10 +99,10 @@ def observation(counters: Counters, sent: tuple[int, ...] | None = None) -> Obse
     ],
 )
 def test_the_most_ticks_are_instructions_or_time_at_the_clock(counters, ticks):
-    assert _measured(observation(counters)).ticks == ticks
+    assert most_ticks(observation(counters), chip_table().cpu_hz).ticks == ticks
 
 
 def test_sent_records_are_those_of_the_feeder():
     counters = Counters("simulator", 1, None, 1.0, 1.0)
-    assert _measured(observation(counters, (1, 2))).sent == (1, 2)
-    assert _measured(observation(counters)).sent is None
+    assert most_ticks(observation(counters, (1, 2)), chip_table().cpu_hz).sent == (1, 2)
+    assert most_ticks(observation(counters), chip_table().cpu_hz).sent is None

@@ -12,6 +12,7 @@ from subgraph_models import stream
 
 from harness.base import paths
 from harness.base.errors import BadElf
+from harness.base.platforms import chip_table
 from harness.case.measure import (
     NO_OPERATOR,
     Measures,
@@ -164,9 +165,12 @@ def test_the_library_of_kernels_follows_from_symbols(firmware, tmp_path):
 
 
 def test_a_time_is_shown_with_its_source():
-    assert time_of(None, 64_000) == "1 ms (DWT cycles at 64 MHz)"
-    assert time_of(96_000, None) == "at least 1.5 ms (one cycle an instruction at 64 MHz)"
-    assert time_of(None, None) == ""
+    assert time_of(None, 64_000, chip_table()) == "1 ms (DWT cycles at 64 MHz)"
+    assert (
+        time_of(96_000, None, chip_table())
+        == "at least 1.5 ms (one cycle an instruction at 64 MHz)"
+    )
+    assert time_of(None, None, chip_table()) == ""
 
 
 NODES = (CallNode(0, "", 0), CallNode(0, "main", 30, 0x80), CallNode(1, "Eval", 20, 0x100),

@@ -95,6 +95,14 @@ def test_without_a_history_every_command_has_a_hint_to_name_one(capsys, monkeypa
         assert "TFLM_HIL_HISTORY" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("command", ["show", "check", "compare a b", "bisect c", "report site"])
+def test_a_history_that_is_not_there_is_refused_and_not_made(tmp_path, capsys, command):
+    file = tmp_path / "nope.db"
+    assert main(["history", *command.split(), "--history", str(file)]) == 2
+    assert f"there is no history {file}" in capsys.readouterr().err
+    assert not file.exists()
+
+
 def test_the_first_run_of_the_branch_passes_with_a_note(keep, capsys):
     keep(two(0))
     assert main(["history", "check"]) == 0

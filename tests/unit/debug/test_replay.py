@@ -3,7 +3,7 @@
 import pytest
 
 from harness.base.errors import CheckFailed, UsageError
-from harness.debug.gdb import GdbCall, gdb_command
+from harness.debug.gdb import GdbCall, gdb_command, run_up_to
 from harness.debug.replay import Place, Rerun, next_address, stop_at
 from harness.simulator import Machine
 
@@ -54,7 +54,7 @@ def test_an_image_without_a_fault_says_so(build):
 
 def test_gdb_is_told_port_place_and_commands(tmp_path):
     call = GdbCall("gdb", tmp_path / "a.gdb")
-    words = gdb_command(call, 3333, tmp_path / "a.elf", 0x100)
+    words = gdb_command(call, 3333, tmp_path / "a.elf", run_up_to(0x100))
     assert words[:3] == ["gdb", "-nx", "-batch"]
     assert words[-3:] == ["-x", str(tmp_path / "a.gdb"), str(tmp_path / "a.elf")]
     assert "target remote 127.0.0.1:3333" in words

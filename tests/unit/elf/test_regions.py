@@ -10,6 +10,10 @@ from harness.elf import Image
 from harness.elf.regions import from_linker_script, from_map, memories
 
 
+def _memories(image):
+    return memories(image, image.chip)
+
+
 def _firmware(folder: Path, flash: int, ram: int, config: dict[str, int]) -> Image:
     path = folder / "image.elf"
     path.write_bytes(write_elf(
@@ -21,14 +25,14 @@ def _firmware(folder: Path, flash: int, ram: int, config: dict[str, int]) -> Ima
 
 
 def test_the_chip_gives_its_whole_banks(tmp_path: Path) -> None:
-    found = memories(_firmware(tmp_path, 0, 0x2000_0000, {}))
+    found = _memories(_firmware(tmp_path, 0, 0x2000_0000, {}))
     assert [(m.name, m.origin, m.size) for m in found] == [
         ("FLASH", 0, 0x10_0000), ("RAM", 0x2000_0000, 0x4_0000),
     ]  # fmt: skip
 
 
 def test_a_non_secure_image_has_the_region_behind_the_secure_one(tmp_path: Path) -> None:
-    found = memories(_firmware(tmp_path, 0x5_0000, 0x2002_0000, {}))
+    found = _memories(_firmware(tmp_path, 0x5_0000, 0x2002_0000, {}))
     assert [(m.origin, m.end) for m in found] == [
         (0x5_0000, 0x10_0000), (0x2002_0000, 0x2004_0000),
     ]  # fmt: skip
@@ -38,7 +42,7 @@ def test_regions_of_a_zephyr_image_come_from_its_kconfig(tmp_path: Path) -> None
     config = {"CONFIG_FLASH_SIZE": 1024, "CONFIG_FLASH_BASE_ADDRESS": 0,
               "CONFIG_FLASH_LOAD_OFFSET": 0x5_0000, "CONFIG_FLASH_LOAD_SIZE": 0x3_0000,
               "CONFIG_SRAM_BASE_ADDRESS": 0x2001_6000, "CONFIG_SRAM_SIZE": 168}  # fmt: skip
-    found = memories(_firmware(tmp_path, 0x5_0000, 0x2001_6000, config))
+    found = _memories(_firmware(tmp_path, 0x5_0000, 0x2001_6000, config))
     assert [(m.name, m.origin, m.size, m.source) for m in found] == [
         ("FLASH", 0x5_0000, 192 * 1024, "kconfig"), ("RAM", 0x2001_6000, 168 * 1024, "kconfig"),
     ]  # fmt: skip
@@ -80,8 +84,8 @@ def test_a_file_without_regions_is_refused(tmp_path: Path) -> None:
     empty = tmp_path / "empty.map"
     empty.write_text("nothing")
     with pytest.raises(UsageError, match="no memory configuration"):
-        memories(firmware, map_file=empty)
+        memories(firmware, firmware.chip, map_file=empty)
     with pytest.raises(UsageError, match="no MEMORY command"):
-        memories(firmware, linker_script=empty)
+        memories(firmware, firmware.chip, linker_script=empty)
     with pytest.raises(UsageError, match="there is no file"):
-        memories(firmware, map_file=tmp_path / "none.map")
+        memories(firmware, firmware.chip, map_file=tmp_path / "none.map")

@@ -22,7 +22,7 @@ def table(entry: int, stack: int = 0x2000_1000) -> bytes:
 
 
 def find(image: Image) -> tuple[int, str]:
-    found = vectors.find(image, FLASH, RAM)
+    found = vectors.find(image)
     return found.address, found.reason
 
 
@@ -75,7 +75,7 @@ def test_a_named_table_that_does_not_boot_is_refused_not_passed_over(make):
 def test_of_any_bytes_only_a_bootable_table_is_taken(tmp_path_factory, data, at):
     image = Image(tmp_path_factory.getbasetemp() / "any", wrap([(at, data)]))
     try:
-        found = vectors.find(image, FLASH, RAM)
+        found = vectors.find(image)
     except BadElf:
         return
     assert found.stack in range(RAM.start + 1, RAM.stop + 1)

@@ -11,6 +11,7 @@ import replay_nights as lab
 from results import case_result
 
 from harness.base.errors import CheckFailed, UsageError
+from harness.base.platforms import chip_table
 from harness.case.measure import time_of
 from harness.case.result import CaseResult, OperatorTicks
 from harness.cli import main
@@ -65,7 +66,7 @@ def test_a_model_that_was_never_on_the_board_is_timed_within_three_spreads(learn
     for seed in range(50):
         new = on_simulator("new", "CONV_2D", "SOFTMAX", seed=seed)
         true = on_board(new, seed=seed)["cycles"] / 64_000
-        found = learnt.time(kernels(new))
+        found = learnt.time(kernels(new), chip_table().cpu_hz)
         assert abs(found.milliseconds - true) < 3 * found.spread
 
 
@@ -86,7 +87,7 @@ def test_an_unmeasured_kernel_is_refused(learnt, kernel):
     new = on_simulator("new", "CONV_2D")
     new["operators"][0]["kernel"] = kernel
     with pytest.raises(CheckFailed, match=f"CONV_2D {kernel} was never measured"):
-        learnt.time(kernels(new))
+        learnt.time(kernels(new), chip_table().cpu_hz)
 
 
 def test_a_calibration_from_one_model_is_refused(simulated):
@@ -130,9 +131,9 @@ def result(**changes) -> CaseResult:
 
 
 def test_without_a_calibration_ticks_give_a_lower_bound_or_the_boards_time():
-    assert time_of(64_000, None) == LEAST
-    assert time_of(None, 128_000) == "2 ms (DWT cycles at 64 MHz)"
-    assert time_of(None, None) == ""
+    assert time_of(64_000, None, chip_table()) == LEAST
+    assert time_of(None, 128_000, chip_table()) == "2 ms (DWT cycles at 64 MHz)"
+    assert time_of(None, None, chip_table()) == ""
 
 
 def test_a_result_names_the_source_of_its_milliseconds(learnt):

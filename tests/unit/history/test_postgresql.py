@@ -23,14 +23,14 @@ if postgresql.programs() is None:
 
 @pytest.fixture(scope="module")
 def server():
-    with postgresql.server(postgresql.programs()) as url:
-        yield url
+    with postgresql.server(postgresql.programs()) as made:
+        yield made
 
 
 @pytest.fixture
 def url(server):
-    yield server
-    engine = sql.create_engine(server)
+    yield server.url
+    engine = sql.create_engine(server.url)
     schema.metadata.drop_all(engine)
     engine.dispose()
 
@@ -185,3 +185,65 @@ def test_over_a_link_of_20_ms_a_night_takes_the_time_of_its_few_statements(url, 
     ):
         assert far.record(run(lab.document(*lab.cases(130))))
         assert len(far.runs()) == 1
+
+
+@pytest.mark.slow
+def test_eight_writers_of_twenty_nights_over_20_ms_lose_nothing(url):
+    """A lab each, its nights at the same time as those of the others."""
+    parsed = sql.make_url(url)
+    with slow_link(parsed.port, 0.01) as port:
+        far = parsed.set(port=port).render_as_string(hide_password=False)
+        writers = [writer(far, first, 8, 20) for first in range(8)]
+        for one in writers:
+            _, said = one.communicate(timeout=500)
+            assert one.returncode == 0, said
+    assert sorted(whole(url)) == list(range(160))
+
+
+@pytest.mark.slow
+def test_a_server_that_is_killed_at_any_statement_holds_whole_runs(server, url, run, statements):
+    """After a kill the night is there as a whole, or not at all; the error is one line."""
+    rows = [row | {"elf_sha256": f"{number:064x}"} for number, row in enumerate(lab.cases(CASES))]
+    images = tuple(
+        ImageParts(row["elf_sha256"], "GCC", (("symbol", "FLASH", "main", 8),)) for row in rows
+    )
+
+    def record(night: int) -> bool:
+        with History.open(url) as history:
+            statements.clear()
+            made = run(lab.document(*rows, night=night))
+            return history.record(replace(made, images=images if night % 2 else ()))
+
+    record(0)
+    record(1)
+    count, night, outcomes = len(statements), 2, set()
+    for at in range(1, count + 2):
+        before = whole(url)
+        killer = KillAt(server, at)
+        sql.event.listen(sql.Engine, "before_cursor_execute", killer)
+        try:
+            record(night)
+            outcomes.add("kept")
+        except (EnvironmentMissing, CannotWrite) as error:
+            assert "\n" not in error.message
+            outcomes.add("refused")
+        finally:
+            sql.event.remove(sql.Engine, "before_cursor_execute", killer)
+        if killer.killed:
+            server.start()
+        assert whole(url) in (before, [*before, night])
+        night += 1
+    assert "refused" in outcomes
+
+
+class KillAt:
+    """Kills the server before the statement with a number, counted from the next one."""
+
+    def __init__(self, server, number):
+        self.server, self.left, self.killed = server, number, False
+
+    def __call__(self, *_):
+        self.left -= 1
+        if self.left == 0:
+            self.server.kill()
+            self.killed = True

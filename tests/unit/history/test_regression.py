@@ -1,12 +1,10 @@
 """The rules of a regression."""
 
-import random
-
 import pytest
 import replay_nights as lab
 
 from harness.history.measures import measure
-from harness.history.regression import CaseKey, CaseOutcome, allowed_noise, creeps, regressions
+from harness.history.regression import CaseKey, CaseOutcome, allowed_noise, regressions
 from harness.history.run import Run
 
 KEY = CaseKey("c", "simulator", "standalone")
@@ -144,35 +142,6 @@ def test_seeded_regressions_are_found_in_the_night_they_came_and_no_others(run):
 def test_clean_nights_of_a_noisy_board_raise_no_alarm(run, noise):
     base = [row | {"cycles": 100_000 + 13 * number} for number, row in enumerate(lab.cases(10))]
     assert alarms(run, lab.nights(base, 60, noise=noise)) == {}
-
-
-def creeping(nights: int, noise: float, seed: int) -> list[CaseOutcome]:
-    """Nights of a board whose cycles rise by 0.4 % each."""
-    chance = random.Random(seed)
-    values = (100_000 * (1 + 0.004 * night) * chance.gauss(1, noise) for night in range(nights))
-    return [seen(cycles=round(value)) for value in values]
-
-
-def alarming_nights(nights: list[CaseOutcome]) -> list[int]:
-    return [night for night in range(len(nights)) if worse(nights[night], *nights[:night][-10:])]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("noise", [0, 0.001, 0.002])
-def test_cycles_that_creep_by_less_than_half_a_percent_a_night_are_found(noise, seed):
-    assert len(alarming_nights(creeping(30, noise, seed))) >= 20
-
-
-def test_a_creep_within_the_noise_is_found_by_its_slope():
-    creep = [1_000 + 4 * n + (-1) ** n * 4 for n in range(11)]
-    (text,) = worse(seen(cycles=creep[-1]), *(seen(cycles=value) for value in creep[:-1]))
-    assert text == "cycles creeps up: 1,018 -> 1,044 cycles (+2.6 %) in 11 runs"
-
-
-def test_a_step_that_stays_is_not_a_creep():
-    step = [1_000.0, 1_001, 999, 1_000, 1_002, 1_100, 1_101, 1_099, 1_100, 1_102]
-    assert not creeps(step)
 
 
 def test_the_noise_does_not_grow_with_the_trend():

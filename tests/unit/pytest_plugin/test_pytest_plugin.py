@@ -114,6 +114,11 @@ class TestCaseFiles:
         assert int(found["flash_bytes"]) > 0
 
     @pytest.mark.slow
+    @pytest.mark.slow
+    def test_s_shows_the_console_while_it_runs(self, run):
+        assert "x_value" not in run("-k", "sine").stdout.str()
+        run("-s", "-k", "sine").stdout.fnmatch_lines(["x_value: *"])
+
     def test_the_files_of_a_case_and_all_results_lie_under_the_output_folder(self, pytester, run):
         run("--hil-output=out")
         left = pytester.path / "out"

@@ -39,7 +39,7 @@ def site(tmp_path):
                 lab.case(HOSTILE, verdict="fail" if last else "pass", reason=HOSTILE),
                 night=night, commit=f"{night + 1:x}" * 40, branch=HOSTILE,
             )  # fmt: skip
-            run = from_document(document, Occasion(0.0).updated_from(document))
+            run = _run(document)
             grown = image(sha, Conv=140, Add=9) if last else image(sha, Conv=100, Add=9)
             history.record(replace(run, images=(grown,)))
         write_site(history, tmp_path / "site", commit_url=LINK)
@@ -188,3 +188,33 @@ def test_in_a_browser_of_400_pixels_no_page_is_wider_than_the_screen(site):
         probe.write_text(path.read_text().replace("</body>", script))
         wide = int(re.search(r"<title>width (\d+)", chromium.dom(probe, width=400))[1])
         assert wide <= 500  # the narrowest window of headless Chromium
+
+
+def _run(document):
+    return from_document(document, Occasion(0.0).updated_from(document))
+
+
+def test_each_of_several_labs_has_an_overview_of_its_own(tmp_path):
+    with History.open(str(tmp_path / "labs.db")) as history:
+        for night in range(3):
+            for name in ("bench a", "bench b"):
+                verdict = "fail" if (night, name) == (2, "bench b") else "pass"
+                flash = 29_048 + 100 * night * (name == "bench a")
+                row = lab.case(verdict=verdict, flash=flash)
+                history.record(_run(lab.document(row, night=night, machine=name)))
+        assert write_site(history, tmp_path / "site") == 2
+    pages = sorted((tmp_path / "site").glob("lab-*.html"))
+    one, two = (page.read_text() for page in pages)
+    assert "1 of 1 cases passed" in one and "0 of 1 cases passed" in two
+    assert 'data-verdicts="ppp"' in one and 'data-verdicts="ppf"' in two
+    assert "+100 (+0.3 %)" in one and "+100" not in two
+    index = (tmp_path / "site" / "index.html").read_text()
+    assert "1 of 2 cases passed" in index
+    assert all(page.name in index for page in pages)
+
+
+def test_one_lab_has_no_page_beside_the_overview(tmp_path):
+    with History.open(str(tmp_path / "one.db")) as history:
+        history.record(_run(lab.document()))
+        write_site(history, tmp_path / "site")
+    assert not list((tmp_path / "site").glob("lab-*"))

@@ -223,7 +223,9 @@ def test_registers_of_both_states_are_read_and_written(chip):
     for number, value in numbers.items():
         probe.register(number, value)
     assert {number: probe.register(number) for number in numbers} == numbers
+    assert probe.read(0xE000_EE08) == 1 << 16  # DSCSR.CDS
     chip.machine.core.change_state()
+    assert probe.read(0xE000_EE08) == 0
     assert probe.register(13) == 0x2000_5800  # CONTROL_NS.SPSEL
     assert probe.register(26) == 0x2000_8000
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 
 from harness.base.errors import UsageError
+from harness.base.platforms import board_table
 from harness.targets.pins import Press, parse_press, pin_number
+
+KIT = board_table()
 
 
 @pytest.mark.parametrize(
@@ -17,7 +20,7 @@ from harness.targets.pins import Press, parse_press, pin_number
     ],
 )
 def test_a_press_is_read_from_its_text(text: str, press: Press) -> None:
-    assert parse_press(text) == press
+    assert parse_press(text, KIT) == press
 
 
 @pytest.mark.parametrize(
@@ -25,12 +28,12 @@ def test_a_press_is_read_from_its_text(text: str, press: Press) -> None:
 )
 def test_invalid_press_is_refused(text: str) -> None:
     with pytest.raises(UsageError):
-        parse_press(text)
+        parse_press(text, KIT)
 
 
 def test_the_dks_leds_buttons_and_switches_have_the_pins_of_its_user_guide() -> None:
     order = [f"led{n}" for n in (1, 2, 3, 4)] + ["button1", "button2", "switch1", "switch2"]
-    assert [pin_number(name) for name in order] == list(range(2, 10))
+    assert [pin_number(name, KIT) for name in order] == list(range(2, 10))
 
 
 @pytest.mark.parametrize(
@@ -39,11 +42,11 @@ def test_the_dks_leds_buttons_and_switches_have_the_pins_of_its_user_guide() -> 
      ("P0.31", 31)],
 )  # fmt: skip
 def test_a_pin_has_a_name_or_a_number(name: str, number: int) -> None:
-    assert pin_number(name) == number
+    assert pin_number(name, KIT) == number
 
 
 @pytest.mark.parametrize("name", ["P0.32", "32", "007", "P1.3", "button", ""])
 def test_invalid_pin_is_refused_with_the_valid_ones(name: str) -> None:
     with pytest.raises(UsageError, match="no pin") as refused:
-        pin_number(name)
+        pin_number(name, KIT)
     assert refused.value.hint.startswith("P0.0 to P0.31, or led1, led2")

@@ -40,4 +40,4 @@ def choose(name: str, search_path: str | None = None) -> type[Runner]:
     )
 
 
-__all__ = ["RUNNERS", "Runner", "choose"]
+__all__ = ["RUNNERS", "Pyocd", "Runner", "choose"]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
 from harness.base.errors import Unsupported
+from harness.base.platforms import BoardTable, board_table
 from harness.targets.board.command import Command
 from harness.targets.board.flash_image import FlashImage
 
@@ -22,7 +23,7 @@ class Runner(ABC):
 
     ``serial`` is the probe's J-Link serial number; every command carries it, so that no tool
     chooses a board by itself. ``host`` is a remote J-Link server, if the tool can use one.
-    ``seconds`` limits the call that programs.
+    ``seconds`` limits the call that programs; ``kit`` has the chip's names in the tools.
     """
 
     name: ClassVar[str]
@@ -33,6 +34,7 @@ class Runner(ABC):
     serial: str
     host: str = ""
     seconds: float = PROGRAM_SECONDS
+    kit: BoardTable = field(default_factory=board_table)
 
     @abstractmethod
     def program(self, image: FlashImage, folder: Path) -> list[Command]:
@@ -47,7 +49,7 @@ class Runner(ABC):
         """Pulse the reset pin and let the image run."""
 
     def read(self, address: int, size: int, file: Path) -> list[Command]:
-        """Copy ``size`` bytes at ``address`` into ``file``: binary, or Intel HEX by its name."""
+        """Copy ``size`` bytes at ``address`` into ``file``: binary; nrfutil writes Intel HEX."""
         raise Unsupported(self.name, "read memory of a running board")
 
     def _local(self) -> None:
@@ -55,5 +57,5 @@ class Runner(ABC):
             raise Unsupported(
                 f"runner {self.name}",
                 f"use the probe on {self.host}",
-                hint="runners nrfutil and jlink reach remote probes",
+                hint="runners nrfutil, jlink and pyocd reach remote probes",
             )

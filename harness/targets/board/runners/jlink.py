@@ -7,7 +7,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import ClassVar
 
-from harness.base import platforms
 from harness.targets.board.command import SCRIPT, Command
 from harness.targets.board.flash_image import FlashImage
 from harness.targets.board.lab import unpadded
@@ -33,7 +32,7 @@ class Jlink(Runner):
     written_for: ClassVar[str] = "J-Link software 7.94 to 8.x"
 
     def program(self, image: FlashImage, folder: Path) -> list[Command]:
-        return [self._run(["r", f'loadfile "{image.hex}" noreset'], self.seconds, "O\\.K\\.")]
+        return [self._run(["r", f'loadfile "{image.hex}"'], self.seconds, "O\\.K\\.")]
 
     def verify(self, image: FlashImage, folder: Path) -> list[Command]:
         lines = [f'verifybin "{path}",0x{address:x}' for address, path in image.binaries(folder)]
@@ -51,12 +50,11 @@ class Jlink(Runner):
     def _run(self, lines: list[str], seconds: float, success: str) -> Command:
         serial = unpadded(self.serial)
         probe = ("-IP", self.host) if self.host else ("-USB", serial)
-        board = platforms.board_table()
-        names = board.chip.tools
+        names = self.kit.chip.tools
         script = "\n".join(["ExitOnError 1", *lines, "q", ""])
         argv = (
             *("JLinkExe", "-NoGui", "1", *probe, "-Device", names.jlink_device),
-            *("-If", names.debug_interface, "-Speed", str(board.probe.speed_khz)),
+            *("-If", names.debug_interface, "-Speed", str(self.kit.probe.speed_khz)),
             *("-AutoConnect", "1", "-ExitOnError", "1", "-CommandFile", SCRIPT),
         )
         return Command(argv, seconds, script, _FAILURES, success)

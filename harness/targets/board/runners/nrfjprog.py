@@ -7,7 +7,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import ClassVar
 
-from harness.base import platforms
 from harness.targets.board.command import Command
 from harness.targets.board.flash_image import FlashImage
 from harness.targets.board.lab import unpadded
@@ -33,5 +32,5 @@ class Nrfjprog(Runner):
 
     def _call(self, *arguments: str) -> tuple[str, ...]:
         self._local()
-        family = platforms.chip_table().tools.nrfjprog_family
+        family = self.kit.chip.tools.nrfjprog_family
         return ("nrfjprog", "--family", family, "--snr", unpadded(self.serial), *arguments)

@@ -7,7 +7,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import ClassVar
 
-from harness.base import platforms
 from harness.targets.board.command import Command
 from harness.targets.board.flash_image import FlashImage
 from harness.targets.board.lab import unpadded
@@ -18,7 +17,10 @@ _KEEP_LOCKED = ("-O", "auto_unlock=false")
 
 
 class Pyocd(Runner):
-    """``pyocd``: does not wait for a probe that is not there, nor mass-erase a locked chip."""
+    """``pyocd``: does not wait for a probe that is not there, nor mass-erase a locked chip.
+
+    ``host`` is a remote probe's server: ``pyocd server`` of another machine, a virtual board.
+    """
 
     name: ClassVar[str] = "pyocd"
     program_name: ClassVar[str] = "pyocd"
@@ -53,8 +55,7 @@ class Pyocd(Runner):
         return [Command(command, SHORT_SECONDS, failures=("Error: .*",), folder=file.parent)]
 
     def _call(self, subcommand: str, *arguments: str) -> tuple[str, ...]:
-        self._local()
-        serial = unpadded(self.serial)
-        target = platforms.chip_table().tools.pyocd_target
+        probe = f"remote:{self.host}" if self.host else unpadded(self.serial)
+        target = self.kit.chip.tools.pyocd_target
         connection = ("--no-config", "--no-wait", "--target", target, *_KEEP_LOCKED)
-        return ("pyocd", subcommand, "--uid", serial, *connection, *arguments)
+        return ("pyocd", subcommand, "--uid", probe, *connection, *arguments)

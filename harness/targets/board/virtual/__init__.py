@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from harness.base import numbers, platforms
+from harness.base.errors import UsageError
 from harness.elf import Image
 from harness.targets.board import lab as labs
 from harness.targets.board.opening import Opening
@@ -41,7 +42,13 @@ def _started(
     play: bool = False,
     console: str = "",
 ) -> Iterator[Opening]:
-    """A virtual board of its own for ``image``."""
+    """A virtual board of its own for ``image``, which must be for the chip that it carries."""
+    kit = platforms.board_table()
+    if image.chip.key != kit.chip.key:
+        raise UsageError(
+            f"{image.path} is for the {image.chip.name}, and a virtual board is the {kit.name}",
+            hint="--target simulator runs it",
+        )
     words = misbehave.split(",") if isinstance(misbehave, str) else misbehave
     with tempfile.TemporaryDirectory(prefix="tflm-bench-") as name:
         bench = Path(name)

@@ -20,7 +20,10 @@ STATE = "dk.json"
 
 @dataclass(frozen=True)
 class PublishedBoard:
-    """A virtual board as discovery sees it. ``ports`` is empty while it is unplugged."""
+    """A virtual board as discovery sees it. ``ports`` is empty while it is unplugged.
+
+    ``debug`` is the TCP port of its debug port, on the loopback interface.
+    """
 
     name: str
     serial: str
@@ -28,6 +31,7 @@ class PublishedBoard:
     control: str
     baud: int
     ports: tuple[tuple[str, int], ...]  # (device, USB interface number)
+    debug: int
 
 
 def write(folder: Path, presence: PublishedBoard) -> None:

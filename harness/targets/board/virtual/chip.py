@@ -1,285 +1,269 @@
-"""The chip of a virtual board: its flash, and the machine that runs the content."""
+"""The chip of a virtual board: a machine with a debug port, whose flash outlives its power."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from importlib import import_module
+from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol
 
 from harness.base import platforms
-from harness.base.clock import Clock
+from harness.base.clock import Clock, Deadline
 from harness.base.errors import HilError
+from harness.base.platforms import ConsoleWiring
 from harness.elf import Image
-from harness.elf.hexfile import Block
 from harness.elf.wrapped import wrap
-from harness.targets.base import Elapsed, MemoryAccess, Session, Stop
+from harness.simulator import End, Machine
+from harness.simulator.debug_port import DebugPort
+from harness.simulator.debug_port.port import Surroundings
+from harness.simulator.peripherals.gpio import Gpio
+from harness.simulator.peripherals.nvmc import Nvmc
 
-_ERASED = b"\xff"
 #: Virtual time runs at most this many times as fast as the wall clock, so that firmware that idles
 #: for ever does not keep a core of the host busy.
 SPEED = 4.0
 _NAP_SECONDS = 0.002
 #: Wall seconds after which one slice of a few virtual milliseconds counts as stuck.
 _GUARD_SECONDS = 10.0
+#: Nothing happens any more by itself.
+_STANDS = (End.IDLE, End.LOCKUP, End.SYSTEM_OFF)
+_KEPT = ("flash", "uicr")
+_ERASED = b"\xff"
+#: UICR.APPROTECT: any word but all ones locks the debug port at the next reset.
+_APPROTECT = 0x00
 
 
-class FlashStore:
-    """Flash and UICR: erased to ones, kept over resets and power cycles."""
+class BoardPort(DebugPort):
+    """A debug port that may show other contents of a memory than it has: ``shown``, by name."""
 
-    def __init__(self) -> None:
-        chip = platforms.chip_table()
-        self._page = chip.flash.page
-        self._areas = chip.area("flash"), chip.area("uicr")
-        self.flash, self.uicr = (bytearray(_ERASED * area.size) for area in self._areas)
+    def __init__(self, machine: Machine, around: Surroundings) -> None:
+        super().__init__(machine, around)
+        self.shown: dict[str, bytes] = {}
 
-    def area(self, address: int, size: int) -> tuple[bytearray, int]:
-        """The memory that holds [address, address + size) and the offset in it, or a ValueError."""
-        for content, area in zip((self.flash, self.uicr), self._areas, strict=True):
+    def read_memory(self, address: int, size: int, port: int | None = None) -> int:
+        """1, 2 or 4 bytes of the core's address space. Raises :class:`TransferError`."""
+        if self._claimed(address, size) is None:
+            return super().read_memory(address, size, port)
+        return int.from_bytes(bytes(self.read_block(address, size, 1, port)), "little")
+
+    def read_block(self, address: int, count: int, unit: int, port: int | None = None) -> list[int]:
+        """``count`` numbers of ``unit`` bytes (1 or 4). Raises :class:`TransferError`."""
+        claimed = self._claimed(address, count * unit)
+        if claimed is None:
+            return super().read_block(address, count, unit, port)
+        self._allow(address, unit, port)
+        each = range(0, len(claimed), unit)
+        return [int.from_bytes(claimed[at : at + unit], "little") for at in each]
+
+    def _claimed(self, address: int, size: int) -> bytes | None:
+        for name, content in self.shown.items():
+            area = self.machine.memory_map.area(name)
             if area.holds(address, size):
-                return content, address - area.origin
-        raise ValueError(f"0x{address:08x} is not in flash")
-
-    def erase(self, blocks: list[Block]) -> None:
-        """Erase the pages that the blocks touch."""
-        for address, data in blocks:
-            content, offset = self.area(address, len(data))
-            first, last = offset // self._page, (offset + len(data) - 1) // self._page
-            begin, end = first * self._page, (last + 1) * self._page
-            content[begin:end] = _ERASED * (end - begin)
-
-    def program(self, address: int, data: bytes) -> None:
-        """Write: bits go from one to zero only, as in NOR flash."""
-        content, offset = self.area(address, len(data))
-        for index, byte in enumerate(data):
-            content[offset + index] &= byte
-
-    def used(self) -> int:
-        """Bytes of flash up to the last one that is programmed."""
-        return len(self.flash.rstrip(b"\xff"))
+                return content[address - area.origin :][:size]
+        return None
 
 
-class VirtualChip(Protocol):
-    """Something that runs the content of a store."""
+class VirtualChip:
+    """A chip that runs what is in its flash; one that cannot run stays silent.
 
-    #: True while nothing can happen until the chip is written to or reset.
-    idle: bool
-
-    def reset(self, store: FlashStore) -> None:
-        """Start again from the present content of flash."""
-        ...
-
-    def step(self, seconds: float) -> bytes:
-        """Run for about ``seconds`` of wall time; returns the bytes of the UART."""
-        ...
-
-    def feed(self, data: bytes) -> None:
-        """Bytes for the UART's receiver."""
-        ...
-
-    def read(self, address: int, size: int) -> bytes:
-        """Memory as a debug probe sees it; ValueError if there is none."""
-        ...
-
-    def write(self, address: int, data: bytes) -> None:
-        """Write memory through the debug probe; ValueError if there is none."""
-        ...
-
-    def read_pin(self, pin: int) -> bool:
-        """The level at a pin; ValueError if there are none."""
-        ...
-
-    def drive_pin(self, pin: int, level: bool | None) -> None:
-        """Drive a pin, or let it go; ValueError if there are none."""
-        ...
-
-
-class TranscriptChip:
-    """Prints the text in flash from address 0 on, and echoes its input.
-
-    For trying the bench without a compiler: "flash" a console log and see it printed.
-    """
-
-    def __init__(self) -> None:
-        self.idle = True
-        self._store = FlashStore()
-        self._pending = bytearray()
-
-    def reset(self, store: FlashStore) -> None:
-        """Print the text again."""
-        self._store = store
-        self._pending = bytearray(store.flash[: store.flash.find(b"\xff")])
-        self.idle = False
-
-    def step(self, seconds: float) -> bytes:
-        """All output at once; the line paces it."""
-        printed, self._pending = bytes(self._pending), bytearray()
-        self.idle = True
-        return printed
-
-    def feed(self, data: bytes) -> None:
-        """Echo."""
-        self._pending += data
-        self.idle = False
-
-    def read(self, address: int, size: int) -> bytes:
-        """Flash alone: there is no RAM."""
-        content, offset = self._store.area(address, size)
-        return bytes(content[offset : offset + size])
-
-    def write(self, address: int, data: bytes) -> None:
-        """There is no RAM."""
-        raise ValueError(f"0x{address:08x} cannot be written")
-
-    def read_pin(self, pin: int) -> bool:
-        """There are no pins."""
-        raise ValueError(f"a transcript has no P0.{pin}")
-
-    def drive_pin(self, pin: int, level: bool | None) -> None:
-        """There are no pins."""
-        raise ValueError(f"a transcript has no P0.{pin}")
-
-
-Opener = Callable[[Image], Session]
-
-
-def simulator(firmware: Image, console: str | None = None) -> Session:
-    """A session on the simulator, whose board hears the chip as ``console`` says."""
-    opened = import_module("harness.targets.simulator").open(firmware, console=console)
-    session: Session = opened
-    return session
-
-
-class SimulatorChip:
-    """Runs the content of flash on the simulator; a chip that cannot run stays silent.
-
-    ``now`` and ``sleep`` are the wall clock's, in seconds.
+    It has no power, and no debug port, until :meth:`power_on`. ``console`` says how the board hears
+    it. ``now`` and ``sleep`` are the wall clock's, in seconds.
     """
 
     def __init__(
         self,
-        opener: Opener = simulator,
+        console: ConsoleWiring | None = None,
         *,
         now: Clock = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
+        #: True while nothing can happen until somebody does something to the chip.
         self.idle = True
         #: Why the chip does not run any more, or an empty string.
         self.halted = ""
-        self._open = opener
-        self._now = now
-        self._sleep = sleep
-        self._session: Session | None = None
-        self._image = b""
-        self._started = 0.0
-        self._virtual = 0.0
+        self.port: BoardPort | None = None
+        self._console, self._now, self._sleep = console, now, sleep
+        #: Of flash and UICR, while there is no power.
+        self._contents = {"flash": _ERASED * platforms.chip_table().area("flash").size}
+        self._told = 0  # console bytes
+        self._started = self._virtual = 0.0
 
-    def reset(self, store: FlashStore) -> None:
-        """Pulse the reset pin; a new machine if flash was written in the meantime."""
-        image = wrap(_blocks(store))
-        self.halted = ""
-        self.idle = False
-        self._started, self._virtual = self._now(), 0.0
+    # power and resets
+
+    def power_on(self, around: Surroundings, powered: Callable[[], bool]) -> None:
+        """Power comes: the core starts from flash.
+
+        ``around`` is what the debug port resets; ``powered`` is asked before flash is changed.
+        """
+        machine = self._machine()
+        machine.chip.device("NVMC", Nvmc).powered = powered
+        self.port, self._told = BoardPort(machine, around), 0
+        self._begin()
+
+    def _machine(self) -> Machine:
+        """A machine with the contents of flash and UICR."""
+        blocks = [(platforms.chip_table().area(n).origin, c) for n, c in self._contents.items()]
         try:
-            if self._session is not None and image == self._image:
-                self._session.read()  # unread output is lost with the reset
-                self._session.reset()
-                return
-            if self._session is not None:
-                self._session.close()
-                self._session = None
-            self._image = image
-            if store.used():
-                self._session = self._open(Image(Path("flash"), image))
-        except HilError as error:
-            self._halt(error.message)
-        if self._session is None:
-            self.idle = True
+            return Machine(Image(Path("flash"), wrap(blocks)), console=self._console)
+        except HilError:  # no firmware: the processor starts from whatever is there
+            machine = Machine(Image(Path("flash"), wrap([(0, _stub())])), console=self._console)
+            for address, content in blocks:
+                machine.write_memory(address, content)
+            machine.reset()
+            return machine
+
+    def power_off(self) -> None:
+        """Power goes; safe to call twice."""
+        if self.port is None:
+            return
+        machine, self.port = self.port.machine, None
+        self._contents = contents(machine)
+        machine.close()
+        self.idle = True
+
+    def pin_reset(self) -> None:
+        """Pulse the reset pin; output that nobody has read is lost."""
+        machine = self._running().machine
+        machine.reset()
+        self._told = machine.console.size
+        self._begin()
+
+    def _begin(self) -> None:
+        self.halted, self.idle = "", True
+        self.touched()
+
+    def touched(self) -> None:
+        """Somebody did something to the chip: it may go on."""
+        if self.idle and not self.halted:
+            self._started, self._virtual = self._now(), 0.0
+            self.idle = False
+
+    def lock(self) -> None:
+        """Set UICR.APPROTECT, as production does, and reset."""
+        machine = self._running().machine
+        uicr = machine.memory_map.area("uicr")
+        machine.write_memory(uicr.origin + _APPROTECT, bytes(4))
+        self._running().pin_reset()
+
+    def _running(self) -> BoardPort:
+        if self.port is None:
+            raise ValueError("the chip has no power")
+        return self.port
+
+    # time
 
     def step(self, seconds: float) -> bytes:
-        """Run for at most ``seconds`` times :data:`SPEED` of virtual time."""
-        if self._session is None:
+        """Run for at most ``seconds`` times :data:`SPEED`; returns the bytes of the UART."""
+        if self.port is None or self.port.core.halted:
             self.idle = True
             return b""
         ahead = self._virtual - (self._now() - self._started) * SPEED
         if ahead > 0:
             self._sleep(min(_NAP_SECONDS, ahead / SPEED))
             return b""
-        length = seconds * SPEED
         try:
-            limit = self._session.deadline(length * 2, guard=_GUARD_SECONDS)
-            stop = self._session.run(Elapsed(length), limit)
-            printed = self._session.read()
+            return self._run(self.port, seconds * SPEED)
         except HilError as error:
             self._halt(error.message)
             return b""
+
+    def _run(self, port: BoardPort, length: float) -> bytes:
+        machine = port.machine
+        limit = Deadline(2 * length, now=lambda: machine.seconds, guard=_GUARD_SECONDS)
+        end = port.core.run(round(length * machine.memory_map.cpu_hz), limit, stand=True)
         self._virtual += length
-        if stop in (Stop.IDLE, Stop.LOCKUP):
+        if end in _STANDS:
             self.idle = True
-        elif stop is Stop.GUARD:
+        elif end is End.GUARD:
             self._halt(f"{length} s of virtual time took more than {_GUARD_SECONDS} s")
+        return self._printed()
+
+    def _printed(self) -> bytes:
+        console = self._running().machine.console
+        printed = console.since(self._told)
+        self._told = console.size
         return printed
-
-    def feed(self, data: bytes) -> None:
-        """Bytes for the UART; they may wake a sleeping core."""
-        if self._session is None or self.halted:
-            return
-        try:
-            self._session.write(data)
-        except HilError as error:
-            self._halt(error.message)
-            return
-        self._wake()
-
-    def read(self, address: int, size: int) -> bytes:
-        """Memory of the machine. Raises ValueError if there is none."""
-        with self._memory() as memory:
-            return memory.read(address, size)
-
-    def write(self, address: int, data: bytes) -> None:
-        """Memory of the machine. Raises ValueError if there is none."""
-        with self._memory() as memory:
-            memory.write(address, data)
-
-    @contextmanager
-    def _memory(self) -> Iterator[MemoryAccess]:
-        """The machine's memory; its errors are those of a debug probe."""
-        if self._session is None:
-            raise ValueError("the chip does not run")
-        try:
-            yield self._session.memory
-        except HilError as error:
-            raise ValueError(error.message) from error
 
     def _halt(self, reason: str) -> None:
         self.halted = reason
         self.idle = True
 
+    # what is around it
+
+    def feed(self, data: bytes) -> None:
+        """Bytes for the UART; they may wake a sleeping core."""
+        if self.port is None or self.halted:
+            return
+        try:
+            self.port.machine.feed(data)
+        except HilError as error:
+            self._halt(error.message)
+            return
+        self.touched()
+
+    def _pins(self) -> Gpio:
+        if self.halted:
+            raise ValueError("the chip does not run")
+        return self._running().machine.chip.device("P0", Gpio)
+
     def read_pin(self, pin: int) -> bool:
-        """The level at a pin of the machine."""
-        return self._running().pins.read(pin)
+        """The level at a pin. Raises ValueError if the chip does not run."""
+        return bool(self._pins().pads >> pin & 1)
 
     def drive_pin(self, pin: int, level: bool | None) -> None:
-        """Drive a pin of the machine; it may wake a sleeping core."""
-        self._running().pins.drive(pin, level)
-        self._wake()
-
-    def _running(self) -> Session:
-        if self._session is None or self.halted:
-            raise ValueError("the chip does not run")
-        return self._session
-
-    def _wake(self) -> None:
-        if self.idle:
-            self._started, self._virtual = self._now(), 0.0
-            self.idle = False
+        """Drive a pin, or let it go; it may wake a sleeping core."""
+        self._pins().drive(pin, level)
+        self.touched()
 
 
-def _blocks(store: FlashStore) -> list[Block]:
-    """Flash up to its last programmed byte, and UICR if anything in it is programmed."""
-    blocks = [(0, bytes(store.flash[: store.used()]))]
-    if store.uicr.strip(b"\xff"):
-        blocks.append((platforms.chip_table().area("uicr").origin, bytes(store.uicr)))
-    return blocks
+class TranscriptChip(VirtualChip):
+    """Prints the text in flash from address 0 on, and echoes its input.
+
+    For trying the bench without a compiler: "flash" a console log and see it printed. Its core
+    runs for a debugger alone.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._pending = bytearray()
+        self._resets = 0
+
+    def power_on(self, around: Surroundings, powered: Callable[[], bool]) -> None:
+        """Print the text."""
+        self._resets = -1
+        super().power_on(around, powered)
+
+    def step(self, seconds: float) -> bytes:
+        """All output at once; the line paces it."""
+        port = self._running()
+        if port.core.enabled:
+            super().step(seconds)
+        if port.machine.resets != self._resets and not port.core.halted:
+            self._resets = port.machine.resets
+            text = contents(port.machine)["flash"]
+            self._pending[:] = text[: text.find(_ERASED)]
+        printed = bytes(self._pending)
+        self._pending.clear()
+        self.idle = not port.core.enabled or self.idle
+        return printed
+
+    def feed(self, data: bytes) -> None:
+        """Echo."""
+        self._pending += data
+        self.touched()
+
+    def pin_reset(self) -> None:
+        """Print the text again."""
+        self._pending.clear()
+        super().pin_reset()
+
+
+def contents(machine: Machine) -> dict[str, bytes]:
+    """What flash and UICR hold, by name."""
+    areas = {name: machine.memory_map.area(name) for name in _KEPT}
+    return {name: machine.read_memory(a.origin, a.size) for name, a in areas.items()}
+
+
+def _stub() -> bytes:
+    """A vector table that a machine can be made with."""
+    ram = platforms.chip_table().area("ram")
+    return b"".join(word.to_bytes(4, "little") for word in (ram.end, 9, 0xE7FE_E7FE))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import os
 import socket
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from harness.targets.board.discovery import BenchBoard, on_bench
 from harness.targets.board.lab import BAUD, checked_name
 from harness.targets.board.virtual import bench as benches
 from harness.targets.board.virtual import misbehaviour
+from harness.targets.board.virtual.port_client import PortClient, PortError
 
 _SECONDS = 30.0
 
@@ -58,54 +59,64 @@ def call(folder: Path, operation: str, **arguments: Any) -> dict[str, Any]:
     return reply
 
 
-class _ControlSocket:
-    """The control socket of the board whose state is in ``folder``."""
+class VirtualMemory:
+    """A virtual board's memory through its debug port."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def _do(self, action: str, operation: str, **arguments: Any) -> dict[str, Any]:
-        """One request. Raises :class:`TargetLost`, which names ``action``, if it is refused."""
-        try:
-            return call(self._folder, operation, **arguments)
-        except ControlError as error:
-            raise TargetLost(f"could not {action}: {error}") from error
-
-
-class VirtualMemory(_ControlSocket):
-    """A virtual board's memory through its control socket, in place of a debug probe."""
-
     def read(self, address: int, size: int) -> bytes:
         """``size`` bytes from ``address``. Raises :class:`TargetLost` if there is none."""
-        action = f"read {size} bytes at 0x{address:08x}"
-        return base64.b64decode(self._do(action, "read", address=address, size=size)["data"])
+        with self._port(f"read {size} bytes at 0x{address:08x}") as port:
+            return port.read(address, size)
 
     def write(self, address: int, data: bytes) -> None:
         """Write ``data`` to RAM. Raises :class:`TargetLost` if there is none."""
-        text = base64.b64encode(data).decode()
-        self._do(f"write at 0x{address:08x}", "write", address=address, data=text)
+        with self._port(f"write at 0x{address:08x}") as port:
+            port.write(address, data)
+
+    @contextmanager
+    def _port(self, action: str) -> Iterator[PortClient]:
+        presence = benches.read(self._folder)
+        try:
+            if presence is None:
+                raise PortError(f"no virtual board in {self._folder}")
+            with PortClient(presence.debug) as port:
+                yield port
+        except PortError as error:
+            raise TargetLost(f"could not {action}: {error}") from error
 
     def close(self) -> None:
         """Nothing is held."""
 
 
-class VirtualPins(_ControlSocket):
+class VirtualPins:
     """A virtual board's pins through its control socket."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def _do(self, operation: str, **arguments: Any) -> dict[str, Any]:
+        try:
+            return call(self._folder, operation, **arguments)
+        except ControlError as error:
+            raise TargetLost(f"could not reach P0.{arguments['pin']}: {error}") from error
 
     def read(self, pin: int) -> bool:
         """The level at ``pin``. Raises :class:`TargetLost` if there is none."""
-        return bool(self._do(f"reach P0.{pin}", "pin", pin=pin)["level"])
+        return bool(self._do("pin", pin=pin)["level"])
 
     def drive(self, pin: int, level: bool | None) -> None:
         """Drive ``pin``; None releases it. Raises :class:`TargetLost` if there is none."""
-        self._do(f"reach P0.{pin}", "drive", pin=pin, level=level)
+        self._do("drive", pin=pin, level=level)
 
 
 class VirtualDk(Closing):
     """A virtual board in a process of its own, which ends with this object or with its parent.
 
-    ``console``: how it hears the chip, at which baud rate, as text. Raises :class:`UsageError` for
-    a name, a misbehaviour or a console that is none,
+    ``console``: how it hears the chip, at which baud rate, as text. ``port`` is the TCP port of its
+    debug port (0: any); with ``registers`` it offers no whole blocks of memory. Raises
+    :class:`UsageError` for a name, a misbehaviour or a console that is none,
     :class:`EnvironmentMissing` if the process does not start.
     """
 
@@ -119,6 +130,8 @@ class VirtualDk(Closing):
         play: bool = False,
         baud: int = BAUD,
         console: str = "",
+        port: int = 0,
+        registers: bool = False,
     ) -> None:
         self.bench = bench
         self.folder = bench / checked_name(serial, "the serial number")
@@ -130,6 +143,8 @@ class VirtualDk(Closing):
         arguments += ["--console", console] if console else []
         arguments += ["--name", name] if name else []
         arguments += ["--play"] if play else []
+        arguments += ["--port", str(port)] if port else []
+        arguments += ["--registers"] if registers else []
         for text in wrong:
             arguments += ["--misbehave", text]
         self._process = subprocess.Popen(

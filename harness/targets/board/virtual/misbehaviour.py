@@ -24,12 +24,14 @@ class Misbehaviour:
     repeat         every n-th console byte comes twice
     silent         1: the UART sends nothing
     reset_loop     console bytes after which the chip resets, every time
-    brown_out      times that the supply fails while the flash is written
+    brown_out      times that the supply fails while flash is written
+    unplug_flash   writes and erases of flash, then the board leaves the bus (once)
+    locked         1: the chip's debug port is locked (UICR.APPROTECT) until all of it is erased
     busy           1: another process holds the console port open
     flash_fails    times that the flash tool fails
     flash_hangs    times that the flash tool hangs
-    flash_lies     times that programming reports success and writes nothing
-    tool_lies      1: nothing is ever written, and reading back reports success too
+    flash_lies     times that a tool reads back what it wrote, and nothing was written
+    tool_lies      1: nothing is ever written, and reading back later shows what should be there
     cycles         operators take more than one cycle an instruction, by ratios of this seed
     ============== ==========================================================================
     """
@@ -44,6 +46,8 @@ class Misbehaviour:
     silent: int = 0
     reset_loop: int = 0
     brown_out: int = 0
+    unplug_flash: int = 0
+    locked: int = 0
     busy: int = 0
     flash_fails: int = 0
     flash_hangs: int = 0
@@ -54,6 +58,10 @@ class Misbehaviour:
     def once_less(self, name: str) -> Misbehaviour:
         """The same with ``name`` counted down by one."""
         return replace(self, **{name: max(0, getattr(self, name) - 1)})
+
+    def without(self, name: str) -> Misbehaviour:
+        """The same with ``name`` at zero."""
+        return replace(self, **{name: 0})
 
 
 NAMES = tuple(field.name for field in fields(Misbehaviour))

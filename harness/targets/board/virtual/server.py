@@ -6,7 +6,6 @@ Run as ``python -m harness.targets.board.virtual.server``; ends when its standar
 from __future__ import annotations
 
 import argparse
-import base64
 import contextlib
 import json
 import os
@@ -18,21 +17,22 @@ import tempfile
 import time
 from collections.abc import Iterable
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from harness.base import platforms
+from harness.simulator.debug_port.port import erase_all
+from harness.simulator.debug_port.remote_probe import ProbeServer
 from harness.targets.board.lab import BAUD, checked_name
 from harness.targets.board.virtual import bench as benches
 from harness.targets.board.virtual import misbehaviour
-from harness.targets.board.virtual.chip import FlashStore, TranscriptChip, VirtualChip
+from harness.targets.board.virtual.chip import TranscriptChip, VirtualChip
 from harness.targets.board.virtual.line import SerialLine, Terminal, resample
+from harness.targets.board.virtual.probe import BoardProbe
 
 #: The chip waits while this many bytes are on the wire.
 _BACKLOG = 4096
 _SLICE_SECONDS = 0.0005
-_BROWN_OUT_SECONDS = 0.4
 
 #: Keeps a serial port open, exclusively, until its standard input ends.
 _HOLDER = (
@@ -56,6 +56,8 @@ class VirtualBoard:
         name: str = "",
         baud: int = BAUD,
         misbehave: Iterable[str] = (),
+        port: int = 0,
+        fast: bool = True,
     ) -> None:
         self.serial = checked_name(serial, "the serial number")
         self.name = name or f"virtual-{serial}"
@@ -63,7 +65,6 @@ class VirtualBoard:
         self.folder.mkdir(parents=True, exist_ok=True)
         self.wrong = misbehaviour.parse(misbehave)
         self.chip = chip
-        self.store = FlashStore()
         self.line = SerialLine(baud)
         self.baud = baud
         self.terminals: list[Terminal] = []
@@ -75,23 +76,48 @@ class VirtualBoard:
         self.outgoing = b""
         self.holder: subprocess.Popen[bytes] | None = None
         self.resets = 0
+        self.failing: float | None = None  # seconds to be away from now on
+        self.probe = BoardProbe(self, fast=fast)
+        self.server = ProbeServer(self.probe, self.selector, port)
 
     # -- the bus ----------------------------------------------------------------------------
 
+    @property
+    def plugged(self) -> bool:
+        """Whether the board is on the bus."""
+        return bool(self.terminals)
+
     def plug(self) -> None:
-        """Appear: open the ports and publish them."""
+        """Appear: open the ports and publish them; power comes with the bus."""
         ports = platforms.board_table().vcom.values()  # the console is on the first
         shift = self.generation * len(ports)
         for index, port in enumerate(ports):
             link = self.folder / f"ttyACM{shift + index}"
             self.terminals.append(Terminal(link, port.usb_interface))
         self.selector.register(self.terminals[0].master, selectors.EVENT_READ, self.receive)
+        self.failing = None
+        self.chip.power_on(self, self.probe.powered)
+        self.lock()
         self.publish()
         self.hold()
+
+    def lock(self) -> None:
+        """Lock the chip, once, if ``locked`` is set."""
+        if self.wrong.locked and self.plugged:
+            self.wrong = self.wrong.without("locked")
+            self.chip.lock()
+
+    def fail(self, seconds: float) -> None:
+        """Leave the bus for ``seconds`` before the next turn."""
+        self.failing = seconds
 
     def unplug(self, seconds: float) -> None:
         """Leave the bus for ``seconds``; the chip loses its power with it."""
         self.drop_holder()
+        self.probe.undo()
+        self.chip.power_off()
+        self.outgoing = b""
+        self.line.clear()
         if self.terminals:
             self.selector.unregister(self.terminals[0].master)
         for terminal in self.terminals:
@@ -105,7 +131,7 @@ class VirtualBoard:
         """Publish the board as discovery sees it."""
         ports = tuple((str(t.link), t.interface) for t in self.terminals)
         presence = benches.PublishedBoard(
-            self.name, self.serial, os.getpid(), self.control, self.baud, ports
+            self.name, self.serial, os.getpid(), self.control, self.baud, ports, self.server.number
         )
         benches.write(self.folder, presence)
 
@@ -131,12 +157,27 @@ class VirtualBoard:
     # -- the chip ---------------------------------------------------------------------------
 
     def reset(self) -> None:
-        """A pin reset."""
+        """Push the reset button."""
+        if self.chip.port is not None:
+            self.chip.port.pin_reset()
+
+    def pin_reset(self) -> None:
+        """The reset pin falls and rises: output that was not sent is lost."""
+        self.probe.undo()
+        self.begin()
+        self.chip.pin_reset()
+
+    def begin(self) -> None:
+        """The image starts."""
         self.resets += 1
         self.sent = 0
         self.outgoing = b""
         self.line.clear()
-        self.chip.reset(self.store)
+
+    def erase_all(self) -> None:
+        """CTRL-AP erases the chip, if there is power for it."""
+        if self.chip.port is not None and self.probe.powered():
+            erase_all(self.chip.port.machine)
 
     def receive(self) -> None:
         """Bytes from the host."""
@@ -147,13 +188,15 @@ class VirtualBoard:
 
     def turn(self) -> float:
         """Run the board for a short slice; returns the seconds until something can happen."""
+        if self.failing is not None and self.terminals:
+            self.unplug(self.failing)
         if not self.terminals:
             remaining = self.back_at - time.monotonic()
             if remaining > 0:
                 return min(remaining, 0.05)
             self.plug()
-            self.reset()
-        if not self.chip.idle and self.line.waiting < _BACKLOG:
+            self.begin()
+        if not self.chip.idle and self.line.waiting < _BACKLOG and not self.probe.held:
             self.line.push(self.chip.step(_SLICE_SECONDS), self.wrong)
         if self.transmit():
             return 0.002
@@ -187,19 +230,14 @@ class VirtualBoard:
             self.outgoing = self.outgoing[written:]
         return bool(self.outgoing)
 
-    # -- the debug probe, and requests of tests ---------------------------------------------
+    # -- the switch of the supply, pins, and requests of tests --------------------------------
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
         """Carry out one request of the control socket."""
         handlers = {
             "info": self.do_info,
-            "program": self.do_program,
-            "read": self.do_read,
-            "write": self.do_write,
-            "reset": self.do_reset,
             "power": self.do_power,
             "misbehave": self.do_misbehave,
-            "spent": self.do_spent,
             "pin": self.do_pin,
             "drive": self.do_drive,
         }
@@ -216,47 +254,8 @@ class VirtualBoard:
     def do_info(self, _: dict[str, Any]) -> dict[str, Any]:
         """The board's serial number, misbehaviours and state."""
         wrong = {name: getattr(self.wrong, name) for name in misbehaviour.NAMES}
-        halted = getattr(self.chip, "halted", "")
-        return {"serial": self.serial, "wrong": wrong, "resets": self.resets, "halted": halted}
-
-    def do_spent(self, request: dict[str, Any]) -> dict[str, Any]:
-        """One of the counted misbehaviours has been carried out by a tool."""
-        self.wrong = self.wrong.once_less(str(request["name"]))
-        return {}
-
-    def do_program(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Erase the pages that are touched and write; half of it, if the supply fails."""
-        blocks = [(int(a), base64.b64decode(text)) for a, text in request["blocks"]]
-        if self.wrong.flash_lies or self.wrong.tool_lies:
-            self.wrong = self.wrong.once_less("flash_lies")
-            return {}
-        if request.get("erase_all"):
-            self.store = FlashStore()
-        self.store.erase(blocks)
-        if self.wrong.brown_out:
-            self.wrong = self.wrong.once_less("brown_out")
-            for address, data in blocks:
-                self.store.program(address, data[: len(data) // 2])
-            self.unplug(_BROWN_OUT_SECONDS)
-            return {"error": "the connection to the target was lost while programming"}
-        for address, data in blocks:
-            self.store.program(address, data)
-        return {}
-
-    def do_read(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Memory of the chip, or of its flash."""
-        address, size = int(request["address"]), int(request["size"])
-        try:
-            content, offset = self.store.area(address, size)
-            data = bytes(content[offset : offset + size])
-        except ValueError:
-            data = self.chip.read(address, size)
-        return {"data": base64.b64encode(data).decode()}
-
-    def do_write(self, request: dict[str, Any]) -> dict[str, Any]:
-        """RAM and registers."""
-        self.chip.write(int(request["address"]), base64.b64decode(request["data"]))
-        return {}
+        return {"serial": self.serial, "wrong": wrong, "resets": self.resets,
+                "halted": self.chip.halted}  # fmt: skip
 
     def do_pin(self, request: dict[str, Any]) -> dict[str, Any]:
         """The level at a pin."""
@@ -268,11 +267,6 @@ class VirtualBoard:
         self.chip.drive_pin(int(request["pin"]), None if level is None else bool(level))
         return {}
 
-    def do_reset(self, _: dict[str, Any]) -> dict[str, Any]:
-        """The reset pin."""
-        self.reset()
-        return {}
-
     def do_power(self, _: dict[str, Any]) -> dict[str, Any]:
         """Take the power away and give it back."""
         if self.terminals:
@@ -282,12 +276,17 @@ class VirtualBoard:
     def do_misbehave(self, request: dict[str, Any]) -> dict[str, Any]:
         """Misbehave in these ways from now on; an empty list ends all misbehaviour."""
         self.wrong = misbehaviour.parse(request["names"])
+        if self.chip.port is not None:
+            self.chip.port.shown = {}
+        self.lock()
         self.drop_holder()
         self.hold()
         return {}
 
     def close(self) -> None:
         """Leave the bench."""
+        self.server.close()
+        self.chip.power_off()
         self.drop_holder()
         for terminal in self.terminals:
             terminal.close()
@@ -350,19 +349,17 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--console", default="")
     parser.add_argument("--play", action="store_true")
     parser.add_argument("--misbehave", action="append", default=[])
+    parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--registers", action="store_true")
     options = parser.parse_args(arguments)
-    chip: VirtualChip
-    if options.play:
-        chip = TranscriptChip()
-    else:
-        from harness.targets.board.virtual.chip import SimulatorChip, simulator  # noqa: PLC0415
-
-        chip = SimulatorChip(partial(simulator, console=options.console or None))
+    wiring = platforms.console_wiring(options.console) if options.console else None
+    chip = TranscriptChip() if options.play else VirtualChip(wiring)
     # A socket's path is at most 107 bytes long, so it does not lie in the bench folder.
     with tempfile.TemporaryDirectory(prefix="tflm-dk-") as name:
         board = VirtualBoard(
             options.bench, options.serial, chip,
             name=options.name, baud=options.baud, misbehave=options.misbehave,
+            port=options.port, fast=not options.registers,
         )  # fmt: skip
         server = Server(board, Path(name) / "control", sys.stdin.fileno())
         board.plug()

@@ -6,11 +6,6 @@
 #include <stdint.h>
 #include <zephyr/sys/printk.h>
 
-// The board whose console pins the runtime drives.
-#ifndef CONFIG_BOARD
-#define CONFIG_BOARD "nrf9160dk"
-#endif
-
 #ifdef __cplusplus
 extern "C" {
 #endif

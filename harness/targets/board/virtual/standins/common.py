@@ -1,19 +1,20 @@
-"""Common parts of the stand-ins: the board, its misbehaviours, options, refusals."""
+"""Common parts of the stand-ins: the probe, options, refusals."""
 
 from __future__ import annotations
 
-import base64
 import sys
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from enum import Enum
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from harness.base.errors import UsageError
 from harness.elf import hexfile
 from harness.targets.board.lab import same_serial
 from harness.targets.board.virtual import bench as benches
 from harness.targets.board.virtual.client import ControlError, call
+from harness.targets.board.virtual.port_client import PortClient, PortError
 
 Say = Callable[[str], None]
 
@@ -26,70 +27,93 @@ class ToolError(Exception):
         self.code = code
 
 
+class Erase(Enum):
+    """What is erased before an image is written."""
+
+    NOTHING = "nothing"
+    PAGES = "the pages that it touches"
+    ALL = "flash and UICR, by NVMC"
+    CONTROL = "all of it, by CTRL-AP"
+
+
 def say(text: str) -> None:
     """A line on standard output, as the tool itself would print it."""
     sys.stdout.write(text + "\n")
     sys.stdout.flush()
 
 
-class ProbedBoard:
-    """The board that a tool works on, on a bench of virtual boards."""
+class ToolProbe:
+    """The probe that a tool works through, on a bench of virtual boards."""
 
     def __init__(self, bench: Path, serial: str) -> None:
         for folder, presence in benches.presences(bench).items():
             if same_serial(presence.serial, serial):
-                self._folder = folder
+                self._folder, self._number = folder, presence.debug
                 return
         raise ToolError(f"no probe with serial number {serial} is connected", 41)
 
-    def program(self, file: Path, *, erase_all: bool = False) -> None:
-        """Write an Intel HEX file, or fail, hang or lie as the board's misbehaviours demand."""
+    @contextmanager
+    def _port(self, *, halted: bool = False, unlocked: bool = True) -> Iterator[PortClient]:
+        try:
+            with PortClient(self._number) as port:
+                if unlocked and port.locked:
+                    raise ToolError("the chip is locked (APPROTECT); to recover it erases it", 16)
+                if halted:
+                    port.halt()
+                yield port
+        except PortError as error:
+            raise ToolError(str(error), 33) from error
+
+    def program(self, file: Path, erase: Erase, *, verify: bool = False) -> None:
+        """Erase, and write an Intel HEX file."""
         blocks = read_hex(file)
-        self._misbehave()
-        coded = [(address, base64.b64encode(data).decode()) for address, data in blocks]
-        self._call("program", blocks=coded, erase_all=erase_all)
+        if erase is Erase.CONTROL:
+            self.recover()
+        with self._port(halted=True) as port:
+            if erase is Erase.ALL:
+                port.erase_all()
+            elif erase is Erase.PAGES:
+                port.erase_pages(blocks)
+            port.program(blocks)
+            wrong = _compare(port, blocks) if verify else None
+        if wrong is not None:
+            raise ToolError(f"write verify failed at 0x{wrong:08X}", 55)
 
     def verify(self, blocks: Sequence[hexfile.Block]) -> int | None:
         """The first address that differs, or None."""
-        if self._wrong()["tool_lies"]:
-            return None
-        for address, data in blocks:
-            content = self.read(address, len(data))
-            for offset, (expected, stored) in enumerate(zip(data, content, strict=True)):
-                if expected != stored:
-                    return address + offset
-        return None
+        with self._port() as port:
+            return _compare(port, blocks)
 
     def read(self, address: int, size: int) -> bytes:
         """Memory."""
-        return base64.b64decode(self._call("read", address=address, size=size)["data"])
+        with self._port() as port:
+            return port.read(address, size)
 
     def reset(self) -> None:
         """Pulse the reset pin."""
-        self._call("reset")
+        with self._port(unlocked=False) as port:
+            port.reset()
+
+    def recover(self) -> None:
+        """Erase and unlock the chip through CTRL-AP."""
+        with self._port(unlocked=False) as port:
+            port.recover()
 
     def power(self) -> None:
         """Switch off and on."""
-        self._call("power")
-
-    def _misbehave(self) -> None:
-        wrong = self._wrong()
-        if wrong["flash_hangs"]:
-            self._call("spent", name="flash_hangs")
-            time.sleep(3600)
-        if wrong["flash_fails"]:
-            self._call("spent", name="flash_fails")
-            raise ToolError("the operation attempted is unavailable: target did not respond", 33)
-
-    def _wrong(self) -> dict[str, int]:
-        wrong: dict[str, int] = self._call("info")["wrong"]
-        return wrong
-
-    def _call(self, operation: str, **arguments: Any) -> dict[str, Any]:
         try:
-            return call(self._folder, operation, **arguments)
+            call(self._folder, "power")
         except ControlError as error:
             raise ToolError(str(error), 33) from error
+
+
+def _compare(port: PortClient, blocks: Sequence[hexfile.Block]) -> int | None:
+    for address, data in blocks:
+        content = port.read(address, len(data))
+        for offset, (expected, stored) in enumerate(zip(data, content, strict=True)):
+            if expected != stored:
+                return address + offset
+    return None
 
 
 def read_hex(file: Path) -> list[hexfile.Block]:

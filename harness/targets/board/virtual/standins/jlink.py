@@ -8,8 +8,9 @@ from pathlib import Path
 
 from harness.base import platforms
 from harness.targets.board.virtual.standins.common import (
-    ProbedBoard,
+    Erase,
     ToolError,
+    ToolProbe,
     need,
     number,
     options,
@@ -35,7 +36,7 @@ def run(bench: Path, arguments: list[str]) -> None:
         raise ToolError(f"the chip has {names.debug_interface} only", 1)
     serial = settings.get("-USB") or need(settings, "-SelectEmuBySN")
     try:
-        target = ProbedBoard(bench, serial)
+        target = ToolProbe(bench, serial)
     except ToolError:
         raise ToolError("Cannot connect to J-Link.", 1) from None
     say("SEGGER J-Link Commander (stand-in)\nConnecting to J-Link via USB...O.K.")
@@ -44,10 +45,10 @@ def run(bench: Path, arguments: list[str]) -> None:
             return
 
 
-def _command(target: ProbedBoard, line: str) -> bool:
+def _command(target: ToolProbe, line: str) -> bool:
     say(f"J-Link>{line}")
     word, _, rest = line.partition(" ")
-    commands: dict[str, Callable[[ProbedBoard, str], None]] = {
+    commands: dict[str, Callable[[ToolProbe, str], None]] = {
         "loadfile": _load,
         "verifybin": _verify,
         "savebin": _save,
@@ -62,12 +63,15 @@ def _command(target: ProbedBoard, line: str) -> bool:
     return True
 
 
-def _load(target: ProbedBoard, rest: str) -> None:
-    target.program(Path(shlex.split(rest)[0]))
+def _load(target: ToolProbe, rest: str) -> None:
+    words = shlex.split(rest)
+    if len(words) != 1:
+        raise ToolError(f"Unexpected argument of loadfile: {words[1:]}", 1)
+    target.program(Path(words[0]), Erase.PAGES, verify=True)
     say("O.K.")
 
 
-def _verify(target: ProbedBoard, rest: str) -> None:
+def _verify(target: ToolProbe, rest: str) -> None:
     name, _, address = rest.rpartition(",")
     wrong = target.verify([(number(address), Path(name.strip('"')).read_bytes())])
     if wrong is not None:
@@ -75,7 +79,7 @@ def _verify(target: ProbedBoard, rest: str) -> None:
     say("Verify successful.")
 
 
-def _save(target: ProbedBoard, rest: str) -> None:
+def _save(target: ToolProbe, rest: str) -> None:
     name, address, size = rest.rsplit(",", 2)
     Path(name.strip('"')).write_bytes(target.read(number(address), number(size)))
     say("O.K.")

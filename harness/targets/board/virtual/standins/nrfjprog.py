@@ -1,4 +1,4 @@
-"""``nrfjprog``: --program, --verify, --pinreset, --reset, --memrd, --ids."""
+"""``nrfjprog``: --program, --verify, --recover, --pinreset, --reset, --memrd, --ids."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from harness.base import platforms
 from harness.targets.board.lab import unpadded
 from harness.targets.board.virtual import bench as benches
 from harness.targets.board.virtual.standins.common import (
-    ProbedBoard,
+    Erase,
     ToolError,
+    ToolProbe,
     need,
     number,
     options,
@@ -19,7 +20,7 @@ from harness.targets.board.virtual.standins.common import (
 
 _LONG = {"-f": "--family", "-s": "--snr", "-p": "--pinreset", "-r": "--reset", "-i": "--ids"}
 _VALUES = ("--family", "--snr", "--program", "--memrd", "--n", "--w", "--clockspeed")
-_FLAGS = ("--sectorerase", "--chiperase", "--pinreset", "--reset", "--ids", "--log")
+_FLAGS = ("--sectorerase", "--chiperase", "--recover", "--pinreset", "--reset", "--ids", "--log")
 
 
 def run(bench: Path, arguments: list[str]) -> None:
@@ -36,7 +37,7 @@ def run(bench: Path, arguments: list[str]) -> None:
         for presence in benches.presences(bench).values():
             say(unpadded(presence.serial))
         return
-    operations = {"--program", "--memrd", "--pinreset", "--reset"} | (
+    operations = {"--program", "--memrd", "--pinreset", "--reset", "--recover"} | (
         {"--verify"} if verify else set()
     )
     chosen = operations & settings.keys()
@@ -46,20 +47,22 @@ def run(bench: Path, arguments: list[str]) -> None:
         raise ToolError("the device is not of this family", 18)
     if need(settings, "--snr").startswith("0"):
         raise ToolError("the serial number has leading zeros", 11)
-    _carry_out(ProbedBoard(bench, settings["--snr"]), settings)
+    _carry_out(ToolProbe(bench, settings["--snr"]), settings)
 
 
-def _carry_out(target: ProbedBoard, settings: dict[str, str]) -> None:
+def _carry_out(target: ToolProbe, settings: dict[str, str]) -> None:
     if "--program" in settings:
         file = Path(settings["--program"])
         if not {"--sectorerase", "--chiperase"} & settings.keys():
             raise ToolError("flash is not erased: give --sectorerase or --chiperase", 12)
-        target.program(file, erase_all="--chiperase" in settings)
         say("Parsing image file.")
-        if "--verify" in settings:
-            _compare(target, file)
+        erase = Erase.ALL if "--chiperase" in settings else Erase.PAGES
+        target.program(file, erase, verify="--verify" in settings)
     elif "--verify" in settings:
         _compare(target, Path(settings["--verify"]))
+    elif "--recover" in settings:
+        target.recover()
+        say("Recovering device.")
     elif "--memrd" in settings:
         address = number(settings["--memrd"])
         data = target.read(address, number(settings.get("--n", "4")))
@@ -68,8 +71,7 @@ def _carry_out(target: ProbedBoard, settings: dict[str, str]) -> None:
         target.reset()
 
 
-def _compare(target: ProbedBoard, file: Path) -> None:
-    # A tool that lies about programming lies about verifying, too.
+def _compare(target: ToolProbe, file: Path) -> None:
     wrong = target.verify(read_hex(file))
     if wrong is not None:
         raise ToolError(f"write verify failed at 0x{wrong:08X}", 55)

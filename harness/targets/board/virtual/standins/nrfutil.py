@@ -1,4 +1,4 @@
-"""``nrfutil device``: program, fw-verify, reset, read, list."""
+"""``nrfutil device``: program, fw-verify, reset, recover, read, list."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from pathlib import Path
 from harness.elf import hexfile
 from harness.targets.board.virtual import bench as benches
 from harness.targets.board.virtual.standins.common import (
-    ProbedBoard,
+    Erase,
     ToolError,
+    ToolProbe,
     need,
     number,
     options,
@@ -17,13 +18,14 @@ from harness.targets.board.virtual.standins.common import (
     say,
 )
 
+_ERASE = {
+    "ERASE_NONE": Erase.NOTHING,
+    "ERASE_ALL": Erase.ALL,
+    "ERASE_RANGES_TOUCHED_BY_FIRMWARE": Erase.PAGES,
+    "ERASE_CTRL_AP": Erase.CONTROL,
+}
 _PROGRAM_OPTIONS = {
-    "chip_erase_mode": {
-        "ERASE_NONE",
-        "ERASE_ALL",
-        "ERASE_RANGES_TOUCHED_BY_FIRMWARE",
-        "ERASE_CTRL_AP",
-    },
+    "chip_erase_mode": set(_ERASE),
     "verify": {"VERIFY_NONE", "VERIFY_READ"},
     "reset": {"RESET_NONE", "RESET_SYSTEM", "RESET_HARD", "RESET_DEBUG", "RESET_PIN"},
 }
@@ -41,6 +43,7 @@ def run(bench: Path, arguments: list[str]) -> None:
         "fw-verify": _verify,
         "reset": _reset,
         "read": _read,
+        "recover": _recover,
         "list": _list,
     }
     if words[1] not in subcommands:
@@ -48,10 +51,10 @@ def run(bench: Path, arguments: list[str]) -> None:
     subcommands[words[1]](bench, words[2:], "--json" in arguments)
 
 
-def _target(bench: Path, settings: dict[str, str], rest: list[str]) -> ProbedBoard:
+def _target(bench: Path, settings: dict[str, str], rest: list[str]) -> ToolProbe:
     if rest:
         raise ToolError(f"unexpected argument '{rest[0]}' found", 2)
-    return ProbedBoard(bench, need(settings, "--serial-number"))
+    return ToolProbe(bench, need(settings, "--serial-number"))
 
 
 def _program(bench: Path, words: list[str], _: bool) -> None:
@@ -59,8 +62,9 @@ def _program(bench: Path, words: list[str], _: bool) -> None:
     target = _target(bench, settings, rest)
     chosen = _program_options(settings.get("--options", ""))
     file = Path(need(settings, "--firmware"))
-    erase = chosen.get("chip_erase_mode", "ERASE_ALL") in ("ERASE_ALL", "ERASE_CTRL_AP")
-    target.program(file, erase_all=erase)
+    erase = _ERASE[chosen.get("chip_erase_mode", "ERASE_ALL")]
+    verify = chosen.get("verify", "VERIFY_NONE") != "VERIFY_NONE"
+    target.program(file, erase, verify=verify)
     if chosen.get("reset", "RESET_NONE") != "RESET_NONE":
         target.reset()
     say(f"[00:00:01] ###### 100% [1/1 {settings['--serial-number']}] Programmed")
@@ -90,6 +94,11 @@ def _reset(bench: Path, words: list[str], _: bool) -> None:
     if settings.get("--reset-kind", "RESET_DEFAULT") not in _RESETS:
         raise ToolError(f"invalid value '{settings['--reset-kind']}' for '--reset-kind'", 2)
     _target(bench, settings, rest).reset()
+
+
+def _recover(bench: Path, words: list[str], _: bool) -> None:
+    settings, rest = options(words, _COMMON, ())
+    _target(bench, settings, rest).recover()
 
 
 def _read(bench: Path, words: list[str], _: bool) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from harness.targets.board.virtual.standins.common import ProbedBoard, ToolError
+from harness.targets.board.virtual.standins.common import ToolError, ToolProbe
 
 
 def run(bench: Path, arguments: list[str]) -> None:
     """Off and on again."""
     if len(arguments) != 1:
         raise ToolError("virtual-power SERIAL", 2)
-    ProbedBoard(bench, arguments[0]).power()
+    ToolProbe(bench, arguments[0]).power()

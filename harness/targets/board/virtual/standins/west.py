@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from harness.targets.board.virtual.standins.common import ProbedBoard, ToolError, need, options, say
+from harness.targets.board.virtual.standins.common import (
+    Erase,
+    ToolError,
+    ToolProbe,
+    need,
+    options,
+    say,
+)
 
 _VALUES = ("--build-dir", "-d", "--runner", "-r", "--dev-id", "-i", "--hex-file", "--domain")
 _FLAGS = ("--skip-rebuild", "--no-rebuild", "--erase", "--no-reset")
@@ -24,8 +31,9 @@ def run(bench: Path, arguments: list[str]) -> None:
         raise ToolError("board nrf9160dk does not support this runner", 1)
     if "--skip-rebuild" not in settings and "--no-rebuild" not in settings:
         raise ToolError("this stand-in does not rebuild", 1)
-    target = ProbedBoard(bench, settings.get("--dev-id") or need(settings, "-i"))
-    target.program(Path(need(settings, "--hex-file")), erase_all="--erase" in settings)
+    target = ToolProbe(bench, settings.get("--dev-id") or need(settings, "-i"))
+    erase = Erase.ALL if "--erase" in settings else Erase.PAGES
+    target.program(Path(need(settings, "--hex-file")), erase)
     if "--no-reset" not in settings:
         target.reset()
     say("-- west flash: flashed successfully")

@@ -1,4 +1,4 @@
-"""The nRF9160: processor, memory and peripherals, put together.
+"""A chip: processor, memory and peripherals, put together.
 
 :class:`~harness.simulator.machine.Machine` runs an image on it.
 """
@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from harness.base.findings import Kind
-from harness.base.platforms import Peripheral, chip_table
+from harness.base.platforms import ChipTable, Peripheral
 from harness.simulator import loader
 from harness.simulator.bus import Bus, WordRegisters
 from harness.simulator.engine import Engine
@@ -20,7 +20,7 @@ from harness.simulator.loader import LoadedImage
 from harness.simulator.nvic import NONSECURE, SYSTICK
 from harness.simulator.peripherals import MODELS, Device, split
 from harness.simulator.peripherals.base import Nordic
-from harness.simulator.peripherals.clock import RESET_OFF, RESET_SOFT, Clock
+from harness.simulator.peripherals.clock import Clock
 from harness.simulator.peripherals.dppi import Dppic
 from harness.simulator.peripherals.gpio import Gpio
 from harness.simulator.peripherals.own import Maker
@@ -36,17 +36,19 @@ if TYPE_CHECKING:
 T = TypeVar("T", bound=Device)
 
 
-class Nrf9160:
+class SimulatedChip:
     """One chip, as its peripherals and its processor see it; :meth:`close` frees it.
 
-    ``image`` is placed in memory. ``booted`` is False for a device fresh from the factory, whose
-    UICR is erased; ``power_on`` is the seed of what is undefined then; ``models`` are a user's.
+    ``memory_map`` is its table; ``image`` is placed in memory. ``booted`` is False for a device
+    fresh from the factory, whose UICR is erased; ``power_on`` is the seed of what is undefined
+    then; ``models`` are a user's.
     ``taken`` gets each fault; ``unmodelled`` gets a subject without a model, and how it was used;
     ``report`` the kind, subject, message and place of any other finding.
     """
 
     def __init__(
         self,
+        memory_map: ChipTable,
         image: LoadedImage,
         *,
         booted: bool,
@@ -56,7 +58,7 @@ class Nrf9160:
         unmodelled: Callable[[str, str], None],
         report: Callable[[Kind, str, str, int], None],
     ) -> None:
-        self.memory_map = chip_table()
+        self.memory_map = memory_map
         self.unmodelled, self._report = unmodelled, report
         self._image, self._taken = image, taken
         self._ram = self.memory_map.area("ram")
@@ -183,7 +185,7 @@ class Nrf9160:
 
     def request_reset(self) -> None:
         """AIRCR.SYSRESETREQ."""
-        self.system_reset(RESET_SOFT)
+        self.system_reset(self.memory_map.resetreas.soft)
 
     def system_reset(self, reason: int) -> None:
         """Reset after the instruction that is running."""
@@ -199,7 +201,7 @@ class Nrf9160:
     def pins_sensed(self) -> None:
         """A pin is at its SENSE level: DETECT ends System OFF with a reset."""
         if self.off and self.device("P0", Gpio).detect:
-            self.system_reset(RESET_OFF)
+            self.system_reset(self.memory_map.resetreas.off)
 
     def stop(self) -> None:
         """End the run after the instruction that is running."""
@@ -299,7 +301,7 @@ class Nrf9160:
     # reset
 
     def reset(self, reason: int) -> None:
-        """A reset for a reason of RESETREAS; memory stays as it is."""
+        """A reset for a reason, a bit of RESETREAS; memory stays as it is."""
         self.reset_reason, self.off = None, False
         self.events.clear()
         for device in self.devices.values():

@@ -1,0 +1,17 @@
+"""Numbers that both ends of a debug port name: CTRL-AP, halting debug, NVMC.
+
+Sources: nRF9160 PS, "CTRL-AP" and "NVMC"; Armv8-M ARM, "DHCSR", "DEMCR".
+"""
+
+from __future__ import annotations
+
+#: Debug ports are served on this address alone.
+LOOPBACK = "127.0.0.1"
+#: Registers of CTRL-AP; PROTECTION is APPROTECTSTATUS, 0 while the chip is locked.
+RESET, ERASEALL, PROTECTION, ERASEPROTECT = 0x00, 0x04, 0x0C, 0x18
+#: Halting debug: registers, and bits of DHCSR.
+DHCSR, DEMCR = 0xE000_EDF0, 0xE000_EDFC
+DHCSR_KEY, C_DEBUGEN, C_HALT = 0xA05F, 1, 2
+#: Registers of NVMC by offset, and values of CONFIG.
+NVMC_CONFIG, NVMC_ERASEALL = 0x504, 0x50C
+READ, WRITE, ERASE, PARTIAL_ERASE = 0, 1, 2, 4

@@ -1,0 +1,97 @@
+"""A board under a debugger: which gdb server reaches it, and its console beside it."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+import time
+from collections.abc import Callable
+
+from harness.base import platforms
+from harness.base.errors import EnvironmentMissing, Unsupported
+from harness.debug.gdb import pyocd_server, run_up_to
+from harness.debug.replay import Place
+from harness.targets.board.discovery import BenchBoard
+from harness.targets.board.lab import unpadded
+from harness.targets.board.session import BoardSession
+
+#: Programs of J-Link's gdb server (SEGGER, UM08001, "J-Link GDB Server").
+JLINK_SERVERS = ("JLinkGDBServerCLExe", "JLinkGDBServer", "JLinkGDBServerCL")
+#: Faults that halt (pyOCD's option "vector_catch"): all kinds, but not the reset.
+_FAULTS = "hbmiscp"
+_GLANCE = 0.02
+
+
+def server_command(board: BenchBoard, place: Place | None) -> list[str]:
+    """The gdb server for a board, but for its port; the core halts when it starts.
+
+    pyOCD, or J-Link's server without it. Raises :class:`EnvironmentMissing` if there is neither.
+    """
+    serial = unpadded(board.probe)
+    if importlib.util.find_spec("pyocd") is not None:
+        probe = f"remote:{board.remote_probe}" if board.remote_probe else serial
+        faults = place is not None and place.where == "fault"
+        target = platforms.board_table().chip.tools.pyocd_target
+        return pyocd_server(probe, target, board=True, catch=_FAULTS if faults else "h")
+    jlink = next(filter(None, map(shutil.which, JLINK_SERVERS)), None)
+    if jlink is None or board.virtual:
+        others = "" if board.virtual else ", and J-Link's gdb server is not there either"
+        raise EnvironmentMissing(
+            f"debugging needs pyOCD, which is not installed{others}",
+            hint="install it with: pip install 'tflm-hil[pyocd]'",
+        )
+    table = platforms.board_table()
+    names = table.chip.tools
+    return [
+        jlink, "-nogui", "-localhostonly", "-select", f"USB={serial}",
+        "-device", names.jlink_device, "-if", names.debug_interface,
+        "-speed", str(table.probe.speed_khz), "-port",
+    ]  # fmt: skip
+
+
+def first_commands(place: Place | None, target: str) -> list[str]:
+    """The gdb commands that run the image from its reset up to ``place`` (None: the reset).
+
+    Raises :class:`Unsupported` for places that only a run that can be repeated has.
+    """
+    reset = ["monitor reset halt"]
+    if place is None:
+        return reset
+    if place.count or place.where == "hang":
+        raise Unsupported(
+            target, f"stop at {place.text}",
+            hint="time goes backwards on the simulator alone; without -COUNT, or Ctrl-C in gdb",
+        )  # fmt: skip
+    if place.where == "fault":
+        return [*reset, "continue"]
+    assert isinstance(place.where, int)
+    stop, run = run_up_to(place.where)
+    return [*reset, stop, f"ignore $bpnum {place.times - 1}", run]
+
+
+class DebuggedBoard:
+    """A session on a board; ``shown`` gets the console's bytes as they come.
+
+    Raises :class:`TargetLost` in each method if the board has gone.
+    """
+
+    def __init__(self, session: BoardSession, shown: Callable[[bytes], None]) -> None:
+        self._session, self._shown = session, shown
+        self._begun = False
+
+    @property
+    def note(self) -> str:
+        """Its console's port."""
+        return f"console: {self._session.board.port}"
+
+    def begin(self) -> None:
+        """What it said before the debugger came is not shown."""
+        self._session.read()
+        self._begun = True
+
+    def turn(self) -> None:
+        """Show what came; the board runs by itself."""
+        data = self._session.read() if self._begun else b""
+        if data:
+            self._shown(data)
+        time.sleep(_GLANCE)

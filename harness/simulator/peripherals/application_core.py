@@ -1,0 +1,238 @@
+"""Blocks of the nRF5340's application core that the nRF91 has not, or has in another form.
+
+Source: nrf5340_application.svd of Nordic's MDK (registers, reset values), nRF5340 PS. The network
+core does not exist here: it stays in reset, and nobody answers over IPC.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from harness.base.findings import Kind
+from harness.simulator.peripherals.base import Device, Register
+from harness.simulator.peripherals.clock import HFXO_SECONDS, STATE_RUNNING, Clock
+from harness.simulator.peripherals.nvmc import Nvmc
+from harness.simulator.peripherals.storage import CtrlAp, Ipc, Regulators
+
+_FORCEOFF, _HFCLKCTRL = 0x614, 0x558
+_NETWORK = "network core"
+_ERASESTATUS = 0x51C
+
+
+class ClockAndReset(Clock):
+    """CLOCK, POWER and RESET. The core's clock is the one that it has after a reset, 64 MHz."""
+
+    TASKS: ClassVar[dict[str, int]] = Clock.TASKS | {
+        "HFCLKAUDIOSTART": 0x018,
+        "HFCLKAUDIOSTOP": 0x01C,
+        "HFCLK192MSTART": 0x020,
+        "HFCLK192MSTOP": 0x024,
+    }
+    EVENTS: ClassVar[dict[str, int]] = Clock.EVENTS | {
+        "DONE": 0x11C,
+        "HFCLKAUDIOSTARTED": 0x120,
+        "HFCLK192MSTARTED": 0x124,
+    }
+    REGISTERS: ClassVar[tuple[Register, ...]] = (
+        *Clock.REGISTERS,
+        Register(0x450, "HFCLKAUDIORUN", access="r"),
+        Register(0x454, "HFCLKAUDIOSTAT", access="r"),
+        Register(0x458, "HFCLK192MRUN", access="r"),
+        Register(0x45C, "HFCLK192MSTAT", access="r"),
+        Register(0x514, "HFCLKSRC", 1),
+        Register(_HFCLKCTRL, "HFCLKCTRL", 1),
+        Register(0x55C, "HFCLKAUDIO_FREQUENCY", 0x9BAE),
+        Register(0x570, "HFCLKALWAYSRUN"),
+        Register(0x574, "LFCLKALWAYSRUN"),
+        Register(0x57C, "HFCLKAUDIOALWAYSRUN"),
+        Register(0x580, "HFCLK192MSRC", 1),
+        Register(0x584, "HFCLK192MALWAYSRUN"),
+        Register(0x5B8, "HFCLK192MCTRL", 2),
+        Register(_FORCEOFF, "NETWORK_FORCEOFF", 1),
+    )
+
+    def write_hfclkctrl(self, value: int) -> None:
+        self.regs[_HFCLKCTRL] = value & 1
+        if not value & 1:
+            text = "HFCLKCTRL asks for 128 MHz: time still passes as at 64 MHz"
+            self.chip.report(Kind.APPROXIMATION, f"{self.name}.HFCLKCTRL", text)
+
+    def write_network_forceoff(self, value: int) -> None:
+        self.regs[_FORCEOFF] = value & 1
+        if not value & 1:
+            text = "RESET.NETWORK.FORCEOFF releases the network core, which is not modelled"
+            self.chip.report(Kind.APPROXIMATION, _NETWORK, text)
+
+    def task_hfclkaudiostart(self) -> None:
+        self.regs[0x450] = 1
+        self._after("hfclkaudio", HFXO_SECONDS)
+
+    def task_hfclkaudiostop(self) -> None:
+        self.regs[0x450] = self.regs[0x454] = 0
+        self.chip.cancel(self.name, "hfclkaudio")
+
+    def task_hfclk192mstart(self) -> None:
+        self.regs[0x458] = 1
+        self._after("hfclk192m", HFXO_SECONDS)
+
+    def task_hfclk192mstop(self) -> None:
+        self.regs[0x458] = self.regs[0x45C] = 0
+        self.chip.cancel(self.name, "hfclk192m")
+
+    def fire(self, tag: str) -> None:
+        if tag == "hfclkaudio":
+            self.regs[0x454] = STATE_RUNNING
+            self.event("HFCLKAUDIOSTARTED")
+        elif tag == "hfclk192m":
+            self.regs[0x45C] = STATE_RUNNING | self.regs[0x580] & 1
+            self.event("HFCLK192MSTARTED")
+        else:
+            super().fire(tag)
+
+
+class RegulatorsAndOscillators(Regulators):
+    """REGULATORS and OSCILLATORS, which share one block.
+
+    The registers called by an erratum are those of its workaround (system_nrf5340_application.c).
+    """
+
+    REGISTERS: ClassVar[tuple[Register, ...]] = (
+        Register(0x428, "MAINREGSTATUS", access="r"),
+        Register(0x500, "SYSTEMOFF", access="w"),
+        Register(0x510, "POFCON"),
+        Register(0x5C4, "XOSC32MCAPS"),
+        Register(0x6C0, "XOSC32KI_BYPASS"),
+        Register(0x6D0, "XOSC32KI_INTCAP"),
+        Register(0x704, "VREGMAIN_DCDCEN"),
+        Register(0x70C, "ERRATUM160_70C"),
+        Register(0x73C, "ERRATUM64_73C"),
+        Register(0x904, "VREGRADIO_DCDCEN"),
+        Register(0x91C, "ERRATUM97_91C"),
+        Register(0x93C, "ERRATUM160_93C"),
+        Register(0xA20, "ERRATUM97_A20"),
+        Register(0xB00, "VREGH_DCDCEN"),
+        Register(0xB40, "VREGH_EXTSILENTEN", 1),
+    )
+
+
+class CacheControl(Device):
+    """The instruction and data cache: enabled or not, it takes no time and counts no hits."""
+
+    REGISTERS: ClassVar[tuple[Register, ...]] = (
+        Register(0x400, "PROFILING", access="r", count=4),
+        Register(0x420, "PROFILING_BUFFER", access="r", count=4),
+        Register(0x500, "ENABLE"),
+        Register(0x504, "INVALIDATE", access="w"),
+        Register(0x508, "ERASE", access="w"),
+        Register(0x50C, "PROFILINGENABLE"),
+        Register(0x510, "PROFILINGCLEAR", access="w"),
+        Register(0x514, "MODE"),
+        Register(0x518, "DEBUGLOCK"),
+        Register(_ERASESTATUS, "ERASESTATUS"),
+        Register(0x520, "WRITELOCK"),
+    )
+
+    def write_erase(self, value: int) -> None:
+        self.regs[_ERASESTATUS] |= value & 1
+
+
+class Dcnf(Device):
+    """DCNF and FPU, which share one block: this is core 0, and the FPU raises no interrupts."""
+
+    REGISTERS: ClassVar[tuple[Register, ...]] = (
+        Register(0x100, "EVENTS_FPU", count=6),
+        Register(0x300, "INTEN"),
+        Register(0x304, "INTENSET"),
+        Register(0x308, "INTENCLR"),
+        Register(0x420, "CPUID", access="r"),
+        Register(0x440, "EXTPERI_PROTECT"),
+        Register(0x460, "EXTRAM_PROTECT"),
+        Register(0x480, "EXTCODE_PROTECT"),
+    )
+
+
+class LargeIpc(Ipc):
+    """16 channels; a signal to the network core is a note."""
+
+    REGISTERS: ClassVar[tuple[Register, ...]] = (
+        Register(0x000, "TASKS_SEND", access="w", count=16),
+        Register(0x080, "SUBSCRIBE_SEND", count=16),
+        Register(0x100, "EVENTS_RECEIVE", count=16),
+        Register(0x180, "PUBLISH_RECEIVE", count=16),
+        Register(0x300, "INTEN"),
+        Register(0x304, "INTENSET"),
+        Register(0x308, "INTENCLR"),
+        Register(0x30C, "INTPEND", access="r"),
+        Register(0x510, "SEND_CNF", count=16),
+        Register(0x590, "RECEIVE_CNF", count=16),
+        Register(0x610, "GPMEM", count=2),
+    )
+
+    def write_tasks_send(self, index: int, value: int) -> None:
+        if value & 1:
+            text = f"IPC.TASKS_SEND[{index}] was triggered: the network core does not run"
+            self.chip.report(Kind.APPROXIMATION, "IPC", text)
+
+
+class ProtectedCtrlAp(CtrlAp):
+    """CTRL-AP with the registers that lock and unlock the access ports."""
+
+    REGISTERS: ClassVar[tuple[Register, ...]] = (
+        *CtrlAp.REGISTERS,
+        Register(0x540, "APPROTECT_LOCK"),
+        Register(0x544, "APPROTECT_DISABLE"),
+        Register(0x548, "SECUREAPPROTECT_LOCK"),
+        Register(0x54C, "SECUREAPPROTECT_DISABLE"),
+        Register(0x600, "STATUS", access="r"),
+    )
+
+
+class LfrcCalibration(Device):
+    """A block without a name, of which SystemInit of Nordic's MDK reads and writes two words.
+
+    Bit 31 of the first says that a reset came during LFRC's calibration (nRF5340 Errata 140); the
+    second is of erratum 46 (system_nrf5340_application.c).
+    """
+
+    REGISTERS: ClassVar[tuple[Register, ...]] = (
+        Register(0x420, "ERRATUM140_420", access="r"),
+        Register(0x54C, "ERRATUM46_54C"),
+    )
+
+
+class Erratum160(Device):
+    """Blocks without a name that the workaround of nRF5340 erratum 160 writes; they do nothing.
+
+    (system_nrf5340_application.c of Nordic's MDK.)
+    """
+
+    REGISTERS: ClassVar[tuple[Register, ...]] = tuple(
+        Register(offset, f"ERRATUM160_{offset:03X}")
+        for offset in (0x110, 0x118, 0x124, 0x12C, 0x2A0)
+    )
+
+
+class Erratum160Nvmc(Nvmc):
+    """NVMC, with two words of that workaround and one of erratum 42's."""
+
+    REGISTERS: ClassVar[tuple[Register, ...]] = (
+        *Nvmc.REGISTERS,
+        Register(0x530, "ERRATUM42_530"),
+        Register(0xE04, "ERRATUM160_E04"),
+        Register(0xE08, "ERRATUM160_E08"),
+    )
+
+
+class Mutex(Device):
+    """Sixteen mutexes: reading a free one (0) takes it, writing 0 frees it."""
+
+    REGISTERS: ClassVar[tuple[Register, ...]] = (Register(0x400, "MUTEX", count=16),)
+
+    def read_mutex(self, index: int) -> int:
+        taken = self.regs[0x400 + 4 * index]
+        self.regs[0x400 + 4 * index] = 1
+        return taken
+
+    def write_mutex(self, index: int, value: int) -> None:
+        if not value & 1:
+            self.regs[0x400 + 4 * index] = 0

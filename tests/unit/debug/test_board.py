@@ -1,0 +1,105 @@
+"""A board under a debugger: its gdb server, gdb's first commands, its console."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.base.errors import EnvironmentMissing, Unsupported
+from harness.debug import board as boards
+from harness.debug.replay import Place
+from harness.targets.board.discovery import BenchBoard
+
+REAL = BenchBoard("dk1", "000960012345", port="/dev/ttyACM0")
+VIRTUAL = BenchBoard("v", "960000001", port="/tmp/tty", remote_probe="127.0.0.1:4711",
+                     control="folder")  # fmt: skip
+FAULT = Place("fault", "fault")
+
+
+@pytest.fixture
+def without_pyocd(monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+
+
+@pytest.fixture
+def with_pyocd(monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: object())
+
+
+@pytest.mark.parametrize(
+    ("board", "uid"), [(REAL, "960012345"), (VIRTUAL, "remote:127.0.0.1:4711")]
+)
+def test_pyocd_finds_the_board_by_its_probe(board, uid, with_pyocd):
+    command = boards.server_command(board, None)
+    assert command[2:4] == ["pyocd", "gdbserver"]
+    assert command[command.index("--uid") + 1] == uid
+    assert command[command.index("--connect") + 1] == "halt"
+    assert "auto_unlock=false" in command
+    assert command[-1] == "--port"
+
+
+def test_faults_halt_only_if_they_are_waited_for(with_pyocd):
+    assert "vector_catch=h" in boards.server_command(REAL, None)
+    assert "vector_catch=hbmiscp" in boards.server_command(REAL, FAULT)
+
+
+def test_jlinks_server_is_there_for_a_real_board(without_pyocd, monkeypatch, tmp_path):
+    program = tmp_path / "JLinkGDBServerCLExe"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    command = boards.server_command(REAL, None)
+    assert command[0] == str(program)
+    assert command[-1] == "-port"
+    for words in ("-select USB=960012345", "-device nRF9160_xxAA", "-if SWD", "-localhostonly"):
+        assert words in " ".join(command)
+    with pytest.raises(EnvironmentMissing, match="needs pyOCD"):
+        boards.server_command(VIRTUAL, None)
+
+
+def test_without_a_server_one_line_says_so(without_pyocd, monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(EnvironmentMissing, match="J-Link's gdb server is not there") as refused:
+        boards.server_command(REAL, None)
+    assert refused.value.exit_code == 3
+
+
+@pytest.mark.parametrize(
+    ("place", "commands"),
+    [(None, []), (FAULT, ["continue"]),
+     (Place("main", 0x464), ["tbreak *0x464", "ignore $bpnum 0", "continue"]),
+     (Place("inference 3", 0x464, times=3),
+      ["tbreak *0x464", "ignore $bpnum 2", "continue"])],
+)  # fmt: skip
+def test_gdb_runs_from_the_reset_up_to_a_place(place, commands):
+    assert boards.first_commands(place, "board") == ["monitor reset halt", *commands]
+
+
+@pytest.mark.parametrize("place", [Place("fault-10", "fault", 10), Place("hang", "hang")])
+def test_a_board_cannot_go_back_in_time(place):
+    with pytest.raises(Unsupported, match=f"'board' cannot stop at {place.text}"):
+        boards.first_commands(place, "board")
+
+
+class Session:
+    """A board's session that has said something."""
+
+    board = REAL
+
+    def __init__(self):
+        self.said = b"before"
+
+    def read(self):
+        said, self.said = self.said, b""
+        return said
+
+
+def test_console_is_shown_from_the_debugger_on():
+    session, shown = Session(), []
+    debuggee = boards.DebuggedBoard(session, shown.append)
+    debuggee.turn()
+    debuggee.begin()
+    debuggee.turn()
+    session.said = b"behind"
+    debuggee.turn()
+    assert shown == [b"behind"]
+    assert debuggee.note == "console: /dev/ttyACM0"
