@@ -35,7 +35,7 @@ _HANDLERS = "z_interrupt_stacks"
 
 @dataclass(frozen=True)
 class Stack:
-    """``size`` bytes from ``begin``; ``used``: as many at the most so far, None if unknown."""
+    """``size`` bytes from ``begin``; ``used``: its high-water mark, None if unknown."""
 
     name: str
     begin: int
@@ -43,7 +43,7 @@ class Stack:
     used: int | None = None
 
     def __str__(self) -> str:
-        used = "" if self.used is None else f", at most {self.used:,} used"
+        used = "" if self.used is None else f", high-water mark {self.used:,}"
         return f"{self.name} ({self.size:,} bytes from 0x{self.begin:08x}{used})"
 
 

@@ -220,7 +220,7 @@ def report(record: FaultRecord, image: Image) -> str:
     if record.blocks:
         lines.append("  last blocks before it, oldest first:")
         blocks = [f"    0x{address:08x}  {image.locate(address)}" for address in record.blocks]
-        lines += [line if line.startswith(" ") else f"    {line}" for line in folded(blocks)][
-            -_BLOCKS_SHOWN:
-        ]
+        shown = folded(blocks)[-_BLOCKS_SHOWN:]
+        shown = shown if shown[0].startswith(" ") else shown[1:]  # what it repeats is cut off
+        lines += [line if line.startswith(" ") else f"    {line}" for line in shown]
     return "\n".join(lines)
