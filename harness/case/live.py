@@ -185,6 +185,30 @@ class Live(Closing):
         assert found is not None
         return found
 
+    @property
+    def call_stack(self) -> str:
+        """The call stack of each thread, or of the core without a kernel; several lines.
+
+        Raises :class:`UsageError` if the target cannot look inside.
+        """
+        stacks = where_it_stands(self.session, self._image)[1]
+        if not stacks:
+            raise UsageError(f"target {self.case.target} cannot show a call stack")
+        return stacks
+
+    def address(self, place: str | int) -> int:
+        """An address from its number (``0x20000000``) or from a symbol of the image.
+
+        Raises :class:`UsageError` for neither.
+        """
+        try:
+            return int(place, 0) if isinstance(place, str) else place
+        except ValueError:
+            symbol = self._image.symbol(str(place)) if self._image is not None else None
+        if symbol is None:
+            raise UsageError(f"{place!r} is neither an address nor a symbol of the image")
+        return symbol.address & ~1 if symbol.kind == "function" else symbol.address
+
     def wait_for_inferences(self, count: int = 1) -> None:
         """Run until the image has done ``count`` inferences in all, at least one."""
         if count < 1:

@@ -52,6 +52,10 @@ def image_sizes(firmware: Image) -> tuple[ImageSize, ...]:
     )
 
 
+#: The group of instructions that no operator's function called.
+NO_OPERATOR = "the rest of the image"
+
+
 def measure(
     firmware: Image,
     console: Console,
@@ -108,13 +112,16 @@ def _ticks(console: Console, counted: Sequence[int] | None) -> Sequence[int]:
 
 
 def profiled(firmware: Image, coverage: Coverage | None) -> tuple[Profiled, ...]:
-    """Instructions by operator; () for an image that was not traced or registers no operators."""
-    if coverage is None or not firmware.registrations:
+    """Instructions by operator, whose functions called the code, directly or not.
+
+    () for an image that was not traced or registers no operators, and on a target without calls.
+    """
+    if coverage is None or coverage.calls is None or not firmware.registrations:
         return ()
     from harness.footprint import operators  # noqa: PLC0415 - only a traced run needs it
 
-    instructions = operators.instructions(firmware, coverage.starts)
-    return tuple(Profiled(name, count) for name, count in instructions.items())
+    groups = coverage.calls.groups(operators.entry_functions(firmware), NO_OPERATOR)
+    return tuple(Profiled(name, count) for name, count in groups.items())
 
 
 def time_of(instructions: int | None, cycles: int | None, chip: ChipTable) -> str:

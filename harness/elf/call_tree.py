@@ -24,11 +24,15 @@ ENTRY, EXCEPTION = 1 << 31, 1 << 30
 
 @dataclass(frozen=True)
 class CallNode:
-    """A function below the node ``parent``; ``instructions`` are its own, without its callees'."""
+    """A function below the node ``parent``; ``instructions`` are its own, without its callees'.
+
+    ``address`` is the function's first one, 0 for none.
+    """
 
     parent: int
     function: str
     instructions: int
+    address: int = 0
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,12 @@ class CallTree:
     """Nodes, parents before their children; the first one is the root."""
 
     nodes: tuple[CallNode, ...]
+
+    @classmethod
+    def flat(cls, functions: Mapping[str, int]) -> CallTree:
+        """The tree of a target that sees no calls: every function stands alone."""
+        root = CallNode(_ROOT, UNKNOWN, 0)
+        return cls((root, *(CallNode(_ROOT, *row) for row in functions.items())))
 
     @property
     def total(self) -> int:
@@ -86,13 +96,16 @@ class CallTree:
         order: Callable[[int], int] = lambda one: -self.inclusive[one]  # noqa: E731
         return {parent: tuple(sorted(below, key=order)) for parent, below in found.items()}
 
-    def groups(self, names: Mapping[str, str], rest: str) -> dict[str, int]:
-        """Instructions by the outermost function of ``names``; ``rest`` are those below none."""
+    def groups(self, names: Mapping[int, str], rest: str) -> dict[str, int]:
+        """Instructions by the outermost function whose address has a name in ``names``.
+
+        ``rest`` is the name of those that no such function called.
+        """
         group = [""] * len(self.nodes)
         sums: Counter[str] = Counter()
         for index, node in enumerate(self.nodes):
             above = group[node.parent] if index else ""
-            group[index] = above or names.get(node.function, "")
+            group[index] = above or names.get(node.address, "")
             sums[group[index] or rest] += node.instructions
         return dict(sums.most_common())
 
@@ -153,7 +166,12 @@ class FunctionMap:
                 if symbol.kind == "func" and symbol.size >= starts.get(symbol.address, (0, ""))[0]:
                     starts[symbol.address] = symbol.size, symbol.name
         self._image, self._starts = image, starts
-        self.names = [UNKNOWN, *(demangle(name) for _, name in starts.values())]
+        plain = [demangle(name) for _, name in starts.values()]
+        often = Counter(plain)
+        self.names = [UNKNOWN] + [
+            f"{name} ({image.locate(address).file or hex(address)})" if often[name] > 1 else name
+            for name, address in zip(plain, starts, strict=True)
+        ]
         self._addresses = sorted(starts)
 
     def numbers(self, origin: int, size: int) -> bytes:
@@ -181,9 +199,10 @@ class FunctionMap:
         self, nodes: Iterable[tuple[int, int, int]], exception: Callable[[int], str]
     ) -> CallTree:
         """The tree of the core's nodes; ``exception`` names one by its number."""
-        found = []
+        found, addresses = [], [0, *self._starts]
         for parent, function, executed in nodes:
             number = function & ~(ENTRY | EXCEPTION)
             name = exception(number) if function & EXCEPTION else self.names[number]
-            found.append(CallNode(parent, name, executed))
+            address = 0 if function & EXCEPTION else addresses[number]
+            found.append(CallNode(parent, name, executed, address))
         return CallTree(tuple(found))

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from harness.elf import Image
+from harness.elf.call_tree import CallTree
 from harness.elf.demangle import demangle
 from harness.elf.thumb import instruction_length
 
@@ -39,6 +40,13 @@ class Coverage:
     functions: Mapping[str, int] = field(default_factory=dict)
     files: Mapping[str, Mapping[int, bool]] = field(default_factory=dict)
     starts: Mapping[int, int] = field(default_factory=dict)
+    #: Instructions by call stack, of a target that sees calls.
+    calls: CallTree | None = None
+
+    @property
+    def tree(self) -> CallTree:
+        """Instructions by call stack; on a target that sees no calls, by function."""
+        return self.calls if self.calls is not None else CallTree.flat(self.functions)
 
     @property
     def instructions(self) -> int:

@@ -14,8 +14,8 @@ the application's own calls). Variables of an operator's code count as its RAM.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -193,17 +193,26 @@ def _group(reached: _Reached, number: int) -> str:
     return SHARED if owners else REST if number in reached.rest else UNREACHED
 
 
-def instructions(image: Image, starts: Mapping[int, int]) -> dict[str, int]:
-    """Instructions by group, most first, from instructions by the first address of each function.
+def _is_code(graph: Graph, number: int) -> bool:
+    return graph.nodes[number].kind in ("function", "label")
 
-    Functions outside the image (code copied to RAM, another image) belong to the rest.
+
+def entry_functions(image: Image) -> dict[int, str]:
+    """The functions that a registration hands to the interpreter, by address: their operator.
+
+    A function that several operators register is named by all of them.
     """
-    reached = _reached(image)
-    counted: Counter[str] = Counter()
-    for address, count in starts.items():
-        number = reached.graph.at(address)
-        counted[REST if number is None else _group(reached, number)] += count
-    return dict(counted.most_common())
+    graph = image.graph
+    owners: defaultdict[int, set[str]] = defaultdict(set)
+    for registration in image.registrations:
+        for number in registration.register:
+            named = set(graph.edges[number].difference(graph.calls[number]))
+            # A registration may be copied from a constant.
+            named |= {two for one in named if not _is_code(graph, one) for two in graph.edges[one]}
+            for target in named:
+                if _is_code(graph, target):
+                    owners[graph.nodes[target].address].add(registration.operator)
+    return {address: ", ".join(sorted(names)) for address, names in owners.items()}
 
 
 def _costs(

@@ -76,6 +76,69 @@ class LiveSession:
         logger.info(live.transcript())
 
     @keyword
+    def wait_for_line(self, regex: str) -> str:
+        """Runs the target until a line, or the beginning of one, matches ``regex`` (RE2).
+
+        Text is searched once: the next call continues behind the match. Returns the first group of
+        the match, or all of it if the regex has none. Fails if no line matches before the deadline
+        of `Start Target`, or before the image ends.
+
+        Examples:
+        | ${voltage} = | Wait For Line | battery: (\\\\d+) mV |
+        """
+        match = self._open().wait_for(regex)
+        logger.info(match.group(0))
+        return str(match.group(1) if match.groups() else match.group(0))
+
+    @keyword
+    def write_line(self, text: str, end: str = "\n") -> None:
+        """Sends ``text`` and ``end`` to the console; the target reads it with the next keyword.
+
+        Examples:
+        | Write Line | kernel uptime | end=\\r\\n |
+        """
+        self._open().write((text + end).encode())
+
+    @keyword
+    def run_for(self, seconds: timedelta) -> None:
+        """Runs the target for a time on its own clock, or to the end of the image's life.
+
+        Never fails: `Target Should Report Nothing` tells what went wrong meanwhile.
+
+        Examples:
+        | Run For | 1.5 s |
+        """
+        self._open().run_for(seconds.total_seconds())
+
+    @keyword
+    def reset_target(self) -> None:
+        """Presses the reset pin: the image starts again, and so does its time limit."""
+        self._open().reset()
+
+    @keyword
+    def read_memory(self, place: str, size: int = 4) -> bytes:
+        """Returns ``size`` bytes from an address, or from a symbol of the image on.
+
+        Fails for a place that is neither, and if nothing answers there.
+
+        Examples:
+        | ${bytes} = | Read Memory | 0x20000000 | size=16 |
+        | ${bytes} = | Read Memory | g_counter |
+        """
+        live = self._open()
+        return live.memory.read(live.address(place), size)
+
+    @keyword
+    def call_stack(self) -> str:
+        """Returns the call stack of each thread, as lines, and logs it.
+
+        Fails on a target that cannot look inside (a real board).
+        """
+        stacks = self._open().call_stack
+        logger.info(stacks)
+        return stacks
+
+    @keyword
     def press_button(
         self, button: str = "button1", seconds: timedelta = timedelta(milliseconds=100)
     ) -> None:

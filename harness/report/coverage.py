@@ -10,6 +10,7 @@ from typing import TextIO
 from harness.base.grid import Grid, Row
 from harness.case.columns import number
 from harness.case.result import CaseResult
+from harness.elf.call_tree import speedscope_file
 from harness.elf.coverage import Coverage
 from harness.report.terminal import show
 
@@ -19,17 +20,26 @@ MOST = 20
 
 @dataclass(frozen=True)
 class Share:
-    """One function of a profile: its instructions, and their share of all, 0 to 1."""
+    """One function of a profile: its instructions, and their share of all, 0 to 1.
+
+    ``inclusive``: with those of what it called; None if that is not known.
+    """
 
     function: str
     instructions: int
     part: float
+    inclusive: int | None = None
 
 
 def profile(coverage: Coverage, most: int = MOST) -> tuple[Share, ...]:
     """The functions that took most instructions, and all others in one row."""
-    total = coverage.instructions or 1
-    rows = [Share(name, count, count / total) for name, count in coverage.functions.items()]
+    tree, known = coverage.tree, coverage.calls is not None
+    total = tree.total or 1
+    rows = [
+        Share(name, own, own / total, whole if known else None)
+        for name, (own, whole) in tree.functions.items()
+        if own
+    ]
     if len(rows) > most:
         rest = sum(row.instructions for row in rows[most:])
         name = f"{len(rows) - most} more functions"
@@ -50,12 +60,35 @@ def print_profiles(results: Sequence[CaseResult], stream: TextIO) -> None:
         if result.evidence.coverage is None:
             continue
         rows: list[Row] = [
-            [number(row.instructions), f"{100 * row.part:.1f} %", row.function]
+            [
+                number(row.instructions),
+                f"{100 * row.part:.1f} %",
+                number(row.inclusive),
+                row.function,
+            ]
             for row in profile(result.evidence.coverage)
         ]
-        table = Grid(["instructions", "share", "function"], frozenset((0, 1)), rows)
+        head = ["instructions", "share", "with callees", "function"]
+        table = Grid(head, frozenset((0, 1, 2)), rows)
         title = f"\n{result.setup}: where the instructions went"
         show(stream, title, table, lines_run(result.evidence.coverage))
+
+
+def profiles(results: Sequence[CaseResult], *, folded: bool) -> str:
+    """Instructions by call stack of all cases that were traced, for speedscope or flamegraph.pl.
+
+    Of several cases each folded stack begins with the case's name.
+    """
+    trees = [
+        (str(result.setup), result.evidence.coverage.tree)
+        for result in results
+        if result.evidence.coverage is not None
+    ]
+    if not folded:
+        return speedscope_file(trees)
+    several = len(trees) > 1
+    lines = ((name, line) for name, tree in trees for line in tree.folded().splitlines())
+    return "".join(f"{name};{line}\n" if several else f"{line}\n" for name, line in lines)
 
 
 def lcov(results: Sequence[CaseResult]) -> str:

@@ -13,6 +13,7 @@ from harness.case.columns import columns
 from harness.case.result import CaseResult, Verdict
 from harness.history.run import Occasion
 from harness.report.coverage import Share, lines_run, profile
+from harness.report.flame import FlameBox, flame_graph
 from harness.report.pages import asset, environment
 from harness.report.problems import problem_lines
 from harness.report.treemap import Box, of_image
@@ -64,6 +65,7 @@ class CaseSection:
     links: Sequence[Link] = ()
     treemap: Sequence[Box] = ()
     profiled: Sequence[Share] = ()
+    flame: Sequence[FlameBox] = ()
 
 
 def html(results: Sequence[CaseResult], about: About | None = None) -> str:
@@ -84,6 +86,7 @@ def html(results: Sequence[CaseResult], about: About | None = None) -> str:
             tuple(_links(result, about, about.tests.get(index - 1, ""))),
             _treemap(result),
             _profiled(result),
+            _flame(result),
         )
         for index, result in enumerate(results, 1)
     ]
@@ -123,6 +126,11 @@ def _operators(result: CaseResult) -> tuple[Share, ...]:
 
 def _profiled(result: CaseResult) -> tuple[Share, ...]:
     return _shares([(row.group, row.instructions) for row in result.measures.profiled])
+
+
+def _flame(result: CaseResult) -> tuple[FlameBox, ...]:
+    coverage = result.evidence.coverage
+    return flame_graph(coverage.calls) if coverage and coverage.calls else ()
 
 
 def _shares(counts: Sequence[tuple[str, int]]) -> tuple[Share, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from harness.base.clock import Deadline
 from harness.base.core_state import CoreState
@@ -12,7 +13,7 @@ from harness.base.findings import Finding
 from harness.base.platforms import ConsoleWiring, board_with, console_wiring
 from harness.base.power_on import DEFAULT_SEED, seed_of
 from harness.elf import Image
-from harness.elf.call_tree import CallTree, FunctionMap
+from harness.elf.call_tree import FunctionMap
 from harness.elf.coverage import Coverage
 from harness.simulator import End, Machine
 from harness.simulator.event_queue import NEVER
@@ -264,28 +265,26 @@ class SimulatorSession(SessionDefaults):
         self.machine.reset()
 
     def profile(self) -> None:
-        """Count instructions from here on, for :meth:`coverage`; costs nothing."""
-        self.machine.core.clear_profile()
+        """Count instructions from here on, also by call stack, for :meth:`coverage`.
 
-    def coverage(self) -> Coverage:
-        """Coverage since the session was opened or :meth:`profile` was called."""
+        Runs are slower by about a half.
+        """
         machine = self.machine
-        counts = machine.core.profile()
-        return Coverage.from_counts(machine.firmware, counts, machine.executed_addresses())
-
-    def profile_calls(self) -> None:
-        """Count instructions by call stack from here on, for :attr:`call_tree`."""
-        machine = self.machine
+        machine.core.clear_profile()
         areas = (machine.memory_map.area(name) for name in ("flash", "ram"))
         self._functions = FunctionMap(machine.firmware)
         tables = [self._functions.numbers(area.origin, area.size) for area in areas]
         machine.core.profile_calls(*tables)
 
-    @property
-    def call_tree(self) -> CallTree:
-        """Instructions by call stack since :meth:`profile_calls`."""
-        assert self._functions is not None
-        return self._functions.tree(self.machine.core.call_tree(), exception_name)
+    def coverage(self) -> Coverage:
+        """Coverage since the session was opened or :meth:`profile` was called."""
+        machine = self.machine
+        counts = machine.core.profile()
+        seen = Coverage.from_counts(machine.firmware, counts, machine.executed_addresses())
+        if self._functions is None:
+            return seen
+        tree = self._functions.tree(machine.core.call_tree(), exception_name)
+        return replace(seen, calls=tree)
 
     def where(self) -> str:
         """Function, file and line of the program counter."""

@@ -38,7 +38,8 @@ def test_documents_of_an_image_fit_their_schemas(configuration, capsys, tmp_path
 
 
 def test_the_result_file_of_a_case_is_one_entry_of_the_document(capsys, tmp_path):
-    arguments = ["run", "hello_world", "--profile", "--output", str(tmp_path)]
+    arguments = ["run", "hello_world", "--profile", str(tmp_path / "x.json"),
+                 "--output", str(tmp_path)]  # fmt: skip
     (case,) = document(capsys, *arguments)["cases"]
     (left,) = (json.loads(path.read_text()) for path in tmp_path.rglob("result.json"))
     assert left == case

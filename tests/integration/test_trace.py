@@ -32,7 +32,7 @@ def test_a_sample_tells_which_functions_and_lines_ran(tmp_path, capsys):
 
 def test_counting_changes_nothing_that_is_measured(tmp_path, capsys):
     cases = []
-    for more in ([], ["--profile"]):
+    for more in ([], ["--profile", str(tmp_path / "x.json")]):
         assert main(["run", "hello_world", "--output", str(tmp_path), "--json", "-", *more]) == 0
         cases += json.loads(capsys.readouterr().out)["cases"]
     counted = {"wall_seconds": 0, "coverage": None, "profiled": []}

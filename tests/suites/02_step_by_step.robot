@@ -21,6 +21,19 @@ A Resolver That Is Too Small Names The Refused Operator
     Wait For End
     Target Should Report    resolver_too_small    SOFTMAX
 
+A Session Is Looked Into
+    Build And Start    hello_world    exact
+    ${x} =    Wait For Line    x_value: (\\S+),
+    Should Be Equal    ${x}    0.000000
+    ${words} =    Read Memory    g_vectors    size=8
+    Length Should Be    ${words}    8
+    Run For    1 ms
+    ${stack} =    Call Stack
+    Should Contain    ${stack}    main
+    Reset Target
+    ${x} =    Wait For Line    x_value: (\\S+),
+    Should Be Equal    ${x}    0.000000
+
 An Image Fits Its Budgets
     ${elf} =    Build Firmware    hello_world    exact
     Flash Should Not Exceed    ${elf}    64 KB

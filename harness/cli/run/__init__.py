@@ -101,9 +101,11 @@ _SKIPS_HINT = "--allow-skips, if that is as it should be"
 @click.option("--coverage", type=Destination(),
               help="Write which lines of the firmware ran, as LCOV (for genhtml); on "
               f"{' and '.join(who_can(Ability.TRACE))}.")  # fmt: skip
-@click.option("--profile", is_flag=True,
-              help="Show the instructions of each function, boot to end; on "
-              f"{' and '.join(who_can(Ability.TRACE))}.")  # fmt: skip
+@click.option("--profile", type=Destination(),
+              help="Write instructions by call stack, boot to end, and show those of each "
+              "function: speedscope's JSON, or folded stacks if the name ends in .folded or .txt; "
+              f"on {' and '.join(who_can(Ability.TRACE))} (without calls on all but the "
+              "simulator).")  # fmt: skip
 @click.option(
     "--allow-skips",
     is_flag=True,
@@ -130,7 +132,7 @@ def run(**options: Any) -> int:
     tflm-hil run app.signed.hex --beside mcuboot.hex --beside zephyr.elf --scraper hello_world
     tflm-hil run . --case "my application"
     tflm-hil run hil.toml --target simulator,renode --junit hil.xml
-    tflm-hil run digits --profile --coverage digits.info
+    tflm-hil run digits --profile digits.json --coverage digits.info
 
     With several targets each case is also compared between them: console, outputs, RAM.
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from harness.history.run import Occasion
 
 #: Options with a file to write.
-_FILES = ("json_file", "junit", "html", "coverage")
+_FILES = ("json_file", "junit", "html", "coverage", "profile")
 
 
 def check_destinations(options: Mapping[str, Any]) -> None:
@@ -68,7 +68,7 @@ def report(run: RunReport, options: Mapping[str, Any]) -> None:
     Each is done even if another one fails; then the first failure is raised.
     """
     if options["json_file"] != STDOUT:
-        _show(run, profile=options["profile"])
+        _show(run, profile=options["profile"] is not None)
     wanted = {name: path for name in _FILES if (path := options[name]) is not None}
     failures: list[HilError] = []
     for name, path in wanted.items():
@@ -117,6 +117,10 @@ def _content(name: str, path: Path, run: RunReport) -> str:
         from harness.report.junit import junit  # noqa: PLC0415
 
         return junit(run.results, run.tally)
+    if name == "profile":
+        from harness.report.coverage import profiles  # noqa: PLC0415
+
+        return profiles(run.results, folded=path.suffix in (".folded", ".txt"))
     from harness.report.coverage import lcov  # noqa: PLC0415
 
     return lcov(run.results)

@@ -132,14 +132,11 @@ static void charge(Calls *calls, long long executed) {
   calls->charged = executed;
 }
 
-void calls_block(void *uc, uint64_t address64, uint32_t size, void *core) {
-  Core *c = core;
+// Code goes on at an address; so many instructions have been executed before.
+static void go_on(Core *c, uint32_t address, long long executed) {
   Calls *calls = c->calls;
-  const uint32_t address = (uint32_t)address64;
-  (void)uc;
-  (void)size;
   if (address == calls->last && !calls->last_entry) return;
-  charge(calls, c->time.executed - c->block.count);
+  charge(calls, executed);
   uint32_t function = 0;
   for (int i = 0; i < c->memory.code_count && i < 2; i++) {
     const uint32_t at = (address - c->memory.code[i].base) >> 1;
@@ -156,6 +153,16 @@ void calls_block(void *uc, uint64_t address64, uint32_t size, void *core) {
   }
   follow(calls, &calls->stacks[calls->current], address, function, core_reg(c, REG_LR), sp);
 }
+
+void calls_block(void *uc, uint64_t address, uint32_t size, void *core) {
+  Core *c = core;
+  (void)uc;
+  (void)size;
+  go_on(c, (uint32_t)address, c->time.executed - c->block.count);
+}
+
+// A function may begin with an instruction that the core carries out itself.
+static void retire(Core *c, uint32_t address) { go_on(c, address, c->time.executed); }
 
 void calls_settle(Core *c) { charge(c->calls, c->time.executed); }
 
@@ -183,6 +190,7 @@ bool calls_start(Core *c, const uint32_t *functions[2], const size_t counts[2]) 
     calls->function_counts[i] = counts[i];
   }
   for (int i = 0; i < CALL_THREADS + CALL_EXCEPTIONS; i++) fresh(calls, i, 0);
+  calls->retire = retire;
   calls->threads = 1;
   calls->last = 1;
   calls->charged = c->time.executed;

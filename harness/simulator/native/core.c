@@ -75,6 +75,7 @@ uint32_t core_count_before(Core *c, uint32_t pc) {
 void core_retire(Core *c, uint32_t pc) {
   Area *area = memory_code(&c->memory, pc);
   core_settle_charge(c);
+  if (c->calls) c->calls->retire(c, pc);
   c->time.executed++;
   c->time.charged++;
   if (!area) return;

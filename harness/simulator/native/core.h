@@ -322,6 +322,7 @@ typedef struct {
   uint32_t last;  // the block that runs
   bool last_entry;
   long long charged;  // the part of `executed` that has been added to nodes
+  void (*retire)(struct Core *c, uint32_t pc);  // core_retire() is called
 } Calls;
 
 typedef struct Core {

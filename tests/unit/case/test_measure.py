@@ -14,6 +14,7 @@ from harness.base import paths
 from harness.base.errors import BadElf
 from harness.base.platforms import chip_table
 from harness.case.measure import (
+    NO_OPERATOR,
     Measures,
     library_of,
     measure,
@@ -24,6 +25,7 @@ from harness.case.measure import (
 )
 from harness.case.result import OperatorTicks, Profiled, Size
 from harness.elf import Image
+from harness.elf.call_tree import CallNode, CallTree
 from harness.elf.coverage import Coverage
 from harness.elf.wrapped import wrap
 from harness.footprint import operators
@@ -171,18 +173,23 @@ def test_a_time_is_shown_with_its_source():
     assert time_of(None, None, chip_table()) == ""
 
 
+NODES = (CallNode(0, "", 0), CallNode(0, "main", 30, 0x80), CallNode(1, "Eval", 20, 0x100),
+         CallNode(2, "memcpy", 50, 0x200))  # fmt: skip
+TRACED = Coverage(calls=CallTree(NODES))
+
+
 @pytest.mark.parametrize(
     ("registrations", "coverage", "found"),
     [
-        (["CONV_2D"], Coverage({}, {}), (Profiled("CONV_2D", 70), Profiled("the rest", 30))),
+        (["CONV_2D"], TRACED, (Profiled("CONV_2D", 70), Profiled(NO_OPERATOR, 30))),
+        (["CONV_2D"], Coverage({"main": 3}), ()),
         (["CONV_2D"], None, ()),
-        ([], Coverage({}, {}), ()),
+        ([], TRACED, ()),
         ([], None, ()),
     ],
 )
-def test_a_traced_image_that_registers_operators_is_profiled_by_them(
+def test_code_below_an_operators_function_is_the_operators(
     monkeypatch, registrations, coverage, found
 ):
-    groups = {"CONV_2D": 70, "the rest": 30}
-    monkeypatch.setattr(operators, "instructions", lambda image, starts: groups)
+    monkeypatch.setattr(operators, "entry_functions", lambda image: {0x100: "CONV_2D"})
     assert profiled(SimpleNamespace(registrations=registrations), coverage) == found

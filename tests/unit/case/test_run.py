@@ -118,8 +118,9 @@ def test_a_traced_case_profiles_from_the_start_and_keeps_its_coverage(case, tmp_
         def coverage(self):
             calls.append((self.time, "coverage"))
             return SimpleNamespace(
-                lines=(1, 2), instructions=7, functions={"main": 7}, lcov=lambda: "TN:\n"
-            )
+                lines=(1, 2), instructions=7, functions={"main": 7}, lcov=lambda: "TN:\n",
+                calls=None,
+            )  # fmt: skip
 
     monkeypatch.setattr(replay, "open", lambda f, recording: Traced(recording))
     plain, traced = case(builtin_run(MODEL, ROWS)), case(builtin_run(MODEL, ROWS), trace=True)

@@ -110,7 +110,7 @@ def test_an_unknown_sample_is_refused_with_the_known_ones(refused):
     assert "hello_world" in refused("hallo_welt")
 
 
-@pytest.mark.parametrize("option", [("--profile",), ("--coverage", "x.info")])
+@pytest.mark.parametrize("option", [("--profile", "x.json"), ("--coverage", "x.info")])
 @pytest.mark.parametrize("targets", ["board", "virtual-board", "simulator,board"])
 def test_options_that_need_an_ability_are_refused_on_targets_without_it(refused, option, targets):
     said = refused("a.elf", "--target", targets, *option)

@@ -1,0 +1,1 @@
+from firmwares import build  # noqa: F401
