@@ -179,7 +179,7 @@ class _Comparisons:
         self, inputs: Sequence[Array], index: int, got: Array, want: Array
     ) -> float | Array | None:
         """By how much an output may differ, computed only for the inferences that do differ."""
-        if self._tolerance is not None or want.dtype != np.float32:
+        if self._tolerance is not None:
             return self._tolerance
         runs = np.array([row.any() for row in got != want])
         return allowed_in_batch(self._interpreter, inputs, index, runs) if runs.any() else None

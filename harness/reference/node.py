@@ -34,7 +34,7 @@ Run = Callable[..., "Array | Sequence[Array]"]
 Kernel = Callable[["Node"], Run]
 
 #: The real range that a fused activation allows (ActivationFunctionType of the schema).
-_REAL_RANGES = {
+REAL_RANGES = {
     "NONE": (-math.inf, math.inf),
     "RELU": (0.0, math.inf),
     "RELU_N1_TO_1": (-1.0, 1.0),
@@ -241,9 +241,9 @@ class Node:
         """A scale as the type in which TFLM computes a multiplier from it.
 
         float for ``multipliers`` "double", np.float32 for "single", in FULLY_CONNECTED,
-        BATCH_MATMUL, SUB, DIV, SVDF, LSTM, ABS, RELU, LEAKY_RELU, HARD_SWISH. The tests compare
-        "double" with the package tflite-micro of October 2026, and "single", which is that of
-        earlier revisions, with LiteRT (except SVDF and LSTM, which differ there).
+        BATCH_MATMUL, SUB, DIV, SVDF, LSTM, ABS, RSQRT, RELU, LEAKY_RELU, HARD_SWISH. The tests
+        compare "double" with the package tflite-micro of October 2026, and "single", which is
+        that of earlier revisions, with LiteRT (except SVDF and LSTM, which differ there).
         """
         return np.float32(real) if self.arithmetic.multipliers == "single" else float(real)
 
@@ -270,9 +270,9 @@ class Node:
         (TensorFlow Lite, ``CalculateActivationRangeQuantized``).
         """
         name = self.option("fused_activation_function") if activation is None else activation
-        if name not in _REAL_RANGES:
+        if name not in REAL_RANGES:
             raise self.unsupported(f"fused activation {name} is not supported")
-        low, high = _REAL_RANGES[name]
+        low, high = REAL_RANGES[name]
         dtype = NUMPY_TYPES[self.output().dtype]
         if dtype.kind == "f":
             return Clamp(max(low, -FLOAT_MAX), min(high, FLOAT_MAX), dtype)

@@ -10,9 +10,13 @@ from collections.abc import Callable
 
 import numpy as np
 
+from harness.reference import functions
 from harness.reference.arrays import Array
 from harness.reference.node import Node, Run
+from harness.reference.scale import Clamp, Multiplier
 from harness.reference.tables import elementwise
+
+_FRACTION = 20  # bits of RSQRT's intermediate result
 
 
 def _real(node: Node, function: Callable[[Array], Array]) -> Run:
@@ -59,8 +63,44 @@ def square_root(node: Node) -> Run:
 
 
 def reciprocal_square_root(node: Node) -> Run:
-    """1 / the square root of x. float32 (the reference divides in single precision)."""
-    return _real(node, lambda x: 1 / np.sqrt(x).astype(np.float32).astype(np.float64))
+    """1 / the square root of x. int8, int16 (zero points 0), float32.
+
+    float32: the reference divides in single precision. Integers: the root of the integer above the
+    zero point, with 20 bits of fraction, is scaled by 1 / (sqrt(input scale) * output scale); 0
+    gives the largest value, and TFLM refuses values below the zero point when it is invoked.
+    """
+    if node.check_types("int8 int16 float32") == "float32":
+        return _real(node, lambda x: 1 / np.sqrt(x).astype(np.float32).astype(np.float64))
+    x, output = node.input(0), node.output()
+    node.check_output(x.shape)
+    if x.dtype == "int16" and (x.zero_point or output.zero_point):
+        raise node.refused("int16 tensors must have the zero point 0")
+    roots = elementwise(node, _inverse_roots(node))
+
+    def run(q: Array) -> Array:
+        if q.size and q.min() < x.zero_point:
+            raise node.bad("it takes the root of a value below 0")
+        return np.asarray(roots(q))
+
+    return run
+
+
+def _inverse_roots(node: Node) -> Callable[[Array], Array]:
+    """1 / the square root of quantized values, in the output's type."""
+    x, output = node.input(0), node.output()
+    whole = Clamp.whole(output.dtype)
+    scale = float(np.sqrt(node.precise(node.scale(x))) * node.precise(node.scale(output)))
+    real = node.multiplier(1 / scale)
+    last = Multiplier(real.multiplier, real.shift - _FRACTION, real.rounding)
+
+    def roots(q: Array) -> Array:
+        value = np.maximum(q - x.zero_point, 0)
+        root, exponent = functions.inverse_root(value)
+        first = Multiplier(root, _FRACTION - exponent, real.rounding)
+        scaled = last.scale(first.scale(np.ones_like(value))) + output.zero_point
+        return np.where(value == 0, np.iinfo(output.dtype).max, whole(scaled))
+
+    return roots
 
 
 def square(node: Node) -> Run:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -10,11 +10,15 @@ from model_builder import ACTIVATIONS, Op, T, build
 from networks import svdf
 
 from harness.model import Model
-from harness.reference import Interpreter
+from harness.reference import Interpreter, Kernels, float_error
 from harness.reference.float_error import allowed_errors, allowed_in_batch
 
-#: Half a unit in the last place of 1; twelve deviations are allowed.
-U, ALLOWED = 2.0**-24, 12.0
+#: Half a unit in the last place of 1; eight deviations are allowed.
+U, ALLOWED = 2.0**-24, 8.0
+_RULES = (
+    "_EXACT", "_FUNCTIONS", "_JUMPS", "_MEMORY", "_PRODUCTS", "_ROUNDED", "_SHARES", "_VARIABLES",
+    "_SUMS",
+)  # fmt: skip
 NONE = {"FusedActivationFunction": ACTIVATIONS["NONE"]}
 
 
@@ -51,12 +55,21 @@ def test_the_bound_of_a_sum_of_products_grows_as_a_random_walk() -> None:
     np.testing.assert_allclose(found[3], [expected], rtol=1e-6)
 
 
-def test_an_activation_does_not_change_the_bound_of_a_sum() -> None:
+def test_an_activation_cuts_the_bound_of_a_sum_at_its_edges() -> None:
     plain, cut = (
         _deviations(_SUM, [_dense(0, 1, 2, 3, activation)], [[[3, 4]]])[3]
         for activation in ("NONE", "RELU6")
     )
-    np.testing.assert_array_equal(plain, cut)
+    # 12 is 6 whatever it is off by, 2 is between the edges.
+    np.testing.assert_allclose(cut, [[0, plain[0, 1]]], rtol=1e-6)
+
+
+def test_an_element_at_the_edge_of_an_activation_keeps_its_bound() -> None:
+    at_zero = [*_SUM[:2], _real(2, data=[-7, -2]), _SUM[3]]
+    plain, cut = (
+        _deviations(at_zero, [_dense(0, 1, 2, 3, name)], [[[3, 4]]])[3] for name in ("NONE", "RELU")
+    )
+    np.testing.assert_allclose(plain, cut, rtol=1e-6)
 
 
 def test_deviations_propagate_by_the_squares_of_the_weights() -> None:
@@ -125,7 +138,7 @@ def test_the_bound_of_a_function_propagates_through_a_sum() -> None:
     x = np.array([[0.5, 1, 2]], np.float32)
     found = _deviations(tensors, operators, [x])
     y = np.exp(x) + x
-    np.testing.assert_allclose(found[2], np.hypot(found[1], U * y), rtol=2e-3)
+    np.testing.assert_allclose(found[2], np.hypot(found[1], U * y), rtol=0.05)
 
 
 def test_the_bound_of_a_product_has_both_inputs() -> None:
@@ -139,14 +152,14 @@ def test_the_bound_of_a_product_has_both_inputs() -> None:
     found = _deviations(tensors, operators, [x])
     one, other = np.exp(x.astype(np.float64)), np.cos(x.astype(np.float64))
     moved = np.hypot(found[1] * other, found[2] * one)
-    np.testing.assert_allclose(found[3], np.hypot(moved, U * one * other), rtol=2e-3)
+    np.testing.assert_allclose(found[3], np.hypot(moved, U * one * other), rtol=0.05)
 
 
 def test_the_bound_of_a_maximum_is_that_of_its_largest_input() -> None:
     tensors = [_real(1, 64), T((1,), "int32", data=[1]), _real(1, 64), _real(1)]
     operators = [Op("EXP", [0], [2]), Op("REDUCE_MAX", [2, 1], [3], ("Reducer", {}))]
     found = _deviations(tensors, operators, [np.linspace(0, 1, 64)[None]])
-    np.testing.assert_allclose(found[3], [np.hypot(found[2][0, -1], U * np.e)], rtol=2e-3)
+    np.testing.assert_allclose(found[3], [found[2][0, -1]], rtol=0.05)  # to what float32 shows
 
 
 @pytest.mark.parametrize("name", ["MAXIMUM", "MINIMUM"])
@@ -154,32 +167,28 @@ def test_a_one_sided_deviation_is_bounded(name: str) -> None:
     """exp(0) or 1: the larger shows what exp(0) is too large by, the smaller what it lacks."""
     tensors = [_real(1, 4), _real(1, 4), _real(1, 4, data=np.ones((1, 4))), _real(1, 4)]
     found = _deviations(tensors, [Op("EXP", [0], [1]), Op(name, [1, 2], [3])], [np.zeros((1, 4))])
-    np.testing.assert_allclose(found[3], np.hypot(found[1], U), rtol=2e-3)
-
-
-def test_elements_of_one_input_deviate_independently() -> None:
-    """Two of four classes have half a chance each: it moves by a quarter of their difference.
-
-    Together they would not move it. Sides are drawn, so at least one pair has different ones.
-    """
-    tensors = [_real(1, 4), _real(1, 4), _real(1, 4)]
-    operators = [Op("EXP", [0], [1]), Op("SOFTMAX", [1], [2], ("Softmax", {"Beta": 1.0}))]
-    shares = []
-    for pair in combinations(range(4), 2):
-        likely = np.isin(np.arange(4), pair)
-        found = _deviations(tensors, operators, [np.where(likely, 4, -4)[None]])
-        shares.append((found[2] / found[1]).max(where=likely[None], initial=0))
-    np.testing.assert_allclose(max(shares), np.hypot(2 / 4, 4 * U / 2 / found[1].max()), rtol=5e-3)
+    np.testing.assert_allclose(found[3], found[1], rtol=0.05)
 
 
 def test_an_average_is_a_sum_of_magnitudes() -> None:
     tensors = [_real(1, 4), T((1,), "int32", data=[1]), _real(1)]
     op = Op("MEAN", [0, 1], [2], ("Reducer", {}))
     found = _deviations(tensors, [op], [[[1, -2, 3, -4]]])
-    np.testing.assert_allclose(found[2], [np.sqrt(4) * U * 2.5], rtol=1e-6)
+    # 4 roundings at most of sums below 10, and the division.
+    np.testing.assert_allclose(found[2], [(4 / ALLOWED + 1) * U * 2.5], rtol=1e-6)
 
 
-def test_a_comparison_has_no_deviation_and_a_selection_keeps_its_own() -> None:
+def test_a_sum_of_many_terms_is_a_random_walk_unless_they_are_equal() -> None:
+    tensors = [_real(1, 1024), T((1,), "int32", data=[1]), _real(1)]
+    op = Op("SUM", [0, 1], [2], ("Reducer", {}))
+    different, equal = np.arange(1024), np.full(1024, 511.5)
+    found = _deviations(tensors, [op], [different[None]])
+    np.testing.assert_allclose(found[2], [(32 + 1) * U * different.sum()], rtol=1e-6)
+    found = _deviations(tensors, [op], [equal[None]])
+    np.testing.assert_allclose(found[2], [(1024 / ALLOWED + 1) * U * equal.sum()], rtol=1e-6)
+
+
+def test_a_clear_comparison_is_exact_and_a_selection_keeps_its_bound() -> None:
     tensors = [_real(2), _real(2), T((2,), "bool"), _real(2)]
     operators = [
         Op("EXP", [0], [1]),
@@ -188,9 +197,84 @@ def test_a_comparison_has_no_deviation_and_a_selection_keeps_its_own() -> None:
     ]
     found = _deviations(tensors, operators, [[0.5, 1]])
     assert set(found) == {1, 3}
-    np.testing.assert_allclose(
-        found[3], np.hypot(found[1], U * np.exp(np.array([0.5, 1]))), rtol=2e-3
-    )
+    np.testing.assert_allclose(found[3], found[1], rtol=0.05)
+
+
+#: exp(x) against its own float32 value: a device may have either side of it.
+_EDGE = float(np.float32(np.exp(np.float32(0.5))))
+
+
+@pytest.mark.parametrize("name", ["GREATER", "LESS_EQUAL", "EQUAL", "NOT_EQUAL"])
+def test_a_comparison_that_a_deviation_decides_may_be_off(name: str) -> None:
+    options = "".join(word.capitalize() for word in name.split("_"))
+    tensors = [_real(2), _real(2), _real(2, data=[_EDGE, _EDGE]), T((2,), "bool")]
+    operators = [Op("EXP", [0], [1]), Op(name, [1, 2], [3], (options, {}))]
+    assert (_deviations(tensors, operators, [[0.5, 1]])[3] * ALLOWED).tolist() == [1, 0]
+
+
+def test_what_an_unsure_condition_selects_may_be_either() -> None:
+    tensors = [
+        _real(2), _real(2), _real(2, data=[_EDGE] * 2), T((2,), "bool"), _real(2, data=[5, 5]),
+        _real(2, data=[8, 8]), _real(2),
+    ]  # fmt: skip
+    operators = [
+        Op("EXP", [0], [1]),
+        Op("GREATER", [1, 2], [3], ("Greater", {})),
+        Op("SELECT_V2", [3, 4, 5], [6], ("SelectV2", {})),
+    ]
+    found = _deviations(tensors, operators, [[0.5, 1]])
+    np.testing.assert_allclose(found[6] * ALLOWED, [3, 0])
+
+
+def test_the_largest_of_two_that_are_as_good_as_equal_may_be_the_other() -> None:
+    tensors = [_real(1, 4), _real(1, 4), T((1,), "int32", data=[1]), T((1,), "int32")]
+    operators = [Op("EXP", [0], [1]), Op("ARG_MAX", [1, 2], [3], ("ArgMax", {"OutputType": 2}))]
+    found = _deviations(tensors, operators, [[[1, 0, 0.5, 1]]])
+    assert (found[3] * ALLOWED).round().tolist() == [3]
+    assert 3 not in _deviations(tensors, operators, [[[1, 0, 0.5, 0.9]]])
+
+
+def test_a_float_at_a_tie_gives_an_integer_that_may_be_off() -> None:
+    scale = 2 * _EDGE / 3  # 1.5 steps
+    tensors = [_real(2), _real(2), T((2,), "int8", scale, 0), _real(2)]
+    operators = [Op("EXP", [0], [1]), Op("QUANTIZE", [1], [2]), Op("DEQUANTIZE", [2], [3])]
+    found = _deviations(tensors, operators, [[0.5, 1]])
+    assert (found[2] * ALLOWED).round().tolist() == [1, 0]
+    np.testing.assert_allclose(found[3] * ALLOWED, [scale, 0], rtol=1e-6)
+
+
+def test_an_integer_that_may_be_off_is_tried_in_the_quantized_operators_behind_it() -> None:
+    scale = 2 * _EDGE / 3
+    tensors = [
+        _real(1, 2), _real(1, 2), T((1, 2), "int8", scale, 0),
+        T((2, 2), "int8", 1.0, 0, data=[[3, 0], [-5, 7]]), T((2,), "int32", scale, 0, data=[0, 0]),
+        T((1, 2), "int8", scale, 0),
+    ]  # fmt: skip
+    operators = [Op("EXP", [0], [1]), Op("QUANTIZE", [1], [2]), _dense(2, 3, 4, 5)]
+    found = _deviations(tensors, operators, [[[0.5, 1]]])
+    assert (found[5] * ALLOWED).round().tolist() == [[3, 5]]
+
+
+def test_a_normalized_vector_moves_with_each_pattern_of_signs() -> None:
+    tensors = [_real(1, 2), _real(1, 2), _real(1, 2)]
+    norm = Op("L2_NORMALIZATION", [1], [2], ("L2Norm", NONE))
+    found = _deviations(tensors, [Op("EXP", [0], [1]), norm], [[[0.5, 0.5]]])
+    # Against each other: both lose half of what they deviate by, together they lose nothing.
+    own = (np.sqrt(2) + 3) * U * np.sqrt(0.5)
+    moved = found[1] / (np.sqrt(2) * np.exp(0.5))
+    np.testing.assert_allclose(found[2], np.hypot(moved, own), rtol=1e-4)
+
+
+def test_a_subnormal_result_has_an_absolute_bound() -> None:
+    tensors = [_real(1), _real(1)]
+    found = _deviations(tensors, [Op("EXP", [0], [1])], [[-100.0]])
+    np.testing.assert_allclose(found[1], [4 * 2.0**-150])
+
+
+def test_every_operator_has_one_rule() -> None:
+    sets = [getattr(float_error, name) for name in _RULES]
+    counts = Counter(name for each in sets for name in each)
+    assert counts == Counter(Kernels.default().builtin.keys())
 
 
 def test_bounds_are_never_nan() -> None:

@@ -10,6 +10,10 @@ from model_builder import ACTIVATIONS, Op, T, build
 from operator_cases import Case, Draw, agree, broadcasting, cases, single
 from oracle import Oracle
 
+from harness.base.errors import BadModel
+from harness.model import Model
+from harness.reference import Interpreter
+
 FUSED = ("NONE", "RELU", "RELU6", "RELU_N1_TO_1")
 
 
@@ -254,6 +258,27 @@ def test_real_functions_equal(op: str, official: Oracle, data: st.DataObject) ->
         case.inputs = [[np.abs(x) + np.float32(1e-6) for x in arrays] for arrays in case.inputs]
     case.ulps = 2
     agree(official, case)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dtype", ["int8", "int16"])
+@cases
+@given(data=st.data())
+def test_quantized_rsqrt_equals(dtype: str, official: Oracle, data: st.DataObject) -> None:
+    case = _one_input(Draw(data), "RSQRT", dtype, None)
+    zero_point = Model.from_bytes(case.model).tensors[0].zero_point
+    case.inputs = [[np.maximum(x, x.dtype.type(zero_point)) for x in row] for row in case.inputs]
+    agree(official, case)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16"])
+def test_rsqrt_of_a_value_below_zero_is_refused_when_it_is_computed(dtype: str) -> None:
+    x, y = T((1, 2), dtype, 0.1, 0), T((1, 2), dtype, 0.1, 0)
+    interpreter = Interpreter(Model.from_bytes(build([x, y], [Op("RSQRT", [0], [1])], [0], [1])))
+    largest = np.iinfo(dtype).max
+    assert interpreter.invoke([np.array([[0, 0]], dtype)])[0].tolist() == [[largest, largest]]
+    with pytest.raises(BadModel, match="the root of a value below 0"):
+        interpreter.invoke([np.array([[1, -1]], dtype)])
 
 
 @pytest.mark.slow

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -190,3 +191,33 @@ def test_the_official_interpreter_stays_within_the_bounds(micro: Oracle) -> None
         allowed = allowed_in_batch(Interpreter(model), [rows], 0, np.ones(10, bool))
         want = Interpreter(model).invoke_batch([rows])[0]
         assert compare(np.stack([row[0] for row in outputs]), want, tolerance=allowed).equal
+
+
+@pytest.mark.parametrize("name", ["SOFTMAX", "LOG_SOFTMAX"])
+@pytest.mark.parametrize("logits", [[0.5, 0.25], [30.0, 1.0], [2.0, -1.0, 0.5]])
+def test_every_pattern_of_signs_moves_a_softmax_within_its_bound(
+    name: str, logits: list[float]
+) -> None:
+    """The inputs are products, whose deviations do not share a sign."""
+    depth = len(logits)
+    tensors = [T((1, depth), "float32") for _ in range(5)]
+    none = {"FusedActivationFunction": ACTIVATIONS["NONE"]}
+    options = {"SOFTMAX": ("Softmax", {"Beta": 1.0}), "LOG_SOFTMAX": ("LogSoftmax", {})}[name]
+    operators = [
+        Op("EXP", [0], [2]), Op("MUL", [1, 2], [3], ("Mul", none)), Op(name, [3], [4], options)
+    ]  # fmt: skip
+    model = Model.from_bytes(build(tensors, operators, [0, 1], [4]))
+    interpreter = Interpreter(model)
+    x = np.array([logits], np.float32)
+    interpreter.invoke([np.full((1, depth), 0.1, np.float32), x])
+    allowed = allowed_errors(interpreter)
+    z = interpreter.tensors[3].astype(np.float64)
+
+    def result(z: np.ndarray) -> np.ndarray:
+        logarithm = z - np.log(np.exp(z).sum())
+        return logarithm if name == "LOG_SOFTMAX" else np.exp(logarithm)
+
+    for signs in product([-1.0, 1.0], repeat=depth):
+        moved = np.abs(result(z + np.array(signs) * allowed[3]) - result(z))
+        assert (moved <= allowed[4]).all()
+    assert (allowed[4] < 1e-3).all()
