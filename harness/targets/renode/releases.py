@@ -117,6 +117,8 @@ _PSPLIM = (
     "no stack limits (PSPLIM, MSPLIM): Zephyr does not print the stack overflows that they find"
 )
 _SPSEL = "EXC_RETURN.SPSEL set in handlers: Zephyr may print another reason for a fault in one"
+_ALIGNMENT = "unaligned accesses that fault on the chip (LDM, LDRD, VLDR, LDREX, UNALIGN_TRP) pass"
+_RULES = "stores to flash without NVMC's leave, and DMA from flash, are not refused as on the chip"
 _AFTER_1_16_1: Version = (1, 16, 2)
 _1_17: Version = (1, 17, 0)
 DIFFERENCES = (
@@ -266,13 +268,15 @@ DIFFERENCES = (
         _1_17,
         None,
         "UNALIGN_TRP, and alignment of LDM, LDRD, VLDR, LDREX and of Device memory, do not trap",
-        "nothing",
+        "a note in each result",
+        warn=_ALIGNMENT,
     ),
     RenodeDifference(
         _1_17,
         None,
         "NVMC's and EasyDMA's rules are not enforced: stores set bits, DMA reads flash",
-        "nothing",
+        "a note in each result",
+        warn=_RULES,
     ),
     RenodeDifference(
         _1_17,
