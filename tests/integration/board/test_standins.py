@@ -6,6 +6,7 @@ import subprocess
 
 import pytest
 
+from harness.base.platforms import board_table
 from harness.elf import hexfile
 
 S = "960000001"
@@ -51,7 +52,7 @@ def test_the_runners_read_commands_give_what_is_in_flash(
     assert tool([*NRFUTIL, "--options", options]).returncode == 0
     file = tmp_path / "memory"  # nrfutil writes HEX whatever it is called
     (board,) = on_bench(bench)
-    flasher = flash_tool(board, runner, 30.0)
+    flasher = flash_tool(board, runner, 30.0, board_table())
     for command in flasher.runner.read(0, 11, file):
         assert run(command, search_path=flasher.search_path).ok
     content = file.read_bytes()
