@@ -89,9 +89,9 @@ ENTRANCES = {
         "Flash Should Not Exceed", "RAM Should Not Exceed", "Get Size",
         "Resolver Check Should Say")},
     **{f"TflmHil.{name}": "robot live" for name in (
-        "Start Target", "Wait For Inference", "Wait For End", "Wait For Line", "Outputs Should Match Reference",
-        "Target Should Report", "Target Should Report Missing Operator",
-        "Target Should Report Nothing", "Pin Should Be")},
+        "Start Target", "Wait For Inference", "Wait For End", "Wait For Line",
+        "Outputs Should Match Reference", "Target Should Report",
+        "Target Should Report Missing Operator", "Target Should Report Nothing", "Pin Should Be")},
     "TflmHil.Build Firmware": "- it makes an image; what cannot be built fails",
     "TflmHil.Build All Firmware": "- it makes images; what cannot be built fails",
     **{f"TflmHil.{name}": f"- {_STEP}" for name in (
@@ -113,7 +113,7 @@ ENTRANCES = {
         "wait_for", "wait_for_inferences", "wait_for_end", "check_outputs", "check_reported",
         "findings", "inferences", "ended")},
     **{f"live.{name}": f"- {_STEP}" for name in (
-        "open", "close", "memory", "address", "pins", "transcript", "write", "reset", "run_for",
+        "open", "close", "memory", "address", "kit", "pins", "transcript", "write", "reset", "run_for",
         "call_stack")},
 }  # fmt: skip
 
