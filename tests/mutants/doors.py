@@ -113,8 +113,8 @@ ENTRANCES = {
         "wait_for", "wait_for_inferences", "wait_for_end", "check_outputs", "check_reported",
         "findings", "inferences", "ended")},
     **{f"live.{name}": f"- {_STEP}" for name in (
-        "open", "close", "memory", "address", "kit", "pins", "transcript", "write", "reset", "run_for",
-        "call_stack")},
+        "open", "close", "memory", "address", "kit", "pins", "transcript", "write", "reset",
+        "run_for", "call_stack")},
 }  # fmt: skip
 
 
