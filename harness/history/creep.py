@@ -2,10 +2,9 @@
 
 A self-starting CUSUM (Hawkins, Self-Starting CUSUM Charts for Location and Scale, The Statistician
 36, 1987): each value is compared with the mean and the deviation of all values before it, brought
-to a normal score by Wallace's transformation of Student's t (Wallace, Bounds on Normal
-Approximations to Student's and the Chi-Square Distributions, Annals of Mathematical Statistics 30,
-1959), and what exceeds half a deviation is summed up. Scores are cut, so that an outlier alone says
-nothing. The sum is kept from falling below 0; where it last stood there, the change began.
+to a normal score (:mod:`harness.history.noise`), and what exceeds half a deviation is summed up.
+Scores are cut, so that an outlier alone says nothing. The sum is kept from falling below 0; where
+it last stood there, the change began.
 
 Simulated (tests/unit/history/test_creep.py): with normal noise of 0.2 or 2 %, 200 clean nights of
 130 cases raise no alarm, and a creep over 60 nights that comes to four times the noise is found
@@ -18,6 +17,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
+
+from harness.history.noise import normal_score
 
 #: Half of the smallest shift that is looked for, in deviations.
 _ALLOWANCE = 0.5
@@ -81,7 +82,5 @@ def _score(off: float, variance: float, count: int) -> float:
     """The normal score of a value that is ``off`` the mean of ``count`` earlier ones."""
     if variance <= 0:
         return math.copysign(_CUT, off) if off else 0.0
-    t = off * math.sqrt(count / (count + 1) / variance)
-    freedom = count - 1
-    size = math.sqrt(freedom * math.log1p(t * t / freedom)) * (8 * freedom + 1) / (8 * freedom + 3)
-    return math.copysign(min(size, _CUT), t)
+    score = normal_score(off * math.sqrt(count / (count + 1) / variance), count - 1)
+    return max(-_CUT, min(score, _CUT))

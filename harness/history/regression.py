@@ -3,32 +3,24 @@
 A figure without noise is worse if it is above the median of those runs at all. A noisy one (a
 board's cycles) is worse if
 
-* it is above the median by more than eight times the noise and by more than one per cent, or
+* it is above the median by more than chance explains (:mod:`harness.history.noise`) and by more
+  than one per cent, or
 * it creeps, over more runs than these (:mod:`harness.history.creep`).
-
-The noise is how far those runs lie off the straight line through them, so a figure that creeps up
-has the same noise as one that stands still: the larger of the residuals' standard deviation and
-their scaled median absolute deviation; for ten values the latter alone is often far too small.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from statistics import fmean, median
+from statistics import median
 from types import MappingProxyType
 
 from harness.case.columns import Measure
 from harness.history.creep import creep
 from harness.history.measures import measure
+from harness.history.noise import by_chance
 
-#: For normally distributed values: standard deviation over median absolute deviation.
-_TO_SIGMA = 1.4826
-_SIGMAS = 8.0
 _LEAST_SHARE = 0.01
-#: Fewer values of a noisy figure give no noise.
-_LEAST_NOISY = 4
 #: Verdicts of a run that gave no answer about the case.
 _UNANSWERED = ("skipped", "error")
 
@@ -114,21 +106,29 @@ def _of_case(
     if now.verdict != "pass" and answered[-1].verdict == "pass":
         yield Regression(key, "", None, None, f"{now.verdict}: {now.reason}")
     elif now.answered:
-        yield from _larger(key, now, answered)
+        yield from _larger(key, now, answered, older)
         yield from _creeping(key, [*older, *answered, now])
         yield from _vanished(key, now, answered)
 
 
-def _larger(key: CaseKey, now: CaseOutcome, earlier: Sequence[CaseOutcome]) -> Iterator[Regression]:
+def _larger(
+    key: CaseKey,
+    now: CaseOutcome,
+    earlier: Sequence[CaseOutcome],
+    older: Sequence[CaseOutcome],
+) -> Iterator[Regression]:
     for (name, source), value in now.figures.items():
-        values = [one.figures[name, source] for one in earlier if (name, source) in one.figures]
+        values, before = (
+            [one.figures[name, source] for one in outcomes if (name, source) in one.figures]
+            for outcomes in (earlier, older)
+        )
         kind = measure(name)
         if not values or kind is None or not kind.gated:
             continue
         usual = median(values)
         share = f" ({100 * (value - usual) / usual:+.1f} %)" if usual else ""
         change = f"{usual:,.6g} -> {value:,.6g} {kind.unit}{share}"
-        if value > usual + allowed_noise(kind, values):
+        if value > usual + allowed_noise(kind, [*before, *values], len(values)):
             yield Regression(key, name, usual, value, f"{name} {change}")
 
 
@@ -164,21 +164,11 @@ def _vanished(
             yield Regression(key, name, median(known), None, text)
 
 
-def allowed_noise(kind: Measure, values: Sequence[float]) -> float:
-    """How far above its median a figure may lie by chance; 0 for figures without noise."""
+def allowed_noise(kind: Measure, values: Sequence[float], last: int) -> float:
+    """How far above the median of the ``last`` values a figure may lie by chance; 0 without noise.
+
+    ``values`` are those and older ones, which tell more of the noise.
+    """
     if not kind.noisy:
         return 0.0
-    if len(values) < _LEAST_NOISY:
-        return math.inf
-    return max(_SIGMAS * _noise(values), _LEAST_SHARE * abs(median(values)))
-
-
-def _noise(values: Sequence[float]) -> float:
-    """How far values lie off the least-squares line through them, one standard deviation."""
-    count, mean = len(values), fmean(values)
-    places = [number - (count - 1) / 2 for number in range(count)]
-    spread = sum(place * place for place in places)
-    slope = sum(p * (v - mean) for p, v in zip(places, values, strict=True)) / spread
-    off = [v - mean - slope * p for p, v in zip(places, values, strict=True)]
-    deviation = math.sqrt(sum(one * one for one in off) / (count - 2))
-    return max(deviation, _TO_SIGMA * median(map(abs, off)))
+    return max(by_chance(values, last), _LEAST_SHARE * abs(median(values[-last:])))

@@ -25,11 +25,19 @@ def test_without_noise_one_byte_above_the_median_is_worse():
     assert worse(seen(flash=100), *nights) == []
 
 
-def test_a_noisy_figure_is_worse_beyond_its_own_spread_only():
-    nights = [seen(cycles=value) for value in (1_000, 1_010, 990, 1_005, 995)]
-    assert worse(seen(cycles=1_030), *nights) == []
-    assert worse(seen(cycles=1_100), *nights) == ["cycles 1,000 -> 1,100 cycles (+10.0 %)"]
+def test_a_noisy_figure_is_worse_beyond_what_chance_explains():
+    nights = [seen(cycles=value) for value in (1_000, 1_010, 990, 1_005, 995) * 4]
+    assert worse(seen(cycles=1_060), *nights) == []
+    assert worse(seen(cycles=1_200), *nights) == ["cycles 1,000 -> 1,200 cycles (+20.0 %)"]
     assert worse(seen(cycles=9_999), *nights[:3]) == []  # three tell no spread
+
+
+def test_older_runs_tell_more_of_the_noise():
+    nights = [seen(cycles=value) for value in (1_000, 1_010, 990, 1_005, 995) * 12]
+    arguments = {KEY: seen(cycles=1_100)}, {KEY: nights[-10:]}
+    assert regressions(*arguments) == ()
+    (one,) = regressions(*arguments, {KEY: nights[:-10]})
+    assert one.text == "cycles 1,000 -> 1,100 cycles (+10.0 %)"
 
 
 def test_a_spread_of_zero_allows_one_percent():
@@ -149,4 +157,4 @@ def test_the_noise_does_not_grow_with_the_trend():
     risen = [value + 40 * number for number, value in enumerate(level)]
     kind = measure("cycles")
     assert kind is not None
-    assert allowed_noise(kind, risen) == pytest.approx(allowed_noise(kind, level), rel=0.01)
+    assert allowed_noise(kind, risen, 6) == pytest.approx(allowed_noise(kind, level, 6), rel=0.01)
