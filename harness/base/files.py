@@ -14,7 +14,7 @@ import secrets
 import stat
 import time
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
@@ -98,13 +98,18 @@ def write(path: Path, content: bytes | bytearray | str) -> None:
     or a device is opened and written to. Raises :class:`CannotWrite` that names the file.
     """
     data = content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content
+    write_parts(path, [data])
+
+
+def write_parts(path: Path, parts: Iterable[bytes | bytearray]) -> None:
+    """The same from parts, of which only one is in memory at once."""
     try:
         mode = path.stat().st_mode if path.exists() else None
         if mode is not None and not stat.S_ISREG(mode):
-            _write_into(path, data)
+            _write_into(path, parts)
         else:
             own_mode = stat.S_IMODE(mode) if mode is not None else None
-            _replace(Path(os.path.realpath(path)), data, own_mode)
+            _replace(Path(os.path.realpath(path)), parts, own_mode)
     except (OSError, ValueError) as failed:
         raise _cannot_write(path, failed) from failed
 
@@ -154,7 +159,7 @@ def _cannot_write(path: Path, failed: OSError | ValueError) -> CannotWrite:
     )
 
 
-def _write_into(path: Path, data: bytes | bytearray) -> None:
+def _write_into(path: Path, parts: Iterable[bytes | bytearray]) -> None:
     """Write to a pipe or a device; waits a short time for the reader of a pipe."""
     limit = time.monotonic() + _PATIENCE
     while True:
@@ -167,17 +172,17 @@ def _write_into(path: Path, data: bytes | bytearray) -> None:
             time.sleep(0.05)
     os.set_blocking(handle, True)
     with os.fdopen(handle, "wb") as file:
-        file.write(data)
+        file.writelines(parts)
 
 
-def _replace(path: Path, data: bytes | bytearray, mode: int | None) -> None:
+def _replace(path: Path, parts: Iterable[bytes | bytearray], mode: int | None) -> None:
     draft = path.parent / f".tflm-hil-{secrets.token_hex(8)}"
     handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
     try:
         with os.fdopen(handle, "wb") as file:
             if mode is not None:
                 os.fchmod(handle, mode)
-            file.write(data)
+            file.writelines(parts)
         draft.replace(path)
     except BaseException:
         draft.unlink(missing_ok=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -48,16 +48,21 @@ def write_rows(
 ) -> None:
     """Write ``document`` as JSON with ``rows``, which may be a million, as its last value ``name``.
 
-    The rows are never in memory as objects. Otherwise as :func:`write_text`.
+    One row at a time is in memory. Otherwise as :func:`write_text`.
     """
     if path is None:
         return
-    data = bytearray(json.dumps({**document, name: []}).encode()[: -len("]}")])
-    for number, row in enumerate(rows):
-        data += b", " if number else b""
-        data += json.dumps(row).encode()
-    data += b"]}\n"
+    parts = _json_parts({**document, name: []}, rows)
     if path == STDOUT:
-        click.echo(bytes(data), nl=False)
+        for part in parts:
+            click.echo(part, nl=False)
         return
-    files.write(path, data)
+    files.write_parts(path, parts)
+
+
+def _json_parts(document: Mapping[str, Any], rows: Iterable[Any]) -> Iterator[bytes]:
+    """``document``, whose last value is an empty list, with ``rows`` in that list."""
+    yield json.dumps(document).encode()[: -len("]}")]
+    for number, row in enumerate(rows):
+        yield (b", " if number else b"") + json.dumps(row).encode()
+    yield b"]}\n"

@@ -25,7 +25,7 @@ CREATE TABLE IF NOT EXISTS parts (number INTEGER PRIMARY KEY, items INTEGER, row
 
 
 class ResultStore:
-    """The units of one study; a context manager. ``path`` None: kept in memory only.
+    """The units of one study; a context manager. ``path`` None: kept in a temporary file.
 
     Raises :class:`UsageError` for a file that is not a store, holds another study, or the results
     of other code, and :class:`CannotWrite` if it cannot be written.
@@ -34,7 +34,7 @@ class ResultStore:
     def __init__(self, path: Path | None, study: Study) -> None:
         self.path = path
         try:
-            self._connection = sqlite3.connect(path or ":memory:")
+            self._connection = sqlite3.connect(path or "")  # "": a temporary file of SQLite's own
         except sqlite3.Error as error:
             raise CannotWrite(f"cannot write {path}: {error}") from error
         try:
