@@ -32,6 +32,9 @@ _LEAST = 20_000  # instructions and ticks that it may take more
 HOST_SECONDS = 10.0
 #: A halfword whose top five bits are at least this begins a 32-bit instruction.
 _FIRST_32 = 0b11101
+#: Runs after which translations are dropped. Faults that lead astray, or change code, make new ones
+#: all the time (some 2 KB a run), and Unicorn gives their memory back at a flush alone.
+_RUNS_OF_CACHE = 5_000
 
 
 @dataclass(frozen=True)
@@ -82,6 +85,7 @@ class Injector:
         self._tolerance = tolerance
         self._expected = [bytes.fromhex(output.data) for output in baseline.outputs]
         self._stopped_at = ""  # the trap that stopped the run: "end", "reset", "fault", ...
+        self._restored = 0
         self._printed = 0  # console transfers before the inference
         self._known = list(machine.findings)  # from before any fault
         self._run_limit = _limit(baseline.length, baseline.ticks)
@@ -172,6 +176,9 @@ class Injector:
 
     def restore(self, snapshot: Snapshot | None = None) -> None:
         """Go back to just before the inference, or to another snapshot."""
+        self._restored += 1
+        if self._restored % _RUNS_OF_CACHE == 0:
+            self.machine.engine.flush()
         restore(self.machine, snapshot or self._snapshot)
         self.machine.clear_evidence()
         self.machine.findings += self._known
