@@ -6,6 +6,7 @@ run leaves its output.
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
@@ -17,10 +18,6 @@ from harness.uart.lines import Line
 _IN_MEMORY = 1_000_000
 #: Bytes that are read from the file at once.
 _BLOCK = 65_536
-
-
-def _spool() -> IO[bytes]:
-    return cast("IO[bytes]", SpooledTemporaryFile(max_size=_IN_MEMORY))
 
 
 class Recording:
@@ -38,8 +35,14 @@ class Recording:
     ) -> None:
         self.path = path  # of the file of bytes, None if it is temporary
         self._echo = echo
-        self._raw = raw or _spool()
-        self._transcript = transcript or _spool()
+        self._raw = raw or self._own()
+        self._transcript = transcript or self._own()
+
+    def _own(self) -> IO[bytes]:
+        """A temporary file that is closed when nobody holds the recording any more."""
+        file = cast("IO[bytes]", SpooledTemporaryFile(max_size=_IN_MEMORY))  # noqa: SIM115
+        weakref.finalize(self, file.close)
+        return file
 
     @property
     def echoed(self) -> bool:

@@ -1,5 +1,8 @@
 """A console's recording on disk."""
 
+import gc
+import warnings
+
 import pytest
 
 from harness.base.findings import Kind
@@ -52,6 +55,17 @@ def test_a_run_that_is_interrupted_leaves_its_console(tmp_path):
 
 def test_a_recording_of_its_own_is_temporary():
     assert Recording().path is None
+
+
+def test_a_long_temporary_recording_is_closed_with_its_console():
+    """With pytest -W error a file that nobody closes is a failure."""
+    console = Console()
+    console.feed(b"x" * 2_000_000)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        del console
+        gc.collect()
+    assert not caught
 
 
 @pytest.mark.slow
