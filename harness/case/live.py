@@ -168,6 +168,7 @@ class Live(Closing):
         Text is searched once: the next call continues after the match. Gives the match, which has
         ``group()`` as a match of :mod:`re` has.
         """
+        __tracebackhide__ = True
         compiled = compile_regex(regex, "the regex to wait for")
         found: re2._Match[str] | None = None
 
@@ -211,6 +212,7 @@ class Live(Closing):
 
     def wait_for_inferences(self, count: int = 1) -> None:
         """Run until the image has done ``count`` inferences in all, at least one."""
+        __tracebackhide__ = True
         if count < 1:
             raise UsageError(f"{count} inferences are not a check: wait for one at least")
         words = _LINE_END if self.console.scrapers else _INFERENCE
@@ -224,6 +226,7 @@ class Live(Closing):
 
     def wait_for_end(self) -> None:
         """Run until the image's last record or a fatal message."""
+        __tracebackhide__ = True
         self._until(lambda: self.ended, _INFERENCE, "the image did not come to its end")
 
     def check_outputs(self) -> OutputCheck:
@@ -232,6 +235,7 @@ class Live(Closing):
         Raises :class:`CheckFailed` if one differs or none came,
         :class:`UsageError` before the first step.
         """
+        __tracebackhide__ = True
         self._check_that_it_ran()
         model = Model.from_file(self.case.model) if self.case.model else None
         check = check_outputs(self.console, self.case, model)
@@ -241,6 +245,7 @@ class Live(Closing):
 
     def check_reported(self, kind: Kind, subject: str = "") -> None:
         """Raise CheckFailed if no finding of ``kind`` came (about ``subject``, if given)."""
+        __tracebackhide__ = True
         findings = self._all_findings()
         if not any(one.kind is kind and subject in ("", one.subject) for one in findings):
             listed = ", ".join(f"{one.kind} {one.subject}".strip() for one in findings) or "nothing"
@@ -262,6 +267,7 @@ class Live(Closing):
         self, done: Callable[[], bool], words: ConsoleMatch, problem: str | Callable[[], str]
     ) -> None:
         """Run until ``done()``; otherwise raise FirmwareFailed, whose text begins ``problem``."""
+        __tracebackhide__ = True
         stop = self._tap.until(lambda: done() or self.console.flooded, words, self._deadline)
         self._stop = stop
         if done():

@@ -87,8 +87,14 @@ def hil(request: pytest.FixtureRequest) -> Iterator[Hil]:
 def pytest_runtest_makereport(
     item: pytest.Item,
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Move the results of a test's cases to the report of the phase in which they came."""
+    """Move the results of a test's cases to the report of the phase in which they came.
+
+    A failure shows the last lines of the consoles of its sessions.
+    """
     report = yield
+    firmware = getattr(item, "funcargs", {}).get("hil")
+    if report.failed and report.when == "call" and firmware is not None:
+        report.sections += [(f"console of {name}", text) for name, text in firmware.consoles()]
     for name in (RESULTS, ATTEMPTS):
         setattr(report, name, vars(item).pop(name, []))
     return report

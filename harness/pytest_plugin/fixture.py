@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -24,6 +24,8 @@ from harness.model import Model
 from harness.pytest_plugin.items import echo_of, failure_text, note, ready, run, shared_of
 from harness.uart import scraper as make_scraper
 
+#: Lines of a session's console that a failure shows.
+_LAST_LINES = 20
 #: Attributes of a result with the verdict.
 _VERDICT = frozenset(("judgement", "passed"))
 
@@ -72,6 +74,12 @@ class Hil(Closing):
             if "was_read" not in vars(outcome) and not outcome.passed:
                 hint = "assert hil.run(...), or look at its verdict"
                 raise CheckFailed(f"a failure was not checked:\n{failure_text(outcome)}", hint=hint)
+
+    def consoles(self) -> Iterator[tuple[str, str]]:
+        """Name and last console lines of each session that the test has started."""
+        for session in self._sessions:
+            lines = session.transcript().splitlines()
+            yield session.case.name, "\n".join(lines[-_LAST_LINES:])
 
     def run(
         self,

@@ -235,6 +235,21 @@ class TestFixture:
         run().assert_outcomes(passed=1)
 
     @pytest.mark.slow
+    def test_a_failed_step_shows_the_console_and_no_frame_of_the_package(self, pytester, run):
+        pytester.makepyfile("""
+            def test_wait(hil):
+                live = hil.session("sine.elf", timeout=1)
+                live.wait_for("never printed")
+            """)
+        done = run()
+        done.assert_outcomes(failed=1)
+        done.stdout.fnmatch_lines(
+            [">*live.wait_for*", "E*FirmwareFailed: no line matched 'never printed'*",
+             "*console of sine*", "*x_value: 5.969026, y_value: *"]
+        )  # fmt: skip
+        assert "live.py" not in done.stdout.str()
+
+    @pytest.mark.slow
     def test_an_image_is_measured(self, pytester, run):
         pytester.makepyfile("""
             def test_size(hil):
