@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from itertools import accumulate
 
 from harness.base.errors import BadModel, UnsupportedOperator
 from harness.model import Model, Subgraph, Tensor
 from harness.reference.node import NUMPY_TYPES
 from harness.reference.quantization import limits
 
-#: Elements of the largest computed tensor, and bytes of all of them. Models for microcontrollers
-#: need a hundredth; kernels need up to ten times as much for a short time, which stays below 1 GB.
+#: Elements of the largest computed tensor, bytes of those that are alive at once, and of all:
+#: TFLM's arena holds the former, which overlap, the reference keeps all for comparisons. Models for
+#: microcontrollers need a hundredth; kernels need up to ten times as much for a short time.
 MAX_ELEMENTS = 1 << 23
-MAX_BYTES = 64 << 20
+MAX_LIVE_BYTES = 64 << 20
+MAX_BYTES = 512 << 20
 
 
 #: Levels of subgraphs that call each other. Converters write two or three.
@@ -43,9 +46,9 @@ def check_tensors(name: str, graph: Subgraph) -> int:
     """Bytes of one run's computed tensors.
 
     Raises BadModel for sizes beyond a microcontroller, UnsupportedOperator for types without a
-    kernel.
+    kernel, and for more than the reference holds.
     """
-    total = 0
+    sizes: dict[int, int] = {}
     used = {index for operator in graph.operators for index in operator.inputs + operator.outputs}
     used |= set(graph.inputs) | set(graph.outputs)
     for tensor in graph.tensors:
@@ -61,14 +64,51 @@ def check_tensors(name: str, graph: Subgraph) -> int:
             continue
         if tensor.dtype == "int4":
             raise UnsupportedOperator(f"{name}: {_named(tensor)} is a computed int4 tensor")
-        total += tensor.elements * NUMPY_TYPES[tensor.dtype].itemsize
-        if tensor.elements > MAX_ELEMENTS or total > MAX_BYTES:
+        if tensor.elements > MAX_ELEMENTS:
             raise BadModel(
-                f"{name}: {_named(tensor)} has {tensor.elements} elements, all tensors up to"
-                f" it take {total >> 20} MiB",
-                hint="no microcontroller runs such a model; is the file damaged?",
+                f"{name}: {_named(tensor)} has {tensor.elements} elements",
+                hint="no microcontroller holds such a tensor; is the file damaged?",
             )
+        sizes[tensor.index] = tensor.elements * NUMPY_TYPES[tensor.dtype].itemsize
+    live, total = _most_alive(graph, sizes), sum(sizes.values())
+    if live > MAX_LIVE_BYTES:
+        raise BadModel(
+            f"{name}: its tensors take {live >> 20} MiB at once",
+            hint="no microcontroller has such an arena; is the file damaged?",
+        )
+    if total > MAX_BYTES:
+        raise UnsupportedOperator(
+            f"{name}: all its tensors take {total >> 20} MiB, and the reference keeps at most"
+            f" {MAX_BYTES >> 20} MiB",
+            hint="TFLM, whose tensors overlap, may run it: compare a part of the model",
+        )
     return total
+
+
+def _most_alive(graph: Subgraph, sizes: Mapping[int, int]) -> int:
+    """The most bytes of ``sizes``, by tensor index, that are needed at once by an operator.
+
+    A tensor is alive from the operator that computes it to the last one that reads it; inputs are
+    from the beginning, outputs and variables to the end.
+    """
+    last = len(graph.operators)
+    begins = dict.fromkeys(sizes, 0)
+    ends = dict.fromkeys(sizes, 0)
+    for place, operator in enumerate(graph.operators):
+        for index in operator.outputs:
+            if index in sizes and index not in graph.inputs:
+                begins[index] = place
+        for index in (*operator.inputs, *operator.outputs):
+            if index in sizes:
+                ends[index] = place
+    for index in graph.outputs:
+        ends[index] = last
+    changes = [0] * (last + 2)
+    for index, size in sizes.items():
+        variable = graph.tensors[index].variable
+        changes[0 if variable else begins[index]] += size
+        changes[last + 1 if variable else ends[index] + 1] -= size
+    return max(accumulate(changes))
 
 
 def _named(tensor: Tensor) -> str:

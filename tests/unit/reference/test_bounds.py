@@ -113,6 +113,12 @@ def _wide(*elements: int) -> bytes:
     return build(tensors, operators, fed, [len(elements)])
 
 
+def _chain(tensors: int) -> bytes:
+    """Tensors of 32 MiB, each computed from the one before: two of them are alive at once."""
+    operators = [Op("RELU", [number], [number + 1]) for number in range(tensors - 1)]
+    return build([_f(1 << 23)] * tensors, operators, [0], [tensors - 1])
+
+
 def _nested(levels: int) -> bytes:
     """Subgraphs that call the next one, the last a NEG."""
     tensors = [T((1,), "bool"), _f(1), _f(1)]
@@ -213,12 +219,17 @@ BOUNDS: dict[str, tuple[Callable[[], bytes], Callable[[], bytes], str]] = {
     "elements of a tensor": (
         lambda: _wide(1 << 23),
         lambda: _wide((1 << 23) + 1),
-        "has 8388609 elements, all tensors up to it take 32 MiB",
+        "has 8388609 elements",
     ),
-    "bytes of all tensors": (
+    "bytes of the tensors that are alive at once": (
         lambda: _wide(1 << 23, (1 << 23) - 2),
         lambda: _wide(1 << 23, 1 << 23),
-        "has 1 elements, all tensors up to it take 64 MiB",
+        "its tensors take 64 MiB at once",
+    ),
+    "bytes of all tensors": (
+        lambda: _chain(16),
+        lambda: _chain(17),
+        "all its tensors take 544 MiB, and the reference keeps at most 512 MiB",
     ),
     "levels of subgraphs": (
         lambda: _nested(32),
