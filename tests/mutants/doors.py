@@ -109,6 +109,7 @@ ENTRANCES = {
     "hil.check_resolver": "pytest images",
     "hil.build": "- it makes an image; what cannot be built raises",
     "hil.close": "pytest runs",
+    "hil.consoles": "- it shows what was read, and judges nothing",
     **{f"live.{name}": "pytest live" for name in (
         "wait_for", "wait_for_inferences", "wait_for_end", "check_outputs", "check_reported",
         "findings", "inferences", "ended")},
