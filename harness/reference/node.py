@@ -21,7 +21,7 @@ from harness.model import Operator, Tensor, flexbuffer
 from harness.reference.arrays import Array
 from harness.reference.memory import ModelMemory
 from harness.reference.quantization import round_away
-from harness.reference.scale import Clamp, Multiplier, Requantizer
+from harness.reference.scale import Clamp, Multiplier, Requantizer, rounded_quotient
 
 #: Runs one operator: from the arrays of its inputs (None: left out) to that of its output, or to a
 #: sequence with that of each output. Every array has a leading axis of *runs* before the tensor's
@@ -77,6 +77,25 @@ class CallableSubgraph(Protocol):
         """Run it once on arrays with a leading axis of runs."""
 
 
+def _unchanged(step: Any) -> Any:
+    return step
+
+
+@dataclass(frozen=True)
+class Seams:
+    """The steps of kernels that :mod:`.mistakes` replaces; a kernel takes each of them from here.
+
+    ``divisor`` is of averages: the number of elements, an int64 array. ``quotient`` divides sums
+    by it. ``window`` changes a Window or the places of a transposed convolution.
+    """
+
+    multiplier: Callable[[Multiplier], Multiplier] = _unchanged
+    requantizer: Callable[[Requantizer], Requantizer] = _unchanged
+    window: Callable[[Any], Any] = _unchanged
+    divisor: Callable[[Array], Array] = _unchanged
+    quotient: Callable[[Array, Array], Array] = rounded_quotient
+
+
 @dataclass(frozen=True)
 class Node:
     """One operator of a model.
@@ -97,6 +116,7 @@ class Node:
     graph: int = 0
     subroutines: Sequence[CallableSubgraph] = field(default=(), repr=False)
     decoded: frozenset[int] = frozenset()
+    seams: Seams = Seams()
 
     @property
     def rounding(self) -> Rounding:
@@ -255,13 +275,19 @@ class Node:
 
     def multiplier(self, real: float | Iterable[float]) -> Multiplier:
         """A real multiplier, or one per channel, in the device's fixed point."""
-        return Multiplier.of(real, self.rounding)
+        return self.seams.multiplier(Multiplier.of(real, self.rounding))
 
     def requantizer(self, real: float, clamp: Clamp | None = None) -> Requantizer:
         """From accumulators to output 0; ``clamp`` is by default the range of its type."""
         output = self.output()
         clamp = clamp or Clamp.whole(NUMPY_TYPES[output.dtype])
-        return Requantizer(self.multiplier(real), output.zero_point, clamp)
+        return self.rescaled(self.multiplier(real), output.zero_point, clamp)
+
+    def rescaled(
+        self, multiplier: Multiplier, zero_point: int, clamp: Clamp, wide: bool = False
+    ) -> Requantizer:
+        """From accumulators to a tensor with that zero point, see :class:`Requantizer`."""
+        return self.seams.requantizer(Requantizer(multiplier, zero_point, clamp, wide))
 
     def clamp(self, activation: str | None = None) -> Clamp:
         """The clamp of output 0 under a fused activation (default: the node's own option).

@@ -16,7 +16,7 @@ import numpy as np
 from harness.model import Tensor
 from harness.reference.arrays import Array
 from harness.reference.node import Node
-from harness.reference.scale import Multiplier, Requantizer
+from harness.reference.scale import Multiplier
 
 #: The most products of an operator: a damaged model could ask for any time. Person detection has 7
 #: million.
@@ -116,7 +116,7 @@ def integer_output(
     if shift > limit:
         raise node.bad(f"a multiplier of 2^{shift} is beyond the range of TFLM's scaling")
     output = node.output()
-    requantize = Requantizer(multiplier.first(channels), output.zero_point, node.clamp(), wide)
+    requantize = node.rescaled(multiplier.first(channels), output.zero_point, node.clamp(), wide)
     return lambda sums, bias: requantize(sums, _first(bias, channels))
 
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -92,6 +92,11 @@ def _shifted(x: Array, half: Array, mask: Array | None, exponent: Array | int) -
     shifted += half
     shifted >>= exponent
     return shifted
+
+
+def rounded_quotient(sums: Array, count: Array) -> Array:
+    """Quotients of integers, halves away from zero."""
+    return np.asarray(np.sign(sums) * ((np.abs(sums) + count // 2) // count))
 
 
 def doubling_high_multiply(a: Array, b: Array | int) -> Array:
@@ -171,7 +176,7 @@ class Multiplier:
         """The same without the channels after the first ``channels``."""
         if self.multiplier.ndim == 0:
             return self
-        return Multiplier(self.multiplier[:channels], self.shift[:channels], self.rounding)
+        return replace(self, multiplier=self.multiplier[:channels], shift=self.shift[:channels])
 
     def repeated(self, times: int) -> Multiplier:
         """The same for rows of ``times`` pixels."""
@@ -179,7 +184,7 @@ class Multiplier:
             return self
         if times not in self._rows:
             multiplier, shift = np.tile(self.multiplier, times), np.tile(self.shift, times)
-            self._rows[times] = Multiplier(multiplier, shift, self.rounding)
+            self._rows[times] = replace(self, multiplier=multiplier, shift=shift)
         return self._rows[times]
 
 

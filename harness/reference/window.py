@@ -87,7 +87,8 @@ class Window:
         )
         if window.height.padded * window.width.padded * shape[0] * shape[3] > MAX_ELEMENTS:
             raise node.bad("its padded input is too large for any microcontroller")
-        return window
+        changed: Window = node.seams.window(window)
+        return changed
 
     def pad(self, x: Array, value: float) -> Array:
         """``x`` (N, height, width, C), with ``value`` around it if windows reach outside."""

@@ -13,7 +13,7 @@ from harness.reference.arrays import Array
 from harness.reference.node import Node, Run
 from harness.reference.products import centred
 from harness.reference.quantization import limits
-from harness.reference.scale import Clamp, Requantizer
+from harness.reference.scale import Clamp
 
 _BIAS_TOLERANCE = 1e-5
 
@@ -85,7 +85,7 @@ def _quantized(node: Node, rank: int) -> Run:
     scales = [node.precise(node.scale(t)) for t in (x, feature, state, time, output)]
     # The state's zero point is added behind the clamp, and wraps.
     stored = Clamp(*limits(state.dtype), np.dtype(np.int64))
-    first = Requantizer(node.multiplier(float(scales[0] * scales[1] / scales[2])), 0, stored)
+    first = node.rescaled(node.multiplier(float(scales[0] * scales[1] / scales[2])), 0, stored)
     second = node.requantizer(float(scales[2] * scales[3] / scales[4]))
     if node.present(3):
         if node.input(3).dtype != "int32":
