@@ -120,7 +120,9 @@ class Multiplier:
     multiplier: Array
     shift: Array
     rounding: Rounding
-    _rows: dict[int, Multiplier] = field(default_factory=dict, repr=False, compare=False)
+    _rows: dict[int, Multiplier] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     @classmethod
     def of(cls, real: float | Iterable[float], rounding: Rounding) -> Multiplier:
