@@ -1,9 +1,10 @@
 """Mistakes that no input can notice, each with the reason.
 
-Three proofs, all by trying everything that can occur:
+Four proofs, all by trying everything that can occur:
 
 * the model has few inputs in all: every one of them is run;
 * the operator works element by element on 8-bit tensors: it is run on every value, or pair;
+* SOFTMAX scales differences of two values: every difference of 8-bit values is scaled;
 * only the step from accumulators to outputs is changed: it is run on every accumulator that the
   weights and the range of the inputs allow, channel by channel.
 
@@ -15,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,14 +26,14 @@ from harness.model import Tensor
 from harness.reference.arrays import Array
 from harness.reference.mistakes import COPIES, Mistaken
 from harness.reference.node import NUMPY_TYPES, Node, Seams, constant
-from harness.reference.scale import Requantizer
+from harness.reference.scale import Multiplier, Requantizer
 
 if TYPE_CHECKING:
     from harness.reference.adequacy import Examiner, Trial
 
 #: The most inputs of a model, pairs of values, and accumulators of an operator that are tried.
 _INPUTS = 1 << 16
-_ACCUMULATORS = 1 << 22
+_ACCUMULATORS = 1 << 24
 
 _ELEMENTWISE = frozenset(
     {
@@ -122,6 +123,8 @@ def _why(examiner: Examiner, trial: int, ranges: _Ranges) -> str:
                 examiner, step.node, mistaken, ranges
             ):
                 return "its output is the same for every value of its inputs"
+            if step.operator.name == "SOFTMAX" and _same_multiples(examiner, step.node, mistaken):
+                return "it scales every difference of two inputs alike"
             if step.operator.name in _SUMS and _same_scaling(examiner, step.node, mistaken, ranges):
                 return "its output is the same for every sum that the weights allow"
     except HilError:
@@ -175,6 +178,47 @@ def _of_one_element(node: Node) -> Node:
         inputs=tuple(None if each is None else single(each) for each in node.inputs),
         outputs=tuple(map(single, node.outputs)),
     )
+
+
+@dataclass(frozen=True)
+class _Compared(Multiplier):
+    """Scales as ``right`` does, and notes whether ``wrong`` does otherwise."""
+
+    right: Multiplier | None = None
+    wrong: Multiplier | None = None
+    differs: list[bool] = field(default_factory=list)
+
+    def scale(self, x: Array) -> Array:
+        assert self.right is not None
+        assert self.wrong is not None
+        y = self.right.scale(x)
+        self.differs.append(not np.array_equal(y, self.wrong.scale(x)))
+        return y
+
+
+def _same_multiples(examiner: Examiner, node: Node, mistaken: Mistaken) -> bool:
+    """Whether SOFTMAX's multiplier agrees on all differences of two 8-bit values.
+
+    It takes nothing else: one row that holds all values shows them all.
+    """
+    seams, differs = mistaken.variant.node.seams, list[bool]()
+    if node.input(0).dtype != "int8" or seams is node.seams:
+        return False
+
+    def both(right: Multiplier) -> Multiplier:
+        wrong = seams.multiplier(right)
+        return _Compared(right.multiplier, right.shift, right.rounding, right, wrong, differs)
+
+    def row(tensor: Tensor) -> Tensor:
+        return replace(tensor, shape=(1, 256), data=None)
+
+    changed = replace(
+        node, seams=Seams(multiplier=both), inputs=(row(node.input(0)),),
+        outputs=(row(node.output()),),
+    )  # fmt: skip
+    run = examiner.interpreter.kernels.find(changed)(changed)
+    run(np.arange(-128, 128).astype(np.int8).reshape(1, 1, 256))
+    return bool(differs) and not any(differs)
 
 
 def _first(result: Any) -> Array:
