@@ -23,10 +23,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Budgets:
-    """Upper limits, and the file with the baseline of relative ones (``"+1 %"``)."""
+    """Upper limits, and the file with the baseline of relative ones (``"+1 %"``).
+
+    ``adequacy`` is a lower limit: the share of mistakes that the inputs must notice, 0 to 1.
+    """
 
     limits: tuple[Budget, ...] = ()
     baseline: Path | None = None
+    adequacy: float | None = None
 
 
 #: The value of ``ends`` for an image that must switch the chip off.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -28,7 +30,8 @@ from harness.uart import scraper
 from harness.uart.scrapers import AbsentLines, EndLine
 
 _LONGEST_NAME = 200
-_BUDGET_KEYS = dict.fromkeys(("flash", "ram", *FIGURES, "operators", "files"))
+_BUDGET_KEYS = dict.fromkeys(("flash", "ram", *FIGURES, "adequacy", "operators", "files"))
+_PERCENT = re.compile(r"(\d{1,3}(?:\.\d{1,6})?)\s?%")
 
 
 @tables.check("a number that a device can print, or a text", raw=True)
@@ -301,7 +304,9 @@ def _expect(case: Case, expect: _Expect) -> Case:
 
 def _budgets(row: _Row, here: Path) -> Budgets:
     tables.only(row.budgets, _BUDGET_KEYS, "budgets")
-    budgets = from_table(row.budgets, figures=True)
+    upper = {name: value for name, value in row.budgets.items() if name != "adequacy"}
+    budgets = from_table(upper, figures=True)
+    adequacy = row.budgets.get("adequacy")
     baseline = _path(row, "baseline", here) if row.baseline is not None else None
     relative = next((budget.name for budget in budgets if budget.relative), None)
     if relative and baseline is None:
@@ -309,7 +314,18 @@ def _budgets(row: _Row, here: Path) -> Budgets:
             f"the budget of {relative} is a step from a baseline, and the case names none",
             hint='baseline = "main.json" (of footprint --json or run --json), or an ELF',
         )
-    return Budgets(budgets, baseline)
+    return Budgets(budgets, baseline, None if adequacy is None else share_of(adequacy))
+
+
+def share_of(value: object) -> float:
+    """``"95 %"`` as 0.95. Raises UsageError for anything else, and for more than 100 %."""
+    match = _PERCENT.fullmatch(value.strip()) if isinstance(value, str) else None
+    share = float(match[1]) / 100 if match else math.inf
+    if share > 1:
+        raise UsageError(
+            f"the adequacy {value!r} is not a share of all mistakes", hint='adequacy = "95 %"'
+        )
+    return share
 
 
 def size(value: object, where: str) -> int:

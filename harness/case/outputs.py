@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from harness.uart.scrapers import Predict
 
-    Array = npt.NDArray[np.generic]
+    Array = npt.NDArray[Any]
 
 #: The input tensors of each inference, as bytes.
 Rows = Sequence[Sequence[bytes]]
@@ -44,6 +44,7 @@ class OutputCheck:
     praise: str = ""  # a pass in words; "" for the usual ones
     tests: tuple[TestResult, ...] = ()  # of an image that runs tests
     compared_with: str = ""  # what the values were compared with
+    inputs: tuple[Array, ...] = ()  # of the inferences that were compared, (inferences, *shape)
 
 
 def check_outputs(
@@ -151,6 +152,7 @@ class _Comparisons:
         self._compared = self._mismatches = self._inferences = 0
         self._without: list[int] = []  # inferences whose outputs cannot be compared
         self._reports: list[str] = []
+        self._fed: list[Sequence[Array]] = []
 
     def boot(self, tensors: Tensors, known: Rows) -> None:
         """Compare the outputs of one boot; ``known`` are the inputs of the host."""
@@ -166,6 +168,7 @@ class _Comparisons:
             _stack([rows[number][index] for number in complete], tensor)
             for index, tensor in enumerate(self._model.inputs)
         ]
+        self._fed.append(inputs)
         expected = self._interpreter.invoke_batch(inputs)
         for index, tensor in enumerate(self._model.outputs):
             parts = [tensors[TensorKey("output", number, index)] for number in complete]
@@ -264,6 +267,7 @@ class _Comparisons:
             self._compared, self._mismatches, self._inferences, "; ".join(problems),
             "\n".join(self._reports),
             compared_with=_reference_of(self._model) if self._compared else "",
+            inputs=tuple(map(np.concatenate, zip(*self._fed, strict=True))),
         )  # fmt: skip
 
 

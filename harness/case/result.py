@@ -143,6 +143,8 @@ class Measures:
 
     size: Size | None = None
     images: tuple[ImageSize, ...] = ()  # of several that ran together; the first is `size`'s
+    adequacy: float | None = None  # share of mistakes that the inputs notice, if budgeted
+    mistakes_missed: int | None = None
     arena_declared: int | None = None
     arena_used: int | None = None
     stack_used: int | None = None

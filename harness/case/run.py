@@ -40,6 +40,7 @@ from harness.targets.base import Session, Stop
 from harness.uart.recording import Recording
 
 if TYPE_CHECKING:
+    from harness.case.adequacy import AdequacyCheck
     from harness.elf.coverage import Coverage
 
 #: An error message of a compiler or a linker. ld's exit code adds nothing to it.
@@ -220,7 +221,9 @@ def judge_seen(case: Case, setup: Setup, image: RunImage, seen: Observation) -> 
     outputs = check_outputs(seen.console, case, model, known.inputs or ())
     measures = measure(firmware, seen.console, case.target, model, case.builder, seen.counted)
     excess, grown = _check_budgets(case, firmware, measures)
-    judgement = judge(case, seen, findings, outputs, excess, _wrong_model(seen, model))
+    adequacy = _check_adequacy(case, model, outputs)
+    over = (*excess, *adequacy.problems)
+    judgement = judge(case, seen, findings, outputs, over, _wrong_model(seen, model))
     evidence = Evidence(
         findings=findings,
         outputs_compared=outputs.compared,
@@ -228,11 +231,13 @@ def judge_seen(case: Case, setup: Setup, image: RunImage, seen: Observation) -> 
         mismatches=outputs.mismatches,
         inferences=outputs.inferences,
         tests=outputs.tests,
-        details="\n\n".join([*_details(seen, outputs), *grown]),
+        details="\n\n".join([*_details(seen, outputs), *grown, *adequacy.tables]),
     )
     counters = seen.counters
     counted = replace(
         measures,
+        adequacy=adequacy.found.share if adequacy.found else None,
+        mistakes_missed=len(adequacy.found.missed) if adequacy.found else None,
         total_instructions=counters.instructions,
         virtual_seconds=counters.virtual_seconds,
     )
@@ -249,6 +254,12 @@ def _check_budgets(
 
     excess = check_budgets(case, firmware, measures)
     return excess.problems, excess.tables
+
+
+def _check_adequacy(case: Case, model: Model | None, outputs: OutputCheck) -> AdequacyCheck:
+    from harness.case.adequacy import check_adequacy  # noqa: PLC0415 - only some cases need it
+
+    return check_adequacy(case, model, outputs)
 
 
 def _one_line(message: str) -> tuple[str, str]:

@@ -98,15 +98,18 @@ def examine(
     model: Model | Interpreter,
     inputs: Sequence[Array],
     arithmetic: Arithmetic = Arithmetic(),  # noqa: B008 - frozen
+    *,
+    tolerance: float | None = None,
 ) -> Adequacy:
     """Which mistakes these inputs, arrays of (runs, ...), would notice, and which none can.
 
-    The runs of a model with a memory are one sequence of inferences after a restart.
+    The runs of a model with a memory are one sequence of inferences after a restart. With a
+    ``tolerance`` (in the outputs' own units) a mistake must change an output by more.
     """
     from harness.reference.proofs import proven  # noqa: PLC0415 - it needs the examiner
 
     interpreter = model if isinstance(model, Interpreter) else Interpreter(model, arithmetic)
-    examiner = Examiner(interpreter)
+    examiner = Examiner(interpreter, tolerance)
     counts = examiner.noticed(inputs).sum(axis=1)
     quiet = [number for number, count in enumerate(counts) if not count]
     return Adequacy(
@@ -121,9 +124,10 @@ def examine(
 class Examiner:
     """All mistakes that one model can have, ready to be tried on inputs."""
 
-    def __init__(self, interpreter: Interpreter) -> None:
+    def __init__(self, interpreter: Interpreter, tolerance: float | None = None) -> None:
         fresh = interpreter.with_arithmetic(interpreter.arithmetic)
         self.interpreter = fresh
+        self.tolerance = tolerance
         self.stateful = fresh.stateful
         self._made = [
             (number, mistaken)
@@ -166,7 +170,7 @@ class Examiner:
 
     def batch(self, inputs: Sequence[Array]) -> Batch:
         """These inputs traced through a model without a memory."""
-        return Batch(self.interpreter, inputs)
+        return Batch(self.interpreter, inputs, self.tolerance)
 
     def effect(self, batch: Batch, trial: int) -> Array:
         """How far a trial's difference comes in each run, see :meth:`Batch.effect`."""
@@ -195,7 +199,7 @@ class Examiner:
             obtained = wrong.invoke_batch(inputs)
         except HilError:  # the wrong value breaks an operator behind it
             return 0
-        differs = _differs(right, inputs, expected, obtained)
+        differs = _differs(right, inputs, expected, obtained, self.tolerance)
         return int(differs.argmax()) if differs.any() else None
 
 
@@ -220,8 +224,11 @@ def _with_mistake(kernels: Kernels, step: int, mistaken: Mistaken) -> Kernels:
 class Batch:
     """Independent inferences with all their tensors."""
 
-    def __init__(self, interpreter: Interpreter, inputs: Sequence[Array]) -> None:
+    def __init__(
+        self, interpreter: Interpreter, inputs: Sequence[Array], tolerance: float | None = None
+    ) -> None:
         self.interpreter = interpreter
+        self.tolerance = tolerance
         self.inputs = inputs
         self.runs = len(inputs[0]) if len(inputs) else 1
         self._values: dict[int, Array | None] = {
@@ -313,12 +320,14 @@ class Batch:
             if index in changed:
                 right = self._of_rows(index, rows, {})
                 assert right is not None
-                allowed = self._bound(place, rows) if _real(self.interpreter) else None
+                allowed = self._bound(place, rows)
                 found |= _rows_differ(changed[index], right, allowed)
         return found
 
-    def _bound(self, place: int, rows: Array) -> Array:
+    def _bound(self, place: int, rows: Array) -> float | Array | None:
         """The allowed errors of an output in these runs, computed once for each run."""
+        if self.tolerance is not None or not _real(self.interpreter):
+            return self.tolerance
         shape = self.interpreter.outputs[place].shape
         known, bound = self._allowed.setdefault(
             place, (np.zeros(self.runs, bool), np.zeros((self.runs, *shape)))
@@ -341,7 +350,7 @@ def _equal(one: Array, other: Array) -> bool:
     )
 
 
-def _rows_differ(one: Array, other: Array, allowed: Array | None = None) -> Array:
+def _rows_differ(one: Array, other: Array, allowed: float | Array | None = None) -> Array:
     """Whether any element of each row differs by more than ``allowed``; NaN equals NaN."""
     wrong = one != other
     if one.dtype.kind == "f":
@@ -358,12 +367,13 @@ def _differs(
     inputs: Sequence[Array],
     expected: Sequence[Array],
     obtained: Sequence[Array],
+    tolerance: float | None,
 ) -> Array:
     """Whether any output differs in each of a sequence of runs."""
     found = np.zeros(len(expected[0]), bool)
     for place, (right, wrong) in enumerate(zip(expected, obtained, strict=True)):
-        candidates = _rows_differ(wrong, right)
-        if candidates.any() and _real(interpreter):
+        candidates = _rows_differ(wrong, right, tolerance)
+        if candidates.any() and tolerance is None and _real(interpreter):
             fresh = interpreter.with_arithmetic(interpreter.arithmetic)
             allowed = allowed_in_batch(fresh, inputs, place, candidates)
             candidates = _rows_differ(wrong, right, allowed)

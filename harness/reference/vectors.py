@@ -9,7 +9,7 @@ of all that was found is small. Everything is drawn from one seed, so that a sea
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
@@ -419,15 +419,6 @@ def _unnoticed(examiner: Examiner, sequence: Inputs, trials: Iterable[int]) -> l
     wanted = list(trials)
     found = examiner.noticed(sequence, wanted)
     return [trial for trial, seen in zip(wanted, found, strict=True) if not seen.any()]
-
-
-def written(adequacy: Adequacy) -> Iterator[str]:
-    """The report in lines: the share, the mistakes that nothing notices, those that none can."""
-    yield f"{adequacy.model}: {adequacy.runs:,} inputs, {adequacy}"
-    for trial in adequacy.missed:
-        yield f"  not noticed: {trial}"
-    for trial, why in adequacy.equivalent.items():
-        yield f"  cannot be noticed: {trial}: {why}"
 
 
 def by_operator(adequacy: Adequacy) -> Mapping[str, tuple[int, int]]:
