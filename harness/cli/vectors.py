@@ -25,7 +25,7 @@ from harness.cli.output import write_text
 from harness.cli.parameters import EXISTING, MODEL, STDOUT, Destination
 from harness.model import Model
 from harness.reference.adequacy import Adequacy, examine
-from harness.reference.vectors import COUNT, Vectors, by_operator, find
+from harness.reference.vectors import COUNT, Vectors, by_operator, find_vectors
 
 
 @click.command()
@@ -83,7 +83,7 @@ def vectors(  # noqa: PLR0917 - one parameter per option
     if not given or output is not None:
         executor = ProcessPoolExecutor(workers, None, signals.worker, (os.getpid(),))
         with executor as pool, _Progress() as progress:
-            found = find(content, given, arithmetic=arithmetic, count=count, seed=seed,
+            found = find_vectors(content, given, arithmetic=arithmetic, count=count, seed=seed,
                          over=pool.map, progress=progress)  # fmt: skip
         title = f"found in {found.seconds:.0f} s: {count_of(found.adequacy.runs, 'input')}"
         say(_report(title, found.adequacy))

@@ -62,7 +62,7 @@ class Vectors:
         return {str(number): array for number, array in enumerate(self.inputs)}
 
 
-def find(
+def find_vectors(
     model: Model | str,
     given: Sequence[Array] = (),
     *,

@@ -46,7 +46,7 @@ def padding() -> bytes:
 
 def turned() -> bytes:
     order = T((3,), "int32", data=np.array([1, 2, 0], np.int32))
-    tensors = [T((2, 3, 4), "int8", 0.1, 0), order, T((3, 4, 2), "int8", 0.1, 0)]
+    tensors = [T((3, 3, 3), "int8", 0.1, 0), order, T((3, 3, 3), "int8", 0.1, 0)]
     return build(tensors, [Op("TRANSPOSE", [0, 1], [2], ("Transpose", {}))], [0], [2])
 
 
