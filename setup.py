@@ -12,7 +12,7 @@ from setuptools import Extension, setup
 from setuptools.command.build_py import build_py
 
 #: Folders of the checkout that an installed package needs (harness.base.paths looks for them).
-DATA = ("platforms", "zephyr_samples", "robot")
+DATA = ("docs", "examples", "platforms", "robot", "zephyr_samples")
 CORE = Path("harness/simulator/native")
 SOURCES = runpy.run_path("harness/base/sources.py")
 
@@ -30,7 +30,7 @@ class BuildWithData(build_py):
                 Path(__file__).parent / name,
                 target,
                 dirs_exist_ok=True,
-                ignore=shutil.ignore_patterns("__pycache__"),
+                ignore=shutil.ignore_patterns("__pycache__", "*.png", "*.elf", "hil-results"),
             )
 
 
