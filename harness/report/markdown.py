@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from harness.base.grid import Grid
+from harness.base.grid import Grid, Row
 from harness.case.columns import columns
 from harness.case.result import CaseResult
 from harness.case.tally import Tally
@@ -19,7 +19,7 @@ def markdown(results: Sequence[CaseResult], tally: Tally | None = None) -> str:
     ordered = sorted(results, key=lambda result: result.passed)
     shown = columns(results)
     heads = ["", "case", "target", *(one.heading for one in shown), "verdict"]
-    rows = [
+    rows: list[Row] = [
         [
             "✅" if result.passed else "❌",
             result.setup.name,
