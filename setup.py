@@ -1,9 +1,10 @@
-"""The two things that pyproject.toml cannot say: the counting core, and data beside the package.
+"""What pyproject.toml cannot say: the counting core, data beside the package, and its address.
 
 The core keeps to Python's stable interface, so one wheel a platform fits 3.11 and later. Where no
 compiler is, the package is installed without it; ``tflm-hil doctor --install`` builds it then.
 """
 
+import os
 import runpy
 import shutil
 from pathlib import Path
@@ -12,9 +13,22 @@ from setuptools import Extension, setup
 from setuptools.command.build_py import build_py
 
 #: Folders of the checkout that an installed package needs (harness.base.paths looks for them).
-DATA = ("platforms", "zephyr_samples", "robot")
+DATA = ("docs", "examples", "platforms", "robot", "zephyr_samples")
 CORE = Path("harness/simulator/native")
 SOURCES = runpy.run_path("harness/base/sources.py")
+
+
+def urls():
+    """The addresses of the repository in whose workflow this is built; {} anywhere else."""
+    server, name = (os.environ.get(f"GITHUB_{part}", "") for part in ("SERVER_URL", "REPOSITORY"))
+    if not server or not name:
+        return {}
+    home = f"{server}/{name}"
+    pages = {
+        "Documentation": "tree/main/docs", "Changelog": "blob/main/CHANGELOG.md",
+        "Issues": "issues",
+    }  # fmt: skip
+    return {"Source": home} | {title: f"{home}/{path}" for title, path in pages.items()}
 
 
 class BuildWithData(build_py):
@@ -30,11 +44,12 @@ class BuildWithData(build_py):
                 Path(__file__).parent / name,
                 target,
                 dirs_exist_ok=True,
-                ignore=shutil.ignore_patterns("__pycache__"),
+                ignore=shutil.ignore_patterns("__pycache__", "*.png", "*.elf", "hil-results"),
             )
 
 
 setup(
+    project_urls=urls(),
     cmdclass={"build_py": BuildWithData},
     ext_modules=[
         Extension(

@@ -45,6 +45,21 @@ def robot() -> Path:
     return _root("robot")
 
 
+def examples() -> Path:
+    """``examples/``: small projects with firmware, case file and tests."""
+    return _root("examples")
+
+
+def docs() -> Path:
+    """``docs/``: the pages of the site as Markdown."""
+    return _root("docs")
+
+
+def page(name: str) -> str:
+    """The path of a page of the documentation on this machine, for hints: ``page("cases.md")``."""
+    return str(docs() / name)
+
+
 def hostile_images() -> Path:
     """``tests/hostile`` of a checkout; a wheel does not have it."""
     return PACKAGE.parent / "tests" / "hostile"

@@ -10,6 +10,8 @@ import click
 from harness.base import paths
 
 _PLACES: dict[str, Callable[[], Path]] = {
+    "docs": paths.docs,
+    "examples": paths.examples,
     "robot": paths.robot,
     "samples": paths.samples,
     "models": paths.models,
@@ -21,9 +23,11 @@ _PLACES: dict[str, Callable[[], Path]] = {
 @click.command()
 @click.argument("what", type=click.Choice(list(_PLACES)))
 def where(what: str) -> None:
-    """Print the folder of Robot's resource file, of samples, models, platforms, or the cache.
+    """Print the folder of the documentation, examples, Robot's resource file, samples, models,
+    platforms, or the cache.
 
     \b
+    cp -r "$(tflm-hil where examples)/bare_metal" firmware
     robot --pythonpath "$(tflm-hil where robot)" suite.robot
 
     The line of a suite is `Resource    tflm.resource`, in a checkout and with an installed wheel.

@@ -44,16 +44,23 @@ def test_no_step_puts_an_input_into_its_script():
 
 def test_no_step_looks_for_a_file_of_the_repository_that_need_not_be_there():
     """setup-python's cache needs a pyproject.toml or requirements.txt in the workspace."""
-    steps = [step for step in ACTION["runs"]["steps"] if "uses" in step]
-    assert [step["uses"].partition("@")[0] for step in steps] == ["actions/setup-python"]
-    assert steps[0]["with"].keys() == {"python-version", "update-environment"}
+    python, *others = [step for step in ACTION["runs"]["steps"] if "uses" in step]
+    assert python["with"].keys() == {"python-version", "update-environment"}
+    assert {step["with"]["if-no-files-found"] for step in others} == {"ignore"}
+
+
+def test_reports_are_kept_whatever_the_steps_before_said():
+    names = {step["name"]: step for step in ACTION["runs"]["steps"] if "name" in step}
+    assert names["Keep the reports"]["if"].startswith("always()")
+    assert names["Keep the history"]["if"].startswith("always()")
 
 
 def test_a_repository_without_a_pyproject_is_tested(runner, workspace):
     assert runner.run() == GREEN, runner.said
-    assert "2 of 2 cases passed; 2 asked for, 2 ran, 0 skipped" in runner.summary.read_text()
-    assert (workspace / "hil-results" / "results-1.json").exists()
-    assert (workspace / "hil-results" / "hil-1.xml").exists()
+    assert "**2 of 2 passed**; 2 asked for, 2 ran, 0 skipped" in runner.summary.read_text()
+    left = {path.name for path in (workspace / "hil-results").iterdir()}
+    assert left >= {"results-1.json", "hil-1.xml", "hil-1.html", "hil-1.md"}
+    assert runner.outputs.read_text() == "exit-code=0\n"
     assert str(ROOT) in runner.pip.read_text()
 
 
@@ -91,7 +98,9 @@ def test_a_case_that_fails_fails_the_step_and_is_in_the_summary(runner, workspac
     (workspace / "hil.toml").write_text(CASES.format(inferences=99))
     codes = runner.run(elf="", history="lab.db")
     assert codes["Cases"] == 1, runner.said
-    assert "1 of 2 cases passed" in runner.summary.read_text()
+    assert "**1 of 2 passed**" in runner.summary.read_text()
+    assert "::error file=hil.toml,line=7,title=greedy on simulator%3A fail::" in runner.said
+    assert runner.outputs.read_text() == "exit-code=1\n"
     assert (workspace / "lab.db").exists()
 
 
@@ -127,7 +136,7 @@ def test_what_is_misspelt_is_an_error_in_the_log(runner, workspace, given, says)
 def test_a_target_that_is_not_there_fails_unless_skips_are_allowed(runner, workspace):
     given = {"targets": "board"}
     assert runner.run(**given)["Cases"] == 3
-    assert "board was asked for by name" in runner.summary.read_text()
+    assert "board was asked for by name" in runner.said
     assert runner.run(**given, allow_skips="true")["Cases"] == 0
 
 
@@ -165,6 +174,8 @@ last="${{@: -1}}"
 file="$PWD/${{last#body=@}}"
 cd {folder}
 case "$*" in
+  *artifacts*) [ -e artifacts.json ] || exit 1; jq -r "$last" artifacts.json ;;
+  *download*) cp lab.db "$last/" ;;
   *--jq*) grep -l '^<!-- tflm-hil -->' [0-9]* 2>/dev/null || true ;;
   *POST*) cp "$file" 1; echo POST >> log ;;
   *PATCH*) cp "$file" "$(basename "$4")"; echo PATCH >> log ;;
@@ -188,15 +199,63 @@ def comments(runner, tmp_path):
 
 def test_a_comment_tells_what_got_worse_and_is_changed_by_the_next_run(runner, workspace, comments):
     given = {"history": "lab.db", "base": "", "comment": "true", "token": "secret"}
-    assert runner.run(**given) == GREEN | {"History": 0, "Comment": 0}, runner.said
+    wanted = GREEN | {"History of earlier runs": 0, "History": 0, "Comment": 0}
+    assert runner.run(**given) == wanted, runner.said
     first = (comments / "1").read_text()
     assert first.startswith("<!-- tflm-hil -->\n## Firmware\n")
+    assert "**2 of 2 passed**" in first
     assert "nothing to compare it with" in first
     (workspace / "hil.toml").write_text(CASES.format(inferences=50))
     codes = runner.run(**given)
     assert (codes["Cases"], codes["History"], codes["Comment"]) == (1, 1, 0), runner.said
     assert "| greedy | simulator |" in (comments / "1").read_text()
     assert (comments / "log").read_text().split() == ["POST", "PATCH"]
+
+
+def artifact(run: int, branch: str, at: int, *, fork: bool = False, expired: bool = False) -> dict:
+    """A row of GitHub's list of artifacts."""
+    origin = {"id": run, "head_branch": branch, "repository_id": 1,
+              "head_repository_id": 2 if fork else 1}  # fmt: skip
+    return {"name": "hil-history", "expired": expired, "created_at": f"2026-11-{at:02}T02:00:00Z",
+            "workflow_run": origin}  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("jq") is None, reason="needs jq")
+@pytest.mark.parametrize(("artifacts", "found"), [
+    ([artifact(11, "main", 1), artifact(12, "main", 2)], True),
+    ([artifact(13, "topic", 3), artifact(14, "main", 4, expired=True)], False),
+    ([artifact(15, "main", 5, fork=True)], False),
+    ([], False),
+])  # fmt: skip
+def test_the_history_of_the_base_branch_goes_on(runner, workspace, comments, artifacts, found):
+    runner.environment |= {"GITHUB_REF_NAME": "main"}
+    assert runner.run(history="lab.db")["History"] == 0, runner.said
+    (workspace / "lab.db").rename(comments / "lab.db")
+    (comments / "artifacts.json").write_text(json.dumps({"artifacts": artifacts}))
+    runner.said = ""
+    codes = runner.run(history="lab.db", token="secret")
+    assert codes["History of earlier runs"] == codes["History"] == 0, runner.said
+    assert ("it begins with this run" in runner.said) is not found
+
+
+@pytest.mark.slow
+def test_a_history_that_cannot_be_asked_for_is_a_warning(runner, workspace, comments):
+    codes = runner.run(history="lab.db", token="secret")
+    assert codes["History of earlier runs"] == 0
+    assert "::warning title=tflm-hil::cannot list artifacts" in runner.said
+
+
+@pytest.mark.slow
+def test_the_jobs_own_python_is_used_if_none_is_wanted(runner, workspace):
+    """The stand-in is what setup-python would have set up; without it python3 is called."""
+    own = runner.temp.parent / "own"
+    own.mkdir()
+    (own / "python3").write_text(runner.python.read_text())
+    (own / "python3").chmod(0o755)
+    runner.python.unlink()
+    runner.environment = {"PATH": f"{own}:/usr/bin:/bin"}
+    assert runner.run(python="") == GREEN, runner.said
 
 
 def test_nobody_is_told_without_being_asked(runner, workspace, comments):

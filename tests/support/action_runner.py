@@ -39,14 +39,15 @@ class Runner:
         self.workspace = folder / "workspace"
         self.temp = folder / "temp"
         self.summary, self.path = folder / "summary.md", folder / "path"
+        self.outputs = folder / "outputs"
         self.pip = folder / "pip.log"
         for made in (self.workspace, self.temp):
             made.mkdir()
-        self._python = folder / "python"
-        self._python.write_text(
+        self.python = folder / "python"
+        self.python.write_text(
             PYTHON.format(log=self.pip, root=ROOT, python=sys.executable), encoding="utf-8"
         )
-        self._python.chmod(0o755)
+        self.python.chmod(0o755)
         self.said = ""
         self.environment: dict[str, str] = {}
 
@@ -68,7 +69,7 @@ class Runner:
         bare = {"PATH": os.pathsep.join([*reversed(added), own])}
         cache = {"XDG_CACHE_HOME": os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache"))}
         files = {"GITHUB_STEP_SUMMARY": str(self.summary), "GITHUB_PATH": str(self.path),
-                 "RUNNER_TEMP": str(self.temp)}  # fmt: skip
+                 "GITHUB_OUTPUT": str(self.outputs), "RUNNER_TEMP": str(self.temp)}  # fmt: skip
         done = subprocess.run(
             ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
             cwd=self.workspace, capture_output=True, text=True, check=False,
@@ -81,7 +82,7 @@ class Runner:
         known = {f"inputs.{name}": value for name, value in inputs.items()}
         known["github.action_path"] = str(ROOT)
         known |= {"github.repository": "team/product", "github.event.number": "7"}
-        known["steps.python.outputs.python-path"] = str(self._python)
+        known["steps.python.outputs.python-path"] = str(self.python) if inputs["python"] else ""
         return re.sub(r"\$\{\{ (.+?) \}\}", lambda match: known[match[1]], text)
 
     @staticmethod

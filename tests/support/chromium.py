@@ -16,8 +16,8 @@ def program() -> str | None:
     return shutil.which("chromium")
 
 
-def dom(page: Path, anchor: str = "", *, width: int = 1200) -> str:
-    """The document of a local file after its scripts ran, as HTML."""
+def dom(page: Path | str, anchor: str = "", *, width: int = 1200) -> str:
+    """The document of a local file, or of an address, after its scripts ran, as HTML."""
     done = _run(["--dump-dom", "--virtual-time-budget=20000", f"--window-size={width},900"],
                 page, anchor)  # fmt: skip
     return done.stdout.decode("utf-8", "replace")
@@ -31,7 +31,7 @@ def picture(page: Path, to: Path, *, width: int = 1200, height: int = 1400, dark
           "--virtual-time-budget=20000", *scheme], page, "")  # fmt: skip
 
 
-def _run(flags: list[str], page: Path, anchor: str) -> subprocess.CompletedProcess[bytes]:
+def _run(flags: list[str], page: Path | str, anchor: str) -> subprocess.CompletedProcess[bytes]:
     chromium = program()
     assert chromium is not None
     with tempfile.TemporaryDirectory(prefix="tflm-hil-chromium-") as home:
@@ -39,6 +39,6 @@ def _run(flags: list[str], page: Path, anchor: str) -> subprocess.CompletedProce
             [chromium, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic",
              "--no-first-run", "--disable-background-networking", "--disable-component-update",
              "--disable-sync", f"--user-data-dir={home}/profile", *flags,
-             page.resolve().as_uri() + anchor],
+             (page if isinstance(page, str) else page.resolve().as_uri()) + anchor],
             capture_output=True, timeout=_SECONDS, check=True, env=os.environ | {"HOME": home},
         )  # fmt: skip

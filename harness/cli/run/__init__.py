@@ -98,6 +98,11 @@ _SKIPS_HINT = "--allow-skips, if that is as it should be"
 @json_option("the results")
 @click.option("--junit", type=Destination(), help="Write a JUnit XML file.")
 @click.option("--html", type=Destination(), help="Write an HTML report.")
+@click.option("--markdown", type=Destination(),
+              help="Write table and failures as Markdown, for a job's summary.")  # fmt: skip
+@click.option("--annotate", is_flag=True,
+              help="Print what did not pass as GitHub's annotations, at a line of the sources or "
+              "of the case file (on standard error).")  # fmt: skip
 @click.option("--coverage", type=Destination(),
               help="Write which lines of the firmware ran, as LCOV (for genhtml); on "
               f"{' and '.join(who_can(Ability.TRACE))}.")  # fmt: skip

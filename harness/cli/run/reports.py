@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from harness.history.run import Occasion
 
 #: Options with a file to write.
-_FILES = ("json_file", "junit", "html", "coverage", "profile")
+_FILES = ("json_file", "junit", "html", "markdown", "coverage", "profile")
 
 
 def check_destinations(options: Mapping[str, Any]) -> None:
@@ -69,6 +69,8 @@ def report(run: RunReport, options: Mapping[str, Any]) -> None:
     """
     if options["json_file"] != STDOUT:
         _show(run, profile=options["profile"] is not None)
+    if options["annotate"]:
+        _annotate(run, options["what"].case_file)
     wanted = {name: path for name in _FILES if (path := options[name]) is not None}
     failures: list[HilError] = []
     for name, path in wanted.items():
@@ -97,6 +99,13 @@ def _show(run: RunReport, *, profile: bool) -> None:
     run.checks.show(sys.stdout)
 
 
+def _annotate(run: RunReport, case_file: Path | None) -> None:
+    from harness.report.annotations import annotated  # noqa: PLC0415 - only on GitHub
+
+    for line in annotated(run.results, case_file, Path.cwd()):
+        click.echo(line, err=True)
+
+
 def _keep(run: RunReport, url: str | None) -> None:
     if url and run.results:
         from harness.history.keep import keep  # noqa: PLC0415 - see cli/__init__
@@ -117,6 +126,10 @@ def _content(name: str, path: Path, run: RunReport) -> str:
         from harness.report.junit import junit  # noqa: PLC0415
 
         return junit(run.results, run.tally)
+    if name == "markdown":
+        from harness.report.markdown import markdown  # noqa: PLC0415
+
+        return markdown(run.results, run.tally)
     if name == "profile":
         from harness.report.coverage import profiles  # noqa: PLC0415
 

@@ -149,6 +149,14 @@ def test_where_prints_the_folder_of_the_robot_resource(capsys):
     assert (Path(capsys.readouterr().out.strip()) / "tflm.resource").is_file()
 
 
+@pytest.mark.parametrize(("what", "holds"), [
+    ("docs", "cases.md"), ("examples", "bare_metal/Makefile"),
+])  # fmt: skip
+def test_where_prints_the_folders_of_documentation_and_examples(capsys, what, holds):
+    assert main(["where", what]) == 0
+    assert (Path(capsys.readouterr().out.strip()) / holds).is_file()
+
+
 def test_samples_of_ones_own_are_found_through_the_option(tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("TFLM_HIL_SAMPLES", "")
     text = (paths.own_samples() / "resolvers.toml").read_text(encoding="utf-8")
