@@ -124,14 +124,17 @@ def run_up_to(address: int) -> list[str]:
     return [f"tbreak *0x{address:x}", "continue"]
 
 
-def gdb_command(call: GdbCall, port: int, elf: Path, first: Sequence[str]) -> list[str]:
-    """The command line of gdb: symbols of ``elf``, connected to ``port``, commands to do first."""
+def gdb_command(
+    call: GdbCall, port: int, elf: Path, first: Sequence[str], before: Sequence[str] = ()
+) -> list[str]:
+    """The command line of gdb: symbols of ``elf``, commands ``before`` it is connected to ``port``,
+    and those to do ``first`` behind that."""
     assert call.program is not None
     words = [call.program, "-q", "-ex", "set confirm off", "-ex", "set pagination off"]
     if call.batch is not None:
         words[1:1] = ["-nx", "-batch"]
-    words += ["-ex", f"target remote {LOOPBACK}:{port}"]
-    words += [word for command in first for word in ("-ex", command)]
+    commands = [*before, f"target remote {LOOPBACK}:{port}", *first]
+    words += [word for command in commands for word in ("-ex", command)]
     if call.batch is not None:
         words += ["-x", str(call.batch.absolute())]
     return [*words, str(elf)]
@@ -219,11 +222,18 @@ def debug(
             _wait(debuggee, server, port, folder)
             debuggee.begin()
             if call.program is None:
-                say(f"gdb: target remote {LOOPBACK}:{port}    {debuggee.note}".rstrip())
-                while server.poll() is None:
-                    debuggee.turn()
-                return 0
-            return _run_gdb(debuggee, gdb_command(call, port, elf, first))
+                return serve(debuggee, port, say, lambda: server.poll() is None)
+            return run_gdb(debuggee, gdb_command(call, port, elf, first))
+
+
+def serve(
+    debuggee: Debuggee, port: int, say: Callable[[str], None], alive: Callable[[], bool]
+) -> int:
+    """Serve whoever connects to ``port`` until the server is not ``alive``, or Ctrl-C; 0."""
+    say(f"gdb: target remote {LOOPBACK}:{port}    {debuggee.note}".rstrip())
+    while alive():
+        debuggee.turn()
+    return 0
 
 
 def _wait(debuggee: Debuggee, server: subprocess.Popen[bytes], port: int, folder: Path) -> None:
@@ -235,7 +245,8 @@ def _wait(debuggee: Debuggee, server: subprocess.Popen[bytes], port: int, folder
             raise EnvironmentMissing(f"the gdb server did not start: {(lines or [''])[-1]}")
 
 
-def _run_gdb(debuggee: Debuggee, command: Sequence[str]) -> int:
+def run_gdb(debuggee: Debuggee, command: Sequence[str]) -> int:
+    """Serve until gdb ends; its exit code."""
     gdb = subprocess.Popen(command)
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # gdb's Ctrl-C halts the firmware
     try:

@@ -110,6 +110,7 @@ class Agent(object):
         self.fault_pc = 0  # where the last fault was taken
         self.calls = Calls(self)
         self.incoming = []
+        self.heard, self.told = [], 0  # console while gdb drives, and how much of it was sent
         self.driven = set()  # pins whose level the model has
         self.pattern, self.symbol = None, None
         self.searched = 0  # output before this is not searched
@@ -322,6 +323,31 @@ class Agent(object):
                 reason = self.stopped
                 break
         self.answer(reason)
+
+    def debugged(self):
+        """Leave the machine to Renode's gdb server: what runs then runs in other threads.
+
+        Nothing of the agent may stop the core, nor answer by itself.
+        """
+        self.cpu.RemoveAllHooks()
+        if self.svc is not None:
+            self.hook_svc(self.svc)
+        self.uart.CharReceived -= self.on_char
+        self.machine.MachineReset -= self.on_reset
+        self.uart.CharReceived += self.on_char_debugged
+        self.machine.MachineReset += self.on_reset_debugged
+
+    def on_char_debugged(self, byte, *_):
+        self.heard.append(byte)
+
+    def on_reset_debugged(self, *_):
+        self.after_reset()
+
+    def hear(self):
+        """Send the console since the last call."""
+        end = len(self.heard)  # the list only grows, in the core's thread
+        self.send("".join("%02x" % byte for byte in self.heard[self.told : end]))
+        self.told = end
 
     def let_go(self):
         """Let a halted core run again, which it does from the next synchronisation on."""

@@ -51,7 +51,8 @@ _NO_SPU = (
     "Renode has no SPU: its flash and RAM regions are regions of the SAU, peripherals are not"
     " attributed"
 )
-_REGISTERS = {f"r{number}": number for number in range(13)} | {
+#: Renode's register numbers of a Cortex-M.
+REGISTERS = {f"r{number}": number for number in range(13)} | {
     "sp": 13, "lr": 14, "pc": 15, "xpsr": 25,
 }  # fmt: skip
 
@@ -198,7 +199,7 @@ class RenodeSession(SessionDefaults):
             self._opened = True
             self.agent = AgentClient(link, server)
             self.memory = RenodeMemory(self.agent)
-            self.agent.call(f"hook_faults({_fault_handlers(image, start.address)})")
+            self.agent.call(f"hook_faults({fault_handlers(image)})")
             svc = image.symbol("z_arm_svc")
             if svc is not None:
                 self.agent.call(f"hook_svc({svc.address & ~1})")
@@ -238,8 +239,8 @@ class RenodeSession(SessionDefaults):
     @property
     def registers(self) -> dict[str, int]:
         """The core's registers r0..r12, sp, lr, pc, xpsr."""
-        (line,) = self.agent.call(f"registers({list(_REGISTERS.values())})")
-        return dict(zip(_REGISTERS, (int(value, 16) for value in line.split()), strict=True))
+        (line,) = self.agent.call(f"registers({list(REGISTERS.values())})")
+        return dict(zip(REGISTERS, (int(value, 16) for value in line.split()), strict=True))
 
     def watch_calls(self, addresses: Iterable[int]) -> None:
         """Note calls of the functions at ``addresses`` from here on."""
@@ -366,6 +367,19 @@ class RenodeSession(SessionDefaults):
         """Coverage since :meth:`profile`: instructions by function, and lines."""
         return Coverage.from_blocks(self._image, self.blocks())
 
+    def serve_gdb(self, port: int) -> None:
+        """Hand the machine over to Renode's gdb server on ``port``, which drives it from here on.
+
+        It listens on every interface: only a Renode with a network of its own may do so.
+        """
+        self._spoilt = True
+        self.agent.call("debugged()")
+        self._server.client.command(f"machine StartGdbServer {port}")
+
+    def heard(self) -> bytes:
+        """What the console printed since the last call, while gdb drives the machine."""
+        return bytes.fromhex("".join(self.agent.call("hear()")))
+
     def close(self) -> None:
         """Give the machine back; ends Renode if the session started it. Safe to call twice."""
         if self._closed:
@@ -379,8 +393,12 @@ class RenodeSession(SessionDefaults):
             self._server.close()
 
 
-def _fault_handlers(image: Image, table_at: int) -> list[int]:
-    """Addresses of the handlers of HardFault to UsageFault, from the image's vector table."""
+def fault_handlers(image: Image) -> list[int]:
+    """Addresses of the handlers of HardFault to UsageFault, from the image's vector table.
+
+    Raises :class:`UsageError` if it holds none.
+    """
+    table_at = vectors.find(image).address
     for segment in image.loaded:
         table = segment.data[table_at - segment.load_address :] if segment.data else b""
         if table_at >= segment.load_address and len(table) >= 28:
