@@ -112,17 +112,6 @@ def test_an_unusable_array_is_refused(tmp_path: Path, damage: str) -> None:
         generated.read_array(path, "values")
 
 
-def test_the_checked_in_kconfig_is_that_of_the_table() -> None:
-    assert (COMMON / "Kconfig.resolver").read_text() == generated.kconfig(TABLE)
-
-
-def test_every_configuration_has_a_kconfig_symbol_and_a_default_name() -> None:
-    text = generated.kconfig(TABLE)
-    for name in TABLE.configurations:
-        assert text.count(f"config TFLM_HIL_RESOLVER_{name.upper()}\n") == 1
-        assert f'default "{name}" if TFLM_HIL_RESOLVER_{name.upper()}\n' in text
-
-
 def _run(script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     # -S: no site-packages, as where Zephyr's Python lacks this project's libraries.
     command = [sys.executable, "-S", str(COMMON / script), *arguments]
