@@ -171,6 +171,7 @@ class _Changed(Exception):
 
 @contextmanager
 def locked(folder: Path, how: int) -> Iterator[None]:
+    """Hold a lock on ``folder``, ``fcntl.LOCK_EX`` or another kind, against other processes."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         fcntl.flock(handle, how)

@@ -48,4 +48,5 @@ foreach(option ARENA_BYTES INFERENCES)
   endif()
 endforeach()
 
+include(${TFLM_HIL_COMMON}/kernels.cmake)
 include(${TFLM_HIL_COMMON}/float_abi.cmake)

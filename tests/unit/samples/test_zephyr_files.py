@@ -234,3 +234,30 @@ def test_the_float_abi_of_the_link_is_the_images_own(options, linked, tmp_path):
     script.write_text("\n".join(lines))
     done = subprocess.run(["cmake", "-P", script], capture_output=True, text=True, check=True)
     assert done.stderr.splitlines() == linked
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("cmake") is None, reason="needs cmake")
+def test_kernels_that_zephyr_s_list_leaves_out_are_added_to_the_library(tmp_path):
+    micro = tmp_path / "module" / "tensorflow" / "lite" / "micro"
+    listed = ("micro_interpreter.cc", "kernels/cmsis_nn/add.cc", "kernels/mul_common.cc")
+    others = ("kernels/add.cc", "kernels/mul.cc", "kernels/mul_test.cc", "kernels/mulXcc")
+    for name in (*listed, *others):
+        (micro / name).parent.mkdir(parents=True, exist_ok=True)
+        (micro / name).touch()
+    common = paths.own_samples() / "common"
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.20)\nproject(kernels LANGUAGES NONE)\n"
+        f"add_custom_target(tflm SOURCES {' '.join(str(micro / name) for name in listed)})\n"
+        "add_custom_target(other SOURCES CMakeLists.txt)\n"
+        "set_property(GLOBAL PROPERTY ZEPHYR_LIBS other tflm)\n"
+        f"set(ZEPHYR_TFLITE_MICRO_MODULE_DIR {tmp_path / 'module'})\n"
+        f"include({common / 'kernels.cmake'})\n"
+        'get_target_property(sources tflm SOURCES)\nmessage("${sources}")\n'
+    )
+    command = ["cmake", "-S", tmp_path, "-B", tmp_path / "build"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    added = {Path(name).name for name in done.stderr.strip().split(";")} - {
+        Path(name).name for name in listed
+    }
+    assert added == {"mul.cc"}
