@@ -139,12 +139,15 @@ class _BuildTree:
             shutil.rmtree(self.path, ignore_errors=True)
         _write_changed(self._choice, f"{configuration}\n".encode())
         arguments = json.dumps(self._cmake_arguments)
-        configured = self._is_configured(arguments)
-        try:
-            self._run_west(() if configured else self._cmake_arguments, configuration)
-        finally:
+        log = self.folder / f"{configuration}.log"
+        if not self._is_configured(arguments):
+            self._configured.unlink(missing_ok=True)
+            self._run_west(log, ("--cmake-only",), self._cmake_arguments)
+            # Noted before anything is compiled, so that an interrupted build can be resumed.
             _record_compiler(self.path, self._compiler, self.processes)
-        _write_changed(self._configured, arguments.encode())
+            _write_changed(self._configured, arguments.encode())
+        self._run_west(log)
+        _record_compiler(self.path, self._compiler, self.processes)
 
     def keep(self, configuration: str) -> Path:
         """A copy of the image's files in their places; later builds change the tree.
@@ -172,7 +175,7 @@ class _BuildTree:
 
     @property
     def _configured(self) -> Path:
-        """Notes CMake's arguments after a build that passed."""
+        """Notes CMake's arguments when it has run with them."""
         return self.folder / "arguments.json"
 
     def _is_configured(self, arguments: str) -> bool:
@@ -193,9 +196,9 @@ class _BuildTree:
             arguments.append(f"-D{self.workspace.fragment_option}={fragments}")
         return arguments
 
-    def _run_west(self, cmake: Sequence[str], configuration: str) -> None:
+    def _run_west(self, log: Path, options: Sequence[str] = (), cmake: Sequence[str] = ()) -> None:
         command = [
-            sys.executable, "-m", "west", "build", "--pristine", "auto",
+            sys.executable, "-m", "west", "build", *options, "--pristine", "auto",
             "--board", self.workspace.board(self.board), "--build-dir", str(self.path),
             str(paths.samples() / self.application), *(("--", *cmake) if cmake else ()),
         ]  # fmt: skip
@@ -207,7 +210,6 @@ class _BuildTree:
             )  # fmt: skip
         except subprocess.TimeoutExpired as error:
             raise BuildFailed(f"west build took more than {_BUILD_SECONDS:.0f} s") from error
-        log = self.folder / f"{configuration}.log"
         files.write(log, done.output)
         if done.code != 0:
             raise _failure(done.output, log)

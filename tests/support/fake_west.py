@@ -18,6 +18,7 @@ def main() -> None:
     """``west build``."""
     parser = argparse.ArgumentParser()
     parser.add_argument("command", choices=["build"])
+    parser.add_argument("--cmake-only", action="store_true")
     parser.add_argument("--pristine")
     parser.add_argument("--board")
     parser.add_argument("--build-dir", type=Path)
@@ -31,6 +32,8 @@ def main() -> None:
         cache = dict(one.removeprefix("-D").split("=", 1) for one in options.cmake)
         (tree / "CMakeCache.json").write_text(json.dumps(cache))
         (tree / "CMakeCache.txt").write_text(f"CMAKE_CXX_COMPILER:FILEPATH={base / 'c++'}\n")
+    if options.cmake_only:
+        return
     if (base / "fails").exists():
         sys.exit((base / "fails").read_text())
     cache = json.loads((tree / "CMakeCache.json").read_text())

@@ -76,6 +76,12 @@ def test_a_failure_leaves_the_tree_configured(workspace):
     assert compiled(elf).count("cmake") == 1
 
 
+def test_an_interrupted_build_is_resumed(workspace):
+    with pytest.raises(BuildFailed):  # what was compiled until then stays
+        build(workspace("one", fails="Killed"))
+    assert compiled(build(workspace("one"))) == ["cmake", "kernel.o", "main.o"]
+
+
 def test_other_arguments_for_cmake_configure_the_tree_again(workspace):
     elf = build(workspace("one"))
     (elf.parents[2] / "arguments.json").write_text("[]")

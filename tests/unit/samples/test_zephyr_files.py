@@ -152,13 +152,14 @@ def test_unknown_boards_and_variants_are_refused_before_anything_is_built() -> N
 
 @pytest.fixture
 def west(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A `python -m west` that notes its arguments and leaves what a build leaves."""
+    """A `python -m west` that notes the arguments of all calls and leaves what a build leaves."""
     package = tmp_path / "bin" / "west"
     package.mkdir(parents=True)
     (package / "__init__.py").write_text("")
     (package / "__main__.py").write_text(
         "import os, pathlib, sys\n"
-        "pathlib.Path(os.environ['WEST_NOTES']).write_text('\\n'.join(sys.argv[1:]))\n"
+        "with open(os.environ['WEST_NOTES'], 'a') as notes:\n"
+        "    print(*sys.argv[1:], sep='\\n', file=notes)\n"
         "if os.environ.get('WEST_FAILS'):\n"
         "    print('[7/9] Building C object posix/perror.c.obj')\n"
         "    print('main.cpp:3: error: ' + os.environ['WEST_FAILS']); sys.exit(1)\n"
