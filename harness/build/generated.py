@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.base.errors import UsageError
-from harness.build.variants import Addition, Sample, Table, Variant
+from harness.build.variants import Addition, Sample, Variant
 
 if TYPE_CHECKING:
     from harness.base.platforms import ChipTable
@@ -205,22 +205,3 @@ def memory_script(chip: ChipTable, taken: Mapping[str, int]) -> str:
         place = f"ORIGIN = {area.origin + start:#010x}, LENGTH = {area.size - start:#x}"
         lines.append(f"  {name.upper()} ({rights}) : {place}")
     return "\n".join([*lines, "}", "", "INCLUDE sections.ld", ""])
-
-
-def kconfig(table: Table) -> str:
-    """The configurations as a Kconfig choice, and CONFIG_TFLM_HIL_RESOLVER with the chosen name."""
-    rows = table.configurations.values()
-    symbols = {row.name: f"TFLM_HIL_RESOLVER_{row.name.upper()}" for row in rows}
-    lines = [
-        "# Generated from resolvers.toml by kconfig.py. Do not edit.",
-        "",
-        "choice TFLM_HIL_RESOLVER_CHOICE",
-        '\tprompt "Resolver configuration"',
-        f"\tdefault {next(iter(symbols.values()))}",
-        "",
-    ]
-    for row in rows:
-        lines += [f"config {symbols[row.name]}", f'\tbool "{row.title}"', ""]
-    lines += ["endchoice", "", "config TFLM_HIL_RESOLVER", "\tstring"]
-    lines += [f'\tdefault "{name}" if {symbol}' for name, symbol in symbols.items()]
-    return "\n".join([*lines, ""])

@@ -178,13 +178,19 @@ class ElfFile:
 
     @cached_property
     def sections(self) -> tuple[Section, ...]:
-        """Sections that occupy memory, sorted by address; () if there is no section table."""
+        """Sections that occupy memory, sorted by address; () if there is no section table.
+
+        Thread-local variables without initial values (.tbss) do not: each thread's lie on its own
+        stack, and the next section has the same address.
+        """
         sections = []
         for raw in self._raw_sections:
             flags, address, size = raw["sh_flags"], raw["sh_addr"], raw["sh_size"]
             if not flags & reader.SHF_ALLOC or not size:
                 continue
             stored = raw["sh_type"] != "SHT_NOBITS"
+            if flags & reader.SHF_TLS and not stored:
+                continue
             sections.append(
                 Section(
                     raw.name,

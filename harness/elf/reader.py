@@ -31,7 +31,7 @@ T = TypeVar("T")
 #: Far more than any image for a microcontroller has; a larger count is garbled.
 MOST_HEADERS = 100_000
 MOST_UNCOMPRESSED = 1 << 30
-SHF_WRITE, SHF_ALLOC, SHF_EXECINSTR = 0x1, 0x2, 0x4
+SHF_WRITE, SHF_ALLOC, SHF_EXECINSTR, SHF_TLS = 0x1, 0x2, 0x4, 0x400
 
 _HEADER_BYTES, _SECTION_BYTES, _SEGMENT_BYTES = 52, 40, 32
 _SYMBOL = struct.Struct("<IIIBBH")  # Elf32_Sym

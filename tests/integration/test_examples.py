@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from harness import EnvironmentMissing, Verdict, load_cases, run_case
-from harness.build.zephyr import find_workspace
+from harness.build.workspace import find_workspace
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"

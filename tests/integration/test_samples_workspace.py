@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from harness.base import paths
-from harness.build import zephyr
+from harness.build.workspace import find_workspace
 
 pytest.importorskip("west")
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="no git on this machine")
@@ -132,7 +132,7 @@ def test_zephyr_is_there_in_the_pinned_revision(workspace: Path) -> None:
 
 
 def test_the_builder_finds_the_workspace_that_west_made(workspace: Path) -> None:
-    found = zephyr.find_workspace(workspace / "tflm-hil", {})
+    found = find_workspace(workspace / "tflm-hil", {})
     assert found.base.resolve() == (workspace / "zephyr").resolve()
     assert found.board("nrf9160dk/nrf9160") == "nrf9160dk/nrf9160"
 
