@@ -204,6 +204,8 @@ def _takes(annotation: Any) -> str:
     if isinstance(origin, type) and issubclass(origin, Mapping):
         values = "" if arguments[1] is object else f"; each value {_takes(arguments[1])}"
         return f"a table{values}"
+    if _is_schema(annotation):
+        return f"a table of {', '.join(_schema(annotation))}"
     return _WORDS[annotation]
 
 
