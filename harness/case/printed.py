@@ -67,6 +67,11 @@ class PrintedComparison:
         best = self._best(readings, count)
         return best.check(problems, readings.lines)
 
+    def counts(self, readings: Readings) -> tuple[int, int]:
+        """How many values are compared and how many differ, without an explanation."""
+        count = len(readings.lines)
+        return self._best(readings, count).counts() if count else (0, 0)
+
     def _best(self, readings: Readings, count: int) -> _Attempt:
         """The way of quantizing inputs that fits best; an image uses one throughout."""
         sinks = zip(readings.outputs, self.interpreter.outputs, strict=True)
@@ -245,6 +250,12 @@ class _Attempt:
         apart = np.abs(others - self._computed[index][run].astype(np.float64))
         total: Reals = apart.reshape(size, 2, *apart.shape[1:]).max(axis=1).sum(axis=0)
         return total
+
+    def counts(self) -> tuple[int, int]:
+        """How many values there are, and how many of them differ."""
+        triples = zip(self._outputs, self._computed, self._allowed, strict=True)
+        agree = [one.agrees(value, allowed, slice(None)) for one, value, allowed in triples]
+        return sum(each.size for each in agree), sum(int((~each).sum()) for each in agree)
 
     def check(self, problems: tuple[str, ...], lines: Sequence[int]) -> Check:
         """The result of the comparison; ``lines``: where each inference was complete."""

@@ -108,7 +108,9 @@ class _Reader:
         position = None
         values, units = [], []
         for group in range(1, self.pattern.groups + 1):
-            text = (match[group] or b"").decode()
+            if match[group] is None:  # of another alternative
+                continue
+            text = match[group].decode()
             if group == place:
                 position = int(text) if text.isdecimal() and len(text) < 10 else -1
                 continue
