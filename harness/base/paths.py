@@ -45,6 +45,11 @@ def robot() -> Path:
     return _root("robot")
 
 
+def schemas() -> Path:
+    """``harness/schemas``: JSON schemas of the files that are read and written."""
+    return PACKAGE / "schemas"
+
+
 def hostile_images() -> Path:
     """``tests/hostile`` of a checkout; a wheel does not have it."""
     return PACKAGE.parent / "tests" / "hostile"

@@ -128,6 +128,15 @@ def keys() -> tuple[tables.Key, ...]:
     return tuple(tables.keys(_Row))
 
 
+def schema() -> dict[str, Any]:
+    """JSON Schema of a case file."""
+    document, row = tables.json_schema(_CaseFile), tables.json_schema(_Row)
+    document["properties"]["case"] = {"type": "array", "items": {"$ref": "#/$defs/case"}}
+    document["properties"]["defaults"] = {"$ref": "#/$defs/keys"}
+    defaults = {key: value for key, value in row.items() if key != "required"}
+    return {**document, "$defs": {"case": row, "keys": defaults}}
+
+
 def load_cases(path: Path, names: Sequence[str] = ()) -> list[Case]:
     """Read a case file: one case for each target of each ``[[case]]``, or of those in ``names``.
 

@@ -17,7 +17,7 @@ import click
     help="What the image printed (on a board, say), instead of a run on the simulator.",
 )
 def init(folder: Path, console: Path | None) -> None:
-    """Write hil.toml, test_firmware.py and a workflow for the firmware in FOLDER.
+    """Write hil.toml, its schema, test_firmware.py and a workflow for the firmware in FOLDER.
 
     Takes the newest ELF (a Zephyr build's too) and the model in it (a .tflite in FOLDER, or the
     bytes out of the ELF), and runs the ELF twice for a second on the simulator to read its output.

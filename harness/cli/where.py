@@ -14,6 +14,7 @@ _PLACES: dict[str, Callable[[], Path]] = {
     "samples": paths.samples,
     "models": paths.models,
     "platforms": paths.platforms,
+    "schemas": paths.schemas,
     "cache": paths.cache,
 }
 
@@ -21,7 +22,7 @@ _PLACES: dict[str, Callable[[], Path]] = {
 @click.command()
 @click.argument("what", type=click.Choice(list(_PLACES)))
 def where(what: str) -> None:
-    """Print the folder of Robot's resource file, of samples, models, platforms, or the cache.
+    """Print the folder of Robot's resource file, of samples, models, platforms, schemas, the cache.
 
     \b
     robot --pythonpath "$(tflm-hil where robot)" suite.robot

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from harness.base import files
+from harness.base import files, paths
 from harness.base.errors import BadModel, HilError, UsageError
 from harness.base.findings import NOTES
 from harness.base.text import count_of
@@ -41,6 +41,8 @@ _SIGNATURES = {
 _SECONDS, _GUARD = 1.0, 20.0
 #: The second run's timing: output that it changes depends on time, and differs between targets.
 _OTHER_TIMING = "branches"
+#: Beside the case file, for editors: it completes and checks keys.
+_SCHEMA = "hil.schema.json"
 _TELL = "`inputs` and `outputs` can name them (docs/how-to/printed-values.md)"
 #: Folders without firmware of the user's.
 _SKIPPED = {"hil-results", "node_modules", "venv", "CMakeFiles"}
@@ -249,6 +251,7 @@ def texts(contents: FirmwareFolder, folder: Path) -> dict[str, str]:
     elf = contents.elf.relative_to(folder).as_posix()
     return {
         CASE_FILE: _case_file(contents, folder, elf),
+        _SCHEMA: files.read(paths.schemas() / "hil_toml.json").decode(),
         "test_firmware.py": _TEST_FILE.format(elf=elf),
         ".github/workflows/firmware.yml": _WORKFLOW,
     }
@@ -278,6 +281,7 @@ def write(contents: FirmwareFolder, folder: Path) -> list[Path]:
 
 def _case_file(contents: FirmwareFolder, folder: Path, elf: str) -> str:
     lines = [
+        f"#:schema ./{_SCHEMA}",
         "# What to run, and what is expected: tflm-hil run . (docs/cases.md has every key)",
         "",
         "[defaults]",
