@@ -16,6 +16,7 @@ from harness.elf import combined
 from harness.targets.pins import Press
 from harness.targets.registry import DEFAULT, TARGETS
 from harness.uart import scraper
+from harness.uart.scrapers import PrintedTensors
 
 if TYPE_CHECKING:
     from harness.footprint.budget import Budget
@@ -52,8 +53,9 @@ class Case:
     target: str = DEFAULT
     target_options: Mapping[str, object] = field(default_factory=dict)
     model: Path | None = None
-    scraper: str = ""  # empty: the image prints records
-    inputs: Path | None = None  # .npy or .npz, fed through the console one inference after another
+    scraper: str = ""  # reads the results of an image that prints no records
+    printed: PrintedTensors | None = None  # the same: where the model's tensors stand in the text
+    inputs: Path | None = None  # .npy or .npz, a row per inference; fed, unless results are text
     rows: int = 0  # how many rows of the inputs to feed; 0: all
     inferences: int = 1  # how many results must come, at least
     reference: bool = True  # compare outputs with the NumPy reference
@@ -72,6 +74,11 @@ class Case:
     guard: float = 120.0  # wall seconds, whatever the target's clock does
     presses: tuple[Press, ...] = ()  # buttons that are pressed during the run
     trace: bool = False  # count what runs: instructions by function, lines
+
+    @property
+    def reads_text(self) -> bool:
+        """False for an image that prints records."""
+        return bool(self.scraper or self.printed)
 
     def on(self, target: str, options: Mapping[str, object] | None = None) -> Case:
         """The same case on another target."""

@@ -20,6 +20,7 @@ from harness.base.text import short
 from harness.build.variants import Expectation
 from harness.case.artifacts import folder_name
 from harness.case.case import SYSTEM_OFF, Budgets, Case, check_ends, kit_of
+from harness.case.observe import tensor_text
 from harness.case.samples import sample_case
 from harness.case.subject import find_model
 from harness.elf import combined
@@ -27,7 +28,8 @@ from harness.footprint.budget import FIGURES, from_table, parse_limit
 from harness.targets.pins import Press, parse_press
 from harness.targets.registry import DEFAULT, all_options, target
 from harness.uart import scraper
-from harness.uart.scrapers import AbsentLines, EndLine
+from harness.uart.scrapers import AbsentLines, EndLine, PrintedTensors, TensorRegex
+from harness.uart.scrapers.tensors import Form
 
 _LONGEST_NAME = 200
 _BUDGET_KEYS = dict.fromkeys(("flash", "ram", *FIGURES, "adequacy", "operators", "files"))
@@ -67,6 +69,14 @@ class _Expect:
 
 
 @dataclass(frozen=True)
+class _Tensor:
+    """A regex of ``inputs`` or ``outputs`` and the form of its numbers."""
+
+    regex: str
+    form: Form = "quantized"
+
+
+@dataclass(frozen=True)
 class _Row:
     """A ``[[case]]`` as it stands; docs/cases.md describes its keys."""
 
@@ -82,7 +92,8 @@ class _Row:
     peripherals: Mapping[str, object] = field(default_factory=dict)
     model: str | None = None
     scraper: str = ""
-    inputs: str | None = None
+    inputs: str | tuple[str | _Tensor, ...] | None = None
+    outputs: tuple[str | _Tensor, ...] = ()
     inferences: Annotated[int, numbers.count] | None = None
     rows: Annotated[int, numbers.count] | None = None
     reference: Literal["numpy", "none"] = "numpy"
@@ -118,6 +129,15 @@ class _CaseFile:
 def keys() -> tuple[tables.Key, ...]:
     """Every key of a ``[[case]]``, and of ``[defaults]``."""
     return tuple(tables.keys(_Row))
+
+
+def schema() -> dict[str, Any]:
+    """JSON Schema of a case file."""
+    document, row = tables.json_schema(_CaseFile), tables.json_schema(_Row)
+    document["properties"]["case"] = {"type": "array", "items": {"$ref": "#/$defs/case"}}
+    document["properties"]["defaults"] = {"$ref": "#/$defs/keys"}
+    defaults = {key: value for key, value in row.items() if key != "required"}
+    return {**document, "$defs": {"case": row, "keys": defaults}}
 
 
 def load_cases(path: Path, names: Sequence[str] = ()) -> list[Case]:
@@ -241,16 +261,43 @@ def _case(row: _Row, here: Path) -> Case:
         case,
         **given,
         model=find_model(row.model, here) if row.model is not None else case.model,
-        inputs=_path(row, "inputs", here) if row.inputs is not None else case.inputs,
+        inputs=_path(row, "inputs", here) if isinstance(row.inputs, str) else case.inputs,
         scraper=row.scraper or case.scraper,
         reference=row.reference == "numpy",
         arithmetic=Arithmetic(row.rounding, row.multipliers),
         budgets=_budgets(row, here),
         chip=chip_called(row.chip).key if row.chip else "",
     )
-    case = replace(case, presses=_presses(row, case))
+    case = replace(case, presses=_presses(row, case), printed=_printed(row, case))
     case = _expect(case, row.expect) if row.expect is not None else case
     return _ending(case, row)
+
+
+def _printed(row: _Row, case: Case) -> PrintedTensors | None:
+    """Where the model's tensors stand in the text; None for a case that does not name outputs."""
+    inputs = row.inputs if isinstance(row.inputs, tuple) else ()
+    if not row.outputs:
+        if isinstance(row.inputs, tuple):
+            raise UsageError("inputs that are regexes need outputs", hint="outputs = ['y: (\\S+)']")
+        return None
+    others = {"scraper": row.scraper, 'reference = "none"': row.reference == "none"}
+    if row.expect is not None:
+        others |= {"expect.values": row.expect.values, "expect.tests": row.expect.tests}
+    for key in (key for key, given in others.items() if given):
+        raise UsageError(f"outputs compares with the model and cannot stand beside {key}")
+    if not inputs and case.inputs is None:
+        raise UsageError(
+            "outputs needs inputs to compute the right answers from",
+            hint="inputs = ['x: (\\S+)'] as the image prints them, or a file of those that it has",
+        )
+    printed = PrintedTensors(*(tuple(map(_regex, each)) for each in (row.outputs, inputs)))
+    tensor_text(replace(case, printed=printed))  # raises UsageError if they do not fit the model
+    return printed
+
+
+def _regex(given: str | _Tensor) -> TensorRegex:
+    regex = _Tensor(given) if isinstance(given, str) else given
+    return TensorRegex(regex.regex, regex.form)
 
 
 def _image(key: str, name: str, here: Path) -> Path:
@@ -271,8 +318,10 @@ def _ending(case: Case, row: _Row) -> Case:
     """``case`` with how its image ends. An image that prints records ends with one."""
     given = [key for key in ("ends", "ends_at", "watch") if getattr(row, key) is not None]
     given = [key for key in given if getattr(row, key) != SYSTEM_OFF]
-    if given and not case.scraper and case.expected.outputs:
-        raise UsageError(f"{given[0]} needs a scraper: an image with records ends with a record")
+    if given and not case.reads_text and case.expected.outputs:
+        raise UsageError(
+            f"{given[0]} needs a scraper or outputs: an image with records ends with a record"
+        )
     if row.ends_at and row.ends is False:
         raise UsageError("ends_at names an end, and ends = false excludes one")
     if row.ends_at is not None:

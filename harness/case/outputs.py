@@ -11,6 +11,7 @@ import numpy as np
 
 from harness.base.findings import Findings
 from harness.case.case import Case
+from harness.case.printed import PrintedComparison
 from harness.model import Model, Tensor
 from harness.reference import Interpreter, alternatives, compare, dequantize, quantize
 from harness.reference.comparison import Alternatives
@@ -55,9 +56,9 @@ def check_outputs(
     ``known`` holds the input tensors of each inference if the host sent them or the table has
     them. The inputs that the image claims to have read do not matter then.
     """
-    if case.scraper:
+    if case.reads_text:
         results = len(console.scrapers[0].results)
-        return _from_scraper(_check_scraped(console, case, model), results, model)
+        return _from_scraper(_check_scraped(console, case, model, known), results, model)
     if not case.reference:
         problem = "the case has neither a reference nor expected values"
         return OutputCheck(problem=problem)
@@ -67,7 +68,7 @@ def check_outputs(
     return _recorded(console, case, model, known)
 
 
-def _check_scraped(console: Console, case: Case, model: Model | None) -> Check:
+def _check_scraped(console: Console, case: Case, model: Model | None, known: Rows) -> Check:
     """Let the case's scraper check its results.
 
     It gets a function that computes the model's answers, if the case has a model.
@@ -79,6 +80,11 @@ def _check_scraped(console: Console, case: Case, model: Model | None) -> Check:
         tests=case.tests,
         tolerance=case.tolerance,
         predict=_predict(case, model) if case.reference and model is not None else None,
+        compare=PrintedComparison(
+            Interpreter.from_model(model, case.arithmetic), case.tolerance, known, case.ends
+        )
+        if case.printed is not None and model is not None
+        else None,
     )
     return scraper.check(expected)
 

@@ -215,10 +215,11 @@ def _run_image(case: Case, image: RunImage, recording: Recording, look: Look | N
 def judge_seen(case: Case, setup: Setup, image: RunImage, seen: Observation) -> CaseResult:
     """The result of a run that has been observed: the verdict, its evidence and the figures."""
     firmware, model, inputs = image.firmware, image.model, image.inputs
-    known = known_of(case, firmware, model, inputs)
+    fed = () if case.printed else inputs
+    known = known_of(case, firmware, model, fed)
     contradictions = check_evidence(seen.console, known, most_ticks(seen, firmware.chip.cpu_hz))
     findings = (*findings_of(seen, model, firmware), *contradictions)
-    outputs = check_outputs(seen.console, case, model, known.inputs or ())
+    outputs = check_outputs(seen.console, case, model, known.inputs or inputs)
     measures = measure(firmware, seen.console, case.target, model, case.builder, seen.counted)
     excess, grown = _check_budgets(case, firmware, measures)
     adequacy = _check_adequacy(case, model, outputs)

@@ -135,6 +135,11 @@ class Lab:
     state: Path | None = None
 
 
+def schema() -> dict[str, Any]:
+    """JSON Schema of a lab file."""
+    return tables.json_schema(_LabFile)
+
+
 def unpadded(serial: str) -> str:
     """A probe's serial number without the zeros that USB pads it with."""
     return serial.lstrip("0")

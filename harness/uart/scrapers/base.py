@@ -7,10 +7,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from harness.base.findings import Finding, Findings, Kind
 from harness.uart.lines import Line, number
+
+if TYPE_CHECKING:
+    from harness.uart.scrapers.tensors import Readings
 
 #: One value of a result, read or expected.
 Value = float | str
@@ -43,6 +46,14 @@ class Predict(Protocol):
         ...
 
 
+class Compare(Protocol):
+    """Compares the tensors that a console gave with what the model computes."""
+
+    def __call__(self, readings: Readings) -> Check:
+        """The comparison of all complete inferences."""
+        ...
+
+
 @dataclass(frozen=True)
 class Expected:
     """The results that a case expects, as plain data."""
@@ -52,6 +63,7 @@ class Expected:
     tests: Mapping[str, str] = field(default_factory=dict)  # name -> pass, fail, skip
     tolerance: float | None = None
     predict: Predict | None = None
+    compare: Compare | None = None
 
 
 @dataclass(frozen=True)
