@@ -100,9 +100,8 @@ class Machine:
         self.image = loader.load(firmware, self.memory_map)
         self.console = Transcript()
         self.faults: list[FaultRecord] = []
-        notes = self.memory_map.notes
         self.findings: list[Finding] = [
-            *(Finding(Kind.APPROXIMATION, note, self.memory_map.name) for note in notes),
+            *self.memory_map.approximations,
             *self.image.start.notes(non_secure=self.image.non_secure),
         ]
         self.resets = self.firmware_resets = 0  # all, and those without the pin's

@@ -15,14 +15,15 @@ from pathlib import Path
 
 from harness.base import paths
 from harness.base.closing import Closing
-from harness.base.errors import EnvironmentMissing, HilError, TargetLost, Unsupported, UsageError
-from harness.base.platforms import DEFAULT_CHIP, ChipTable
+from harness.base.errors import EnvironmentMissing, HilError, TargetLost, UsageError
+from harness.base.platforms import ChipTable
 from harness.base.power_on import DEFAULT_SEED
 from harness.elf import Image
 from harness.targets.renode import machine
+from harness.targets.renode.description import Security
 from harness.targets.renode.find import RenodeProgram, find
 from harness.targets.renode.link import AgentLink, pipes
-from harness.targets.renode.machine import QUANTUM, Security, monitor_path
+from harness.targets.renode.machine import QUANTUM, monitor_path
 from harness.targets.renode.releases import PINNED, shown
 
 #: Machines that one process may make: from 1.17 on each leaves a copy of the translation library
@@ -225,12 +226,6 @@ class RenodeServer(Closing):
                 hint="close that one first, or give each session a server of its own",
             )
         chip = image.chip
-        if DEFAULT_CHIP not in (chip.key, chip.like):
-            raise Unsupported(
-                "renode",
-                f"run an image for the {chip.name}",
-                hint=f"its platform description is the {DEFAULT_CHIP}'s; --target simulator can",
-            )
         security = self._needed(non_secure=non_secure, both_worlds=both_worlds)
         try:
             client = self._clean(chip, security)

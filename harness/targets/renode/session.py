@@ -177,6 +177,7 @@ class RenodeSession(SessionDefaults):
         self._faults: list[Fault] = []
         self._calls = CallLog()
         self._notes = [Finding(Kind.APPROXIMATION, text, "renode") for text in server.warnings]
+        self._notes += image.chip.approximations
         self._warnings = self._reason = ""
         self._closed = False
         self._spoilt = False  # a reset may not bring the machine back to its first state
