@@ -75,10 +75,14 @@ def debug(**options: Any) -> int:
         raise UsageError("--port starts no gdb", hint="leave out --gdb and --batch, or --port")
     if options["target"] == "simulator":
         gdb.check_pyocd()
+    if options["port"]:
+        gdb.check_port(options["port"])
     program = None if options["port"] is not None else gdb.find_gdb(options["gdb"])
     call = gdb.GdbCall(program, options["batch"], options["port"] or 0)
     case = _with_options(_case(options), options)
     image = _image(case)
+    if not image.symbols:
+        click.echo(f"{image.path} has no symbols: gdb shows addresses only", err=True)
     if options["target"] != "simulator":
         return _debug_board(case, image, call, options)
     found = _stopped(case, image, options, replay)
