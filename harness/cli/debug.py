@@ -71,10 +71,14 @@ def debug(**options: Any) -> int:
         raise UsageError("--port starts no gdb", hint="leave out --gdb and --batch, or --port")
     if options["target"] == "simulator":
         gdb.check_pyocd()
+    if options["port"]:
+        gdb.check_port(options["port"])
     program = None if options["port"] is not None else gdb.find_gdb(options["gdb"])
     call = gdb.GdbCall(program, options["batch"], options["port"] or 0)
     case = _with_options(_case(options), options)
     image = _image(case)
+    if not image.symbols:
+        click.echo(f"{image.path} has no symbols: gdb shows addresses only", err=True)
     if options["target"] == "renode":
         return _debug_renode(case, image, call, options)
     if options["target"] != "simulator":
@@ -127,7 +131,8 @@ def _debug_renode(case: Case, image: Image, call: GdbCall, options: dict[str, An
             debuggee = renode.DebuggedRenode(session, Echo(sys.stderr), description)
             debuggee.begin()
             if call.program is None:
-                return gdb.serve(debuggee, port, click.echo, lambda: not session.agent.gone)
+                gdb.serve(debuggee, port, click.echo, lambda: not session.agent.gone)
+                return 0
             before = [f"set tdesc filename {description}"]
             return gdb.run_gdb(debuggee, gdb.gdb_command(call, port, image.path, first, before))
 

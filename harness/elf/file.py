@@ -96,7 +96,7 @@ class ElfFile:
         if kind != "ET_EXEC":
             raise BadElf(
                 f"{self.path} is not an executable image (ELF type {kind})",
-                hint="pass the linked image, e.g. build/zephyr/zephyr.elf",
+                hint=reader.LINKED,
             )
         if not self.segments:
             raise BadElf(f"{self.path} has no segment to load")
