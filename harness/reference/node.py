@@ -297,7 +297,7 @@ class Node:
         """
         name = self.option("fused_activation_function") if activation is None else activation
         if name not in REAL_RANGES:
-            raise self.unsupported(f"fused activation {name} is not supported")
+            raise self.bad(f"TFLM has no fused activation {name}: its limits are never set")
         low, high = REAL_RANGES[name]
         dtype = NUMPY_TYPES[self.output().dtype]
         if dtype.kind == "f":

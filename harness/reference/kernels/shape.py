@@ -54,6 +54,18 @@ def reshape(node: Node) -> Run:
     return lambda x, *_: x.reshape(len(x), *output.shape)
 
 
+def expand_dims(node: Node) -> Run:
+    """The input with an axis of size 1 before the axis that constant input 1 gives.
+
+    TFLM counts a negative axis from the output's end.
+    """
+    shape = list(node.input(0).shape)
+    (axis,) = node.integers(1, "its axis")[:1] or [0]
+    place = node.axis(axis, len(shape) + 1)
+    node.check_output([*shape[:place], 1, *shape[place:]])
+    return reshape(node)
+
+
 def squeeze(node: Node) -> Run:
     """The input without the axes of size 1 that the option names; without all if it names none."""
     shape = node.input(0).shape

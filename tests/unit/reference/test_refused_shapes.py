@@ -93,15 +93,18 @@ REFUSED = {
         _svdf(_put(3, T((3,), "int32", 1e-4, 0, [1, 2, 3]))),
         "3 elements for 2 units",
     ),
-    "SVDF of float32 with an int32 bias": (_svdf(_real_svdf), "float32 with an int32 bias"),
+    "SVDF of float32 with an int32 bias": (
+        _svdf(_real_svdf),
+        "its bias is int32, beside float32 activations",
+    ),
     "SVDF of float32 with int8 weights": (_svdf(_float_svdf), "float32 with other weights"),
     "SVDF whose time weights are not of the state's type": (
         _svdf(_put(2, _w(2, 3))),
-        "int8 and int8 weights",
+        "TFLM reads its int16 state as int8, as its time weights",
     ),
     "SVDF with a bias of int16": (
         _svdf(_put(3, T((2,), "int16", 1e-4, 0, [7, 8]))),
-        "int16 bias",
+        "its bias is int16, beside int8 activations",
     ),
     "SVDF whose bias has another scale": (
         _svdf(_put(3, T((2,), "int32", 1e-2, 0, [7, 8]))),
