@@ -75,16 +75,29 @@ def inputs_of(sample: Sample, models: Path) -> BuiltinInputs | None:
     """The built-in inputs of ``sample``; None if the application makes its own."""
     if not sample.inputs:
         return None
+    vectors = _vectors(sample, models)
+    wanted = sample.inferences - (vectors.rows if vectors else 0)
     file, _, name = sample.inputs.partition(":")
     array, _, divisor = name.partition("/")
-    inputs = read_array(models / file, array, sample.inferences)
+    inputs = read_array(models / file, array, wanted)
     if divisor:
         inputs = _as_float32(inputs, int(divisor))
-    if inputs.rows < sample.inferences:
+    if inputs.rows < wanted:
         raise UsageError(
-            f"{sample.inputs} holds {inputs.rows} inputs; {sample.name} needs {sample.inferences}"
+            f"{sample.inputs} holds {inputs.rows} inputs; {sample.name} needs {wanted}"
         )
-    return inputs
+    if vectors is None:
+        return inputs
+    return BuiltinInputs(sample.inferences, inputs.row_bytes, inputs.data + vectors.data)
+
+
+def _vectors(sample: Sample, models: Path) -> BuiltinInputs | None:
+    """The rows behind the inputs; None for an image of few inferences, which has none of them."""
+    file, _, array = sample.vectors.partition(":")
+    if not file:
+        return None
+    vectors = read_array(models / file, array)
+    return vectors if vectors.rows < sample.inferences else None
 
 
 def _as_float32(inputs: BuiltinInputs, divisor: int) -> BuiltinInputs:

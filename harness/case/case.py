@@ -57,6 +57,7 @@ class Case:
     printed: PrintedTensors | None = None  # the same: where the model's tensors stand in the text
     inputs: Path | None = None  # .npy or .npz, a row per inference; fed, unless results are text
     rows: int = 0  # how many rows of the inputs to feed; 0: all
+    vectors: Path | None = None  # the same, fed after the inputs, all rows
     inferences: int = 1  # how many results must come, at least
     reference: bool = True  # compare outputs with the NumPy reference
     arithmetic: Arithmetic = field(default_factory=Arithmetic)  # the reference's

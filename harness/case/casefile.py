@@ -96,6 +96,7 @@ class _Row:
     outputs: tuple[str | _Tensor, ...] = ()
     inferences: Annotated[int, numbers.count] | None = None
     rows: Annotated[int, numbers.count] | None = None
+    vectors: str | None = None
     reference: Literal["numpy", "none"] = "numpy"
     rounding: Rounding = "double"
     multipliers: Multipliers = "double"
@@ -262,6 +263,7 @@ def _case(row: _Row, here: Path) -> Case:
         **given,
         model=find_model(row.model, here) if row.model is not None else case.model,
         inputs=_path(row, "inputs", here) if isinstance(row.inputs, str) else case.inputs,
+        vectors=_path(row, "vectors", here) if row.vectors is not None else case.vectors,
         scraper=row.scraper or case.scraper,
         reference=row.reference == "numpy",
         arithmetic=Arithmetic(row.rounding, row.multipliers),

@@ -93,7 +93,7 @@ def time_hint(case: Case, seen: Observation) -> str:
     records = seen.console.records
     if seen.stop is Stop.GUARD:
         return "a slow machine or target needs a larger guard (--guard, or `guard` in a case file)"
-    if records and records[-1].kind == "ready" and case.inputs is None:
+    if records and records[-1].kind == "ready" and case.inputs is None and case.vectors is None:
         return "the image waits for input: give --inputs, or `inputs` in a case file"
     if seen.stop is Stop.DEADLINE and case.reads_text and seen.console.scrapers[0].results:
         declares = any(scraper.end is not None for scraper in seen.console.scrapers)

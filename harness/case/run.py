@@ -277,12 +277,13 @@ def _one_line(message: str) -> tuple[str, str]:
 
 
 def _inputs(case: Case, model: Model | None) -> Sequence[Sequence[bytes]]:
-    if case.inputs is None:
+    if case.inputs is None and case.vectors is None:
         return []
     if model is None:
         raise UsageError(f"case {case.name!r} has inputs but no model, which gives their shapes")
-    rows = load_inputs(case.inputs, model)
-    return rows[: case.rows] if case.rows else rows
+    rows = load_inputs(case.inputs, model) if case.inputs is not None else []
+    more = load_inputs(case.vectors, model) if case.vectors is not None else []
+    return [*(rows[: case.rows] if case.rows else rows), *more]
 
 
 def most_ticks(seen: Observation, hertz: int) -> Measured:

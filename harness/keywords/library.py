@@ -214,7 +214,9 @@ class TflmHil(LiveSession, ImageChecks):
         ``console``, which must have run that model. Returns the accuracy.
         """
         model_file = find_model(model)
-        answers = accuracy(console_of(result, model_file), model_file)
+        sample = result.setup.sample
+        vectors = sample_case(sample, "console").vectors if sample else None
+        answers = accuracy(console_of(result, model_file), model_file, vectors)
         logger.info(f"{answers.right} of {answers.total} right, the card says {answers.card}")
         if not answers.equal:
             raise CheckFailed(f"accuracy {answers.measured:.4f}, the card says {answers.card:.4f}")
