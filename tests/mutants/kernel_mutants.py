@@ -1,7 +1,7 @@
 """Mutants of the standalone runtime's kernels: one operator or index of one line replaced.
 
-They are drawn by rules from the sources, so that nobody chooses the easy ones. Lines that only refuse
-a model, comments and declarations are left out. EQUIVALENT holds those that change nothing.
+They are drawn by rules from the sources, so that nobody chooses the easy ones. Lines that only
+refuse a model, comments and declarations are left out. EQUIVALENT holds those that change nothing.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _LEFT_OUT = re.compile(
 
 @dataclass(frozen=True)
 class KernelMutant:
-    """``line`` of ``file``, counted from 1, in which ``old`` becomes ``new`` at its ``nth`` place."""
+    """``line`` of ``file``, from 1 on, in which ``old`` becomes ``new`` at its ``nth`` place."""
 
     file: str
     line: int
@@ -68,7 +68,8 @@ class KernelMutant:
     text: str
 
     def __str__(self) -> str:
-        return f"{self.file}: {self.text.strip()} [{self.old.strip()} -> {self.new.strip()}, {self.nth}]"
+        change = f"{self.old.strip()} -> {self.new.strip()}, {self.nth}"
+        return f"{self.file}: {self.text.strip()} [{change}]"
 
     def source(self) -> str:
         """The text of the file with the change."""
