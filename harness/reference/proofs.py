@@ -42,7 +42,7 @@ _ELEMENTWISE = frozenset(
         "PRELU", "QUANTIZE", "RELU", "RELU6", "RSQRT", "SQUARED_DIFFERENCE", "SUB", "TANH",
     }
 )  # fmt: skip
-_SUMS = frozenset({"CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED"})
+_SUMS = frozenset({"CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "MEAN"})
 
 
 def proven(examiner: Examiner, trials: Sequence[int]) -> Mapping[Trial, str]:
@@ -277,6 +277,9 @@ def _limits(node: Node, ranges: _Ranges) -> Iterator[tuple[int, int]]:
     A place outside of the image adds 0, which lies between the ends of each product.
     """
     x = node.input(0)
+    if node.operator.name == "MEAN":
+        yield from _sum_limits(node, ranges)
+        return
     weights, bias = node.constant(1), node.constant(2) if node.present(2) else None
     values = _values(x, ranges)
     if weights is None or values is None or (node.present(2) and bias is None):
@@ -292,3 +295,12 @@ def _limits(node: Node, ranges: _Ranges) -> Iterator[tuple[int, int]]:
     offset = np.zeros(len(w), np.int64) if bias is None else bias.reshape(-1).astype(np.int64)
     for channel in range(len(w)):
         yield int(bottom[channel] + offset[channel]), int(top[channel] + offset[channel])
+
+
+def _sum_limits(node: Node, ranges: _Ranges) -> Iterator[tuple[int, int]]:
+    """The smallest and the largest sum of as many elements as a mean has."""
+    x, values = node.input(0), _values(node.input(0), ranges)
+    if values is not None and node.output().elements:
+        count = x.elements // node.output().elements
+        low, high = (count * (int(end) - x.zero_point) for end in (values.min(), values.max()))
+        yield low, high
