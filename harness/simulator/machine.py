@@ -312,7 +312,8 @@ class Machine:
         Whether bytes are leaving is the core's to know.
         """
         reset = self.chip.reset_reason is not None
-        return not reset and self.events.next_time == NEVER and not self.uart.incoming
+        next_time = min(self.events.next_time, self.core.next_rtc)
+        return not reset and next_time >= NEVER and not self.uart.incoming
 
     def _stall(self, until: int, guard: Deadline | None) -> None:
         """The core stands until a tick, or a reset; events happen meanwhile."""
