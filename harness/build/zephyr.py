@@ -23,15 +23,16 @@ from pathlib import Path
 from harness.base import files, paths
 from harness.base.errors import BuildFailed, UsageError
 from harness.base.platforms import DEFAULT_BOARD
-from harness.build import board_names
+from harness.build import board_names, ninja
 from harness.build.cache import locked
 from harness.build.configurations import load
 from harness.build.first_error import first_error
-from harness.build.inputs import Contents, InputRecord, Inputs, Roots
+from harness.build.inputs import Contents, InputRecord, Inputs, Roots, digest
 from harness.build.options import BuildResult
 from harness.build.parallel import parallel_map
 from harness.build.processes import Processes
 from harness.build.toolchain import search_of
+from harness.build.variants import Sample
 from harness.build.workspace import Workspace, find_workspace
 from harness.elf.build_folder import BuildFolder
 
@@ -90,17 +91,19 @@ def build_zephyr(
         _check_known("kernel variant", fragment, KERNEL_VARIANTS)
     started = time.monotonic()
     tree = _BuildTree(
-        workspace or find_workspace(), variant.sample.name, variant.sample.application, board,
-        tuple(fragments),
+        workspace or find_workspace(), variant.sample, board, tuple(fragments)
     )  # fmt: skip
     tree.folder.mkdir(parents=True, exist_ok=True)
     with locked(tree.folder, fcntl.LOCK_EX):  # another process may build another configuration
-        parallel_map(tree.build, [configuration], jobs=1, stop=tree.processes.stop)
-        elf = tree.keep(configuration)
-    folder = tree.folder / configuration
+        cached = tree.is_kept(configuration)
+        if not cached:
+            parallel_map(tree.build, [configuration], jobs=1, stop=tree.processes.stop)
+    folder = BuildFolder(tree.folder / configuration)
+    elf = folder.application
+    assert elf is not None
     return BuildResult(
-        elf, elf.with_suffix(".map"), sample, configuration, "zephyr", False,
-        time.monotonic() - started, folder if BuildFolder(folder).flashed else None,
+        elf, elf.with_suffix(".map"), sample, configuration, "zephyr", cached,
+        time.monotonic() - started, folder.path if folder.flashed else None,
     )  # fmt: skip
 
 
@@ -118,23 +121,39 @@ class _BuildTree:
     """
 
     workspace: Workspace
-    sample: str
-    application: str
+    sample: Sample
     board: str
     fragments: tuple[str, ...]
     processes: Processes = field(default_factory=Processes)
 
     @property
     def folder(self) -> Path:
-        parts = (self.sample, self.board.replace("/", "_"), *self.fragments, self.workspace.key)
+        parts = (
+            self.sample.name,
+            self.board.replace("/", "_"),
+            *self.fragments,
+            self.workspace.key,
+        )
         return paths.cache() / "zephyr" / "-".join(parts)
 
     @property
     def path(self) -> Path:
         return self.folder / "build"
 
+    def is_kept(self, configuration: str) -> bool:
+        """True if the image of ``configuration`` is there, from inputs as they are now."""
+        try:
+            document = json.loads(self._record(configuration).read_bytes())
+            record = InputRecord(document["files"], document["absent"])
+            same = document["key"] == self._key
+        except (OSError, ValueError, KeyError, TypeError):
+            return False
+        kept = BuildFolder(self.folder / configuration).application
+        return same and kept is not None and record.current(Roots({}), Contents()) is not None
+
     def build(self, configuration: str) -> None:
-        """Bring the tree up to date for ``configuration``."""
+        """Bring the tree up to date for ``configuration``, and keep the image's files."""
+        begun = time.time_ns()
         if not _same_compiler(self._compiler):
             shutil.rmtree(self.path, ignore_errors=True)
         _write_changed(self._choice, f"{configuration}\n".encode())
@@ -148,22 +167,58 @@ class _BuildTree:
             _write_changed(self._configured, arguments.encode())
         self._run_west(log)
         _record_compiler(self.path, self._compiler, self.processes)
+        self._keep(configuration)
+        self._write_record(configuration, begun)
 
-    def keep(self, configuration: str) -> Path:
-        """A copy of the image's files in their places; later builds change the tree.
-
-        Gives the ELF. Raises BuildFailed if there is none.
-        """
+    def _keep(self, configuration: str) -> None:
+        """Copy the image's files, in their places: later builds change the tree."""
         elf = BuildFolder(self.path).application
         if elf is None:
             raise BuildFailed(f"west build left no zephyr.elf in {self.path}")
-        kept = self.folder / configuration
+        self._record(configuration).unlink(missing_ok=True)
         for name in (*_KEPT_OF_SYSBUILD, *_KEPT, *(f"*/{name}" for name in _KEPT)):
             for path in self.path.glob(name):
-                target = kept / path.relative_to(self.path)
+                target = self.folder / configuration / path.relative_to(self.path)
                 target.parent.mkdir(parents=True, exist_ok=True)
                 _write_changed(target, path.read_bytes())
-        return kept / elf.relative_to(self.path)
+
+    def _write_record(self, configuration: str, begun: int) -> None:
+        """Note what the image was made from, if ninja knows all of it.
+
+        It does not know what other builds read, which sysbuild or TF-M start. A file that changed
+        since ``begun`` (ns) may have been read before.
+        """
+        if (self.path / "domains.yaml").exists() or (self.path / "tfm").exists():
+            return
+
+        def run(words: Sequence[object]) -> str:
+            done = self.processes.run(
+                [str(word) for word in words], folder=self.path, seconds=_COMPILER_SECONDS,
+                environment=os.environ,
+            )  # fmt: skip
+            return done.output if done.code == 0 else ""
+
+        read = ninja.inputs_of("zephyr/zephyr.elf", self.path, run)
+        young = any(Path(path).stat().st_ctime_ns > begun for path in read.files
+                    if not path.startswith(f"{self.folder}/"))  # fmt: skip
+        if young or not read.files:
+            return
+        compiler = json.loads(self._compiler.read_bytes())
+        record = InputRecord.of(read, Roots({}, [self.folder]), Contents())
+        document = {
+            "key": self._key,
+            "files": {**record.files, **compiler["files"]},
+            "absent": compiler["absent"],
+        }
+        files.write(self._record(configuration), json.dumps(document))
+
+    def _record(self, configuration: str) -> Path:
+        return self.folder / f"{configuration}.json"
+
+    @property
+    def _key(self) -> str:
+        """What a build depends on beside files and compiler."""
+        return digest(json.dumps(self._cmake_arguments), *self.sample.sources)
 
     @property
     def _compiler(self) -> Path:
@@ -187,7 +242,7 @@ class _BuildTree:
     @property
     def _cmake_arguments(self) -> list[str]:
         arguments = [
-            f'-DCONFIG_TFLM_HIL_SAMPLE="{self.sample}"',
+            f'-DCONFIG_TFLM_HIL_SAMPLE="{self.sample.name}"',
             f"-DTFLM_HIL_RESOLVER=@{self._choice}",
         ]
         if self.fragments:
@@ -200,7 +255,7 @@ class _BuildTree:
         command = [
             sys.executable, "-m", "west", "build", *options, "--pristine", "auto",
             "--board", self.workspace.board(self.board), "--build-dir", str(self.path),
-            str(paths.samples() / self.application), *(("--", *cmake) if cmake else ()),
+            str(paths.samples() / self.sample.application), *(("--", *cmake) if cmake else ()),
         ]  # fmt: skip
         environment = {**os.environ, "ZEPHYR_BASE": str(self.workspace.base)}
         try:

@@ -7,6 +7,7 @@ opening a file is cheap. :mod:`harness.elf.image` has the views that are built o
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -25,6 +26,8 @@ from harness.elf import reader
 _SPECIAL = {0: "SHN_UNDEF", 0xFFF1: "SHN_ABS", 0xFFF2: "SHN_COMMON"}
 #: Mapping symbols of the Arm ELF ABI (AAELF32, section 5.5.5): the kind of the bytes after them.
 _MAPPING = {"$t": "thumb", "$d": "data", "$a": "arm"}
+#: Zephyr's text at start-up (kernel/banner.c): the release, or a tag of a git repository.
+_BANNER = re.compile(rb"\*\*\* Booting Zephyr OS build [a-z-]{0,8}(\d+\.\d+\.\d+)")
 
 
 @dataclass(frozen=True)
@@ -118,13 +121,18 @@ class ElfFile:
 
     @cached_property
     def compiler(self) -> str:
-        """The compilers named in ``.comment``, separated by commas; "" if there are none."""
+        """The compilers named in ``.comment`` and the release of Zephyr, separated by commas.
+
+        "" if the image names none of them.
+        """
+        names: list[str] = []
         for raw in self._raw_sections:
             if raw.name == ".comment":
                 texts = reader.contents(raw, str(self.path)).split(b"\0")
-                names = dict.fromkeys(text.decode("utf-8", "backslashreplace") for text in texts)
-                return ", ".join(name for name in names if name)
-        return ""
+                names += [text.decode("utf-8", "backslashreplace") for text in texts]
+        banners = (_BANNER.search(segment.data) for segment in self.segments)
+        names += [f"Zephyr {found[1].decode()}" for found in banners if found]
+        return ", ".join(dict.fromkeys(filter(None, names)))
 
     @cached_property
     def segments(self) -> tuple[Segment, ...]:

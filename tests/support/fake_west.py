@@ -1,8 +1,9 @@
 """A ``west`` whose ``build`` has a state: run as ``python -m west`` by the Zephyr builder.
 
 It configures a tree that is new or that arguments for CMake were given for, compiles the sources
-whose inputs changed, and links. ``compiled`` in the tree lists each compilation. A file ``fails``
-in ZEPHYR_BASE is the output of a build that fails, ``c++`` the compiler.
+whose inputs changed, and links. ``compiled`` in the tree lists each compilation, and build.ninja
+names the inputs for the real ninja. In ZEPHYR_BASE, ``fails`` is the output of a build that fails,
+``c++`` the compiler, ``kernel.c`` a source; with ``nothing`` there is no ELF in the end.
 """
 
 from __future__ import annotations
@@ -32,6 +33,10 @@ def main() -> None:
         cache = dict(one.removeprefix("-D").split("=", 1) for one in options.cmake)
         (tree / "CMakeCache.json").write_text(json.dumps(cache))
         (tree / "CMakeCache.txt").write_text(f"CMAKE_CXX_COMPILER:FILEPATH={base / 'c++'}\n")
+        (tree / "build.ninja").write_text(
+            f"rule cc\n  command = false\nbuild zephyr/zephyr.elf: cc {base / 'kernel.c'}\n"
+            f"build build.ninja: cc {base / 'VERSION'}\n"
+        )
     if options.cmake_only:
         return
     if (base / "fails").exists():
@@ -39,12 +44,15 @@ def main() -> None:
     cache = json.loads((tree / "CMakeCache.json").read_text())
     place = cache["TFLM_HIL_RESOLVER"].removeprefix("@")
     for name, inputs in {
-        "kernel.o": f"{base} {options.board} {cache}",
+        "kernel.o": f"{base} {options.board} {(base / 'kernel.c').read_text()} {cache}",
         "main.o": Path(place).read_text(),
     }.items():
         if not (tree / name).exists() or (tree / name).read_text() != inputs:
             note(tree, name)
             (tree / name).write_text(inputs)
+    if (base / "nothing").exists():
+        (tree / "zephyr" / "zephyr.elf").unlink(missing_ok=True)
+        return
     elf = "".join((tree / name).read_text() for name in ("kernel.o", "main.o"))
     for name in ("zephyr.elf", "zephyr.map", ".config", "zephyr.dts"):
         (tree / "zephyr" / name).write_text(elf)

@@ -26,10 +26,13 @@ def workspace(tmp_path, monkeypatch):
     def make(name: str, minor: int = 4, fails: str = "") -> Workspace:
         base = tmp_path / name / "zephyr"
         base.mkdir(parents=True, exist_ok=True)
-        (base / "VERSION").write_text(f"VERSION_MAJOR = 3\nVERSION_MINOR = {minor}\n")
+        version = f"VERSION_MAJOR = 3\nVERSION_MINOR = {minor}\n"
+        if not (base / "VERSION").exists() or (base / "VERSION").read_text() != version:
+            (base / "VERSION").write_text(version)
         if not (base / "c++").exists():
             (base / "c++").write_text("#!/bin/sh\n")
             (base / "c++").chmod(0o755)
+            (base / "kernel.c").write_text("kernel")
         (base / "fails").unlink(missing_ok=True)
         if fails:
             (base / "fails").write_text(fails)
@@ -90,11 +93,12 @@ def test_other_arguments_for_cmake_configure_the_tree_again(workspace):
 
 
 def test_a_tree_without_its_elf_is_an_error_whatever_was_kept_before(workspace):
-    tree = build(workspace("one")).parents[2] / "build"
-    (tree / "zephyr" / "zephyr.elf").unlink()
-    (tree / "zephyr" / "zephyr.elf").mkdir()
-    with pytest.raises(BuildFailed):
-        build(workspace("one"))
+    one = workspace("one")
+    zephyr.build_zephyr("atan", workspace=one)
+    (one.base / "nothing").touch()
+    (one.base / "kernel.c").write_text("changed")
+    with pytest.raises(BuildFailed, match=r"left no zephyr\.elf"):
+        zephyr.build_zephyr("atan", workspace=one)
 
 
 def test_a_changed_compiler_builds_the_tree_anew(workspace):
@@ -103,6 +107,27 @@ def test_a_changed_compiler_builds_the_tree_anew(workspace):
     (one.base / "c++").write_text("#!/bin/sh\n# another\n")
     zephyr.build_zephyr("hello_world", workspace=one)
     assert compiled(elf) == ["cmake", "kernel.o", "main.o"]
+
+
+needs_ninja = pytest.mark.skipif(shutil.which("ninja") is None, reason="needs ninja")
+
+
+@needs_ninja
+def test_an_image_from_the_same_inputs_is_not_built_again(workspace):
+    one = workspace("one")
+    results = [zephyr.build_zephyr("atan", name, workspace=one) for name in ("exact", "all") * 2]
+    assert [result.cached for result in results] == [False, False, True, True]
+    assert results[0].elf.read_bytes() == results[2].elf.read_bytes()
+
+
+@needs_ninja
+@pytest.mark.parametrize("name", ["kernel.c", "VERSION", "c++"])
+def test_an_image_is_built_again_after_a_change_of(name, workspace):
+    one = workspace("one")
+    zephyr.build_zephyr("atan", workspace=one)
+    with (one.base / name).open("a") as file:
+        file.write("# changed\n")
+    assert not zephyr.build_zephyr("atan", workspace=one).cached
 
 
 def test_builds_of_one_tree_at_once_do_not_mix(workspace):
