@@ -32,6 +32,7 @@ from fake_core import (
     Event,
     Level,
     Nvic,
+    Regions,
     Release,
     Storage,
     Uart,
@@ -178,6 +179,12 @@ class Machine:
         self.parts = {"sysbus.cpu": self.cpu, "sysbus.uarte0": self.uart, "sysbus.dwt": "dwt"}
         self.parts["sysbus.p0"] = Port()
         self.nvic = self.parts["sysbus.nvic"] = Nvic(self.release)
+        self.mpu = Regions(0xE000ED90, 8, 0xE000ED98, 16)
+        self.mpu_ns = Regions(0xE002ED90, 8, 0xE002ED98, 16)
+        self.sau = Regions(0xE000EDD4, 0, 0xE000EDD8, 8)
+        if renode.trustzone:
+            self.cpu.TrustZoneEnabled = True
+        self.units = [self.mpu, self.mpu_ns, self.sau][: 3 if renode.trustzone else 1]
         self.put(NSACR, struct.pack("<I", self.release.nsacr_at_first))
         self.memories = {
             "ArrayMemory": [Storage(self, 0xFF0000, 0x1000)],
@@ -217,11 +224,18 @@ class Machine:
         self.accesses.append((address, None))
         if self.throws and address >> 28 not in ANSWER:
             raise NoAnswer(hex(address))
+        for unit in self.units:
+            if unit.covers(address):
+                return unit.read(address)
         return int.from_bytes(self.at(address, 4), "little")
 
     def WriteDoubleWord(self, address: int, value: int, core: Core) -> None:  # noqa: N802
         self.accesses.append((address, value))
-        self.put(address, struct.pack("<I", value))
+        (unit,) = [one for one in self.units if one.covers(address)] or [None]
+        if unit is not None:
+            unit.write(address, value)
+        else:
+            self.put(address, struct.pack("<I", value))
 
     def GetAllClockEntries(self) -> list[SimpleNamespace]:  # noqa: N802
         runs = not self.sleeps or self.renode.wakes_at > self.now
@@ -314,6 +328,7 @@ class FakeRenode:
     release: Release = R1_17
     script: Script = field(default_factory=list)
     left: dict[int, bytes] = field(default_factory=dict)  # memory after a run
+    trustzone: bool = False  # of the core
     idles_at: int = 0
     wakes_at: int = 0  # by a timer
     Quantum: int = 1_000_000  # of the master time source, in ns
