@@ -86,6 +86,7 @@ class Fault:
     on_psp: bool
     status: tuple[int, ...] = (0, 0, 0, 0)  # CFSR, HFSR, MMFAR, BFAR
     stack: int = 0x20001000  # MSP
+    handler: int = HALT
 
 
 @dataclass(frozen=True)
@@ -316,9 +317,9 @@ class Machine:
         self.put(stacks[OTHER_SP if fault.on_psp else SP], struct.pack("<8I", *fault.frame))
         for address, word in zip(STATUS, fault.status, strict=True):
             self.put(address, struct.pack("<I", word))
-        self.cpu.values.update(stacks | {XPSR: fault.exception, LR: fault.link, PC: HALT})
-        for hook in list(self.cpu.hooks.get(HALT, ())):
-            hook(self.cpu, HALT)
+        self.cpu.values.update(stacks | {XPSR: fault.exception, LR: fault.link, PC: fault.handler})
+        for hook in list(self.cpu.hooks.get(fault.handler, ())):
+            hook(self.cpu, fault.handler)
 
 
 @dataclass

@@ -62,7 +62,8 @@ LOOK_AGAIN = System.UInt64(20)  # us in which firmware takes a buffer
 
 LATIN_1 = System.Text.Encoding.GetEncoding(28591)
 
-FROM_OTHER_WORLD, HANDLED_SECURE = 0x41, 0x1  # EXC_RETURN.S and ES: whose stack, whose handler
+WORLDS = 0x41  # EXC_RETURN.S and ES: whose stack, whose handler
+OTHER_STACK = (0x01, 0x40)  # the handler's world is not that of the stack
 SPSEL, ON_PSP = 0x4, 0xC  # EXC_RETURN.SPSEL, and Mode: only thread mode stacks on PSP
 CYCCNT = 0xE0001004
 MAGIC = 0xF0000000  # from here on lr holds no address: a return from an exception or a world
@@ -211,8 +212,8 @@ class Agent(object):
         # SPSEL alone is not enough: from 1.17 on it is CONTROL.SPSEL, in handlers, too.
         frame = self.register(OTHER_SP if link & ON_PSP == ON_PSP else SP)
         words = [self.stacked(frame + at) for at in range(0, 32, 4)]
-        if link & FROM_OTHER_WORLD == HANDLED_SECURE:
-            words = [0] * 8  # the frame lies on a stack of the non-secure state
+        if link & WORLDS in OTHER_STACK:
+            words = [0] * 8  # Renode does not show the other world's stack pointers
         if words[6]:
             self.fault_pc = words[6]
         self.tell("fault", [number, link], words)
