@@ -6,7 +6,7 @@ import warnings
 import pytest
 import release_images
 
-from harness.elf import Image
+from harness.base.errors import EnvironmentMissing
 from harness.targets import open_target
 
 IMAGES = {one.name: one for one in release_images.images()}
@@ -23,7 +23,7 @@ def build(tmp_path_factory):
     if compiler is None:
         pytest.skip("needs arm-none-eabi-gcc")
     folder = tmp_path_factory.mktemp("releases")
-    return lambda image: Image.from_elf(image.build(compiler, folder))
+    return lambda image: image.build(compiler, folder)
 
 
 @each
@@ -38,8 +38,11 @@ def test_outcome_on_renode(image, build, server, record_property):
     for earlier in filter(None, [IMAGES.get(image.after)]):
         with open_target("renode", build(earlier), server=server) as session:
             earlier.outcome(session)
-    with open_target("renode", build(image), server=server) as session:
-        seen = image.outcome(session)
+    try:
+        with open_target("renode", build(image), server=server) as session:
+            seen = image.outcome(session)
+    except EnvironmentMissing:
+        seen = release_images.REFUSED
     expected = image.on(server.program.version)
     if expected.known == "believed" and seen != expected.outcome:
         said = f"{image.name}: believed {expected.outcome!r}, seen {seen!r}"

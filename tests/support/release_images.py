@@ -7,17 +7,25 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness.elf import Image, combined
 from harness.targets.base import Session, Stop
 
 TESTS = Path(__file__).resolve().parents[1]
 TABLE = TESTS / "firmware" / "releases" / "images.toml"
 #: The columns of releases, by the first version that each is for.
 RELEASES = {"1.17": (1, 17, 0), "1.16.1": (1, 16, 1)}
+WORLDS = TABLE.parent / "worlds"
 KNOWN = ("measured", "believed")
 FLAGS = (
     "-mcpu=cortex-m33 -mthumb -mfloat-abi=hard -mfpu=fpv5-sp-d16 -O2 -g -ffreestanding -nostdlib "
     "-fno-tree-loop-distribute-patterns -Wall -Wextra -Werror -DHOSTILE=1"
 )
+PAIR_FLAGS = (
+    "-mcpu=cortex-m33+nofp -mfloat-abi=soft -mthumb -O2 -g -ffreestanding -nostdlib "
+    "-Wall -Wextra -Werror"
+)
+#: The outcome of an image that a release cannot run.
+REFUSED = "(refused)"
 
 
 @dataclass(frozen=True)
@@ -49,13 +57,28 @@ class ReleaseImage:
         """What is expected of a release of Renode."""
         return self.renode[next(name for name, since in RELEASES.items() if version >= since)]
 
-    def build(self, compiler: str, folder: Path) -> Path:
-        """The ELF, in ``folder``."""
+    def build(self, compiler: str, folder: Path) -> Image:
+        """The image, or both of a pair, with their ELFs in ``folder``."""
+        if self.source.parent == WORLDS:
+            return self._pair(compiler, folder)
         elf = folder / f"{self.name}.elf"
         frame = "firmware/machine.ld" if self.folder == "firmware" else "hostile/image.ld"
         command = [compiler, *FLAGS.split(), f"-I{TESTS / 'hostile'}", f"-T{TESTS / frame}"]
         subprocess.run([*command, str(self.source), "-o", str(elf)], check=True)
-        return elf
+        return Image.from_elf(elf)
+
+    def _pair(self, compiler: str, folder: Path) -> Image:
+        """The non-secure image, with the secure frame beside it."""
+        secure, elf = folder / "secure.elf", folder / f"{self.name}.elf"
+        gateways, example = folder / "gateways.o", TESTS.parent / "examples" / "two_worlds"
+        command = [compiler, *PAIR_FLAGS.split()]
+        cmse = ["-mcmse", "-Wl,--cmse-implib", f"-Wl,--out-implib={gateways}"]
+        for words in (
+            [*cmse, f"-T{example / 'secure.ld'}", WORLDS / "secure.c", "-lgcc", "-o", secure],
+            [f"-T{example / 'nonsecure.ld'}", self.source, gateways, "-o", elf],
+        ):
+            subprocess.run([*command, *map(str, words)], check=True)
+        return combined.read(elf, [secure])
 
     def outcome(self, session: Session) -> str:
         """Run it to its end: what the console says, and how it ends if not in sleep."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import shutil
 import struct
@@ -11,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from harness.base.clock import Deadline
-from harness.base.errors import TargetLost, UsageError
+from harness.base.errors import BadElf, TargetLost, UsageError
 from harness.base.findings import Finding, Kind
 from harness.base.power_on import DEFAULT_SEED
 from harness.elf import Image, trustzone, vectors
@@ -395,20 +396,31 @@ class RenodeSession(SessionDefaults):
 
 
 def fault_handlers(image: Image) -> list[int]:
-    """Addresses of the handlers of HardFault to UsageFault, from the image's vector table.
+    """Addresses of the handlers of HardFault to SecureFault, from the image's vector tables.
 
-    Raises :class:`UsageError` if it holds none.
+    Images that lie in flash together have a table each: a bootloader and an application, a secure
+    and a non-secure image. Raises :class:`UsageError` if the table of the start holds none.
     """
-    table_at = vectors.find(image).address
+    start = vectors.find(image).address
+    found = _handlers(image, start)
+    if not found:
+        raise UsageError(
+            f"{image.path} holds no vector table at {start:#x}, or one without fault handlers",
+            hint="on Renode a run ends at them; --target simulator does without",
+        )
+    for part in (image.alone, *image.beside):
+        with contextlib.suppress(BadElf):  # one that nothing boots, such as data
+            found |= _handlers(image, vectors.find(part).address)
+    return sorted(found)
+
+
+def _handlers(image: Image, table_at: int) -> set[int]:
+    """Those of the table at an address; none where no table is loaded."""
     for segment in image.loaded:
         table = segment.data[table_at - segment.load_address :] if segment.data else b""
-        if table_at >= segment.load_address and len(table) >= 28:
-            words = struct.unpack_from("<4I", table, 12)
-            return sorted({word & ~1 for word in words} - {0})
-    raise UsageError(
-        f"{image.path} holds no vector table at {table_at:#x}, or one without fault handlers",
-        hint="on Renode a run ends at them; --target simulator does without",
-    )
+        if table_at >= segment.load_address and len(table) >= 32:
+            return {word & ~1 for word in struct.unpack_from("<5I", table, 12)} - {0}
+    return set()
 
 
 def findings_in(warnings: str, image: Image) -> list[Finding]:

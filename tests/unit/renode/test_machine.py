@@ -210,11 +210,11 @@ def image(folder: Path, *words: int, at: int = 0) -> Image:
 
 
 def test_faults_are_hooked_once_for_each_handler_that_there_is(renode, tmp_path):
-    """HardFault, MemManage, BusFault and UsageFault, from the image's own table."""
-    table = (0x2000_1000, 0x41, 0x43, 0x61, 0x51, 0x61, 0, *[0x41] * 11)
+    """HardFault, MemManage, BusFault, UsageFault and SecureFault, from the image's own table."""
+    table = (0x2000_1000, 0x41, 0x43, 0x61, 0x51, 0x61, 0, 0x71, *[0x41] * 10)
     server = RenodeServer(connect=renode.connect)
     with RenodeSession(image(tmp_path, *table), server, owns_server=True):
-        assert sorted(renode.machine.cpu.hooks) == [0x50, 0x60]
+        assert sorted(renode.machine.cpu.hooks) == [0x50, 0x60, 0x70]
 
 
 def test_an_image_whose_table_ends_before_its_fault_handlers_is_refused(renode, tmp_path):
