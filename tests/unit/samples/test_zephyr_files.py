@@ -14,7 +14,9 @@ import yaml
 
 from harness.base import paths
 from harness.base.errors import BuildFailed, EnvironmentMissing, UsageError
-from harness.build import zephyr
+from harness.base.platforms import board_with, chip_names
+from harness.build import board_names, zephyr
+from harness.build.board_names import target_of
 from harness.build.configurations import load
 
 ROOT = paths.samples().parent
@@ -234,3 +236,11 @@ def test_the_float_abi_of_the_link_is_the_images_own(options, linked, tmp_path):
     script.write_text("\n".join(lines))
     done = subprocess.run(["cmake", "-P", script], capture_output=True, text=True, check=True)
     assert done.stderr.splitlines() == linked
+
+
+@pytest.mark.parametrize("application", APPLICATIONS)
+def test_twister_may_build_an_application_for_each_chip(application: str) -> None:
+    document = yaml.safe_load((paths.samples() / application / "sample.yaml").read_text())
+    kits = [board_with(chip) for chip in chip_names()]
+    secure = {target_of(kit, nonsecure=False) for kit in kits}
+    assert secure <= set(document["common"]["platform_allow"]) <= set(board_names.boards())
