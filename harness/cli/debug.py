@@ -97,6 +97,7 @@ def debug(**options: Any) -> int:
 
 def _debug_board(case: Case, image: Image, call: GdbCall, options: dict[str, Any]) -> int:
     """Flash a board, and debug it from its reset on."""
+    from harness.base.platforms import board_with  # noqa: PLC0415
     from harness.debug import board, gdb  # noqa: PLC0415
     from harness.targets.board.session import BoardSession  # noqa: PLC0415
     from harness.targets.registry import open_target  # noqa: PLC0415
@@ -105,7 +106,8 @@ def _debug_board(case: Case, image: Image, call: GdbCall, options: dict[str, Any
     first = board.first_commands(place, options["target"])
     with open_target(options["target"], image, **case.target_options) as session:
         assert isinstance(session, BoardSession)
-        command = board.server_command(session.board, place)
+        kit = board_with(image.chip.key)
+        command = board.server_command(session.board, kit, place)
         debuggee = board.DebuggedBoard(session, Echo(sys.stderr))
         return gdb.debug(debuggee, command, call, image.path, click.echo, first)
 

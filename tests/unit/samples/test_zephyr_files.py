@@ -14,7 +14,9 @@ import yaml
 
 from harness.base import paths
 from harness.base.errors import BuildFailed, EnvironmentMissing, UsageError
-from harness.build import workspace, zephyr
+from harness.base.platforms import board_with, chip_names
+from harness.build import board_names, workspace, zephyr
+from harness.build.board_names import target_of
 from harness.build.configurations import load
 
 ROOT = paths.samples().parent
@@ -262,3 +264,11 @@ def test_kernels_that_zephyr_s_list_leaves_out_are_added_to_the_library(tmp_path
         Path(name).name for name in listed
     }
     assert added == {"mul.cc"}
+
+
+@pytest.mark.parametrize("application", APPLICATIONS)
+def test_twister_may_build_an_application_for_each_chip(application: str) -> None:
+    document = yaml.safe_load((paths.samples() / application / "sample.yaml").read_text())
+    kits = [board_with(chip) for chip in chip_names()]
+    secure = {target_of(kit, nonsecure=False) for kit in kits}
+    assert secure <= set(document["common"]["platform_allow"]) <= set(board_names.boards())
