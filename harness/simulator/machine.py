@@ -485,7 +485,7 @@ class Machine:
 
     def where(self) -> str:
         """Function, file and line of the program counter."""
-        return str(self.firmware.locate(self.pc))
+        return str(self.firmware.frames(self.pc)[0])
 
     def fault_report(self, record: FaultRecord) -> str:
         """The decoded report of one fault."""

@@ -65,7 +65,7 @@ def decode(words: Sequence[int], image: Image) -> Fault:
     registers = zip(("r0", "r1", "r2", "r3", "r12", "lr", "pc", "xpsr"), frame, strict=True)
     rest = ["  " + " ".join(f"{name}=0x{value:08x}" for name, value in registers)]
     # Renode gives the branch's address for a null call, the chip gives 0: the caller is in lr.
-    where = str(image.locate(pc or lr))
+    where = str(image.frames(pc or lr)[0])
     if world := _UNSEEN.get(link & _WORLDS):
         where = f"a place in the {world} image that Renode does not show"
     return _fault(kind, reason, pc, lr, status, where, image, rest)

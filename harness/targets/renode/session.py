@@ -257,7 +257,7 @@ class RenodeSession(SessionDefaults):
         """The function and line at which the core stands; "" if Renode is gone."""
         if self.agent.gone:
             return ""
-        return str(self._image.locate(self.registers["pc"] & ~1))
+        return str(self._image.frames(self.registers["pc"])[0])
 
     def deadline(self, seconds: float, *, guard: float = 60.0) -> Deadline:
         """A deadline on virtual time with a wall-clock guard."""
