@@ -58,7 +58,7 @@ class PrintedTensors:
     inputs: tuple[TensorRegex, ...] = ()
 
 
-@dataclass
+@dataclass(frozen=True)
 class Elements:
     """The elements of one tensor in all complete inferences, one inference after the other.
 
