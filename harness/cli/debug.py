@@ -11,7 +11,7 @@ import click
 from harness.base import numbers
 from harness.base.errors import Unsupported, UsageError
 from harness.cli.options import beside_option, number_option, target_options
-from harness.cli.parameters import CONFIGURATION, EXISTING, IMAGE_OR_CASES
+from harness.cli.parameters import CASE, CONFIGURATION, EXISTING, IMAGE_OR_CASES
 from harness.targets.registry import TARGETS
 from harness.uart.echo import Echo
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("what", metavar="IMAGE|SAMPLE|hil.toml", type=IMAGE_OR_CASES)
-@click.option("--case", "names", metavar="NAME", multiple=True,
+@click.option("--case", "names", metavar="NAME", type=CASE, multiple=True,
               help="Which case of a case file.")  # fmt: skip
 @click.option("--target", type=click.Choice(list(TARGETS)), default="simulator",
               show_default=True, help="Where it runs.")  # fmt: skip
