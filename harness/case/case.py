@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from harness.base.arithmetic import Arithmetic
 from harness.base.errors import UsageError
@@ -81,9 +81,22 @@ class Case:
         """False for an image that prints records."""
         return bool(self.scraper or self.printed)
 
+    def __repr__(self) -> str:
+        """The fields that are not as they are by default."""
+        given = (
+            f"{one.name}={value!r}"
+            for one in fields(self)
+            if (value := getattr(self, one.name)) != _default(one)
+        )
+        return f"Case({', '.join(given)})"
+
     def on(self, target: str, options: Mapping[str, object] | None = None) -> Case:
         """The same case on another target."""
         return replace(self, target=target, target_options=options or {})
+
+
+def _default(one: Field[Any]) -> object:
+    return one.default if one.default_factory is MISSING else one.default_factory()
 
 
 def kit_of(case: Case) -> BoardTable:

@@ -28,7 +28,7 @@ from harness.reference import Interpreter, alternatives, compare, dequantize, qu
 from harness.reference.float_error import allowed_in_batch
 from harness.uart.scrapers import Check
 from harness.uart.scrapers.base import REFERENCE, first_rows
-from harness.uart.scrapers.tensors import Elements, Readings
+from harness.uart.scrapers.readings import Elements, Readings
 
 Array = npt.NDArray[np.generic]
 Reals = npt.NDArray[np.float64]

@@ -12,7 +12,7 @@ from harness.base import numbers
 from harness.base.errors import UsageError
 from harness.base.power_on import DEFAULT_SEED, seed_of
 from harness.cli.options import beside_option, number_option, target_options
-from harness.cli.parameters import CONFIGURATION, EXISTING, IMAGE_OR_CASES
+from harness.cli.parameters import CASE, CONFIGURATION, EXISTING, IMAGE_OR_CASES
 from harness.targets.registry import TARGETS
 from harness.uart.echo import Echo
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("what", metavar="IMAGE|SAMPLE|hil.toml", type=IMAGE_OR_CASES)
-@click.option("--case", "names", metavar="NAME", multiple=True,
+@click.option("--case", "names", metavar="NAME", type=CASE, multiple=True,
               help="Which case of a case file.")  # fmt: skip
 @click.option("--target", type=click.Choice(list(TARGETS)), default="simulator",
               show_default=True, help="Where it runs.")  # fmt: skip

@@ -16,7 +16,12 @@ import click
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="What the image printed (on a board, say), instead of a run on the simulator.",
 )
-def init(folder: Path, console: Path | None) -> None:
+@click.option(
+    "--records",
+    is_flag=True,
+    help="Only write hil_records.h: console records for firmware that you can change.",
+)
+def init(folder: Path, console: Path | None, records: bool) -> None:
     """Write hil.toml, its schema, test_firmware.py and a workflow for the firmware in FOLDER.
 
     Takes the newest ELF (a Zephyr build's too) and the model in it (a .tflite in FOLDER, or the
@@ -28,6 +33,9 @@ def init(folder: Path, console: Path | None) -> None:
     wrong: check them. An image that shows a failure (a fault, FAIL, ERROR) gets a case without
     expected values.
 
+    Firmware that prints records (--records drops a C header in) needs none of this: its tensors
+    are compared to the bit, its arena and time are measured (docs/records.md).
+
     \b
     tflm-hil init
     tflm-hil init my_application && tflm-hil run my_application
@@ -35,6 +43,10 @@ def init(folder: Path, console: Path | None) -> None:
     from harness import starter  # noqa: PLC0415 - see cli/__init__
     from harness.targets import Stop  # noqa: PLC0415
 
+    if records:
+        click.echo(f"wrote {starter.write_header(folder)}")
+        click.echo("next: include it, and print the records that its first lines show")
+        return
     contents = starter.look(folder, console)
     for path in starter.write(contents, folder):
         click.echo(f"wrote {path}")

@@ -41,6 +41,7 @@ _SIGNATURES = {
 _SECONDS, _GUARD = 1.0, 20.0
 #: The second run's timing: output that it changes depends on time, and differs between targets.
 _OTHER_TIMING = "branches"
+HEADER = "hil_records.h"
 #: Beside the case file, for editors: it completes and checks keys.
 _SCHEMA = "hil.schema.json"
 _TELL = "`inputs` and `outputs` can name them (docs/how-to/printed-values.md)"
@@ -277,6 +278,17 @@ def write(contents: FirmwareFolder, folder: Path) -> list[Path]:
             raise UsageError(f"cannot make the folder {path.parent}: {error.strerror}") from error
         files.write(path, text)
     return list(wanted)
+
+
+def write_header(folder: Path) -> Path:
+    """Write the header with which firmware prints records; raises UsageError if it is there."""
+    path = folder / HEADER
+    if not files.is_folder(folder):
+        raise UsageError(f"there is no folder {folder}")
+    if path.exists():
+        raise UsageError(f"{path} would be overwritten", hint="it is there already: move it away")
+    files.write(path, files.read(Path(__file__).with_name(HEADER)))
+    return path
 
 
 def _case_file(contents: FirmwareFolder, folder: Path, elf: str) -> str:

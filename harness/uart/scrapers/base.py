@@ -7,13 +7,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from harness.base.findings import Finding, Findings, Kind
 from harness.uart.lines import Line, number
-
-if TYPE_CHECKING:
-    from harness.uart.scrapers.tensors import Readings
+from harness.uart.scrapers.readings import Readings
 
 #: One value of a result, read or expected.
 Value = float | str

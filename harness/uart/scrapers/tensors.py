@@ -11,7 +11,7 @@ import math
 import re
 from array import array
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 import re2
@@ -22,6 +22,7 @@ from harness.model import Model, Tensor
 from harness.uart.lines import Line, number
 from harness.uart.scrapers.base import Check, Expected, Scraped, Scraper, first_rows
 from harness.uart.scrapers.pattern import compile_regex
+from harness.uart.scrapers.readings import Elements, Readings
 
 #: ``quantized``: the elements as they lie in memory; ``real``: what they stand for.
 Form = Literal["quantized", "real"]
@@ -56,28 +57,6 @@ class PrintedTensors:
 
     outputs: tuple[TensorRegex, ...]
     inputs: tuple[TensorRegex, ...] = ()
-
-
-@dataclass
-class Elements:
-    """The elements of one tensor in all complete inferences, one inference after the other.
-
-    ``units`` holds the worth of each number's last digit, 0 for integers: the image may have cut or
-    rounded what it printed.
-    """
-
-    real: bool
-    values: array[float] = field(default_factory=lambda: array("d"))
-    units: array[float] = field(default_factory=lambda: array("d"))
-
-
-@dataclass(frozen=True)
-class Readings:
-    """What was read; ``lines`` holds the console line with which each inference was complete."""
-
-    inputs: Sequence[Elements]
-    outputs: Sequence[Elements]
-    lines: Sequence[int]
 
 
 class _Reader:
