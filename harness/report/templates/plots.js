@@ -2,7 +2,8 @@
 "use strict";
 const drawPlot = (() => {
   const scheme = matchMedia("(prefers-color-scheme: dark)");
-  const options = {responsive: true, displaylogo: false};
+  // No button that would send data anywhere.
+  const options = {displaylogo: false, displayModeBar: "hover", modeBarButtons: [["toImage"]]};
 
   function coloured(layout) {
     const style = getComputedStyle(document.documentElement);
@@ -19,5 +20,6 @@ const drawPlot = (() => {
     const draw = () => Plotly.react(name, traces, coloured(layout), options);
     draw();
     scheme.addEventListener("change", draw);
+    new ResizeObserver(() => Plotly.Plots.resize(name)).observe(document.getElementById(name));
   };
 })();

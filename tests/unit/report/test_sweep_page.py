@@ -54,7 +54,8 @@ def test_in_a_browser_every_figure_of_every_section_is_drawn(tmp_path):
     rows = [row(flash=9), row(optimize=hostile), row("atan", flash=99)]
     (tmp_path / "sweep.html").write_text(page(rows))
     drawn = chromium.dom(tmp_path / "sweep.html")
-    assert len(re.findall(r'<div id="task\d-\w+" class="plot(?: wide)? js-plotly-plot"', drawn)) == 6
+    plots = re.findall(r'<div id="task\d-\w+" class="plot(?: wide)? js-plotly-plot"', drawn)
+    assert len(plots) == 6
     assert "<title>Sweep: 3 points</title>" in drawn
 
 
