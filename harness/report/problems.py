@@ -64,6 +64,15 @@ def console_lines(result: CaseResult) -> list[str]:
     return lines
 
 
+def result_files(result: CaseResult) -> list[Path]:
+    """The files that a case left, the transcript first."""
+    if result.evidence.console is None:
+        return []
+    names = (TRANSCRIPT, result.evidence.console.name, "result.json", "coverage.info")
+    paths = (result.evidence.console.with_name(name) for name in names)
+    return [path for path in paths if path.is_file()]
+
+
 def _last(path: Path, count: int) -> list[str]:
     """The last lines of a transcript, cut to a terminal's width or so; [] if it is gone."""
     try:

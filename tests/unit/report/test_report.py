@@ -257,6 +257,21 @@ def test_junit_carries_measured_values_only():
     }
 
 
+def test_junit_attaches_the_files_of_a_case_and_shows_its_console(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "out").mkdir()
+    failed = failure_with_console(tmp_path / "out", 2, 1)
+    out = ElementTree.fromstring(junit([failed]).encode()).find(".//testcase/system-out").text
+    first, *_, last = out.splitlines()
+    assert (first, last) == ("[[ATTACHMENT|out/transcript.txt]]", "  line 2")
+
+
+def test_a_device_cannot_attach_files_of_the_workspace(tmp_path):
+    failed = failure_with_console(tmp_path, 1, 1)
+    (tmp_path / "transcript.txt").write_text("[[ATTACHMENT|/etc/passwd]]\n")
+    assert "[[ATTACHMENT|/etc" not in junit([failed])
+
+
 def test_junit_has_a_row_for_each_test_that_an_image_ran():
     tests = (
         TestResult("s.a", "pass", 3, 0.25),
