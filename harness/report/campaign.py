@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from harness.report import plots
-from harness.report.pages import environment
+from harness.report.pages import asset, environment
 from harness.studies.campaign.inject import CRITICAL, OUTCOMES
 from harness.studies.campaign.summary import CampaignSummary, Rate
 
@@ -69,6 +69,7 @@ def page(summary: CampaignSummary, parameters: Mapping[str, Any]) -> str:
         details=summary.details.most_common(),
         hints=summary.hints(),
         script=plots.script(),
+        style=asset("style.css"),
         overview=_stacked("overview", models, "outcomes by fault model"),
         sections=[
             (model, [_critical(f"{model}-{group}", rows, f"{model}: critical, {_TITLES[group]}")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path, PurePath
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from harness.case.columns import columns
@@ -15,19 +17,28 @@ from harness.history.run import Occasion
 from harness.report.coverage import Share, lines_run, profile
 from harness.report.flame import FlameBox, flame_graph
 from harness.report.pages import asset, environment
-from harness.report.problems import problem_lines
+from harness.report.problems import ValuePair, problem_lines, value_pairs
 from harness.report.treemap import Box, of_image
 
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+#: In the text of a problem: ``(console line 3)``, ``(2 times, console lines 3, 9)``.
+_CONSOLE_LINE = re.compile(r"(console lines? )(\d{1,9})\b")
 #: Lines of a long transcript that are shown from its beginning and its end.
 _HEAD, _TAIL = 120, 60
 
 
 @dataclass(frozen=True)
 class Row:
-    """One line of a transcript; ``noted`` if a finding was read from it."""
+    """One line of a transcript; ``noted`` if a finding was read from it.
+
+    ``number`` counts from 1; 0 for a line that only tells how many were left out.
+    """
 
     text: str
     noted: bool = False
+    number: int = 0
 
 
 @dataclass(frozen=True)
@@ -66,6 +77,19 @@ class CaseSection:
     treemap: Sequence[Box] = ()
     profiled: Sequence[Share] = ()
     flame: Sequence[FlameBox] = ()
+    pairs: Sequence[ValuePair] = ()
+    details: str = ""  # without the lines of ``pairs``
+
+    def linked(self, problem: str) -> Markup:
+        """A problem as HTML; the first console line that it names is a link to that line."""
+        from markupsafe import Markup  # noqa: PLC0415 - comes with jinja2, see pages.py
+
+        text = Markup.escape(problem)
+        found = _CONSOLE_LINE.search(text)
+        if not found or int(found[2]) not in {row.number for row in self.transcript}:
+            return text
+        link = f'{found[1]}<a href="#case-{self.index}-line-{found[2]}">{found[2]}</a>'
+        return Markup(f"{text[: found.start()]}{link}{text[found.end() :]}")
 
 
 def html(results: Sequence[CaseResult], about: About | None = None) -> str:
@@ -75,21 +99,7 @@ def html(results: Sequence[CaseResult], about: About | None = None) -> str:
     counts = {verdict.value: 0 for verdict in Verdict}
     for result in results:
         counts[result.judgement.verdict.value] += 1
-    sections = [
-        CaseSection(
-            index,
-            result,
-            problem_lines(result),
-            _transcript(result),
-            _profile(result),
-            _operators(result),
-            tuple(_links(result, about, about.tests.get(index - 1, ""))),
-            _treemap(result),
-            _profiled(result),
-            _flame(result),
-        )
-        for index, result in enumerate(results, 1)
-    ]
+    sections = [_section(index, result, about) for index, result in enumerate(results, 1)]
     page: str = template.render(
         sections=sections,
         failed=[section for section in sections if not section.result.passed],
@@ -108,6 +118,24 @@ def html(results: Sequence[CaseResult], about: About | None = None) -> str:
         largest=max((r.measures.flash for r in results if r.measures.flash), default=1) or 1,
     )
     return page
+
+
+def _section(index: int, result: CaseResult, about: About) -> CaseSection:
+    pairs, details = value_pairs(result.evidence.details)
+    return CaseSection(
+        index,
+        result,
+        problem_lines(result),
+        _transcript(result),
+        _profile(result),
+        _operators(result),
+        tuple(_links(result, about, about.tests.get(index - 1, ""))),
+        _treemap(result),
+        _profiled(result),
+        _flame(result),
+        pairs,
+        details,
+    )
 
 
 def _treemap(result: CaseResult) -> tuple[Box, ...]:
@@ -159,7 +187,7 @@ def _transcript(result: CaseResult) -> list[Row]:
     text = console.with_name("transcript.txt").read_text("utf-8", "backslashreplace")
     noted = {finding.line for finding in result.evidence.findings}
     lines = text.removesuffix("\n").split("\n") if text else []
-    rows = [Row(line, number in noted) for number, line in enumerate(lines, 1)]
+    rows = [Row(line, number in noted, number) for number, line in enumerate(lines, 1)]
     if len(rows) <= _HEAD + _TAIL + 1:
         return rows
     left_out = rows[_HEAD:-_TAIL]

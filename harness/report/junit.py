@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from xml.etree import ElementTree
 
 from harness.case.columns import properties
 from harness.case.result import CaseResult, Verdict
 from harness.case.tally import Tally
-from harness.report.problems import problem_lines
+from harness.report.problems import console_lines, problem_lines, result_files
 
 # Characters that XML 1.0 cannot hold, escaped or not; a device's console may have them.
 _ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -48,6 +49,7 @@ def junit(results: Sequence[CaseResult], tally: Tally | None = None) -> str:
             counts[element] += 1
             child = ElementTree.SubElement(case, element, message=legal(result.judgement.reason))
             child.text = legal(_text(result))
+        _add_console(case, result)
         _add_tests(suite, result, counts)
     suite.set("tests", str(len(suite)))
     suite.set("failures", str(counts["failure"]))
@@ -86,6 +88,26 @@ def _add_properties(case: ElementTree.Element, result: CaseResult) -> None:
     row = ElementTree.SubElement(case, "properties")
     for name, value in {"builder": result.setup.builder, **properties(result)}.items():
         ElementTree.SubElement(row, "property", name=name, value=legal(str(value)))
+
+
+def _add_console(case: ElementTree.Element, result: CaseResult) -> None:
+    """Add the case's files as GitLab and Jenkins read them, and the last lines of its console.
+
+    GitLab takes the first tag of a failure, relative to the project's folder; the plugin JUnit
+    Attachments of Jenkins takes all, relative to the workspace.
+    """
+    lines = [f"[[ATTACHMENT|{path}]]" for path in map(_from_here, result_files(result))]
+    # A device could name any file of the workspace.
+    lines += [line.replace("[[ATTACHMENT|", "[[ATTACHMENT |") for line in console_lines(result)]
+    if lines:
+        ElementTree.SubElement(case, "system-out").text = legal("\n".join(lines))
+
+
+def _from_here(path: Path) -> str:
+    """A path relative to the working folder, which is a job's workspace; absolute elsewhere."""
+    whole = path.absolute()
+    here = Path.cwd()
+    return (whole.relative_to(here) if whole.is_relative_to(here) else whole).as_posix()
 
 
 def _text(result: CaseResult) -> str:

@@ -7,22 +7,27 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
+from harness.report.pages import asset
+
 _LAYOUT = {"margin": {"l": 60, "r": 20, "t": 40, "b": 60}, "template": "none"}
 
 
 def script() -> str:
-    """Plotly's script, for one ``<script>`` element."""
+    """Plotly's script, and that which draws in the page's colours, for one ``<script>`` element."""
     from plotly.offline import get_plotlyjs  # noqa: PLC0415 - megabytes, only for pages
 
-    text: str = get_plotlyjs()
-    return text
+    return f"{get_plotlyjs()}\n{asset('plots.js')}"
 
 
-def figure(name: str, traces: Sequence[Mapping[str, Any]], layout: Mapping[str, Any]) -> str:
-    """A plot as HTML; ``name`` is its element's id. Text is escaped for a script."""
+def figure(
+    name: str, traces: Sequence[Mapping[str, Any]], layout: Mapping[str, Any], *, wide: bool = False
+) -> str:
+    """A plot as HTML; ``name`` is its element's id. Text is escaped for a script.
+
+    A ``wide`` one keeps its width on a small screen, and scrolls.
+    """
     content = json.dumps([list(traces), {**_LAYOUT, **layout}]).replace("<", "\\u003c")
     return (
-        f'<div id="{escape(name)}" class="plot"></div>\n'
-        f"<script>(([data, layout]) => Plotly.newPlot({json.dumps(name)}, data, layout, "
-        f'{{"responsive": true, "displaylogo": false}}))({content});</script>'
+        f'<div id="{escape(name)}" class="plot{" wide" if wide else ""}"></div>\n'
+        f"<script>drawPlot({json.dumps(name)}, {content});</script>"
     )

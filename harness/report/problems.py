@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from harness.base.findings import NOTES, Finding
@@ -11,6 +13,29 @@ from harness.case.result import CaseResult
 
 #: Lines of a console that are shown, the characters of each, and the bytes that are read for them.
 _SHOWN, _WIDTH, _TAIL = 6, 160, 8192
+#: ``result 1: right is -10, expected -11``; ``[0, 3]: obtained 4, expected 5, 0.1 allowed``.
+_PAIR = re.compile(r"\s*(.{1,200}?)(?: is |: obtained )([^,]{1,80}), expected (.{1,100})")
+
+
+@dataclass(frozen=True)
+class ValuePair:
+    """A value that is not the expected one; ``where`` names the result and the value."""
+
+    where: str
+    obtained: str
+    expected: str
+
+
+def value_pairs(text: str) -> tuple[list[ValuePair], str]:
+    """The values of the details of a result that differ, and the lines that tell something else."""
+    pairs, rest = [], []
+    for line in text.splitlines():
+        match = _PAIR.fullmatch(line)
+        if match:
+            pairs.append(ValuePair(*match.groups()))
+        else:
+            rest.append(line)
+    return pairs, "\n".join(rest)
 
 
 def problem_lines(result: CaseResult) -> list[str]:
@@ -37,6 +62,15 @@ def console_lines(result: CaseResult) -> list[str]:
     if not result.passed:
         lines += [f"  {text}" for text in _last(path, _SHOWN)]
     return lines
+
+
+def result_files(result: CaseResult) -> list[Path]:
+    """The files that a case left, the transcript first."""
+    if result.evidence.console is None:
+        return []
+    names = (TRANSCRIPT, result.evidence.console.name, "result.json", "coverage.info")
+    paths = (result.evidence.console.with_name(name) for name in names)
+    return [path for path in paths if path.is_file()]
 
 
 def _last(path: Path, count: int) -> list[str]:

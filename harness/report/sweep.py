@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from harness.report import plots
-from harness.report.pages import environment
+from harness.report.pages import asset, environment
 from harness.studies.sweep.choose import MEASURES, front, task
 
 _LONGEST_LABEL = 14  # characters at an axis
@@ -62,6 +62,7 @@ def page(rows: Rows) -> str:
             passed=sum(row["verdict"] == "pass" for row in rows),
             measures=_UNITS,
             script=plots.script(),
+            style=asset("style.css"),
             sections=[
                 _section(f"task{number}", each, [row for row in rows if task(row) == each])
                 for number, each in enumerate(tasks)
@@ -148,4 +149,4 @@ def _parallel(name: str, rows: Rows, names: list[str]) -> str:
     trace = {"type": "parcoords", "dimensions": dimensions,
              "line": {"color": flash, "colorscale": "Viridis"}}  # fmt: skip
     layout = {"margin": {"l": 100, "r": 90, "t": 70, "b": 40}}
-    return plots.figure(name, [trace], layout)
+    return plots.figure(name, [trace], layout, wide=True)

@@ -101,6 +101,8 @@ _SKIPS_HINT = "--allow-skips, if that is as it should be"
 @click.option("--html", type=Destination(), help="Write an HTML report.")
 @click.option("--markdown", type=Destination(),
               help="Write table and failures as Markdown, for a job's summary.")  # fmt: skip
+@click.option("--allure", type=click.Path(file_okay=False, path_type=Path), metavar="FOLDER",
+              help="Write results for Allure, with console and report page attached.")  # fmt: skip
 @click.option("--annotate", is_flag=True,
               help="Print what did not pass as GitHub's annotations, at a line of the sources or "
               "of the case file (on standard error).")  # fmt: skip

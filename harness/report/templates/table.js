@@ -67,14 +67,15 @@
     map.addEventListener("focusin", show);
   }
 
-  // A link to a section opens it.
+  // A link to a section, or to a line of its console, opens it.
   function open() {
     const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
-    if (target instanceof HTMLDetailsElement) {
-      target.hidden = false;
-      target.open = true;
-      target.scrollIntoView();
+    if (!target) return;
+    for (let part = target.closest("details"); part; part = part.parentElement.closest("details")) {
+      part.hidden = false;
+      part.open = true;
     }
+    target.scrollIntoView({block: target instanceof HTMLDetailsElement ? "start" : "center"});
   }
   addEventListener("hashchange", open);
   for (const link of table.querySelectorAll('a[href^="#"]')) {

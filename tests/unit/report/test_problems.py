@@ -10,7 +10,7 @@ from harness.base.findings import Finding, Kind
 from harness.case.result import CaseResult, Verdict
 from harness.report.html import html
 from harness.report.junit import junit
-from harness.report.problems import problem_lines
+from harness.report.problems import ValuePair, problem_lines, value_pairs
 from harness.report.terminal import print_failures, print_table
 
 
@@ -87,3 +87,18 @@ def test_a_subject_that_the_message_does_not_name_is_named():
         "resolver_too_small SOFTMAX: Couldn't register builtin op #25",
         "missing_operator: Didn't find op for 'CONV_2D'",
     ]
+
+
+def test_values_that_differ_are_told_apart_from_other_details():
+    pairs, rest = value_pairs(
+        "result 1: right is -10, expected -11\n"
+        "input 0\n  [0, 3]: obtained 4.5, expected 5, 0.1 allowed\nand 3 more"
+    )
+    assert pairs == [
+        ValuePair("result 1: right", "-10", "-11"), ValuePair("[0, 3]", "4.5", "5, 0.1 allowed"),
+    ]  # fmt: skip
+    assert rest == "input 0\nand 3 more"
+
+
+def test_a_long_line_of_a_device_is_searched_in_linear_time():
+    assert value_pairs(" is " * 200_000)[0] == []

@@ -166,6 +166,41 @@ def test_in_a_browser_a_link_opens_the_section_of_a_passed_case(tmp_path):
     assert '<details class="case" id="case-1" open="">' in chromium.dom(page, "#case-1")
 
 
+def failure_with_console(folder, lines: int, line: int) -> CaseResult:
+    (folder / "transcript.txt").write_text("".join(f"line {n}\n" for n in range(1, lines + 1)))
+    finding = Finding(Kind.MISSING_OPERATOR, "Didn't find <op>", "CONV_2D", line)
+    return result(verdict=Verdict.FAIL, reason="no", findings=(finding,),
+                  console=folder / "console.bin")  # fmt: skip
+
+
+def test_a_problem_is_linked_with_its_line_of_the_console(tmp_path):
+    page = html([failure_with_console(tmp_path, 3, 2)])
+    assert '&lt;op&gt; (console line <a href="#case-1-line-2">2</a>)' in page
+    assert '<mark id="case-1-line-2">line 2</mark>' in page
+
+
+def test_a_line_that_the_page_does_not_show_is_no_link(tmp_path):
+    assert "#case-1-line-9" not in html([failure_with_console(tmp_path, 3, 9)])
+
+
+@pytest.mark.slow
+@browser
+def test_in_a_browser_a_link_to_a_console_line_opens_all_around_it(tmp_path):
+    page = tmp_path / "hil.html"
+    page.write_text(html([result(), failure_with_console(tmp_path, 3, 2)]))
+    closed = page.read_text().replace("<details open>", "<details>")
+    page.write_text(closed.replace('id="case-2" open', 'id="case-2"'))
+    shown = chromium.dom(page, "#case-2-line-2")
+    assert 'id="case-2" open' in shown
+    assert '<details open=""><summary class="dim">console' in shown
+
+
+def test_expected_stands_beside_what_came():
+    page = html([result(verdict=Verdict.FAIL, details="result 1: right is -10, expected <b>")])
+    row = '<td>result 1: right</td><td class="n fail">-10</td><td class="n">&lt;b&gt;</td>'
+    assert row in page
+
+
 @pytest.mark.slow
 @browser
 def test_in_a_browser_failures_can_be_shown_alone(tmp_path):
@@ -220,6 +255,21 @@ def test_junit_carries_measured_values_only():
         "instructions_per_inference": "5344",
         "values_compared": "20",
     }
+
+
+def test_junit_attaches_the_files_of_a_case_and_shows_its_console(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "out").mkdir()
+    failed = failure_with_console(tmp_path / "out", 2, 1)
+    out = ElementTree.fromstring(junit([failed]).encode()).find(".//testcase/system-out").text
+    first, *_, last = out.splitlines()
+    assert (first, last) == ("[[ATTACHMENT|out/transcript.txt]]", "  line 2")
+
+
+def test_a_device_cannot_attach_files_of_the_workspace(tmp_path):
+    failed = failure_with_console(tmp_path, 1, 1)
+    (tmp_path / "transcript.txt").write_text("[[ATTACHMENT|/etc/passwd]]\n")
+    assert "[[ATTACHMENT|/etc" not in junit([failed])
 
 
 def test_junit_has_a_row_for_each_test_that_an_image_ran():
