@@ -209,10 +209,10 @@ class Node:
     def check_types(self, allowed: str) -> str:
         """The common type of input 0 and output 0, which must be one of ``allowed``."""
         dtype = self.input(0).dtype
-        if dtype not in allowed.split():
-            raise self.unsupported(f"input type {dtype} is not supported")
         if self.output().dtype != dtype:
             raise self.bad(f"its input is {dtype}, its output {self.output().dtype}")
+        if dtype not in allowed.split():
+            raise self.unsupported(f"input type {dtype} is not supported")
         return dtype
 
     def check_output(self, shape: Sequence[int], index: int = 0) -> None:

@@ -25,7 +25,6 @@ TYPES = {
     "uint32": tflite.TensorType.UINT32,
     "uint64": tflite.TensorType.UINT64,
     "float64": tflite.TensorType.FLOAT64,
-    "uint16": tflite.TensorType.UINT16,
     "resource": tflite.TensorType.RESOURCE,
 }
 ACTIVATIONS = {"NONE": 0, "RELU": 1, "RELU_N1_TO_1": 2, "RELU6": 3, "TANH": 4}
