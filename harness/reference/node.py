@@ -196,7 +196,9 @@ class Node:
         """The value of constant input ``index``. Raises UnsupportedOperator if it is computed."""
         value = self.constant(index)
         if value is None or self.input(index).index in self.decoded:
-            raise self.unsupported(f"{what} is computed at run time, not a constant of the model")
+            error = self.unsupported(f"{what} is computed at run time, not a constant of the model")
+            error.hint = self._free_dimension() or error.hint
+            raise error
         return value
 
     def integers(self, index: int, what: str, types: str = "int32") -> list[int]:
@@ -219,7 +221,20 @@ class Node:
         """Compare the shape that the operator computes with the shape that the model declares."""
         if tuple(shape) != self.output(index).shape:
             declared = list(self.output(index).shape)
-            raise self.bad(f"computes the shape {list(shape)}, but the model declares {declared}")
+            error = self.bad(f"computes the shape {list(shape)}, but the model declares {declared}")
+            error.hint = self._free_dimension() or error.hint
+            raise error
+
+    def _free_dimension(self) -> str:
+        """The hint for a shape that depends on a dimension that the model leaves open, or ""."""
+        for tensor in (*self.inputs, *self.outputs):
+            if tensor and tensor.free:
+                return (
+                    f"axis {tensor.free[0]} of tensor {tensor.index} ({tensor.name[:64]!r}) is free"
+                    f" (a batch?), and {tensor.shape[tensor.free[0]]} in TFLM: convert the model"
+                    " with a fixed size"
+                )
+        return ""
 
     def axis(self, axis: int, rank: int) -> int:
         """``axis`` counted from the front. Raises BadModel if there are too few axes."""

@@ -62,11 +62,15 @@ class Oracle:
     def arithmetic(self, operator: str) -> Arithmetic:
         """The reference's arithmetic that matches this interpreter.
 
-        LiteRT multiplies scales in single precision, and rounds once in FULLY_CONNECTED alone.
+        LiteRT multiplies scales in single precision, but for SUB, whose ``PrepareGeneralSubOp`` has
+        ``const double twice_max_input_scale``, and rounds once in FULLY_CONNECTED alone.
         """
         if self.kind == "tflm":
             return Arithmetic()
-        return Arithmetic("single" if operator == "FULLY_CONNECTED" else "double", "single")
+        return Arithmetic(
+            "single" if operator == "FULLY_CONNECTED" else "double",
+            "double" if operator == "SUB" else "single",
+        )
 
     def run(
         self,
