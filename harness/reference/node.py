@@ -216,7 +216,9 @@ class Node:
         """The value of constant input ``index``. Raises UnsupportedOperator if it is computed."""
         value = self.constant(index)
         if value is None or self.input(index).index in self.decoded:
-            raise self.unsupported(f"{what} is computed at run time, not a constant of the model")
+            error = self.unsupported(f"{what} is computed at run time, not a constant of the model")
+            error.hint = self._free_dimension() or error.hint
+            raise error
         return value
 
     def integers(self, index: int, what: str, types: str = "int32") -> list[int]:
@@ -229,17 +231,30 @@ class Node:
     def check_types(self, allowed: str) -> str:
         """The common type of input 0 and output 0, which must be one of ``allowed``."""
         dtype = self.input(0).dtype
-        if dtype not in allowed.split():
-            raise self.unsupported(f"input type {dtype} is not supported")
         if self.output().dtype != dtype:
             raise self.bad(f"its input is {dtype}, its output {self.output().dtype}")
+        if dtype not in allowed.split():
+            raise self.unsupported(f"input type {dtype} is not supported")
         return dtype
 
     def check_output(self, shape: Sequence[int], index: int = 0) -> None:
         """Compare the shape that the operator computes with the shape that the model declares."""
         if tuple(shape) != self.output(index).shape:
             declared = list(self.output(index).shape)
-            raise self.bad(f"computes the shape {list(shape)}, but the model declares {declared}")
+            error = self.bad(f"computes the shape {list(shape)}, but the model declares {declared}")
+            error.hint = self._free_dimension() or error.hint
+            raise error
+
+    def _free_dimension(self) -> str:
+        """The hint for a shape that depends on a dimension that the model leaves open, or ""."""
+        for tensor in (*self.inputs, *self.outputs):
+            if tensor and tensor.free:
+                return (
+                    f"axis {tensor.free[0]} of tensor {tensor.index} ({tensor.name[:64]!r}) is free"
+                    f" (a batch?), and {tensor.shape[tensor.free[0]]} in TFLM: convert the model"
+                    " with a fixed size"
+                )
+        return ""
 
     def axis(self, axis: int, rank: int) -> int:
         """``axis`` counted from the front. Raises BadModel if there are too few axes."""

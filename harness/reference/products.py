@@ -34,7 +34,7 @@ Output = Callable[[Array, "Array | None"], Array]
 def check_products(node: Node, products: int) -> None:
     """Refuse an operator that would take minutes."""
     if products > MAX_PRODUCTS:
-        raise node.bad(f"it takes {products} products, too many for any microcontroller")
+        raise node.bad(f"it takes {products} products, the reference at most {MAX_PRODUCTS}")
 
 
 def centred(x: Array, zero_point: int) -> Array:

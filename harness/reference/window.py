@@ -86,7 +86,7 @@ class Window:
             axis(node, shape[2], kernel[1], node.option("stride_w"), w_factor),
         )
         if window.height.padded * window.width.padded * shape[0] * shape[3] > MAX_ELEMENTS:
-            raise node.bad("its padded input is too large for any microcontroller")
+            raise node.bad(f"its padded input has more than {MAX_ELEMENTS} elements")
         changed: Window = node.seams.window(window)
         return changed
 

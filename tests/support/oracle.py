@@ -30,8 +30,12 @@ def request(
     tensors: Sequence[int] = (),
     arena: int = 4 << 20,
     resets: Collection[int] = (),
+    seconds: float = 120,
 ) -> dict[str, Any]:
-    """Consecutive inferences of a model, as :meth:`Oracle.run` takes them."""
+    """Consecutive inferences of a model, as :meth:`Oracle.run` takes them.
+
+    A request that takes ``seconds`` of the processor is ended, and refused.
+    """
     return {
         "model": model,
         "inputs": [list(arrays) for arrays in inputs],
@@ -39,18 +43,15 @@ def request(
         "tensors": list(tensors),
         "arena": arena,
         "resets": set(resets),
+        "seconds": seconds,
     }
 
 
 class Oracle:
-    """``kind`` is ``tflm`` (the device's own code) or ``litert`` (TensorFlow Lite's).
+    """``kind`` is ``tflm`` (the device's own code) or ``litert`` (TensorFlow Lite's)."""
 
-    A request that takes ``seconds`` of the processor is ended, and refused.
-    """
-
-    def __init__(self, kind: str = "tflm", *, seconds: int = 120) -> None:
+    def __init__(self, kind: str = "tflm") -> None:
         self.kind = kind
-        self._seconds = seconds
         self.agreed: Counter[tuple[str, str]] = Counter()  # cases; see type_table.signatures
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -61,11 +62,15 @@ class Oracle:
     def arithmetic(self, operator: str) -> Arithmetic:
         """The reference's arithmetic that matches this interpreter.
 
-        LiteRT multiplies scales in single precision, and rounds once in FULLY_CONNECTED alone.
+        LiteRT multiplies scales in single precision, but for SUB, whose ``PrepareGeneralSubOp`` has
+        ``const double twice_max_input_scale``, and rounds once in FULLY_CONNECTED alone.
         """
         if self.kind == "tflm":
             return Arithmetic()
-        return Arithmetic("single" if operator == "FULLY_CONNECTED" else "double", "single")
+        return Arithmetic(
+            "single" if operator == "FULLY_CONNECTED" else "double",
+            "double" if operator == "SUB" else "single",
+        )
 
     def run(
         self,
@@ -90,7 +95,7 @@ class Oracle:
         process = self._started()
         assert process.stdin is not None
         assert process.stdout is not None
-        write(process.stdin, [{**each, "seconds": self._seconds} for each in requests])
+        write(process.stdin, list(requests))
         answers: list[dict[str, Any]] = read(process.stdout)
         return answers
 

@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from model_builder import Graph, T, build_graphs
+from model_builder import Graph, Op, T, build_graphs
 from operator_models import every_graph
 
 #: Types of tensors that TFLM can hold and the official Python interface can hand over.
 TYPES = (
-    "float32", "float64", "int4", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64",
-    "uint64", "bool",
+    "float32", "float64", "int4", "int8", "uint8", "int16", "int32", "uint32", "int64", "uint64",
+    "bool",
 )  # fmt: skip
 #: Those that any operator computes with.
 COMMON = ("float32", "int4", "int8", "int16", "int32", "int64", "bool")
@@ -31,7 +31,7 @@ _OUTPUTS: Mapping[tuple[str, str], tuple[float, int]] = {
 
 @dataclass(frozen=True)
 class TypedModel:
-    """A model and the types of its operator's tensors: inputs, then outputs, "-": left out."""
+    """A model and the types of one operator's tensors: inputs, then outputs, "-": left out."""
 
     name: str
     types: str
@@ -48,18 +48,16 @@ def typed_models() -> list[TypedModel]:
     found: dict[tuple[str, str], TypedModel] = {}
     for graphs in every_graph():
         for changed in _variants(graphs):
-            name, types = _signature(changed[0])
-            if (name, types) not in found:
-                found[name, types] = TypedModel(name, types, build_graphs(changed))
+            for op in changed[0].operators:
+                name, types = op.custom or op.name, _types(changed[0], op)
+                if (name, types) not in found:
+                    found[name, types] = TypedModel(name, types, build_graphs(changed))
     return list(found.values())
 
 
-def _signature(graph: Graph) -> tuple[str, str]:
-    """The operator, and the types of its tensors: of a graph's first one."""
-    op = graph.operators[0]
-    inputs = " ".join(graph.tensors[i].dtype if i >= 0 else "-" for i in op.inputs)
-    outputs = " ".join(graph.tensors[i].dtype for i in op.outputs)
-    return op.custom or op.name, f"{inputs} -> {outputs}"
+def _types(graph: Graph, op: Op) -> str:
+    inputs = (graph.tensors[index].dtype if index >= 0 else "-" for index in op.inputs)
+    return f"{' '.join(inputs)} -> {' '.join(graph.tensors[index].dtype for index in op.outputs)}"
 
 
 def _variants(graphs: Sequence[Graph]) -> Iterator[list[Graph]]:

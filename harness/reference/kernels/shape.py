@@ -21,14 +21,14 @@ from harness.reference.parameters import parametrized
 def _same_type(node: Node, *others: Tensor) -> None:
     """Raises BadModel if an output or one of ``others`` has another type than the input."""
     dtype = node.input(0).dtype if node.operator.name != "SPLIT" else node.input(1).dtype
-    if dtype not in _MOVED.get(node.operator.name, _ALL).split():
-        raise node.refused(f"its type is {dtype}")
     for tensor in (*others, *node.outputs):
         if tensor.dtype != dtype:
             raise node.bad(f"its tensors are {dtype} and {tensor.dtype}")
+    if dtype not in _MOVED.get(node.operator.name, _ALL).split():
+        raise node.refused(f"its type is {dtype}")
 
 
-_ALL = "float32 int8 uint8 int16 int32 uint32 int64 uint64 bool resource"
+_ALL = "float32 float64 int8 uint8 int16 int32 uint32 int64 uint64 bool resource"
 #: The types that TFLM supports per operator; it refuses others when it runs.
 _MOVED = {
     "CONCATENATION": "float32 int8 int16 int32 int64 bool",

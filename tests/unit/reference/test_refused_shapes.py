@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 from model_builder import T, constant
 from one_operator_models import activation as _a
-from one_operator_models import assert_refused
+from one_operator_models import assert_refused, real
 from one_operator_models import one_operator as _one
 from one_operator_models import weights as _w
 from oracle import Oracle
 
+from harness.base.errors import BadModel, UnsupportedOperator
 from harness.model import Model
 from harness.reference import Interpreter
 
@@ -263,3 +264,21 @@ def test_the_model_that_the_refused_ones_vary_runs() -> None:
 def test_the_transposed_convolution_that_the_refused_ones_vary_runs() -> None:
     model = Model.from_bytes(_transposed(_IMAGE, _KERNEL, _a(1, 6, 6, 5)), "transposed")
     assert Interpreter(model).outputs[0].shape == (1, 6, 6, 5)
+
+
+def test_a_computed_shape_of_a_free_dimension_is_refused_with_its_axis() -> None:
+    x = T((1, 3), "float32", signature=(-1, 3), name="frames")
+    padded = _one("PAD", [x, T((2, 2), "int32"), real(1, 5)], [0, 1], ("Pad", {}), fed=(0, 1))
+    with pytest.raises(UnsupportedOperator, match="computed at run time") as refusal:
+        Interpreter(Model.from_bytes(padded))
+    assert refusal.value.hint == (
+        "axis 0 of tensor 0 ('frames') is free (a batch?), and 1 in TFLM: convert the model with a"
+        " fixed size"
+    )
+
+
+def test_a_declared_shape_that_contradicts_a_free_dimension_names_its_axis() -> None:
+    x = T((2, 3), "float32", signature=(2, -1))
+    with pytest.raises(BadModel, match="computes the shape") as refusal:
+        Interpreter(Model.from_bytes(_one("EXP", [x, real(2, 4)], [0])))
+    assert "axis 1 of tensor 0" in refusal.value.hint
