@@ -13,7 +13,7 @@ from test_transcripts import what_noticed
 
 from harness.base.errors import HilError
 from harness.case import run_case
-from harness.case.result import CaseResult
+from harness.case.result import CaseResult, Verdict
 from harness.case.samples import sample_case
 
 pytestmark = [
@@ -21,6 +21,8 @@ pytestmark = [
     pytest.mark.timeout(7200),
 ]
 _SAMPLE = 5
+#: An image that could not run notices nothing.
+_RAN = (Verdict.PASS, Verdict.FAIL, Verdict.FIRMWARE)
 
 
 def _noticed(mutant: KernelMutant, folder, tally) -> bool:
@@ -31,6 +33,7 @@ def _noticed(mutant: KernelMutant, folder, tally) -> bool:
         except (HilError, subprocess.CalledProcessError):
             return True
         result = _run(sample, elf, folder)
+        assert result.judgement.verdict in _RAN, result.judgement.reason
         if not result.passed:
             tally.noticed("kernels", what_noticed(result))
             return True
