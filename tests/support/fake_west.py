@@ -3,7 +3,8 @@
 It configures a tree that is new or that arguments for CMake were given for, compiles the sources
 whose inputs changed, and links. ``compiled`` in the tree lists each compilation, and build.ninja
 names the inputs for the real ninja. In ZEPHYR_BASE, ``fails`` is the output of a build that fails,
-``c++`` the compiler, ``kernel.c`` a source; with ``nothing`` there is no ELF in the end.
+``c++`` the compiler, ``kernel.c`` a source; with ``nothing`` there is no ELF in the end,
+with ``sysbuild`` there are two.
 """
 
 from __future__ import annotations
@@ -54,8 +55,16 @@ def main() -> None:
         (tree / "zephyr" / "zephyr.elf").unlink(missing_ok=True)
         return
     elf = "".join((tree / name).read_text() for name in ("kernel.o", "main.o"))
-    for name in ("zephyr.elf", "zephyr.map", ".config", "zephyr.dts"):
-        (tree / "zephyr" / name).write_text(elf)
+    images = [tree]
+    if (base / "sysbuild").exists():
+        images = [tree / "application", tree / "mcuboot"]
+        (tree / "domains.yaml").write_text(
+            "default: application\ndomains:\n  - name: application\n  - name: mcuboot\n"
+        )
+    for image in images:
+        (image / "zephyr").mkdir(parents=True, exist_ok=True)
+        for name in ("zephyr.elf", "zephyr.map", ".config", "zephyr.dts"):
+            (image / "zephyr" / name).write_text(f"{image.name} {elf}")
     if options.board in ("nrf9160dk/nrf9160/ns", "nrf9160dk_nrf9160_ns"):
         (tree / "tfm" / "bin").mkdir(parents=True, exist_ok=True)
         (tree / "zephyr" / "tfm_merged.hex").write_text("merged")

@@ -164,6 +164,22 @@ def test_the_secure_board_s_build_is_its_elf(workspace):
     assert result.image == result.elf
 
 
+def test_of_a_sysbuild_the_default_domain_is_the_image(workspace):
+    one = workspace("one")
+    (one.base / "sysbuild").touch()
+    elf = build(one)
+    assert elf.read_text().startswith("application ")
+    assert (elf.parents[2] / "mcuboot" / "zephyr" / "zephyr.elf").is_file()
+
+
+@needs_ninja
+def test_builds_that_ninja_does_not_know_whole_always_go_through_west(workspace):
+    one = workspace("one")
+    (one.base / "sysbuild").touch()
+    results = [zephyr.build_zephyr("atan", workspace=one) for _ in range(2)]
+    assert [result.cached for result in results] == [False, False]
+
+
 def test_a_failure_of_one_workspace_is_not_that_of_the_next(workspace):
     with pytest.raises(BuildFailed, match="broken"):
         build(workspace("one", fails="error: broken"))
