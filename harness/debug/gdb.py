@@ -280,4 +280,7 @@ def run_gdb(debuggee: Debuggee, command: Sequence[str]) -> int:
             debuggee.turn()
         return gdb.returncode
     finally:
+        if gdb.poll() is None:  # the debuggee was lost: nobody answers gdb any more
+            gdb.terminate()
+            gdb.wait()
         signal.signal(signal.SIGINT, before)

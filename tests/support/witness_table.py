@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "tests" / "witness"
 PAGE = ROOT / "docs" / "simulator.md"
 BEGIN, END = "<!-- witness table: begin -->\n", "<!-- witness table: end -->\n"
-QEMU, UNVERIFIED = "QEMU 7.2", "unverified"
+QEMU, RENODE, UNVERIFIED = "QEMU 7.2", "Renode 1.17", "unverified"
 
 
 @dataclass(frozen=True)

@@ -105,6 +105,7 @@ class RenodeDifference:
     passes: str = ""  # with which an image may pass wrongly: a part of one note in each result
     known: str = MEASURED
     images: tuple[str, ...] = ()
+    worlds: bool = False  # it concerns images of both worlds alone
 
     def holds(self, version: Version) -> bool:
         """Whether ``version`` has it."""
@@ -165,7 +166,7 @@ DIFFERENCES = (
         "the agent halts the core and reports a BusFault (IBUSERR), or a MemManage fault "
         "(IACCVIOL) where nothing may be executed, with the caller's place; the image's own "
         "handler does not run",
-        images=("branch_nowhere", "branch_execute_never"),
+        images=("branch_nowhere", "branch_execute_never", "wildbranch"),
     ),
     RenodeDifference(
         None,
@@ -377,6 +378,7 @@ DIFFERENCES = (
         "a note in each result",
         passes="some SecureFaults lack or have other status bits",
         images=("no_gateway",),
+        worlds=True,
     ),
     RenodeDifference(
         _1_17,
@@ -386,6 +388,7 @@ DIFFERENCES = (
         _NOTED,
         passes="non-secure code reaches secure interrupts (ISER, ICER, ISPR, STIR, NMIPENDSET)",
         images=("secure_pended", "secure_triggered"),
+        worlds=True,
     ),
     RenodeDifference(
         _1_17,
@@ -396,6 +399,7 @@ DIFFERENCES = (
         _NOTED,
         passes="CPACR, CCR, PRIGROUP and SLEEPONEXIT are shared by both worlds",
         images=("traps_apart", "floats_apart", "grouping_apart", "secure_registers"),
+        worlds=True,
     ),
     RenodeDifference(
         None,
@@ -432,6 +436,15 @@ DIFFERENCES = (
     RenodeDifference(
         None,
         None,
+        "System OFF is not modelled: the image runs on",
+        "a finding (`unmodelled_access`), and a note in each result",
+        passes="System OFF does nothing",
+        known=BELIEVED,
+        images=("system_off",),
+    ),
+    RenodeDifference(
+        None,
+        None,
         "LFCLK starts at once",
         _NOTED,
         passes="LFCLK starts at once",
@@ -450,10 +463,22 @@ DIFFERENCES = (
 
 def warnings(version: Version) -> tuple[str, ...]:
     """The notes in every result on ``version``."""
-    held = [one for one in DIFFERENCES if one.holds(version)]
+    own = [one.warn for one in DIFFERENCES if one.warn and one.holds(version)]
+    passes = _passes(version, worlds=False)
     name = f"Renode {shown(version)}"
-    passes = "; ".join(one.passes for one in held if one.passes)
     return (
-        *(f"{name} has {one.warn}" for one in held if one.warn),
+        *(f"{name} has {text}" for text in own),
         f"{name} is not the chip, and an image may pass wrongly: {passes}",
     )
+
+
+def warnings_of_worlds(version: Version) -> str:
+    """The note in each result of images of both worlds; "" if there is nothing to note."""
+    passes = _passes(version, worlds=True)
+    text = f"Renode {shown(version)}, between the worlds, where an image may pass wrongly: {passes}"
+    return text if passes else ""
+
+
+def _passes(version: Version, *, worlds: bool) -> str:
+    held = [one for one in DIFFERENCES if one.holds(version) and one.worlds == worlds]
+    return "; ".join(one.passes for one in held if one.passes)

@@ -24,7 +24,7 @@ from harness.targets.renode.description import Security
 from harness.targets.renode.find import RenodeProgram, find
 from harness.targets.renode.link import AgentLink, pipes
 from harness.targets.renode.machine import QUANTUM, monitor_path
-from harness.targets.renode.releases import PINNED, shown
+from harness.targets.renode.releases import PINNED, shown, warnings_of_worlds
 
 #: Machines that one process may make: from 1.17 on each leaves a copy of the translation library
 #: (over 1 MB) in the process's temporary folder until the process ends.
@@ -180,6 +180,12 @@ class RenodeServer(Closing):
     def warnings(self) -> tuple[str, ...]:
         """Known bugs of this version."""
         return self.program.warnings if self.program else ()
+
+    @property
+    def warnings_of_worlds(self) -> tuple[str, ...]:
+        """Those that concern images of both worlds alone."""
+        text = warnings_of_worlds(self.program.version) if self.program else ""
+        return (text,) if text else ()
 
     @property
     def client(self) -> AgentLink:

@@ -186,7 +186,8 @@ class RenodeSession(SessionDefaults):
         non_secure = trustzone.is_non_secure(image)
         both_worlds = trustzone.gateways(image) is not None
         if both_worlds:
-            self._notes.append(Finding(Kind.APPROXIMATION, _NO_SPU, "renode"))
+            texts = (_NO_SPU, *server.warnings_of_worlds)
+            self._notes += [Finding(Kind.APPROXIMATION, text, "renode") for text in texts]
         try:
             start = vectors.find(image)
             self._notes += start.notes(non_secure=non_secure)

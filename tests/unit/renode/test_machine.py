@@ -231,6 +231,17 @@ def test_known_bugs_are_notes_of_each_session(renode, firmware, tmp_path):
         assert [note.message for note in session.findings] == ["a known bug"]
 
 
+def test_images_of_both_worlds_are_told_what_is_wrong_between_them(renode, tmp_path):
+    veneer = (0xE97FE97F, 0xB800F000)  # SG; B.W
+    with served(renode, tmp_path, (1, 17, 0)) as server:
+        pair = image(tmp_path, 0x2000_1000, *[0x41] * 15, *veneer)
+        with RenodeSession(pair, server, owns_server=False) as session:
+            notes = [note.message for note in session.findings]
+    assert notes[0] == "a known bug"
+    assert notes[1].startswith("Renode has no SPU")
+    assert notes[2].startswith("Renode 1.17.0, between the worlds, where an image may pass wrongly")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("spoils", "machines"),

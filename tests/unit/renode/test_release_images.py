@@ -6,7 +6,7 @@ import pytest
 import release_images
 from release_images import RELEASES, images
 
-from harness.targets.renode.releases import DIFFERENCES, warnings
+from harness.targets.renode.releases import DIFFERENCES, warnings, warnings_of_worlds
 
 IMAGES = {one.name: one for one in images()}
 
@@ -55,8 +55,17 @@ def test_difference_without_a_remedy_is_shown(version):
 
 def test_notes_name_all_that_an_image_may_pass_with():
     (*_, last) = warnings((1, 17, 0))
-    assert all(one.passes in last for one in DIFFERENCES if one.holds((1, 17, 0)))
+    between = warnings_of_worlds((1, 17, 0))
+    for one in DIFFERENCES:
+        if one.holds((1, 17, 0)):
+            assert one.passes in (between if one.worlds else last)
     assert "DWT counts without TRCENA" in last
+    assert "reaches secure interrupts" in between
+    assert "secure interrupts" not in last
+
+
+def test_release_that_refuses_both_worlds_notes_nothing_between_them():
+    assert warnings_of_worlds((1, 16, 1)) == ""
 
 
 def test_column_of_a_release_is_the_newest_that_is_not_later():
