@@ -17,6 +17,7 @@ from harness.base.errors import BuildFailed, EnvironmentMissing, UsageError
 from harness.base.platforms import board_with, chip_names
 from harness.build import board_names, workspace, zephyr
 from harness.build.board_names import target_of
+from harness.build.builders import build_one
 from harness.build.configurations import load
 
 ROOT = paths.samples().parent
@@ -272,3 +273,14 @@ def test_twister_may_build_an_application_for_each_chip(application: str) -> Non
     kits = [board_with(chip) for chip in chip_names()]
     secure = {target_of(kit, nonsecure=False) for kit in kits}
     assert secure <= set(document["common"]["platform_allow"]) <= set(board_names.boards())
+
+
+@pytest.mark.parametrize(
+    ("chip", "board"),
+    [("", "nrf9160dk/nrf9160"), ("nrf9151", "nrf9151dk/nrf9151"),
+     ("nRF9131", "nrf9131ek/nrf9131"), ("nrf5340", "nrf5340dk/nrf5340/cpuapp")],
+)  # fmt: skip
+def test_west_builds_for_the_kit_of_the_chip(west: Path, chip: str, board: str) -> None:
+    build_one("hello_world", "exact", "zephyr", chip)
+    asked = west.read_text().splitlines()
+    assert asked[asked.index("--board") + 1] == board
