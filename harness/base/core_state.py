@@ -23,6 +23,7 @@ class CoreState:
     nonsecure: bool = False
     divided: bool = False  # there are two security states
     memory: tuple[tuple[int, bytes], ...] = field(default=(), repr=False)
+    secure_floats: bool = False  # FPCCR.TS: frames of secure code hold S16 to S31, too
 
     def read(self, address: int, size: int) -> bytes | None:
         """``size`` bytes of RAM at ``address``; None if they are not there."""

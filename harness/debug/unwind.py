@@ -26,8 +26,8 @@ _FNC_RETURN = (0xFEFF_FFFE, 0xFEFF_FFFF)
 #: Bits of EXC_RETURN.
 _SECURE, _STANDARD, _THREAD, _PROCESS = 1 << 6, 1 << 4, 1 << 3, 1 << 2
 _SIGNATURES = (0xFEFA_125A, 0xFEFA_125B)
-#: Bytes: the additional context of the secure state, a frame, and one with S0 to S15.
-_ADDITIONAL, _FRAME, _EXTENDED = 0x28, 0x20, 0x68
+#: Bytes: the additional context of the secure state, a frame, one with S0 to S15, to S31.
+_ADDITIONAL, _FRAME, _EXTENDED, _SECURE_FLOATS = 0x28, 0x20, 0x68, 0xA8
 _PADDED = 1 << 9  # of the stacked xPSR
 
 
@@ -184,7 +184,8 @@ class _Unwinding:
         self.exception = exception_name(self._number)
         self.registers[:4] = stacked[:4]
         self.registers[12], self.registers[LR], self.registers[PC] = stacked[4], stacked[5], pc & ~1
-        size = _FRAME if code & _STANDARD else _EXTENDED
+        floats = _EXTENDED if nonsecure or not self._state.secure_floats else _SECURE_FLOATS
+        size = _FRAME if code & _STANDARD else floats
         sp = frame + size + (4 if xpsr & _PADDED else 0)
         self.registers[SP] = self._stacks[nonsecure, stack] = sp & 0xFFFF_FFFF
         self._number, self._nonsecure, self.exact = xpsr & 0x1FF, nonsecure, True

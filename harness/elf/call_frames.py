@@ -58,11 +58,14 @@ class CallFrames:
     def rule(self, pc: int, *, called: bool) -> FrameRule | None:
         """How to leave the function at ``pc``; None if nothing is known.
 
-        ``called``: the function stands at a call, for which .ARM.exidx is meant.
+        ``called``: the function stands at a call, for which .ARM.exidx is meant. A function that
+        has called another one has put lr away; a table that does not know where (naked functions)
+        is not believed.
         """
         found = self._by_debug_frame(pc)
-        if found is None and called:
+        if called and not _returns(found):
             found = self._by_index(pc)
+            found = found if _returns(found) else None
         return found or self._by_prologue(pc)
 
     # .debug_frame
@@ -163,6 +166,11 @@ class CallFrames:
         if frame is not None:
             return FrameRule(frame[0], depth - frame[1], _from_cfa(saved), source="prologue")
         return FrameRule(SP, depth, _from_cfa(saved), source="prologue")
+
+
+def _returns(rule: FrameRule | None) -> bool:
+    """Whether a rule says where a function that has called another one returns to."""
+    return rule is not None and (rule.ends or LR in rule.saved)
 
 
 def _from_cfa(saved: dict[int, int]) -> dict[int, int]:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 #: The most bytes that a function without a size is taken to have.
 _UNSIZED_REACH = 1024
+#: Functions of libraries whose symbols have no type (libgcc: calls of the non-secure state).
+_UNTYPED = ("__gnu_cmse_nonsecure_call",)
 
 
 def _by_place(symbol: Symbol) -> tuple[int, int]:
@@ -149,7 +151,9 @@ class Image(ElfFile):
 
     @cached_property
     def _functions(self) -> tuple[list[int], list[Symbol]]:
-        functions = sorted((s for s in self.symbols if s.kind == "func"), key=_by_place)
+        functions = sorted(
+            (s for s in self.symbols if s.kind == "func" or s.name in _UNTYPED), key=_by_place
+        )
         return [s.address for s in functions], functions
 
     def locate(self, address: int) -> Location:

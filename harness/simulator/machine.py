@@ -37,8 +37,9 @@ from harness.simulator.unicorn import CORE_REGISTERS, Reg
 _WINDOW, _LINE = 4096, 256
 _LOOK_AGAIN = 640_000  # ticks (10 ms) after which a loop may have become the end
 _FINDINGS_KEPT = 200
-#: Faults whose memory is kept, for their call stacks.
-_STATES_KEPT = 4
+#: Bytes of RAM that are kept for the call stacks of a run's faults.
+_STATE_BYTES = 16 << 20
+_TS = 1 << 26  # of FPCCR
 _STACK_POINTERS, _SPSEL = (int(Reg.MSP), int(Reg.PSP)), 2
 #: Values of ``timing``.
 INSTRUCTIONS, BRANCHES = "instructions", "branches"
@@ -165,7 +166,7 @@ class Machine:
     # evidence
 
     def _note_fault(self, record: FaultRecord) -> None:
-        if len(self.faults) < _STATES_KEPT:
+        if len(self.faults) * self.engine.stores["ram"].area.size < _STATE_BYTES:
             record = replace(record, state=self.core_state(record.registers))
         if len(self.faults) < _FINDINGS_KEPT:
             self.faults.append(record)
@@ -456,7 +457,10 @@ class Machine:
             core.sequential = sequential
         ram = self.engine.stores["ram"]
         memory = ((ram.area.origin, bytes(ram.slice(ram.area.origin, ram.area.size))),)
-        return CoreState(own, stacks, threads, core.nonsecure, core.divided, memory)
+        secure_floats = bool(self.engine.scb[False].fpccr & _TS)
+        return CoreState(
+            own, stacks, threads, core.nonsecure, core.divided, memory, secure_floats
+        )  # fmt: skip
 
     def write_register(self, name: str, value: int) -> None:
         """Set r0 to r12, sp, lr or pc."""

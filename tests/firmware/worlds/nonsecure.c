@@ -21,6 +21,8 @@ __attribute__((noinline)) uint32_t Twice(uint32_t value) {
   return 2 * value;
 }
 
+__attribute__((noinline)) uint32_t Reads(uint32_t address) { return REG(address) + Count(); }
+
 uint32_t LooksAtFloats(uint32_t unused) {
   uint32_t low, high;
   __asm volatile("vmov %0, s15\n vmov %1, s31\n vmov.f32 s16, #1.0\n vmov.f32 s31, #1.0"
@@ -217,6 +219,9 @@ __attribute__((noipa)) static void Main(void) {
       break;
     case BXNS_STAYING:
       results[0] = StayingBxns();
+      break;
+    case FAULT_BELOW_CALLBACK:
+      results[0] = CallBack(Reads, OPERAND);
       break;
     case SECURE_ONLY:
       SecureOnly();

@@ -62,6 +62,7 @@ enum Scenario {
   SECURE_ONLY,
   BXNS_TO_SECURE,
   BXNS_STAYING,
+  FAULT_BELOW_CALLBACK,
 };
 
 typedef uint32_t (*Callback)(uint32_t);

@@ -114,3 +114,17 @@ def test_repeated_lines_are_folded(lines: str, shown: str) -> None:
         return f"{size}x{words[-5]}" if size else line
 
     assert "".join(short(line) for line in folded(list(lines))) == shown
+
+
+@pytest.mark.slow
+def test_faults_have_call_stacks_as_long_as_there_is_room(build: Callable[[str], Image]) -> None:
+    image = build("faults")
+    with simulator.open(image) as session:
+        session.run(None, session.deadline(1.0))
+        faults = session.faults
+    states = [one.state is not None for one in faults]
+    assert states == [True] * 64 + [False] * (len(states) - 64)
+    assert len(states) >= 100
+    told = [Narrator(image).fault(one) for one in faults]
+    assert all("called from Caller at faults.c:" in one.callers for one in told[:64])
+    assert not told[64].callers

@@ -11,6 +11,7 @@ from firmwares import build  # noqa: F401
 from gateway_chip import worlds  # noqa: F401
 from gpio_port import p0  # noqa: F401
 from system_control import masked  # noqa: F401
+from two_worlds import two_worlds  # noqa: F401
 
 from harness.elf import Image
 

@@ -5,23 +5,17 @@ The images are tests/firmware/worlds; a test writes which scenario they are to p
 
 from __future__ import annotations
 
-import shutil
 import struct
-import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
+from two_worlds import SCENARIO, machine_for
 
-from harness.elf import Image, combined
+from harness.elf import Image
 from harness.simulator import Machine, snapshot
 from harness.targets.simulator import SimulatorSession
 
-FLAGS = "-mcpu=cortex-m33 -mthumb -mfloat-abi=hard -mfpu=fpv5-sp-d16 -O2 -g -ffreestanding"
-FLAGS += " -fno-tree-loop-distribute-patterns -nostdlib -Wall -Wextra -Werror"
-SOURCES = Path(__file__).resolve().parents[2] / "firmware" / "worlds"
-SCENARIO = 0x2000_3FF0
 FTYPE = 0x10  # of EXC_RETURN: no floating-point frame. What the compiler cleared makes it one.
 LONG_ENOUGH = 64_000_000 // 20
 SECURE_RAM, SECURE_FLASH = 0x2000_0100, 0x0000_0100
@@ -60,47 +54,13 @@ class Played:
         return sfsr, sfar, link | FTYPE, number
 
 
-def scenario(name: str) -> int:
-    """The number of a scenario, as worlds.h has it."""
-    text = (SOURCES / "worlds.h").read_text()
-    names = text.partition("enum Scenario {")[2].partition("}")[0].replace("= 1", "").split(",")
-    return [one.strip() for one in names].index(name) + 1
-
-
-def machine_for(firmware: Image, name: str, operand: int = 0) -> Machine:
-    machine = Machine(firmware)
-    machine.write_memory(SCENARIO, struct.pack("<2I", scenario(name), operand))
-    return machine
-
-
-@pytest.fixture(scope="session")
-def firmware(tmp_path_factory) -> Image:
-    compiler = shutil.which("arm-none-eabi-gcc")
-    if compiler is None:
-        pytest.skip("needs arm-none-eabi-gcc")
-    folder = tmp_path_factory.mktemp("worlds")
-
-    def link(name: str, *more: str) -> Image:
-        elf = folder / f"{name}.elf"
-        command = [compiler, *FLAGS.split(), "-T", str(SOURCES / f"{name}.ld")]
-        command += [str(SOURCES / f"{name}.c"), *more, "-o", str(elf)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        return Image.from_elf(elf)
-
-    gateways = folder / "gateways.o"
-    library = ("-Wl,--cmse-implib", f"-Wl,--out-implib={gateways}", "-lgcc")
-    secure = link("secure", "-mcmse", *library)
-    return combined.compose([link("nonsecure", str(gateways)), secure])
-
-
 Play = Callable[..., Played]
 
 
 @pytest.fixture
-def play(firmware) -> Play:
+def play(two_worlds: Image) -> Play:
     def one(name: str, operand: int = 0) -> Played:
-        machine = machine_for(firmware, name, operand)
+        machine = machine_for(two_worlds, name, operand)
         machine.run(until_tick=LONG_ENOUGH)
         return Played(machine)
 
@@ -315,14 +275,14 @@ def test_a_function_return_without_a_call_is_refused(play):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["NESTED", "SYSTICKS", "FLOATS_PREEMPTED", "CALLBACK"])
 @pytest.mark.parametrize("step", [1, 7, 1000])
-def test_slices_change_nothing(firmware, play, name, step):
+def test_slices_change_nothing(two_worlds, play, name, step):
     whole = play(name).machine
-    sliced = machine_for(firmware, name)
+    sliced = machine_for(two_worlds, name)
     limit = min(whole.core.executed, 3000 if step == 1 else 10**9)
     while sliced.core.executed < limit:
         sliced.run(until_executed=min(limit, sliced.core.executed + step))
     if limit < whole.core.executed:
-        whole = machine_for(firmware, name)
+        whole = machine_for(two_worlds, name)
         whole.run(until_executed=limit)
     else:
         sliced.run(until_tick=LONG_ENOUGH)
@@ -333,10 +293,10 @@ def test_slices_change_nothing(firmware, play, name, step):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("quarter", [1, 2, 3])
-def test_a_snapshot_within_a_secure_call_continues(firmware, play, quarter):
+def test_a_snapshot_within_a_secure_call_continues(two_worlds, play, quarter):
     whole = play("NESTED").machine
     at = whole.core.executed * quarter // 4
-    machine = machine_for(firmware, "NESTED")
+    machine = machine_for(two_worlds, "NESTED")
     machine.run(until_executed=at)
     kept = snapshot.take(machine)
     machine.run(until_tick=LONG_ENOUGH)
@@ -348,12 +308,12 @@ def test_a_snapshot_within_a_secure_call_continues(firmware, play, quarter):
 
 
 @pytest.mark.slow
-def test_a_snapshot_goes_on_in_another_machine_with_the_same_images(firmware, play, tmp_path):
+def test_a_snapshot_goes_on_in_another_machine_with_the_same_images(two_worlds, play, tmp_path):
     whole = play("NESTED").machine
-    machine = machine_for(firmware, "NESTED")
+    machine = machine_for(two_worlds, "NESTED")
     machine.run(until_executed=whole.core.executed // 2)
     snapshot.save(machine, snapshot.take(machine), tmp_path / "half")
-    other = Machine(firmware)
+    other = Machine(two_worlds)
     snapshot.restore(other, snapshot.load(other, tmp_path / "half"))
     other.run(until_tick=LONG_ENOUGH)
     assert other.core.executed == whole.core.executed
