@@ -13,7 +13,7 @@ from harness.base.findings import Findings
 from harness.case.case import Case
 from harness.case.printed import PrintedComparison
 from harness.model import Model, Tensor
-from harness.reference import Interpreter, alternatives, compare, dequantize, quantize
+from harness.reference import Interpreter, alternatives, compare
 from harness.reference.comparison import Alternatives
 from harness.reference.float_error import allowed_errors, allowed_in_batch
 from harness.uart import Console, TensorKey, Tensors
@@ -23,8 +23,6 @@ from harness.uart.tensors import assemble
 
 if TYPE_CHECKING:
     import numpy.typing as npt
-
-    from harness.uart.scrapers import Predict
 
     Array = npt.NDArray[Any]
 
@@ -71,7 +69,7 @@ def check_outputs(
 def _check_scraped(console: Console, case: Case, model: Model | None, known: Rows) -> Check:
     """Let the case's scraper check its results.
 
-    It gets a function that computes the model's answers, if the case has a model.
+    It gets the comparison with the reference, if the case has a model.
     """
     scraper = console.scrapers[0]
     expected = Expected(
@@ -79,35 +77,13 @@ def _check_scraped(console: Console, case: Case, model: Model | None, known: Row
         repeats=not case.ends,
         tests=case.tests,
         tolerance=case.tolerance,
-        predict=_predict(case, model) if case.reference and model is not None else None,
         compare=PrintedComparison(
             Interpreter.from_model(model, case.arithmetic), case.tolerance, known, case.ends
         )
-        if case.printed is not None and model is not None
+        if case.reference and model is not None
         else None,
     )
     return scraper.check(expected)
-
-
-def _predict(case: Case, model: Model) -> Predict:
-    """The reference's answers for a model with one number in and one out."""
-    interpreter = Interpreter.from_model(model, case.arithmetic)
-    source, sink = model.inputs[0], model.outputs[0]
-
-    def predict(x: Sequence[float], *, truncate: bool) -> Sequence[float]:
-        values = np.asarray(x, np.float64)
-        fed = (
-            quantize(values, source.scale, source.zero_point, source.dtype, truncate=truncate)
-            if source.scale
-            else values.astype(np.float32)
-        )
-        (out,) = interpreter.invoke_batch([fed.reshape(len(values), *source.shape)])
-        flat = out.reshape(-1)
-        answers = dequantize(flat, sink.scale, sink.zero_point) if sink.scale else flat
-        numbers: list[float] = answers.astype(np.float64).tolist()
-        return numbers
-
-    return predict
 
 
 def _from_scraper(check: Check, results: int, model: Model | None) -> OutputCheck:

@@ -57,15 +57,35 @@ class PrintedComparison:
 
     def __call__(self, readings: Readings) -> Check:
         """The comparison of all complete inferences."""
-        came, rows = len(readings.lines), len(self.known)
+        came, rows = len(readings.lines), 0 if readings.inputs else len(self.known)
         count = min(came, rows) if rows and self.ends else came
         problems: tuple[str, ...] = ()
         if rows and self.ends and came != rows:
             problems = (f"{count_of(came, 'inference')} came, the inputs are {rows}",)
         if not count:
             return Check(problems=problems or ("no inference came whole",))
+        wrong = self._unlike(readings)
+        if wrong:
+            return Check(problems=(*problems, wrong), hint="is it the model of this image?")
         best = self._best(readings, count)
         return best.check(problems, readings.lines)
+
+    def _unlike(self, readings: Readings) -> str:
+        """How the tensors that were read differ in number or size from the model's; "" if not."""
+        interpreter = self.interpreter
+        roles = (
+            ("input", readings.inputs, interpreter.inputs if readings.inputs else ()),
+            ("output", readings.outputs, interpreter.outputs),
+        )
+        for role, read, tensors in roles:
+            if len(read) != len(tensors):
+                return f"{len(read)} {role}s are printed, the model has {len(tensors)}"
+            for one, tensor in zip(read, tensors, strict=True):
+                size = math.prod(tensor.shape)
+                if len(one.values) != len(readings.lines) * size:
+                    printed = count_of(len(one.values) // len(readings.lines), "number")
+                    return f"{role} {tensor.name}: {printed} printed, it has {size}"
+        return ""
 
     def counts(self, readings: Readings) -> tuple[int, int]:
         """How many values are compared and how many differ, without an explanation."""

@@ -21,6 +21,9 @@ _NUMBER = re.compile(
     r"(?:\*2\^(?P<power>[-+]?\d{1,3}))?",
     re.ASCII,
 )
+_DIGITS = re.compile(
+    r"-?\d+(?:\.(?P<decimals>\d*))?(?:[eE](?P<ten>[-+]?\d+))?(?:\*2\^(?P<two>[-+]?\d+))?", re.ASCII
+)
 _ANSI = re.compile(r"\x1b\[[0-9;]{0,32}[A-Za-z]")
 _ANSI_BYTES = re.compile(_ANSI.pattern.encode())
 _VISIBLE = [chr(byte) if byte == 9 or 32 <= byte < 127 else f"\\x{byte:02x}" for byte in range(256)]
@@ -110,6 +113,22 @@ def number(text: str) -> float | None:
         return None
     value = float(match["mantissa"]) * 2.0 ** int(match["power"] or 0)
     return value if math.isfinite(value) else None
+
+
+def last_digit(text: str) -> float:
+    """The worth of a printed number's last digit; 0.0 if the text is not a number.
+
+    A mantissa of TFLM's own printer (``1.2566366*2^-2``) has seven decimals of which it leaves out
+    zeros, and the last is not exact. It prints 0 as ``1.0*2^-127``.
+    """
+    digits = _DIGITS.fullmatch(text.strip().lstrip("+"))
+    if digits is None:
+        return 0.0
+    exponent = int(digits["ten"] or 0) - len(digits["decimals"] or "")
+    unit = 10.0 ** min(exponent, 300)
+    if digits["two"] is None:
+        return unit
+    return max(1e-6 * 2.0 ** int(digits["two"]), 2.0**-126)
 
 
 def integer(text: str | None) -> int | None:

@@ -36,14 +36,6 @@ class Scraped:
     text: str
 
 
-class Predict(Protocol):
-    """The model's answer to each x; ``truncate``: the image quantizes its inputs by truncation."""
-
-    def __call__(self, x: Sequence[float], *, truncate: bool) -> Sequence[float]:
-        """One y for each x."""
-        ...
-
-
 class Compare(Protocol):
     """Compares the tensors that a console gave with what the model computes."""
 
@@ -60,7 +52,6 @@ class Expected:
     repeats: bool = False  # the firmware never ends: after the last of values the first comes again
     tests: Mapping[str, str] = field(default_factory=dict)  # name -> pass, fail, skip
     tolerance: float | None = None
-    predict: Predict | None = None
     compare: Compare | None = None
 
 

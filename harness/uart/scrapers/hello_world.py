@@ -11,30 +11,32 @@ from __future__ import annotations
 
 import itertools
 import math
+from array import array
 from collections.abc import Sequence
 from dataclasses import replace
 
-from harness.uart.lines import Line, number
+from harness.uart.lines import Line, last_digit, number
 from harness.uart.scrapers.base import (
     HELD_BY,
-    REFERENCE,
     Check,
     Expected,
-    Predict,
     Scraped,
     Scraper,
     against_values,
     first_rows,
 )
+from harness.uart.scrapers.readings import Elements, Readings
 
 #: Inferences from x = 0 to x = 2 pi.
 CYCLES = (20, 1000)
-#: The error of a number printed with six decimals, and a little more.
-_PRINTED = 6e-7
 
 
 class HelloWorld(Scraper):
     """x and y of each inference: x must follow the sample's sequence, y be the model's answer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._elements = (Elements(real=True), Elements(real=True))
 
     def feed(self, line: Line) -> None:
         """Read one line."""
@@ -53,19 +55,30 @@ class HelloWorld(Scraper):
             more = "; is printf built without floats?" if empty else ""
             self._unparsed(line, f"no number where x_value and y_value should be{more}")
             return
+        kept = len(self.results)
         self.keep(Scraped({"x": x, "y": y}, line.number, text))
+        if len(self.results) == kept:
+            return
+        for elements, value, word in zip(self._elements, (x, y), (first, last), strict=True):
+            elements.values.append(value)
+            elements.units.append(last_digit(word))
+
+    @property
+    def readings(self) -> Readings:
+        """Each x as the model's input, each y as its output."""
+        lines = array("Q", [result.line for result in self.results])
+        return Readings([self._elements[0]], [self._elements[1]], lines)
 
     def _check(self, expected: Expected) -> Check:
         """Check every x; check results against listed values and the model, if the case has any."""
-        if not expected.values and expected.predict is None:
+        if not expected.values and expected.compare is None:
             return replace(super()._check(expected), hint=f"give --model, or {HELD_BY}")
         if not self.results:
             return Check(problems=("no result was printed",))
         x = [_float(result, "x") for result in self.results]
-        y = [_float(result, "y") for result in self.results]
         listed = against_values(self.results, expected) if expected.values else Check()
         sequence = _check_sequence(x)
-        model = _check_model(x, y, expected) if expected.predict else Check()
+        model = expected.compare(self.readings) if expected.compare else Check()
         parts = (model, listed, sequence)
         return Check(
             listed.compared + model.compared,
@@ -107,47 +120,3 @@ def _misses(x: Sequence[float], cycle: int) -> dict[int, float]:
     sequence = (step % cycle / cycle * math.tau for step in itertools.count(start))
     pairs = enumerate(zip(x, sequence, strict=False))  # the sequence is endless
     return {index: exact for index, (value, exact) in pairs if not _close(value, exact)}
-
-
-def _check_model(x: Sequence[float], y: Sequence[float], expected: Expected) -> Check:
-    """Check that each y is the model's answer to its x.
-
-    The sample of Zephyr 3.1 quantizes x by truncation, newer ones by rounding; an image does one
-    or the other throughout, so all results must be right with one of them.
-    """
-    assert expected.predict is not None
-    answers = {
-        name: _answers(x, expected.predict, truncate=truncate)
-        for name, truncate in (("rounding", False), ("truncation", True))
-    }
-    wrong = {
-        name: [i for i, value in enumerate(y) if not _prints(value, rows[i], expected.tolerance)]
-        for name, rows in answers.items()
-    }
-    name = min(wrong, key=lambda name: len(wrong[name]))
-    count = len(wrong[name])
-    if not count:
-        details = f"inputs quantized by {name}"
-        return Check(len(x), details=details, compared_with=(REFERENCE,))
-    _, rows = first_rows(
-        f"x {x[i]:.6f}: y {y[i]:.6f}, the model says {answers[name][i][0]:.6f}" for i in wrong[name]
-    )
-    problem = f"{count} of {len(x)} printed values are not what the model computes"
-    return Check(len(x), count, (problem,), "\n".join(rows), compared_with=(REFERENCE,))
-
-
-def _answers(
-    x: Sequence[float], predict: Predict, *, truncate: bool
-) -> list[tuple[float, float, float]]:
-    """For each x the answers that its printed decimals allow: it may have been quantized to either
-    side of a step.
-    """
-    nearby = ([value + shift for value in x] for shift in (0.0, -_PRINTED, _PRINTED))
-    return list(zip(*(predict(values, truncate=truncate) for values in nearby), strict=True))
-
-
-def _prints(printed: float, answers: Sequence[float], tolerance: float | None) -> bool:
-    """Whether one of the answers may be printed so."""
-    if tolerance is None:
-        return any(_close(printed, exact) for exact in answers)
-    return any(abs(printed - exact) <= tolerance for exact in answers)

@@ -19,7 +19,7 @@ import re2
 from harness.base.errors import UsageError
 from harness.base.text import count_of
 from harness.model import Model, Tensor
-from harness.uart.lines import Line, number
+from harness.uart.lines import Line, last_digit, number
 from harness.uart.scrapers.base import Check, Expected, Scraped, Scraper, first_rows
 from harness.uart.scrapers.pattern import compile_regex
 from harness.uart.scrapers.readings import Elements, Readings
@@ -34,9 +34,6 @@ _MOST_NUMBERS = 10_000_000
 _MOST_EXACT = 2**53
 #: Between the numbers of one group.
 _SEPARATORS = re.compile(r"[\s,;|\[\](){}]+")
-_DIGITS = re.compile(
-    r"-?\d+(?:\.(?P<decimals>\d*))?(?:[eE](?P<ten>[-+]?\d+))?(?:\*2\^(?P<two>[-+]?\d+))?", re.ASCII
-)
 
 
 @dataclass(frozen=True)
@@ -104,7 +101,7 @@ class _Reader:
         if value is None:
             raise ValueError(f"{word[:40]!r} is not a number" if word else "there is no number")
         if not self.integer:
-            return value, _unit(word)
+            return value, last_digit(word)
         kind = self._tensor.dtype
         low, high = _range(kind)
         if not (value.is_integer() and low <= value <= high):
@@ -246,19 +243,3 @@ def _range(dtype: str) -> tuple[int, int]:
     bits = int(dtype.lstrip("uint"))
     low, high = (0, 2**bits - 1) if dtype[0] == "u" else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
     return max(low, -_MOST_EXACT), min(high, _MOST_EXACT)
-
-
-def _unit(word: str) -> float:
-    """The worth of a printed number's last digit.
-
-    A mantissa of TFLM's own printer (``1.2566366*2^-2``) has seven decimals of which it leaves out
-    zeros, and the last is not exact. It prints 0 as ``1.0*2^-127``.
-    """
-    digits = _DIGITS.fullmatch(word.lstrip("+"))
-    if digits is None:
-        return 0.0
-    exponent = int(digits["ten"] or 0) - len(digits["decimals"] or "")
-    unit = 10.0 ** min(exponent, 300)
-    if digits["two"] is None:
-        return unit
-    return max(1e-6 * 2.0 ** int(digits["two"]), 2.0**-126)

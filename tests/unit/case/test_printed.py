@@ -14,6 +14,7 @@ from harness.case.outputs import check_outputs
 from harness.model import Model
 from harness.reference import Interpreter, dequantize, quantize
 from harness.uart import Console
+from harness.uart.lines import last_digit
 from harness.uart.scrapers import PrintedTensors, TensorRegex
 
 SINE = paths.models() / "hello_world_int8.tflite"
@@ -257,3 +258,32 @@ def test_inputs_that_never_change_are_named():
     x, y = sine()
     found, _ = check(f"x: {x[3]}\ny: {y[3]}\n" * 5, STEPS)
     assert found.details == "all inferences had the same input"
+
+
+@pytest.mark.parametrize(
+    ("word", "unit"),
+    [
+        ("7", 1.0),
+        ("-0.25", 0.01),
+        ("+1.50e-3", 1e-5),
+        ("1.2566366*2^-2", 0.25e-6),
+        ("1.0*2^-127", 2.0**-126),
+        ("1e9999", 1e300),
+        ("x", 0.0),
+    ],
+)
+def test_a_printed_number_is_known_to_its_last_digit(word, unit):
+    assert last_digit(word) == pytest.approx(unit)
+
+
+def test_a_model_of_another_size_is_told():
+    found = check_hello_world("x_value: 0.000000, y_value: 0.000000\n", DIGITS)
+    assert found.problem.endswith("1 number printed, it has 64")
+
+
+def check_hello_world(console: str, model: Path):
+    case = Case("c", elf=Path("x"), model=model, scraper="hello_world")
+    seen = Console(scrapers_of(case))
+    seen.feed(console.encode())
+    seen.finish()
+    return check_outputs(seen, case, Model.from_file(model))
