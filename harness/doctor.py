@@ -41,7 +41,7 @@ def _renode() -> str:
 
 
 def _workspace() -> str:
-    from harness.build.zephyr import find_workspace  # noqa: PLC0415 - only doctor needs it
+    from harness.build.workspace import find_workspace  # noqa: PLC0415 - only doctor needs it
 
     try:
         return str(find_workspace().base)

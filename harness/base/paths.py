@@ -60,6 +60,11 @@ def page(name: str) -> str:
     return str(docs() / name)
 
 
+def schemas() -> Path:
+    """``harness/schemas``: JSON schemas of the files that are read and written."""
+    return PACKAGE / "schemas"
+
+
 def hostile_images() -> Path:
     """``tests/hostile`` of a checkout; a wheel does not have it."""
     return PACKAGE.parent / "tests" / "hostile"

@@ -17,6 +17,7 @@ from typing import Annotated, Any
 
 from harness.base import files, numbers, paths, tables
 from harness.base.errors import UsageError
+from harness.base.findings import Finding, Kind
 from harness.base.text import short
 
 DEFAULT_CHIP, DEFAULT_BOARD = "nrf9160", "nrf9160dk"
@@ -358,6 +359,11 @@ class ChipTable(Soc):
     secure_window: int
     nonsecure_window: int
     blocks: tuple[Peripheral, ...]
+
+    @property
+    def approximations(self) -> list[Finding]:
+        """The notes, as they stand in each result."""
+        return [Finding(Kind.APPROXIMATION, note, self.name) for note in self.notes]
 
     @property
     def windows(self) -> tuple[int, ...]:

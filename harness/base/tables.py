@@ -204,6 +204,8 @@ def _takes(annotation: Any) -> str:
     if isinstance(origin, type) and issubclass(origin, Mapping):
         values = "" if arguments[1] is object else f"; each value {_takes(arguments[1])}"
         return f"a table{values}"
+    if _is_schema(annotation):
+        return f"a table of {', '.join(_schema(annotation))}"
     return _WORDS[annotation]
 
 
@@ -211,6 +213,51 @@ def _toml(value: object) -> str:
     if isinstance(value, tuple):
         return f"[{', '.join(map(_toml, value))}]"
     return json.dumps(value)
+
+
+def json_schema(kind: Any) -> dict[str, Any]:
+    """JSON Schema (2020-12) of a table with the schema ``kind``, for editors.
+
+    Checks beyond types, and keys that depend on each other, are not in it.
+    """
+    properties = {}
+    for name, (annotation, _) in _schema(kind).items():
+        properties[name] = _described(annotation)
+    required = [name for name, (_, needed) in _schema(kind).items() if needed]
+    return {
+        "type": "object",
+        "properties": properties,
+        "additionalProperties": False,
+        **({"required": required} if required else {}),
+    }
+
+
+_JSON_TYPES = {str: "string", bool: "boolean", int: "integer", float: "number"}
+
+
+def _described(annotation: Any) -> dict[str, Any]:
+    """The schema of one key, with the words for what it takes."""
+    schema = _json(annotation)
+    inner = next(filter(_is_schema, (annotation, *get_args(annotation))), None)
+    return schema if inner is not None else {**schema, "description": _takes(annotation)}
+
+
+def _json(annotation: Any) -> dict[str, Any]:
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin in (Union, UnionType):
+        kinds = [_json(kind) for kind in arguments if kind is not NoneType]
+        return kinds[0] if len(kinds) == 1 else {"anyOf": kinds}
+    if origin is Annotated:
+        return {} if arguments[1].raw else _json(arguments[0])
+    if origin is Literal:
+        return {"enum": list(arguments)}
+    if origin is tuple:
+        return {"type": "array", "items": _json(arguments[0])}
+    if isinstance(origin, type) and issubclass(origin, Mapping):
+        return {"type": "object", "additionalProperties": _json(arguments[1])}
+    if _is_schema(annotation):
+        return json_schema(annotation)
+    return {"type": _JSON_TYPES[annotation]} if annotation in _JSON_TYPES else {}
 
 
 def plain(value: object) -> Any:

@@ -147,7 +147,7 @@ class Cache:
 
     def _draft(self, parent: Path) -> tuple[Path, int]:
         """A new folder and its lock. No other process sweeps between the two steps."""
-        with _locked(self.root, fcntl.LOCK_SH):
+        with locked(self.root, fcntl.LOCK_SH):
             draft = Path(tempfile.mkdtemp(prefix=_DRAFT, dir=parent))
             lock = os.open(draft, os.O_RDONLY | os.O_DIRECTORY)
             fcntl.flock(lock, fcntl.LOCK_EX)
@@ -159,9 +159,9 @@ class Cache:
             return
         self._swept = True
         # A process that is about to lock a draft holds the folder: then sweep another time.
-        with suppress(BlockingIOError), _locked(self.root, fcntl.LOCK_EX | fcntl.LOCK_NB):
+        with suppress(BlockingIOError), locked(self.root, fcntl.LOCK_EX | fcntl.LOCK_NB):
             for draft in self.root.glob(f"*/{_DRAFT}*"):
-                with suppress(OSError), _locked(draft, fcntl.LOCK_EX | fcntl.LOCK_NB):
+                with suppress(OSError), locked(draft, fcntl.LOCK_EX | fcntl.LOCK_NB):
                     shutil.rmtree(draft, ignore_errors=True)
 
 
@@ -170,7 +170,8 @@ class _Changed(Exception):
 
 
 @contextmanager
-def _locked(folder: Path, how: int) -> Iterator[None]:
+def locked(folder: Path, how: int) -> Iterator[None]:
+    """Hold a lock on ``folder``, ``fcntl.LOCK_EX`` or another kind, against other processes."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         fcntl.flock(handle, how)

@@ -83,6 +83,7 @@ class _SampleRow:
     arena_minimum: _Minimum = _Minimum()
     custom_operators: _Names = ()
     inputs: str = ""
+    vectors: str = ""
     rows: int = 0
     override: str = ""
 
@@ -177,6 +178,7 @@ def _sample(path: Path, name: str, row: _SampleRow) -> Sample:
         custom_operators=row.custom_operators,
         inferences=row.inferences,
         inputs=row.inputs,
+        vectors=row.vectors,
         rows=row.rows,
         override=row.override,
         arena_minimum=_minima(row.arena_minimum),

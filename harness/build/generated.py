@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.base.errors import UsageError
-from harness.build.variants import Addition, Sample, Table, Variant
+from harness.build.variants import Addition, Sample, Variant
 
 if TYPE_CHECKING:
     from harness.base.platforms import ChipTable
@@ -75,16 +75,29 @@ def inputs_of(sample: Sample, models: Path) -> BuiltinInputs | None:
     """The built-in inputs of ``sample``; None if the application makes its own."""
     if not sample.inputs:
         return None
+    vectors = _vectors(sample, models)
+    wanted = sample.inferences - (vectors.rows if vectors else 0)
     file, _, name = sample.inputs.partition(":")
     array, _, divisor = name.partition("/")
-    inputs = read_array(models / file, array, sample.inferences)
+    inputs = read_array(models / file, array, wanted)
     if divisor:
         inputs = _as_float32(inputs, int(divisor))
-    if inputs.rows < sample.inferences:
+    if inputs.rows < wanted:
         raise UsageError(
-            f"{sample.inputs} holds {inputs.rows} inputs; {sample.name} needs {sample.inferences}"
+            f"{sample.inputs} holds {inputs.rows} inputs; {sample.name} needs {wanted}"
         )
-    return inputs
+    if vectors is None:
+        return inputs
+    return BuiltinInputs(sample.inferences, inputs.row_bytes, inputs.data + vectors.data)
+
+
+def _vectors(sample: Sample, models: Path) -> BuiltinInputs | None:
+    """The rows behind the inputs; None for an image of few inferences, which has none of them."""
+    file, _, array = sample.vectors.partition(":")
+    if not file:
+        return None
+    vectors = read_array(models / file, array)
+    return vectors if vectors.rows < sample.inferences else None
 
 
 def _as_float32(inputs: BuiltinInputs, divisor: int) -> BuiltinInputs:
@@ -205,22 +218,3 @@ def memory_script(chip: ChipTable, taken: Mapping[str, int]) -> str:
         place = f"ORIGIN = {area.origin + start:#010x}, LENGTH = {area.size - start:#x}"
         lines.append(f"  {name.upper()} ({rights}) : {place}")
     return "\n".join([*lines, "}", "", "INCLUDE sections.ld", ""])
-
-
-def kconfig(table: Table) -> str:
-    """The configurations as a Kconfig choice, and CONFIG_TFLM_HIL_RESOLVER with the chosen name."""
-    rows = table.configurations.values()
-    symbols = {row.name: f"TFLM_HIL_RESOLVER_{row.name.upper()}" for row in rows}
-    lines = [
-        "# Generated from resolvers.toml by kconfig.py. Do not edit.",
-        "",
-        "choice TFLM_HIL_RESOLVER_CHOICE",
-        '\tprompt "Resolver configuration"',
-        f"\tdefault {next(iter(symbols.values()))}",
-        "",
-    ]
-    for row in rows:
-        lines += [f"config {symbols[row.name]}", f'\tbool "{row.title}"', ""]
-    lines += ["endchoice", "", "config TFLM_HIL_RESOLVER", "\tstring"]
-    lines += [f'\tdefault "{name}" if {symbol}' for name, symbol in symbols.items()]
-    return "\n".join([*lines, ""])

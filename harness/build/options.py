@@ -47,9 +47,9 @@ class BuildResult:
     builder: str
     cached: bool
     seconds: float
-    merged: bool = False  # the ELF's folder holds more images, which are loaded with it
+    folder: Path | None = None  # with more images than the ELF, which are loaded with it
 
     @property
     def image(self) -> Path:
-        """The image to run: the ELF, or the build folder around it."""
-        return self.elf.parent if self.merged else self.elf
+        """What to run: the ELF, or the build folder around it."""
+        return self.folder or self.elf

@@ -151,7 +151,7 @@ class _Builder:
         return BuildResult(
             elf, elf.with_suffix(".map"), variant.sample.name, variant.configuration.name,
             _BUILDERS[self._options.nonsecure], cached, time.monotonic() - started,
-            merged=self._options.nonsecure,
+            elf.parent if self._options.nonsecure else None,
         )  # fmt: skip
 
     def _link(self, folder: Path, elf: Path, variant: Variant, header: str, data: str) -> Inputs:

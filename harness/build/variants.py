@@ -34,8 +34,10 @@ class Sample:
 
     ``inputs`` names a file in ``models`` and an array in it (``digits_test.npz:int8``), whose first
     ``inferences`` rows go into the image; ``:pixels/16`` takes bytes and makes float32 of them,
-    divided by 16; "" means that the application makes its own inputs. ``rows`` is how many rows a
-    host feeds through the console, 0 for all.
+    divided by 16; "" means that the application makes its own inputs. The last of the
+    ``inferences`` rows are those of ``vectors`` (``digits_vectors.npz:int8``), inputs that notice
+    mistakes of kernels. ``rows`` is how many rows a host feeds through the console, 0 for all; the
+    vectors follow them.
     """
 
     name: str
@@ -47,6 +49,7 @@ class Sample:
     custom_operators: tuple[str, ...]
     inferences: int
     inputs: str = ""
+    vectors: str = ""
     rows: int = 0
     override: str = ""
     arena_minimum: Mapping[str, int] = field(default_factory=dict)

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from harness.base.errors import CheckFailed, UsageError
+from harness.case.inputs import load_inputs
 from harness.model import Model
 from harness.uart import Console, TensorKey
 
@@ -32,9 +33,10 @@ class Accuracy:
         return bool(self.total) and abs(self.measured - self.card) < 0.5 / self.total
 
 
-def accuracy(console_file: Path, model_file: Path) -> Accuracy:
+def accuracy(console_file: Path, model_file: Path, vectors: Path | None = None) -> Accuracy:
     """Read a run's console and count the right answers among its outputs.
 
+    The inputs of ``vectors``, which have no labels, follow those of the test set.
     Raises :class:`UsageError` if the model has no card with an accuracy and a test set, and
     :class:`CheckFailed` for more outputs than there are inputs.
     """
@@ -53,7 +55,8 @@ def accuracy(console_file: Path, model_file: Path) -> Accuracy:
         total += 1
         right += int(np.argmax(np.frombuffer(data, sink.dtype)) == label)
     outputs = len(console.tensors.inferences("output", 0))
-    if outputs > len(labels):
+    unlabelled = 0 if vectors is None else len(load_inputs(vectors, model))
+    if outputs > len(labels) + unlabelled:
         raise CheckFailed(f"{outputs} outputs came for {len(labels)} test inputs")
     if total < len(labels):
         raise UsageError(f"{total} of {len(labels)} test inputs were answered: run all of them")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness.base import files
 from harness.base.errors import UsageError
+from harness.base.form import check_format
 from harness.base.platforms import DEFAULT_CHIP, chip_called
 from harness.case.case import Case
 from harness.case.result import Measures
@@ -108,6 +109,8 @@ def _run_document(path: Path) -> list[Any] | None:
     except (ValueError, RecursionError):
         return None
     cases = document.get("cases") if isinstance(document, dict) else None
+    if isinstance(document, dict):
+        check_format(document, str(path))
     return cases if isinstance(cases, list) else None
 
 

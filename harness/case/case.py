@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from harness.base.arithmetic import Arithmetic
 from harness.base.errors import UsageError
@@ -16,6 +16,7 @@ from harness.elf import combined
 from harness.targets.pins import Press
 from harness.targets.registry import DEFAULT, TARGETS
 from harness.uart import scraper
+from harness.uart.scrapers import PrintedTensors
 
 if TYPE_CHECKING:
     from harness.footprint.budget import Budget
@@ -23,10 +24,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Budgets:
-    """Upper limits, and the file with the baseline of relative ones (``"+1 %"``)."""
+    """Upper limits, and the file with the baseline of relative ones (``"+1 %"``).
+
+    ``adequacy`` is a lower limit: the share of mistakes that the inputs must notice, 0 to 1.
+    """
 
     limits: tuple[Budget, ...] = ()
     baseline: Path | None = None
+    adequacy: float | None = None
 
 
 #: The value of ``ends`` for an image that must switch the chip off.
@@ -48,9 +53,11 @@ class Case:
     target: str = DEFAULT
     target_options: Mapping[str, object] = field(default_factory=dict)
     model: Path | None = None
-    scraper: str = ""  # empty: the image prints records
-    inputs: Path | None = None  # .npy or .npz, fed through the console one inference after another
+    scraper: str = ""  # reads the results of an image that prints no records
+    printed: PrintedTensors | None = None  # the same: where the model's tensors stand in the text
+    inputs: Path | None = None  # .npy or .npz, a row per inference; fed, unless results are text
     rows: int = 0  # how many rows of the inputs to feed; 0: all
+    vectors: Path | None = None  # the same, fed after the inputs, all rows
     inferences: int = 1  # how many results must come, at least
     reference: bool = True  # compare outputs with the NumPy reference
     arithmetic: Arithmetic = field(default_factory=Arithmetic)  # the reference's
@@ -69,9 +76,27 @@ class Case:
     presses: tuple[Press, ...] = ()  # buttons that are pressed during the run
     trace: bool = False  # count what runs: instructions by function, lines
 
+    @property
+    def reads_text(self) -> bool:
+        """False for an image that prints records."""
+        return bool(self.scraper or self.printed)
+
+    def __repr__(self) -> str:
+        """The fields that are not as they are by default."""
+        given = (
+            f"{one.name}={value!r}"
+            for one in fields(self)
+            if (value := getattr(self, one.name)) != _default(one)
+        )
+        return f"Case({', '.join(given)})"
+
     def on(self, target: str, options: Mapping[str, object] | None = None) -> Case:
         """The same case on another target."""
         return replace(self, target=target, target_options=options or {})
+
+
+def _default(one: Field[Any]) -> object:
+    return one.default if one.default_factory is MISSING else one.default_factory()
 
 
 def kit_of(case: Case) -> BoardTable:

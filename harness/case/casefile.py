@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,6 +20,7 @@ from harness.base.text import short
 from harness.build.variants import Expectation
 from harness.case.artifacts import folder_name
 from harness.case.case import SYSTEM_OFF, Budgets, Case, check_ends, kit_of
+from harness.case.observe import tensor_text
 from harness.case.samples import sample_case
 from harness.case.subject import find_model
 from harness.elf import combined
@@ -25,10 +28,12 @@ from harness.footprint.budget import FIGURES, from_table, parse_limit
 from harness.targets.pins import Press, parse_press
 from harness.targets.registry import DEFAULT, all_options, target
 from harness.uart import scraper
-from harness.uart.scrapers import AbsentLines, EndLine
+from harness.uart.scrapers import AbsentLines, EndLine, PrintedTensors, TensorRegex
+from harness.uart.scrapers.tensors import Form
 
 _LONGEST_NAME = 200
-_BUDGET_KEYS = dict.fromkeys(("flash", "ram", *FIGURES, "operators", "files"))
+_BUDGET_KEYS = dict.fromkeys(("flash", "ram", *FIGURES, "adequacy", "operators", "files"))
+_PERCENT = re.compile(r"(\d{1,3}(?:\.\d{1,6})?)\s?%")
 
 
 @tables.check("a number that a device can print, or a text", raw=True)
@@ -64,6 +69,14 @@ class _Expect:
 
 
 @dataclass(frozen=True)
+class _Tensor:
+    """A regex of ``inputs`` or ``outputs`` and the form of its numbers."""
+
+    regex: str
+    form: Form = "quantized"
+
+
+@dataclass(frozen=True)
 class _Row:
     """A ``[[case]]`` as it stands; docs/cases.md describes its keys."""
 
@@ -79,9 +92,11 @@ class _Row:
     peripherals: Mapping[str, object] = field(default_factory=dict)
     model: str | None = None
     scraper: str = ""
-    inputs: str | None = None
+    inputs: str | tuple[str | _Tensor, ...] | None = None
+    outputs: tuple[str | _Tensor, ...] = ()
     inferences: Annotated[int, numbers.count] | None = None
     rows: Annotated[int, numbers.count] | None = None
+    vectors: str | None = None
     reference: Literal["numpy", "none"] = "numpy"
     rounding: Rounding = "double"
     multipliers: Multipliers = "double"
@@ -115,6 +130,15 @@ class _CaseFile:
 def keys() -> tuple[tables.Key, ...]:
     """Every key of a ``[[case]]``, and of ``[defaults]``."""
     return tuple(tables.keys(_Row))
+
+
+def schema() -> dict[str, Any]:
+    """JSON Schema of a case file."""
+    document, row = tables.json_schema(_CaseFile), tables.json_schema(_Row)
+    document["properties"]["case"] = {"type": "array", "items": {"$ref": "#/$defs/case"}}
+    document["properties"]["defaults"] = {"$ref": "#/$defs/keys"}
+    defaults = {key: value for key, value in row.items() if key != "required"}
+    return {**document, "$defs": {"case": row, "keys": defaults}}
 
 
 def load_cases(path: Path, names: Sequence[str] = ()) -> list[Case]:
@@ -238,16 +262,44 @@ def _case(row: _Row, here: Path) -> Case:
         case,
         **given,
         model=find_model(row.model, here) if row.model is not None else case.model,
-        inputs=_path(row, "inputs", here) if row.inputs is not None else case.inputs,
+        inputs=_path(row, "inputs", here) if isinstance(row.inputs, str) else case.inputs,
+        vectors=_path(row, "vectors", here) if row.vectors is not None else case.vectors,
         scraper=row.scraper or case.scraper,
         reference=row.reference == "numpy",
         arithmetic=Arithmetic(row.rounding, row.multipliers),
         budgets=_budgets(row, here),
         chip=chip_called(row.chip).key if row.chip else "",
     )
-    case = replace(case, presses=_presses(row, case))
+    case = replace(case, presses=_presses(row, case), printed=_printed(row, case))
     case = _expect(case, row.expect) if row.expect is not None else case
     return _ending(case, row)
+
+
+def _printed(row: _Row, case: Case) -> PrintedTensors | None:
+    """Where the model's tensors stand in the text; None for a case that does not name outputs."""
+    inputs = row.inputs if isinstance(row.inputs, tuple) else ()
+    if not row.outputs:
+        if isinstance(row.inputs, tuple):
+            raise UsageError("inputs that are regexes need outputs", hint="outputs = ['y: (\\S+)']")
+        return None
+    others = {"scraper": row.scraper, 'reference = "none"': row.reference == "none"}
+    if row.expect is not None:
+        others |= {"expect.values": row.expect.values, "expect.tests": row.expect.tests}
+    for key in (key for key, given in others.items() if given):
+        raise UsageError(f"outputs compares with the model and cannot stand beside {key}")
+    if not inputs and case.inputs is None:
+        raise UsageError(
+            "outputs needs inputs to compute the right answers from",
+            hint="inputs = ['x: (\\S+)'] as the image prints them, or a file of those that it has",
+        )
+    printed = PrintedTensors(*(tuple(map(_regex, each)) for each in (row.outputs, inputs)))
+    tensor_text(replace(case, printed=printed))  # raises UsageError if they do not fit the model
+    return printed
+
+
+def _regex(given: str | _Tensor) -> TensorRegex:
+    regex = _Tensor(given) if isinstance(given, str) else given
+    return TensorRegex(regex.regex, regex.form)
 
 
 def _image(key: str, name: str, here: Path) -> Path:
@@ -268,8 +320,10 @@ def _ending(case: Case, row: _Row) -> Case:
     """``case`` with how its image ends. An image that prints records ends with one."""
     given = [key for key in ("ends", "ends_at", "watch") if getattr(row, key) is not None]
     given = [key for key in given if getattr(row, key) != SYSTEM_OFF]
-    if given and not case.scraper and case.expected.outputs:
-        raise UsageError(f"{given[0]} needs a scraper: an image with records ends with a record")
+    if given and not case.reads_text and case.expected.outputs:
+        raise UsageError(
+            f"{given[0]} needs a scraper or outputs: an image with records ends with a record"
+        )
     if row.ends_at and row.ends is False:
         raise UsageError("ends_at names an end, and ends = false excludes one")
     if row.ends_at is not None:
@@ -301,7 +355,9 @@ def _expect(case: Case, expect: _Expect) -> Case:
 
 def _budgets(row: _Row, here: Path) -> Budgets:
     tables.only(row.budgets, _BUDGET_KEYS, "budgets")
-    budgets = from_table(row.budgets, figures=True)
+    upper = {name: value for name, value in row.budgets.items() if name != "adequacy"}
+    budgets = from_table(upper, figures=True)
+    adequacy = row.budgets.get("adequacy")
     baseline = _path(row, "baseline", here) if row.baseline is not None else None
     relative = next((budget.name for budget in budgets if budget.relative), None)
     if relative and baseline is None:
@@ -309,7 +365,18 @@ def _budgets(row: _Row, here: Path) -> Budgets:
             f"the budget of {relative} is a step from a baseline, and the case names none",
             hint='baseline = "main.json" (of footprint --json or run --json), or an ELF',
         )
-    return Budgets(budgets, baseline)
+    return Budgets(budgets, baseline, None if adequacy is None else share_of(adequacy))
+
+
+def share_of(value: object) -> float:
+    """``"95 %"`` as 0.95. Raises UsageError for anything else, and for more than 100 %."""
+    match = _PERCENT.fullmatch(value.strip()) if isinstance(value, str) else None
+    share = float(match[1]) / 100 if match else math.inf
+    if share > 1:
+        raise UsageError(
+            f"the adequacy {value!r} is not a share of all mistakes", hint='adequacy = "95 %"'
+        )
+    return share
 
 
 def size(value: object, where: str) -> int:

@@ -86,6 +86,7 @@ MEASURES = (
         source="calibrated", noisy=True, gated=False,
     ),
     Measure("wall_seconds", "s", "wall_seconds", source="host", noisy=True, gated=False),
+    Measure("mistakes_missed", "", "mistakes_missed", heading="missed", rank=2, source="numpy"),
     Measure(
         "outputs_compared", "", label="values_compared", heading="compared", rank=3,
         text=lambda value, _: number(value or None), gated=False,

@@ -46,7 +46,7 @@ def why_unfinished(case: Case, seen: Observation, outputs: OutputCheck) -> str:
     if not seen.console.size:
         return f"the console stayed silent: {end}{where}"
     lines, results = seen.console.line_count, count_of(outputs.inferences, "result")
-    if not case.scraper and not seen.console.records:
+    if not case.reads_text and not seen.console.records:
         results = "no record"
     if seen.console.flooded:
         end = "the run was stopped: the console never rests"
@@ -74,10 +74,12 @@ def unread(case: Case, seen: Observation) -> tuple[str, str]:
     if fitting:
         name, count = max(fitting.items(), key=lambda item: item[1])
         problem = f"scraper {case.scraper} reads nothing from its text"
-        if not case.scraper:
+        if case.printed is not None:
+            problem = "the regexes of inputs and outputs read nothing from its text"
+        elif not case.scraper:
             problem = "the image prints no records, and no scraper is given to read its text"
         return problem, f"--scraper {name} reads {count_of(count, 'result')} from it"
-    if case.scraper:
+    if case.reads_text:
         return "", ""
     known = ", ".join(SCRAPERS)
     return "", f"an image that prints no records is read by a scraper: {known}, or a /regex/"
@@ -91,9 +93,9 @@ def time_hint(case: Case, seen: Observation) -> str:
     records = seen.console.records
     if seen.stop is Stop.GUARD:
         return "a slow machine or target needs a larger guard (--guard, or `guard` in a case file)"
-    if records and records[-1].kind == "ready" and case.inputs is None:
+    if records and records[-1].kind == "ready" and case.inputs is None and case.vectors is None:
         return "the image waits for input: give --inputs, or `inputs` in a case file"
-    if seen.stop is Stop.DEADLINE and case.scraper and seen.console.scrapers[0].results:
+    if seen.stop is Stop.DEADLINE and case.reads_text and seen.console.scrapers[0].results:
         declares = any(scraper.end is not None for scraper in seen.console.scrapers)
         return "" if declares and _quiet(case, seen) else _scraped_hint(case, declares=declares)
     if seen.stop is Stop.DEADLINE and seen.complaint and not _quiet(case, seen):

@@ -17,7 +17,13 @@ from harness.base.platforms import BoardTable, board_table, board_with
 from harness.case.case import Case
 from harness.case.endings import HOW_IT_ENDED, last_resort, standstill
 from harness.case.judge import findings_of
-from harness.case.observe import Observation, told_faults, watch_calls, where_it_stands
+from harness.case.observe import (
+    Observation,
+    scrapers_of,
+    told_faults,
+    watch_calls,
+    where_it_stands,
+)
 from harness.case.outputs import OutputCheck, check_outputs
 from harness.case.tap import Tap, out_of_time
 from harness.elf import Image, combined
@@ -25,7 +31,7 @@ from harness.model import Model
 from harness.targets.base import ConsoleMatch, MemoryAccess, Session, Stop
 from harness.targets.pins import Pins
 from harness.targets.registry import TargetPools
-from harness.uart import Console, scraper
+from harness.uart import Console
 from harness.uart.recording import Recording
 from harness.uart.records import pattern
 from harness.uart.scrapers.pattern import compile_regex
@@ -58,7 +64,7 @@ class Live(Closing):
     ) -> None:
         self.case = case
         self.session = session
-        scrapers = [scraper(case.scraper)] if case.scraper else []
+        scrapers = scrapers_of(case)[:1] if case.reads_text else []
         self.console = Console(scrapers, Recording(echo=echo))
         self._tap = Tap(session, self.console)
         self._deadline = self._new_deadline()

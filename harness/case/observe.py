@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from harness.base.clock import Deadline
-from harness.base.errors import FirmwareFailed, Unsupported
+from harness.base.errors import FirmwareFailed, Unsupported, UsageError
 from harness.base.findings import Finding
 from harness.case.case import Case
 from harness.case.endings import (
@@ -27,11 +27,12 @@ from harness.case.feed import Feeder
 from harness.case.tap import Tap, out_of_time
 from harness.case.target_counts import INVOKE, NO_COUNTS, TargetCounter, TargetCounts
 from harness.elf import Image
+from harness.model import Model
 from harness.targets.base import ConsoleMatch, Counters, Fault, Session, Stop
 from harness.uart import Console, Scraper, scraper
 from harness.uart.recording import Recording
 from harness.uart.records import pattern
-from harness.uart.scrapers import EndLine
+from harness.uart.scrapers import EndLine, TensorText
 
 if TYPE_CHECKING:
     from harness.debug.report import Narrator
@@ -88,12 +89,12 @@ def observe(
         counting = TargetCounter(session, image, console)
     tap = Tap(session, console, case.presses, counting.look if counting is not None else None)
     deadline = session.deadline(case.timeout, guard=case.guard)
-    feeder = Feeder(tap, deadline) if inputs else None
+    feeder = Feeder(tap, deadline) if inputs and case.printed is None else None
     complaint = _feed(feeder, inputs) if feeder is not None else ""
     # A broken exchange ends the run; the image's last lines come in the aftermath.
     stop, provoked = out_of_time(deadline) or Stop.CONDITION, 0
     if not complaint:
-        counter = counting if not case.scraper else None
+        counter = counting if not case.reads_text else None
         stop, provoked = _listen(tap, case, deadline, counter)
     last = stop
     if stop is Stop.CONDITION and not console.flooded:
@@ -171,8 +172,20 @@ def watch_calls(session: Session, image: Image) -> dict[int, str] | None:
 
 def scrapers_of(case: Case) -> list[Scraper]:
     """The scraper that reads the results of ``case``, and one for its last line if it names it."""
-    scrapers = [scraper(case.scraper)] if case.scraper else []
+    scrapers: list[Scraper] = [scraper(case.scraper)] if case.scraper else []
+    if case.printed is not None:
+        scrapers = [tensor_text(case)]
     return scrapers + ([EndLine(case.ends_at)] if case.ends_at else [])
+
+
+def tensor_text(case: Case) -> TensorText:
+    """The reader of the tensors that the image of ``case`` prints.
+
+    Raises :class:`UsageError` if its regexes do not fit its model.
+    """
+    if case.printed is None or case.model is None:
+        raise UsageError("regexes of outputs need a model to compare with", hint="give `model`")
+    return TensorText(case.printed, Model.from_file(case.model))
 
 
 def _feed(feeder: Feeder, inputs: Sequence[Sequence[bytes]]) -> str:
@@ -219,14 +232,14 @@ def _any(patterns: Sequence[bytes]) -> ConsoleMatch:
 
 def _watch(tap: Tap, case: Case, deadline: Deadline) -> Stop:
     """Run on after the end: what comes then counts too."""
-    seconds = case.watch if case.scraper else _AFTERMATH
+    seconds = case.watch if case.reads_text else _AFTERMATH
     guard = max(deadline.guard_remaining, 1.0)
     return tap.run(None, tap.session.deadline(seconds, guard=guard))
 
 
 def _over(console: Console, case: Case) -> bool:
     """True when there is nothing more to wait for, good or bad."""
-    watched = bool(case.scraper) and not case.ends and _enough(console, case)
+    watched = case.reads_text and not case.ends and _enough(console, case)
     return declared(console) or console.gave_up or console.flooded or watched
 
 
@@ -240,7 +253,7 @@ def _enough(console: Console, case: Case) -> bool:
     if not case.expected.outputs:
         return True
     wanted = max(case.inferences, len(case.values))
-    return bool(case.scraper) and len(console.scrapers[0].results) >= wanted
+    return case.reads_text and len(console.scrapers[0].results) >= wanted
 
 
 def _finished(console: Console, case: Case, stop: Stop, *, blind: bool) -> bool:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from harness.base.findings import Findings
 from harness.case.case import Case
+from harness.case.printed import PrintedComparison
 from harness.model import Model, Tensor
 from harness.reference import Interpreter, alternatives, compare, dequantize, quantize
 from harness.reference.comparison import Alternatives
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     from harness.uart.scrapers import Predict
 
-    Array = npt.NDArray[np.generic]
+    Array = npt.NDArray[Any]
 
 #: The input tensors of each inference, as bytes.
 Rows = Sequence[Sequence[bytes]]
@@ -44,6 +45,7 @@ class OutputCheck:
     praise: str = ""  # a pass in words; "" for the usual ones
     tests: tuple[TestResult, ...] = ()  # of an image that runs tests
     compared_with: str = ""  # what the values were compared with
+    inputs: tuple[Array, ...] = ()  # of the inferences that were compared, (inferences, *shape)
 
 
 def check_outputs(
@@ -54,9 +56,9 @@ def check_outputs(
     ``known`` holds the input tensors of each inference if the host sent them or the table has
     them. The inputs that the image claims to have read do not matter then.
     """
-    if case.scraper:
+    if case.reads_text:
         results = len(console.scrapers[0].results)
-        return _from_scraper(_check_scraped(console, case, model), results, model)
+        return _from_scraper(_check_scraped(console, case, model, known), results, model)
     if not case.reference:
         problem = "the case has neither a reference nor expected values"
         return OutputCheck(problem=problem)
@@ -66,7 +68,7 @@ def check_outputs(
     return _recorded(console, case, model, known)
 
 
-def _check_scraped(console: Console, case: Case, model: Model | None) -> Check:
+def _check_scraped(console: Console, case: Case, model: Model | None, known: Rows) -> Check:
     """Let the case's scraper check its results.
 
     It gets a function that computes the model's answers, if the case has a model.
@@ -78,6 +80,11 @@ def _check_scraped(console: Console, case: Case, model: Model | None) -> Check:
         tests=case.tests,
         tolerance=case.tolerance,
         predict=_predict(case, model) if case.reference and model is not None else None,
+        compare=PrintedComparison(
+            Interpreter.from_model(model, case.arithmetic), case.tolerance, known, case.ends
+        )
+        if case.printed is not None and model is not None
+        else None,
     )
     return scraper.check(expected)
 
@@ -151,6 +158,7 @@ class _Comparisons:
         self._compared = self._mismatches = self._inferences = 0
         self._without: list[int] = []  # inferences whose outputs cannot be compared
         self._reports: list[str] = []
+        self._fed: list[Sequence[Array]] = []
 
     def boot(self, tensors: Tensors, known: Rows) -> None:
         """Compare the outputs of one boot; ``known`` are the inputs of the host."""
@@ -166,6 +174,7 @@ class _Comparisons:
             _stack([rows[number][index] for number in complete], tensor)
             for index, tensor in enumerate(self._model.inputs)
         ]
+        self._fed.append(inputs)
         expected = self._interpreter.invoke_batch(inputs)
         for index, tensor in enumerate(self._model.outputs):
             parts = [tensors[TensorKey("output", number, index)] for number in complete]
@@ -264,6 +273,7 @@ class _Comparisons:
             self._compared, self._mismatches, self._inferences, "; ".join(problems),
             "\n".join(self._reports),
             compared_with=_reference_of(self._model) if self._compared else "",
+            inputs=tuple(map(np.concatenate, zip(*self._fed, strict=True))),
         )  # fmt: skip
 
 

@@ -40,6 +40,7 @@ from harness.targets.base import Session, Stop
 from harness.uart.recording import Recording
 
 if TYPE_CHECKING:
+    from harness.case.adequacy import AdequacyCheck
     from harness.elf.coverage import Coverage
 
 #: An error message of a compiler or a linker. ld's exit code adds nothing to it.
@@ -214,13 +215,16 @@ def _run_image(case: Case, image: RunImage, recording: Recording, look: Look | N
 def judge_seen(case: Case, setup: Setup, image: RunImage, seen: Observation) -> CaseResult:
     """The result of a run that has been observed: the verdict, its evidence and the figures."""
     firmware, model, inputs = image.firmware, image.model, image.inputs
-    known = known_of(case, firmware, model, inputs)
+    fed = () if case.printed else inputs
+    known = known_of(case, firmware, model, fed)
     contradictions = check_evidence(seen.console, known, most_ticks(seen, firmware.chip.cpu_hz))
     findings = (*findings_of(seen, model, firmware), *contradictions)
-    outputs = check_outputs(seen.console, case, model, known.inputs or ())
+    outputs = check_outputs(seen.console, case, model, known.inputs or inputs)
     measures = measure(firmware, seen.console, case.target, model, case.builder, seen.counted)
     excess, grown = _check_budgets(case, firmware, measures)
-    judgement = judge(case, seen, findings, outputs, excess, _wrong_model(seen, model))
+    adequacy = _check_adequacy(case, model, outputs)
+    over = (*excess, *adequacy.problems)
+    judgement = judge(case, seen, findings, outputs, over, _wrong_model(seen, model))
     evidence = Evidence(
         findings=findings,
         outputs_compared=outputs.compared,
@@ -228,11 +232,13 @@ def judge_seen(case: Case, setup: Setup, image: RunImage, seen: Observation) -> 
         mismatches=outputs.mismatches,
         inferences=outputs.inferences,
         tests=outputs.tests,
-        details="\n\n".join([*_details(seen, outputs), *grown]),
+        details="\n\n".join([*_details(seen, outputs), *grown, *adequacy.tables]),
     )
     counters = seen.counters
     counted = replace(
         measures,
+        adequacy=adequacy.found.share if adequacy.found else None,
+        mistakes_missed=len(adequacy.found.missed) if adequacy.found else None,
         total_instructions=counters.instructions,
         virtual_seconds=counters.virtual_seconds,
     )
@@ -251,6 +257,12 @@ def _check_budgets(
     return excess.problems, excess.tables
 
 
+def _check_adequacy(case: Case, model: Model | None, outputs: OutputCheck) -> AdequacyCheck:
+    from harness.case.adequacy import check_adequacy  # noqa: PLC0415 - only some cases need it
+
+    return check_adequacy(case, model, outputs)
+
+
 def _one_line(message: str) -> tuple[str, str]:
     """A message of several lines (with a tool's output) as a reason and details.
 
@@ -265,12 +277,13 @@ def _one_line(message: str) -> tuple[str, str]:
 
 
 def _inputs(case: Case, model: Model | None) -> Sequence[Sequence[bytes]]:
-    if case.inputs is None:
+    if case.inputs is None and case.vectors is None:
         return []
     if model is None:
         raise UsageError(f"case {case.name!r} has inputs but no model, which gives their shapes")
-    rows = load_inputs(case.inputs, model)
-    return rows[: case.rows] if case.rows else rows
+    rows = load_inputs(case.inputs, model) if case.inputs is not None else []
+    more = load_inputs(case.vectors, model) if case.vectors is not None else []
+    return [*(rows[: case.rows] if case.rows else rows), *more]
 
 
 def most_ticks(seen: Observation, hertz: int) -> Measured:

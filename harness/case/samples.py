@@ -33,12 +33,19 @@ def sample_case(
         builder=builder,
         model=paths.models() / variant.sample.model,
         inputs=_inputs(variant.sample) if variant.console else None,
+        vectors=_vectors(variant.sample) if variant.console else None,
         rows=variant.sample.rows,
         inferences=variant.sample.inferences if not variant.console else 1,
         expected=variant.expect,
         timeout=_TEST_SET_SECONDS[variant.runtime] if variant.console else 20.0,
         guard=600.0 if variant.console else 120.0,  # hundreds of inferences in one image
     )
+
+
+def _vectors(sample: Sample) -> Path | None:
+    """The inputs that notice mistakes, which the table names."""
+    named = sample.vectors.partition(":")[0]
+    return paths.models() / named if named else None
 
 
 def _inputs(sample: Sample) -> Path:

@@ -40,6 +40,7 @@ COMMANDS = {
     "resolver": "Check, generate, dump, explain operator resolvers.",
     "arena": "Find the smallest tensor arena that works.",
     "reference": "Run a model in NumPy, layer by layer.",
+    "vectors": "Find inputs that tell a model from its likely mistakes.",
     "layers": "Find the first operator of an image that computes something wrong.",
     "sweep": "Build and run many variants, and find the best.",
     "campaign": "Inject faults into an inference, and count their outcomes.",

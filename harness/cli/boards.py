@@ -21,7 +21,7 @@ from harness.targets.board import discovery, flash_image, runners
 from harness.targets.board.discovery import BenchBoard
 from harness.targets.board.lab import Lab, load
 from harness.targets.board.lock import Holder, ProbeLock
-from harness.targets.board.opening import flash_tool
+from harness.targets.board.opening import flash_tool, require_chip
 from harness.targets.board.policy import Quarantine
 
 
@@ -78,7 +78,7 @@ def _row(board: BenchBoard, lab: Lab) -> dict[str, Any]:
         "port": board.port,
         "port_chosen": board.how,
         "ports": list(board.ports),
-        "baud": board.baud,
+        "baud": board.rate,
         "runner": board.runner,
         "tags": list(board.tags),
         "state": state or ("quarantine" if note else "in use" if held else "free"),
@@ -173,6 +173,7 @@ def flash(
         # Without a board the commands are shown with a serial number as a placeholder.
         attached = [BenchBoard(name="any", probe="960000000", port="", runner=runner or "nrfutil")]
     board = discovery.select(attached, name)
+    require_chip(board, firmware)
     if dry_run and not (runner or board.runner):
         raise UsageError("--dry-run prints one tool's commands", hint="name it: --runner nrfutil")
     seconds, kit = lab.policy.flash_seconds, board_with(firmware.chip.key)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from harness.base.errors import UsageError
+from harness.base.form import check_format
 from harness.cli.output import write_text
 from harness.cli.parameters import Destination
 
@@ -88,6 +89,8 @@ def _cases(path: Path) -> list[dict[str, Any]]:
 
     document = read(path)
     cases = document.get("cases") if isinstance(document, dict) else None
+    if isinstance(document, dict):
+        check_format(document, str(path))
     if not isinstance(cases, list) or not all(isinstance(case, dict) for case in cases):
         raise UsageError(f"{path} has no cases", hint="pass what `tflm-hil run --json FILE` wrote")
     return cases

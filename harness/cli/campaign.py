@@ -11,6 +11,7 @@ import click
 from harness.base import files, numbers
 from harness.base.code_identity import code_identity
 from harness.base.errors import CheckFailed, UsageError
+from harness.base.form import formatted
 from harness.base.power_on import DEFAULT_SEED, ZERO_WORD, name_of, seed_of
 from harness.cli.options import json_option, number_option, study_options
 from harness.cli.output import write_rows, write_text
@@ -151,11 +152,13 @@ def _carry_out(study: Study, options: dict[str, Any]) -> CampaignSummary:
             )
         write_rows(
             options["json_file"],
-            {
-                "seed": study.parameters["options"]["seed"],
-                "code": code_identity().to_json(),
-                **summary.to_json(),
-            },
+            formatted(
+                {
+                    "seed": study.parameters["options"]["seed"],
+                    "code": code_identity().to_json(),
+                    **summary.to_json(),
+                }
+            ),
             "records",
             store.all_rows(units),
         )

@@ -9,7 +9,7 @@ from click.shell_completion import get_completion_class
 @click.command()
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
-    """Print a script that makes SHELL complete commands, options, samples, targets, models.
+    """Print a script that makes SHELL complete commands, options, samples, cases, targets, models.
 
     \b
     eval "$(tflm-hil completion bash)"              # in ~/.bashrc

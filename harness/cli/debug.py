@@ -9,22 +9,23 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from harness.base import numbers
-from harness.base.errors import Unsupported, UsageError
+from harness.base.errors import UsageError
+from harness.base.power_on import DEFAULT_SEED, seed_of
 from harness.cli.options import beside_option, number_option, target_options
-from harness.cli.parameters import CONFIGURATION, EXISTING, IMAGE_OR_CASES
+from harness.cli.parameters import CASE, CONFIGURATION, EXISTING, IMAGE_OR_CASES
 from harness.targets.registry import TARGETS
 from harness.uart.echo import Echo
 
 if TYPE_CHECKING:
     from harness.case import Case
     from harness.debug.gdb import GdbCall
-    from harness.debug.replay import Rerun
+    from harness.debug.replay import Place, Rerun
     from harness.elf import Image
 
 
 @click.command()
 @click.argument("what", metavar="IMAGE|SAMPLE|hil.toml", type=IMAGE_OR_CASES)
-@click.option("--case", "names", metavar="NAME", multiple=True,
+@click.option("--case", "names", metavar="NAME", type=CASE, multiple=True,
               help="Which case of a case file.")  # fmt: skip
 @click.option("--target", type=click.Choice(list(TARGETS)), default="simulator",
               show_default=True, help="Where it runs.")  # fmt: skip
@@ -52,10 +53,10 @@ def debug(**options: Any) -> int:
     """Run an image up to a place, and look into it with gdb.
 
     gdb reaches the chip through pyOCD (extra: pyocd) and its debug port, simulated or real; a board
-    through J-Link's gdb server, if pyOCD is not installed. There are symbols, breakpoints,
-    watchpoints, single steps, and Zephyr's threads. Runs of the simulator are deterministic, so
-    `--at fault-1000` stops a thousand instructions before the fault. The console is shown on
-    standard error. Servers listen on 127.0.0.1 alone.
+    through J-Link's gdb server, if pyOCD is not installed; Renode by its own. There are symbols,
+    breakpoints, watchpoints, single steps, and Zephyr's threads. Runs of the simulator are
+    deterministic, so `--at fault-1000` stops a thousand instructions before the fault. The console
+    is shown on standard error. Servers listen on 127.0.0.1 alone.
 
     \b
     tflm-hil debug build/zephyr/zephyr.elf
@@ -66,19 +67,20 @@ def debug(**options: Any) -> int:
     """
     from harness.debug import gdb, replay  # noqa: PLC0415 - see cli/__init__
 
-    if options["target"] == "renode":
-        raise Unsupported(
-            options["target"], "start gdb by itself",
-            hint="docs/how-to/debugging.md says how gdb is attached there",
-        )  # fmt: skip
     if options["port"] is not None and (options["gdb"] or options["batch"]):
         raise UsageError("--port starts no gdb", hint="leave out --gdb and --batch, or --port")
     if options["target"] == "simulator":
         gdb.check_pyocd()
+    if options["port"]:
+        gdb.check_port(options["port"])
     program = None if options["port"] is not None else gdb.find_gdb(options["gdb"])
     call = gdb.GdbCall(program, options["batch"], options["port"] or 0)
     case = _with_options(_case(options), options)
     image = _image(case)
+    if not image.symbols:
+        click.echo(f"{image.path} has no symbols: gdb shows addresses only", err=True)
+    if options["target"] == "renode":
+        return _debug_renode(case, image, call, options)
     if options["target"] != "simulator":
         return _debug_board(case, image, call, options)
     found = _stopped(case, image, options, replay)
@@ -95,19 +97,56 @@ def debug(**options: Any) -> int:
 
 def _debug_board(case: Case, image: Image, call: GdbCall, options: dict[str, Any]) -> int:
     """Flash a board, and debug it from its reset on."""
-    from harness.debug import board, gdb, replay  # noqa: PLC0415
+    from harness.base.platforms import board_with  # noqa: PLC0415
+    from harness.debug import board, gdb  # noqa: PLC0415
     from harness.targets.board.session import BoardSession  # noqa: PLC0415
     from harness.targets.registry import open_target  # noqa: PLC0415
 
-    place = None
-    if options["place"] != "main" or image.symbol("main") is not None:
-        place = replay.Place.parse(options["place"], image)
+    place = _place(image, options)
     first = board.first_commands(place, options["target"])
     with open_target(options["target"], image, **case.target_options) as session:
         assert isinstance(session, BoardSession)
-        command = board.server_command(session.board, place)
+        kit = board_with(image.chip.key)
+        command = board.server_command(session.board, kit, place)
         debuggee = board.DebuggedBoard(session, Echo(sys.stderr))
         return gdb.debug(debuggee, command, call, image.path, click.echo, first)
+
+
+def _debug_renode(case: Case, image: Image, call: GdbCall, options: dict[str, Any]) -> int:
+    """Debug an image on a Renode in a network of its own, from its reset on."""
+    from harness.debug import gdb, renode  # noqa: PLC0415
+    from harness.targets.renode import RenodeServer  # noqa: PLC0415
+    from harness.targets.renode.session import RenodeSession, fault_handlers  # noqa: PLC0415
+
+    first = renode.first_commands(_place(image, options), fault_handlers(image), "renode")
+    renode.check_network()
+    given = case.target_options
+    program = str(given["renode"]) if "renode" in given else None
+    with renode.loopback(call.port) as socket:
+        port = socket.getsockname()[1]
+        server = RenodeServer(program, gdb=socket)
+        seed = seed_of(str(given.get("power_on", DEFAULT_SEED)))
+        with RenodeSession(image, server, owns_server=True, power_on=seed) as session:
+            folder = server.folder
+            assert folder is not None
+            description = renode.description(folder)
+            debuggee = renode.DebuggedRenode(session, Echo(sys.stderr), description)
+            debuggee.begin()
+            if call.program is None:
+                gdb.serve(debuggee, port, click.echo, lambda: not session.agent.gone)
+                return 0
+            before = [f"set tdesc filename {description}"]
+            return gdb.run_gdb(debuggee, gdb.gdb_command(call, port, image.path, first, before))
+
+
+def _place(image: Image, options: dict[str, Any]) -> Place | None:
+    """Where to stop; None is the reset, of an image without main() too."""
+    from harness.debug import replay  # noqa: PLC0415
+
+    if options["place"] == "main" and image.symbol("main") is None:
+        return None
+    place: Place = replay.Place.parse(options["place"], image)
+    return place
 
 
 def _with_options(case: Case, options: dict[str, Any]) -> Case:
@@ -182,9 +221,9 @@ def _stopped(case: Case, image: Image, options: dict[str, Any], replay: Any) -> 
         made: Rerun = replay.Rerun(session.machine, sends)
         return made
 
-    if options["place"] == "main" and image.symbol("main") is None:
+    place = _place(image, options)
+    if place is None:
         return make()
-    place = replay.Place.parse(options["place"], image)
     found: Rerun = replay.stop_at(make, place, options["timeout"], options["guard"],
                                    lead=0 if options["port"] is not None else 1)  # fmt: skip
     return found

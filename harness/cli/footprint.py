@@ -14,6 +14,7 @@ from click.core import ParameterSource
 from harness import footprint as analysis
 from harness.base import logs
 from harness.base.errors import CheckFailed, UsageError
+from harness.base.form import formatted
 from harness.base.grid import Grid, Row
 from harness.case.subject import Subject
 from harness.cli.options import beside_option, json_option
@@ -101,7 +102,7 @@ class _Sizes:
 
     def document(self) -> dict[str, Any]:
         """The document of ``--json``."""
-        document = self.footprint.to_json()
+        document = formatted(self.footprint.to_json())
         if self.beside:
             document["beside"] = {name: other.to_json() for name, other in self.beside.items()}
         if self.comparison is not None:

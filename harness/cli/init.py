@@ -11,14 +11,30 @@ import click
 @click.argument(
     "folder", type=click.Path(file_okay=False, path_type=Path), default=Path(), required=False
 )
-def init(folder: Path) -> None:
-    """Write hil.toml, test_firmware.py and a workflow for the firmware in FOLDER.
+@click.option(
+    "--console",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="What the image printed (on a board, say), instead of a run on the simulator.",
+)
+@click.option(
+    "--records",
+    is_flag=True,
+    help="Only write hil_records.h: console records for firmware that you can change.",
+)
+def init(folder: Path, console: Path | None, records: bool) -> None:
+    """Write hil.toml, its schema, test_firmware.py and a workflow for the firmware in FOLDER.
 
-    Takes the newest ELF (a Zephyr build's too) and the .tflite whose bytes are in it, and runs the
-    ELF twice for a second on the simulator to read its output. Overwrites nothing.
+    Takes the newest ELF (a Zephyr build's too) and the model in it (a .tflite in FOLDER, or the
+    bytes out of the ELF), and runs the ELF twice for a second on the simulator to read its output.
+    Overwrites nothing.
 
-    An image that shows a failure (a fault, FAIL, ERROR) gets a case without expected values. The
-    values of others are copied from their output, right or wrong: check them.
+    Printed numbers that are the model's inputs and outputs are found by computing the outputs: the
+    case then compares them with the model. If none fit, the printed values are copied, right or
+    wrong: check them. An image that shows a failure (a fault, FAIL, ERROR) gets a case without
+    expected values.
+
+    Firmware that prints records (--records drops a C header in) needs none of this: its tensors
+    are compared to the bit, its arena and time are measured (docs/records.md).
 
     \b
     tflm-hil init
@@ -27,13 +43,15 @@ def init(folder: Path) -> None:
     from harness import starter  # noqa: PLC0415 - see cli/__init__
     from harness.targets import Stop  # noqa: PLC0415
 
-    contents = starter.look(folder)
+    if records:
+        click.echo(f"wrote {starter.write_header(folder)}")
+        click.echo("next: include it, and print the records that its first lines show")
+        return
+    contents = starter.look(folder, console)
     for path in starter.write(contents, folder):
         click.echo(f"wrote {path}")
     if contents.stop in (Stop.LOCKUP, Stop.RESET_LOOP):
         click.echo(f"note: the image ended badly: {contents.stop.replace('_', ' ')}")
-    if contents.failure:
-        click.echo(f"note: the image shows a failure, so nothing is expected: {contents.failure}")
-    elif contents.scraper is None:
-        click.echo("note: the image printed nothing that can be expected")
+    for note in contents.notes():
+        click.echo(note)
     click.echo(f"next: tflm-hil run {folder}; pytest {folder}")

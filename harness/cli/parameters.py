@@ -15,7 +15,7 @@ from harness.base.errors import CannotWrite, HilError
 from harness.base.platforms import chip_called, chip_names
 from harness.base.tables import ValueCheck
 from harness.base.text import short
-from harness.case.subject import Subject
+from harness.case.subject import CASE_FILE, Subject
 from harness.targets.registry import TARGETS
 
 #: The resolver "all configurations of the sample".
@@ -164,6 +164,30 @@ class ChipName(Name):
         return chip_called(value).key
 
 
+class CaseName(click.ParamType):  # type: ignore[type-arg]
+    """The name of a case. Completes those of the case file that stands before it."""
+
+    name = "name"
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Cases whose names begin so; none if there is no case file, or a broken one."""
+        # Behind `--case` without a value click has not read the arguments before it.
+        named = Path(next(iter(ctx.args), CASE_FILE))
+        path = named / CASE_FILE if files.is_folder(named) else named
+        if not files.is_file(path):
+            return []
+        try:
+            rows = files.read_toml(path).get("case")
+        except HilError:
+            return []
+        rows = rows if isinstance(rows, list) else []
+        names = [str(row.get("name", "")) for row in rows if isinstance(row, dict)]
+        return [CompletionItem(name) for name in names if name and name.startswith(incomplete)]
+
+
+CASE = CaseName()
 SAMPLE, CONFIGURATION = Name(_samples), Name(_configurations)
 CHIP = ChipName(chip_names)
 TARGET, MODEL = Name(lambda: TARGETS), Name(_models, or_file=True)

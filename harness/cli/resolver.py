@@ -11,6 +11,7 @@ import click
 
 from harness.base import numbers
 from harness.base.errors import CannotTell, CheckFailed, UsageError
+from harness.base.form import formatted
 from harness.case.subject import Subject, find_model
 from harness.cli.options import beside_option, json_option, number_option
 from harness.cli.output import screen, write_text
@@ -87,7 +88,7 @@ def check(
 
 def _report(audits: Mapping[str, Audit], image: Image, json_file: Path | None) -> None:
     (name, audit), *others = audits.items()
-    document = audit.to_json()
+    document = formatted(audit.to_json())
     if image.beside:
         document |= {"image": name, "beside": {name: other.to_json() for name, other in others}}
     _write(json_file, document)

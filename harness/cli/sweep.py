@@ -10,6 +10,7 @@ import click
 
 from harness.base.code_identity import code_identity
 from harness.base.errors import CheckFailed, UsageError
+from harness.base.form import formatted
 from harness.cli.options import history_option, json_option, study_options
 from harness.cli.output import write_text
 from harness.cli.parameters import STDOUT, Destination
@@ -61,7 +62,8 @@ def sweep(file: Path, **options: Any) -> int:
     limits = _limits(options["budgets"], MEASURES)
     occasion = Occasion.here(selection=Selection.of([str(file)]))
     rows = _rows(load(file).points, options)
-    write_text(options["json_file"], json.dumps({"code": code_identity().to_json(), "rows": rows}))
+    document = formatted({"code": code_identity().to_json(), "rows": rows})
+    write_text(options["json_file"], json.dumps(document))
     _tables(rows, options)
     if options["url"]:
         from harness.history.keep import keep  # noqa: PLC0415

@@ -12,8 +12,9 @@ from pathlib import Path
 import click
 
 from harness.base import numbers
+from harness.base.platforms import DEFAULT_BOARD, board_names, board_table
 from harness.cli.options import number_option
-from harness.targets.board.lab import BAUD, checked_name
+from harness.targets.board.lab import checked_name
 from harness.targets.board.virtual import misbehaviour, serial_number
 from harness.targets.board.virtual.bench import install_tools
 from harness.targets.board.virtual.client import VirtualDk
@@ -23,7 +24,9 @@ from harness.targets.board.virtual.client import VirtualDk
 @click.option("--bench", type=click.Path(path_type=Path), help="Folder (default: a temporary one).")
 @click.option("--serial", default="", help="J-Link serial number (default: a random one).")
 @click.option("--name", default="", help="The board's name.")
-@number_option("--baud", default=BAUD, check=numbers.baud, metavar="N",
+@click.option("--kit", default=DEFAULT_BOARD, show_default=True,
+              type=click.Choice(board_names()), help="Which kit it is.")  # fmt: skip
+@number_option("--baud", check=numbers.baud, metavar="N", default_text="the kit's",
                help="Baud rate of its UART.")  # fmt: skip
 @click.option("--console", default="", metavar="TEXT",
               help='How it hears the chip: "uarte=UARTE1 txd=1 rxd=0 baud=1000000".')  # fmt: skip
@@ -42,7 +45,8 @@ def virtual_board(
     bench: Path | None,
     serial: str,
     name: str,
-    baud: int,
+    kit: str,
+    baud: int | None,
     console: str,
     misbehave: tuple[str, ...],
     play: bool,
@@ -61,7 +65,8 @@ def virtual_board(
         click.echo(misbehaviour.Misbehaviour.__doc__)
         return
     misbehaviour.parse(misbehave)
-    number = checked_name(serial or serial_number(), "--serial")
+    table = board_table(kit)
+    number = checked_name(serial or serial_number(table), "--serial")
     if name:
         checked_name(name, "--name")
     with ExitStack() as stack:
@@ -69,8 +74,9 @@ def virtual_board(
             stack.enter_context(tempfile.TemporaryDirectory(prefix="tflm-bench-"))
         )
         tools = install_tools(folder)
-        options = {"name": name, "baud": baud, "misbehave": misbehave, "play": play,
-                   "console": console, "port": port, "registers": registers}  # fmt: skip
+        options = {"name": name, "kit": table, "baud": baud or 0, "misbehave": misbehave,
+                   "play": play, "console": console, "port": port,
+                   "registers": registers}  # fmt: skip
         dk = stack.enter_context(VirtualDk(folder.resolve(), number, **options))  # type: ignore[arg-type]
         board = dk.find()
         click.echo(f"export TFLM_HIL_VIRTUAL_BENCH={shlex.quote(str(folder.resolve()))}")

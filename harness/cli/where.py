@@ -16,6 +16,7 @@ _PLACES: dict[str, Callable[[], Path]] = {
     "samples": paths.samples,
     "models": paths.models,
     "platforms": paths.platforms,
+    "schemas": paths.schemas,
     "cache": paths.cache,
 }
 
@@ -24,7 +25,7 @@ _PLACES: dict[str, Callable[[], Path]] = {
 @click.argument("what", type=click.Choice(list(_PLACES)))
 def where(what: str) -> None:
     """Print the folder of the documentation, examples, Robot's resource file, samples, models,
-    platforms, or the cache.
+    platforms, schemas, or the cache.
 
     \b
     cp -r "$(tflm-hil where examples)/bare_metal" firmware

@@ -7,8 +7,8 @@ import shutil
 import time
 from collections.abc import Callable
 
-from harness.base import platforms
 from harness.base.errors import EnvironmentMissing, Unsupported
+from harness.base.platforms import BoardTable
 from harness.debug.gdb import pyocd_server, run_up_to
 from harness.debug.replay import Place
 from harness.targets.board.discovery import BenchBoard
@@ -22,8 +22,8 @@ _FAULTS = "hbmiscp"
 _GLANCE = 0.02
 
 
-def server_command(board: BenchBoard, place: Place | None) -> list[str]:
-    """The gdb server for a board, but for its port; the core halts when it starts.
+def server_command(board: BenchBoard, kit: BoardTable, place: Place | None) -> list[str]:
+    """The gdb server for a board of ``kit``, but for its port; the core halts when it starts.
 
     pyOCD, or J-Link's server without it. Raises :class:`EnvironmentMissing` if there is neither.
     """
@@ -31,7 +31,7 @@ def server_command(board: BenchBoard, place: Place | None) -> list[str]:
     if importlib.util.find_spec("pyocd") is not None:
         probe = f"remote:{board.remote_probe}" if board.remote_probe else serial
         faults = place is not None and place.where == "fault"
-        target = platforms.board_table().chip.tools.pyocd_target
+        target = kit.chip.tools.pyocd_target
         return pyocd_server(probe, target, board=True, catch=_FAULTS if faults else "h")
     jlink = next(filter(None, map(shutil.which, JLINK_SERVERS)), None)
     if jlink is None or board.virtual:
@@ -40,12 +40,11 @@ def server_command(board: BenchBoard, place: Place | None) -> list[str]:
             f"debugging needs pyOCD, which is not installed{others}",
             hint="install it with: pip install 'tflm-hil[pyocd]'",
         )
-    table = platforms.board_table()
-    names = table.chip.tools
+    names = kit.chip.tools
     return [
         jlink, "-nogui", "-localhostonly", "-select", f"USB={serial}",
         "-device", names.jlink_device, "-if", names.debug_interface,
-        "-speed", str(table.probe.speed_khz), "-port",
+        "-speed", str(kit.probe.speed_khz), "-port",
     ]  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import selectors
 import shutil
 import signal
@@ -29,6 +30,7 @@ GDBS = ("arm-none-eabi-gdb", "arm-zephyr-eabi-gdb", "gdb-multiarch")
 #: Virtual ticks between two looks at the sockets: some milliseconds of wall time.
 _SLICE = 200_000
 _PATIENCE = 30.0
+_GDB_HINT = f"install one of {', '.join(GDBS)}, name it with --gdb, or start no gdb: --port 0"
 _LOG = "server.log"
 _OVER = (End.IDLE, End.LOCKUP, End.SYSTEM_OFF, End.RESET_LOOP)
 
@@ -58,15 +60,35 @@ class GdbCall:
 
 
 def find_gdb(path: str | None) -> str:
-    """The program. Raises :class:`EnvironmentMissing` if there is none."""
-    for name in (path,) if path else GDBS:
-        found = shutil.which(name)
-        if found:
-            return found
-    raise EnvironmentMissing(
-        f"there is no {path or 'gdb for Arm'}",
-        hint=f"install one of {', '.join(GDBS)}, name it with --gdb, or start no gdb: --port 0",
-    )
+    """The program. Raises :class:`EnvironmentMissing` if there is none that knows Arm."""
+    found = next(filter(None, map(shutil.which, (path,) if path else GDBS)), None)
+    if found is None:
+        raise EnvironmentMissing(f"there is no {path or 'gdb for Arm'}", hint=_GDB_HINT)
+    if path and not _knows_arm(found):
+        raise EnvironmentMissing(f"{path} is not a gdb for Arm", hint=_GDB_HINT)
+    return found
+
+
+def _knows_arm(program: str) -> bool:
+    command = [program, "-nx", "-batch", "-ex", "set architecture arm", "-ex", "show architecture"]
+    try:
+        done = subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=_PATIENCE
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return b'"arm"' in done.stdout
+
+
+def check_port(number: int) -> None:
+    """Raises :class:`EnvironmentMissing` if a gdb server cannot listen on this TCP port."""
+    try:
+        socket.create_server((LOOPBACK, number)).close()
+    except OSError as error:
+        raise EnvironmentMissing(
+            f"no gdb server can listen on {LOOPBACK}:{number}: {os.strerror(error.errno or 0)}",
+            hint="choose another --port, or --port 0 for any free one",
+        ) from None
 
 
 def check_pyocd() -> None:
@@ -124,14 +146,17 @@ def run_up_to(address: int) -> list[str]:
     return [f"tbreak *0x{address:x}", "continue"]
 
 
-def gdb_command(call: GdbCall, port: int, elf: Path, first: Sequence[str]) -> list[str]:
-    """The command line of gdb: symbols of ``elf``, connected to ``port``, commands to do first."""
+def gdb_command(
+    call: GdbCall, port: int, elf: Path, first: Sequence[str], before: Sequence[str] = ()
+) -> list[str]:
+    """The command line of gdb: symbols of ``elf``, commands ``before`` it is connected to ``port``,
+    and those to do ``first`` behind that."""
     assert call.program is not None
     words = [call.program, "-q", "-ex", "set confirm off", "-ex", "set pagination off"]
     if call.batch is not None:
         words[1:1] = ["-nx", "-batch"]
-    words += ["-ex", f"target remote {LOOPBACK}:{port}"]
-    words += [word for command in first for word in ("-ex", command)]
+    commands = [*before, f"target remote {LOOPBACK}:{port}", *first]
+    words += [word for command in commands for word in ("-ex", command)]
     if call.batch is not None:
         words += ["-x", str(call.batch.absolute())]
     return [*words, str(elf)]
@@ -205,12 +230,12 @@ def debug(
     say: Callable[[str], None],
     first: Sequence[str] = (),
 ) -> int:
-    """Serve until gdb ends (its exit code), or, without a gdb, until Ctrl-C (0).
+    """Serve until gdb ends (its exit code), or, without a gdb, until Ctrl-C.
 
     ``server_command`` starts the gdb server; the port goes behind it. ``first`` are the commands
     that gdb begins with.
 
-    Raises :class:`EnvironmentMissing` if the server does not start.
+    Raises :class:`EnvironmentMissing` if the server does not start, or ends by itself.
     """
     with tempfile.TemporaryDirectory(prefix="tflm-debug-") as name:
         folder = Path(name)
@@ -219,11 +244,18 @@ def debug(
             _wait(debuggee, server, port, folder)
             debuggee.begin()
             if call.program is None:
-                say(f"gdb: target remote {LOOPBACK}:{port}    {debuggee.note}".rstrip())
-                while server.poll() is None:
-                    debuggee.turn()
-                return 0
-            return _run_gdb(debuggee, gdb_command(call, port, elf, first))
+                serve(debuggee, port, say, lambda: server.poll() is None)
+                raise EnvironmentMissing(f"the gdb server ended: {_last_line(folder)}")
+            return run_gdb(debuggee, gdb_command(call, port, elf, first))
+
+
+def serve(
+    debuggee: Debuggee, port: int, say: Callable[[str], None], alive: Callable[[], bool]
+) -> None:
+    """Serve whoever connects to ``port`` until the server is not ``alive``, or Ctrl-C."""
+    say(f"gdb: target remote {LOOPBACK}:{port}    {debuggee.note}".rstrip())
+    while alive():
+        debuggee.turn()
 
 
 def _wait(debuggee: Debuggee, server: subprocess.Popen[bytes], port: int, folder: Path) -> None:
@@ -231,11 +263,16 @@ def _wait(debuggee: Debuggee, server: subprocess.Popen[bytes], port: int, folder
     while not listening(port):
         debuggee.turn()
         if server.poll() is not None or time.monotonic() > limit:
-            lines = (folder / _LOG).read_text("utf-8", "backslashreplace").splitlines()
-            raise EnvironmentMissing(f"the gdb server did not start: {(lines or [''])[-1]}")
+            raise EnvironmentMissing(f"the gdb server did not start: {_last_line(folder)}")
 
 
-def _run_gdb(debuggee: Debuggee, command: Sequence[str]) -> int:
+def _last_line(folder: Path) -> str:
+    lines = (folder / _LOG).read_text("utf-8", "backslashreplace").splitlines()
+    return lines[-1] if lines else "it said nothing"
+
+
+def run_gdb(debuggee: Debuggee, command: Sequence[str]) -> int:
+    """Serve until gdb ends; its exit code."""
     gdb = subprocess.Popen(command)
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # gdb's Ctrl-C halts the firmware
     try:

@@ -188,9 +188,15 @@ def _find(replay: Rerun, place: Place, seconds: float, guard: float) -> int:
         replay.run(last, guard=limit)
         machine.unhook(place.where, reached)
         if left[0] > 0:
-            raise CheckFailed(f"the image does not get to {place.text} within {seconds:g} s")
+            raise CheckFailed(
+                f"the image does not get to {place.text} within {seconds:g} s of its time",
+                hint="--at hang shows where it is instead; --timeout gives it more time",
+            )
         return machine.core.executed
     replay.run(last, guard=limit)
     if not machine.faults:
-        raise CheckFailed(f"no fault within {seconds:g} s of the image's time")
+        raise CheckFailed(
+            f"no fault within {seconds:g} s of the image's time",
+            hint="--at hang shows where it is then; --timeout gives it more time",
+        )
     return machine.faults[0].instructions

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from harness.base.core_state import MSP, PSP, CoreState
 from harness.elf import Image
@@ -32,7 +33,7 @@ _PADDED = 1 << 9  # of the stacked xPSR
 
 @dataclass(frozen=True)
 class StackFrame:
-    """One function of a call stack.
+    """One function of a call stack, with the stack pointer of the frame that it is part of.
 
     ``exception`` names the exception that the function was interrupted by, if it was. ``guess``:
     found without a table of call frames.
@@ -57,25 +58,26 @@ class Unwinder:
         self._tables = {one.path: CallFrames(one) for one in self._images}
 
     def walk(self, state: CoreState) -> tuple[StackFrame, ...]:
-        """The functions that are running, innermost first."""
-        return tuple(self._walk(_Unwinding(self._image, state)))
+        """The functions that are running, innermost first; inlined ones are among them."""
+        return tuple(islice(self._walk(_Unwinding(self._image, state)), DEEPEST))
 
     def _walk(self, walk: _Unwinding) -> Iterator[StackFrame]:
         seen = set()
         guess = False
-        for number in range(DEEPEST):
+        while True:
             pc = walk.registers[PC] or 0
             place = pc if walk.exact else (pc & ~1) - 2
             if (here := (walk.registers[PC], walk.registers[SP])) in seen:
                 return
             seen.add(here)
             holder = self._holder(place)
-            if holder is None and number:
+            if holder is None and not walk.exact:
                 return
             sp = walk.registers[SP] or 0
-            location = self._image.locate(place)
-            yield StackFrame(location, sp, walk.exception, guess)
-            if location.function in _ROOTS:
+            first, *others = self._image.frames(place)
+            yield StackFrame(first, sp, walk.exception, guess)
+            yield from (StackFrame(one, sp, guess=guess) for one in others)
+            if [first, *others][-1].function in _ROOTS:
                 return
             left = walk.leave_wild() if holder is None else self._leave(walk, holder, place)
             if left is None:

@@ -7,6 +7,7 @@ opening a file is cheap. :mod:`harness.elf.image` has the views that are built o
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -25,6 +26,8 @@ from harness.elf import reader
 _SPECIAL = {0: "SHN_UNDEF", 0xFFF1: "SHN_ABS", 0xFFF2: "SHN_COMMON"}
 #: Mapping symbols of the Arm ELF ABI (AAELF32, section 5.5.5): the kind of the bytes after them.
 _MAPPING = {"$t": "thumb", "$d": "data", "$a": "arm"}
+#: Zephyr's text at start-up (kernel/banner.c): the release, or a tag of a git repository.
+_BANNER = re.compile(rb"\*\*\* Booting Zephyr OS build [a-z-]{0,8}(\d+\.\d+\.\d+)")
 
 
 @dataclass(frozen=True)
@@ -96,7 +99,7 @@ class ElfFile:
         if kind != "ET_EXEC":
             raise BadElf(
                 f"{self.path} is not an executable image (ELF type {kind})",
-                hint="pass the linked image, e.g. build/zephyr/zephyr.elf",
+                hint=reader.LINKED,
             )
         if not self.segments:
             raise BadElf(f"{self.path} has no segment to load")
@@ -118,13 +121,18 @@ class ElfFile:
 
     @cached_property
     def compiler(self) -> str:
-        """The compilers named in ``.comment``, separated by commas; "" if there are none."""
+        """The compilers named in ``.comment`` and the release of Zephyr, separated by commas.
+
+        "" if the image names none of them.
+        """
+        names: list[str] = []
         for raw in self._raw_sections:
             if raw.name == ".comment":
                 texts = reader.contents(raw, str(self.path)).split(b"\0")
-                names = dict.fromkeys(text.decode("utf-8", "backslashreplace") for text in texts)
-                return ", ".join(name for name in names if name)
-        return ""
+                names += [text.decode("utf-8", "backslashreplace") for text in texts]
+        banners = (_BANNER.search(segment.data) for segment in self.segments)
+        names += [f"Zephyr {found[1].decode()}" for found in banners if found]
+        return ", ".join(dict.fromkeys(filter(None, names)))
 
     @cached_property
     def segments(self) -> tuple[Segment, ...]:
@@ -178,13 +186,19 @@ class ElfFile:
 
     @cached_property
     def sections(self) -> tuple[Section, ...]:
-        """Sections that occupy memory, sorted by address; () if there is no section table."""
+        """Sections that occupy memory, sorted by address; () if there is no section table.
+
+        Thread-local variables without initial values (.tbss) do not: each thread's lie on its own
+        stack, and the next section has the same address.
+        """
         sections = []
         for raw in self._raw_sections:
             flags, address, size = raw["sh_flags"], raw["sh_addr"], raw["sh_size"]
             if not flags & reader.SHF_ALLOC or not size:
                 continue
             stored = raw["sh_type"] != "SHT_NOBITS"
+            if flags & reader.SHF_TLS and not stored:
+                continue
             sections.append(
                 Section(
                     raw.name,

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from harness.base.platforms import ChipTable
     from harness.elf.dwarf.lines import LineTable
     from harness.elf.graph import Graph
+    from harness.elf.inlined import Inlining
     from harness.elf.layout import Layout
     from harness.elf.regions import MemoryRegion
     from harness.elf.register_functions import Registration
@@ -121,6 +122,13 @@ class Image(ElfFile):
         return Variables(self)
 
     @cached_property
+    def inlining(self) -> Inlining:
+        """The functions that were inlined at each address."""
+        from harness.elf.inlined import Inlining  # noqa: PLC0415 - only for call stacks
+
+        return Inlining(self.variables.dwarf)
+
+    @cached_property
     def registrations(self) -> tuple[Registration, ...]:
         """The functions that register operators."""
         from harness.elf.register_functions import find  # noqa: PLC0415
@@ -166,6 +174,19 @@ class Image(ElfFile):
                 name, offset = function.name, address - function.address
         file, line = self._line(address)
         return Location(address, name, offset, file, line)
+
+    def frames(self, address: int) -> tuple[Location, ...]:
+        """The functions that were inlined at ``address``, innermost first, then the one itself.
+
+        Each has the line at which it stands: of the instruction, or of the call that was inlined.
+        """
+        location = self.locate(address)
+        holder = next((one for one in self.beside if one.name == location.image), self)
+        inlined = []
+        for call in holder.inlining.at(address & ~1):
+            inlined.append(replace(location, function=call.function))
+            location = replace(location, file=call.file, line=call.line)
+        return (*inlined, location)
 
     @cached_property
     def lines(self) -> tuple[list[int], list[tuple[str, int]]]:

@@ -114,9 +114,34 @@ def lay_out(image: ElfFile, memories: Sequence[MemoryRegion]) -> Layout:
                 f"section {section.name} lies in no region: {section.size} B at "
                 f"0x{section.address:08x}"
             )
+    notes += [note for memory in memories for note in _reserved(image, memory)]
     if not image.symbols:
         notes.append("the image is stripped: no symbols, so bytes are listed by section only")
     return Layout(tuple(parts), tuple(notes))
+
+
+def _reserved(image: ElfFile, memory: MemoryRegion) -> Iterable[str]:
+    """Notes on sections without initial values that have a load address all the same.
+
+    Zephyr's priv_stacks_noinit does: the linker counts it in flash. The binary has a gap there if
+    more follows, else it ends before.
+    """
+    inside = [one for one in image.segments if memory.origin <= one.load_address < memory.end]
+    end = max((one.load_address + len(one.data) for one in inside), default=memory.origin)
+    for segment in inside:
+        if segment.data or segment.load_address == segment.address:
+            continue
+        names = [one.name for one in image.sections
+                 if segment.address <= one.address < segment.address + segment.size]  # fmt: skip
+        place = f"{segment.size:,} B of {memory.name} at 0x{segment.load_address:08x}"
+        yield (
+            f"{', '.join(names) or 'a segment'}: {place} are reserved, though it is not stored: "
+            + (
+                "a gap in the binary, counted here"
+                if segment.load_address < end
+                else "the linker's table counts them, the binary ends before"
+            )
+        )
 
 
 def _placed(sections: Sequence[Section], memory: MemoryRegion) -> list[_Extent]:

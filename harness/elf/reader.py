@@ -31,7 +31,9 @@ T = TypeVar("T")
 #: Far more than any image for a microcontroller has; a larger count is garbled.
 MOST_HEADERS = 100_000
 MOST_UNCOMPRESSED = 1 << 30
-SHF_WRITE, SHF_ALLOC, SHF_EXECINSTR = 0x1, 0x2, 0x4
+#: The hint for a file that is not an image.
+LINKED = "pass the linked image, e.g. build/zephyr/zephyr.elf"
+SHF_WRITE, SHF_ALLOC, SHF_EXECINSTR, SHF_TLS = 0x1, 0x2, 0x4, 0x400
 
 _HEADER_BYTES, _SECTION_BYTES, _SEGMENT_BYTES = 52, 40, 32
 _SYMBOL = struct.Struct("<IIIBBH")  # Elf32_Sym
@@ -154,7 +156,7 @@ def string(table: bytes, offset: int) -> str:
 def _check_kind(data: bytes, where: str) -> None:
     if data[:4] != b"\x7fELF":
         model = data[4:8] == b"TFL3"
-        hint = "it is a .tflite model: name the image first, then the model" if model else ""
+        hint = "it is a .tflite model: name the image first, then the model" if model else LINKED
         raise BadElf(f"{where} is not an ELF file", hint=hint)
     if len(data) < 20:
         raise BadElf(f"{where} is truncated: {len(data)} bytes hold no ELF header")

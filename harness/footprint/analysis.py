@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from harness.base import notebook
 from harness.base.errors import UsageError
 from harness.base.files import read as read_file
 from harness.elf import Image
@@ -76,6 +77,25 @@ class Footprint:
                 return region
         names = ", ".join(region.name for region in self.regions)
         raise UsageError(f"{self.path} has no region {name!r}", hint=f"one of {names}")
+
+    def __repr__(self) -> str:
+        used = ", ".join(f"{one.name} {one.used:,} B" for one in self.regions)
+        return f"<Footprint of {self.path.name}: {used}>"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: regions, the operators and the files that cost most."""
+        heads = ("region", "used B", "of B")
+        rows = [(one.name, f"{one.used:,}", f"{one.size:,}") for one in self.regions]
+        operators = [(one.operator, one.exclusive) for one in self.operators.operators]
+        flash = self.regions[0].name if self.regions else ""
+        files = [(one.path, one.sizes.get(flash, 0)) for one in self.files]
+        return "".join(
+            [
+                notebook.table(heads, rows),
+                notebook.bars("operator", "flash B", operators),
+                notebook.bars("file", f"{flash} B", files),
+            ]
+        )
 
     def to_json(self) -> dict[str, Any]:
         """The document of the ``footprint --json`` contract."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from harness.base.form import formatted
 from harness.base.text import count_of
 from harness.case.result import CaseResult
 from harness.case.tally import Tally
@@ -20,7 +21,7 @@ def document(
     """
     tally = tally or Tally.of(results)
     cases = [result.to_json() for result in results]
-    return {"run": occasion.to_json(), "tally": tally.to_json(), "cases": cases}
+    return formatted({"run": occasion.to_json(), "tally": tally.to_json(), "cases": cases})
 
 
 def keep(url: str, results: Mapping[str, Any], occasion: Occasion) -> str:

@@ -19,6 +19,7 @@ from typing import Any
 from harness import __version__
 from harness.base import files
 from harness.base.errors import HilError, UsageError
+from harness.base.form import check_format
 from harness.history.measures import Figure, figures
 from harness.history.selection import Selection, relative
 
@@ -153,6 +154,8 @@ def from_document(document: object, occasion: Occasion, *, where: str = "the res
     Raises :class:`UsageError` for anything else, and for a run without cases: it tested nothing.
     """
     cases = document.get("cases") if isinstance(document, Mapping) else None
+    if isinstance(document, Mapping):
+        check_format(document, where)
     if not isinstance(cases, list):
         raise UsageError(
             f"{where} has no cases", hint="pass a file that `tflm-hil run --json FILE` wrote"

@@ -45,8 +45,9 @@ class TflmHil(LiveSession, ImageChecks):
     """Builds, runs, measures and judges tflite-micro firmware for Nordic's nRF91 and nRF5340.
 
     The target is the variable ``${TARGET}`` (``simulator``, ``renode``, ``board``,
-    ``virtual-board``) unless a keyword names another; samples are built for the chip
-    ``${CHIP}`` (``nrf9160``; ``tflm-hil chips`` lists them). A test fails if this machine lacks its
+    ``virtual-board``) unless a keyword names another; samples are built by
+    ``${BUILDER}`` (``standalone``, ``standalone-ns``, ``zephyr``) for the chip ``${CHIP}``
+    (``nrf9160``; ``tflm-hil chips`` lists them). A test fails if this machine lacks its
     target; with ``--variable ALLOW_SKIPS:true`` it is skipped. An execution of which every test is
     skipped fails, too.
 
@@ -69,7 +70,7 @@ class TflmHil(LiveSession, ImageChecks):
 
     @keyword
     def build_firmware(
-        self, sample: str, resolver: str = "exact", builder: str = "standalone"
+        self, sample: str, resolver: str = "exact", builder: str | None = None
     ) -> Path:
         """Builds a sample in one resolver configuration and returns the path of its ELF.
 
@@ -78,17 +79,17 @@ class TflmHil(LiveSession, ImageChecks):
         Examples:
         | ${elf} = | Build Firmware | hello_world | person_detection |
         """
-        return build_one(sample, resolver, builder, variables.chip())
+        return build_one(sample, resolver, builder or variables.builder(), variables.chip())
 
     @keyword
-    def build_all_firmware(self, builder: str = "standalone") -> None:
+    def build_all_firmware(self, builder: str | None = None) -> None:
         """Builds every sample in every configuration that makes sense, in parallel.
 
         Fails if one of them cannot be built.
         """
         pairs = [(sample.name, row.name) for sample, row in load().pairs()]
         with logs.shown(Ticker("building").line):
-            build_all(pairs, builder, chip=variables.chip())
+            build_all(pairs, builder or variables.builder(), chip=variables.chip())
 
     @keyword
     def run_sample_case(
@@ -96,7 +97,7 @@ class TflmHil(LiveSession, ImageChecks):
         sample: str,
         resolver: str = "exact",
         target: str | None = None,
-        builder: str = "standalone",
+        builder: str | None = None,
     ) -> CaseResult:
         """Runs a sample in one configuration and checks it against the resolver table.
 
@@ -108,7 +109,7 @@ class TflmHil(LiveSession, ImageChecks):
         | Run Sample Case | hello_world | exact |
         | Run Sample Case | hello_world | missing | target=renode |
         """
-        case = sample_case(sample, resolver, builder=builder)
+        case = sample_case(sample, resolver, builder=builder or variables.builder())
         case = replace(case, chip=variables.chip())
         result = self._result(case.on(target or variables.target(), self._options(target)))
         self._raise([result])
@@ -139,22 +140,19 @@ class TflmHil(LiveSession, ImageChecks):
         and Renode nothing runs before its test. Fails if there is no compiler; a sample that
         cannot be built fails its own tests only.
         """
-        table = load()
+        table, builder, chip = load(), variables.builder(), variables.chip()
         pairs = [(sample.name, row.name) for sample, row in table.pairs()]
         pairs = [pair for pair in pairs if pair in self.rows] or pairs
         try:
             with logs.shown(Ticker("building").line):
-                build_all(pairs, chip=variables.chip())
+                build_all(pairs, builder, chip=chip)
         except BuildFailed as failed:
             logger.warn(failed.message)
         target, options = variables.target(), self._options(None)
         if not targets.target(target).parallel:
             return
-        chip = variables.chip()
-        cases = [
-            replace(sample_case(*pair, table=table), chip=chip).on(target, options)
-            for pair in pairs
-        ]
+        cases = [sample_case(*pair, builder=builder, table=table) for pair in pairs]
+        cases = [replace(case, chip=chip).on(target, options) for case in cases]
         cases.sort(key=lambda case: case.inputs is None)  # whole test sets take longest: first
         by_identity = {key: case for case in cases if (key := _identity(case))}
         ticker = Ticker("running", len(by_identity))
@@ -214,7 +212,9 @@ class TflmHil(LiveSession, ImageChecks):
         ``console``, which must have run that model. Returns the accuracy.
         """
         model_file = find_model(model)
-        answers = accuracy(console_of(result, model_file), model_file)
+        sample = result.setup.sample
+        vectors = sample_case(sample, "console").vectors if sample else None
+        answers = accuracy(console_of(result, model_file), model_file, vectors)
         logger.info(f"{answers.right} of {answers.total} right, the card says {answers.card}")
         if not answers.equal:
             raise CheckFailed(f"accuracy {answers.measured:.4f}, the card says {answers.card:.4f}")

@@ -12,9 +12,10 @@ from robot.api.deco import keyword, library
 from harness import __version__
 from harness.base.arithmetic import Arithmetic, Multipliers, Rounding
 from harness.base.errors import CheckFailed, UsageError
+from harness.case.casefile import share_of
 from harness.case.inputs import load_batch
 from harness.case.subject import find_model
-from harness.reference import Interpreter, alternatives, compare
+from harness.reference import Interpreter, alternatives, compare, examine
 
 #: A file, or the array that a test already has; Robot leaves the array alone.
 Tensors = Path | np.ndarray[Any, np.dtype[Any]]
@@ -81,6 +82,28 @@ class Reference:
         logger.info(str(comparison))
         if not comparison.equal:
             raise CheckFailed(f"{model}, output {output}: {comparison}")
+
+    @keyword
+    def adequacy_should_be_at_least(
+        self,
+        share: str,
+        model: str,
+        inputs: Path,
+        rounding: Rounding = "double",
+        multipliers: Multipliers = "double",
+    ) -> None:
+        """Fails if ``inputs`` would notice less than ``share`` of the mistakes of kernels.
+
+        What they do not notice is in the log. ``tflm-hil vectors`` finds inputs that notice more.
+
+        Examples:
+        | Adequacy Should Be At Least | 95 % | model.tflite | vectors.npz |
+        """
+        wanted = share_of(share)
+        found = examine(*_prepared(model, inputs, Arithmetic(rounding, multipliers)))
+        logger.info("\n".join(f"not noticed: {trial}" for trial in found.missed))
+        if found.share < wanted:
+            raise CheckFailed(f"{model}: {found}, {share} are wanted")
 
 
 def _prepared(

@@ -7,6 +7,7 @@ import difflib
 from robot.libraries.BuiltIn import BuiltIn, RobotNotRunningError
 
 from harness.base.errors import UsageError
+from harness.build.builders import BUILDERS
 from harness.targets.registry import DEFAULT, all_options
 
 #: How alike a name on the command line and one of these must be to count as misspelt.
@@ -15,7 +16,14 @@ _ALIKE = 0.8
 
 def names() -> list[str]:
     """Every variable that the libraries read."""
-    return ["TARGET", "CHIP", "HISTORY", "ALLOW_SKIPS", *(name.upper() for name in all_options())]
+    return [
+        "TARGET",
+        "BUILDER",
+        "CHIP",
+        "HISTORY",
+        "ALLOW_SKIPS",
+        *(name.upper() for name in all_options()),
+    ]
 
 
 def value(name: str, default: str = "") -> object:
@@ -39,6 +47,11 @@ def target() -> str:
 def chip() -> str:
     """The chip of keywords that name none; "" for the one that an image is for, or the default."""
     return str(value("CHIP"))
+
+
+def builder() -> str:
+    """Who builds the samples of keywords that name no builder."""
+    return str(value("BUILDER", BUILDERS[0]))
 
 
 def allow_skips() -> bool:

@@ -144,6 +144,7 @@ def _operator(
 
 def _tensor(index: int, table: FlatTable, buffers: tuple[memoryview | None, ...]) -> Tensor:
     shape = table.vector(schema.SHAPE, "int32") or ()
+    signature = table.vector(schema.SHAPE_SIGNATURE, "int32") or ()
     name = table.text(schema.NAME)
     subject = f"tensor {index} ({name[:64]!r})"
     if len(shape) > MAX_RANK or any(size < 0 for size in shape):
@@ -170,6 +171,7 @@ def _tensor(index: int, table: FlatTable, buffers: tuple[memoryview | None, ...]
         quantization=_quantization(subject, table.table(schema.QUANTIZATION), shape),
         data=data,
         variable=bool(table.scalar(schema.IS_VARIABLE, "bool", False)),
+        free=tuple(axis for axis, size in enumerate(signature[: len(shape)]) if size < 0),
     )
 
 

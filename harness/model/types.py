@@ -27,6 +27,8 @@ class Tensor:
 
     ``data`` is a constant's bytes as they lie in the file (``int4``: two per byte, the low nibble
     first), or None if it is computed. ``variable`` tensors keep their value between inferences.
+    ``free`` are the axes whose size the converter left open (-1 in ``shape_signature``); TFLM takes
+    the size in ``shape``.
     """
 
     index: int
@@ -36,6 +38,7 @@ class Tensor:
     quantization: Quantization | None = None
     data: memoryview | None = field(default=None, repr=False)
     variable: bool = False
+    free: tuple[int, ...] = ()
 
     @property
     def scale(self) -> float:

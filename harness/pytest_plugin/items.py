@@ -13,6 +13,7 @@ import pytest
 
 from harness.base import files
 from harness.base.errors import HilError
+from harness.base.form import formatted
 from harness.base.text import count_of
 from harness.case import Case, CaseResult, Verdict, load_cases, run_case
 from harness.case.case import on_targets, target_names
@@ -223,7 +224,7 @@ def report(
     output.mkdir(parents=True, exist_ok=True)
     path = output / "results.json"
     occasion = _occasion(config, stopped=stopped)
-    document = {"run": occasion.to_json(), "tally": tally.to_json(), "cases": results}
+    document = formatted({"run": occasion.to_json(), "tally": tally.to_json(), "cases": results})
     files.write(path, json.dumps(document, indent=2) + "\n")
     lines = [f"{count_of(len(results), 'result')} in {path}"]
     url = config.getoption("--hil-history")

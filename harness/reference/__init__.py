@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 #: Every public name, and the module that has it.
 _PUBLIC = {
     "Arithmetic": "harness.base.arithmetic",
+    "Adequacy": "harness.reference.adequacy",
     "Comparison": "harness.reference.comparison",
     "Difference": "harness.reference.comparison",
     "Interpreter": "harness.reference.interpreter",
@@ -22,11 +23,14 @@ _PUBLIC = {
     "LayerReport": "harness.reference.layers",
     "Node": "harness.reference.node",
     "Run": "harness.reference.node",
+    "Vectors": "harness.reference.vectors",
     "alternatives": "harness.reference.explain",
     "compare": "harness.reference.comparison",
     "compare_layers": "harness.reference.layers",
     "compare_outputs": "harness.reference.explain",
     "dequantize": "harness.reference.quantization",
+    "examine": "harness.reference.adequacy",
+    "find_vectors": "harness.reference.vectors",
     "quantize": "harness.reference.quantization",
     "table": "harness.reference.layers",
 }
@@ -34,6 +38,8 @@ __all__ = [*_PUBLIC]  # noqa: PLE0604 - the table is the list
 
 if TYPE_CHECKING:
     from harness.base.arithmetic import Arithmetic as Arithmetic
+    from harness.reference.adequacy import Adequacy as Adequacy
+    from harness.reference.adequacy import examine as examine
     from harness.reference.comparison import Comparison as Comparison
     from harness.reference.comparison import Difference as Difference
     from harness.reference.comparison import compare as compare
@@ -50,6 +56,8 @@ if TYPE_CHECKING:
     from harness.reference.quantization import dequantize as dequantize
     from harness.reference.quantization import quantize as quantize
     from harness.reference.registry import Kernels as Kernels
+    from harness.reference.vectors import Vectors as Vectors
+    from harness.reference.vectors import find_vectors as find_vectors
 
 
 def __getattr__(name: str) -> object:

@@ -21,8 +21,9 @@ Each operator stands in one of these sets, by how it passes deviations on and wh
   inputs;
 * ``_EXACT``: moves elements, takes the largest: the ends of the intervals alone;
 * ``_VARIABLES``: a state has the deviations that the same inference assigns to it;
-* ``_MEMORY`` and custom operators: the relative deviations of their inputs and of a sum of all
-  weights;
+* ``_TRANSFORMS``: a Fourier transform, of which each output is a sum of all inputs;
+* ``_MEMORY`` and other custom operators: the relative deviations of their inputs and of a sum of
+  all weights;
 * ``_JUMPS`` round, compare, or find the largest. A float so close to an edge that a device may
   take it the other way gives another integer. The rest of the network is computed for each such
   element (``_Branches``); what changes by it is allowed, too.
@@ -87,6 +88,7 @@ _JUMPS = frozenset(
         "GREATER", "GREATER_EQUAL", "LESS", "LESS_EQUAL", "NOT_EQUAL", "QUANTIZE", "ROUND",
     }
 )  # fmt: skip
+_TRANSFORMS = frozenset({"SignalIrfft", "SignalRfft"})
 _VARIABLES = frozenset({"ASSIGN_VARIABLE", "CALL_ONCE", "READ_VARIABLE", "VAR_HANDLE"})
 _MEMORY = frozenset({"IF", "SVDF", "UNIDIRECTIONAL_SEQUENCE_LSTM", "WHILE"})
 
@@ -247,7 +249,7 @@ class _Step:
         known = zip(self.prepared.inputs, self.values, strict=True)
         return (
             self.name in _MEMORY
-            or bool(self.prepared.operator.custom)
+            or (bool(self.prepared.operator.custom) and self.name not in _TRANSFORMS)
             or (self.name not in _VARIABLES and any(v is None for i, v in known if i >= 0))
             or any(self.value(index).dtype.kind != "f" for index in self.moved)
         )
@@ -315,6 +317,8 @@ def _rule(step: _Step) -> list[Array]:
         return _ends(step)
     if name in _PRODUCTS:
         return [_products(step)]
+    if name in _TRANSFORMS:
+        return [_transform(step)]
     if name in _SHARES:
         return [_normalized(step) if name == "L2_NORMALIZATION" else _softmax(step)]
     if name in _SUMS:
@@ -479,6 +483,30 @@ def _normalized(step: _Step) -> Array:
     moved = ((1 - 2 * y * y) * deviation + y * others) / np.maximum(size, _SUBNORMAL)
     moved = np.where(deviation.any(axis=-1, keepdims=True), np.minimum(moved, 2 / SAFETY), 0.0)
     return np.hypot(moved, _own(np.sqrt(x.shape[-1]) + 3, y))
+
+
+def _transform(step: _Step) -> Array:
+    """SignalRfft and SignalIrfft of n points: log2(n) stages, each of which rounds a product with a
+    factor of the circle and a sum.
+
+    A stage's errors are u times the mean magnitude of its results, and the stages after it keep
+    them against the results' magnitude (Higham, Accuracy and Stability of Numerical Algorithms,
+    section 24.1). The mean magnitude of the bins is the root of sum x^2 (Parseval), of the inverse
+    the root mean square of y. Each output moves by all the inputs', with factors of at most 1, and
+    2 / n in the inverse.
+    """
+    value, deviation = step.values[0], step.deviation(0)
+    assert value is not None  # what is not known was sorted out before
+    y = step.results[0].astype(np.float64)
+    if step.name == "SignalRfft":
+        points, factor = y.shape[-1] - 2, 1.0
+        size = np.sqrt(np.square(value.astype(np.float64)).sum(axis=-1, keepdims=True))
+    else:
+        points = y.shape[-1]
+        factor, size = 2.0 / points, np.sqrt(np.square(y).mean(axis=-1, keepdims=True))
+    moved = factor * np.sqrt(np.square(deviation).sum(axis=-1, keepdims=True))
+    own = _own(np.sqrt(np.log2(points)), size)
+    return np.broadcast_to(np.hypot(moved, own), y.shape).copy()
 
 
 def _products(step: _Step) -> Array:

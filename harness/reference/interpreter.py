@@ -165,6 +165,11 @@ class Interpreter:
         return self._program.stateful
 
     @property
+    def constants(self) -> Mapping[int, Array]:
+        """The main graph's constants by tensor index, each with an axis of one run."""
+        return self._main.constants
+
+    @property
     def tensors(self) -> Mapping[int, Array]:
         """The values of all computed tensors of the last :meth:`invoke`, by tensor index; copies.
 
@@ -246,6 +251,16 @@ class Interpreter:
                 for start in range(0, count, chunk)
             ]
         return [_joined(column, count) for column in zip(*parts, strict=True)]
+
+    def trace(self, inputs: Sequence[Any]) -> dict[int, Array]:
+        """All tensors that the main graph computes in a batch, and the inputs, by tensor index.
+
+        Arrays have a leading axis of runs; those that depend on no input may have one run.
+        """
+        arrays = self._checked(inputs, 1)
+        self._runs(arrays, None)
+        with self._lock:
+            return self._program.run(arrays)
 
     def _part(self, arrays: Sequence[Array]) -> list[Array]:
         values = self._program.run(arrays)

@@ -21,7 +21,7 @@ from harness.model import Operator, Tensor, flexbuffer
 from harness.reference.arrays import Array
 from harness.reference.memory import ModelMemory
 from harness.reference.quantization import round_away
-from harness.reference.scale import Clamp, Multiplier, Requantizer
+from harness.reference.scale import Clamp, Multiplier, Requantizer, rounded_quotient
 
 #: Runs one operator: from the arrays of its inputs (None: left out) to that of its output, or to a
 #: sequence with that of each output. Every array has a leading axis of *runs* before the tensor's
@@ -77,6 +77,25 @@ class CallableSubgraph(Protocol):
         """Run it once on arrays with a leading axis of runs."""
 
 
+def _unchanged(step: Any) -> Any:
+    return step
+
+
+@dataclass(frozen=True)
+class Seams:
+    """The steps of kernels that :mod:`.mistakes` replaces; a kernel takes each of them from here.
+
+    ``divisor`` is of averages: the number of elements, an int64 array. ``quotient`` divides sums
+    by it. ``window`` changes a Window or the places of a transposed convolution.
+    """
+
+    multiplier: Callable[[Multiplier], Multiplier] = _unchanged
+    requantizer: Callable[[Requantizer], Requantizer] = _unchanged
+    window: Callable[[Any], Any] = _unchanged
+    divisor: Callable[[Array], Array] = _unchanged
+    quotient: Callable[[Array, Array], Array] = rounded_quotient
+
+
 @dataclass(frozen=True)
 class Node:
     """One operator of a model.
@@ -97,6 +116,7 @@ class Node:
     graph: int = 0
     subroutines: Sequence[CallableSubgraph] = field(default=(), repr=False)
     decoded: frozenset[int] = frozenset()
+    seams: Seams = Seams()
 
     @property
     def rounding(self) -> Rounding:
@@ -196,7 +216,9 @@ class Node:
         """The value of constant input ``index``. Raises UnsupportedOperator if it is computed."""
         value = self.constant(index)
         if value is None or self.input(index).index in self.decoded:
-            raise self.unsupported(f"{what} is computed at run time, not a constant of the model")
+            error = self.unsupported(f"{what} is computed at run time, not a constant of the model")
+            error.hint = self._free_dimension() or error.hint
+            raise error
         return value
 
     def integers(self, index: int, what: str, types: str = "int32") -> list[int]:
@@ -209,17 +231,30 @@ class Node:
     def check_types(self, allowed: str) -> str:
         """The common type of input 0 and output 0, which must be one of ``allowed``."""
         dtype = self.input(0).dtype
-        if dtype not in allowed.split():
-            raise self.unsupported(f"input type {dtype} is not supported")
         if self.output().dtype != dtype:
             raise self.bad(f"its input is {dtype}, its output {self.output().dtype}")
+        if dtype not in allowed.split():
+            raise self.unsupported(f"input type {dtype} is not supported")
         return dtype
 
     def check_output(self, shape: Sequence[int], index: int = 0) -> None:
         """Compare the shape that the operator computes with the shape that the model declares."""
         if tuple(shape) != self.output(index).shape:
             declared = list(self.output(index).shape)
-            raise self.bad(f"computes the shape {list(shape)}, but the model declares {declared}")
+            error = self.bad(f"computes the shape {list(shape)}, but the model declares {declared}")
+            error.hint = self._free_dimension() or error.hint
+            raise error
+
+    def _free_dimension(self) -> str:
+        """The hint for a shape that depends on a dimension that the model leaves open, or ""."""
+        for tensor in (*self.inputs, *self.outputs):
+            if tensor and tensor.free:
+                return (
+                    f"axis {tensor.free[0]} of tensor {tensor.index} ({tensor.name[:64]!r}) is free"
+                    f" (a batch?), and {tensor.shape[tensor.free[0]]} in TFLM: convert the model"
+                    " with a fixed size"
+                )
+        return ""
 
     def axis(self, axis: int, rank: int) -> int:
         """``axis`` counted from the front. Raises BadModel if there are too few axes."""
@@ -255,13 +290,19 @@ class Node:
 
     def multiplier(self, real: float | Iterable[float]) -> Multiplier:
         """A real multiplier, or one per channel, in the device's fixed point."""
-        return Multiplier.of(real, self.rounding)
+        return self.seams.multiplier(Multiplier.of(real, self.rounding))
 
     def requantizer(self, real: float, clamp: Clamp | None = None) -> Requantizer:
         """From accumulators to output 0; ``clamp`` is by default the range of its type."""
         output = self.output()
         clamp = clamp or Clamp.whole(NUMPY_TYPES[output.dtype])
-        return Requantizer(self.multiplier(real), output.zero_point, clamp)
+        return self.rescaled(self.multiplier(real), output.zero_point, clamp)
+
+    def rescaled(
+        self, multiplier: Multiplier, zero_point: int, clamp: Clamp, wide: bool = False
+    ) -> Requantizer:
+        """From accumulators to a tensor with that zero point, see :class:`Requantizer`."""
+        return self.seams.requantizer(Requantizer(multiplier, zero_point, clamp, wide))
 
     def clamp(self, activation: str | None = None) -> Clamp:
         """The clamp of output 0 under a fused activation (default: the node's own option).
@@ -271,7 +312,7 @@ class Node:
         """
         name = self.option("fused_activation_function") if activation is None else activation
         if name not in REAL_RANGES:
-            raise self.unsupported(f"fused activation {name} is not supported")
+            raise self.bad(f"TFLM has no fused activation {name}: its limits are never set")
         low, high = REAL_RANGES[name]
         dtype = NUMPY_TYPES[self.output().dtype]
         if dtype.kind == "f":

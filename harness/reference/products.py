@@ -16,7 +16,7 @@ import numpy as np
 from harness.model import Tensor
 from harness.reference.arrays import Array
 from harness.reference.node import Node
-from harness.reference.scale import Multiplier, Requantizer
+from harness.reference.scale import Multiplier
 
 #: The most products of an operator: a damaged model could ask for any time. Person detection has 7
 #: million.
@@ -34,7 +34,7 @@ Output = Callable[[Array, "Array | None"], Array]
 def check_products(node: Node, products: int) -> None:
     """Refuse an operator that would take minutes."""
     if products > MAX_PRODUCTS:
-        raise node.bad(f"it takes {products} products, too many for any microcontroller")
+        raise node.bad(f"it takes {products} products, the reference at most {MAX_PRODUCTS}")
 
 
 def centred(x: Array, zero_point: int) -> Array:
@@ -61,6 +61,8 @@ def check_weight_types(node: Node, weights: Tensor, *, int4: bool = True) -> str
         "int16": ("int8",),
         "float32": ("float32",),
     }[dtype]
+    if node.operator.name == "TRANSPOSE_CONV" and dtype == weights.dtype == "int16":
+        raise node.bad("TFLM reads its int16 weights as int8")
     if weights.dtype not in allowed:
         raise node.unsupported(f"{dtype} with {weights.dtype} weights is not supported")
     return dtype
@@ -116,13 +118,15 @@ def integer_output(
     if shift > limit:
         raise node.bad(f"a multiplier of 2^{shift} is beyond the range of TFLM's scaling")
     output = node.output()
-    requantize = Requantizer(multiplier.first(channels), output.zero_point, node.clamp(), wide)
+    requantize = node.rescaled(multiplier.first(channels), output.zero_point, node.clamp(), wide)
     return lambda sums, bias: requantize(sums, _first(bias, channels))
 
 
 def real_output(node: Node, channels: int) -> Output:
     """Sums of real numbers to output 0 under its activation."""
     clamp = node.clamp()
+    if node.present(2):
+        _check_bias(node, node.input(2), channels, "float32")
 
     def output(sums: Array, bias: Array | None) -> Array:
         added = _first(bias, channels)
@@ -145,9 +149,13 @@ def _wide(node: Node, channels: int, wide_biases: str) -> bool:
         narrow = "int32" in wide_biases and node.options.get("quantized_bias_type") == "int32"
         return wide and not narrow
     bias = node.input(2)
-    allowed = wide_biases.split() if wide else ["int32"]
-    if bias.dtype not in allowed:
-        raise node.unsupported(f"{node.input(0).dtype} with an {bias.dtype} bias is not supported")
+    _check_bias(node, bias, channels, wide_biases if wide else "int32")
+    return wide and bias.dtype != "int32"
+
+
+def _check_bias(node: Node, bias: Tensor, channels: int, allowed: str) -> None:
+    """Refuse a bias that TFLM would read as another type, or beyond its end."""
+    if bias.dtype not in allowed.split():
+        raise node.bad(f"its bias is {bias.dtype}, beside {node.input(0).dtype} activations")
     if bias.elements < channels:
         raise node.bad(f"its bias has {bias.elements} elements for {channels} channels")
-    return wide and bias.dtype != "int32"

@@ -44,7 +44,7 @@ _BUILTIN: Mapping[str, str] = MappingProxyType(
         "EMBEDDING_LOOKUP": "gather.embedding_lookup",
         "EQUAL": "comparison.equal",
         "EXP": "elementwise.exponential",
-        "EXPAND_DIMS": "shape.reshape",
+        "EXPAND_DIMS": "shape.expand_dims",
         "FILL": "fill.fill",
         "FLOOR": "elementwise.floor",
         "FLOOR_DIV": "arithmetic.floor_div",

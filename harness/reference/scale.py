@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -94,6 +94,11 @@ def _shifted(x: Array, half: Array, mask: Array | None, exponent: Array | int) -
     return shifted
 
 
+def rounded_quotient(sums: Array, count: Array) -> Array:
+    """Quotients of integers, halves away from zero."""
+    return np.asarray(np.sign(sums) * ((np.abs(sums) + count // 2) // count))
+
+
 def doubling_high_multiply(a: Array, b: Array | int) -> Array:
     """gemmlowp's SaturatingRoundingDoublingHighMul: a * b / 2^31 of int32 values, halves up.
 
@@ -115,7 +120,9 @@ class Multiplier:
     multiplier: Array
     shift: Array
     rounding: Rounding
-    _rows: dict[int, Multiplier] = field(default_factory=dict, repr=False, compare=False)
+    _rows: dict[int, Multiplier] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     @classmethod
     def of(cls, real: float | Iterable[float], rounding: Rounding) -> Multiplier:
@@ -171,7 +178,7 @@ class Multiplier:
         """The same without the channels after the first ``channels``."""
         if self.multiplier.ndim == 0:
             return self
-        return Multiplier(self.multiplier[:channels], self.shift[:channels], self.rounding)
+        return replace(self, multiplier=self.multiplier[:channels], shift=self.shift[:channels])
 
     def repeated(self, times: int) -> Multiplier:
         """The same for rows of ``times`` pixels."""
@@ -179,7 +186,7 @@ class Multiplier:
             return self
         if times not in self._rows:
             multiplier, shift = np.tile(self.multiplier, times), np.tile(self.shift, times)
-            self._rows[times] = Multiplier(multiplier, shift, self.rounding)
+            self._rows[times] = replace(self, multiplier=multiplier, shift=shift)
         return self._rows[times]
 
 

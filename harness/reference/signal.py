@@ -17,7 +17,7 @@ import numpy as np
 from harness.reference.arrays import Array
 from harness.reference.node import Node
 
-#: The longest transform; a longer one does not fit any microcontroller.
+#: The longest transform of the reference.
 MAX_LENGTH = 1 << 16
 
 

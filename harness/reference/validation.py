@@ -11,8 +11,8 @@ from harness.reference.node import NUMPY_TYPES
 from harness.reference.quantization import limits
 
 #: Elements of the largest computed tensor, bytes of those that are alive at once, and of all:
-#: TFLM's arena holds the former, which overlap, the reference keeps all for comparisons. Models for
-#: microcontrollers need a hundredth; kernels need up to ten times as much for a short time.
+#: TFLM's arena holds the former, which overlap, the reference keeps all for comparisons. Models of
+#: TFLM need a hundredth; kernels need up to ten times as much for a short time.
 MAX_ELEMENTS = 1 << 23
 MAX_LIVE_BYTES = 64 << 20
 MAX_BYTES = 512 << 20
@@ -45,8 +45,8 @@ _CALLS = frozenset(f"{part}_subgraph_index" for part in ("then", "else", "cond",
 def check_tensors(name: str, graph: Subgraph) -> int:
     """Bytes of one run's computed tensors.
 
-    Raises BadModel for sizes beyond a microcontroller, UnsupportedOperator for types without a
-    kernel, and for more than the reference holds.
+    Raises BadModel for sizes beyond MAX_ELEMENTS and MAX_LIVE_BYTES, UnsupportedOperator for types
+    without a kernel, and for more than the reference holds.
     """
     sizes: dict[int, int] = {}
     used = {index for operator in graph.operators for index in operator.inputs + operator.outputs}
@@ -67,14 +67,14 @@ def check_tensors(name: str, graph: Subgraph) -> int:
         if tensor.elements > MAX_ELEMENTS:
             raise BadModel(
                 f"{name}: {_named(tensor)} has {tensor.elements} elements",
-                hint="no microcontroller holds such a tensor; is the file damaged?",
+                hint=f"the reference takes at most {MAX_ELEMENTS}; is the file damaged?",
             )
         sizes[tensor.index] = tensor.elements * NUMPY_TYPES[tensor.dtype].itemsize
     live, total = _most_alive(graph, sizes), sum(sizes.values())
     if live > MAX_LIVE_BYTES:
         raise BadModel(
             f"{name}: its tensors take {live >> 20} MiB at once",
-            hint="no microcontroller has such an arena; is the file damaged?",
+            hint=f"the reference takes at most {MAX_LIVE_BYTES >> 20} MiB; is the file damaged?",
         )
     if total > MAX_BYTES:
         raise UnsupportedOperator(

@@ -86,8 +86,9 @@ class Window:
             axis(node, shape[2], kernel[1], node.option("stride_w"), w_factor),
         )
         if window.height.padded * window.width.padded * shape[0] * shape[3] > MAX_ELEMENTS:
-            raise node.bad("its padded input is too large for any microcontroller")
-        return window
+            raise node.bad(f"its padded input has more than {MAX_ELEMENTS} elements")
+        changed: Window = node.seams.window(window)
+        return changed
 
     def pad(self, x: Array, value: float) -> Array:
         """``x`` (N, height, width, C), with ``value`` around it if windows reach outside."""

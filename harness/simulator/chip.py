@@ -24,6 +24,7 @@ from harness.simulator.peripherals.clock import Clock
 from harness.simulator.peripherals.dppi import Dppic
 from harness.simulator.peripherals.gpio import Gpio
 from harness.simulator.peripherals.own import Maker
+from harness.simulator.peripherals.rtc import Rtc
 from harness.simulator.peripherals.split import NonSecureView
 from harness.simulator.peripherals.spu import Spu
 from harness.simulator.peripherals.uarte import Uarte
@@ -87,6 +88,7 @@ class SimulatedChip:
                     self.core.serve(base, device.serve())
         for device in self.devices.values():
             device.connect(self.devices)
+        self._rtcs = [one for one in self.devices.values() if isinstance(one, Rtc)]
         self._uartes = [one for one in self.devices.values() if isinstance(one, Uarte)]
         self._dppic, self._spu = self.device("DPPIC", Dppic), self.device("SPU", Spu)
         self.core.set_channels(self._dppic.regs)
@@ -131,6 +133,10 @@ class SimulatedChip:
     def schedule(self, device: str, tag: str, time: int) -> None:
         """Call fire(tag) of ``device`` at tick ``time``; a run stops there to do so."""
         self.events.schedule((device, tag), time)
+        self.stop_by(time)
+
+    def stop_by(self, time: int) -> None:
+        """A run stops at tick ``time``, at the latest."""
         core = self.core
         core.stop_at = min(core.stop_at, core.executed + max(0, time - self.now))
 
@@ -165,7 +171,7 @@ class SimulatedChip:
     @property
     def next_time(self) -> int:
         """The tick at which something happens by itself, NEVER if nothing does."""
-        return min(self.events.next_time, self.core.next_byte, NEVER)
+        return min(self.events.next_time, self.core.next_byte, self.core.next_rtc, NEVER)
 
     def run_due(self) -> None:
         """Let happen what is due by now."""
@@ -173,6 +179,9 @@ class SimulatedChip:
         for uarte in self._uartes:
             if uarte.regs.waits:
                 uarte.settle()
+        if self.core.next_rtc <= self.now:
+            for rtc in self._rtcs:
+                rtc.settle()
         self.events.run_due(self.now)
 
     def line(self, irq: int, level: bool) -> None:

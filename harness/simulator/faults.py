@@ -184,11 +184,11 @@ def refused_access(record: FaultRecord) -> str:
 
 def where(record: FaultRecord, image: Image) -> str:
     """The function, file and line to blame: of pc, or of lr if pc points nowhere."""
-    location = image.locate(blamed(record))
+    location, *_ = image.frames(blamed(record))
     if location.function or location.file:
         # With two worlds the image is named by itself, see image_of().
         return str(replace(location, image="") if record.world else location)
-    caller = image.locate((record.lr & ~1) - 2)
+    caller, *_ = image.frames((record.lr & ~1) - 2)
     return f"{caller} (the caller; pc is 0x{record.pc:08x})"
 
 

@@ -35,6 +35,7 @@ from harness.simulator.unicorn import CORE_REGISTERS, Reg
 #: How many of the last console bytes are searched for a pattern: after the end of a line, and
 #: within one.
 _WINDOW, _LINE = 4096, 256
+_LOOK_AGAIN = 640_000  # ticks (10 ms) after which a loop may have become the end
 _FINDINGS_KEPT = 200
 #: Faults whose memory is kept, for their call stacks.
 _STATES_KEPT = 4
@@ -99,9 +100,8 @@ class Machine:
         self.image = loader.load(firmware, self.memory_map)
         self.console = Transcript()
         self.faults: list[FaultRecord] = []
-        notes = self.memory_map.notes
         self.findings: list[Finding] = [
-            *(Finding(Kind.APPROXIMATION, note, self.memory_map.name) for note in notes),
+            *self.memory_map.approximations,
             *self.image.start.notes(non_secure=self.image.non_secure),
         ]
         self.resets = self.firmware_resets = 0  # all, and those without the pin's
@@ -260,7 +260,9 @@ class Machine:
                     return End.IDLE
                 seconds = max(guard.guard_remaining, 1e-6) if guard is not None else 0.0
                 self.core.may_stand = stand and self._nothing_comes()
-                self._execute(until_tick, until_executed, seconds)
+                looks = stand and not self.core.may_stand  # firmware may stop the last timer
+                until = min(until_tick, self.now + _LOOK_AGAIN) if looks else until_tick
+                self._execute(until, until_executed, seconds)
                 if self.core.stands and self._nothing_comes():  # firmware may have set a timer
                     return End.IDLE
         finally:
@@ -310,7 +312,8 @@ class Machine:
         Whether bytes are leaving is the core's to know.
         """
         reset = self.chip.reset_reason is not None
-        return not reset and self.events.next_time == NEVER and not self.uart.incoming
+        next_time = min(self.events.next_time, self.core.next_rtc)
+        return not reset and next_time >= NEVER and not self.uart.incoming
 
     def _stall(self, until: int, guard: Deadline | None) -> None:
         """The core stands until a tick, or a reset; events happen meanwhile."""
@@ -482,7 +485,7 @@ class Machine:
 
     def where(self) -> str:
         """Function, file and line of the program counter."""
-        return str(self.firmware.locate(self.pc))
+        return str(self.firmware.frames(self.pc)[0])
 
     def fault_report(self, record: FaultRecord) -> str:
         """The decoded report of one fault."""

@@ -1,28 +1,33 @@
 """A first case file for a folder of firmware: find the image, run it twice, expect its output.
 
-With a model the case is a test from the start. Without one it expects the values that the image
-printed, which the user corrects if they are wrong: a comment in the file reminds of it. Output that
-shows a failure is never expected.
+With a model whose tensors the image prints the case is a test from the start. Otherwise it expects
+the values that the image printed, which the user corrects if they are wrong: a comment in the file
+reminds of it. Output that shows a failure is never expected.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from harness.base import files
-from harness.base.errors import HilError, UsageError
+from harness.base import files, paths
+from harness.base.errors import BadModel, HilError, UsageError
 from harness.base.findings import NOTES
+from harness.base.text import count_of
+from harness.case.subject import CASE_FILE
 from harness.elf import Image
+from harness.model import Model
+from harness.model.schema import IDENTIFIER
+from harness.starter.fit import Fit, find_fit
 from harness.starter.printed import Printed, first_failure, last_line, what_to_expect
 from harness.targets import Stop, open_target
 from harness.targets.registry import DEFAULT
 from harness.uart import Console
 from harness.uart.lines import Line, LineSplitter
 from harness.uart.records import PREFIX
-from harness.uart.scrapers import SCRAPERS, scrapers_that_fit
+from harness.uart.scrapers import SCRAPERS, TensorRegex, scrapers_that_fit
 
 #: Scraper -> text in an image that it reads ("": an image with records); the first that fits.
 _SIGNATURES = {
@@ -36,8 +41,14 @@ _SIGNATURES = {
 _SECONDS, _GUARD = 1.0, 20.0
 #: The second run's timing: output that it changes depends on time, and differs between targets.
 _OTHER_TIMING = "branches"
+HEADER = "hil_records.h"
+#: Beside the case file, for editors: it completes and checks keys.
+_SCHEMA = "hil.schema.json"
+_TELL = "`inputs` and `outputs` can name them (docs/how-to/printed-values.md)"
 #: Folders without firmware of the user's.
 _SKIPPED = {"hil-results", "node_modules", "venv", "CMakeFiles"}
+#: Inferences that a case waits for if the image never ends.
+_ENOUGH = 20
 _DEEPEST = 4  # levels of folders that are searched
 #: Lines with such words fail a case whose values were taken over from the image.
 _ABSENT = r"\b(?:FAIL|ERROR|ASSERT|FATAL|PANIC)"
@@ -47,8 +58,10 @@ _ABSENT = r"\b(?:FAIL|ERROR|ASSERT|FATAL|PANIC)"
 class FirmwareFolder:
     """The content of a folder. ``scraper`` is None if no output can be expected.
 
-    ``ends_at`` is a regex of the image's last line, "" if it has none that a case can rely on.
-    ``failure`` is a fault, finding or line that shows that the image does not work, "" for none.
+    ``fit`` says where the model's tensors stand in the text; ``embedded`` is a model that only the
+    image holds, to be written to ``model``. ``ends_at`` is a regex of the last line, "" if it has
+    none that a case can rely on. ``failure`` is a fault, finding or line that shows that the image
+    does not work, "" for none.
     """
 
     elf: Path
@@ -58,6 +71,41 @@ class FirmwareFolder:
     stop: Stop
     ends_at: str = ""
     failure: str = ""
+    fit: Fit | None = None
+    embedded: bytes = b""
+
+    @property
+    def reads(self) -> bool:
+        """True if the written case reads what the image prints."""
+        return self.scraper is not None or self.fit is not None
+
+    def notes(self) -> Iterator[str]:
+        """What was found and what could not be known, line by line."""
+        if self.fit is not None:
+            yield from self._about_fit(self.fit)
+        elif self.model is not None and self.scraper != "" and self.scraper not in SCRAPERS:
+            yield f"note: no printed numbers are inputs and outputs of {self.model.name}; {_TELL}"
+        if self.failure and self.fit is None:
+            yield f"note: the image shows a failure, so nothing is expected: {self.failure}"
+        elif self.failure:
+            yield f"note: the image shows a failure: {self.failure}"
+        elif not self.reads:
+            yield "note: the image printed nothing that can be expected"
+
+    def _about_fit(self, fit: Fit) -> Iterator[str]:
+        assert self.model is not None
+        right = fit.compared - fit.mismatches
+        yield (
+            f"found: inputs and outputs of {self.model.name} in the text; {right} of "
+            f"{count_of(fit.compared, 'value')} of {count_of(fit.inferences, 'inference')} are "
+            "what the model computes"
+        )
+        if fit.problem:
+            yield f"note: the case fails: {fit.problem}"
+        yield (
+            "note: printed inputs are the image's own word, and whether they reach all of the "
+            "model is not known"
+        )
 
     @property
     def ends(self) -> bool:
@@ -80,30 +128,67 @@ class _FirstRun:
         return self.stop is Stop.IDLE or not self.lines or self.lines[-1].time < _SECONDS / 2
 
 
-def look(folder: Path) -> FirmwareFolder:
+def look(folder: Path, console: Path | None = None) -> FirmwareFolder:
     """The contents of a folder: its newest image, the model in it, and its output.
 
-    Raises :class:`UsageError` if there is no image that the simulator loads.
+    ``console``: a capture of the image's output, instead of two runs on the simulator. Raises
+    :class:`UsageError` if there is no image that the simulator loads.
     """
     elf = _newest_image(folder)
     content = files.read(elf)
-    models = _below(folder, ".tflite")
-    model = next((path for path in models if files.read(path) in content), None)
-    run = _run(elf)
+    model = next((path for path in _below(folder, ".tflite") if files.read(path) in content), None)
+    embedded = b"" if model is not None else _embedded(elf)
+    run = _run(elf) if console is None else _captured(console)
+    if embedded:
+        model = folder / f"{elf.stem}_model.tflite"
+    found = FirmwareFolder(elf, model, None, None, run.stop, embedded=embedded)
     scraper = _named_scraper(content, run, has_model=model is not None)
+    if scraper is not None and (scraper == "" or SCRAPERS[scraper]().end is not None):
+        return replace(found, scraper=scraper)
+    again = run if console is not None else _run_again(elf)
+    ends_at = last_line(run.lines, again.lines) if run.quiet and console is None else ""
     if scraper is not None:
-        knows_end = scraper == "" or SCRAPERS[scraper]().end is not None
-        ends_at = "" if knows_end or not run.quiet else last_line(run.lines, _run_again(elf).lines)
-        return FirmwareFolder(elf, model, scraper, None, run.stop, ends_at)
+        return replace(found, scraper=scraper, ends_at=ends_at)
+    fit = _fit(run, embedded or (files.read(model) if model is not None else b""))
+    if fit is not None:
+        return replace(found, fit=fit, ends_at=ends_at, failure=run.failure)
     if run.failure or run.stop in (Stop.LOCKUP, Stop.RESET_LOOP):
-        return FirmwareFolder(elf, model, None, None, run.stop, failure=run.failure)
-    again = _run_again(elf)
+        return replace(found, failure=run.failure)
     ends = run.stop is Stop.IDLE
     printed = what_to_expect(run.lines, again=again.lines, ends=ends, until=_SECONDS)
-    ends_at = last_line(run.lines, again.lines) if run.quiet else ""
-    return FirmwareFolder(
-        elf, model, printed.regex if printed else None, printed, run.stop, ends_at
-    )
+    regex = printed.regex if printed else None
+    return replace(found, scraper=regex, printed=printed, ends_at=ends_at)
+
+
+def _embedded(elf: Path) -> bytes:
+    """The model that an image holds as an object of its own; b"" if there is none."""
+    image = Image.from_elf(elf)
+    for symbol in image.symbols:
+        data = image.read(symbol.address, symbol.size) if symbol.kind == "object" else None
+        if data is not None and data[4:8] == IDENTIFIER:
+            try:
+                Model.from_bytes(data)
+            except BadModel:
+                continue
+            return data
+    return b""
+
+
+def _fit(run: _FirstRun, model: bytes) -> Fit | None:
+    try:
+        return find_fit(run.lines, Model.from_bytes(model)) if model else None
+    except BadModel:
+        return None
+
+
+def _captured(console: Path) -> _FirstRun:
+    """The lines of a capture; nothing is known of how the image ended."""
+    splitter, reader = LineSplitter(), Console()
+    data = files.read(console)
+    reader.feed(data)
+    reader.finish()
+    lines = [*splitter.feed(data), *splitter.flush()]
+    return _FirstRun(lines, Stop.DEADLINE, next(_failures(lines, reader, ()), ""))
 
 
 def _named_scraper(content: bytes, run: _FirstRun, *, has_model: bool) -> str | None:
@@ -166,7 +251,8 @@ def texts(contents: FirmwareFolder, folder: Path) -> dict[str, str]:
     """The files to write, by their path in ``folder``."""
     elf = contents.elf.relative_to(folder).as_posix()
     return {
-        "hil.toml": _case_file(contents, folder, elf),
+        CASE_FILE: _case_file(contents, folder, elf),
+        _SCHEMA: files.read(paths.schemas() / "hil_toml.json").decode(),
         "test_firmware.py": _TEST_FILE.format(elf=elf),
         ".github/workflows/firmware.yml": _WORKFLOW,
     }
@@ -174,7 +260,11 @@ def texts(contents: FirmwareFolder, folder: Path) -> dict[str, str]:
 
 def write(contents: FirmwareFolder, folder: Path) -> list[Path]:
     """Write all files, or none: raises :class:`UsageError` if one is there already."""
-    wanted = {folder / name: text for name, text in texts(contents, folder).items()}
+    wanted: dict[Path, str | bytes] = {
+        folder / name: text for name, text in texts(contents, folder).items()
+    }
+    if contents.embedded and contents.model is not None:
+        wanted[contents.model] = contents.embedded
     existing = [path.relative_to(folder).as_posix() for path in wanted if path.exists()]
     if existing:
         raise UsageError(
@@ -190,8 +280,20 @@ def write(contents: FirmwareFolder, folder: Path) -> list[Path]:
     return list(wanted)
 
 
+def write_header(folder: Path) -> Path:
+    """Write the header with which firmware prints records; raises UsageError if it is there."""
+    path = folder / HEADER
+    if not files.is_folder(folder):
+        raise UsageError(f"there is no folder {folder}")
+    if path.exists():
+        raise UsageError(f"{path} would be overwritten", hint="it is there already: move it away")
+    files.write(path, files.read(Path(__file__).with_name(HEADER)))
+    return path
+
+
 def _case_file(contents: FirmwareFolder, folder: Path, elf: str) -> str:
     lines = [
+        f"#:schema ./{_SCHEMA}",
         "# What to run, and what is expected: tflm-hil run . (docs/cases.md has every key)",
         "",
         "[defaults]",
@@ -204,19 +306,41 @@ def _case_file(contents: FirmwareFolder, folder: Path, elf: str) -> str:
     ]
     if contents.model is not None:
         model = contents.model.relative_to(folder).as_posix()
-        lines.append(f"model = {_quoted(model)}   # its bytes are in the image")
-    if contents.scraper is None:
+        origin = "taken out of the image" if contents.embedded else "its bytes are in the image"
+        lines.append(f"model = {_quoted(model)}   # {origin}")
+    if contents.fit is not None:
+        lines += _tensors(contents.fit, ends=contents.ends)
+    elif contents.scraper is None:
         lines += _nothing_expected(contents)
     elif contents.scraper:
         lines.append(f"scraper = {_literal(contents.scraper)}   # how to read what it prints")
     if contents.ends_at:
         lines.append(f"ends_at = {_literal(contents.ends_at)}   # its last line")
-    elif not contents.ends and contents.scraper is not None:
+    elif not contents.ends and contents.reads:
         lines.append("ends = false                   # it did not end when this file was written")
     if contents.printed is not None:
         lines += _values(contents.printed)
     lines += [_budgets(contents.elf)]
     return "\n".join(lines) + "\n"
+
+
+def _tensors(fit: Fit, *, ends: bool) -> list[str]:
+    """Where the model's tensors stand in the text."""
+    wrong = f"{fit.mismatches} of {fit.compared} printed values are not what the model computes"
+    return [
+        "# Where the model's tensors stand in the text (docs/how-to/printed-values.md). Printed",
+        "# inputs are the image's own word: if you know them, name a file instead.",
+        *([f"# {wrong}, so this case fails."] if fit.mismatches else []),
+        f"inputs = [{', '.join(map(_tensor, fit.printed.inputs))}]",
+        f"outputs = [{', '.join(map(_tensor, fit.printed.outputs))}]",
+        f"inferences = {fit.inferences if ends else min(fit.inferences, _ENOUGH)}",
+    ]
+
+
+def _tensor(one: TensorRegex) -> str:
+    if one.form == "quantized":
+        return _literal(one.regex)
+    return f"{{ regex = {_literal(one.regex)}, form = {_quoted(one.form)} }}"
 
 
 def _nothing_expected(contents: FirmwareFolder) -> list[str]:

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 from harness.base.findings import Finding, Findings, Kind
 from harness.model.schema import OPERATOR_NAMES
+from harness.uart.fatal_reasons import arm_reason
 from harness.uart.faults import TRIGGERS as FAULT_TRIGGERS
 from harness.uart.faults import FaultReader
 from harness.uart.lines import Line, integer
@@ -241,7 +242,9 @@ class MessageReader:
         if (half.rule.kind, subject) not in self._known:
             if len(self._known) < _MOST:
                 self._known.add((half.rule.kind, subject))
-            shown = "".join(f", {name} 0x{value:08x}" for name, value in half.registers)
+            reason = arm_reason(numbers["reason"]) if "reason" in numbers else None
+            shown = f" ({reason})" if reason else ""
+            shown += "".join(f", {name} 0x{value:08x}" for name, value in half.registers)
             values = (*numbers.items(), *half.registers)
             self.findings.add(
                 Finding(half.rule.kind, half.text + shown, subject, half.line, values)

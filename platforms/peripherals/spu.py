@@ -1,18 +1,31 @@
-# ruff: noqa: F821 - Renode gives `request` and `self`
-"""SPU of the nRF9160 for Renode 1.17 (Python peripheral, IronPython 2.7).
+# ruff: noqa: B018, F821 - Renode gives `request` and `self`
+"""SPU for Renode 1.17 (Python peripheral, IronPython 2.7).
 
 Registers: nRF9160 Product Specification v2.1, "SPU". Regions that are non-secure or callable are
 written to the core's SAU, which has no regions on the chip. Lost: read, write and execute
-permissions of regions, locks, events, attributes of peripherals, GPIO and DPPI (the window at
-0x4000_0000 is non-secure as a whole).
+permissions of regions, locks, events, attributes of peripherals, GPIO and DPPI (the non-secure
+window of peripherals is non-secure as a whole).
+
+ControlWrite gives the chip's facts: of flash and then of RAM the origin, bytes of a region and
+number of regions; origin and bytes of the non-secure window; number of peripheral ids; number of
+the SAU's regions.
 """
 
-FLASHNSC, RAMNSC, FLASHREGION, RAMREGION = 0x500, 0x540, 0x600, 0x700
-PERIPHID, PERIPHERALS = 0x800, 67
+FLASHNSC, RAMNSC, FLASHREGION, RAMREGION, PERIPHID = 0x500, 0x540, 0x600, 0x700, 0x800
 OPEN, PRESENT = 0x17, 0x80000012  # after a reset: secure and open; present, secure, either mapping
-COUNT, SECATTR, REGIONS = 32, 0x10, 72
+SECATTR = 0x10
 NSC, ENABLE = 0x2, 0x1  # of SAU_RLAR
-MEMORIES = ((FLASHREGION, FLASHNSC, 0x0, 0x8000), (RAMREGION, RAMNSC, 0x20000000, 0x2000))
+ORIGIN, SIZE, COUNT = 0, 1, 2  # of flash; those of RAM follow
+WINDOW, WINDOW_SIZE, PERIPHERALS, SAU_REGIONS = 6, 7, 8, 9
+
+
+def memories():
+    """Of flash and RAM: offsets of its regions and its callable ends; origin, size, regions."""
+    places = ((FLASHREGION, FLASHNSC), (RAMREGION, RAMNSC))
+    return [
+        place + tuple(facts[3 * number + fact] for fact in (ORIGIN, SIZE, COUNT))
+        for number, place in enumerate(places)
+    ]
 
 
 def is_secure(first, region):
@@ -20,10 +33,10 @@ def is_secure(first, region):
     return bool(words.get(first + 4 * region, 0x17) & SECATTR)
 
 
-def runs(first, origin, size):
+def runs(first, origin, size, count):
     """Stretches of regions that are non-secure: (first address, last address, flags)."""
     found = []
-    for region in range(COUNT):
+    for region in range(count):
         start = origin + region * size
         if is_secure(first, region):
             continue
@@ -34,11 +47,11 @@ def runs(first, origin, size):
     return found
 
 
-def gateways(first, nsc, origin, size):
+def gateways(first, nsc, origin, size, count):
     """The callable ends of secure regions: SIZE 1 is 32 bytes, each step doubles it."""
     found = []
     for at in (nsc, nsc + 8):
-        region, steps = words.get(at, 0) & (COUNT - 1), words.get(at + 4, 0) & 0xF
+        region, steps = words.get(at, 0) & (count - 1), words.get(at + 4, 0) & 0xF
         if steps and is_secure(first, region):
             end = origin + (region + 1) * size
             found.append((end - (16 << steps), end - 1, ENABLE | NSC))
@@ -47,10 +60,10 @@ def gateways(first, nsc, origin, size):
 
 def attribute(cpu):
     """Write the SAU's regions; unused ones are off."""
-    regions = [(0x40000000, 0x4FFFFFFF, ENABLE)]
-    for first, nsc, origin, size in MEMORIES:
-        regions += runs(first, origin, size) + gateways(first, nsc, origin, size)
-    for region in range(REGIONS):
+    regions = [(facts[WINDOW], facts[WINDOW] + facts[WINDOW_SIZE] - 1, ENABLE)]
+    for first, nsc, origin, size, count in memories():
+        regions += runs(first, origin, size, count) + gateways(first, nsc, origin, size, count)
+    for region in range(facts[SAU_REGIONS]):
         start, end, flags = regions[region] if region < len(regions) else (0, 0, 0)
         cpu.SAURegionNumber = region
         cpu.SAURegionBaseAddress = start
@@ -59,12 +72,18 @@ def attribute(cpu):
 
 if request.IsInit:
     words = {}
+    try:
+        facts  # a reset keeps them
+    except NameError:
+        facts = {}
+elif request.IsUser:
+    facts[int(request.Offset)] = int(request.Value)
 elif request.IsRead:
-    is_region = FLASHREGION <= request.Offset < RAMREGION + 4 * COUNT
-    is_peripheral = PERIPHID <= request.Offset < PERIPHID + 4 * PERIPHERALS
+    is_region = FLASHREGION <= request.Offset < RAMREGION + 4 * facts[3 + COUNT]
+    is_peripheral = PERIPHID <= request.Offset < PERIPHID + 4 * facts[PERIPHERALS]
     usual = OPEN if is_region else PRESENT if is_peripheral else 0
     request.Value = words.get(request.Offset, usual)
 else:
     words[request.Offset] = request.Value
-    if FLASHNSC <= request.Offset < RAMREGION + 4 * COUNT:
+    if FLASHNSC <= request.Offset < RAMREGION + 4 * facts[3 + COUNT]:
         attribute(self.GetMachine()["sysbus.cpu"])

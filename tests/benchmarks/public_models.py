@@ -87,7 +87,7 @@ def verdict(data: bytes, name: str, oracle: Oracle, count: int) -> str:
 def main() -> int:
     folder = Path(sys.argv[1])
     count = int(sys.argv[2]) if len(sys.argv) > 2 else 10
-    oracle = Oracle(seconds=120)
+    oracle = Oracle()
     results: Counter[str] = Counter()
     for path in sorted(folder.rglob("*.tflite")):
         result = verdict(path.read_bytes(), path.name, oracle, count)

@@ -162,6 +162,31 @@ def test_options_of_another_target_are_refused(build, tmp_path, gdb):  # noqa: F
     assert (done.returncode, "--board cannot be used here" in done.stderr) == (2, True)
 
 
+STEPS = (
+    "set var results[2] = 4", "break Recurse", "continue", "next", "step", "backtrace", "continue",
+    "delete", "up", "info args", "finish", "awatch results[0]", "continue",
+    "print results[0] == $", "delete", "info registers", "thread apply all backtrace",
+    "monitor reset halt", "info registers pc", "hbreak Print", "continue", "backtrace", "detach",
+)  # fmt: skip
+SEEN = (
+    "Breakpoint 2, Recurse (depth=depth@entry=0)", "#1  0x", "in Start () at",
+    "Breakpoint 2, Recurse (depth=depth@entry=1)", "depth = 0", "Value returned is $1 = ",
+    "Hardware access (read/write) watchpoint 3", "$2 = 1", "psplim_s", "fpscr", "Thread 1 (",
+    "<Reset>", "Breakpoint 4, Print (text=", "detached",
+)  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("target", ["simulator", "virtual-board"])
+def test_gdb_steps_finishes_and_starts_again(build, tmp_path, gdb, target):  # noqa: F811
+    done = debug(build("overflow"), STEPS, tmp_path, "--at", "Main", "--target", target)
+    assert done.returncode == 0, done.stdout + done.stderr
+    rest = done.stdout
+    for seen in SEEN:
+        assert seen in rest, f"{seen}: {done.stdout}{done.stderr}"
+        rest = rest.partition(seen)[2]
+
+
 def test_an_error_in_the_commands_is_gdbs_exit_code(build, tmp_path, gdb):  # noqa: F811
     done = debug(build("counter"), ("print nothing_like_it",), tmp_path, "--at", "Main")
     assert done.returncode == 1

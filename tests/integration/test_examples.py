@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from harness import EnvironmentMissing, Verdict, load_cases, run_case
-from harness.build.zephyr import find_workspace
+from harness.build.workspace import find_workspace
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
@@ -22,11 +22,16 @@ needs_compiler = pytest.mark.skipif(
 )
 
 
-def own_firmware(folder: Path, change: tuple[str, str] = ("", "")) -> Path:
+def own_firmware(
+    folder: Path,
+    change: tuple[str, str] = ("", ""),
+    example: str = "bare_metal",
+    file: str = "main",
+) -> Path:
     """The example in a folder of its own, with one change of its source, made."""
-    copy = folder / "bare_metal"
-    shutil.copytree(EXAMPLES / "bare_metal", copy, ignore=shutil.ignore_patterns("*.elf"))
-    source = copy / "src" / "main.c"
+    copy = folder / example
+    shutil.copytree(EXAMPLES / example, copy, ignore=shutil.ignore_patterns("*.elf", "*.o"))
+    source = copy / "src" / f"{file}.c"
     text = source.read_text(encoding="utf-8")
     assert change[0] in text
     source.write_text(text.replace(*change, 1) if change[0] else text, encoding="utf-8")
@@ -63,6 +68,31 @@ def test_the_case_and_the_python_tests_of_the_bare_metal_example_pass(tmp_path):
 def test_the_case_of_the_bare_metal_example_notices(change, verdict, tmp_path):
     [case] = load_cases(own_firmware(tmp_path, change) / "hil.toml")
     assert run_case(case, tmp_path / "out").verdict is verdict
+
+
+@needs_compiler
+def test_both_worlds_of_the_example_take_their_interrupts(tmp_path):
+    [case] = load_cases(own_firmware(tmp_path, example="two_worlds", file="secure") / "hil.toml")
+    result = run_case(case, tmp_path / "out")
+    assert (result.verdict, result.findings) == (Verdict.PASS, ()), result.reason
+
+
+@pytest.mark.slow
+@needs_compiler
+@pytest.mark.parametrize(
+    ("file", "change"),
+    [
+        ("secure", ("REG(0xE002ED08) = NONSECURE_IMAGE;", "")),  # non-secure vectors from 0
+        ("secure", ("NVIC_ITNS0 = 1u << RTC0_IRQ;", "")),  # the timer's interrupt stays secure
+        ("secure", ("NVIC_ISER0 = 1u << EGU0_IRQ;", "")),
+        ("nonsecure", ("ICSR = 1u << 28;", "")),
+        ("nonsecure", ("[15] = SysTick", "[15] = PendSv")),
+    ],
+    ids=["VTOR_NS", "ITNS", "secure interrupt", "PendSV", "SysTick"],
+)
+def test_the_case_of_two_worlds_notices(file, change, tmp_path):
+    [case] = load_cases(own_firmware(tmp_path, change, "two_worlds", file) / "hil.toml")
+    assert run_case(case, tmp_path / "out").verdict in (Verdict.FAIL, Verdict.FIRMWARE)
 
 
 def test_the_case_of_the_zephyr_example_passes(tmp_path):

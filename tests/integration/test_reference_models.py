@@ -25,7 +25,7 @@ every_model = pytest.mark.parametrize("path", MODELS, ids=lambda path: path.name
 
 
 def _oracle(kind: str) -> Iterator[Oracle]:
-    oracle = Oracle(kind, seconds=300)
+    oracle = Oracle(kind)
     if not oracle.installed:
         pytest.skip(f"the official interpreter {kind} is not installed")
     yield oracle

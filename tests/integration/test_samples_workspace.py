@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from harness.base import paths
-from harness.build import zephyr
+from harness.build.workspace import find_workspace
 
 pytest.importorskip("west")
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="no git on this machine")
@@ -99,7 +99,7 @@ def set_up(top: Path, upstream: Path) -> None:
             "submanifests/optional.yaml": OPTIONAL_YAML % UPSTREAM,
             "VERSION": version,
         },
-        "v4.1.0",
+        "v4.3.0",
     )
     manifest = top / "tflm-hil"
     (manifest / "zephyr_samples" / "common").mkdir(parents=True)
@@ -128,11 +128,11 @@ def test_tflite_micro_comes_although_zephyr_leaves_optional_modules_out(workspac
 
 def test_zephyr_is_there_in_the_pinned_revision(workspace: Path) -> None:
     at = run("git", "describe", "--tags", cwd=workspace / "zephyr").strip()
-    assert at == "v4.1.0"
+    assert at == "v4.3.0"
 
 
 def test_the_builder_finds_the_workspace_that_west_made(workspace: Path) -> None:
-    found = zephyr.find_workspace(workspace / "tflm-hil", {})
+    found = find_workspace(workspace / "tflm-hil", {})
     assert found.base.resolve() == (workspace / "zephyr").resolve()
     assert found.board("nrf9160dk/nrf9160") == "nrf9160dk/nrf9160"
 

@@ -63,6 +63,13 @@ def sample_mutant(
     return _MutantBuilder(source).link_mutant(sample, resolver, folder)
 
 
+def kernel_mutant(file: str, text: str, sample: str, folder: Path) -> Path:
+    """The ELF of a sample whose runtime has one file with another text."""
+    source = folder / file
+    source.write_text(text, encoding="utf-8")
+    return _MutantBuilder(source).link_mutant(sample, "exact", folder)
+
+
 def firmware_mutant(file: str, edits: Sequence[tuple[str, str]], folder: Path) -> Path:
     """The ELF of one of the small firmwares in tests/firmware, edited."""
     source, elf = folder / file, folder / "firmware.elf"

@@ -3,6 +3,8 @@ Documentation       Do samples in the non-secure world, on the project's own sec
 ...                 resolver table says of them, as they do alone? Every line that they print goes
 ...                 through a gateway. A target without TrustZone-M (Renode before 1.17) cannot:
 ...                 ``--exclude two-worlds``.
+Library             OperatingSystem
+Library             String
 Resource            ../../robot/tflm.resource
 Test Tags           two-worlds
 Test Template       Non-Secure Sample Should Behave As The Table Says
@@ -28,8 +30,26 @@ Step By Step
     Target Should Report Nothing
     [Teardown]    Stop Target
 
+Interrupts In Both Worlds
+    [Documentation]    SysTick, PendSV and a timer's interrupt by the non-secure vector table, SysTick
+    ...    and a software interrupt by the secure one, in the middle of each other's work.
+    [Template]    NONE
+    Make Example    two_worlds
+    Run Case    ${OUTPUT DIR}/two_worlds/hil.toml
+
 
 *** Keywords ***
+Make Example
+    [Documentation]    Makes a copy of an example, whose case is to run on the target.
+    [Arguments]    ${name}
+    ${folder} =    Set Variable    ${OUTPUT DIR}/${name}
+    Copy Directory    ${CURDIR}/../../examples/${name}    ${folder}
+    ${code}    ${said} =    Run And Return Rc And Output    make -C "${folder}"
+    Should Be Equal As Integers    ${code}    0    ${said}
+    ${file} =    Get File    ${folder}/hil.toml
+    ${file} =    Replace String    ${file}    targets = ["simulator"]    targets = ["${TARGET}"]
+    Create File    ${folder}/hil.toml    ${file}
+
 Non-Secure Sample Should Behave As The Table Says
     [Arguments]    ${sample}    ${resolver}
     Run Sample Case    ${sample}    ${resolver}    ${TARGET}    builder=standalone-ns

@@ -8,7 +8,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class MadeSection:
-    """A section; ``load`` (LMA) makes it stored, None makes it NOBITS of ``size`` bytes."""
+    """A section; ``load`` (LMA) makes it stored, None makes it NOBITS of ``size`` bytes.
+
+    ``reserved`` is the LMA of a NOBITS section that has one; ``tls`` is for thread-local variables,
+    which are in no segment.
+    """
 
     name: str
     address: int
@@ -16,6 +20,8 @@ class MadeSection:
     size: int = 0
     load: int | None = None
     executable: bool = False
+    reserved: int | None = None
+    tls: bool = False
 
     @property
     def bytes(self) -> int:
@@ -48,11 +54,16 @@ def write_elf(sections: list[MadeSection], symbols: list[MadeSymbol], *, entry: 
         offset = len(body)
         body += section.data
         stored = section.load is not None
-        flags = 0x2 | 0x1 * (not section.executable) | 0x4 * section.executable
+        flags = (
+            0x2 | 0x1 * (not section.executable) | 0x4 * section.executable | 0x400 * section.tls
+        )
         headers.append(struct.pack("<10I", len(names), 1 if stored else 8, flags, section.address,
                                    offset, section.bytes, 0, 0, 4, 0))  # fmt: skip
         names += section.name.encode() + b"\0"
-        load = section.load if stored else section.address
+        load = section.address if section.reserved is None else section.reserved
+        load = section.load if stored else load
+        if section.tls:
+            continue
         file_size = len(section.data) if stored else 0
         programs.append(struct.pack("<8I", 1, offset, section.address, load, file_size,
                                     section.bytes, 7, 4))  # fmt: skip
@@ -77,7 +88,7 @@ def write_elf(sections: list[MadeSection], symbols: list[MadeSymbol], *, entry: 
     section_table = len(body)
     body += b"".join(headers)
     body[:52] = struct.pack("<16sHHIIIIIHHHHHH", b"\x7fELF\1\1\1" + bytes(9), 2, 40, 1, entry, 52,
-                            section_table, 0x5000400, 52, 32, len(sections), 40, len(headers),
+                            section_table, 0x5000400, 52, 32, len(programs), 40, len(headers),
                             len(headers) - 1)  # fmt: skip
-    body[52 : 52 + 32 * len(sections)] = b"".join(programs)
+    body[52 : 52 + 32 * len(programs)] = b"".join(programs)
     return bytes(body)

@@ -155,6 +155,34 @@ class Words:
         return self.said
 
 
+class Regions:
+    """Regions of an MPU or the SAU: a count, a register that selects one, its base and limit.
+
+    A reset of the machine keeps them, which a real one does not: a harder case.
+    """
+
+    def __init__(self, count_at: int, bit: int, select: int, count: int) -> None:
+        self.count_at, self.count, self.select = count_at, count << bit, select
+        self.selected = 0
+        self.words: dict[tuple[int, int], int] = {}  # region, address
+        self.locked = False  # writes are lost
+
+    def covers(self, address: int) -> bool:
+        return address == self.count_at or self.select <= address <= self.select + 8
+
+    def read(self, address: int) -> int:
+        if address == self.count_at:
+            return self.count
+        at_select = address == self.select
+        return self.selected if at_select else self.words.get((self.selected, address), 0)
+
+    def write(self, address: int, value: int) -> None:
+        if address == self.select:
+            self.selected = value
+        elif not self.locked:
+            self.words[self.selected, address] = value
+
+
 class Nvic:
     """``sysbus.nvic``: its copies of BASEPRI, by release, which a reset of the machine keeps."""
 

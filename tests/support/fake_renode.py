@@ -32,6 +32,7 @@ from fake_core import (
     Event,
     Level,
     Nvic,
+    Regions,
     Release,
     Storage,
     Uart,
@@ -85,6 +86,7 @@ class Fault:
     on_psp: bool
     status: tuple[int, ...] = (0, 0, 0, 0)  # CFSR, HFSR, MMFAR, BFAR
     stack: int = 0x20001000  # MSP
+    handler: int = HALT
 
 
 @dataclass(frozen=True)
@@ -178,6 +180,12 @@ class Machine:
         self.parts = {"sysbus.cpu": self.cpu, "sysbus.uarte0": self.uart, "sysbus.dwt": "dwt"}
         self.parts["sysbus.p0"] = Port()
         self.nvic = self.parts["sysbus.nvic"] = Nvic(self.release)
+        self.mpu = Regions(0xE000ED90, 8, 0xE000ED98, 16)
+        self.mpu_ns = Regions(0xE002ED90, 8, 0xE002ED98, 16)
+        self.sau = Regions(0xE000EDD4, 0, 0xE000EDD8, 8)
+        if renode.trustzone:
+            self.cpu.TrustZoneEnabled = True
+        self.units = [self.mpu, self.mpu_ns, self.sau][: 3 if renode.trustzone else 1]
         self.put(NSACR, struct.pack("<I", self.release.nsacr_at_first))
         self.memories = {
             "ArrayMemory": [Storage(self, 0xFF0000, 0x1000)],
@@ -217,11 +225,18 @@ class Machine:
         self.accesses.append((address, None))
         if self.throws and address >> 28 not in ANSWER:
             raise NoAnswer(hex(address))
+        for unit in self.units:
+            if unit.covers(address):
+                return unit.read(address)
         return int.from_bytes(self.at(address, 4), "little")
 
     def WriteDoubleWord(self, address: int, value: int, core: Core) -> None:  # noqa: N802
         self.accesses.append((address, value))
-        self.put(address, struct.pack("<I", value))
+        (unit,) = [one for one in self.units if one.covers(address)] or [None]
+        if unit is not None:
+            unit.write(address, value)
+        else:
+            self.put(address, struct.pack("<I", value))
 
     def GetAllClockEntries(self) -> list[SimpleNamespace]:  # noqa: N802
         runs = not self.sleeps or self.renode.wakes_at > self.now
@@ -302,9 +317,9 @@ class Machine:
         self.put(stacks[OTHER_SP if fault.on_psp else SP], struct.pack("<8I", *fault.frame))
         for address, word in zip(STATUS, fault.status, strict=True):
             self.put(address, struct.pack("<I", word))
-        self.cpu.values.update(stacks | {XPSR: fault.exception, LR: fault.link, PC: HALT})
-        for hook in list(self.cpu.hooks.get(HALT, ())):
-            hook(self.cpu, HALT)
+        self.cpu.values.update(stacks | {XPSR: fault.exception, LR: fault.link, PC: fault.handler})
+        for hook in list(self.cpu.hooks.get(fault.handler, ())):
+            hook(self.cpu, fault.handler)
 
 
 @dataclass
@@ -314,6 +329,7 @@ class FakeRenode:
     release: Release = R1_17
     script: Script = field(default_factory=list)
     left: dict[int, bytes] = field(default_factory=dict)  # memory after a run
+    trustzone: bool = False  # of the core
     idles_at: int = 0
     wakes_at: int = 0  # by a timer
     Quantum: int = 1_000_000  # of the master time source, in ns

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import socket
 import subprocess
+import tempfile
 import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from harness.base.core_state import CoreState
@@ -20,23 +22,65 @@ _TARGET = (
     f'<feature name="org.gnu.gdb.arm.m-profile">{"".join(_REGISTERS)}</feature>'
     f'<feature name="org.gnu.gdb.arm.m-system">{"".join(_SYSTEM)}</feature></target>'
 )
-_FRAME = re.compile(r"^#\d+ +(?:0x[0-9a-f]+ in )?(<signal handler called>|\S+)", re.MULTILINE)
+_SCRIPT = """
+import gdb
+for command in ("set pagination off", "set backtrace past-main on", "set architecture arm"):
+    gdb.execute(command)
+for _ in range({count}):
+    gdb.execute("target remote 127.0.0.1:{port}", to_string=True)
+    print("STACK")
+    frame = gdb.newest_frame()
+    while frame is not None:
+        sal, function = frame.find_sal(), frame.function()
+        name = (function.linkage_name if function else frame.name()) or ""
+        file = sal.symtab.filename if sal.symtab else ""
+        if frame.type() == gdb.SIGTRAMP_FRAME:
+            name, file = "{signal}", ""
+        if frame.type() != gdb.TAILCALL_FRAME:
+            print("FRAME", name, file.rpartition("/")[2], sal.line if file else 0, sep="\\t")
+        frame = frame.older()
+    gdb.execute("disconnect", to_string=True)
+"""
+SIGNAL = "<signal handler called>"
 
 
-def backtrace(gdb: str, image: Image, state: CoreState) -> list[str]:
-    """The functions of gdb's backtrace, innermost first; inlined ones are left out."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
+@dataclass(frozen=True)
+class GdbFrame:
+    """A frame of gdb's backtrace; ``file`` without its folders, "" and 0 if there is none."""
+
+    function: str  # C++: mangled
+    file: str = ""
+    line: int = 0
+
+
+def backtraces(gdb: str, image: Image, states: Sequence[CoreState]) -> list[list[GdbFrame]]:
+    """gdb's backtrace of each state, innermost frames first.
+
+    Frames that gdb makes up for tail calls are left out: they left nothing on the stack.
+    """
+    with socket.create_server(("127.0.0.1", 0)) as server, tempfile.TemporaryDirectory() as folder:
         port = server.getsockname()[1]
-        thread = threading.Thread(target=_serve, args=(server, image, state), daemon=True)
-        thread.start()
-        commands = ["set pagination off", "set backtrace past-main on", "set architecture arm"]
-        commands += [f"target remote 127.0.0.1:{port}", "backtrace -frame-info location 40"]
-        command = [gdb, "-nx", "-batch", *(word for one in commands for word in ("-ex", one))]
+        script = Path(folder) / "walk.py"
+        script.write_text(_SCRIPT.format(count=len(states), port=port, signal=SIGNAL))
+        threading.Thread(target=_serve_all, args=(server, image, states), daemon=True).start()
         done = subprocess.run(
-            [*command, str(Path(image.path))], capture_output=True, text=True, timeout=30,
-            check=False,
+            [gdb, "-nx", "-batch", str(Path(image.path)), "-x", str(script)],
+            capture_output=True, text=True, timeout=120, check=False,
         )  # fmt: skip
-    return _FRAME.findall(done.stdout)
+    assert done.returncode == 0, done.stdout + done.stderr
+    stacks: list[list[GdbFrame]] = []
+    for line in done.stdout.splitlines():
+        kind, *fields = line.split("\t")
+        if kind == "STACK":
+            stacks.append([])
+        elif kind == "FRAME":
+            stacks[-1].append(GdbFrame(fields[0], fields[1], int(fields[2])))
+    return stacks
+
+
+def _serve_all(server: socket.socket, image: Image, states: Sequence[CoreState]) -> None:
+    for state in states:
+        _serve(server, image, state)
 
 
 def _serve(server: socket.socket, image: Image, state: CoreState) -> None:
@@ -67,6 +111,7 @@ def _answer(request: str, image: Image, state: CoreState) -> str:
         return b"".join(value.to_bytes(4, "little") for value in registers).hex()
     if request.startswith("m"):
         address, size = (int(number, 16) for number in request[1:].split(","))
-        read = state.read(address, size) or image.read(address, size)
+        system = bytes(size) if address >> 24 == 0xE0 else b""  # gdb looks into FPCCR
+        read = state.read(address, size) or image.read(address, size) or system
         return read.hex() if read else "E01"
     return ""

@@ -24,6 +24,7 @@ TYPES = {
     "int4": tflite.TensorType.INT4,
     "uint32": tflite.TensorType.UINT32,
     "uint64": tflite.TensorType.UINT64,
+    "float64": tflite.TensorType.FLOAT64,
     "resource": tflite.TensorType.RESOURCE,
 }
 ACTIVATIONS = {"NONE": 0, "RELU": 1, "RELU_N1_TO_1": 2, "RELU6": 3, "TANH": 4}
@@ -42,6 +43,7 @@ class T:
     axis: int = 0
     variable: bool = False
     name: str = ""
+    signature: Sequence[int] | None = None
 
 
 def constant(values: object, dtype: str = "int32") -> T:
@@ -182,6 +184,7 @@ def _tensor(b: flatbuffers.Builder, index: int, t: T, buffer: int) -> int:
         quantization = tflite.QuantizationParametersEnd(b)
     name = b.CreateString(t.name or f"t{index}")
     shape = _vector(b, list(t.shape), "i4")
+    signature = _vector(b, list(t.signature), "i4") if t.signature else 0
     tflite.TensorStart(b)
     tflite.TensorAddShape(b, shape)
     tflite.TensorAddType(b, TYPES[t.dtype])
@@ -190,6 +193,8 @@ def _tensor(b: flatbuffers.Builder, index: int, t: T, buffer: int) -> int:
     if quantization:
         tflite.TensorAddQuantization(b, quantization)
     tflite.TensorAddIsVariable(b, t.variable)
+    if signature:
+        tflite.TensorAddShapeSignature(b, signature)
     return tflite.TensorEnd(b)
 
 

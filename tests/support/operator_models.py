@@ -1,4 +1,4 @@
-"""One small model of each kind of operator: seeds of fuzzers, and a table of what is supported."""
+"""One small model of each operator of the registry: seeds of fuzzers and of tests of types."""
 
 from __future__ import annotations
 
@@ -137,7 +137,8 @@ def every_graph() -> list[list[Graph]]:
             Op("SVDF", [0, 1, 2, 3, 4], [5], ("SVDF", {"Rank": 2})),
         ),
     ]
-    singles = [*models, _lstm(rng), *_placing(), *_computing(), *_signals()]
+    singles = [*models, _lstm(rng), *_placing(), *_computing(), *_real_functions()]
+    singles += [*_pairs(), *_reshaping(), *_products(rng), *_signals()]
     return [*([graph] for graph in singles), loop(), branch(), stream()]
 
 
@@ -273,6 +274,122 @@ def _computing() -> list[Graph]:
     ]
 
 
+def _real_functions() -> list[Graph]:
+    """Operators of one input, element by element."""
+    names = "ABS CEIL COS EXP FLOOR LOG NEG RELU RELU6 ROUND RSQRT SIN SQRT SQUARE TANH"
+    real = _activation(2, 3, dtype="float32")
+    return [
+        *(_one([real, real], Op(name, [0], [1])) for name in names.split()),
+        _one([real, real], Op("LEAKY_RELU", [0], [1], ("LeakyRelu", {"Alpha": 0.25}))),
+        _one([T((2, 3), "bool"), T((2, 3), "bool")], Op("LOGICAL_NOT", [0], [1])),
+        _signal("Atan", {}, [real, real], 1, 1),
+    ]
+
+
+def _pairs() -> list[Graph]:
+    """Operators of two inputs, element by element."""
+    flag, x, y = T((2, 3), "bool"), _activation(2, 3), _activation(3)
+    compared = {"EQUAL": "Equal", "GREATER_EQUAL": "GreaterEqual", "LESS_EQUAL": "LessEqual"}
+    compared |= {"LESS": "Less", "NOT_EQUAL": "NotEqual"}
+    chosen = ("MAXIMUM", "MINIMUM")
+    return [
+        *(
+            _one([x, y, flag], Op(name, [0, 1], [2], (table, {})), (0, 1))
+            for name, table in compared.items()
+        ),
+        *(_one([flag] * 3, Op(f"LOGICAL_{word}", [0, 1], [2]), (0, 1)) for word in ("AND", "OR")),
+        *(
+            _one([x, y, x], Op(name, [0, 1], [2], ("MaximumMinimum", {})), (0, 1))
+            for name in chosen
+        ),
+        _one([x, y, x], Op("SUB", [0, 1], [2], ("Sub", {"PotScaleInt16": False})), (0, 1)),
+    ]
+
+
+def _reshaping() -> list[Graph]:
+    """New shapes, parts, and the rest of the reductions."""
+    x, keep = _activation(2, 3, 4), ("Reducer", {"KeepDims": True})
+    reduced = ("REDUCE_MAX", "REDUCE_MIN", "SUM")
+    return [
+        _one([x, constant([4, 6]), _activation(4, 6)], Op("RESHAPE", [0, 1], [2])),
+        _one([x, constant([1]), _activation(2, 1, 3, 4)], Op("EXPAND_DIMS", [0, 1], [2])),
+        _one(
+            [_activation(2, 1, 3), _activation(2, 3)],
+            Op("SQUEEZE", [0], [1], ("Squeeze", {"SqueezeDims": [1]})),
+        ),
+        *(
+            _one([x, constant([1]), _activation(2, 1, 4)], Op(name, [0, 1], [2], keep))
+            for name in reduced
+        ),
+        _one(
+            [x, constant([2]), T((2, 3), "int32")],
+            Op("ARG_MIN", [0, 1], [2], ("ArgMin", {"OutputType": 2})),
+        ),
+        _one(
+            [x, constant([1, 3]), constant([2]), _activation(2, 3, 1), _activation(2, 3, 3)],
+            Op("SPLIT_V", [0, 1, 2], [3, 4], ("SplitV", {"NumSplits": 2})),
+        ),
+        _one(
+            [
+                _activation(2, 3),
+                constant([[1, 0], [2, 1]]),
+                T((1,), "int8", 0.05, 0, [7]),
+                _activation(3, 6),
+            ],
+            Op("PADV2", [0, 1, 2], [3], ("PadV2", {})),
+        ),
+    ]
+
+
+def _products(rng: np.random.Generator) -> list[Graph]:
+    """Sums of products with a bias."""
+    window = {"Padding": 0, "StrideW": 2, "StrideH": 1}
+    dilation = {"DilationWFactor": 1, "DilationHFactor": 2}
+
+    def weights(*shape: int) -> T:
+        return T(shape, "int8", 0.01, 0, rng.integers(-8, 8, shape))
+
+    def bias(count: int) -> T:
+        return T((count,), "int32", 5e-4, 0, rng.integers(-99, 99, count))
+
+    x = _activation(1, 6, 6, 4)
+    return [
+        _one(
+            [_activation(2, 5), weights(3, 5), bias(3), _activation(2, 3)],
+            Op("FULLY_CONNECTED", [0, 1, 2], [3], ("FullyConnected", {})),
+        ),
+        _one(
+            [x, weights(3, 2, 2, 4), bias(3), _activation(1, 6, 3, 3)],
+            Op("CONV_2D", [0, 1, 2], [3], ("Conv2D", {**window, **dilation})),
+        ),
+        _one(
+            [x, weights(1, 2, 2, 4), bias(4), _activation(1, 6, 3, 4)],
+            Op(
+                "DEPTHWISE_CONV_2D",
+                [0, 1, 2],
+                [3],
+                ("DepthwiseConv2D", {**window, **dilation, "DepthMultiplier": 1}),
+            ),
+        ),
+        _one(
+            [
+                _activation(1, 3, 3, 4),
+                weights(2, 2, 2, 4),
+                constant([1, 6, 6, 2]),
+                bias(2),
+                _activation(1, 6, 6, 2),
+            ],
+            Op(
+                "TRANSPOSE_CONV",
+                [2, 1, 0, 3],
+                [4],
+                ("TransposeConv", {**window, "StrideH": 2}),
+                version=3,
+            ),
+        ),
+    ]
+
+
 def _signal(
     name: str,
     flex: Mapping[str, Any],
@@ -319,10 +436,7 @@ def _signals() -> list[Graph]:
     return [
         _signal("SignalWindow", {"shift": 3}, [int16, constant([5] * 8, "int16"), int16], 2, 1),
         _signal("SignalFftAutoScale", {}, [int16, int16, T((), "int32")], 1, 2),
-        _signal("SignalRfft", {"T": 7, "fft_length": 16}, [int16, T((18,), "int16")], 1, 1),
-        _signal(
-            "SignalIrfft", {"T": 2, "fft_length": 16}, [T((18,), "int32"), T((16,), "int32")], 1, 1
-        ),
+        *_transforms(),
         _signal("SignalEnergy", {"end_index": 4, "start_index": 1}, [int16, words], 1, 1),
         _signal(
             "SignalFilterBank",
@@ -379,13 +493,21 @@ def _signals() -> list[Graph]:
         ),
         _decoding(),
         _signal("SignalDelay", {"delay_length": 3}, [int16, int16], 1, 1),
-        _signal(
-            "SignalOverlapAdd",
-            {"T": 7, "frame_step": 3},
-            [T((2, 4), "int16"), T((6,), "int16")],
-            1,
-            1,
-        ),
+    ]
+
+
+def _transforms() -> list[Graph]:
+    """The signal operators with an option T: the type, as the schema numbers it."""
+    kinds = {"float32": 0, "int32": 2, "int16": 7}
+    return [
+        _signal(name, {"T": number, **options}, [T(x, dtype), T(y, dtype)], 1, 1)
+        for dtype, number in kinds.items()
+        for name, options, x, y in (
+            ("SignalRfft", {"fft_length": 16}, (8,), (18,)),
+            ("SignalIrfft", {"fft_length": 16}, (18,), (16,)),
+            ("SignalOverlapAdd", {"frame_step": 3}, (2, 4), (6,)),
+        )
+        if (name, dtype) != ("SignalOverlapAdd", "int32")  # which TFLM does not have
     ]
 
 

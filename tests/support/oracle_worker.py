@@ -1,23 +1,39 @@
 """Runs one of the official interpreters for :mod:`oracle`, in a process of its own.
 
-Requests and answers are pickles with their length in front, on standard input and output.
+Lists of requests and of answers are pickles with their length in front, on standard input and
+output. Requests are run in a fork, so that a crash ends one of them, and not the imports.
 """
 
 from __future__ import annotations
 
+import gc
+import os
 import pickle
+import signal
 import struct
 import sys
-from typing import Any, BinaryIO
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import Any, BinaryIO, NoReturn
 
 import numpy as np
 
+#: The modules of the official interpreters by their short names.
+MODULES = {
+    "tflm": "tflite_micro.python.tflite_micro.runtime",
+    "litert": "ai_edge_litert.interpreter",
+}
+Runner = Callable[[dict[str, Any]], dict[str, Any]]
+
 
 def read(stream: BinaryIO) -> Any:
+    """The next message; None at the end, also in the middle of one."""
     head = stream.read(8)
     if len(head) < 8:
         return None
-    return pickle.loads(stream.read(struct.unpack("<Q", head)[0]))
+    (size,) = struct.unpack("<Q", head)
+    message = stream.read(size)
+    return pickle.loads(message) if len(message) == size else None
 
 
 def write(stream: BinaryIO, message: Any) -> None:
@@ -72,14 +88,45 @@ def run_litert(request: dict[str, Any]) -> dict[str, Any]:
     return {"outputs": outputs, "tensors": tensors}
 
 
+def answered(run: Runner, requests: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The answers of forks: a new one goes on behind the request that ended the last one."""
+    answers: list[dict[str, Any]] = []
+    while len(answers) < len(requests):
+        receiving, sending = os.pipe()
+        child = os.fork()
+        if child == 0:
+            os.close(receiving)
+            _answer(run, requests[len(answers) :], sending)
+        os.close(sending)
+        with os.fdopen(receiving, "rb") as stream:
+            while (answer := read(stream)) is not None:
+                answers.append(answer)
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        if len(answers) < len(requests):
+            answers.append({"error": f"the official interpreter ended with code {code}"})
+    return answers
+
+
+def _answer(run: Runner, requests: Sequence[dict[str, Any]], sending: int) -> NoReturn:
+    with os.fdopen(sending, "wb") as stream:
+        for request in requests:
+            # SIGPROF ends the process, unless the request has its answer in time.
+            signal.setitimer(signal.ITIMER_PROF, request["seconds"])
+            try:
+                answer = run(request)
+            except Exception as error:
+                answer = {"error": f"{type(error).__name__}: {error}"}
+            write(stream, answer)
+    os._exit(0)
+
+
 def main() -> None:
-    run = {"tflm": run_tflm, "litert": run_litert}[sys.argv[1]]
-    while (request := read(sys.stdin.buffer)) is not None:
-        try:
-            answer = run(request)
-        except Exception as error:
-            answer = {"error": f"{type(error).__name__}: {error}"}
-        write(sys.stdout.buffer, answer)
+    kind = sys.argv[1]
+    run = {"tflm": run_tflm, "litert": run_litert}[kind]
+    import_module(MODULES[kind])
+    gc.freeze()  # what a fork does not touch is not copied
+    while (requests := read(sys.stdin.buffer)) is not None:
+        write(sys.stdout.buffer, answered(run, requests))
 
 
 if __name__ == "__main__":

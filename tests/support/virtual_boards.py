@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from harness.base.platforms import board_table
 from harness.targets.board.virtual.chip import TranscriptChip, VirtualChip
 from harness.targets.board.virtual.client import call
 from harness.targets.board.virtual.server import Server, VirtualBoard
@@ -25,7 +26,7 @@ class ThreadDk:
     def __init__(
         self, bench: Path, serial: str = SERIAL, *, chip: VirtualChip | None = None, **options: Any
     ) -> None:
-        self.board = VirtualBoard(bench, serial, chip or TranscriptChip(), **options)
+        self.board = VirtualBoard(bench, serial, chip or TranscriptChip(board_table()), **options)
         self._sockets = tempfile.TemporaryDirectory(prefix="dk-")
         ours, self._parent = os.pipe()
         self._ours = ours
@@ -74,7 +75,7 @@ class Recorder(TranscriptChip):
     """A transcript that remembers what it was sent and how often it was asked to go on."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(board_table())
         self.fed = b""
         self.steps = 0
 

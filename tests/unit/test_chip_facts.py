@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import operator
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -35,6 +36,8 @@ OTHERS = {
     "resolver/static/alu.py": {0xFF_00FF},  # REV16
     "simulator/scb.py": {0x410F_D213},  # CPUID
 }
+_INTERRUPT = re.compile(r"(?i)(?<![a-z])irqs?(?![a-z])")
+_MEMORY = re.compile(r"(?i)(?<![a-z])(?:flash|ram|ficr|uicr|hz|clock)(?![a-z])")
 _HEX = re.compile(r"\b0[xX][0-9a-fA-F_]+")
 _C_COMMENTS = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 
@@ -48,10 +51,58 @@ def is_fact(number: int, chip: ChipTable) -> bool:
     return in_memory or number in sizes | clocks or number in DEVICES
 
 
+_FOLDED = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.BitOr: operator.or_,
+    ast.LShift: operator.lshift, ast.Pow: operator.pow,
+}  # fmt: skip
+
+
+def folded(node: ast.AST) -> int | None:
+    """The whole number that an expression of whole numbers is: ``256 << 10``."""
+    if isinstance(node, ast.Constant) and type(node.value) is int:
+        return node.value
+    if isinstance(node, ast.BinOp) and type(node.op) in _FOLDED:
+        left, right = folded(node.left), folded(node.right)
+        if left is None or right is None or not 0 <= right < 1 << 32:
+            return None
+        small = not isinstance(node.op, ast.LShift | ast.Pow) or right < 64
+        return _FOLDED[type(node.op)](left, right) if small else None
+    return None
+
+
+def given(tree: ast.AST) -> Iterator[tuple[str, ast.AST]]:
+    """What is given to, or compared with, something that has a name: the name and the value."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.keyword(arg=str(name), value=value):
+                yield name, value
+            case ast.Assign(targets=targets, value=value):
+                yield from ((ast.unparse(target), value) for target in targets)
+            case ast.AnnAssign(target=target, value=ast.expr() as value):
+                yield ast.unparse(target), value
+            case ast.Compare(left=left, comparators=others):
+                yield from ((ast.unparse(left), other) for other in others)
+            case ast.Dict(keys=keys, values=values):
+                named = zip(keys, values, strict=True)
+                yield from ((ast.unparse(key), value) for key, value in named if key is not None)
+
+
 def numbers_of_python(text: str) -> Iterator[int]:
-    for node in ast.walk(ast.parse(text)):
+    """Every whole number, and expressions that are given to something called a memory or clock."""
+    tree = ast.parse(text)
+    for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and type(node.value) is int:
             yield node.value
+    for name, value in given(tree):
+        if _MEMORY.search(name) and (number := folded(value)) is not None:
+            yield number
+
+
+def interrupts_of_python(text: str) -> Iterator[str]:
+    """What is called an interrupt's number and has one."""
+    for name, value in given(ast.parse(text)):
+        if _INTERRUPT.search(name) and folded(value):
+            yield f"{name} {ast.unparse(value)}"
 
 
 def numbers_of_c(text: str) -> Iterator[int]:
@@ -85,22 +136,40 @@ def test_each_exception_is_still_needed():
 
 
 @pytest.mark.parametrize(
-    "text", ["X = 0x5000_8000", "size = 262_144", "hz = 64_000_000", "A = 0x20000000", "0xFF8000"]
+    "text",
+    [
+        "X = 0x5000_8000",
+        "size = 262_144",
+        "hz = 64_000_000",
+        "A = 0x20000000",
+        "0xFF8000",
+        "RAM = 256 << 10",
+        "FLASH = 1024 * 1024",
+        "HZ = 64 * 10**6",
+        "U = 0x5000_0000 + 0x8000",
+        "RAM = 2**18",
+    ],
 )
 def test_a_fact_is_noticed(text):
     assert any(is_fact(number, chip) for number in numbers_of_python(text) for chip in CHIPS)
 
 
 def test_no_interrupt_number_is_spelt():
-    """No argument and no field called ``irq`` is given a number."""
-    spelt = [
-        f"{path.relative_to(PACKAGE)}:{node.value.lineno}"
+    spelt = {
+        f"{path.relative_to(PACKAGE)}: {found}"
         for path in sources(".py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.keyword) and node.arg == "irq"
-        if isinstance(node.value, ast.Constant) and type(node.value.value) is int
-    ]
+        for found in interrupts_of_python(path.read_text(encoding="utf-8"))
+    }
     assert not spelt
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["raises(irq=8)", "UARTE0_IRQ = 8", "irq: int = 8", "x = irq == 8", "x = {'irq': 8}",
+     "self.irq = 2 * 4", "IRQS = 65"],
+)  # fmt: skip
+def test_an_interrupt_number_is_noticed(text):
+    assert list(interrupts_of_python(text))
 
 
 def test_the_tables_lie_where_the_reader_looks():

@@ -33,8 +33,8 @@ def find_package() -> None:
 
 
 def parser(description: str) -> argparse.ArgumentParser:
-    """Arguments that every generator takes."""
-    arguments = argparse.ArgumentParser(description=description)
+    """Arguments that every generator takes; ``@FILE`` stands for the lines of a file."""
+    arguments = argparse.ArgumentParser(description=description, fromfile_prefix_chars="@")
     arguments.add_argument("--sample", required=True, help="a sample of resolvers.toml")
     arguments.add_argument("--out", required=True, type=Path, help="the file to write")
     arguments.add_argument("--model", type=Path, help="another model than the sample's own")

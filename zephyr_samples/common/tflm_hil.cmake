@@ -3,6 +3,12 @@
 
 set(TFLM_HIL_COMMON ${CMAKE_CURRENT_LIST_DIR})
 
+# Not a Kconfig option, on which every file of the image depends: only one header differs.
+set(TFLM_HIL_RESOLVER exact CACHE STRING "A configuration of resolvers.toml, or @ and a file with its name")
+if(TFLM_HIL_RESOLVER MATCHES "^@(.+)")
+  set(tflm_hil_choice ${CMAKE_MATCH_1})
+endif()
+
 function(tflm_hil_generate script out)
   add_custom_command(
     OUTPUT ${out}
@@ -10,6 +16,7 @@ function(tflm_hil_generate script out)
             --out ${out} ${ARGN}
     DEPENDS ${TFLM_HIL_COMMON}/${script} ${TFLM_HIL_COMMON}/generate.py
             ${TFLM_HIL_COMMON}/../resolvers.toml ${TFLM_HIL_MODEL_FILE} ${tflm_hil_revision}
+            ${tflm_hil_choice}
     COMMENT "Generating ${out}"
     VERBATIM)
 endfunction()
@@ -27,7 +34,7 @@ if(EXISTS ${tflm_hil_module}/.git/HEAD)
   set(tflm_hil_revision ${tflm_hil_module}/.git/HEAD)
 endif()
 tflm_hil_generate(resolver_header.py ${tflm_hil_generated}/tflm_hil_config.h
-                  --configuration ${CONFIG_TFLM_HIL_RESOLVER} --runtime tflm ${tflm_hil_model}
+                  --configuration ${TFLM_HIL_RESOLVER} --runtime tflm ${tflm_hil_model}
                   --tflite-micro ${tflm_hil_module})
 tflm_hil_generate(model_array.py ${tflm_hil_generated}/tflm_hil_data.cc ${tflm_hil_model})
 
@@ -41,4 +48,5 @@ foreach(option ARENA_BYTES INFERENCES)
   endif()
 endforeach()
 
+include(${TFLM_HIL_COMMON}/kernels.cmake)
 include(${TFLM_HIL_COMMON}/float_abi.cmake)

@@ -26,6 +26,7 @@ from harness.cli.options import (
 )
 from harness.cli.parameters import (
     ALL,
+    CASE,
     CONFIGURATION,
     EXISTING,
     IMAGE_OR_CASES,
@@ -51,7 +52,7 @@ _SKIPS_HINT = "--allow-skips, if that is as it should be"
 
 @click.command()
 @click.argument("what", metavar="IMAGE|SAMPLE|hil.toml", type=IMAGE_OR_CASES)
-@click.option("--case", "names", metavar="NAME", multiple=True,
+@click.option("--case", "names", metavar="NAME", type=CASE, multiple=True,
               help="Of a case file, only this case; may be given again.")  # fmt: skip
 @click.option("--target", metavar="T[,T...]", type=TARGET,
               help=f"Where to run it: {', '.join(TARGETS)}.  [default: simulator, or the "

@@ -13,7 +13,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 
 from harness.elf import reader
 from harness.elf.dwarf.format import (
@@ -28,12 +28,17 @@ from harness.elf.dwarf.format import (
 )
 from harness.elf.dwarf.leb import GARBLED, sleb, uleb
 from harness.elf.dwarf.lines import LineHeader, read_header
+from harness.elf.dwarf.ranges import Range, ranges_4, ranges_5
 from harness.elf.file import ElfFile
 
 Value = int | str | bytes
 
 
 _UNIT_REFERENCES = frozenset((0x11, 0x12, 0x13, 0x14, 0x15))  # DW_FORM_ref1 .. ref_udata
+#: Forms of an address: DW_FORM_addr, DW_FORM_addrx to addrx4.
+_ADDRESSES = frozenset((0x01, 0x1B, 0x29, 0x2A, 0x2B, 0x2C))
+_RNGLISTX = 0x23
+_RANGE_HEADER = 12  # bytes before the offsets of the first list in .debug_rnglists
 _DEPTH = 64  # longest chain of references that is followed
 
 
@@ -102,6 +107,14 @@ class Dwarf:
     @cached_property
     def _addr(self) -> bytes:
         return self._image.debug_section("addr")
+
+    @cached_property
+    def _ranges(self) -> bytes:
+        return self._image.debug_section("ranges")
+
+    @cached_property
+    def _rnglists(self) -> bytes:
+        return self._image.debug_section("rnglists")
 
     @cached_property
     def units(self) -> tuple[Unit, ...]:
@@ -322,6 +335,25 @@ class Dwarf:
         """Entry ``index`` of the unit's part of ``.debug_addr``."""
         at = self._base(unit, At.ADDR_BASE, 8) + 4 * index
         return int.from_bytes(self._addr[at : at + 4], "little")
+
+    def ranges(self, entry: Entry) -> list[Range]:
+        """The addresses of an entry's code, [] if it has none; raises one of GARBLED."""
+        low, high = entry.number(At.LOW_PC), entry.number(At.HIGH_PC)
+        if low is not None and high is not None:
+            is_address = entry.attributes[At.HIGH_PC][0] in _ADDRESSES
+            return [(low, high if is_address else low + high)]
+        at = entry.number(At.RANGES)
+        if at is None:
+            return []
+        base = self.entry(entry.unit.first, entry.unit).number(At.LOW_PC) or 0
+        if entry.unit.version < 5:
+            return list(ranges_4(self._ranges, at, base))
+        if entry.attributes[At.RANGES][0] == _RNGLISTX:
+            start = self._base(entry.unit, At.RNGLISTS_BASE, _RANGE_HEADER)
+            place = start + 4 * at
+            at = start + int.from_bytes(self._rnglists[place : place + 4], "little")
+        indexed = partial(self.indexed_address, entry.unit)
+        return list(ranges_5(self._rnglists, at, base, indexed))
 
     # -- meaning of entries ----------------------------------------------------------------------
 

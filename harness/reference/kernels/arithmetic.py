@@ -63,7 +63,7 @@ def _int32_clamp(node: Node) -> Clamp:
     name, high = node.option("fused_activation_function"), _INT32.high
     ranges = {"NONE": _INT32.range, "RELU": (0, high), "RELU6": (0, 6), "RELU_N1_TO_1": (-1, 1)}
     if name not in ranges:
-        raise node.unsupported(f"fused activation {name} is not supported")
+        raise node.bad(f"TFLM has no fused activation {name}: its limits are never set")
     return Clamp(*ranges[name], np.dtype(np.int32))
 
 

@@ -58,7 +58,9 @@ def not_equal(node: Node) -> Run:
 
 
 def greater(node: Node) -> Run:
-    """x > y. (For int16 TFLM scales with parameters that it never sets.)"""
+    """x > y."""
+    if node.input(0).dtype == "int16":
+        raise node.bad("TFLM compares int16 values by scales that it never sets")
     return _compare(node, np.greater, _ORDERED)
 
 
@@ -79,16 +81,23 @@ def less_equal(node: Node) -> Run:
 
 def logical_not(node: Node) -> Run:
     """Not x. bool."""
-    node.check_types("bool")
+    _check_truth(node, 0)
     node.check_output(node.input(0).shape)
     return np.logical_not
 
 
 def _logical(node: Node, function: Callable[[Array, Array], Array]) -> Run:
-    node.check_types("bool")
+    _check_truth(node, 0, 1)
     node.check_broadcast()
     rank = len(node.output().shape)
     return lambda x, y: function(aligned(x, rank), aligned(y, rank))
+
+
+def _check_truth(node: Node, *inputs: int) -> None:
+    """Refuse numbers, whose bytes TFLM reads as truth values: others than 0 and 1 are undefined."""
+    types = [*(node.input(index).dtype for index in inputs), node.output().dtype]
+    if set(types) != {"bool"}:
+        raise node.bad(f"its tensors are {', '.join(types)}, not bool")
 
 
 def logical_and(node: Node) -> Run:

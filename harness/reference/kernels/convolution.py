@@ -180,8 +180,10 @@ class Scatter:
             max((x[1 + a] - 1) * stride[a] + kernel[a], before[a] + y[1 + a]) for a in (0, 1)
         )
         if canvas[0] * canvas[1] * y[0] * y[3] > MAX_ELEMENTS:
-            raise node.bad("its output is too large for any microcontroller")
-        return cls(kernel, stride, (before[0], before[1]), (canvas[0], canvas[1]), (y[1], y[2]))
+            raise node.bad(f"its output has more than {MAX_ELEMENTS} elements")
+        ends = (before[0], before[1]), (canvas[0], canvas[1]), (y[1], y[2])
+        scatter: Scatter = node.seams.window(cls(kernel, stride, *ends))
+        return scatter
 
     def __call__(self, images: Array, weights: Array) -> Array:
         """Sums (N, out height, out width, outputs) of ``images`` (N, H, W, C).

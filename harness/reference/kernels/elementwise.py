@@ -7,13 +7,14 @@ once.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
 from harness.reference import functions
 from harness.reference.arrays import Array
 from harness.reference.node import Node, Run
-from harness.reference.scale import Clamp, Multiplier
+from harness.reference.scale import Clamp
 from harness.reference.tables import elementwise
 
 _FRACTION = 20  # bits of RSQRT's intermediate result
@@ -91,12 +92,12 @@ def _inverse_roots(node: Node) -> Callable[[Array], Array]:
     whole = Clamp.whole(output.dtype)
     scale = float(np.sqrt(node.precise(node.scale(x))) * node.precise(node.scale(output)))
     real = node.multiplier(1 / scale)
-    last = Multiplier(real.multiplier, real.shift - _FRACTION, real.rounding)
+    last = replace(real, shift=real.shift - _FRACTION)
 
     def roots(q: Array) -> Array:
         value = np.maximum(q - x.zero_point, 0)
         root, exponent = functions.inverse_root(value)
-        first = Multiplier(root, _FRACTION - exponent, real.rounding)
+        first = replace(real, multiplier=root, shift=_FRACTION - exponent)
         scaled = last.scale(first.scale(np.ones_like(value))) + output.zero_point
         return np.where(value == 0, np.iinfo(output.dtype).max, whole(scaled))
 

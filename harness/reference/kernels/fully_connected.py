@@ -25,7 +25,7 @@ from harness.reference.products import (
     real_output,
     weight_scales,
 )
-from harness.reference.scale import Multiplier, Requantizer
+from harness.reference.scale import Multiplier
 
 #: Double precision holds whole numbers up to this one.
 _EXACT = 1 << 53
@@ -116,7 +116,7 @@ def batch_matmul(node: Node) -> Run:
     if dtype == "float32":
         return lambda a, b: product(a, b).astype(np.float32)
     clamp, multiplier = node.clamp("NONE"), product_multiplier(node, x, y)
-    requantize = Requantizer(multiplier, output.zero_point, clamp, wide=dtype == "int16")
+    requantize = node.rescaled(multiplier, output.zero_point, clamp, wide=dtype == "int16")
     return lambda a, b: requantize(product(a, b))
 
 

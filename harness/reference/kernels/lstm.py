@@ -18,7 +18,7 @@ from harness.reference.arrays import Array
 from harness.reference.functions import log2_of, sigmoid16, tanh16
 from harness.reference.node import Node, Run
 from harness.reference.products import centred, check_products
-from harness.reference.scale import Clamp, Requantizer
+from harness.reference.scale import Clamp
 
 #: Inputs 1-4 are input weights, 5-8 recurrent weights, 12-15 biases, each of the input, forget,
 #: cell and output gate. Here the cell gate (tanh) is last, so that the sigmoids are neighbours.
@@ -137,7 +137,7 @@ def _quantized(node: Node) -> tuple[_Project, _Step]:
     keep, squash = Clamp(*ends, np.dtype(np.int64)), _cell_table(power)
     sigmoid, tanh = _gate_table(sigmoid16), _gate_table(tanh16)
     multiplier = node.multiplier(unit * unit / node.scale(hidden))
-    output = Requantizer(multiplier, hidden.zero_point, Clamp.whole(hidden.dtype))
+    output = node.rescaled(multiplier, hidden.zero_point, Clamp.whole(hidden.dtype))
 
     def step(part: Array, h: Array, c: Array) -> tuple[Array, Array]:
         sums = _INT16(part + recur(h, None))
@@ -183,5 +183,5 @@ def _gates(node: Node, source: Tensor, first: int) -> Callable[[Array, Array | N
     scales = [node.precise(node.scale(source)) * node.precise(node.scale(w)) for w in tensors]
     reals = np.repeat([float(each) / _GATE_INPUT_SCALE for each in scales], units)
     wide = node.input(0).dtype == "int16"
-    requantize = Requantizer(node.multiplier(reals.tolist()), 0, _INT16, wide)
+    requantize = node.rescaled(node.multiplier(reals.tolist()), 0, _INT16, wide)
     return lambda x, bias: requantize(centred(x, source.zero_point) @ weights, bias)

@@ -54,15 +54,10 @@ def average_pool_2d(node: Node) -> Run:
         sums = _reduce(window, images, np.add)
         if images.dtype.kind == "f":
             return np.asarray(sums / count, np.float32)
-        return _divided(sums, count)
+        return node.seams.quotient(sums, count)
 
     wide = np.dtype(np.float64 if node.input(0).dtype == "float32" else np.int64)
     return _pool(node, window, 0, wide, average)
-
-
-def _divided(sums: Array, count: Array) -> Array:
-    """Integer quotients, halves away from zero."""
-    return np.asarray(np.sign(sums) * ((np.abs(sums) + count // 2) // count))
 
 
 def l2_pool_2d(node: Node) -> Run:
@@ -84,7 +79,7 @@ def _inside(node: Node, window: Window) -> Array:
     count = _reduce(window, inside, np.add)
     if not count.all():
         raise node.bad("a window lies wholly outside the image")
-    return count
+    return node.seams.divisor(count)
 
 
 def _pool(

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from harness.reference.arrays import Array
 from harness.reference.node import Node, Run
 from harness.reference.parameters import parametrized
-from harness.reference.scale import Clamp, Multiplier, Requantizer, wrap32
+from harness.reference.scale import Clamp, Multiplier, wrap32
 
 
 def _over(node: Node, make: Callable[[tuple[int, ...]], Run]) -> Run:
@@ -52,20 +53,21 @@ def _mean_or_sum(node: Node, axes: tuple[int, ...], *, is_mean: bool) -> Run:
     x, output = node.input(0), node.output()
     dtype = node.check_types("int8 int16 float32")
     count = math.prod(x.shape[axis] for axis in axes)
+    divisor = int(node.seams.divisor(np.array(count)))
     where = _shifted(axes)
 
     if dtype == "float32":
 
         def real(x: Array, _: Array) -> Array:
             sums = np.asarray(x.sum(axis=where, dtype=np.float64))
-            y = sums / count if is_mean else sums
+            y = sums / divisor if is_mean else sums
             return y.astype(np.float32).reshape(len(x), *output.shape)
 
         return real
     multiplier = node.multiplier(node.scale(x) / node.scale(output))
     if is_mean:
-        multiplier = _divided(multiplier, count)
-    requantize = Requantizer(multiplier, output.zero_point, Clamp.whole(dtype))
+        multiplier = _divided(multiplier, divisor)
+    requantize = node.rescaled(multiplier, output.zero_point, Clamp.whole(dtype))
 
     def quantized(q: Array, _: Array) -> Array:
         sums = wrap32(q.sum(axis=where, dtype=np.int64)) - x.zero_point * count
@@ -77,10 +79,10 @@ def _mean_or_sum(node: Node, axes: tuple[int, ...], *, is_mean: bool) -> Run:
 def _divided(multiplier: Multiplier, count: int) -> Multiplier:
     """The multiplier of a mean: divided by ``count`` after the largest safe left shift."""
     shift = min(count.bit_length() - 1, 31 + int(multiplier.shift))
-    return Multiplier(
-        np.array((int(multiplier.multiplier) << shift) // count),
-        np.array(int(multiplier.shift) - shift),
-        multiplier.rounding,
+    return replace(
+        multiplier,
+        multiplier=np.array((int(multiplier.multiplier) << shift) // count),
+        shift=np.array(int(multiplier.shift) - shift),
     )
 
 

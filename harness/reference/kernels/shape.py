@@ -21,14 +21,14 @@ from harness.reference.parameters import parametrized
 def _same_type(node: Node, *others: Tensor) -> None:
     """Raises BadModel if an output or one of ``others`` has another type than the input."""
     dtype = node.input(0).dtype if node.operator.name != "SPLIT" else node.input(1).dtype
-    if dtype not in _MOVED.get(node.operator.name, _ALL).split():
-        raise node.refused(f"its type is {dtype}")
     for tensor in (*others, *node.outputs):
         if tensor.dtype != dtype:
             raise node.bad(f"its tensors are {dtype} and {tensor.dtype}")
+    if dtype not in _MOVED.get(node.operator.name, _ALL).split():
+        raise node.refused(f"its type is {dtype}")
 
 
-_ALL = "float32 int8 uint8 int16 int32 uint32 int64 uint64 bool resource"
+_ALL = "float32 float64 int8 uint8 int16 int32 uint32 int64 uint64 bool resource"
 #: The types that TFLM supports per operator; it refuses others when it runs.
 _MOVED = {
     "CONCATENATION": "float32 int8 int16 int32 int64 bool",
@@ -52,6 +52,18 @@ def reshape(node: Node) -> Run:
     if node.input(0).elements != output.elements:
         raise node.bad(f"{list(node.input(0).shape)} cannot become {list(output.shape)}")
     return lambda x, *_: x.reshape(len(x), *output.shape)
+
+
+def expand_dims(node: Node) -> Run:
+    """The input with an axis of size 1 before the axis that constant input 1 gives.
+
+    TFLM counts a negative axis from the output's end.
+    """
+    shape = list(node.input(0).shape)
+    (axis,) = node.integers(1, "its axis")[:1] or [0]
+    place = node.axis(axis, len(shape) + 1)
+    node.check_output([*shape[:place], 1, *shape[place:]])
+    return reshape(node)
 
 
 def squeeze(node: Node) -> Run:

@@ -13,7 +13,7 @@ from harness.reference.arrays import Array
 from harness.reference.node import Node, Run
 from harness.reference.products import centred
 from harness.reference.quantization import limits
-from harness.reference.scale import Clamp, Requantizer
+from harness.reference.scale import Clamp
 
 _BIAS_TOLERANCE = 1e-5
 
@@ -64,9 +64,9 @@ def _sums(past: Array, time: Array, rank: int) -> Array:
 
 def _real(node: Node, rank: int) -> Run:
     if any(node.input(i).dtype != "float32" for i in (1, 2, 4)):
-        raise node.unsupported("float32 with other weights or state is not supported")
+        raise node.refused("float32 with other weights or another state")
     if node.present(3) and node.input(3).dtype != "float32":
-        raise node.refused(f"float32 with an {node.input(3).dtype} bias")
+        raise node.refused(f"its bias is {node.input(3).dtype}, beside float32 activations")
     clamp = node.clamp()
 
     def run(x: Array, weights: Array, time: Array, bias: Array | None, state: Array) -> Array:
@@ -80,16 +80,18 @@ def _real(node: Node, rank: int) -> Run:
 
 def _quantized(node: Node, rank: int) -> Run:
     x, feature, time, state, output = *(node.input(i) for i in (0, 1, 2, 4)), node.output()
-    if feature.dtype != "int8" or time.dtype != state.dtype or state.dtype not in ("int8", "int16"):
-        raise node.unsupported(f"{feature.dtype} and {time.dtype} weights are not supported")
+    if feature.dtype != "int8" or time.dtype not in ("int8", "int16"):
+        raise node.refused(f"{feature.dtype} and {time.dtype} weights")
+    if time.dtype != state.dtype:
+        raise node.bad(f"TFLM reads its {state.dtype} state as {time.dtype}, as its time weights")
     scales = [node.precise(node.scale(t)) for t in (x, feature, state, time, output)]
     # The state's zero point is added behind the clamp, and wraps.
     stored = Clamp(*limits(state.dtype), np.dtype(np.int64))
-    first = Requantizer(node.multiplier(float(scales[0] * scales[1] / scales[2])), 0, stored)
+    first = node.rescaled(node.multiplier(float(scales[0] * scales[1] / scales[2])), 0, stored)
     second = node.requantizer(float(scales[2] * scales[3] / scales[4]))
     if node.present(3):
         if node.input(3).dtype != "int32":
-            raise node.unsupported(f"an {node.input(3).dtype} bias is not supported")
+            raise node.refused(f"its bias is {node.input(3).dtype}, beside int8 activations")
         if not abs(node.input(3).scale - float(scales[2] * scales[3])) < _BIAS_TOLERANCE:
             raise node.bad("its bias has another scale than state times time weights")
 

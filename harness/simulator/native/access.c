@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "priority.h"
+#include "rtc.h"
 #include "scs.h"
 #include "thumb.h"
 #include "uarte.h"
@@ -115,6 +116,16 @@ static bool answer(Core *c, bool write, uint32_t address, int size, uint64_t val
   return registers_write(at, address - at->base, (uint32_t)value);
 }
 
+static bool carry_out_write(Core *c, Registers *r, uint32_t offset, uint32_t value) {
+  const uint8_t rule = r->rules[offset / 4];
+  if (rule & SCHEDULE) return rtc_write(c, r, offset, value);
+  if (rule & SEND) return value & 1 && uarte_start(c, r);
+  if (!(rule & EVENT_WRITE)) return false;
+  r->words[offset / 4] = value & 1;
+  registers_drive(r, c->cpu.nvic);
+  return true;
+}
+
 // Carry out an access that has further effects; false: the machine must do so.
 static bool carry_out(Core *c, bool write, uint32_t address, int size, uint64_t value) {
   if (size != 4 || address & 3 || c->attribution.divided) return false;
@@ -123,7 +134,7 @@ static bool carry_out(Core *c, bool write, uint32_t address, int size, uint64_t 
   if (!at) return false;
   uint32_t offset = address - at->base;
   uint8_t rule = at->registers->rules[offset / 4];
-  if (write) return rule & SEND && value & 1 && uarte_start(c, at->registers);
+  if (write) return carry_out_write(c, at->registers, offset, (uint32_t)value);
   if (!(rule & COUNT)) return false;
   uint32_t counter = (uint32_t)registers_count(at->registers, core_now(c)) & 0xFFFFFF;
   memcpy(at->window + offset, &counter, sizeof counter);

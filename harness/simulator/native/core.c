@@ -31,6 +31,13 @@ void core_limit(Core *c) {
   c->time.limit = always ? -1 : first;
 }
 
+void core_stop_by(Core *c, long long tick) {
+  const long long at = c->time.executed + (tick - core_now(c));
+  if (at >= c->time.stop_at) return;
+  c->time.stop_at = at;
+  core_limit(c);
+}
+
 void core_note_python(Core *c) {
   c->time.look_at -= PYTHON_INSTRUCTIONS;
   core_limit(c);

@@ -13,7 +13,8 @@
 //   fault, frame  which exception a fault becomes; memory of frames
 //   fpu         floating-point contexts that are stacked later
 //   exception   entry and return
-//   uarte       bytes that UARTEs send
+//   uarte, rtc  bytes that UARTEs send; events of RTCs
+//   events      what happens by itself: both of them
 //   idle, count  loops that can change nothing; blocks: each instruction is counted
 //   calls       instructions by call stack
 //   scs, access  accesses that Unicorn's page rights refuse
@@ -88,7 +89,7 @@ typedef struct {
   long long executed;
   long long limit;    // once `executed` is above it, look_closer() has something to do
   long long charged;  // the part of `executed` that has been added to slots
-  long long stop_at;  // value of `executed` at which Unicorn stops: `end_at`, or a byte leaves
+  long long stop_at;  // value of `executed` at which Unicorn stops: `end_at`, or an event comes
   long long end_at;   // value of `executed` at which a run ends
   long long branches, slept;
   bool branch_ticks;    // a taken branch takes one more tick
@@ -237,7 +238,7 @@ typedef struct {
   uint32_t used;
 } Outbox;
 
-enum { MAX_SENDERS = 4 };
+enum { MAX_SENDERS = 4, MAX_RTCS = 4 };
 // Registers of devices whose plain accesses the core answers.
 typedef struct {
   Served served[MAX_SERVED];
@@ -245,6 +246,8 @@ typedef struct {
   Registers *channels;              // the DPPIC's
   Registers *sending[MAX_SENDERS];  // those of the UARTEs
   int senders;
+  Registers *rtcs[MAX_RTCS];
+  int rtc_count;
   Outbox outbox;
 } Devices;
 
@@ -356,6 +359,8 @@ void core_set_reg(Core *c, int id, uint32_t value);
 void core_refresh_mode(Core *c);
 // Must be called after each change of a value that count_block() depends on.
 void core_limit(Core *c);
+// Stop at a tick, at the latest.
+void core_stop_by(Core *c, long long tick);
 // Python is about to be called, which takes long: look at the clock sooner.
 void core_note_python(Core *c);
 bool core_is_late(const Core *c);

@@ -8,8 +8,8 @@
 
 #include <string.h>
 
+#include "events.h"
 #include "thumb.h"
-#include "uarte.h"
 
 static bool can_store(Core *c) {
   Area *area = memory_code(&c->memory, c->block.address);
@@ -46,13 +46,14 @@ void idle_begin(Core *c) {
 
 // The value of `executed` up to which nothing happens but that bytes are read and sent.
 static long long room(const Core *c) {
-  long long next = uarte_next(c), left = c->time.end_at - c->time.executed;
+  long long next = events_next(c), left = c->time.end_at - c->time.executed;
   long long ahead = next - core_now(c);
   return c->time.executed + (next == INT64_MAX || left < ahead ? left : ahead);
 }
 
-// Would a core that stands here stand for good? No byte is leaving, nor is anything else to come.
-static bool may_stand(const Core *c) { return c->idle.may_stand && uarte_next(c) == INT64_MAX; }
+// Would a core that stands here stand for good? No byte leaves, no RTC counts to an event, and
+// nothing else is to come.
+static bool may_stand(const Core *c) { return c->idle.may_stand && events_next(c) == INT64_MAX; }
 
 static void skip(Core *c, long long period) {
   Idle *idle = &c->idle;

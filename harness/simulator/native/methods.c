@@ -412,7 +412,7 @@ PyMethodDef core_methods[] = {
     {"serve", methods_serve, METH_VARARGS, "Answer plain accesses to registers at an address."},
     {"set_channels", methods_set_channels, METH_O, "The DPPIC's registers."},
     {"send", methods_send, METH_O, "Begin a transfer of a UARTE."},
-    {"advance", methods_advance, METH_NOARGS, "Send what is due by now."},
+    {"advance", methods_advance, METH_NOARGS, "Let happen what is due by now."},
     {"collect", collect, METH_VARARGS, "What was sent; given ticks per second and bytes before."},
     {"listen", listen, METH_VARARGS,
      "Callback for bytes that are sent, or None; only at line ends?"},

@@ -1,5 +1,7 @@
 // The attributes of the counting core; _native.pyi declares them.
 #include "binding.h"
+#include "events.h"
+#include "rtc.h"
 #include "security.h"
 #include "uarte.h"
 
@@ -24,7 +26,7 @@ static PyObject *get_stop_at(PyObject *self, void *unused) {
 static int set_stop_at(PyObject *self, PyObject *value, void *unused) {
   (void)unused;
   CORE(self)->time.end_at = PyLong_AsLongLong(value);
-  uarte_limit(CORE(self));
+  events_limit(CORE(self));
   return PyErr_Occurred() ? -1 : 0;
 }
 
@@ -78,7 +80,13 @@ static PyObject *get_next_byte(PyObject *self, void *unused) {
   return PyLong_FromLongLong(uarte_next(CORE(self)));
 }
 
+static PyObject *get_next_rtc(PyObject *self, void *unused) {
+  (void)unused;
+  return PyLong_FromLongLong(rtc_next(CORE(self)));
+}
+
 PyGetSetDef core_properties[] = {
+    {"next_rtc", get_next_rtc, NULL, "Tick of the next event of an RTC.", NULL},
     {"next_byte", get_next_byte, NULL, "Tick at which a transfer needs more than memory.", NULL},
     {"privileged", get_privileged, NULL, "Is the running code privileged?", NULL},
     {"nonsecure", get_nonsecure, set_nonsecure, "The security state.", NULL},

@@ -14,7 +14,15 @@ enum {
   EVENT_WRITE = 4,  // a write stores bit 0 of an event; may change the interrupt line
   SEND = 8,         // a write of 1 is the task STARTTX of a UARTE
   COUNT = 16,       // a read gives the counter of an RTC
+  SCHEDULE = 32,    // a write moves events of an RTC
 };
+
+enum { RTC_CHANNELS = 4, RTC_EVENTS = 2 + RTC_CHANNELS };
+// When the events of an RTC come; see rtc.c.
+typedef struct {
+  long long due[RTC_EVENTS];        // ticks, INT64_MAX for never
+  long long skipped[RTC_CHANNELS];  // counts that CC missed when it was written, -1 for none
+} Schedule;
 
 typedef struct {
   uint32_t size;  // bytes
@@ -24,9 +32,11 @@ typedef struct {
   bool level;             // its level, as the interrupt controller knows it
   uint32_t stops_itself;  // DPPI channels that only STOPTX of this UARTE is subscribed to
   // Of an RTC: the counter was `base` at edge `since` of its clock, which has `edges` edges per
-  // `ticks` ticks of virtual time. While it runs, it counts every PRESCALER + 1 edges.
+  // `ticks` ticks of virtual time; 0 edges: no RTC. While it runs, it counts every PRESCALER + 1
+  // edges. A CC less than `soonest` counts ahead may miss its count: the device decides.
   bool running;
-  long long base, since, edges, ticks;
+  long long base, since, edges, ticks, soonest;
+  Schedule schedule;
   Transfer *transfer;  // of a UARTE, else NULL
   bool split;          // non-secure code sees a part of them: the machine decides
 } Registers;

@@ -4,9 +4,18 @@
 #include <string.h>
 
 #include "binding.h"
+#include "events.h"
+#include "rtc.h"
 #include "uarte.h"
 
 #define REGISTERS(object) (&((RegistersObject *)(object))->registers)
+
+enum { RTC_BYTES = 0x550 };  // its registers end with CC[3]
+
+static void clear_schedule(Registers *r) {
+  for (int i = 0; i < RTC_EVENTS; i++) r->schedule.due[i] = INT64_MAX;
+  for (int i = 0; i < RTC_CHANNELS; i++) r->schedule.skipped[i] = -1;
+}
 
 static int initialize(PyObject *self, PyObject *arguments, PyObject *keywords) {
   Registers *r = REGISTERS(self);
@@ -24,7 +33,8 @@ static int initialize(PyObject *self, PyObject *arguments, PyObject *keywords) {
   r->rules = calloc(size / 4, 1);
   r->size = size;
   r->irq = -1;
-  r->edges = r->ticks = 1;
+  r->ticks = 1;
+  clear_schedule(r);
   if (r->words && r->rules) return 0;
   PyErr_NoMemory();
   return -1;
@@ -87,14 +97,87 @@ static PyObject *raise_event(PyObject *self, PyObject *offset) {
   return PyBool_FromLong(registers_raise(REGISTERS(self), event));
 }
 
+// The registers of an RTC; NULL with an error set for others.
+static Registers *rtc_of(PyObject *self) {
+  Registers *r = REGISTERS(self);
+  if (r->size >= RTC_BYTES && r->edges > 0 && r->ticks > 0) return r;
+  PyErr_SetString(PyExc_ValueError, "no RTC");
+  return NULL;
+}
+
 static PyObject *count(PyObject *self, PyObject *now) {
   long long tick = PyLong_AsLongLong(now);
-  if (PyErr_Occurred()) return NULL;
-  if (REGISTERS(self)->size <= PRESCALER || REGISTERS(self)->ticks <= 0) {
-    PyErr_SetString(PyExc_ValueError, "no counter");
+  const Registers *r = rtc_of(self);
+  if (!r || PyErr_Occurred()) return NULL;
+  return PyLong_FromLongLong(registers_count(r, tick));
+}
+
+static PyObject *arrange(PyObject *self, PyObject *now) {
+  long long tick = PyLong_AsLongLong(now);
+  Registers *r = rtc_of(self);
+  if (!r || PyErr_Occurred()) return NULL;
+  rtc_arrange(r, ~0u, tick);
+  Py_RETURN_NONE;
+}
+
+static PyObject *set_rtc(PyObject *self, PyObject *arguments) {
+  Registers *r = rtc_of(self);
+  PyObject *offset;
+  unsigned long value;
+  long long now;
+  if (!r || !PyArg_ParseTuple(arguments, "OkL", &offset, &value, &now)) return NULL;
+  Py_ssize_t index = index_of(self, offset);
+  if (index < 0) return NULL;
+  if (!rtc_schedules((uint32_t)index * 4)) {
+    PyErr_SetString(PyExc_IndexError, "no register that moves events at this offset");
     return NULL;
   }
-  return PyLong_FromLongLong(registers_count(REGISTERS(self), tick));
+  rtc_set(r, (uint32_t)index * 4, (uint32_t)value, now);
+  Py_RETURN_NONE;
+}
+
+static PyObject *skip(PyObject *self, PyObject *arguments) {
+  Registers *r = rtc_of(self);
+  unsigned int channel;
+  long long counted;
+  if (!r || !PyArg_ParseTuple(arguments, "IL", &channel, &counted)) return NULL;
+  if (channel >= RTC_CHANNELS) {
+    PyErr_SetString(PyExc_IndexError, "no such channel");
+    return NULL;
+  }
+  r->schedule.skipped[channel] = counted;
+  Py_RETURN_NONE;
+}
+
+static PyObject *take_due(PyObject *self, PyObject *now) {
+  long long tick = PyLong_AsLongLong(now);
+  Registers *r = rtc_of(self);
+  if (!r || PyErr_Occurred()) return NULL;
+  return PyLong_FromUnsignedLong(rtc_take(r, tick));
+}
+
+static PyObject *get_due(PyObject *self, void *unused) {
+  (void)unused;
+  return PyLong_FromLongLong(rtc_due(REGISTERS(self)));
+}
+
+static PyObject *get_schedule(PyObject *self, void *unused) {
+  (void)unused;
+  return PyBytes_FromStringAndSize((const char *)&REGISTERS(self)->schedule, sizeof(Schedule));
+}
+
+static int set_schedule(PyObject *self, PyObject *value, void *unused) {
+  (void)unused;
+  char *data;
+  Py_ssize_t size;
+  if (!value || PyBytes_AsStringAndSize(value, &data, &size)) return -1;
+  if (size && size != sizeof(Schedule)) {
+    PyErr_SetString(PyExc_ValueError, "not the schedule of an RTC");
+    return -1;
+  }
+  if (size) memcpy(&REGISTERS(self)->schedule, data, sizeof(Schedule));
+  if (!size) clear_schedule(REGISTERS(self));
+  return 0;
 }
 
 static PyObject *save(PyObject *self, PyObject *unused) {
@@ -206,6 +289,13 @@ static void note_sender(Core *c, Registers *r) {
   if (r->transfer && c->devices.senders < MAX_SENDERS) c->devices.sending[c->devices.senders++] = r;
 }
 
+static void note_rtc(Core *c, Registers *r) {
+  for (int i = 0; i < c->devices.rtc_count; i++) {
+    if (c->devices.rtcs[i] == r) return;
+  }
+  if (r->edges > 0 && c->devices.rtc_count < MAX_RTCS) c->devices.rtcs[c->devices.rtc_count++] = r;
+}
+
 PyObject *methods_send(PyObject *self, PyObject *registers) {
   if (PyType_GetSlot(Py_TYPE(registers), Py_tp_init) != (void *)initialize ||
       !REGISTERS(registers)->transfer) {
@@ -218,7 +308,7 @@ PyObject *methods_send(PyObject *self, PyObject *registers) {
 
 PyObject *methods_advance(PyObject *self, PyObject *unused) {
   (void)unused;
-  uarte_advance(CORE(self));
+  events_advance(CORE(self));
   if (CORE(self)->machine.failed) return NULL;
   Py_RETURN_NONE;
 }
@@ -241,6 +331,7 @@ PyObject *methods_serve(PyObject *self, PyObject *arguments) {
   }
   if (PyList_Append(object->served, registers)) return NULL;
   note_sender(c, r);
+  note_rtc(c, r);
   c->devices.served[c->devices.count++] =
       (Served){base, r, window->host + (base - window->base), {false, false}};
   Py_RETURN_NONE;
@@ -265,12 +356,15 @@ static PyMemberDef members[] = {
     {"base", T_LONGLONG, FIELD(base), 0, "Its value at edge `since`."},
     {"since", T_LONGLONG, FIELD(since), 0, "See `base`."},
     {"edges", T_LONGLONG, FIELD(edges), 0, "Edges of its clock in `ticks`."},
+    {"soonest", T_LONGLONG, FIELD(soonest), 0, "A CC less far ahead may miss its count."},
     {"ticks", T_LONGLONG, FIELD(ticks), 0, "See `edges`."},
     {"stops_itself", T_UINT, FIELD(stops_itself), 0, "Channels that only trigger its STOPTX."},
     {NULL, 0, 0, 0, NULL},
 };
 
 static PyGetSetDef properties[] = {
+    {"due", get_due, NULL, "The tick of an RTC's next event.", NULL},
+    {"schedule", get_schedule, set_schedule, "Its events as bytes; none if none is to come.", NULL},
     {"transfer", get_transfer, set_transfer, "A transfer as bytes; none if nothing is sent.", NULL},
     {"sending", get_sending, NULL, "Is a byte leaving?", NULL},
     {"waits", get_waits, NULL, "Must the device take bytes, or raise events?", NULL},
@@ -285,6 +379,10 @@ static PyMethodDef methods[] = {
     {"serve", serve, METH_VARARGS, "Set what the core answers itself at an offset."},
     {"raise_event", raise_event, METH_O, "Set an event; must the device act on it?"},
     {"count", count, METH_O, "The counter of an RTC at a tick, as if it did not wrap."},
+    {"arrange", arrange, METH_O, "Schedule all events of an RTC at a tick."},
+    {"set_rtc", set_rtc, METH_VARARGS, "Write CC, EVTEN or INTEN of an RTC at a tick."},
+    {"skip", skip, METH_VARARGS, "The count that a channel's CC missed, -1 for none."},
+    {"take_due", take_due, METH_O, "The offset of an event that is due, 0 if none is."},
     {"set_sender", set_sender, METH_VARARGS, "Does the console listen? Ticks per byte, or 0."},
     {"take_sent", take_sent, METH_NOARGS, "Bytes that have left and were not taken yet."},
     {"stop_sending", stop_sending, METH_O, "After the byte that leaves; True: at once."},

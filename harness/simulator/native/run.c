@@ -4,13 +4,13 @@
 #include "alignment.h"
 #include "attribution.h"
 #include "emulate.h"
+#include "events.h"
 #include "exception.h"
 #include "idle.h"
 #include "instructions.h"
 #include "priority.h"
 #include "protection.h"
 #include "thumb.h"
-#include "uarte.h"
 
 // Instructions before the first look at the clock.
 #define FIRST_LOOK 2048
@@ -31,7 +31,7 @@ static void begin(Core *c) {
   idle_forget_hint(c);
   c->time.look_at = NO_LOOK;
   look_soon(c);
-  uarte_advance(c);
+  events_advance(c);
 }
 
 // Unicorn's fault status (short descriptor format) of an access that is not aligned.
@@ -155,7 +155,7 @@ static bool deal(Core *c) {
     case REASON_MEMORY:
       return take_refused(c, pc);
     case REASON_BUDGET:
-      return uarte_advance(c) && !core_is_late(c);
+      return events_advance(c) && !core_is_late(c);
     case REASON_ERROR:
       take_error(c, pc);
       return true;
@@ -177,7 +177,7 @@ int run_core(Core *c, double seconds) {
   begin(c);
   core_set_wall(c, seconds);
   for (;;) {
-    if (c->time.executed >= c->time.stop_at && !uarte_advance(c)) return REASON_BUDGET;
+    if (c->time.executed >= c->time.stop_at && !events_advance(c)) return REASON_BUDGET;
     if (priority_deliverable(c)) {
       c->stop.reason = REASON_UNMASKED;
     } else if (c->mpu.stale) {

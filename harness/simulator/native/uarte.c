@@ -108,7 +108,7 @@ void uarte_begin(Core *c, Registers *r) {
   t->next = core_now(c) + t->ticks;
   const uint8_t *bytes = bytes_at(c, t->pointer, t->size);
   if (bytes) memcpy(t->bytes, bytes, t->size);
-  uarte_limit(c);
+  core_stop_by(c, uarte_due(c));
 }
 
 bool uarte_start(Core *c, Registers *r) {
@@ -124,28 +124,25 @@ bool uarte_start(Core *c, Registers *r) {
 
 bool uarte_advance(Core *c) {
   const long long now = core_now(c);
-  bool sent = false, waits = false;
+  bool sent = false;
   for (int i = 0; i < c->devices.senders; i++) {
     Registers *r = c->devices.sending[i];
     while (r->transfer->active && !r->transfer->waits && r->transfer->next <= now) {
       send_byte(c, r);
       sent = true;
     }
-    waits |= r->transfer->waits;
   }
-  uarte_limit(c);
-  return sent && !waits && !c->machine.failed && c->time.executed < c->time.stop_at;
+  return sent;
 }
 
-void uarte_limit(Core *c) {
-  long long now = core_now(c);
-  c->time.stop_at = c->time.end_at;
+long long uarte_due(const Core *c) {
+  long long first = INT64_MAX;
   for (int i = 0; i < c->devices.senders; i++) {
     const Transfer *t = c->devices.sending[i]->transfer;
-    long long at = c->time.executed + (t->waits ? 0 : t->next - now);
-    if ((t->active || t->waits) && at < c->time.stop_at) c->time.stop_at = at;
+    if (t->waits) return core_now(c);
+    if (t->active && t->next < first) first = t->next;
   }
-  core_limit(c);
+  return first;
 }
 
 // Until then nothing but memory decides what a transfer does.

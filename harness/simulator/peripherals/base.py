@@ -28,7 +28,7 @@ SUBSCRIBE, PUBLISH = 0x080, 0x080
 SHORTS, INTEN, INTENSET, INTENCLR, INTPEND = 0x200, 0x300, 0x304, 0x308, 0x30C
 ENABLE_BIT = 1 << 31
 #: What the counting core answers itself (native/registers.h).
-PLAIN_READ, PLAIN_WRITE, EVENT_WRITE, SEND, COUNT = 1, 2, 4, 8, 16
+PLAIN_READ, PLAIN_WRITE, EVENT_WRITE, SEND, COUNT, SCHEDULE = 1, 2, 4, 8, 16, 32
 
 State = dict[str, Any]
 
@@ -69,6 +69,10 @@ class Chip(Protocol):
 
     def cancel(self, device: str, tag: str) -> None:
         """Drop the appointment."""
+        ...
+
+    def stop_by(self, time: int) -> None:
+        """A run stops at tick ``time``, at the latest."""
         ...
 
     def line(self, irq: int, level: bool) -> None:

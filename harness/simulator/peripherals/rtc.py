@@ -6,7 +6,17 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
 from harness.base.findings import Kind
-from harness.simulator.peripherals.base import COUNT, INTEN, Device, Register, numbered
+from harness.simulator.peripherals.base import (
+    COUNT,
+    INTEN,
+    INTENCLR,
+    INTENSET,
+    PLAIN_READ,
+    SCHEDULE,
+    Device,
+    Register,
+    numbered,
+)
 from harness.simulator.peripherals.clock import Clock
 from harness.simulator.peripherals.counter import Counter
 
@@ -15,10 +25,11 @@ if TYPE_CHECKING:
 
 WRAP = 1 << 24
 CHANNELS = 4
-EVTEN, _COUNTER, _PRESCALER, _CC = 0x340, 0x504, 0x508, 0x540
-_BITS = {"TICK": 1 << 0, "OVRFLW": 1 << 1} | {f"COMPARE[{n}]": 1 << 16 + n for n in range(CHANNELS)}
-_COMPARES = tuple(f"COMPARE[{n}]" for n in range(CHANNELS))
-_CHANNEL_OF = {name: n for n, name in enumerate(_COMPARES)}
+EVTEN, EVTENSET, EVTENCLR = 0x340, 0x344, 0x348
+_COUNTER, _PRESCALER, _CC = 0x504, 0x508, 0x540
+_CCS = tuple(_CC + 4 * n for n in range(CHANNELS))
+_ENABLES = (INTEN, INTENSET, INTENCLR, EVTEN, EVTENSET, EVTENCLR)
+_COMPARE = 1 << 16  # bit of COMPARE[0] in EVTEN and INTEN
 _MISSED = tuple(f"missed {n}" for n in range(CHANNELS))
 _UNCLOCKED = "no clock"
 #: A CC that lies less than so many counts ahead when it is written may miss its count.
@@ -31,6 +42,8 @@ PATIENCE = 64
 class Rtc(Counter):
     """The counter is computed from the virtual time; only wanted events cost anything.
 
+    The counting core knows when they come, and raises those that are not published
+    (native/rtc.c).
     An event is raised only if EVTEN or INTEN enables it. A CC that equals the counter when it is
     written, or is one more, is met one whole turn later: the chip may miss it ("COMPARE").
     The counter stands until LFCLK runs.
@@ -42,18 +55,22 @@ class Rtc(Counter):
     )
     REGISTERS: ClassVar[tuple[Register, ...]] = (
         Register(EVTEN, "EVTEN"),
-        Register(0x344, "EVTENSET"),
-        Register(0x348, "EVTENCLR"),
+        Register(EVTENSET, "EVTENSET"),
+        Register(EVTENCLR, "EVTENCLR"),
         Register(_COUNTER, "COUNTER", access="r"),
         Register(_PRESCALER, "PRESCALER"),
         Register(_CC, "CC", count=CHANNELS),
     )
-    STATE: ClassVar[tuple[str, ...]] = ("running", "base", "edge", "started", "missed", "blame")
+    STATE: ClassVar[tuple[str, ...]] = (
+        "running", "base", "edge", "schedule", "started", "missed", "blame",
+    )  # fmt: skip
 
     def reset(self) -> None:
         clocks = self.chip.memory_map
         self.regs.edges, self.regs.ticks = clocks.lfclk_hz, clocks.cpu_hz
+        self.regs.soonest = SOONEST
         super().reset()
+        self.schedule = b""
         self.edge = 0
         #: Between START and STOP; it is :attr:`running` only while LFCLK runs, too.
         self.started = False
@@ -71,9 +88,11 @@ class Rtc(Counter):
     def serve(self) -> Registers:
         super().serve()
         self.regs.serve(_COUNTER, COUNT)
+        for offset in (*_ENABLES, *_CCS):
+            self.regs.serve(offset, PLAIN_READ | SCHEDULE)
         return self.regs
 
-    # The counting core holds these to answer reads of the counter.
+    # The counting core holds these to answer reads of the counter, and to raise events.
 
     @property
     def running(self) -> bool:
@@ -101,6 +120,15 @@ class Rtc(Counter):
     @edge.setter
     def edge(self, value: int) -> None:
         self.regs.since = value
+
+    @property
+    def schedule(self) -> bytes:
+        """When the events come, and the counts that are missed; empty after a reset."""
+        return self.regs.schedule
+
+    @schedule.setter
+    def schedule(self, value: bytes) -> None:
+        self.regs.schedule = value
 
     # the clock
 
@@ -170,7 +198,8 @@ class Rtc(Counter):
         self.edge = self._edge_now()
         for index in tuple(self.missed):
             self._forgive(index)
-        self._arrange()
+        self.regs.arrange(self.chip.now)
+        self.chip.stop_by(self.regs.due)
 
     def read_counter(self) -> int:
         return self._total() % WRAP
@@ -186,30 +215,37 @@ class Rtc(Counter):
     # compare values
 
     def write_cc(self, index: int, value: int) -> None:
-        value &= 0xFF_FFFF
-        self.regs[_CC + 4 * index] = value
         if index in self.missed:
             self._forgive(index)
-        if not self.running:
-            return
-        total = self._total()
-        ahead = (value - total) % WRAP
-        if ahead < SOONEST:
-            self.missed[index] = (total + ahead, total % WRAP, self.chip.pc)
-            edge = self._edge_of(total, ahead + 1) + PATIENCE
-            self.chip.schedule(self.name, _MISSED[index], self._tick_of(edge))
-        if self._wanted() & _BITS[_COMPARES[index]]:
-            self._arrange_one(_COMPARES[index])
+        if self.running:
+            total = self._total()
+            ahead = (value - total) % WRAP
+            if ahead < SOONEST:
+                self.missed[index] = (total + ahead, total % WRAP, self.chip.pc)
+                self.regs.skip(index, total + ahead)
+                edge = self._edge_of(total, ahead + 1) + PATIENCE
+                self.chip.schedule(self.name, _MISSED[index], self._tick_of(edge))
+        self._set(_CCS[index], value)
+
+    def _set(self, offset: int, value: int) -> None:
+        """Write a register that moves events."""
+        self.regs.set_rtc(offset, value, self.chip.now)
+        self.update_line()
+        self.chip.stop_by(self.regs.due)
 
     def _forgive(self, index: int) -> None:
-        del self.missed[index]
+        self._forget(index)
         self.chip.cancel(self.name, _MISSED[index])
+
+    def _forget(self, index: int) -> None:
+        del self.missed[index]
+        self.regs.skip(index, -1)
 
     def _report_miss(self, index: int) -> None:
         """Firmware relies on a missed value if it neither moved it nor disabled its event."""
         _, counter, pc = self.missed[index]
-        if self._wanted() & _BITS[_COMPARES[index]]:
-            value = self.regs[_CC + 4 * index]
+        if self._wanted() & _COMPARE << index:
+            value = self.regs[_CCS[index]]
             self.chip.report(
                 Kind.RTC_COMPARE_TOO_CLOSE,
                 f"{self.name}.CC[{index}]",
@@ -223,49 +259,22 @@ class Rtc(Counter):
     def _wanted(self) -> int:
         return self.regs[EVTEN] | self.regs[INTEN]
 
-    def read_evtenset(self) -> int:
-        return self.regs[EVTEN]
-
-    read_evtenclr = read_evtenset
-
     def write_evten(self, value: int) -> None:
-        wanted = self._wanted()
-        self.regs[EVTEN] = value
-        self._arrange(wanted ^ self._wanted())
+        self._set(EVTEN, value)
 
     def write_evtenset(self, value: int) -> None:
-        self.write_evten(self.regs[EVTEN] | value)
+        self._set(EVTENSET, value)
 
     def write_evtenclr(self, value: int) -> None:
-        self.write_evten(self.regs[EVTEN] & ~value)
+        self._set(EVTENCLR, value)
 
     def _write_inten(self, value: int) -> None:
-        wanted = self._wanted()
-        super()._write_inten(value)
-        self._arrange(wanted ^ self._wanted())
+        self._set(INTEN, value)
 
-    def _arrange(self, concerned: int = ~0) -> None:
-        """Schedule the events whose bit of EVTEN and INTEN is in ``concerned``."""
-        if concerned:
-            for name, bit in _BITS.items():
-                if bit & concerned:
-                    self._arrange_one(name)
-
-    def _arrange_one(self, name: str) -> None:
-        if not (self.running and self._wanted() & _BITS[name]):
-            self.chip.cancel(self.name, name)
-            return
-        total = self._total()
-        if name == "TICK":
-            ahead = 1
-        elif name == "OVRFLW":
-            ahead = WRAP - total % WRAP
-        else:
-            index = _CHANNEL_OF[name]
-            ahead = (self.regs[_CC + 4 * index] - total) % WRAP or WRAP
-            if index in self.missed and total + ahead == self.missed[index][0]:
-                ahead += WRAP
-        self.chip.schedule(self.name, name, self._tick_of(self._edge_of(total, ahead)))
+    def settle(self) -> None:
+        """Raise the events that are due."""
+        while offset := self.regs.take_due(self.chip.now):
+            self.event(_EVENT_OF[offset])
 
     def _edge_of(self, total: int, ahead: int) -> int:
         """The edge at which the counter, which is ``total`` now, has counted ``ahead`` more."""
@@ -277,7 +286,9 @@ class Rtc(Counter):
         elif tag in _MISSED:
             index = _MISSED.index(tag)
             self._report_miss(index)
-            del self.missed[index]
+            self._forget(index)
         else:
-            self.event(tag)
-            self._arrange_one(tag)
+            super().fire(tag)
+
+
+_EVENT_OF = {offset: name for name, offset in Rtc.EVENTS.items()}

@@ -84,6 +84,11 @@ class Sweep:
         return not self.only or any(_fits(point, row) for row in self.only)
 
 
+def schema() -> dict[str, Any]:
+    """JSON Schema of a ``sweep.toml``."""
+    return tables.json_schema(Sweep)
+
+
 def load(path: Path) -> Sweep:
     """Read a sweep. Raises :class:`UsageError` for the first thing that is wrong."""
     sweep = tables.read(Sweep, files.read_toml(path), str(path))

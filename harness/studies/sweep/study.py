@@ -124,6 +124,6 @@ def _accuracy(result: CaseResult, case: Case) -> float | None:
     if not result.evidence.console or not case.model or case.inputs is None:
         return None
     try:
-        return accuracy(result.evidence.console, case.model).measured
+        return accuracy(result.evidence.console, case.model, case.vectors).measured
     except (UsageError, CheckFailed):
         return None

@@ -16,7 +16,8 @@ from pathlib import Path
 from harness.base import platforms
 from harness.base.debug_access import LOOPBACK
 from harness.base.errors import EnvironmentMissing, UsageError
-from harness.targets.board.lab import BAUD, BoardEntry, Lab, is_valid_name, same_serial, unpadded
+from harness.base.platforms import DEFAULT_CHIP
+from harness.targets.board.lab import BoardEntry, Lab, is_valid_name, same_serial, unpadded
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,7 @@ class Port:
 class BenchBoard:
     """A board that can be opened.
 
+    ``chip`` is the key of the chip that it is known to carry, ``baud`` 0 the usual rate of its kit.
     ``how`` is how the port was chosen. ``tools`` is a folder that is searched for flash tools
     before PATH (the stand-ins of a virtual board), ``control`` a virtual board's state folder,
     ``remote_probe`` the HOST:PORT at which pyOCD reaches its debug port. ``unseen``: only the lab
@@ -45,10 +47,11 @@ class BenchBoard:
     port: str
     ports: tuple[str, ...] = ()
     runner: str = ""
-    baud: int = BAUD
+    baud: int = 0
     tags: tuple[str, ...] = ()
     how: str = ""
     kit: str = ""
+    chip: str = ""
     probe_host: str = ""
     power_cycle: tuple[str, ...] = ()
     labgrid: str = ""
@@ -56,6 +59,11 @@ class BenchBoard:
     control: Path | None = None
     remote_probe: str = ""
     unseen: bool = False
+
+    @property
+    def rate(self) -> int:
+        """The baud rate of its port: its own, or the usual one of the kit with its chip."""
+        return self.baud or platforms.board_with(self.chip or DEFAULT_CHIP).console.baud
 
     @property
     def virtual(self) -> bool:
@@ -205,7 +213,8 @@ def on_bench(bench: Path) -> list[BenchBoard]:
                 baud=presence.baud,
                 tags=("virtual",),
                 how=how,
-                kit=f"virtual {kit(presence.serial)}".strip(),
+                kit=f"virtual {presence.table.name}",
+                chip=presence.table.chip.key,
                 power_cycle=(str(bench / "bin" / "virtual-power"), "{probe}"),
                 tools=str(bench / "bin"),
                 control=folder,
@@ -232,7 +241,8 @@ def _named(entry: BoardEntry, visible: BenchBoard | None) -> BenchBoard:
         port=entry.port or board.port,
         how="named in the lab file" if entry.port else board.how,
         runner=entry.runner,
-        baud=entry.rate,
+        chip=entry.chip or board.chip,
+        baud=entry.rate or board.baud,
         tags=(*entry.tags, *board.tags),
         probe_host=entry.probe_host,
         power_cycle=entry.power_cycle or board.power_cycle,

@@ -19,8 +19,6 @@ from harness.base import files, numbers, platforms, tables
 from harness.base.errors import UsageError
 from harness.base.text import short
 
-#: Baud rate of a console for which the lab file names none.
-BAUD = platforms.board_table().console.baud
 #: Names of boards and probes become file names: letters, digits, and a few signs that do not
 #: separate paths; no leading dot or dash.
 _NAME = re.compile(r"\w[\w .:+@-]{0,63}")
@@ -73,6 +71,14 @@ def _console(value: str) -> str:
     return value
 
 
+@tables.check("the name of a chip: `tflm-hil chips` lists them")
+def _chip(value: str) -> str:
+    try:
+        return platforms.chip_called(value).key if value else ""
+    except UsageError as error:
+        raise ValueError(f"{error.message}; {error.hint}") from error
+
+
 @dataclass(frozen=True)
 class Policy:
     """The policy for failures of the bench itself; a wrong output is never tried again.
@@ -96,13 +102,15 @@ class Policy:
 class BoardEntry:
     """One ``[[board]]`` of a lab file. ``port`` is a device or an URL that pyserial opens.
 
-    ``console`` is the board's wiring (:func:`harness.base.platforms.console_wiring`): its port is
-    opened at that baud rate, unless ``baud`` names another.
+    ``chip`` is the one that it carries: an image for another is refused. ``console`` is the board's
+    wiring (:func:`harness.base.platforms.console_wiring`): its port is opened at that baud rate,
+    unless ``baud`` names another.
     """
 
     name: Annotated[str, _named]
     probe: Annotated[str, _serial]
     port: str = ""
+    chip: Annotated[str, _chip] = ""
     runner: str = ""
     console: Annotated[str, _console] = ""
     baud: Annotated[int, numbers.baud] | None = None
@@ -113,9 +121,9 @@ class BoardEntry:
 
     @property
     def rate(self) -> int:
-        """The baud rate of its port."""
+        """The baud rate of its port; 0 if the file names none."""
         wiring = platforms.console_wiring(self.console) if self.console else None
-        return self.baud or (wiring.baud if wiring else BAUD)
+        return self.baud or (wiring.baud if wiring else 0)
 
 
 @dataclass(frozen=True)
@@ -133,6 +141,11 @@ class Lab:
     policy: Policy = field(default_factory=Policy)
     path: Path | None = None
     state: Path | None = None
+
+
+def schema() -> dict[str, Any]:
+    """JSON Schema of a lab file."""
+    return tables.json_schema(_LabFile)
 
 
 def unpadded(serial: str) -> str:

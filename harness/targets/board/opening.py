@@ -20,7 +20,7 @@ from typing import Protocol, TypeVar
 
 from harness.base.clock import Deadline
 from harness.base.errors import EnvironmentMissing, HilError, PortBusy, TargetLost, UsageError
-from harness.base.platforms import BoardTable, ChipTable, board_with
+from harness.base.platforms import BoardTable, ChipTable, board_with, chip_called
 from harness.elf import Image
 from harness.targets.board import labgrid, policy, runners
 from harness.targets.board.console import SerialConsole
@@ -66,6 +66,11 @@ class Opening:
     console_limit: int = 64 * 1024 * 1024
     wait: float = 0.0
 
+    @property
+    def kit(self) -> BoardTable:
+        """The board with the image's chip."""
+        return board_with(self.image.chip.key)
+
     def open(self) -> BoardSession:
         """An open session; on any error everything acquired so far is released."""
         with ExitStack() as held:
@@ -92,6 +97,7 @@ class Opening:
     def _reservation(self) -> Iterator[_Reservation]:
         """Acquire place and lock of the board; refuse one in quarantine."""
         board = self._seen()
+        require_chip(board, self.image)
         with ExitStack() as resources:
             place = labgrid.acquired(board.labgrid, search_path=search_path(board))
             resources.enter_context(place)
@@ -126,13 +132,12 @@ class Opening:
 
     def console(self, board: BenchBoard) -> SerialConsole:
         """The board's console, at the option's baud rate or the board's."""
-        baud = self.baud or board.baud
+        baud = self.baud or board.rate
         return SerialConsole(board.port, baud, board=board.name, limit=self.console_limit)
 
     def flasher(self, board: BenchBoard) -> Flasher:
         """The board's flash tool: the option's, the lab file's, or the first that is installed."""
-        seconds, kit = self.lab.policy.flash_seconds, board_with(self.image.chip.key)
-        return flash_tool(board, self.runner, seconds, kit)
+        return flash_tool(board, self.runner, self.lab.policy.flash_seconds, self.kit)
 
 
 @dataclass(frozen=True)
@@ -238,13 +243,25 @@ class _Reservation:
         return ""
 
 
+def require_chip(board: BenchBoard, image: Image) -> None:
+    """Raises :class:`UsageError` if ``board`` is known to carry another chip than the image's."""
+    if board.chip and board.chip != image.chip.key:
+        carried = chip_called(board.chip)
+        raise UsageError(
+            f"{image.path} is for the {image.chip.name}, and board {board.name} carries the "
+            f"{carried.name}",
+            hint=f"build it for that chip (--chip {carried.key}), or choose another board: "
+            "`tflm-hil boards` lists them",
+        )
+
+
 def flash_tool(board: BenchBoard, name: str, seconds: float, kit: BoardTable) -> Flasher:
     """The flash tool of a name; without one the lab file's, or the first that is installed.
 
     ``seconds`` limit a call that programs; ``kit`` is the board with the image's chip.
     """
     path = search_path(board)
-    kind = runners.choose(name or board.runner, path)
+    kind = runners.choose(name or board.runner, kit, path)
     host = board.remote_probe if kind is runners.Pyocd else ""
     return Flasher(kind(board.probe, host or board.probe_host, seconds, kit), path)
 

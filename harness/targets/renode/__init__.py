@@ -1,4 +1,7 @@
-"""Target ``renode``: the image on Renode 1.16.1 or later with ``platforms/nrf9160dk.repl``."""
+"""Target ``renode``: the image on Renode 1.16.1 or later.
+
+The machine is the chip's kit, as ``platforms/BOARD.repl`` describes it.
+"""
 
 from __future__ import annotations
 

@@ -32,6 +32,11 @@ LOCKED_UP = 0xEFFFFFFE  # the pc of a core in lockup
 MASKS = ("BASEPRI", "BASEPRI_S", "BASEPRI_NS")  # the NVIC's copies; which there are, by release
 AIRCR, VECTKEY, ITNS = 0xE000ED0C, 0x05FA0000, 0xE000E380
 NON_SECURE = 0x20000  # from a register of the SCS to its non-secure alias
+#: Registers that hold what was written, of MPU and FPU, in each world: MAIR0, MAIR1, FPCAR, RNR.
+PLAIN = (0xE000EDC0, 0xE000EDC4, 0xE000EF38, 0xE000ED98)
+#: Where regions are: the register that counts them, its bit, and the one that selects one of them;
+#: behind that lie the base and the limit. Armv8-M ARM, D1.2, "MPU_TYPE", "SAU_TYPE".
+MPU, SAU = (0xE000ED90, 8, 0xE000ED98), (0xE000EDD4, 0, 0xE000EDD8)
 #: What firmware may leave behind in the core: SysTick, NVIC, SCB, CPACR, NSACR, MPU, FPU, SAU.
 KEPT_BY_CORE = (
     (0xE000E014, 0xE000ED0C, 0xE000ED10, 0xE000ED14, 0xE000ED24)
@@ -57,7 +62,8 @@ LOOK_AGAIN = System.UInt64(20)  # us in which firmware takes a buffer
 
 LATIN_1 = System.Text.Encoding.GetEncoding(28591)
 
-FROM_OTHER_WORLD, HANDLED_SECURE = 0x41, 0x1  # EXC_RETURN.S and ES: whose stack, whose handler
+WORLDS = 0x41  # EXC_RETURN.S and ES: whose stack, whose handler
+OTHER_STACK = (0x01, 0x40)  # the handler's world is not that of the stack
 SPSEL, ON_PSP = 0x4, 0xC  # EXC_RETURN.SPSEL, and Mode: only thread mode stacks on PSP
 CYCCNT = 0xE0001004
 MAGIC = 0xF0000000  # from here on lr holds no address: a return from an exception or a world
@@ -110,6 +116,7 @@ class Agent(object):
         self.fault_pc = 0  # where the last fault was taken
         self.calls = Calls(self)
         self.incoming = []
+        self.heard, self.told = [], 0  # console while gdb drives, and how much of it was sent
         self.driven = set()  # pins whose level the model has
         self.pattern, self.symbol = None, None
         self.searched = 0  # output before this is not searched
@@ -205,8 +212,8 @@ class Agent(object):
         # SPSEL alone is not enough: from 1.17 on it is CONTROL.SPSEL, in handlers, too.
         frame = self.register(OTHER_SP if link & ON_PSP == ON_PSP else SP)
         words = [self.stacked(frame + at) for at in range(0, 32, 4)]
-        if link & FROM_OTHER_WORLD == HANDLED_SECURE:
-            words = [0] * 8  # the frame lies on a stack of the non-secure state
+        if link & WORLDS in OTHER_STACK:
+            words = [0] * 8  # Renode does not show the other world's stack pointers
         if words[6]:
             self.fault_pc = words[6]
         self.tell("fault", [number, link], words)
@@ -286,6 +293,7 @@ class Agent(object):
             storage.WriteBytes(0, content, 0, content.Length)
         self.machine.Reset()  # after the memories: it drops the code that was translated from them
         self.after_reset()
+        self.restore(hil["core"])
         now = self.core()
         for name in sorted(now):
             if now[name] != hil["core"][name]:
@@ -296,9 +304,44 @@ class Agent(object):
         seen = dict(
             (name, int(getattr(self.nvic, name))) for name in MASKS if hasattr(self.nvic, name)
         )
-        kept = KEPT_BY_CORE + (KEPT_WITH_TRUSTZONE if self.worlds else ())
+        kept = KEPT_BY_CORE + (KEPT_WITH_TRUSTZONE if self.worlds else ()) + self.plain()
         seen.update(("0x%08x" % address, self.word(address)) for address in kept)
+        for select, region, address in self.regions():
+            self.write_word(select, region)
+            seen["0x%08x[%d]" % (address, region)] = self.word(address)
+        for select in {select for select, _, _ in self.regions()}:
+            self.write_word(select, seen["0x%08x" % select])
         return seen
+
+    def plain(self):
+        """Addresses of the registers that can be written back, in both worlds."""
+        if not self.worlds:
+            return PLAIN
+        return PLAIN + tuple(at + NON_SECURE for at in PLAIN) + (SAU[2],)
+
+    def regions(self):
+        """Base and limit of each region of MPUs and SAU: selecting register, region, address."""
+        units = [(MPU, 0)]
+        if self.worlds:
+            units += [(MPU, NON_SECURE), (SAU, 0)]
+        return [
+            (select + world, region, select + world + offset)
+            for (count, bit, select), world in units
+            for region in range(self.word(count + world) >> bit & 0xFF)
+            for offset in (4, 8)
+        ]
+
+    def restore(self, core):
+        """Write back what a reset leaves in regions and plain registers."""
+        for select, region, address in self.regions():
+            self.write_word(select, region)
+            self.put_back(address, core["0x%08x[%d]" % (address, region)])
+        for address in self.plain():
+            self.put_back(address, core["0x%08x" % address])
+
+    def put_back(self, address, value):
+        if self.word(address) != value:
+            self.write_word(address, value)
 
     def run(self, budget, wall, target=0):
         """Run for at most ``budget`` ns of virtual and ``wall`` ms of real time."""
@@ -322,6 +365,31 @@ class Agent(object):
                 reason = self.stopped
                 break
         self.answer(reason)
+
+    def debugged(self):
+        """Leave the machine to Renode's gdb server: what runs then runs in other threads.
+
+        Nothing of the agent may stop the core, nor answer by itself.
+        """
+        self.cpu.RemoveAllHooks()
+        if self.svc is not None:
+            self.hook_svc(self.svc)
+        self.uart.CharReceived -= self.on_char
+        self.machine.MachineReset -= self.on_reset
+        self.uart.CharReceived += self.on_char_debugged
+        self.machine.MachineReset += self.on_reset_debugged
+
+    def on_char_debugged(self, byte, *_):
+        self.heard.append(byte)
+
+    def on_reset_debugged(self, *_):
+        self.after_reset()
+
+    def hear(self):
+        """Send the console since the last call."""
+        end = len(self.heard)  # the list only grows, in the core's thread
+        self.send("".join("%02x" % byte for byte in self.heard[self.told : end]))
+        self.told = end
 
     def let_go(self):
         """Let a halted core run again, which it does from the next synchronisation on."""

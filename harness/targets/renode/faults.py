@@ -45,6 +45,9 @@ _SFSR = {
     7: "LSERR",
 }
 _SFARVALID = 1 << 6
+_FORCED = 1 << 30
+#: EXC_RETURN.S and ES, for frames that lie on a stack of the world that the handler is not of.
+_WORLDS, _UNSEEN = 0x41, {0x01: "non-secure", 0x40: "secure"}
 #: Areas in which nothing may be executed: Armv8-M ARM, B8.1 "System address map" (Device, and all
 #: from 0xA000_0000 on).
 _EXECUTE_NEVER = (range(0x4000_0000, 0x6000_0000), range(0xA000_0000, 0x1_0000_0000))
@@ -62,9 +65,9 @@ def decode(words: Sequence[int], image: Image) -> Fault:
     registers = zip(("r0", "r1", "r2", "r3", "r12", "lr", "pc", "xpsr"), frame, strict=True)
     rest = ["  " + " ".join(f"{name}=0x{value:08x}" for name, value in registers)]
     # Renode gives the branch's address for a null call, the chip gives 0: the caller is in lr.
-    where = str(image.locate(pc or lr))
-    if link & 0x41 == 1:  # EXC_RETURN.S and ES
-        where = "a place in the non-secure image that Renode does not show"
+    where = str(image.frames(pc or lr)[0])
+    if world := _UNSEEN.get(link & _WORLDS):
+        where = f"a place in the {world} image that Renode does not show"
     return _fault(kind, reason, pc, lr, status, where, image, rest)
 
 
@@ -112,6 +115,17 @@ def _place(image: Image, pc: int, lr: int) -> str:
     return str(here if here.function or not caller.function else caller)
 
 
+def _cause(status: Sequence[int]) -> str:
+    """The fault that became a HardFault, "" if the status registers do not tell one."""
+    cfsr, hfsr, _, _, sfsr, _, nonsecure, _ = status
+    if not hfsr & _FORCED:
+        return ""
+    both = cfsr | nonsecure
+    bits = {"SecureFault": sfsr, "MemManage": both & 0xFF, "BusFault": both & 0xFF00}
+    bits["UsageFault"] = both >> 16
+    return next((kind for kind, bit in bits.items() if bit), "")
+
+
 def _names(status: Sequence[int]) -> str:
     cfsr, hfsr, _, _, sfsr, _, nonsecure, _ = status
     names = [name for bit, name in _CFSR.items() if (cfsr | nonsecure) >> bit & 1]
@@ -137,5 +151,7 @@ def _fault(
         (nonsecure & _MMARVALID, mmfar_ns),
     )
     address = next((register for holds, register in valid if holds), None)
-    lines = [f"{kind}: {reason}", f"  at {where}", f"  called from {image.locate(lr)}"]
+    cause = _cause(status) if kind == _KINDS[3] else ""
+    told = f"{kind}: {reason}" + (f" (escalated from {cause})" if cause else "")
+    lines = [told, f"  at {where}", f"  called from {image.locate(lr)}"]
     return Fault(kind, reason, pc, lr, address, where, "\n".join(lines + rest))

@@ -92,18 +92,19 @@ MEASURED, BELIEVED = "measured", "believed"
 class RenodeDifference:
     """Something that a range of versions gets wrong or does otherwise; docs/renode.md lists them.
 
-    It holds from version ``since`` up to, but not including, ``until`` (None: no limit). ``warn``
-    is the note in each result, "" if the user is not affected. ``known``: measured on that release,
-    or believed from its sources. ``image`` of tests/firmware shows it, "" if there is none.
+    It holds from version ``since`` up to, but not including, ``until`` (None: no limit).
+    ``known``: measured on that release, or believed from its sources. ``images`` of
+    tests/firmware/releases show it.
     """
 
     since: Version | None
     until: Version | None
     what: str
     done: str  # the harness's remedy
-    warn: str = ""
+    warn: str = ""  # a note of its own in each result: why output may be another
+    passes: str = ""  # with which an image may pass wrongly: a part of one note in each result
     known: str = MEASURED
-    image: str = ""
+    images: tuple[str, ...] = ()
 
     def holds(self, version: Version) -> bool:
         """Whether ``version`` has it."""
@@ -117,8 +118,11 @@ _PSPLIM = (
     "no stack limits (PSPLIM, MSPLIM): Zephyr does not print the stack overflows that they find"
 )
 _SPSEL = "EXC_RETURN.SPSEL set in handlers: Zephyr may print another reason for a fault in one"
-_ALIGNMENT = "unaligned accesses that fault on the chip (LDM, LDRD, VLDR, LDREX, UNALIGN_TRP) pass"
-_RULES = "stores to flash without NVMC's leave, and DMA from flash, are not refused as on the chip"
+_PAIRS = (
+    "own_vectors", "secure_pended", "secure_triggered", "traps_apart", "floats_apart",
+    "grouping_apart", "secure_registers", "no_gateway", "secure_ram",
+)  # fmt: skip
+_NOTED = "a note in each result"
 _AFTER_1_16_1: Version = (1, 16, 2)
 _1_17: Version = (1, 17, 0)
 DIFFERENCES = (
@@ -127,25 +131,32 @@ DIFFERENCES = (
         MINIMUM,
         "VMAXNM, VRINTA and VCVTA on a cortex-m33 silently compute something else",
         "refused",
+        images=("rounding",),
     ),
-    RenodeDifference(
-        None,
-        _AFTER_1_16_1,
-        _938,
-        "a note in each result",
-        warn=_938,
-    ),
+    RenodeDifference(None, _AFTER_1_16_1, _938, _NOTED, warn=_938),
     RenodeDifference(
         None,
         _1_17,
         "a fault that cannot be taken is raised again and again at the same instruction: no lockup",
         "the agent sees that the core stands still while it executes: a lockup",
+        images=("fault_in_hardfault", "mpu_guard"),
     ),
     RenodeDifference(
         None,
         _1_17,
         "a fault that SHCSR disables is taken nevertheless, not as a HardFault with FORCED",
-        "nothing: the fault is reported under Renode's name for it",
+        "the fault is reported under Renode's name for it, and noted in each result",
+        passes="faults that SHCSR disables reach their own handlers",
+        images=("fault_disabled",),
+    ),
+    RenodeDifference(
+        None,
+        _1_17,
+        "SVC that cannot be taken is not a HardFault",
+        _NOTED,
+        passes="SVC in a more urgent handler, or while masked, does not fault",
+        known=BELIEVED,
+        images=("svc_in_handler", "svc_while_masked"),
     ),
     RenodeDifference(
         None,
@@ -154,15 +165,22 @@ DIFFERENCES = (
         "the agent halts the core and reports a BusFault (IBUSERR), or a MemManage fault "
         "(IACCVIOL) where nothing may be executed, with the caller's place; the image's own "
         "handler does not run",
-        image="wildbranch",
+        images=("branch_nowhere", "branch_execute_never"),
     ),
     RenodeDifference(
         None,
         None,
-        "PSPLIM and MSPLIM do not trap",
+        "PSPLIM and MSPLIM do not trap, and hold all bits",
         "an overflow is seen through the MPU's guard, or when the stack leaves RAM",
         warn=_PSPLIM,
-        image="guard",
+        images=("stack_limit", "stack_limit_bits"),
+    ),
+    RenodeDifference(
+        None,
+        None,
+        "words that are pushed below RAM are lost",
+        "a stack that has left RAM ends the run as a BusFault (STKERR)",
+        images=("stack_leaves_ram",),
     ),
     RenodeDifference(
         _1_17,
@@ -178,12 +196,15 @@ DIFFERENCES = (
         "standalone runtime's fault handler does the same; at Zephyr's z_arm_svc the bit is put "
         "right",
         warn=_SPSEL,
+        images=("exc_return",),
     ),
     RenodeDifference(
         _1_17,
         None,
-        "lockup is a state of the core, which looks like sleep from outside",
-        "the agent reads it after each slice",
+        "lockup is a state of the core, which looks like sleep from outside; its pc reads "
+        "0xEFFFFFFE",
+        "the agent reads the state after each slice, and locates a lockup at the last fault",
+        images=("fault_in_hardfault",),
     ),
     RenodeDifference(
         _1_17,
@@ -191,6 +212,7 @@ DIFFERENCES = (
         "with TrustZone off EXC_RETURN.ES is 0, and the fault handler of a secure Zephyr image "
         "finds no frame",
         "enableTrustZone for images that start in flash's secure part",
+        images=("exc_return",),
     ),
     RenodeDifference(
         None,
@@ -198,6 +220,7 @@ DIFFERENCES = (
         "there is no TrustZone-M: neither SG and BXNS nor banked state",
         "images of both worlds are refused, and their cases skipped: `robot --exclude two-worlds`"
         " leaves the suite out",
+        images=_PAIRS,
     ),
     RenodeDifference(
         _1_17,
@@ -212,6 +235,7 @@ DIFFERENCES = (
         None,
         "CCR.DIV_0_TRP is dropped with a warning",
         "`nvic FilterCcrDiv0Write false` when the machine is made",
+        images=("divide_trapped",),
     ),
     RenodeDifference(
         _1_17,
@@ -233,88 +257,135 @@ DIFFERENCES = (
         "one that was reset (1.17)",
         "the agent clears the copies, a new machine is reset once, and one that differs after "
         "its reset is not used again",
+        images=("basepri_left", "basepri_found", "basepri_over_reset", "registers_over_reset"),
     ),
     RenodeDifference(
         _1_17,
         None,
         "`b .` is translated as WFI: an image that ends in a loop of itself sleeps",
         "the agent reads the instruction at the pc; the end is told as a branch to itself",
+        images=("branch_to_itself", "branch_interrupted"),
     ),
     RenodeDifference(
         _1_17,
         None,
         "the non-secure alias of the system control space is there only if it is registered",
         "nrf9160dk_trustzone.repl registers the NVIC at 0xE002E000, too",
+        images=("own_vectors",),
     ),
     RenodeDifference(
         None,
         _1_17,
         "loads and stores that nothing answers are warnings, not BusFaults",
-        "a finding (`unmodelled_access`)",
+        "a finding (`unmodelled_access`), and a note in each result",
+        passes="loads and stores that nothing answers do not fault",
+        images=("unmapped_load", "unmapped_store", "gpiote1_secure_alias"),
     ),
     RenodeDifference(
         _1_17,
         None,
         "loads and stores that nothing answers are warnings, unless the bus is told to throw",
         "it is told; blocks without a model are peripherals/stub.py",
+        images=("unmapped_load", "unmapped_store", "unmodelled_blocks"),
     ),
     RenodeDifference(
         None,
         None,
         "flash that no segment fills reads 0",
         "flash is filled with 0xFF and RAM with the pattern of the run's seed",
+        images=("blank_flash", "ram_at_start"),
     ),
     RenodeDifference(
-        _1_17,
+        None,
         None,
         "UNALIGN_TRP, and alignment of LDM, LDRD, VLDR, LDREX and of Device memory, do not trap",
-        "a note in each result",
-        warn=_ALIGNMENT,
+        _NOTED,
+        passes="unaligned accesses (LDM, LDRD, VLDR, LDREX, UNALIGN_TRP, devices) do not fault",
+        images=("alignment", "device_region_unaligned"),
     ),
     RenodeDifference(
-        _1_17,
+        None,
         None,
         "NVMC's and EasyDMA's rules are not enforced: stores set bits, DMA reads flash",
-        "a note in each result",
-        warn=_RULES,
+        _NOTED,
+        passes="stores to flash need no leave of NVMC, and DMA reads flash",
+        images=("flash_without_wen", "uarte_buffer_in_flash"),
     ),
     RenodeDifference(
-        _1_17,
+        None,
+        None,
+        "a UARTE sends at any baud rate, by any pin, disabled or not",
+        _NOTED,
+        passes="the console is heard however it is set up",
+        known=BELIEVED,
+        images=("console_disabled", "uarte_9600_baud"),
+    ),
+    RenodeDifference(
+        None,
+        None,
+        "DPPI links nothing: no model has PUBLISH and SUBSCRIBE",
+        "a finding (`unmodelled_access`), and a note in each result",
+        passes="DPPI links nothing",
+        images=("events_linked",),
+    ),
+    RenodeDifference(
+        None,
+        None,
+        "FICR holds 0xFF",
+        _NOTED,
+        passes="FICR is erased",
+        known=BELIEVED,
+        images=("ficr_words",),
+    ),
+    RenodeDifference(
+        None,
         None,
         "the MPU applies to the PPB, and with the MPU off unprivileged code may write the SCS",
-        "nothing",
+        _NOTED,
+        passes="unprivileged code may write the system control space, unless an MPU region forbids",
+        images=("stir_unprivileged", "scs_unprivileged"),
     ),
     RenodeDifference(
-        _1_17,
         None,
-        "SYSRESETREQ acts at the end of the quantum",
-        "a quantum of 1 ms",
+        None,
+        "SYSRESETREQ acts at the end of the quantum, and RESETREAS is 0 then",
+        "a quantum of 1 ms, and a note in each result",
+        passes="code behind a request to reset runs on for up to 1 ms, and RESETREAS is 0",
+        images=("reset_request", "reset_reason", "resets_for_ever"),
     ),
     RenodeDifference(
-        _1_17,
         None,
-        "DWT counts without TRCENA; CCR reads 0 (chip 0x201), ID_* and MVFR* 0, ICTR 7 (chip 2)",
-        "nothing",
+        None,
+        "DWT counts without TRCENA",
+        _NOTED,
+        passes="DWT counts without TRCENA",
+        images=("counter_without_trace", "counter_with_trace"),
     ),
     RenodeDifference(
-        _1_17,
         None,
-        "the pc of a core in lockup reads 0xEFFFFFFE",
-        "a lockup is located at the last fault",
+        None,
+        "CCR reads 0 (chip 0x201), ID_* and MVFR* 0, ICTR 7 (chip 2)",
+        _NOTED,
+        passes="ID_*, MVFR* and CCR read 0 (CMSIS finds no FPU)",
+        images=("core_ids", "fpu_type"),
     ),
     RenodeDifference(
         _1_17,
         None,
         "INVEP and INVTRAN set SFARVALID; FNC_RETURN onto a seal lacks INVPC; CONTROL.SFPA is "
         "not cleared on return",
-        "nothing",
+        "a note in each result",
+        passes="some SecureFaults lack or have other status bits",
+        images=("no_gateway",),
     ),
     RenodeDifference(
         _1_17,
         None,
         "non-secure writes of ISER, ICER and ISPR that name a secure interrupt hit the next "
         "one; non-secure STIR and NMIPENDSET act",
-        "nothing",
+        _NOTED,
+        passes="non-secure code reaches secure interrupts (ISER, ICER, ISPR, STIR, NMIPENDSET)",
+        images=("secure_pended", "secure_triggered"),
     ),
     RenodeDifference(
         _1_17,
@@ -322,20 +393,24 @@ DIFFERENCES = (
         "CPACR_NS and CPACR are one switch; CCR through the non-secure bank clears the secure "
         "traps; PRIGROUP and SLEEPONEXIT are not banked; non-secure code reads the alias and "
         "the SAU",
-        "nothing",
+        _NOTED,
+        passes="CPACR, CCR, PRIGROUP and SLEEPONEXIT are shared by both worlds",
+        images=("traps_apart", "floats_apart", "grouping_apart", "secure_registers"),
     ),
     RenodeDifference(
-        _1_17,
         None,
-        "unprivileged MSR APSR is dropped; VMSR FPSCR with CPACR off does not fault; "
-        "RESETREAS is 0 after a software reset",
-        "nothing",
+        None,
+        "unprivileged MSR APSR is dropped; VMSR FPSCR with CPACR off does not fault",
+        _NOTED,
+        passes="unprivileged MSR APSR is dropped, and VMSR FPSCR needs no CPACR",
+        images=("flags_unprivileged", "fpscr_with_cpacr_off"),
     ),
     RenodeDifference(
         _1_17,
         None,
         "a write of HFSR is warned of as unhandled",
         "the warning is not a finding",
+        images=("status_cleared",),
     ),
     RenodeDifference(
         None,
@@ -344,7 +419,7 @@ DIFFERENCES = (
         "ends at 512 s",
         "a model of this project, peripherals/counters.cs",
         known=BELIEVED,
-        image="clocks",
+        images=("clocks",),
     ),
     RenodeDifference(
         None,
@@ -352,27 +427,33 @@ DIFFERENCES = (
         "TIMER has no TASKS_SHUTDOWN, SHORTS and BITMODE",
         "a model of this project, peripherals/counters.cs",
         known=BELIEVED,
-        image="clocks",
+        images=("clocks",),
     ),
     RenodeDifference(
-        _1_17,
+        None,
         None,
         "LFCLK starts at once",
-        "nothing",
+        _NOTED,
+        passes="LFCLK starts at once",
+        images=("clock_start",),
     ),
     RenodeDifference(
         _1_17,
         None,
-        "gdb server: msp, psp and control are wrong registers",
-        "nothing",
+        "gdb server: it listens on every interface; msp, psp and control are wrong registers, so "
+        "that a backtrace ends at an exception",
+        "`tflm-hil debug` runs Renode in a network of its own, and gives gdb a description of the "
+        "registers without them",
     ),
 )
 
 
 def warnings(version: Version) -> tuple[str, ...]:
     """The notes in every result on ``version``."""
-    return tuple(
-        f"Renode {shown(version)} has {difference.warn}"
-        for difference in DIFFERENCES
-        if difference.warn and difference.holds(version)
+    held = [one for one in DIFFERENCES if one.holds(version)]
+    name = f"Renode {shown(version)}"
+    passes = "; ".join(one.passes for one in held if one.passes)
+    return (
+        *(f"{name} has {one.warn}" for one in held if one.warn),
+        f"{name} is not the chip, and an image may pass wrongly: {passes}",
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -14,20 +15,25 @@ from pathlib import Path
 
 from harness.base import paths
 from harness.base.closing import Closing
-from harness.base.errors import EnvironmentMissing, HilError, TargetLost, Unsupported, UsageError
-from harness.base.platforms import DEFAULT_CHIP, ChipTable
+from harness.base.errors import EnvironmentMissing, HilError, TargetLost, UsageError
+from harness.base.platforms import ChipTable
 from harness.base.power_on import DEFAULT_SEED
 from harness.elf import Image
 from harness.targets.renode import machine
+from harness.targets.renode.description import Security
 from harness.targets.renode.find import RenodeProgram, find
 from harness.targets.renode.link import AgentLink, pipes
-from harness.targets.renode.machine import QUANTUM, Security, monitor_path
+from harness.targets.renode.machine import QUANTUM, monitor_path
 from harness.targets.renode.releases import PINNED, shown
 
 #: Machines that one process may make: from 1.17 on each leaves a copy of the translation library
 #: (over 1 MB) in the process's temporary folder until the process ends.
 _MACHINES = 50
-_SUPERVISOR = Path(__file__).with_name("supervisor.py")
+_SUPERVISOR, _ISOLATED = (
+    Path(__file__).with_name(f"{one}.py") for one in ("supervisor", "isolated")
+)
+#: The port of Renode's gdb server, in a network of its own.
+GDB_PORT = 3333
 #: The scripts that run inside Renode, in the order in which they are read.
 AGENT = tuple(Path(__file__).with_name(name) for name in ("agent_link.py", "agent.py"))
 #: Models in C#, which Renode compiles at its start; platform descriptions name their classes.
@@ -43,13 +49,22 @@ class RenodeProcess:
     The link is a pair of pipes that Renode inherits: it opens no port. Renode removes other
     instances' ``renode-*`` folders from its temporary directory, and leaves a copy of its
     translation library there for each machine, so each process has a TMPDIR of its own.
+
+    With ``gdb``, a listening socket of the loopback interface, it runs in a network of its own, and
+    what connects to that socket is forwarded to its port :data:`GDB_PORT`.
     """
 
-    def __init__(self, program: RenodeProgram, *, patience: float = 60.0) -> None:
+    def __init__(
+        self,
+        program: RenodeProgram,
+        *,
+        patience: float = 60.0,
+        gdb: socket.socket | None = None,
+    ) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="tflm-hil-renode-"))
         self.link, theirs = pipes()
         try:
-            self._supervisor = self._start(program, theirs)
+            self._supervisor = self._start(program, theirs, gdb)
         except BaseException:
             self.link.close()
             shutil.rmtree(self.folder, ignore_errors=True)
@@ -63,7 +78,9 @@ class RenodeProcess:
             self.close()
             raise
 
-    def _start(self, program: RenodeProgram, theirs: tuple[int, int]) -> subprocess.Popen[bytes]:
+    def _start(
+        self, program: RenodeProgram, theirs: tuple[int, int], gdb: socket.socket | None
+    ) -> subprocess.Popen[bytes]:
         config, start = self.folder / "config", self.folder / "start.resc"
         config.write_text(_CONFIG)
         models = [paths.platforms() / "peripherals" / name for name in _MODELS]
@@ -73,12 +90,17 @@ class RenodeProcess:
         # it waits for input, here a pipe that stays silent. It opens no port unless it gets one.
         command = [str(program.path), "--disable-xwt", "--console", "--plain", "--hide-log"]
         command += ["--config", str(config), start.name]
+        inherited: tuple[int, ...] = theirs
+        if gdb is not None:
+            inherited = (*theirs, gdb.fileno())
+            isolated = [sys.executable, "-I", str(_ISOLATED), str(gdb.fileno()), str(GDB_PORT)]
+            command = [*isolated, _numbers(theirs), *command]
         supervisor = [sys.executable, "-I", str(_SUPERVISOR), str(self.folder)]
         return subprocess.Popen(
-            [*supervisor, ",".join(map(str, theirs)), *command],
+            [*supervisor, _numbers(inherited), *command],
             stdin=subprocess.PIPE,
             start_new_session=True,
-            pass_fds=theirs,
+            pass_fds=inherited,
         )
 
     def _wait(self, patience: float) -> None:
@@ -120,12 +142,18 @@ class RenodeProcess:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
+def _numbers(descriptors: tuple[int, ...]) -> str:
+    """As supervisor.py and isolated.py take them: ``5,6``."""
+    return ",".join(map(str, descriptors))
+
+
 class RenodeServer(Closing):
     """Starts Renode when it is first needed or was lost, and ends it on close().
 
     It serves one session at a time. Between sessions the machine is reset and its memories are
     cleared, which takes a tenth of the time of a new one; after a session that faulted, hung or
-    was traced a new machine is made. ``connect`` replaces the process (tests).
+    was traced a new machine is made. ``gdb`` is the socket on which its gdb server can be reached
+    (:class:`RenodeProcess`); ``connect`` replaces the process (tests).
     """
 
     def __init__(
@@ -133,6 +161,7 @@ class RenodeServer(Closing):
         renode: str | Path | None = None,
         *,
         quantum: float = QUANTUM,
+        gdb: socket.socket | None = None,
         connect: Callable[[], AgentLink] | None = None,
     ) -> None:
         self.program: RenodeProgram | None = None if connect else find(renode)
@@ -143,7 +172,7 @@ class RenodeServer(Closing):
         self._security = Security.NONE  # of the machine
         self._chip: ChipTable | None = None
         self._made = 0  # machines of the present process
-        self._connect = connect
+        self._connect, self._gdb = connect, gdb
         self._process: RenodeProcess | None = None
         self._client: AgentLink | None = None
 
@@ -172,7 +201,7 @@ class RenodeServer(Closing):
         if self._connect is not None:
             return self._connect()
         assert self.program is not None
-        self._process = RenodeProcess(self.program)
+        self._process = RenodeProcess(self.program, gdb=self._gdb)
         return self._process.link
 
     def machine(
@@ -197,12 +226,6 @@ class RenodeServer(Closing):
                 hint="close that one first, or give each session a server of its own",
             )
         chip = image.chip
-        if DEFAULT_CHIP not in (chip.key, chip.like):
-            raise Unsupported(
-                "renode",
-                f"run an image for the {chip.name}",
-                hint=f"its platform description is the {DEFAULT_CHIP}'s; --target simulator can",
-            )
         security = self._needed(non_secure=non_secure, both_worlds=both_worlds)
         try:
             client = self._clean(chip, security)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import shutil
 import struct
@@ -11,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from harness.base.clock import Deadline
-from harness.base.errors import TargetLost, UsageError
+from harness.base.errors import BadElf, TargetLost, UsageError
 from harness.base.findings import Finding, Kind
 from harness.base.power_on import DEFAULT_SEED
 from harness.elf import Image, trustzone, vectors
@@ -51,7 +52,8 @@ _NO_SPU = (
     "Renode has no SPU: its flash and RAM regions are regions of the SAU, peripherals are not"
     " attributed"
 )
-_REGISTERS = {f"r{number}": number for number in range(13)} | {
+#: Renode's register numbers of a Cortex-M.
+REGISTERS = {f"r{number}": number for number in range(13)} | {
     "sp": 13, "lr": 14, "pc": 15, "xpsr": 25,
 }  # fmt: skip
 
@@ -176,6 +178,7 @@ class RenodeSession(SessionDefaults):
         self._faults: list[Fault] = []
         self._calls = CallLog()
         self._notes = [Finding(Kind.APPROXIMATION, text, "renode") for text in server.warnings]
+        self._notes += image.chip.approximations
         self._warnings = self._reason = ""
         self._closed = False
         self._spoilt = False  # a reset may not bring the machine back to its first state
@@ -198,7 +201,7 @@ class RenodeSession(SessionDefaults):
             self._opened = True
             self.agent = AgentClient(link, server)
             self.memory = RenodeMemory(self.agent)
-            self.agent.call(f"hook_faults({_fault_handlers(image, start.address)})")
+            self.agent.call(f"hook_faults({fault_handlers(image)})")
             svc = image.symbol("z_arm_svc")
             if svc is not None:
                 self.agent.call(f"hook_svc({svc.address & ~1})")
@@ -238,8 +241,8 @@ class RenodeSession(SessionDefaults):
     @property
     def registers(self) -> dict[str, int]:
         """The core's registers r0..r12, sp, lr, pc, xpsr."""
-        (line,) = self.agent.call(f"registers({list(_REGISTERS.values())})")
-        return dict(zip(_REGISTERS, (int(value, 16) for value in line.split()), strict=True))
+        (line,) = self.agent.call(f"registers({list(REGISTERS.values())})")
+        return dict(zip(REGISTERS, (int(value, 16) for value in line.split()), strict=True))
 
     def watch_calls(self, addresses: Iterable[int]) -> None:
         """Note calls of the functions at ``addresses`` from here on."""
@@ -254,7 +257,7 @@ class RenodeSession(SessionDefaults):
         """The function and line at which the core stands; "" if Renode is gone."""
         if self.agent.gone:
             return ""
-        return str(self._image.locate(self.registers["pc"] & ~1))
+        return str(self._image.frames(self.registers["pc"])[0])
 
     def deadline(self, seconds: float, *, guard: float = 60.0) -> Deadline:
         """A deadline on virtual time with a wall-clock guard."""
@@ -366,6 +369,19 @@ class RenodeSession(SessionDefaults):
         """Coverage since :meth:`profile`: instructions by function, and lines."""
         return Coverage.from_blocks(self._image, self.blocks())
 
+    def serve_gdb(self, port: int) -> None:
+        """Hand the machine over to Renode's gdb server on ``port``, which drives it from here on.
+
+        It listens on every interface: only a Renode with a network of its own may do so.
+        """
+        self._spoilt = True
+        self.agent.call("debugged()")
+        self._server.client.command(f"machine StartGdbServer {port}")
+
+    def heard(self) -> bytes:
+        """What the console printed since the last call, while gdb drives the machine."""
+        return bytes.fromhex("".join(self.agent.call("hear()")))
+
     def close(self) -> None:
         """Give the machine back; ends Renode if the session started it. Safe to call twice."""
         if self._closed:
@@ -379,17 +395,32 @@ class RenodeSession(SessionDefaults):
             self._server.close()
 
 
-def _fault_handlers(image: Image, table_at: int) -> list[int]:
-    """Addresses of the handlers of HardFault to UsageFault, from the image's vector table."""
+def fault_handlers(image: Image) -> list[int]:
+    """Addresses of the handlers of HardFault to SecureFault, from the image's vector tables.
+
+    Images that lie in flash together have a table each: a bootloader and an application, a secure
+    and a non-secure image. Raises :class:`UsageError` if the table of the start holds none.
+    """
+    start = vectors.find(image).address
+    found = _handlers(image, start)
+    if not found:
+        raise UsageError(
+            f"{image.path} holds no vector table at {start:#x}, or one without fault handlers",
+            hint="on Renode a run ends at them; --target simulator does without",
+        )
+    for part in (image.alone, *image.beside):
+        with contextlib.suppress(BadElf):  # one that nothing boots, such as data
+            found |= _handlers(image, vectors.find(part).address)
+    return sorted(found)
+
+
+def _handlers(image: Image, table_at: int) -> set[int]:
+    """Those of the table at an address; none where no table is loaded."""
     for segment in image.loaded:
         table = segment.data[table_at - segment.load_address :] if segment.data else b""
-        if table_at >= segment.load_address and len(table) >= 28:
-            words = struct.unpack_from("<4I", table, 12)
-            return sorted({word & ~1 for word in words} - {0})
-    raise UsageError(
-        f"{image.path} holds no vector table at {table_at:#x}, or one without fault handlers",
-        hint="on Renode a run ends at them; --target simulator does without",
-    )
+        if table_at >= segment.load_address and len(table) >= 32:
+            return {word & ~1 for word in struct.unpack_from("<5I", table, 12)} - {0}
+    return set()
 
 
 def findings_in(warnings: str, image: Image) -> list[Finding]:

@@ -13,6 +13,7 @@ from harness.uart.scrapers.base import Check, Expected, Predict, Scraped, Scrape
 from harness.uart.scrapers.hello_world import HelloWorld
 from harness.uart.scrapers.pattern import AbsentLines, EndLine, Pattern
 from harness.uart.scrapers.person_detection import PersonDetection
+from harness.uart.scrapers.tensors import PrintedTensors, TensorRegex, TensorText
 from harness.uart.scrapers.tests import TestScraper
 from harness.uart.scrapers.unit_tests import UnitTests
 from harness.uart.scrapers.unity import Unity
@@ -66,8 +67,11 @@ __all__ = [
     "EndLine",
     "Expected",
     "Predict",
+    "PrintedTensors",
     "Scraped",
     "Scraper",
+    "TensorRegex",
+    "TensorText",
     "TestResult",
     "failed_tests",
     "scraper",

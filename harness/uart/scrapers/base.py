@@ -11,6 +11,7 @@ from typing import Protocol
 
 from harness.base.findings import Finding, Findings, Kind
 from harness.uart.lines import Line, number
+from harness.uart.scrapers.readings import Readings
 
 #: One value of a result, read or expected.
 Value = float | str
@@ -43,6 +44,14 @@ class Predict(Protocol):
         ...
 
 
+class Compare(Protocol):
+    """Compares the tensors that a console gave with what the model computes."""
+
+    def __call__(self, readings: Readings) -> Check:
+        """The comparison of all complete inferences."""
+        ...
+
+
 @dataclass(frozen=True)
 class Expected:
     """The results that a case expects, as plain data."""
@@ -52,6 +61,7 @@ class Expected:
     tests: Mapping[str, str] = field(default_factory=dict)  # name -> pass, fail, skip
     tolerance: float | None = None
     predict: Predict | None = None
+    compare: Compare | None = None
 
 
 @dataclass(frozen=True)

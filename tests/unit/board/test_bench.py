@@ -39,7 +39,7 @@ def show(bench: Path, serial: str, **fields: object) -> Path:
     folder.mkdir(parents=True)
     ports = ((f"/dev/{serial}-1", 2), (f"/dev/{serial}-0", 0))
     told = {"name": f"dk-{serial}", "pid": 1, "control": "", "baud": 9600, "ports": ports,
-            "debug": 4711, **fields}  # fmt: skip
+            "debug": 4711, "kit": "nrf9160dk", **fields}  # fmt: skip
     benches.write(folder, PublishedBoard(serial=serial, **told))
     return folder
 

@@ -64,7 +64,10 @@ def test_a_lab_file_may_name_a_virtual_board_and_its_flash_tool(tmp_path):
     folder = tmp_path / "960000007"
     folder.mkdir()
     ports = (("/dev/pts/8", 2), ("/dev/pts/7", 0))
-    bench.write(folder, bench.PublishedBoard("tryout", "960000007", 1, "socket", 115_200, ports, 1))
+    bench.write(
+        folder,
+        bench.PublishedBoard("tryout", "960000007", 1, "socket", 115_200, ports, 1, "nrf9160dk"),
+    )
     entry = BoardEntry("dk7", "000960000007", runner="jlink", tags=("modem",))
     (board,) = discovery.attached(Lab((entry,)), ports=list, bench=tmp_path)
     assert (board.name, board.port, board.runner) == ("dk7", "/dev/pts/7", "jlink")
@@ -119,7 +122,8 @@ def test_boards_are_sorted_by_name_and_each_stands_once(tmp_path, monkeypatch):
         (tmp_path / serial).mkdir()
         ports = ((f"/dev/pts/{serial}", 0),)
         bench.write(
-            tmp_path / serial, bench.PublishedBoard(f"v{serial}", serial, 1, "", 9600, ports, 1)
+            tmp_path / serial,
+            bench.PublishedBoard(f"v{serial}", serial, 1, "", 9600, ports, 1, "nrf9160dk"),
         )
     lab = Lab((BoardEntry("zz", "1"), BoardEntry("aa", "2")))
     monkeypatch.setenv("TFLM_HIL_VIRTUAL_BENCH", str(tmp_path))

@@ -126,3 +126,10 @@ def test_a_lab_is_found_where_it_is_named_then_here_then_in_the_users_folder(tmp
     monkeypatch.setenv("TFLM_HIL_LAB", str(write("named.toml", "named")))
     assert lab.load().entries[0].name == "named"
     assert lab.load(write("given.toml", "given")).entries[0].name == "given"
+
+
+def test_a_board_may_name_its_chip():
+    (board,) = lab.parse({"board": [{"name": "a", "probe": "1", "chip": "nRF9151"}]}).entries
+    assert board.chip == "nrf9151"
+    with pytest.raises(UsageError, match="no chip 'nrf52840'; one of nrf5340, nrf9131"):
+        lab.parse({"board": [{"name": "a", "probe": "1", "chip": "nrf52840"}]})

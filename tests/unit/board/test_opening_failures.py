@@ -24,11 +24,12 @@ from harness.base.errors import (
 )
 from harness.base.platforms import chip_table
 from harness.elf import Image
+from harness.elf.wrapped import wrap
 from harness.targets.board import open as open_board
 from harness.targets.board.discovery import BenchBoard
 from harness.targets.board.lab import BoardEntry, Lab
 from harness.targets.board.lock import ProbeLock
-from harness.targets.board.opening import probe_of, search_path
+from harness.targets.board.opening import probe_of, require_chip, search_path
 from harness.targets.board.policy import Quarantine
 from harness.targets.board.probe import PyocdMemory
 from harness.targets.board.virtual.client import VirtualMemory, VirtualPins
@@ -209,6 +210,15 @@ def test_a_virtual_board_has_pins_and_memory_of_its_own_and_its_tools_come_first
     assert isinstance(memory, VirtualMemory)
     assert isinstance(pins, VirtualPins)
     assert search_path(virtual) == f"{desk.tools}:/usr/bin:{Path(sys.executable).parent}"
+
+
+def test_image_for_another_chip_than_the_boards_is_refused(desk: Desk, tmp_path: Path) -> None:
+    carries = replace(desk.board, name="mine", chip="nrf9151")
+    image = Image(tmp_path / "a.elf", wrap([(0, b"text")]), chip_name="nrf9160")
+    with pytest.raises(UsageError, match="is for the nRF9160, and board mine carries the nRF9151"):
+        require_chip(carries, image)
+    require_chip(replace(carries, chip="nrf9160"), image)
+    require_chip(replace(carries, chip=""), image)  # the lab file does not say
 
 
 # -- the door ---------------------------------------------------------------------------------

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.base import platforms
 from harness.base.errors import EnvironmentMissing, Unsupported, UsageError
+from harness.base.platforms import board_table
 from harness.targets.board.flash_image import FlashImage
 from harness.targets.board.runners import RUNNERS, choose
 
@@ -97,17 +97,17 @@ def test_the_first_installed_tool_is_chosen(tmp_path):
     for name in ("JLinkExe", "pyocd"):
         (tmp_path / name).write_text("#!/bin/sh\n")
         (tmp_path / name).chmod(0o755)
-    assert choose("", str(tmp_path)).name == "jlink"
+    assert choose("", board_table(), str(tmp_path)).name == "jlink"
 
 
 def test_missing_tools_are_listed(tmp_path):
     with pytest.raises(EnvironmentMissing, match="nrfutil, nrfjprog, JLinkExe, pyocd"):
-        choose("", str(tmp_path))
+        choose("", board_table(), str(tmp_path))
 
 
 def test_an_unknown_runner_lists_the_known_ones():
     with pytest.raises(UsageError) as caught:
-        choose("openocd")
+        choose("openocd", board_table())
     assert "nrfjprog" in caught.value.hint
 
 
@@ -117,7 +117,7 @@ def test_every_runner_states_the_versions_it_was_written_for():
 
 
 def test_runners_of_the_board_table_exist():
-    assert set(platforms.board_table().probe.runners) < RUNNERS.keys()
+    assert set(board_table().probe.runners) < RUNNERS.keys()
 
 
 def test_chip_has_the_name_that_each_tool_knows(image, tmp_path):

@@ -12,9 +12,11 @@ import pytest
 from virtual_boards import SERIAL as S
 from virtual_boards import ThreadDk, peek, poke
 
+from harness.base.platforms import board_table
 from harness.elf import hexfile
-from harness.targets.board.virtual.standins import STANDINS
-from harness.targets.board.virtual.standins.common import finish
+from harness.targets.board.virtual.chip import TranscriptChip
+from harness.targets.board.virtual.standins import STANDINS, nrfjprog
+from harness.targets.board.virtual.standins.common import ToolError, ToolProbe, finish
 
 NRFUTIL = ["nrfutil", "device", "program", "--serial-number", S, "--firmware", "{hex}"]
 DEVICE = ["nrfutil", "device"]
@@ -290,3 +292,13 @@ def test_tool_fails_the_given_number_of_times(run: Run, dk: ThreadDk) -> None:
     assert (failed.code, flash(dk)) == (33, b"\xff" * 11)
     assert "target did not respond" in failed.text
     assert run(NRFUTIL).code == 0
+
+
+def test_tools_take_the_names_of_the_boards_chip(tmp_path: Path) -> None:
+    with ThreadDk(tmp_path, chip=TranscriptChip(board_table("nrf5340dk"))):
+        probe = ToolProbe(tmp_path, S)
+        assert probe.kit.chip.key == "nrf5340"
+        with pytest.raises(ToolError, match="not of this family") as refused:
+            nrfjprog.run(tmp_path, ["--family", "NRF91", "--snr", S, "--reset"])
+        assert refused.value.code == 18
+        nrfjprog.run(tmp_path, ["--family", "NRF53", "--snr", S, "--reset"])

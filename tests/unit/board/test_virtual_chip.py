@@ -8,6 +8,7 @@ import pytest
 
 from harness.base.debug_access import C_DEBUGEN, C_HALT, DHCSR, DHCSR_KEY
 from harness.base.errors import TargetLost
+from harness.base.platforms import board_table
 from harness.simulator import End
 from harness.simulator.debug_port import TransferError
 from harness.simulator.debug_port.port import erase_all
@@ -61,7 +62,7 @@ def clock():
 
 @pytest.fixture
 def chip(clock):
-    chip = VirtualChip(now=lambda: clock.time, sleep=clock.sleep)
+    chip = VirtualChip(board_table(), now=lambda: clock.time, sleep=clock.sleep)
     yield chip
     chip.power_off()
 
@@ -241,7 +242,7 @@ def test_a_port_may_show_other_contents_of_flash_than_there_are(chip):
 
 @pytest.fixture
 def player():
-    chip = TranscriptChip()
+    chip = TranscriptChip(board_table())
     yield chip
     chip.power_off()
 
@@ -279,3 +280,17 @@ def test_a_transcripts_core_runs_for_a_debugger(player):
     player.touched()
     player.step(0.01)
     assert count(player) != before
+
+
+def test_a_sibling_has_its_own_memories_and_debug_port():
+    kit = board_table("nrf5340dk")
+    chip = VirtualChip(kit)
+    chip.power_on(Board(chip), lambda: True)
+    try:
+        machine = chip.port.machine
+        assert machine.memory_map is kit.chip
+        end = kit.chip.area("ram").end
+        machine.write_memory(end - 4, b"last")
+        assert machine.read_memory(end - 4, 4) == b"last"
+    finally:
+        chip.power_off()

@@ -31,7 +31,7 @@ BIG = bytes(range(1, 251)) * 2
 @contextmanager
 def client(dk: ThreadDk) -> Iterator[PortClient]:
     """A client that has halted the core."""
-    with PortClient(dk.board.server.number) as port:
+    with PortClient(dk.board.server.number, chip_table()) as port:
         port.halt()
         yield port
 
@@ -44,7 +44,7 @@ def write(dk: ThreadDk, *blocks: Block) -> None:
 
 
 def read(dk: ThreadDk, address: int, size: int) -> bytes:
-    with PortClient(dk.board.server.number) as port:
+    with PortClient(dk.board.server.number, chip_table()) as port:
         return port.read(address, size)
 
 
@@ -181,7 +181,7 @@ def test_a_lie_ends_with_a_reset(started: Any) -> None:
 def test_a_chip_is_locked_once(started: Any) -> None:
     dk = started("locked")
     assert dk.board.wrong.locked == 0
-    with PortClient(dk.board.server.number) as port:
+    with PortClient(dk.board.server.number, chip_table()) as port:
         assert port.locked
         with pytest.raises(PortError, match=r"locked \(UICR.APPROTECT\)"):
             port.read(0, 4)
@@ -197,11 +197,11 @@ def test_a_client_is_told_that_nobody_answers(started: Any) -> None:
     dk = started()
     number = dk.board.server.number
     dk.do("power")
-    with pytest.raises(PortError, match="not on the bus"), PortClient(number) as port:
+    with pytest.raises(PortError, match="not on the bus"), PortClient(number, chip_table()) as port:
         port.read(0, 4)
     dk.board.server.close()
     with pytest.raises(PortError, match="the debug port does not answer"):
-        PortClient(number)
+        PortClient(number, chip_table())
 
 
 # -- requests of the control socket -----------------------------------------------------------

@@ -12,7 +12,10 @@ from pathlib import Path
 import pytest
 from virtual_boards import SERIAL, TEXT, Plugged, Recorder
 
+from harness.base.platforms import board_table
+from harness.targets.board.discovery import on_bench
 from harness.targets.board.virtual import bench as benches
+from harness.targets.board.virtual.chip import TranscriptChip
 from harness.targets.board.virtual.line import Terminal
 from harness.targets.board.virtual.misbehaviour import parse
 from harness.targets.board.virtual.server import VirtualBoard
@@ -239,3 +242,15 @@ def test_a_busy_board_has_its_console_port_locked_by_another_process(plugged: Pl
     board.answer({"do": "misbehave", "names": []})
     fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     assert board.holder is None
+
+
+def test_a_board_of_another_kit_shows_its_ports_and_its_chip(tmp_path: Path) -> None:
+    board = VirtualBoard(tmp_path, SERIAL, TranscriptChip(board_table("nrf9151dk")))
+    board.plug()
+    try:
+        (found,) = on_bench(tmp_path)
+        assert (found.chip, found.kit) == ("nrf9151", "virtual nRF9151 DK (PCA10171)")
+        assert len(found.ports) == 2
+        assert found.rate == 115_200
+    finally:
+        board.close()

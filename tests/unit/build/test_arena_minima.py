@@ -109,6 +109,9 @@ def git(folder: Path, *words: str, day: str) -> None:
 def test_cmake_s_script_takes_the_date_of_the_module_s_commit(tmp_path: Path, day, arena) -> None:
     module, out = tmp_path / "tflite-micro", tmp_path / "config.h"
     module.mkdir()
+    resolver = module / "tensorflow" / "lite" / "micro" / "micro_mutable_op_resolver.h"
+    resolver.parent.mkdir(parents=True)
+    resolver.write_text("TfLiteStatus AddFullyConnected(")
     git(module, "init", "-q", day=day)
     git(module, "commit", "-q", "--allow-empty", "-m", "a", day=day)
     script = paths.samples() / "common" / "resolver_header.py"

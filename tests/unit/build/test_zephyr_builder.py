@@ -1,54 +1,140 @@
-"""The Zephyr builder: one build tree a workspace and release, and failures that tell."""
+"""The Zephyr builder: one tree for a sample's configurations, one for each workspace."""
 
 from __future__ import annotations
 
+import shutil
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import fake_west
 import pytest
 
 from harness.base.errors import BuildFailed
 from harness.build import zephyr
-
-#: A `west` that says where it was to build, and fails as the file `fails` of its Zephyr says.
-WEST = """
-import os, pathlib, sys
-tree = pathlib.Path(sys.argv[sys.argv.index("--build-dir") + 1])
-fails = pathlib.Path(os.environ["ZEPHYR_BASE"], "fails")
-if fails.exists():
-    sys.exit(fails.read_text())
-(tree / "zephyr").mkdir(parents=True, exist_ok=True)
-(tree / "zephyr" / "zephyr.elf").write_text(os.environ["ZEPHYR_BASE"])
-if any(board in sys.argv for board in ("nrf9160dk/nrf9160/ns", "nrf9160dk_nrf9160_ns")):
-    (tree / "tfm" / "bin").mkdir(parents=True, exist_ok=True)
-    (tree / "zephyr" / "tfm_merged.hex").write_text("merged")
-    (tree / "tfm" / "bin" / "tfm_s.elf").write_text("secure")
-    (tree / "tfm" / "bin" / "bl2.elf").write_text("bootloader")
-"""
+from harness.build.workspace import Workspace, find_workspace
 
 
 @pytest.fixture
 def workspace(tmp_path, monkeypatch):
-    """A workspace of the named release, whose west is a script; the cache is the test's own."""
+    """A workspace of the named release, whose west is a stand-in; the cache is the test's own."""
     (tmp_path / "modules" / "west").mkdir(parents=True)
     (tmp_path / "modules" / "west" / "__init__.py").write_text("")
-    (tmp_path / "modules" / "west" / "__main__.py").write_text(WEST)
+    shutil.copy(fake_west.__file__, tmp_path / "modules" / "west" / "__main__.py")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path / "modules"))
     monkeypatch.setenv("TFLM_HIL_CACHE", str(tmp_path / "cache"))
 
-    def make(name: str, minor: int = 4, fails: str = "") -> zephyr.Workspace:
+    def make(name: str, minor: int = 4, fails: str = "") -> Workspace:
         base = tmp_path / name / "zephyr"
         base.mkdir(parents=True, exist_ok=True)
-        (base / "VERSION").write_text(f"VERSION_MAJOR = 3\nVERSION_MINOR = {minor}\n")
+        version = f"VERSION_MAJOR = 3\nVERSION_MINOR = {minor}\n"
+        if not (base / "VERSION").exists() or (base / "VERSION").read_text() != version:
+            (base / "VERSION").write_text(version)
+        if not (base / "c++").exists():
+            (base / "c++").write_text("#!/bin/sh\n")
+            (base / "c++").chmod(0o755)
+            (base / "kernel.c").write_text("kernel")
         (base / "fails").unlink(missing_ok=True)
         if fails:
             (base / "fails").write_text(fails)
-        return zephyr.find_workspace(environment={"ZEPHYR_BASE": str(base)})
+        return find_workspace(environment={"ZEPHYR_BASE": str(base)})
 
     return make
 
 
-def build(workspace: zephyr.Workspace) -> Path:
-    return zephyr.build_zephyr("hello_world", workspace=workspace).elf
+def build(workspace: Workspace, configuration: str = "exact") -> Path:
+    return zephyr.build_zephyr("hello_world", configuration, workspace=workspace).elf
+
+
+def compiled(elf: Path) -> list[str]:
+    """What was done in the tree of ``elf``, in this order."""
+    return (elf.parents[2] / "build" / "compiled").read_text().split()
+
+
+def test_another_configuration_compiles_only_what_differs(workspace):
+    elf = build(workspace("one"))
+    assert compiled(elf) == ["cmake", "kernel.o", "main.o"]
+    build(workspace("one"), "all")
+    assert compiled(elf) == ["cmake", "kernel.o", "main.o", "main.o"]
+
+
+def test_the_images_of_all_configurations_are_kept(workspace):
+    elves = [build(workspace("one"), name) for name in ("exact", "all", "too_small")]
+    texts = [elf.read_text().splitlines()[-1] for elf in elves]
+    assert [text.rpartition("}")[2] for text in texts] == ["exact", "all", "too_small"]
+
+
+def test_the_order_of_configurations_does_not_matter(workspace):
+    for name in ("all", "too_small", "exact"):
+        shared = build(workspace("one"), name)
+    text = shared.read_text()
+    shutil.rmtree(shared.parents[2])
+    assert build(workspace("one")).read_text() == text
+
+
+def test_a_failure_leaves_the_tree_configured(workspace):
+    elf = build(workspace("one"))
+    with pytest.raises(BuildFailed):
+        build(workspace("one", fails="error: broken"), "all")
+    build(workspace("one"), "all")
+    assert compiled(elf).count("cmake") == 1
+
+
+def test_an_interrupted_build_is_resumed(workspace):
+    with pytest.raises(BuildFailed):  # what was compiled until then stays
+        build(workspace("one", fails="Killed"))
+    assert compiled(build(workspace("one"))) == ["cmake", "kernel.o", "main.o"]
+
+
+def test_other_arguments_for_cmake_configure_the_tree_again(workspace):
+    elf = build(workspace("one"))
+    (elf.parents[2] / "arguments.json").write_text("[]")
+    build(workspace("one"), "all")
+    assert compiled(elf).count("cmake") == 2
+
+
+def test_a_tree_without_its_elf_is_an_error_whatever_was_kept_before(workspace):
+    one = workspace("one")
+    zephyr.build_zephyr("atan", workspace=one)
+    (one.base / "nothing").touch()
+    (one.base / "kernel.c").write_text("changed")
+    with pytest.raises(BuildFailed, match=r"left no zephyr\.elf"):
+        zephyr.build_zephyr("atan", workspace=one)
+
+
+def test_a_changed_compiler_builds_the_tree_anew(workspace):
+    elf = build(workspace("one"))
+    one = workspace("one")
+    (one.base / "c++").write_text("#!/bin/sh\n# another\n")
+    zephyr.build_zephyr("hello_world", workspace=one)
+    assert compiled(elf) == ["cmake", "kernel.o", "main.o"]
+
+
+needs_ninja = pytest.mark.skipif(shutil.which("ninja") is None, reason="needs ninja")
+
+
+@needs_ninja
+def test_an_image_from_the_same_inputs_is_not_built_again(workspace):
+    one = workspace("one")
+    results = [zephyr.build_zephyr("atan", name, workspace=one) for name in ("exact", "all") * 2]
+    assert [result.cached for result in results] == [False, False, True, True]
+    assert results[0].elf.read_bytes() == results[2].elf.read_bytes()
+
+
+@needs_ninja
+@pytest.mark.parametrize("name", ["kernel.c", "VERSION", "c++"])
+def test_an_image_is_built_again_after_a_change_of(name, workspace):
+    one = workspace("one")
+    zephyr.build_zephyr("atan", workspace=one)
+    with (one.base / name).open("a") as file:
+        file.write("# changed\n")
+    assert not zephyr.build_zephyr("atan", workspace=one).cached
+
+
+def test_builds_of_one_tree_at_once_do_not_mix(workspace):
+    names = ["exact", "all", "too_small", "missing"]
+    with ThreadPoolExecutor(4) as pool:
+        elves = list(pool.map(lambda name: build(workspace("one"), name), names))
+    assert [elf.read_text().strip().rpartition("}")[2] for elf in elves] == names
 
 
 def test_each_workspace_has_build_trees_of_its_own(workspace):
@@ -66,7 +152,7 @@ def test_another_release_in_the_same_workspace_is_another_tree(workspace):
 def test_the_non_secure_board_s_build_is_kept_whole_as_a_build_folder(workspace):
     board = "nrf9160dk/nrf9160/ns"
     result = zephyr.build_zephyr("hello_world", board=board, workspace=workspace("one"))
-    kept = {path.name: path.read_text() for path in result.image.iterdir() if path.is_file()}
+    kept = {path.name: path.read_text() for path in result.image.rglob("*") if path.is_file()}
     assert (kept["tfm_merged.hex"], kept["tfm_s.elf"], kept["bl2.elf"]) == (
         "merged", "secure", "bootloader",
     )  # fmt: skip
@@ -96,12 +182,12 @@ def test_a_known_cause_comes_first_with_its_remedy(workspace, line, hint):
     noise = "\n".join(f"CMake Error at {number}" for number in range(40))
     with pytest.raises(BuildFailed) as failed:
         build(workspace("one", fails=f"{noise}\n{line}"))
-    assert failed.value.message.splitlines()[1] == line
+    assert failed.value.message == f"west build failed: {line.strip()}"
     assert hint in failed.value.hint
 
 
-def test_any_other_failure_shows_its_errors_and_where_all_of_it_is(workspace):
+def test_any_other_failure_shows_its_first_error_and_where_all_of_it_is(workspace):
     with pytest.raises(BuildFailed) as failed:
         build(workspace("one", fails="[1/2] cc perror.c\nperror.c:1: error: no"))
-    assert failed.value.message == "west build failed:\nperror.c:1: error: no"
-    assert failed.value.hint.endswith("build.log")
+    assert failed.value.message == "west build failed: perror.c:1: no"
+    assert failed.value.hint.endswith("exact.log")

@@ -4,6 +4,7 @@ from harness.base import paths
 from harness.base.errors import UsageError
 from harness.case.casefile import load_cases, size
 from harness.case.subject import find_model
+from harness.uart.scrapers import TensorRegex
 
 
 @pytest.fixture
@@ -284,3 +285,59 @@ def test_a_case_without_outputs_names_something_that_must_be_seen(case_file, scr
 def test_the_last_line_needs_a_scraper_only_if_there_are_results_to_read(case_file):
     with pytest.raises(UsageError, match="ends_at needs a scraper"):
         load_cases(case_file(MINE + 'ends_at = "^done$"\n'))
+
+
+PRINTED = '[[case]]\nname = "a"\nelf = "zephyr.elf"\nmodel = "hello_world_int8"\n'
+
+
+def test_regexes_of_inputs_and_outputs_are_read(case_file):
+    text = "inputs = ['x: (.)']\noutputs = [{ regex = 'y: (.)', form = \"real\" }]\n"
+    (case,) = load_cases(case_file(PRINTED + text))
+    assert case.printed.inputs == (TensorRegex("x: (.)"),)
+    assert case.printed.outputs == (TensorRegex("y: (.)", "real"),)
+    assert (case.inputs, case.reads_text) == (None, True)
+
+
+def test_outputs_may_be_printed_alone_if_a_file_has_the_inputs(case_file):
+    path = case_file(PRINTED + "inputs = 'x.npy'\noutputs = ['y: (.)']\n")
+    (path.parent / "x.npy").write_bytes(b"")
+    (case,) = load_cases(path)
+    assert case.printed.inputs == ()
+    assert case.inputs == path.parent / "x.npy"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("outputs = ['y: (.)']", "outputs needs inputs to compute the right answers from"),
+        ("inputs = ['x: (.)']", "inputs that are regexes need outputs"),
+        ("inputs = ['x: (.)']\noutputs = ['y: .']", "has no group that holds a value"),
+        ("inputs = ['x: (.)']\noutputs = ['y: (?P<index>.)']", "has no group that holds a value"),
+        ("inputs = ['x: (.)']\noutputs = ['y: (']", "is broken"),
+        ("inputs = ['x: (.)']\noutputs = ['a(.)', 'b(.)']", "outputs: the model has 1 output"),
+        ("inputs = ['(.)x', '(.)y']\noutputs = ['a(.)']", "inputs: the model has 1 input"),
+        (
+            "inputs = ['x: (.)']\noutputs = ['y(.)']\nscraper = 'ztest'",
+            "cannot stand beside scraper",
+        ),
+        (
+            "inputs = ['x: (.)']\noutputs = ['y(.)']\nreference = 'none'",
+            "cannot stand beside refer",
+        ),
+        (
+            "inputs = ['x: (.)']\noutputs = ['y(.)']\nexpect.values = [{ y = 1 }]",
+            "cannot stand beside expect.values",
+        ),
+        ("inputs = ['x: (.)']\noutputs = [{ regex = 'y(.)', form = 'rael' }]", "form is"),
+    ],
+)
+def test_regexes_that_cannot_be_compared_are_refused(case_file, text, words):
+    with pytest.raises(UsageError) as caught:
+        load_cases(case_file(f"{PRINTED}{text}\n"))
+    assert words in str(caught.value)
+
+
+def test_regexes_without_a_model_are_refused(case_file):
+    text = "inputs = ['x: (.)']\noutputs = ['y: (.)']\n"
+    with pytest.raises(UsageError, match="need a model to compare with"):
+        load_cases(case_file('[[case]]\nname = "a"\nelf = "zephyr.elf"\n' + text))

@@ -14,6 +14,7 @@ from harness.case import Budgets, Case
 from harness.case.identity import identity
 from harness.footprint.budget import Budget
 from harness.targets.pins import Press
+from harness.uart.scrapers import PrintedTensors, TensorRegex
 
 
 @pytest.fixture
@@ -45,6 +46,7 @@ OTHERS = {
     "target_options": {"timing": "branches"},
     "model": None,
     "scraper": "hello_world",
+    "printed": PrintedTensors((TensorRegex("y: (.)"),)),
     "inputs": None,
     "rows": 3,
     "inferences": 2,

@@ -51,6 +51,26 @@ def test_options_that_read_a_file_have_the_same_wording(arguments, capsys):
     assert "there is no file x." in capsys.readouterr().err
 
 
+def completed(words: list[str], incomplete: str) -> set[str]:
+    found = ShellComplete(cli, {}, "tflm-hil", "X").get_completions(words, incomplete)
+    return {one.value for one in found if one.type == "plain"}
+
+
+@pytest.mark.parametrize("command", ["run", "debug"])
+def test_cases_are_completed(command, tmp_path, monkeypatch):
+    rows = "".join(f'[[case]]\nname = "{name}"\nelf = "a.elf"\n' for name in ("boot", "big", "x"))
+    (tmp_path / "hil.toml").write_text(rows)
+    assert completed([command, str(tmp_path), "--case"], "b") == {"boot", "big"}
+    monkeypatch.chdir(tmp_path)
+    assert completed([command, "--case"], "") == {"boot", "big", "x"}
+
+
+@pytest.mark.parametrize("text", ["", "case = 3", "[[case]]", "[[case]"])
+def test_a_broken_case_file_completes_nothing(text, tmp_path):
+    (tmp_path / "hil.toml").write_text(text)
+    assert completed(["run", str(tmp_path), "--case"], "") == set()
+
+
 def test_a_folder_stands_for_its_case_file(tmp_path):
     (tmp_path / "hil.toml").write_text("")
     assert Subject.find(str(tmp_path), case_files=True).case_file == tmp_path / "hil.toml"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from harness.base.errors import EnvironmentMissing, Unsupported
+from harness.base.platforms import board_table
 from harness.debug import board as boards
 from harness.debug.replay import Place
 from harness.targets.board.discovery import BenchBoard
@@ -20,6 +21,9 @@ def without_pyocd(monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
 
 
+KIT = board_table()
+
+
 @pytest.fixture
 def with_pyocd(monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: object())
@@ -29,7 +33,7 @@ def with_pyocd(monkeypatch):
     ("board", "uid"), [(REAL, "960012345"), (VIRTUAL, "remote:127.0.0.1:4711")]
 )
 def test_pyocd_finds_the_board_by_its_probe(board, uid, with_pyocd):
-    command = boards.server_command(board, None)
+    command = boards.server_command(board, KIT, None)
     assert command[2:4] == ["pyocd", "gdbserver"]
     assert command[command.index("--uid") + 1] == uid
     assert command[command.index("--connect") + 1] == "halt"
@@ -38,8 +42,8 @@ def test_pyocd_finds_the_board_by_its_probe(board, uid, with_pyocd):
 
 
 def test_faults_halt_only_if_they_are_waited_for(with_pyocd):
-    assert "vector_catch=h" in boards.server_command(REAL, None)
-    assert "vector_catch=hbmiscp" in boards.server_command(REAL, FAULT)
+    assert "vector_catch=h" in boards.server_command(REAL, KIT, None)
+    assert "vector_catch=hbmiscp" in boards.server_command(REAL, KIT, FAULT)
 
 
 def test_jlinks_server_is_there_for_a_real_board(without_pyocd, monkeypatch, tmp_path):
@@ -47,19 +51,19 @@ def test_jlinks_server_is_there_for_a_real_board(without_pyocd, monkeypatch, tmp
     program.write_text("#!/bin/sh\n")
     program.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    command = boards.server_command(REAL, None)
+    command = boards.server_command(REAL, KIT, None)
     assert command[0] == str(program)
     assert command[-1] == "-port"
     for words in ("-select USB=960012345", "-device nRF9160_xxAA", "-if SWD", "-localhostonly"):
         assert words in " ".join(command)
     with pytest.raises(EnvironmentMissing, match="needs pyOCD"):
-        boards.server_command(VIRTUAL, None)
+        boards.server_command(VIRTUAL, KIT, None)
 
 
 def test_without_a_server_one_line_says_so(without_pyocd, monkeypatch):
     monkeypatch.setenv("PATH", "")
     with pytest.raises(EnvironmentMissing, match="J-Link's gdb server is not there") as refused:
-        boards.server_command(REAL, None)
+        boards.server_command(REAL, KIT, None)
     assert refused.value.exit_code == 3
 
 

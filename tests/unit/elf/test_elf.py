@@ -140,3 +140,19 @@ def test_garbled_debug_sections_lose_files_and_nothing_else(
     found = footprint.analyse(Image.from_elf(_write(tmp_path, bytes(data))))
     assert found.regions == footprint.analyse(little).regions
     assert sum(file.sizes.get("FLASH", 0) for file in found.files) == found.regions[0].used
+
+
+@pytest.mark.parametrize(
+    ("banner", "release"),
+    [
+        ("3.7.1", "Zephyr 3.7.1"),
+        ("v4.3.0-12-g0123456789ab", "Zephyr 4.3.0"),
+        ("zephyr-v3.1.0-4194-g4d3e9d9", "Zephyr 3.1.0"),
+        ("of my own", ""),
+    ],
+)
+def test_the_release_of_zephyr_stands_beside_the_compiler(tmp_path, banner, release) -> None:
+    text = f"*** Booting Zephyr OS build {banner} ***\n\0".encode()
+    path = tmp_path / "a.elf"
+    path.write_bytes(write_elf([MadeSection(".rodata", 0, bytes(64) + text, load=0)], []))
+    assert Image.from_elf(path).compiler == release

@@ -133,3 +133,40 @@ def test_a_section_outside_the_memory_map_is_noted(make: Make) -> None:
         [],
     )  # fmt: skip
     assert any(".odd" in note for note in firmware.layout.notes)
+
+
+def made(tmp_path: Path, *sections: MadeSection) -> Image:
+    text = MadeSection(".text", 0, bytes(0x100), load=0, executable=True)
+    (tmp_path / "made.elf").write_bytes(write_elf([text, *sections], []))
+    return Image.from_elf(tmp_path / "made.elf")
+
+
+def test_thread_local_variables_without_initial_values_take_no_memory(tmp_path: Path) -> None:
+    image = made(tmp_path, MadeSection(".tbss", 0x100, size=4, tls=True))
+    assert sum(part.size for part in image.layout.of("FLASH")) == 0x100
+
+
+def test_a_section_after_them_has_all_of_its_bytes(tmp_path: Path) -> None:
+    tbss = MadeSection(".tbss", 0x100, size=4, tls=True)
+    image = made(tmp_path, tbss, MadeSection(".rodata", 0x100, b"textual!", load=0x100))
+    sizes = {part.section: part.size for part in image.layout.of("FLASH")}
+    assert sizes == {".text": 0x100, ".rodata": 8}
+
+
+def test_flash_reserved_without_content_at_the_end_is_told_not_counted(tmp_path: Path) -> None:
+    stacks = MadeSection("priv_stacks", 0x2000_0000, size=0x40, reserved=0x100)
+    layout = made(tmp_path, stacks).layout
+    assert sum(part.size for part in layout.of("FLASH")) == 0x100
+    assert sum(part.size for part in layout.of("RAM")) == 0x40
+    assert layout.notes[0] == (
+        "priv_stacks: 64 B of FLASH at 0x00000100 are reserved, though it is not stored:"
+        " the linker's table counts them, the binary ends before"
+    )
+
+
+def test_flash_reserved_without_content_before_data_is_a_gap(tmp_path: Path) -> None:
+    stacks = MadeSection("priv_stacks", 0x2000_0000, size=0x40, reserved=0x100)
+    data = MadeSection("datas", 0x2000_0040, b"1234", load=0x140)
+    layout = made(tmp_path, stacks, data).layout
+    assert sum(part.size for part in layout.of("FLASH")) == 0x144
+    assert layout.notes[0].endswith("a gap in the binary, counted here")

@@ -102,10 +102,20 @@ Different
     assert result.statistics.total.passed == 2, [test.message for test in result.suite.all_tests]
 
 
+def test_inputs_that_notice_too_little_fail(tmp_path: Path) -> None:
+    rows = tmp_path / "x.npy"
+    np.save(rows, np.arange(-128, 128).astype(np.int8).reshape(256, 1, 1))
+    Reference().adequacy_should_be_at_least("100 %", "hello_world_int8.tflite", rows)
+    np.save(rows, np.zeros((2, 1, 1), np.int8))
+    with pytest.raises(CheckFailed, match="95 % are wanted"):
+        Reference().adequacy_should_be_at_least("95 %", "hello_world_int8.tflite", rows)
+
+
 def test_every_keyword_documents_when_it_fails() -> None:
     keywords = LibraryDocumentation("harness.keywords.reference.Reference").keywords
     assert {each.name for each in keywords} == {
         "Reference Outputs",
         "Outputs Should Equal Reference",
+        "Adequacy Should Be At Least",
     }
     assert all("Fails if" in each.doc for each in keywords)

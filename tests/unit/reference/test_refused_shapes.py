@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 from model_builder import T, constant
 from one_operator_models import activation as _a
-from one_operator_models import assert_refused
+from one_operator_models import assert_refused, real
 from one_operator_models import one_operator as _one
 from one_operator_models import weights as _w
 from oracle import Oracle
 
+from harness.base.errors import BadModel, UnsupportedOperator
 from harness.model import Model
 from harness.reference import Interpreter
 
@@ -93,15 +94,18 @@ REFUSED = {
         _svdf(_put(3, T((3,), "int32", 1e-4, 0, [1, 2, 3]))),
         "3 elements for 2 units",
     ),
-    "SVDF of float32 with an int32 bias": (_svdf(_real_svdf), "float32 with an int32 bias"),
+    "SVDF of float32 with an int32 bias": (
+        _svdf(_real_svdf),
+        "its bias is int32, beside float32 activations",
+    ),
     "SVDF of float32 with int8 weights": (_svdf(_float_svdf), "float32 with other weights"),
     "SVDF whose time weights are not of the state's type": (
         _svdf(_put(2, _w(2, 3))),
-        "int8 and int8 weights",
+        "TFLM reads its int16 state as int8, as its time weights",
     ),
     "SVDF with a bias of int16": (
         _svdf(_put(3, T((2,), "int16", 1e-4, 0, [7, 8]))),
-        "int16 bias",
+        "its bias is int16, beside int8 activations",
     ),
     "SVDF whose bias has another scale": (
         _svdf(_put(3, T((2,), "int32", 1e-2, 0, [7, 8]))),
@@ -260,3 +264,21 @@ def test_the_model_that_the_refused_ones_vary_runs() -> None:
 def test_the_transposed_convolution_that_the_refused_ones_vary_runs() -> None:
     model = Model.from_bytes(_transposed(_IMAGE, _KERNEL, _a(1, 6, 6, 5)), "transposed")
     assert Interpreter(model).outputs[0].shape == (1, 6, 6, 5)
+
+
+def test_a_computed_shape_of_a_free_dimension_is_refused_with_its_axis() -> None:
+    x = T((1, 3), "float32", signature=(-1, 3), name="frames")
+    padded = _one("PAD", [x, T((2, 2), "int32"), real(1, 5)], [0, 1], ("Pad", {}), fed=(0, 1))
+    with pytest.raises(UnsupportedOperator, match="computed at run time") as refusal:
+        Interpreter(Model.from_bytes(padded))
+    assert refusal.value.hint == (
+        "axis 0 of tensor 0 ('frames') is free (a batch?), and 1 in TFLM: convert the model with a"
+        " fixed size"
+    )
+
+
+def test_a_declared_shape_that_contradicts_a_free_dimension_names_its_axis() -> None:
+    x = T((2, 3), "float32", signature=(2, -1))
+    with pytest.raises(BadModel, match="computes the shape") as refusal:
+        Interpreter(Model.from_bytes(_one("EXP", [x, real(2, 4)], [0])))
+    assert "axis 1 of tensor 0" in refusal.value.hint

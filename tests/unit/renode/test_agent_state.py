@@ -325,3 +325,62 @@ def test_a_machine_that_keeps_a_register_over_a_reset_is_not_used_again(renode, 
         renode.machine.MachineReset += lambda *_: renode.machine.put(register, b"\x01")
         core_at_start(server, renode, firmware)
         assert server.machines == 2
+
+
+MPU_RNR, MAIR0, FPCAR, SAU_RNR = 0xE000ED98, 0xE000EDC0, 0xE000EF38, 0xE000EDD8
+NON_SECURE = 0x20000
+
+
+def leave_regions(renode: FakeRenode) -> None:
+    """As firmware that has set up its MPUs, and the SAU if there is one."""
+    for unit in renode.machine.units:
+        for region in range(3):
+            unit.write(unit.select, region)
+            unit.write(unit.select + 4, 0x20000000)
+            unit.write(unit.select + 8, 0x20000FE1)
+    renode.machine.MachineReset += lambda *_: [
+        renode.machine.put(address, b"\x44") for address in (MAIR0, FPCAR)
+    ]
+
+
+@pytest.mark.parametrize("trustzone", [False, True])
+def test_regions_that_a_reset_keeps_are_written_back(firmware, trustzone):
+    renode = FakeRenode(trustzone=trustzone)
+    with RenodeServer(connect=renode.connect) as server:
+        first = core_at_start(server, renode, firmware, lambda: leave_regions(renode))
+        assert core_at_start(server, renode, firmware) == first
+        assert not any(value for unit in renode.machine.units for value in unit.words.values())
+        assert server.machines == 1
+
+
+@pytest.mark.parametrize("unit", range(3), ids=["MPU", "MPU_NS", "SAU"])
+def test_machine_with_a_region_that_cannot_be_written_back_is_not_used_again(firmware, unit):
+    renode = FakeRenode(trustzone=True)
+
+    def leave() -> None:
+        leave_regions(renode)
+        renode.machine.units[unit].locked = True
+
+    with RenodeServer(connect=renode.connect) as server:
+        core_at_start(server, renode, firmware, leave)
+        core_at_start(server, renode, firmware)
+        assert server.machines == 2
+
+
+def test_comparison_leaves_the_selected_region_as_it_is(firmware):
+    renode = FakeRenode(trustzone=True)
+    with opened(renode, firmware):
+        assert {unit.selected for unit in renode.machine.units} == {0}
+        renode.machine.mpu.selected = 5
+        renode.agent.core()
+        assert renode.machine.mpu.selected == 5
+
+
+def test_core_is_compared_in_both_worlds(firmware):
+    renode = FakeRenode(trustzone=True)
+    with opened(renode, firmware):
+        seen = renode.agent.core()
+    for address in (MPU_RNR + 4, MPU_RNR + NON_SECURE + 8, SAU_RNR + 4):
+        assert {f"0x{address:08x}[{region}]" for region in range(8)} <= set(seen)
+    for address in (MAIR0, FPCAR, FPCAR + NON_SECURE, SAU_RNR):
+        assert f"0x{address:08x}" in seen

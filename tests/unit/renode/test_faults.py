@@ -96,15 +96,40 @@ def test_null_call_is_located_by_its_caller(image: Image) -> None:
 
 @pytest.mark.parametrize(
     ("link", "told"),
-    [(0xFFFFFFFD, True), (0xFFFFFFBC, True), (0xFFFFFFBD, False), (0xFFFFFFFC, True)],
+    [(0xFFFFFFFD, ""), (0xFFFFFFBC, ""), (0xFFFFFFBD, "non-secure"), (0xFFFFFFFC, "secure")],
 )
-def test_the_location_of_a_non_secure_fault_is_not_shown(
-    image: Image, link: int, told: bool
+def test_a_place_is_not_shown_where_the_handler_is_of_the_other_world(
+    image: Image, link: int, told: str
 ) -> None:
-    """EXC_RETURN.S is 0 and ES is 1: the non-secure image was interrupted by a secure handler."""
+    """EXC_RETURN.S is the world of the frame's stack, ES the handler's."""
     where = taken(image, link=link).where
-    assert (where == "callee") is told
-    assert told or where == "a place in the non-secure image that Renode does not show"
+    place = f"a place in the {told} image that Renode does not show"
+    assert where == (place if told else "callee")
+
+
+@pytest.mark.parametrize(
+    ("status", "cause"),
+    [
+        ({"cfsr": 1 << 16}, "UsageFault"),
+        ({"cfsr": 1 << 9}, "BusFault"),
+        ({"cfsr": 1 << 1}, "MemManage"),
+        ({"cfsr_ns": 1 << 1}, "MemManage"),
+        ({"sfsr": 1 << 3}, "SecureFault"),
+    ],
+)
+def test_forced_hardfault_names_its_cause_as_on_the_simulator(image, status, cause) -> None:
+    first, *_ = taken(image, 3, hfsr=1 << 30, **status).report.splitlines()
+    assert first.startswith("HardFault: ")
+    assert first.endswith(f", FORCED (escalated from {cause})")
+
+
+@pytest.mark.parametrize(("number", "hfsr"), [(3, 1 << 1), (6, 1 << 30), (3, 0)])
+def test_fault_that_was_not_forced_has_no_other_cause(image, number: int, hfsr: int) -> None:
+    assert "escalated" not in taken(image, number, cfsr=1 << 16, hfsr=hfsr).report
+
+
+def test_svc_that_became_a_hardfault_has_no_status_bit(image: Image) -> None:
+    assert taken(image, 3, hfsr=1 << 30).report.startswith("HardFault: FORCED\n")
 
 
 def test_lockup_is_located_where_the_core_stands(image: Image) -> None:

@@ -80,5 +80,5 @@ def test_a_difference_holds_from_its_first_version_up_to_its_last():
     assert RenodeDifference(None, None, "x", "y").holds((0, 0, 0))
     for version in ((1, 16, 1), (1, 17, 0)):
         noted = [one.warn for one in DIFFERENCES if one.warn and one.holds(version)]
-        assert len(warnings(version)) == len(noted)
+        assert len(warnings(version)) == len(noted) + 1  # the last: what may pass wrongly
     assert warnings((1, 16, 1))[0].startswith("Renode 1.16.1 has renode#938: ")

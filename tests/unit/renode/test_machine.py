@@ -10,7 +10,7 @@ import pytest
 from elf_writer import MadeSection, MadeSymbol, write_elf
 from fake_renode import R1_16, R1_17, FakeRenode, Fault
 
-from harness.base import paths
+from harness.base import paths, platforms
 from harness.base.errors import UsageError
 from harness.base.power_on import pattern
 from harness.elf import Image
@@ -62,8 +62,12 @@ STUBS = [
 ]  # fmt: skip
 MODELS = [
     'machine PyDevFromFile @peripherals/nvmc.py 0x50039000 0x1000 True "nvmc"',
+    "sysbus.nvmc ControlWrite 0 0x0",
+    "sysbus.nvmc ControlWrite 1 0x100000",
+    "sysbus.nvmc ControlWrite 2 0x1000",
     "sysbus Redirect 0x40039000 0x50039000 0x1000",
     'machine PyDevFromFile @peripherals/dppic.py 0x50017000 0x1000 True "dppic"',
+    "sysbus.dppic ControlWrite 0 0x10",
     "sysbus Redirect 0x40017000 0x50017000 0x1000",
 ]
 FILLED = ["flash.bin 0x0", "ram.bin 0x20000000"]
@@ -99,7 +103,43 @@ def test_a_trustzone_machine_has_a_model_of_the_spu(renode, firmware, tmp_path):
         server.machine(firmware, tmp_path, 0, both_worlds=True)
         assert told(renode)[5] == "machine LoadPlatformDescription @nrf9160dk_worlds.repl"
         at = told(renode).index(SPU)
-        assert told(renode)[at + 1].startswith("sysbus SetHookBeforePeripheralWrite sysbus.nvic")
+        assert told(renode)[at + 1 : at + 11] == [
+            f"sysbus.attribution ControlWrite {number} {fact:#x}"
+            for number, fact in enumerate(
+                (0, 0x8000, 32, 0x20000000, 0x2000, 32, 0x40000000, 0x10000000, 67, 72)
+            )
+        ]
+        assert told(renode)[at + 11].startswith("sysbus SetHookBeforePeripheralWrite sysbus.nvic")
+
+
+@pytest.mark.parametrize(
+    ("chip", "board"),
+    [("nrf5340", "nrf5340dk"), ("nrf9131", "nrf9131ek"), ("nrf9151", "nrf9151dk")],
+)
+def test_a_siblings_image_runs_on_its_own_platform(renode, firmware, tmp_path, chip, board):
+    table = platforms.chip_table(chip)
+    sibling = replace(firmware, chip_name=chip)
+    with (
+        served(renode, tmp_path, (1, 17, 0)) as server,
+        RenodeSession(sibling, server, owns_server=False) as session,
+    ):
+        assert f'mach create "{board}"' in told(renode)
+        assert f"machine LoadPlatformDescription @{board}_trustzone.repl" in told(renode)
+        assert renode.agent.ram == (0x2000_0000, 0x2000_0000 + table.area("ram").size)
+        assert session.memory.read(table.area("ram").end - 64, 64) == pattern(
+            session.power_on, table.area("ram").end - 64, 64
+        )
+        messages = [note.message for note in session.findings]
+        assert set(table.notes) < set(messages)
+
+
+def test_a_machine_of_another_chip_is_not_reused(renode, firmware, tmp_path):
+    other = replace(firmware, chip_name="nrf5340")
+    with RenodeServer(connect=renode.connect) as server:
+        for image in (firmware, other, other, firmware):
+            server.machine(image, tmp_path, 0)
+            server.release(reusable=True)
+        assert server.machines == 3
 
 
 def test_a_server_may_synchronise_more_often(firmware, tmp_path):
@@ -170,11 +210,11 @@ def image(folder: Path, *words: int, at: int = 0) -> Image:
 
 
 def test_faults_are_hooked_once_for_each_handler_that_there_is(renode, tmp_path):
-    """HardFault, MemManage, BusFault and UsageFault, from the image's own table."""
-    table = (0x2000_1000, 0x41, 0x43, 0x61, 0x51, 0x61, 0, *[0x41] * 11)
+    """HardFault, MemManage, BusFault, UsageFault and SecureFault, from the image's own table."""
+    table = (0x2000_1000, 0x41, 0x43, 0x61, 0x51, 0x61, 0, 0x71, *[0x41] * 10)
     server = RenodeServer(connect=renode.connect)
     with RenodeSession(image(tmp_path, *table), server, owns_server=True):
-        assert sorted(renode.machine.cpu.hooks) == [0x50, 0x60]
+        assert sorted(renode.machine.cpu.hooks) == [0x50, 0x60, 0x70]
 
 
 def test_an_image_whose_table_ends_before_its_fault_handlers_is_refused(renode, tmp_path):

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import ast
+import struct
+from pathlib import Path
 
 import pytest
+from elf_writer import MadeSection, MadeSymbol, write_elf
 from fake_renode import (
     R1_16,
     R1_17,
@@ -22,12 +25,14 @@ from fake_renode import (
 
 from harness.base.errors import EnvironmentMissing, TargetLost
 from harness.base.power_on import pattern
+from harness.elf import Image
+from harness.elf.combined import compose
 from harness.targets import ConsoleMatch, Elapsed, Executed, Stop
 from harness.targets.renode import RenodeServer
 from harness.targets.renode.find import RenodeProgram
 from harness.targets.renode.link import MonitorError
 from harness.targets.renode.server import AGENT
-from harness.targets.renode.session import RenodeSession
+from harness.targets.renode.session import RenodeSession, fault_handlers
 
 FRAME = (1, 2, 3, 4, 12, 0x43, 0x44, 0x61000000)
 UNDEFINED = (0x10000, 0, 0, 0)
@@ -390,3 +395,51 @@ def test_an_elapsed_time_and_a_count_are_exact(renode, firmware):
         assert session.counters.virtual_seconds == 0.0005
         assert session.run(Executed(1000), session.deadline(1)) is Stop.CONDITION
         assert session.counters.instructions == 33_000
+
+
+# -- two images -------------------------------------------------------------------------------
+
+
+def image_at(folder: Path, at: int, stack: int = 0x20001000) -> Image:
+    """An image whose exceptions all lead 0x40 behind its table."""
+    table = struct.pack("<16I", stack, *[at + 0x40 | 1] * 15) + bytes.fromhex("fee7")
+    path = folder / f"at{at:x}.elf"
+    path.write_bytes(write_elf(
+        [MadeSection(".text", at, table, load=at, executable=True)],
+        [MadeSymbol("handler", at + 0x40 | 1, 2, "func")],
+    ))  # fmt: skip
+    return Image.from_elf(path)
+
+
+@pytest.fixture
+def two_images(tmp_path):
+    """A secure image at 0 and a non-secure one at 0x8000."""
+    return compose([image_at(tmp_path, 0), image_at(tmp_path, 0x8000)])
+
+
+def test_faults_are_seen_in_the_handlers_of_both_tables(renode, two_images):
+    assert fault_handlers(two_images) == [0x40, 0x8040]
+    renode.script = [
+        (MS, Fault(4, 0xFFFFFFB8, FRAME, False, (0x82, 0, 0x2000_0040, 0), handler=0x8040)),
+        (2 * MS, Fault(6, 0xFFFFFFF9, FRAME, False, UNDEFINED)),
+    ]
+    with opened(renode, two_images) as session:
+        run(session, 0.01)
+        first, second = session.faults
+    assert (first.kind, first.reason, first.pc) == ("MemManage", "DACCVIOL, MMARVALID", 0x44)
+    assert (second.kind, second.reason) == ("UsageFault", "UNDEFINSTR")
+
+
+def test_non_secure_handler_does_not_read_a_frame_of_the_secure_stack(renode, two_images):
+    renode.script = [
+        (MS, Fault(4, 0xFFFFFFF8, FRAME, False, (0x82, 0, 0x2000_0040, 0), handler=0x8040))
+    ]
+    with opened(renode, two_images) as session:
+        run(session, 0.01)
+        (fault,) = session.faults
+    assert (fault.pc, fault.where) == (0, "a place in the secure image that Renode does not show")
+
+
+def test_image_beside_that_nothing_boots_has_no_handlers(tmp_path):
+    data = image_at(tmp_path, 0x8000, stack=0)
+    assert fault_handlers(compose([image_at(tmp_path, 0), data])) == [0x40]

@@ -1,28 +1,36 @@
-"""Every address, size and interrupt of nrf9160.repl against nrf9160.toml, both ways."""
+"""Renode's platform descriptions and scripts: what is checked in, against each chip's table."""
 
 from __future__ import annotations
 
 import re
-import tomllib
 import types
+from functools import cache
 
 import pytest
+import renode_platforms
 
-from harness.base import paths
-from harness.targets.renode.machine import UNMODELLED
+from harness.base import paths, platforms
+from harness.targets.renode.description import SAU_REGIONS, SCRIPTS, Security, unmodelled
+from harness.targets.renode.machine import QUANTUM, make
 
 PLATFORMS = paths.platforms()
-TABLE = tomllib.loads((PLATFORMS / "chips" / "nrf9160.toml").read_text())
-TEXT = re.sub(r"//.*", "", (PLATFORMS / "nrf9160.repl").read_text())
+CHIPS = platforms.chip_names()
 BLOCK = re.compile(r"^(\w+): ([\w.]+) @ (\{[^}]*\}|[^\n]*)\n((?:[ \t]+[^\n]*\n|\n)*)", re.M)
 TAG = re.compile(r'Tag <(0x[0-9A-F]+), (0x[0-9A-F]+)> "(\w+)" (0x\d)')
 IMPLIED = 0x1000
-SIZES = {"P0": 0x300}  # the GPIO model's own size
+SIZES = {"gpio": 0x300}  # the GPIO model's own size
+ROWS = [(chip, row.name) for chip in CHIPS for row in platforms.chip_table(chip).blocks]
 
 
-def blocks():
+@cache
+def described(chip):
+    return re.sub(r"//.*", "", (PLATFORMS / f"{chip}.repl").read_text())
+
+
+@cache
+def blocks(chip):
     found = {}
-    for name, model, where, body in BLOCK.findall(TEXT):
+    for name, model, where, body in BLOCK.findall(described(chip)):
         bases = {int(one, 16) for one in re.findall(r"sysbus (0x[0-9A-Fa-f]+)", where)}
         irq = re.search(r"-> nvic@(\d+)", body)
         size = re.search(r"size: (0x[0-9A-Fa-f]+)", body)
@@ -35,74 +43,113 @@ def blocks():
     return found
 
 
-def expected_bases(entry):
-    return {TABLE["windows"][one] + entry["offset"] for one in entry["bases"]}
-
-
-def tags():
+def tags(chip):
     found: dict[str, tuple[set[int], set[int]]] = {}
-    for start, end, name, _ in TAG.findall(TEXT):
+    for start, end, name, _ in TAG.findall(described(chip)):
         bases, sizes = found.setdefault(name.removesuffix("_NS"), (set(), set()))
         bases.add(int(start, 16))
         sizes.add(int(end, 16) - int(start, 16) + 1)
     return found
 
 
+def test_the_files_are_those_of_todays_tables():
+    here = [*PLATFORMS.glob("*.repl"), *PLATFORMS.glob("*.resc")]
+    assert {path.name: path.read_text() for path in here} == renode_platforms.made()
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("name", TABLE["peripherals"])
-def test_a_peripheral_is_at_its_address_of_the_table(name):
-    entry = TABLE["peripherals"][name]
-    size = entry.get("size", IMPLIED)
-    if name in blocks():
-        _, bases, irq, given = blocks()[name]
-        assert bases == expected_bases(entry)
-        assert irq == entry.get("irq") or (irq is None and entry["model"] in ("spu", "gpio"))
-        assert (given or SIZES.get(name, IMPLIED)) == size
+@pytest.mark.parametrize(("chip", "name"), ROWS)
+def test_a_peripheral_is_at_its_address_of_the_table(chip, name):
+    row = platforms.chip_table(chip).peripheral(name)
+    if name in blocks(chip):
+        _, bases, irq, given = blocks(chip)[name]
+        assert bases == set(row.addresses)
+        assert irq == row.irq or (irq is None and row.model in ("spu", "spu_large", "gpio"))
+        assert (given or SIZES.get(row.model, IMPLIED)) == row.size
     else:
-        bases, sizes = tags()[name]
-        assert bases == expected_bases(entry)
-        assert sizes == {size}
+        assert tags(chip)[name] == (set(row.addresses), {row.size})
 
 
-@pytest.mark.parametrize("name", TABLE["memory"])
-def test_a_memory_is_at_its_address_of_the_table(name):
-    _, bases, _, size = blocks()[name.upper()]
-    assert bases == {TABLE["memory"][name]["origin"]}
-    assert size == TABLE["memory"][name]["size"]
+@pytest.mark.parametrize("chip", CHIPS)
+def test_a_memory_is_at_its_address_of_the_table(chip):
+    for area in platforms.chip_table(chip).areas:
+        _, bases, _, size = blocks(chip)[area.name.upper()]
+        assert (bases, size) == ({area.origin}, area.size)
 
 
-def test_the_description_holds_nothing_that_the_table_does_not():
-    known = set(TABLE["peripherals"]) | {name.upper() for name in TABLE["memory"]}
-    assert set(blocks()) - known == {"CPU", "NVIC", "DWT"}
-    assert set(tags()) <= known
+@pytest.mark.parametrize("chip", CHIPS)
+def test_information_words_are_those_of_the_table(chip):
+    table = platforms.chip_table(chip)
+    words = re.findall(r"WriteDoubleWord (0x\w+) (0x\w+)", described(chip))
+    assert [(int(at, 16), int(word, 16)) for at, word in words] == [
+        *table.ficr.items(),
+        *table.uicr.items(),
+    ]
 
 
-def test_the_core_is_the_tables_core():
-    soc = TABLE["soc"]
-    assert f'cpuType: "{soc["core"]}"' in TEXT
-    assert f"numberOfMPURegions: {soc['mpu_regions']}" in TEXT
-    assert f"PerformanceInMips: {soc['cpu_hz'] // 1_000_000}" in TEXT
-    assert f"frequency: {soc['cpu_hz']}" in TEXT
-    assert f"priorityMask: 0x{(0xFF << (8 - soc['priority_bits'])) & 0xFF:X}" in TEXT
+@pytest.mark.parametrize("chip", CHIPS)
+def test_the_description_holds_nothing_that_the_table_does_not(chip):
+    table = platforms.chip_table(chip)
+    known = {row.name for row in table.blocks} | {area.name.upper() for area in table.areas}
+    assert set(blocks(chip)) - known == {"CPU", "NVIC", "DWT"}
+    assert set(tags(chip)) <= known
 
 
-def test_each_class_of_counters_cs_is_named_and_its_file_included():
+@pytest.mark.parametrize("chip", CHIPS)
+def test_the_core_is_the_tables_core(chip):
+    soc = platforms.chip_table(chip)
+    text = described(chip)
+    assert f'cpuType: "{soc.core}"' in text
+    assert f"numberOfMPURegions: {soc.mpu_regions}" in text
+    assert f"PerformanceInMips: {soc.cpu_hz // 1_000_000}" in text
+    assert f"frequency: {soc.cpu_hz}" in text
+    assert f"priorityMask: 0x{(0xFF << (8 - soc.priority_bits)) & 0xFF:X}" in text
+
+
+def test_the_nrf5340_has_its_own_memory_and_serial_ports():
+    assert blocks("nrf5340")["RAM"][3] == 0x80000
+    assert blocks("nrf5340")["UARTE2"][1:3] == ({0x5000B000, 0x4000B000}, 11)
+    assert blocks("nrf9151")["UARTE2"][1:3] == ({0x5000A000, 0x4000A000}, 10)
+
+
+def test_gpiote_hears_every_port():
+    ports = re.findall(r"port(\d): (p\d)", described("nrf5340"))
+    assert ports == [("0", "p0"), ("1", "p1")] * 2
+
+
+@pytest.mark.parametrize("board", platforms.board_names())
+def test_leds_and_buttons_are_at_the_boards_pins(board):
+    pins = platforms.board_table(board).pins
+    text = (PLATFORMS / f"{board}.repl").read_text()
+    found = re.findall(r"^(\w+): Miscellaneous.(?:LED|Button) @ p0 (\d+)$", text, re.M)
+    assert {name: int(pin) for name, pin in found} == pins
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+def test_each_class_of_counters_cs_is_named_and_its_file_included(chip):
     text = (PLATFORMS / "peripherals" / "counters.cs").read_text()
     classes = set(re.findall(r"^    public class (\w+)", text, re.M))
-    assert classes == {model.split(".")[1] for model, *_ in blocks().values() if "Nrf" in model}
-    assert "include $ORIGIN/peripherals/counters.cs\n" in (PLATFORMS / "nrf9160dk.resc").read_text()
+    named = {model.split(".")[1] for model, *_ in blocks(chip).values() if "Nrf" in model}
+    assert classes == named
+    script = (PLATFORMS / f"{platforms.board_with(chip).key}.resc").read_text()
+    assert "include $ORIGIN/peripherals/counters.cs\n" in script
 
 
-def test_nvmc_reads_ready_even_without_its_model():
-    assert {value for _, _, name, value in TAG.findall(TEXT) if name.startswith("NVMC")} == {"0x1"}
+@pytest.mark.parametrize("chip", CHIPS)
+def test_nvmc_reads_ready_even_without_its_model(chip):
+    values = {value for _, _, name, value in TAG.findall(described(chip)) if "NVMC" in name}
+    assert values == {"0x1"}
 
 
-def test_each_tag_without_a_script_has_a_stub_where_accesses_fault():
-    assert set(UNMODELLED) == set(tags()) - {"NVMC", "DPPIC"}
+@pytest.mark.parametrize("chip", CHIPS)
+def test_each_tag_without_a_script_has_a_stub_where_accesses_fault(chip):
+    stubbed = {block.name for block in unmodelled(platforms.chip_table(chip))}
+    assert stubbed == set(tags(chip)) - set(SCRIPTS)
 
 
-def test_the_non_secure_alias_is_registered_where_there_are_security_states():
-    text = (PLATFORMS / "nrf9160dk_trustzone.repl").read_text()
+@pytest.mark.parametrize("board", platforms.board_names())
+def test_the_non_secure_alias_is_registered_where_there_are_security_states(board):
+    text = (PLATFORMS / f"{board}_trustzone.repl").read_text()
     assert re.search(r'address: 0xE002E000; size: 0x1000; region: "NonSecure"; cpu: cpu', text)
     assert re.search(r"BusPointRegistration \{ address: 0xE000E000; cpu: cpu \}", text)
 
@@ -149,27 +196,40 @@ class Machine(dict):
 
 
 class Peripheral:
-    """Runs a Python peripheral as Renode does: one scope, one script run an access."""
+    """Runs a Python peripheral as Renode does: one scope, one script run an access.
 
-    def __init__(self, name):
+    It is told the chip's facts by the commands of its ``.resc`` or of the harness.
+    """
+
+    def __init__(self, name, chip="nrf9160"):
         self.bus = Bus()
         self.cpu = Sau()
         machine = Machine(self.bus, {"sysbus.cpu": self.cpu})
         path = PLATFORMS / "peripherals" / f"{name}.py"
         self.code = compile(path.read_text(), str(path), "exec")
         self.scope = {"self": types.SimpleNamespace(GetMachine=lambda: machine)}
-        self._run(IsInit=True, IsRead=False, Offset=0, Value=0)
+        self.reset()
+        told = make(platforms.chip_table(chip), Security.WORLDS, quantum=QUANTUM, strict=True)
+        local = {"spu": "attribution"}.get(name, name)
+        for command in told:
+            if match := re.fullmatch(rf"sysbus\.{local} ControlWrite (\d+) (0x\w+)", command):
+                self._run("IsUser", int(match[1]), int(match[2], 16))
 
-    def _run(self, **request):
-        self.scope["request"] = types.SimpleNamespace(**request)
+    def reset(self):
+        self._run("IsInit")
+
+    def _run(self, kind, offset=0, value=0):
+        kinds = dict.fromkeys(("IsInit", "IsUser", "IsRead", "IsWrite"), False)
+        kinds[kind] = True
+        self.scope["request"] = types.SimpleNamespace(**kinds, Offset=offset, Value=value)
         exec(self.code, self.scope)
         return self.scope["request"].Value
 
     def read(self, offset):
-        return self._run(IsInit=False, IsRead=True, Offset=offset, Value=0)
+        return self._run("IsRead", offset)
 
     def write(self, offset, value):
-        self._run(IsInit=False, IsRead=False, Offset=offset, Value=value)
+        self._run("IsWrite", offset, value)
 
 
 def test_nvmc_erases_the_page_whose_first_word_was_written_under_een():
@@ -238,15 +298,44 @@ def test_registers_of_the_spu_keep_their_values_and_start_secure():
     assert spu.read(0x800 + 4 * 8) == 0x80000002
 
 
-def test_spu_needs_no_more_regions_than_the_core_has():
-    text = (PLATFORMS / "nrf9160dk_worlds.repl").read_text()
+@pytest.mark.parametrize("chip", CHIPS)
+def test_spu_needs_no_more_regions_than_the_core_has(chip):
+    text = (PLATFORMS / f"{platforms.board_with(chip).key}_worlds.repl").read_text()
     given = int(re.search(r"numberOfSAURegions: (\d+)", text)[1])
-    spu = Peripheral("spu")
-    for region in range(0, 32, 2):  # the most stretches, and four callable ends
+    spu, count = Peripheral("spu", chip), platforms.chip_table(chip).spu_regions("flash")
+    for region in range(0, count, 2):  # the most stretches, and four callable ends
         spu.write(0x600 + 4 * region, 7)
         spu.write(0x700 + 4 * region, 7)
     for at, region in ((0x500, 1), (0x508, 3), (0x540, 1), (0x548, 3)):
         spu.write(at, region)
         spu.write(at + 4, 1)
-    assert len(spu.cpu.enabled) == 1 + 2 * 16 + 4
-    assert max(spu.cpu.regions) + 1 == given
+    assert len(spu.cpu.enabled) == 1 + count + 4
+    assert max(spu.cpu.regions) + 1 == given == SAU_REGIONS
+
+
+def test_regions_are_as_large_as_the_chips():
+    spu = Peripheral("spu", "nrf5340")
+    for region in range(3, 64):
+        spu.write(0x600 + 4 * region, 7)
+    spu.write(0x700 + 4 * 63, 7)
+    assert spu.cpu.enabled == {
+        PERIPHERALS_NON_SECURE,
+        (0xC000, 0xFFFFF, False),
+        (0x2007E000, 0x2007FFFF, False),
+    }
+
+
+def test_a_channel_is_kept_if_the_chip_has_it():
+    for chip, kept in (("nrf9160", 0x8000), ("nrf5340", 0x80008000)):
+        dppic = Peripheral("dppic", chip)
+        dppic.write(0x504, 0x80008000)
+        assert dppic.read(0x500) == kept
+
+
+def test_a_reset_of_a_script_keeps_the_chips_facts():
+    dppic = Peripheral("dppic", "nrf5340")
+    dppic.write(0x504, 1)
+    dppic.reset()
+    assert dppic.read(0x500) == 0
+    dppic.write(0x504, 0x80000000)
+    assert dppic.read(0x500) == 0x80000000

@@ -15,8 +15,6 @@ from harness.targets.renode import find
 from harness.targets.renode.releases import BELIEVED, DIFFERENCES, MEASURED
 from harness.targets.renode.server import RenodeProcess
 
-FIRMWARE = Path(__file__).parents[2] / "firmware"
-
 
 def test_a_renode_that_is_missing_is_one_clear_error(monkeypatch):
     monkeypatch.delenv("RENODE", raising=False)
@@ -175,6 +173,4 @@ def _within(check, seconds: float = 10.0) -> bool:
 def test_the_page_lists_the_differences_of_each_version():
     page = renode_table.PAGE.read_text()
     assert renode_table.with_table(page) == page
-    for one in DIFFERENCES:
-        assert not one.image or (FIRMWARE / f"{one.image}.c").is_file()
-        assert one.known in (MEASURED, BELIEVED)
+    assert {one.known for one in DIFFERENCES} <= {MEASURED, BELIEVED}

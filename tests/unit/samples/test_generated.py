@@ -112,17 +112,6 @@ def test_an_unusable_array_is_refused(tmp_path: Path, damage: str) -> None:
         generated.read_array(path, "values")
 
 
-def test_the_checked_in_kconfig_is_that_of_the_table() -> None:
-    assert (COMMON / "Kconfig.resolver").read_text() == generated.kconfig(TABLE)
-
-
-def test_every_configuration_has_a_kconfig_symbol_and_a_default_name() -> None:
-    text = generated.kconfig(TABLE)
-    for name in TABLE.configurations:
-        assert text.count(f"config TFLM_HIL_RESOLVER_{name.upper()}\n") == 1
-        assert f'default "{name}" if TFLM_HIL_RESOLVER_{name.upper()}\n' in text
-
-
 def _run(script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     # -S: no site-packages, as where Zephyr's Python lacks this project's libraries.
     command = [sys.executable, "-S", str(COMMON / script), *arguments]
@@ -149,3 +138,29 @@ def test_a_script_refuses_an_unknown_name_without_a_traceback(tmp_path: Path) ->
     assert done.returncode == 1
     assert "luck" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.slow
+def test_an_operator_that_tflite_micro_lacks_is_named(tmp_path: Path) -> None:
+    resolver = tmp_path / "tensorflow" / "lite" / "micro" / "micro_mutable_op_resolver.h"
+    resolver.parent.mkdir(parents=True)
+    resolver.write_text("  TfLiteStatus AddFullyConnected(\n  TfLiteStatus AddConv2D() {")
+    arguments = ("--sample", "hello_world", "--runtime", "tflm", "--tflite-micro", str(tmp_path),
+                 "--out", str(tmp_path / "c.h"), "--configuration")  # fmt: skip
+    assert _run("resolver_header.py", *arguments, "exact").returncode == 0
+    done = _run("resolver_header.py", *arguments, "person_detection")
+    assert done.returncode == 1
+    assert done.stderr == (
+        f"error: tflite-micro in {tmp_path} lacks AVERAGE_POOL_2D, DEPTHWISE_CONV_2D, RESHAPE,"
+        " SOFTMAX, which configuration person_detection of hello_world registers\n"
+    )
+
+
+@pytest.mark.slow
+def test_the_choice_of_a_configuration_may_stand_in_a_file(tmp_path: Path) -> None:
+    (tmp_path / "resolver").write_text("too_small\n")
+    header = tmp_path / "c.h"
+    done = _run("resolver_header.py", "--sample", "atan", "--out", str(header),
+                "--configuration", f"@{tmp_path / 'resolver'}")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert 'TFLM_HIL_RESOLVER_NAME "too_small"' in header.read_text()

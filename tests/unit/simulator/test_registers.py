@@ -47,8 +47,9 @@ def evidence(machine: Machine) -> tuple[object, ...]:
 @pytest.mark.slow
 @pytest.mark.parametrize("step", [7, 100, HZ])
 @pytest.mark.parametrize(
-    "name", ["compute", "exceptions", "receive", "pins", "tickless", "threads", "sender", "counter"]
-)
+    "name", ["compute", "exceptions", "receive", "pins", "tickless", "threads", "sender", "counter",
+             "usleep"],
+)  # fmt: skip
 def test_accesses_served_in_c_give_the_same_run(build: Build, name: str, step: int) -> None:
     asked, answered = asking(build(name)), Machine(build(name))
     for machine in (asked, answered):
@@ -97,6 +98,22 @@ def test_python_serves_transfers_only_with_interrupt_or_channel(build: Build) ->
     machine.run(until_tick=3 * HZ)
     assert len(machine.console) > 1500
     assert 1 < asked.count(0x008) < 10  # a channel's first use, another task on it, flash, no bytes
+
+
+def test_the_core_sets_alarms_of_an_rtc_itself(build: Build) -> None:
+    machine = Machine(build("usleep"))
+    asked: list[int] = []
+    rtc = machine.devices["RTC0"]
+    read, write = rtc.read, rtc.write
+    rtc.read = lambda offset: asked.append(offset) or read(offset)  # type: ignore[func-returns-value,method-assign]
+    rtc.write = lambda offset, value: asked.append(offset) or write(offset, value)  # type: ignore[func-returns-value,method-assign]
+    machine.run(until_tick=HZ)
+    assert b"".join(chunk.data for chunk in machine.console) == b"end\n"
+    found = machine.firmware.symbol("results")
+    assert found is not None
+    counts, alarms = struct.unpack("<2I", machine.read_memory(found.address, 8))
+    assert (counts, alarms) == (20 * (3 + 4 + 5 + 6 + 7), 100)
+    assert asked == [0x000]  # START
 
 
 @pytest.mark.slow

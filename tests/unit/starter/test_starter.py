@@ -274,3 +274,64 @@ def test_lines_with_words_of_failure_fail_the_case_later(tmp_path):
     result = run_case(case, tmp_path / "out")
     assert result.verdict is Verdict.FAIL
     assert "'ERROR 7' matches" in result.reason
+
+
+WINDOWS = Path(__file__).parents[3] / "examples" / "bare_metal"
+
+
+def windows(folder: Path, *, embedded: bool = False, change: tuple[str, str] = ("", "")) -> Path:
+    """The example that prints its windows and scores; its model beside it or in the image only."""
+    (folder / "src").mkdir(parents=True)
+    for name in ("src/weights.h", "src/main.c", "firmware.ld", "model.tflite"):
+        shutil.copy(WINDOWS / name, folder / name)
+    source = folder / "src" / "main.c"
+    text = source.read_text().replace(*change) if all(change) else source.read_text()
+    if embedded:
+        text = text.replace(
+            '"model: .incbin', '".type model, %object\\n.size model, 688\\n" "model: .incbin'
+        )
+    source.write_text(text)
+    subprocess.run(
+        [str(GCC), "-mcpu=cortex-m33", "-mthumb", "-Os", "-nostdlib", "-ffreestanding",
+         "-T", "firmware.ld", source, "-lgcc", "-o", "app.elf"],
+        check=True, capture_output=True, cwd=folder,
+    )  # fmt: skip
+    if embedded:
+        (folder / "model.tflite").unlink()
+    return folder
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("embedded", [False, True])
+def test_printed_tensors_are_compared_with_the_model(tmp_path, capsys, embedded):
+    folder = windows(tmp_path / "w", embedded=embedded)
+    assert main(["init", str(folder)]) == 0
+    assert "15 of 15 values of 5 inferences are what the model computes" in capsys.readouterr().out
+    [case] = load_cases(folder / "hil.toml")
+    assert case.model == folder / ("app_model.tflite" if embedded else "model.tflite")
+    result = run_case(case, tmp_path / "out")
+    assert (result.passed, result.outputs_compared) == (True, 15)
+
+
+@pytest.mark.slow
+def test_a_wrong_score_is_told_and_fails_the_written_case(tmp_path, capsys):
+    folder = windows(tmp_path / "w", change=("score > 127 ? 127", "score > 20 ? 20"))
+    assert main(["init", str(folder)]) == 0
+    out = capsys.readouterr().out
+    assert "12 of 15 values of 5 inferences are what the model computes" in out
+    assert "note: the case fails: " in out
+    [case] = load_cases(folder / "hil.toml")
+    result = run_case(case, tmp_path / "out")
+    assert result.verdict is Verdict.FAIL
+    assert "printed values are not what the model computes" in result.reason
+
+
+@pytest.mark.slow
+def test_a_capture_stands_in_for_the_run(tmp_path, capsys):
+    folder = windows(tmp_path / "w")
+    console = tmp_path / "board.log"
+    console.write_text("window 0 0 0 0 scores -10 -11 -10\nwindow 16 32 48 64 scores 26 -4 -10\n")
+    assert main(["init", str(folder), "--console", str(console)]) == 0
+    assert "6 of 6 values of 2 inferences" in capsys.readouterr().out
+    [case] = load_cases(folder / "hil.toml")
+    assert (case.inferences, case.ends) == (2, False)

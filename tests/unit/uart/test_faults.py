@@ -1,9 +1,14 @@
 """Fault dumps of Zephyr, line by line."""
 
+import os
+import re
+from pathlib import Path
+
 import pytest
 
 from harness.base.findings import Kind
 from harness.uart import Console
+from harness.uart.fatal_reasons import arm_reason
 
 
 def read(text: str) -> list:
@@ -99,6 +104,41 @@ def test_line_numbers_of_findings_are_those_of_the_console():
 def test_an_error_number_below_zero_is_a_panic_too():
     (panic,) = read("E: >>> ZEPHYR FATAL ERROR -2: Unknown error on CPU 0\n")
     assert (panic.kind, panic.value("reason")) == (Kind.KERNEL_PANIC, -2)
+
+
+@pytest.mark.parametrize(
+    ("code", "meaning"),
+    [
+        (16, "MemManage"),
+        (19, "MemManage: a data access was refused"),
+        (25, "BusFault: a data access failed"),
+        (30, "UsageFault: division by zero"),
+        (32, "UsageFault: stack overflow"),
+        (36, "UsageFault: undefined instruction"),
+        (44, "SecureFault: error of lazy FP state"),
+    ],
+)
+def test_a_reason_code_of_arm_has_its_meaning(code: int, meaning: str) -> None:
+    (panic,) = read(f"E: >>> ZEPHYR FATAL ERROR {code}: Unknown error on CPU 0\n")
+    assert panic.message.endswith(f"Unknown error on CPU 0 ({meaning})")
+
+
+@pytest.mark.parametrize("code", [15, 45, 2**31 - 1])
+def test_other_reason_codes_are_shown_as_they_are(code: int) -> None:
+    (panic,) = read(f"E: >>> ZEPHYR FATAL ERROR {code}: Unknown error on CPU 0\n")
+    assert panic.message == f">>> ZEPHYR FATAL ERROR {code}: Unknown error on CPU 0"
+
+
+def test_reason_codes_are_those_of_the_workspace() -> None:
+    base = os.environ.get("ZEPHYR_BASE")
+    if not base:
+        pytest.skip("needs Zephyr (ZEPHYR_BASE)")
+    text = Path(base, "include/zephyr/arch/arm/arch.h").read_text(encoding="utf-8")
+    names = re.findall(r"^\s+K_ERR_ARM_(\w+)", text, re.MULTILINE)
+    kinds = {"MEM": "MemManage", "BUS": "BusFault", "USAGE": "UsageFault", "SECURE": "SecureFault"}
+    named = [kinds.get(name.split("_")[0]) for name in names]
+    told = [arm_reason(16 + index) for index in range(len(names))]
+    assert [(what or "").split(" ")[0].rstrip(":") or None for what in told] == named
 
 
 PANIC = (

@@ -64,18 +64,6 @@ def test_its_pieces_of_python_compile_and_name_modules_that_exist(script):
             assert hasattr(import_module(module), name) or import_module(f"{module}.{name}")
 
 
-@pytest.mark.slow
-def test_the_list_of_samples_that_nightly_builds_is_the_tables():
-    script = step("zephyr", "Build every sample with Zephyr")
-    code = re.search(r"python -c '([^']*)'", script)[1]
-    from harness.build import configurations
-
-    answer = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    assert answer.stdout.split() == list(configurations.load().samples)
-
-
 def step(job: str, name: str) -> str:
     steps = NIGHTLY["jobs"][job]["steps"]
     return next(one["run"] for one in steps if one.get("name") == name)
@@ -130,3 +118,11 @@ def test_the_summary_counts_what_the_reports_hold(tmp_path):
 
 def test_a_job_that_wrote_nothing_says_so(tmp_path):
     assert "none: no job wrote a result" in summary("x", tmp_path)
+
+
+def test_summary_lists_what_was_believed_and_seen_otherwise(tmp_path):
+    (tmp_path / "tests.xml").write_text(
+        '<testsuite><testcase name="a"><properties><property name="believed" value="x: 1, seen 2"/>'
+        '</properties></testcase><testcase name="b"/></testsuite>'
+    )
+    assert summary("x", tmp_path).endswith("Believed, but seen otherwise:\n\n* x: 1, seen 2")

@@ -58,7 +58,7 @@ def test_every_step_either_uses_or_runs(path):
 @pytest.mark.parametrize("path", [*WORKFLOWS, ROOT / "action.yml"], ids=lambda path: path.name)
 def test_every_action_is_pinned_by_its_commit_with_its_version_beside(path):
     used = re.findall(r"uses: (.*)", path.read_text())
-    pinned = re.compile(r"[\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+")
+    pinned = re.compile(r"[\w-]+/[\w-]+(/[\w-]+)?@[0-9a-f]{40} # v\d+\.\d+\.\d+")
     assert [one for one in used if not pinned.fullmatch(one)] == []
 
 
@@ -86,6 +86,7 @@ def test_every_file_that_a_step_names_exists(path):
             assert (ROOT / name).exists(), name
 
 
+KNOWN = ("github.workspace", "github.token", "github.run_id", "hashFiles('tflm-hil/west.yml')")
 EXPRESSION = re.compile(r"\$\{\{\s*(.*?)\s*\}\}")
 TEXTS = [pytest.param(path.read_text(), id=path.name) for path in WORKFLOWS]
 
@@ -93,7 +94,7 @@ TEXTS = [pytest.param(path.read_text(), id=path.name) for path in WORKFLOWS]
 @pytest.mark.parametrize("text", TEXTS)
 def test_no_repository_variable_or_secret_is_needed(text):
     assert {name.partition(".")[0] for name in EXPRESSION.findall(text)} <= {
-        "github", "matrix", "steps",
+        "github", "matrix", "steps", "hashFiles('tflm-hil/west",
     }  # fmt: skip
 
 
@@ -114,9 +115,22 @@ def test_every_name_in_an_expression_is_defined(path):
                 elif first == "steps":
                     assert f"{rest[2]}=" in known[rest[0]]
                 else:
-                    assert name in ("github.workspace", "github.token")
+                    assert name in KNOWN
             if "id" in step:
                 known[step["id"]] = step.get("run") or GIVEN[step["uses"].partition("@")[0]]
+
+
+def test_nightly_keeps_the_history_of_zephyr_s_figures_from_night_to_night():
+    steps = yaml.safe_load((ROOT / ".github" / "workflows" / "nightly.yml").read_text())["jobs"][
+        "zephyr"
+    ]["steps"]
+    caches = [one for one in steps if one.get("uses", "").startswith("actions/cache/")]
+    assert [one["uses"].partition("@")[0] for one in caches] == [
+        "actions/cache/restore", "actions/cache/save",
+    ]  # fmt: skip
+    assert caches[0]["with"]["key"] == caches[1]["with"]["key"]
+    assert caches[0]["with"]["key"].startswith(caches[0]["with"]["restore-keys"])
+    assert caches[1]["if"] == "always()"
 
 
 def test_nightly_runs_both_pinned_releases_and_their_cache_goes_by_the_hash():
@@ -135,7 +149,7 @@ def test_every_job_with_tests_uploads_them_and_writes_a_summary(path):
     for job in yaml.safe_load(path.read_text())["jobs"].values():
         text = yaml.safe_dump(job["steps"])
         assert "job_summary.py" in text
-        assert "tox run -e hil" in text or "tox run -e full" in text
+        assert re.search(r"tox run -e (hil|full|zephyr)\b", text)
         assert "actions/upload-artifact" in text
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from harness.base import platforms
 from harness.base.errors import EnvironmentMissing, UsageError
+from harness.base.platforms import BoardTable
 from harness.targets.board.command import find
 from harness.targets.board.runners.base import Runner
 from harness.targets.board.runners.jlink import Jlink
@@ -17,8 +17,8 @@ RUNNERS: dict[str, type[Runner]] = {
 }
 
 
-def choose(name: str, search_path: str | None = None) -> type[Runner]:
-    """The runner called ``name``; if that is empty, the first of the board's that is installed.
+def choose(name: str, kit: BoardTable, search_path: str | None = None) -> type[Runner]:
+    """The runner called ``name``; if that is empty, the first of ``kit`` that is installed.
 
     West is none of them: it can flash only images in a Zephyr build folder.
 
@@ -29,7 +29,7 @@ def choose(name: str, search_path: str | None = None) -> type[Runner]:
         if name not in RUNNERS:
             raise UsageError(f"no runner {name!r}", hint=f"one of {', '.join(RUNNERS)}")
         return RUNNERS[name]
-    tried = [RUNNERS[one] for one in platforms.board_table().probe.runners]
+    tried = [RUNNERS[one] for one in kit.probe.runners]
     for runner in tried:
         if find(runner.program_name, search_path):
             return runner

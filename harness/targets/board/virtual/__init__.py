@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from harness.base import numbers, platforms
-from harness.base.errors import UsageError
+from harness.base.platforms import BoardTable
 from harness.elf import Image
 from harness.targets.board import lab as labs
 from harness.targets.board.opening import Opening
@@ -25,9 +25,9 @@ from harness.targets.board.virtual.client import VirtualDk
 Result = TypeVar("Result")
 
 
-def serial_number() -> str:
-    """A serial number in the range of nRF9160 DKs."""
-    prefix = next(iter(platforms.board_table().probe.serials))
+def serial_number(kit: BoardTable) -> str:
+    """A serial number in the range of ``kit``."""
+    prefix = next(iter(kit.probe.serials))
     return f"{prefix}{secrets.randbelow(1_000_000):06d}"
 
 
@@ -37,26 +37,21 @@ def _started(
     *,
     misbehave: str | Iterable[str] = (),
     runner: str = "nrfutil",
-    baud: int | str = labs.BAUD,
+    baud: int | str = "",
     lab: labs.Lab | None = None,
     play: bool = False,
     console: str = "",
 ) -> Iterator[Opening]:
-    """A virtual board of its own for ``image``, which must be for the chip that it carries."""
-    kit = platforms.board_table()
-    if image.chip.key != kit.chip.key:
-        raise UsageError(
-            f"{image.path} is for the {image.chip.name}, and a virtual board is the {kit.name}",
-            hint="--target simulator runs it",
-        )
+    """A virtual board of its own for ``image``: the kit with its chip."""
+    kit = platforms.board_with(image.chip.key)
     words = misbehave.split(",") if isinstance(misbehave, str) else misbehave
     with tempfile.TemporaryDirectory(prefix="tflm-bench-") as name:
         bench = Path(name)
         install_tools(bench)
         names = [word for word in words if word]
-        rate = numbers.given(numbers.baud, numbers.whole(baud), "baud")
-        with VirtualDk(bench, serial_number(), misbehave=names, play=play, baud=rate,
-                       console=console) as dk:  # fmt: skip
+        rate = numbers.given(numbers.baud, numbers.whole(baud), "baud") if baud else 0
+        with VirtualDk(bench, serial_number(kit), misbehave=names, play=play, baud=rate,
+                       console=console, kit=kit) as dk:  # fmt: skip
             yield Opening(
                 image,
                 lab=lab or labs.Lab(policy=labs.Policy(backoff=0.6), state=bench / "state"),

@@ -12,6 +12,7 @@ import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from harness.base.platforms import BoardTable, board_names, board_table
 from harness.targets.board.lab import is_valid_name
 from harness.targets.board.virtual.standins import STANDINS
 
@@ -32,6 +33,12 @@ class PublishedBoard:
     baud: int
     ports: tuple[tuple[str, int], ...]  # (device, USB interface number)
     debug: int
+    kit: str  # the name of its table
+
+    @property
+    def table(self) -> BoardTable:
+        """What kind of board it is."""
+        return board_table(self.kit)
 
 
 def write(folder: Path, presence: PublishedBoard) -> None:
@@ -59,7 +66,10 @@ def presences(bench: Path) -> dict[Path, PublishedBoard]:
     return {
         folder: presence
         for folder, presence in visible.items()
-        if presence is not None and presence.ports and is_valid_name(presence.serial)
+        if presence is not None
+        and presence.ports
+        and is_valid_name(presence.serial)
+        and presence.kit in board_names()
     }
 
 

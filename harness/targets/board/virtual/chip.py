@@ -6,10 +6,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from harness.base import platforms
 from harness.base.clock import Clock, Deadline
 from harness.base.errors import HilError
-from harness.base.platforms import ConsoleWiring
+from harness.base.platforms import BoardTable, ChipTable, ConsoleWiring
 from harness.elf import Image
 from harness.elf.wrapped import wrap
 from harness.simulator import End, Machine
@@ -65,12 +64,14 @@ class BoardPort(DebugPort):
 class VirtualChip:
     """A chip that runs what is in its flash; one that cannot run stays silent.
 
-    It has no power, and no debug port, until :meth:`power_on`. ``console`` says how the board hears
-    it. ``now`` and ``sleep`` are the wall clock's, in seconds.
+    It has no power, and no debug port, until :meth:`power_on`. ``kit`` is the board with the chip,
+    ``console`` says how it hears it (default: as it is wired). ``now`` and ``sleep`` are the wall
+    clock's, in seconds.
     """
 
     def __init__(
         self,
+        kit: BoardTable,
         console: ConsoleWiring | None = None,
         *,
         now: Clock = time.monotonic,
@@ -81,9 +82,10 @@ class VirtualChip:
         #: Why the chip does not run any more, or an empty string.
         self.halted = ""
         self.port: BoardPort | None = None
-        self._console, self._now, self._sleep = console, now, sleep
+        self.kit = kit
+        self._console, self._now, self._sleep = console or kit.console, now, sleep
         #: Of flash and UICR, while there is no power.
-        self._contents = {"flash": _ERASED * platforms.chip_table().area("flash").size}
+        self._contents = {"flash": _ERASED * kit.chip.area("flash").size}
         self._told = 0  # console bytes
         self._started = self._virtual = 0.0
 
@@ -101,11 +103,12 @@ class VirtualChip:
 
     def _machine(self) -> Machine:
         """A machine with the contents of flash and UICR."""
-        blocks = [(platforms.chip_table().area(n).origin, c) for n, c in self._contents.items()]
+        chip = self.kit.chip
+        blocks = [(chip.area(name).origin, data) for name, data in self._contents.items()]
         try:
-            return Machine(Image(Path("flash"), wrap(blocks)), console=self._console)
+            return Machine(_image(blocks, chip), console=self._console)
         except HilError:  # no firmware: the processor starts from whatever is there
-            machine = Machine(Image(Path("flash"), wrap([(0, _stub())])), console=self._console)
+            machine = Machine(_image([(0, _stub(chip))], chip), console=self._console)
             for address, content in blocks:
                 machine.write_memory(address, content)
             machine.reset()
@@ -222,8 +225,8 @@ class TranscriptChip(VirtualChip):
     runs for a debugger alone.
     """
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, kit: BoardTable) -> None:
+        super().__init__(kit)
         self._pending = bytearray()
         self._resets = 0
 
@@ -263,7 +266,11 @@ def contents(machine: Machine) -> dict[str, bytes]:
     return {name: machine.read_memory(a.origin, a.size) for name, a in areas.items()}
 
 
-def _stub() -> bytes:
+def _image(blocks: list[tuple[int, bytes]], chip: ChipTable) -> Image:
+    return Image(Path("flash"), wrap(blocks), chip_name=chip.key)
+
+
+def _stub(chip: ChipTable) -> bytes:
     """A vector table that a machine can be made with."""
-    ram = platforms.chip_table().area("ram")
+    ram = chip.area("ram")
     return b"".join(word.to_bytes(4, "little") for word in (ram.end, 9, 0xE7FE_E7FE))

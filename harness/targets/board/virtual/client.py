@@ -15,8 +15,9 @@ from typing import Any
 from harness.base import platforms
 from harness.base.closing import Closing
 from harness.base.errors import EnvironmentMissing, TargetLost
+from harness.base.platforms import BoardTable
 from harness.targets.board.discovery import BenchBoard, on_bench
-from harness.targets.board.lab import BAUD, checked_name
+from harness.targets.board.lab import checked_name
 from harness.targets.board.virtual import bench as benches
 from harness.targets.board.virtual import misbehaviour
 from harness.targets.board.virtual.port_client import PortClient, PortError
@@ -81,7 +82,7 @@ class VirtualMemory:
         try:
             if presence is None:
                 raise PortError(f"no virtual board in {self._folder}")
-            with PortClient(presence.debug) as port:
+            with PortClient(presence.debug, presence.table.chip) as port:
                 yield port
         except PortError as error:
             raise TargetLost(f"could not {action}: {error}") from error
@@ -114,10 +115,11 @@ class VirtualPins:
 class VirtualDk(Closing):
     """A virtual board in a process of its own, which ends with this object or with its parent.
 
-    ``console``: how it hears the chip, at which baud rate, as text. ``port`` is the TCP port of its
-    debug port (0: any); with ``registers`` it offers no whole blocks of memory. Raises
-    :class:`UsageError` for a name, a misbehaviour or a console that is none,
-    :class:`EnvironmentMissing` if the process does not start.
+    ``kit`` is its table (default: the nRF9160 DK's), ``baud`` 0 its usual rate. ``console``: how it
+    hears the chip, at which baud rate, as text. ``port`` is the TCP port of its debug port (0:
+    any); with ``registers`` it offers no whole blocks of memory. Raises :class:`UsageError` for a
+    name, a misbehaviour or a console that is none, :class:`EnvironmentMissing` if the process does
+    not start.
     """
 
     def __init__(
@@ -128,8 +130,9 @@ class VirtualDk(Closing):
         name: str = "",
         misbehave: Iterable[str] = (),
         play: bool = False,
-        baud: int = BAUD,
+        baud: int = 0,
         console: str = "",
+        kit: BoardTable | None = None,
         port: int = 0,
         registers: bool = False,
     ) -> None:
@@ -138,8 +141,10 @@ class VirtualDk(Closing):
         name = checked_name(name, "the name") if name else ""
         wrong = tuple(misbehave)
         misbehaviour.parse(wrong)
-        rate = platforms.console_wiring(console).baud if console else baud
-        arguments = ["--bench", str(bench), "--serial", serial, "--baud", str(rate)]
+        kit = kit or platforms.board_table()
+        rate = platforms.console_wiring(console, kit).baud if console else baud
+        arguments = ["--bench", str(bench), "--serial", serial, "--kit", kit.key]
+        arguments += ["--baud", str(rate)] if rate else []
         arguments += ["--console", console] if console else []
         arguments += ["--name", name] if name else []
         arguments += ["--play"] if play else []

@@ -11,7 +11,6 @@ import socket
 from collections.abc import Sequence
 from typing import Any
 
-from harness.base import platforms
 from harness.base.closing import Closing
 from harness.base.debug_access import (
     C_DEBUGEN,
@@ -28,6 +27,7 @@ from harness.base.debug_access import (
     READ,
     WRITE,
 )  # fmt: skip
+from harness.base.platforms import ChipTable
 from harness.elf.hexfile import Block
 
 _SECONDS = 30.0
@@ -42,13 +42,13 @@ class PortError(Exception):
 
 
 class PortClient(Closing):
-    """One connection to the debug port at TCP port ``number`` of this machine.
+    """One connection to the debug port of a ``chip``, at TCP port ``number`` of this machine.
 
     Every method raises :class:`PortError` if the port refuses, or is gone.
     """
 
-    def __init__(self, number: int) -> None:
-        self._number, self._ports = 0, platforms.chip_table().debug
+    def __init__(self, number: int, chip: ChipTable) -> None:
+        self._number, self._chip, self._ports = 0, chip, chip.debug
         try:
             self._socket = socket.create_connection((LOOPBACK, number), _SECONDS)
         except OSError as error:
@@ -128,13 +128,12 @@ class PortClient(Closing):
     def erase_all(self) -> None:
         """Have NVMC erase flash and UICR."""
         self._mode(ERASE)
-        self.write_word(_nvmc() + NVMC_ERASEALL, 1)
+        self.write_word(self._nvmc + NVMC_ERASEALL, 1)
         self._mode(READ)
 
     def erase_pages(self, blocks: Sequence[Block]) -> None:
         """Have NVMC erase the pages of flash that ``blocks`` touch; UICR has none."""
-        chip = platforms.chip_table()
-        flash, page = chip.area("flash"), chip.flash.page
+        flash, page = self._chip.area("flash"), self._chip.flash.page
         pages = {
             number
             for address, data in blocks
@@ -158,8 +157,8 @@ class PortClient(Closing):
         self._mode(READ)
 
     def _mode(self, value: int) -> None:
-        self.write_word(_nvmc() + NVMC_CONFIG, value)
+        self.write_word(self._nvmc + NVMC_CONFIG, value)
 
-
-def _nvmc() -> int:
-    return max(platforms.chip_table().peripheral("NVMC").addresses)
+    @property
+    def _nvmc(self) -> int:
+        return max(self._chip.peripheral("NVMC").addresses)

@@ -23,7 +23,7 @@ from typing import Any
 from harness.base import platforms
 from harness.simulator.debug_port.port import erase_all
 from harness.simulator.debug_port.remote_probe import ProbeServer
-from harness.targets.board.lab import BAUD, checked_name
+from harness.targets.board.lab import checked_name
 from harness.targets.board.virtual import bench as benches
 from harness.targets.board.virtual import misbehaviour
 from harness.targets.board.virtual.chip import TranscriptChip, VirtualChip
@@ -54,7 +54,7 @@ class VirtualBoard:
         chip: VirtualChip,
         *,
         name: str = "",
-        baud: int = BAUD,
+        baud: int = 0,
         misbehave: Iterable[str] = (),
         port: int = 0,
         fast: bool = True,
@@ -65,8 +65,8 @@ class VirtualBoard:
         self.folder.mkdir(parents=True, exist_ok=True)
         self.wrong = misbehaviour.parse(misbehave)
         self.chip = chip
-        self.line = SerialLine(baud)
-        self.baud = baud
+        self.baud = baud or chip.kit.console.baud
+        self.line = SerialLine(self.baud)
         self.terminals: list[Terminal] = []
         self.control = ""
         self.selector = selectors.DefaultSelector()
@@ -89,7 +89,7 @@ class VirtualBoard:
 
     def plug(self) -> None:
         """Appear: open the ports and publish them; power comes with the bus."""
-        ports = platforms.board_table().vcom.values()  # the console is on the first
+        ports = self.chip.kit.vcom.values()  # the console is on the first
         shift = self.generation * len(ports)
         for index, port in enumerate(ports):
             link = self.folder / f"ttyACM{shift + index}"
@@ -131,8 +131,9 @@ class VirtualBoard:
         """Publish the board as discovery sees it."""
         ports = tuple((str(t.link), t.interface) for t in self.terminals)
         presence = benches.PublishedBoard(
-            self.name, self.serial, os.getpid(), self.control, self.baud, ports, self.server.number
-        )
+            self.name, self.serial, os.getpid(), self.control, self.baud, ports,
+            self.server.number, self.chip.kit.key,
+        )  # fmt: skip
         benches.write(self.folder, presence)
 
     def hold(self) -> None:
@@ -345,15 +346,17 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--bench", required=True, type=Path)
     parser.add_argument("--serial", required=True)
     parser.add_argument("--name", default="")
-    parser.add_argument("--baud", type=int, default=BAUD)
+    parser.add_argument("--kit", required=True)
+    parser.add_argument("--baud", type=int, default=0)
     parser.add_argument("--console", default="")
     parser.add_argument("--play", action="store_true")
     parser.add_argument("--misbehave", action="append", default=[])
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--registers", action="store_true")
     options = parser.parse_args(arguments)
-    wiring = platforms.console_wiring(options.console) if options.console else None
-    chip = TranscriptChip() if options.play else VirtualChip(wiring)
+    kit = platforms.board_table(options.kit)
+    wiring = platforms.console_wiring(options.console, kit) if options.console else None
+    chip = TranscriptChip(kit) if options.play else VirtualChip(kit, wiring)
     # A socket's path is at most 107 bytes long, so it does not lie in the bench folder.
     with tempfile.TemporaryDirectory(prefix="tflm-dk-") as name:
         board = VirtualBoard(

@@ -43,19 +43,19 @@ def say(text: str) -> None:
 
 
 class ToolProbe:
-    """The probe that a tool works through, on a bench of virtual boards."""
+    """The probe that a tool works through, on a bench of virtual boards; ``kit`` is the board."""
 
     def __init__(self, bench: Path, serial: str) -> None:
         for folder, presence in benches.presences(bench).items():
             if same_serial(presence.serial, serial):
-                self._folder, self._number = folder, presence.debug
+                self._folder, self._number, self.kit = folder, presence.debug, presence.table
                 return
         raise ToolError(f"no probe with serial number {serial} is connected", 41)
 
     @contextmanager
     def _port(self, *, halted: bool = False, unlocked: bool = True) -> Iterator[PortClient]:
         try:
-            with PortClient(self._number) as port:
+            with PortClient(self._number, self.kit.chip) as port:
                 if unlocked and port.locked:
                     raise ToolError("the chip is locked (APPROTECT); to recover it erases it", 16)
                 if halted:

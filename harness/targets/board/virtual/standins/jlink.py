@@ -6,7 +6,6 @@ import shlex
 from collections.abc import Callable
 from pathlib import Path
 
-from harness.base import platforms
 from harness.targets.board.virtual.standins.common import (
     Erase,
     ToolError,
@@ -29,16 +28,17 @@ def run(bench: Path, arguments: list[str]) -> None:
     if rest:
         raise ToolError(f"unknown command line option {rest[0]}", 1)
     file = Path(settings.get("-CommandFile") or need(settings, "-CommanderScript"))
-    names = platforms.chip_table().tools
-    if need(settings, "-Device").lower() != names.jlink_device.lower():
-        raise ToolError(f"Unknown device {settings['-Device']}", 1)
-    if need(settings, "-If").upper() != names.debug_interface:
-        raise ToolError(f"the chip has {names.debug_interface} only", 1)
+    device, interface = need(settings, "-Device"), need(settings, "-If")
     serial = settings.get("-USB") or need(settings, "-SelectEmuBySN")
     try:
         target = ToolProbe(bench, serial)
     except ToolError:
         raise ToolError("Cannot connect to J-Link.", 1) from None
+    names = target.kit.chip.tools
+    if device.lower() != names.jlink_device.lower():
+        raise ToolError(f"Unknown device {device}", 1)
+    if interface.upper() != names.debug_interface:
+        raise ToolError(f"the chip has {names.debug_interface} only", 1)
     say("SEGGER J-Link Commander (stand-in)\nConnecting to J-Link via USB...O.K.")
     for line in file.read_text(encoding="utf-8").splitlines():
         if line.strip() and not _command(target, line.strip()):

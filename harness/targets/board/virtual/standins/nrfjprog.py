@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from harness.base import platforms
 from harness.targets.board.lab import unpadded
 from harness.targets.board.virtual import bench as benches
 from harness.targets.board.virtual.standins.common import (
@@ -43,11 +42,13 @@ def run(bench: Path, arguments: list[str]) -> None:
     chosen = operations & settings.keys()
     if not chosen or len(chosen - {"--reset", "--pinreset"}) > 1:
         raise ToolError("one operation at a time", 15)
-    if need(settings, "--family").upper() != platforms.chip_table().tools.nrfjprog_family:
-        raise ToolError("the device is not of this family", 18)
-    if need(settings, "--snr").startswith("0"):
+    family, serial = need(settings, "--family").upper(), need(settings, "--snr")
+    if serial.startswith("0"):
         raise ToolError("the serial number has leading zeros", 11)
-    _carry_out(ToolProbe(bench, settings["--snr"]), settings)
+    target = ToolProbe(bench, serial)
+    if family != target.kit.chip.tools.nrfjprog_family:
+        raise ToolError("the device is not of this family", 18)
+    _carry_out(target, settings)
 
 
 def _carry_out(target: ToolProbe, settings: dict[str, str]) -> None:

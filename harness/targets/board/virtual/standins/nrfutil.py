@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 from harness.elf import hexfile
 from harness.targets.board.virtual import bench as benches
@@ -115,13 +116,19 @@ def _read(bench: Path, words: list[str], _: bool) -> None:
         say(f"0x{address:08X}: {data.hex(' ').upper()}")
 
 
+def _version(kit: str) -> str:
+    """A kit's number, ``PCA10090`` of "nRF9160 DK (PCA10090)"; its name if it has none."""
+    name, _, number = kit.partition(" (")
+    return number.rstrip(")") or name
+
+
 def _list(bench: Path, words: list[str], as_json: bool) -> None:
     options(words, ("--traits", "--timeout-ms"), ())
-    devices = [
+    devices: list[dict[str, Any]] = [
         {
             "serialNumber": presence.serial.zfill(12),
             "traits": {"jlink": True, "devkit": True, "serialPorts": True},
-            "devkit": {"boardVersion": "PCA10090"},
+            "devkit": {"boardVersion": _version(presence.table.name)},
             "serialPorts": [
                 {"comName": device, "vcom": index}
                 for index, (device, _) in enumerate(presence.ports)
@@ -133,5 +140,6 @@ def _list(bench: Path, words: list[str], as_json: bool) -> None:
         say(json.dumps({"type": "info", "data": {"devices": devices}}))
         return
     for device in devices:
-        say(f"{device['serialNumber']}\nProduct         J-Link\nBoard version   PCA10090")
+        version = device["devkit"]["boardVersion"]
+        say(f"{device['serialNumber']}\nProduct         J-Link\nBoard version   {version}")
     say(f"Supported devices found: {len(devices)}")

@@ -27,11 +27,12 @@ def run(bench: Path, arguments: list[str]) -> None:
     build = Path(settings.get("--build-dir") or need(settings, "-d"))
     if not (build / "CMakeCache.txt").is_file():
         raise ToolError(f"{build} is not a build directory", 1)
-    if (settings.get("--runner") or need(settings, "-r")) not in ("nrfutil", "nrfjprog", "jlink"):
-        raise ToolError("board nrf9160dk does not support this runner", 1)
+    runner = settings.get("--runner") or need(settings, "-r")
     if "--skip-rebuild" not in settings and "--no-rebuild" not in settings:
         raise ToolError("this stand-in does not rebuild", 1)
     target = ToolProbe(bench, settings.get("--dev-id") or need(settings, "-i"))
+    if runner not in ("nrfutil", "nrfjprog", "jlink"):
+        raise ToolError(f"board {target.kit.key} does not support this runner", 1)
     erase = Erase.ALL if "--erase" in settings else Erase.PAGES
     target.program(Path(need(settings, "--hex-file")), erase)
     if "--no-reset" not in settings:

@@ -1,0 +1,35 @@
+"""What ninja knows of a build tree: the files that an output was made from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from harness.build.inputs import Inputs
+
+Run = Callable[[Sequence[object]], str]
+
+
+def inputs_of(output: str, tree: Path, run: Run) -> Inputs:
+    """The files that ``output`` in ``tree`` was made from; none if ninja cannot tell.
+
+    These are the inputs of all steps that lead to it (ninja 1.11 or later), the headers that
+    compilers read, and what CMake read. ``run`` gives a command's output, "" if it fails.
+    """
+    steps = run(["ninja", "-C", tree, "-t", "inputs", output])
+    if not steps:
+        return Inputs()
+    named = {
+        *steps.splitlines(),
+        *_indented(run(["ninja", "-C", tree, "-t", "deps"])),
+        *_indented(run(["ninja", "-C", tree, "-t", "query", "build.ninja"])),
+    }
+    paths = {tree / name for name in named}
+    return Inputs(frozenset(str(path) for path in paths if path.is_file()))
+
+
+def _indented(text: str) -> Iterator[str]:
+    """The paths in a listing, behind the marks of implicit and order-only inputs."""
+    for line in text.splitlines():
+        if line.startswith("    "):
+            yield line.strip().lstrip("| ")

@@ -1,0 +1,145 @@
+"""A Zephyr workspace: where it is, which release it holds, what a build in it follows."""
+
+from __future__ import annotations
+
+import configparser
+import os
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.base import paths
+from harness.base.errors import EnvironmentMissing
+from harness.build import board_names
+from harness.build.inputs import digest
+from harness.build.toolchain import VARIABLES
+
+#: Environment variables that Zephyr's CMake and Kconfig files, CMake and west read.
+_VARIABLES = re.compile(
+    r"(?!ZEPHYR_BASE$)(?:ZEPHYR_|EXTRA_|CMAKE_|CONFIG_|BOARD|SHIELD|SNIPPET|WEST_|KCONFIG_|\w+_ROOT$"
+    r"|\w*TOOLCHAIN|CROSS_COMPILE$|CONF_FILE$|OVERLAY_CONFIG$|DTC_OVERLAY_FILE$|USE_CCACHE$"
+    r"|(?:AS|C|CPP|CXX|LD)FLAGS$|(?:AS|CC|CXX|LD)$)"
+)
+#: Files of west's settings beside the workspace's own: variable that names one, usual path.
+_SETTINGS = {"WEST_CONFIG_SYSTEM": "/etc/westconfig", "WEST_CONFIG_GLOBAL": "~/.westconfig"}
+
+_NEW_BOARD_NAMES = (3, 7)
+_NEW_CONF_OPTION = (3, 4)
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """A Zephyr workspace: ``base`` is Zephyr's repository, ``version`` (major, minor).
+
+    ``release`` is the content of its file VERSION; ``settings`` are the variables for the
+    toolchain and west's settings for builds, among them arguments for CMake.
+    """
+
+    base: Path
+    version: tuple[int, int]
+    release: str = ""
+    settings: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> str:
+        """A part of folder names, for each workspace, each release and each toolchain's settings.
+
+        CMake keeps its first findings in a build tree, so others must not build there.
+        """
+        major, minor = self.version
+        parts = [str(self.base.resolve()), self.release, *self.settings]
+        return f"zephyr{major}.{minor}-{digest(*parts)[:8]}"
+
+    def board(self, name: str) -> str:
+        """The board's name in this release of Zephyr."""
+        board = board_names.Board.of(name)
+        return name if board is None or self.version >= _NEW_BOARD_NAMES else board.flat
+
+    @property
+    def fragment_option(self) -> str:
+        """The CMake variable for further configuration fragments."""
+        return "EXTRA_CONF_FILE" if self.version >= _NEW_CONF_OPTION else "OVERLAY_CONFIG"
+
+
+def find_workspace(
+    start: Path | None = None, environment: Mapping[str, str] | None = None
+) -> Workspace:
+    """The workspace that ZEPHYR_BASE names, or that ``start`` (the working directory) is in, or
+    this project.
+
+    Raises EnvironmentMissing with the commands that set one up.
+    """
+    variables = os.environ if environment is None else environment
+    named = variables.get("ZEPHYR_BASE")
+    if named:
+        return _workspace(Path(named), "ZEPHYR_BASE", variables)
+    for folder in (start or Path.cwd(), paths.own_samples()):
+        for top in (folder.resolve(), *folder.resolve().parents):
+            settings = top / ".west" / "config"
+            if settings.is_file():
+                return _workspace(top / _zephyr_base(settings), str(settings), variables)
+    raise _missing("there is no Zephyr workspace: ZEPHYR_BASE is not set and no .west folder found")
+
+
+def _zephyr_base(settings: Path) -> str:
+    parser = configparser.ConfigParser()
+    try:
+        parser.read(settings)
+        return parser.get("zephyr", "base", fallback="zephyr")
+    except configparser.Error as error:
+        raise _missing(f"{settings} cannot be read: {error}") from error
+
+
+def _workspace(base: Path, source: str, variables: Mapping[str, str]) -> Workspace:
+    try:
+        text = (base / "VERSION").read_text(encoding="utf-8")
+    except OSError as error:
+        raise EnvironmentMissing(
+            f"{source} names {base}, which holds no Zephyr",
+            hint="west update has not finished: run it again, or name another ZEPHYR_BASE",
+        ) from error
+    numbers = dict(re.findall(r"VERSION_(MAJOR|MINOR)\s*=\s*(\d+)", text))
+    if len(numbers) != len(("MAJOR", "MINOR")):
+        raise _missing(f"{base / 'VERSION'} does not give Zephyr's version")
+    version = (int(numbers["MAJOR"]), int(numbers["MINOR"]))
+    return Workspace(base, version, text, tuple(_settings(base, variables)))
+
+
+def _settings(base: Path, variables: Mapping[str, str]) -> Iterator[str]:
+    """The variables and west's settings that a build in the workspace of ``base`` follows."""
+    for name in sorted(variables):
+        if name in VARIABLES or _VARIABLES.match(name):
+            yield f"{name}={variables[name]}"
+    own = next(
+        (top / ".west" / "config" for top in base.resolve().parents if (top / ".west").is_dir()),
+        None,
+    )
+    others = [Path(variables.get(name) or usual) for name, usual in _SETTINGS.items()]
+    parser = configparser.ConfigParser(interpolation=None)
+    for file in (*others, own):
+        if file is not None:
+            with suppress(configparser.Error, UnicodeDecodeError):  # west reports the error
+                parser.read(file.expanduser(), encoding="utf-8")
+    for section in ("build", "zephyr"):
+        if parser.has_section(section):
+            yield from (f"{section}.{name}={value}" for name, value in parser.items(section))
+
+
+def _missing(message: str) -> EnvironmentMissing:
+    project = paths.own_samples().parent
+    if not (project / "west.yml").is_file():
+        return EnvironmentMissing(
+            message,
+            hint="set ZEPHYR_BASE, or work in a clone of the project: it is a west manifest",
+        )
+    commands = (
+        f"cd {project.parent}",
+        f"west init -l {project.name}",
+        "west update",
+        "west zephyr-export",
+        "pip install -r zephyr/scripts/requirements-base.txt",
+        "west sdk install -t arm-zephyr-eabi",
+    )
+    return EnvironmentMissing(message, hint="set one up: " + " && ".join(commands))

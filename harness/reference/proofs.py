@@ -1,0 +1,306 @@
+"""Mistakes that no input can notice, each with the reason.
+
+Four proofs, all by trying everything that can occur:
+
+* the model has few inputs in all: every one of them is run;
+* the operator works element by element on 8-bit tensors: it is run on every value, or pair;
+* SOFTMAX scales differences of two values: every difference of 8-bit values is scaled;
+* only the step from accumulators to outputs is changed: it is run on every accumulator that the
+  weights and the range of the inputs allow, channel by channel.
+
+What a tensor can hold is the range of its type, or the range of the clamp of the operator that
+computes it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from harness.base.errors import HilError
+from harness.model import Tensor
+from harness.reference.arrays import Array
+from harness.reference.mistakes import COPIES, Mistaken
+from harness.reference.node import NUMPY_TYPES, Node, Seams, constant
+from harness.reference.scale import Multiplier, Requantizer
+
+if TYPE_CHECKING:
+    from harness.reference.adequacy import Examiner, Trial
+
+#: The most inputs of a model, pairs of values, and accumulators of an operator that are tried.
+_INPUTS = 1 << 16
+_ACCUMULATORS = 1 << 24
+
+_ELEMENTWISE = frozenset(
+    {
+        "ABS", "ADD", "DEQUANTIZE", "ELU", "EQUAL", "GREATER", "GREATER_EQUAL", "HARD_SWISH",
+        "LEAKY_RELU", "LESS", "LESS_EQUAL", "LOGISTIC", "MAXIMUM", "MINIMUM", "MUL", "NOT_EQUAL",
+        "PRELU", "QUANTIZE", "RELU", "RELU6", "RSQRT", "SQUARED_DIFFERENCE", "SUB", "TANH",
+    }
+)  # fmt: skip
+_SUMS = frozenset({"CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "MEAN"})
+
+
+def proven(examiner: Examiner, trials: Sequence[int]) -> Mapping[Trial, str]:
+    """The reasons for those of the trials that no input can notice."""
+    if not trials:
+        return {}
+    whole = _every_input(examiner)
+    if whole is not None:
+        seen = examiner.noticed(whole, list(trials))
+        count = len(whole[0])
+        return {
+            examiner.trials[trial]: f"none of all {count:,} inputs shows it"
+            for trial, found in zip(trials, seen, strict=True)
+            if not found.any()
+        }
+    ranges = _ranges(examiner)
+    found = {}
+    for trial in trials:
+        why = _why(examiner, trial, ranges)
+        if why:
+            found[examiner.trials[trial]] = why
+    return found
+
+
+def _every_input(examiner: Examiner) -> list[Array] | None:
+    """All inputs of a model of one small input, or None."""
+    inputs = examiner.interpreter.inputs
+    if examiner.stateful or len(inputs) != 1 or inputs[0].dtype not in ("int8", "uint8", "bool"):
+        return None
+    tensor, bits = inputs[0], 8 * NUMPY_TYPES[inputs[0].dtype].itemsize
+    if tensor.elements * bits > math.log2(_INPUTS):
+        return None
+    dtype = NUMPY_TYPES[tensor.dtype]
+    each = np.arange(256).astype(np.uint8).view(dtype) if bits == 8 else np.arange(2).astype(dtype)
+    grid = np.meshgrid(*[each] * tensor.elements, indexing="ij")
+    rows = np.stack([axis.reshape(-1) for axis in grid], axis=1)
+    return [rows.reshape(-1, *tensor.shape)]
+
+
+#: The smallest and the largest value of each tensor.
+_Ranges = Mapping[int, tuple[int, int]]
+
+
+def _ranges(examiner: Examiner) -> _Ranges:
+    """What each integer tensor of 8 or 16 bits can hold."""
+    found: dict[int, tuple[int, int]] = {}
+    for step in examiner.interpreter.steps:
+        node = step.node
+        for tensor in node.outputs:
+            if tensor.dtype not in ("int8", "int16"):
+                continue
+            info = np.iinfo(tensor.dtype)
+            ends = int(info.min), int(info.max)
+            source = node.inputs[0] if node.inputs else None
+            if step.operator.name in COPIES and source is not None and source.index in found:
+                ends = found[source.index]
+            elif "fused_activation_function" in step.operator.options and tensor.scale > 0:
+                with _quiet():
+                    clamp = node.clamp()
+                ends = max(ends[0], int(clamp.low)), min(ends[1], int(clamp.high))
+            elif step.operator.name in ("RELU", "RELU6"):
+                ends = max(ends[0], tensor.zero_point), ends[1]
+            found[tensor.index] = ends
+    return found
+
+
+def _quiet() -> Any:
+    return np.errstate(all="ignore")
+
+
+def _why(examiner: Examiner, trial: int, ranges: _Ranges) -> str:
+    """The reason why the operator's output cannot differ, or nothing."""
+    step = examiner.interpreter.steps[examiner.trials[trial].step]
+    mistaken = examiner.mistaken(trial)
+    try:
+        with _quiet():
+            if step.operator.name in _ELEMENTWISE and _same_values(
+                examiner, step.node, mistaken, ranges
+            ):
+                return "its output is the same for every value of its inputs"
+            if step.operator.name == "SOFTMAX" and _same_multiples(examiner, step.node, mistaken):
+                return "it scales every difference of two inputs alike"
+            if step.operator.name in _SUMS and _same_scaling(examiner, step.node, mistaken, ranges):
+                return "its output is the same for every sum that the weights allow"
+    except HilError:
+        return ""
+    return ""
+
+
+def _values(tensor: Tensor, ranges: _Ranges) -> Array | None:
+    """All values that an 8-bit tensor (16-bit: of one input) can hold; None: too many."""
+    if tensor.dtype not in ("int8", "int16"):
+        return None
+    if tensor.constant and not tensor.variable:
+        return np.unique(constant(tensor))
+    info = np.iinfo(tensor.dtype)
+    low, high = ranges.get(tensor.index, (int(info.min), int(info.max)))
+    return np.arange(low, high + 1).astype(tensor.dtype)
+
+
+def _same_values(examiner: Examiner, node: Node, mistaken: Mistaken, ranges: _Ranges) -> bool:
+    """Whether right and wrong agree on all values of one element, as each is taken by itself."""
+    variant = mistaken.variant
+    if variant.after is not None or variant.before is not None or variant.constants:
+        return False  # these look at places, not at values
+    tensors = [tensor for tensor in node.inputs if tensor is not None]
+    choices = [_values(tensor, ranges) for tensor in tensors]
+    known = [choice for choice in choices if choice is not None]
+    if len(known) < len(choices) or math.prod(map(len, known)) > _INPUTS:
+        return False
+    single = _of_one_element(node)
+    other = mistaken.mistake.change(single)
+    if other is None:
+        return False
+    kernels = examiner.interpreter.kernels
+    pairs = np.meshgrid(*known, indexing="ij")
+    given = [
+        axis.reshape(-1, *tensor.shape)
+        for axis, tensor in zip(pairs, filter(None, single.inputs), strict=True)
+    ]
+    right, wrong = kernels.find(single)(single), other.prepare(kernels)
+    return np.array_equal(_first(right(*given)), _first(wrong(*given)))
+
+
+def _of_one_element(node: Node) -> Node:
+    """The same operator on tensors of one element, none of them constant."""
+
+    def single(tensor: Tensor) -> Tensor:
+        return replace(tensor, shape=(1,) * len(tensor.shape), data=None)
+
+    return replace(
+        node,
+        inputs=tuple(None if each is None else single(each) for each in node.inputs),
+        outputs=tuple(map(single, node.outputs)),
+    )
+
+
+@dataclass(frozen=True)
+class _Compared(Multiplier):
+    """Scales as ``right`` does, and notes whether ``wrong`` does otherwise."""
+
+    right: Multiplier | None = None
+    wrong: Multiplier | None = None
+    differs: list[bool] = field(default_factory=list)
+
+    def scale(self, x: Array) -> Array:
+        assert self.right is not None
+        assert self.wrong is not None
+        y = self.right.scale(x)
+        self.differs.append(not np.array_equal(y, self.wrong.scale(x)))
+        return y
+
+
+def _same_multiples(examiner: Examiner, node: Node, mistaken: Mistaken) -> bool:
+    """Whether SOFTMAX's multiplier agrees on all differences of two 8-bit values.
+
+    It takes nothing else: one row that holds all values shows them all.
+    """
+    seams, differs = mistaken.variant.node.seams, list[bool]()
+    if node.input(0).dtype != "int8" or seams is node.seams:
+        return False
+
+    def both(right: Multiplier) -> Multiplier:
+        wrong = seams.multiplier(right)
+        return _Compared(right.multiplier, right.shift, right.rounding, right, wrong, differs)
+
+    def row(tensor: Tensor) -> Tensor:
+        return replace(tensor, shape=(1, 256), data=None)
+
+    changed = replace(
+        node, seams=Seams(multiplier=both), inputs=(row(node.input(0)),),
+        outputs=(row(node.output()),),
+    )  # fmt: skip
+    run = examiner.interpreter.kernels.find(changed)(changed)
+    run(np.arange(-128, 128).astype(np.int8).reshape(1, 1, 256))
+    return bool(differs) and not any(differs)
+
+
+def _first(result: Any) -> Array:
+    return result if isinstance(result, np.ndarray) else next(iter(result))
+
+
+def _same_scaling(examiner: Examiner, node: Node, mistaken: Mistaken, ranges: _Ranges) -> bool:
+    """Whether all accumulators that can occur give the same output in each channel."""
+    if mistaken.variant.node.seams is node.seams:
+        return False  # something else is changed
+    right = _requantizer(examiner, node)
+    wrong = _requantizer(examiner, mistaken.variant.node)
+    if right is None or wrong is None or mistaken.variant.constants:
+        return False
+    limits = list(_limits(node, ranges))
+    total = sum(high - low + 1 for low, high in limits)
+    if not limits or total > _ACCUMULATORS:
+        return False
+    for channel, (low, high) in enumerate(limits):
+        sums = np.arange(low, high + 1).reshape(1, -1, 1)
+        one, other = (_of_channel(each, channel)(sums) for each in (right, wrong))
+        if not np.array_equal(one, other):
+            return False
+    return True
+
+
+def _of_channel(requantizer: Requantizer, channel: int) -> Requantizer:
+    m = requantizer.multiplier
+    if m.multiplier.ndim == 0:
+        return requantizer
+    part = slice(channel, channel + 1)
+    one = replace(m, multiplier=m.multiplier[part], shift=m.shift[part])
+    return replace(requantizer, multiplier=one)
+
+
+def _requantizer(examiner: Examiner, node: Node) -> Requantizer | None:
+    """The last step of the operator: what its kernel takes from the seam."""
+    taken: list[Requantizer] = []
+    seams = node.seams
+
+    def seam(requantizer: Requantizer) -> Requantizer:
+        taken.append(seams.requantizer(requantizer))
+        return taken[-1]
+
+    watched = Seams(
+        multiplier=seams.multiplier, requantizer=seam, window=seams.window,
+        divisor=seams.divisor, quotient=seams.quotient,
+    )  # fmt: skip
+    examiner.interpreter.kernels.find(node)(replace(node, seams=watched))
+    return taken[0] if len(taken) == 1 else None
+
+
+def _limits(node: Node, ranges: _Ranges) -> Iterator[tuple[int, int]]:
+    """The smallest and the largest accumulator of each output channel, with its bias.
+
+    A place outside of the image adds 0, which lies between the ends of each product.
+    """
+    x = node.input(0)
+    if node.operator.name == "MEAN":
+        yield from _sum_limits(node, ranges)
+        return
+    weights, bias = node.constant(1), node.constant(2) if node.present(2) else None
+    values = _values(x, ranges)
+    if weights is None or values is None or (node.present(2) and bias is None):
+        return
+    zero = x.zero_point
+    low, high = min(int(values.min()) - zero, 0), max(int(values.max()) - zero, 0)
+    axis = 3 if node.operator.name == "DEPTHWISE_CONV_2D" else 0
+    w = np.moveaxis(weights.astype(np.int64), axis, 0).reshape(weights.shape[axis], -1)
+    if node.operator.name == "FULLY_CONNECTED" and node.input(1).zero_point:
+        return
+    ends = w * low, w * high
+    bottom, top = np.minimum(*ends).sum(axis=1), np.maximum(*ends).sum(axis=1)
+    offset = np.zeros(len(w), np.int64) if bias is None else bias.reshape(-1).astype(np.int64)
+    for channel in range(len(w)):
+        yield int(bottom[channel] + offset[channel]), int(top[channel] + offset[channel])
+
+
+def _sum_limits(node: Node, ranges: _Ranges) -> Iterator[tuple[int, int]]:
+    """The smallest and the largest sum of as many elements as a mean has."""
+    x, values = node.input(0), _values(node.input(0), ranges)
+    if values is not None and node.output().elements:
+        count = x.elements // node.output().elements
+        low, high = (count * (int(end) - x.zero_point) for end in (values.min(), values.max()))
+        yield low, high

@@ -1,0 +1,23 @@
+// What happens by itself, without the machine.
+#include "events.h"
+
+#include "rtc.h"
+#include "uarte.h"
+
+void events_limit(Core *c) {
+  c->time.stop_at = c->time.end_at;
+  core_stop_by(c, uarte_due(c));
+  core_stop_by(c, rtc_next(c));
+  core_limit(c);
+}
+
+bool events_advance(Core *c) {
+  const bool sent = uarte_advance(c), counted = rtc_advance(c);
+  events_limit(c);
+  return (sent || counted) && !c->machine.failed && c->time.executed < c->time.stop_at;
+}
+
+long long events_next(const Core *c) {
+  long long byte = uarte_next(c), event = rtc_next(c);
+  return byte < event ? byte : event;
+}

@@ -1,0 +1,105 @@
+"""Runs a Renode in a network of its own, of which one port can be reached; run as a script.
+
+Renode's gdb server listens on every interface without a password. ``python isolated.py LISTENER
+PORT FILES COMMAND...`` enters a network that has loopback only, runs COMMAND in it, and forwards
+each connection to the socket LISTENER, which the harness opened on 127.0.0.1 in the usual network,
+to PORT of the new one. COMMAND inherits the descriptors FILES (``5,6``). ``python isolated.py``
+alone only tries whether that is allowed. Standard library only.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import fcntl
+import os
+import select
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+_NEW_USER, _NEW_NET = 0x1000_0000, 0x4000_0000  # linux/sched.h, CLONE_NEWUSER and CLONE_NEWNET
+_SET_FLAGS, _UP = 0x8914, 0x1  # linux/sockios.h, SIOCSIFFLAGS; linux/if.h, IFF_UP
+_PR_SET_PDEATHSIG = 1
+_CHUNK = 1 << 16
+_PATIENCE = 10.0  # seconds until the server must listen
+
+
+def enter() -> None:
+    """Move this process to a new network with loopback. Raises :class:`OSError` if not allowed."""
+    if sys.platform != "linux":
+        raise OSError("only Linux has networks of a process's own")
+    libc = ctypes.CDLL(None, use_errno=True)
+    user, group = os.getuid(), os.getgid()
+    if libc.unshare(_NEW_USER | _NEW_NET) != 0:
+        error = ctypes.get_errno()
+        raise OSError(error, os.strerror(error))
+    here = Path("/proc/self")
+    (here / "setgroups").write_text("deny")
+    (here / "uid_map").write_text(f"{user} {user} 1")
+    (here / "gid_map").write_text(f"{group} {group} 1")
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+        fcntl.ioctl(any_socket, _SET_FLAGS, struct.pack("16sh22x", b"lo", _UP))
+
+
+def forward(listener: socket.socket, port: int) -> None:
+    """Serve one connection after another, for ever."""
+    while True:
+        outside, _ = listener.accept()
+        with outside, contextlib.suppress(OSError), _connected(port) as inside:
+            _pump(outside, inside)
+
+
+def _connected(port: int) -> socket.socket:
+    limit = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            return socket.create_connection(("127.0.0.1", port))
+        except ConnectionRefusedError:
+            if time.monotonic() > limit:
+                raise
+            time.sleep(0.05)
+
+
+def _pump(outside: socket.socket, inside: socket.socket) -> None:
+    other = {outside: inside, inside: outside}
+    while True:
+        for one in select.select([outside, inside], [], [])[0]:
+            data = one.recv(_CHUNK)
+            if not data:
+                return
+            other[one].sendall(data)
+
+
+def _die_with_parent() -> None:
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def main(arguments: list[str]) -> int:
+    """Run the command; its exit code."""
+    try:
+        enter()
+    except OSError as error:
+        sys.exit(str(error))
+    if not arguments:
+        return 0
+    listener = socket.socket(fileno=int(arguments[0]))
+    files = [int(number) for number in arguments[2].split(",")]
+    child = subprocess.Popen(
+        arguments[3:],
+        pass_fds=files,
+        preexec_fn=_die_with_parent,  # noqa: PLW1509 - this process has one thread so far
+    )
+    for descriptor in files:  # so that the other end sees when Renode has ended
+        os.close(descriptor)
+    threading.Thread(target=forward, args=(listener, int(arguments[1])), daemon=True).start()
+    return child.wait()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

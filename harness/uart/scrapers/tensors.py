@@ -1,0 +1,264 @@
+"""The tensors of a model as an image prints them in plain text: one regex for each tensor.
+
+An inference is complete once every tensor has all its elements. A number that comes too early, too
+late or twice makes its inference incomplete, and the check says so: a line that was lost must not
+shift the values of one inference into the next.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import re2
+
+from harness.base.errors import UsageError
+from harness.base.text import count_of
+from harness.model import Model, Tensor
+from harness.uart.lines import Line, number
+from harness.uart.scrapers.base import Check, Expected, Scraped, Scraper, first_rows
+from harness.uart.scrapers.pattern import compile_regex
+from harness.uart.scrapers.readings import Elements, Readings
+
+#: ``quantized``: the elements as they lie in memory; ``real``: what they stand for.
+Form = Literal["quantized", "real"]
+#: The named group of a regex that holds an element's position, counted from 0, and no value.
+INDEX = "index"
+#: Numbers that are kept of one console.
+_MOST_NUMBERS = 10_000_000
+#: Larger integers are not exact in a double.
+_MOST_EXACT = 2**53
+#: Between the numbers of one group.
+_SEPARATORS = re.compile(r"[\s,;|\[\](){}]+")
+_DIGITS = re.compile(
+    r"-?\d+(?:\.(?P<decimals>\d*))?(?:[eE](?P<ten>[-+]?\d+))?(?:\*2\^(?P<two>[-+]?\d+))?", re.ASCII
+)
+
+
+@dataclass(frozen=True)
+class TensorRegex:
+    """How one tensor stands in the text.
+
+    Each match gives the numbers of all its groups, in order: one number a group, or several with
+    blanks, commas or brackets between them. A group called ``index`` is the position of the first.
+    """
+
+    regex: str
+    form: Form = "quantized"  # of quantized tensors; a float is always real
+
+
+@dataclass(frozen=True)
+class PrintedTensors:
+    """The regexes of a model's inputs and outputs. No inputs: the case has them in a file."""
+
+    outputs: tuple[TensorRegex, ...]
+    inputs: tuple[TensorRegex, ...] = ()
+
+
+class _Reader:
+    """Reads one tensor: what came for the inference that is not complete yet."""
+
+    def __init__(self, name: str, regex: TensorRegex, tensor: Tensor) -> None:
+        self.name = name
+        self.pattern = compile_regex(regex.regex, f"the regex of {name}")
+        if not set(range(1, self.pattern.groups + 1)) - {self.pattern.groupindex.get(INDEX)}:
+            raise UsageError(
+                f"the regex of {name} {regex.regex!r} has no group that holds a value",
+                hint=r"put the number into brackets: 'score: (\S+)'",
+            )
+        self.integer = tensor.dtype[:5] != "float" and not (tensor.scale and regex.form == "real")
+        self.size = math.prod(tensor.shape)
+        self.elements = Elements(not self.integer)
+        self._tensor = tensor
+        self.values: list[float] = []
+        self.units: list[float] = []
+
+    @property
+    def full(self) -> bool:
+        return len(self.values) == self.size
+
+    def read(self, match: re2._Match) -> tuple[int | None, list[float], list[float]]:
+        """Position, values and units of a match. Raises ValueError with the reason."""
+        place = self.pattern.groupindex.get(INDEX)
+        position = None
+        values, units = [], []
+        for group in range(1, self.pattern.groups + 1):
+            if match[group] is None:  # of another alternative
+                continue
+            text = match[group].decode()
+            if group == place:
+                position = int(text) if text.isdecimal() and len(text) < 10 else -1
+                continue
+            for word in _SEPARATORS.split(text.strip(" \t,;|[](){}")):
+                value, unit = self._number(word)
+                values.append(value)
+                units.append(unit)
+        return position, values, units
+
+    def _number(self, word: str) -> tuple[float, float]:
+        value = number(word)
+        if value is None:
+            raise ValueError(f"{word[:40]!r} is not a number" if word else "there is no number")
+        if not self.integer:
+            return value, _unit(word)
+        kind = self._tensor.dtype
+        low, high = _range(kind)
+        if not (value.is_integer() and low <= value <= high):
+            hint = '; does the image print real values (form = "real")?'
+            real = hint if self._tensor.scale else ""
+            raise ValueError(f"{word[:40]} is not of type {kind}{real}")
+        return value, 0.0
+
+    def keep(self) -> None:
+        """Add the elements of a complete inference to those of the others."""
+        self.elements.values.extend(self.values)
+        self.elements.units.extend(self.units)
+        self.drop()
+
+    def drop(self) -> None:
+        self.values, self.units = [], []
+
+
+class TensorText(Scraper):
+    """Reads the inputs and outputs of each inference, for the comparison with the model."""
+
+    def __init__(self, printed: PrintedTensors, model: Model) -> None:
+        super().__init__()
+        self._inputs = _readers("input", printed.inputs, model.inputs) if printed.inputs else []
+        self._outputs = _readers("output", printed.outputs, model.outputs)
+        self._readers = [*self._inputs, *self._outputs]
+        self._numbers = 0
+        self._partial: Line | None = None  # the last line of an inference that is not complete
+        self._first: _Reader | None = None  # with which each inference begins
+        self._broken: list[str] = []
+        self._lines = array("Q")
+
+    def feed(self, line: Line) -> None:
+        """Read one line."""
+        text = line.text.encode()
+        matches = [
+            (match.start(), place, match)
+            for place, reader in enumerate(self._readers)
+            for match in reader.pattern.finditer(text)
+        ]
+        for _, place, match in sorted(matches, key=lambda found: found[:2]):
+            self._take(self._readers[place], match, line)
+
+    def _take(self, reader: _Reader, match: re2._Match, line: Line) -> None:
+        try:
+            position, values, units = reader.read(match)
+        except ValueError as error:
+            self._unparsed(line, f"{reader.name}: {error}")
+            return
+        if len(values) > reader.size:
+            self._break(line, f"{len(values)} numbers for {reader.name}, which has {reader.size}")
+            return
+        have = len(reader.values)
+        self._first = self._first or reader
+        if self._partial is None and reader is not self._first:
+            self._break(line, f"{reader.name} came before {self._first.name}")
+            return
+        if have + len(values) > reader.size or (position == 0 and have):
+            self._break(line, f"{reader.name} came again before {self._lacking()} was complete")
+            if reader is not self._first:
+                return
+        elif position is not None and position != have:
+            self._break(line, f"element {position} of {reader.name} came, {have} is the next")
+            return
+        reader.values += values
+        reader.units += units
+        self._partial = line
+        if all(one.full for one in self._readers):
+            self._complete(line)
+
+    def _complete(self, line: Line) -> None:
+        self._partial = None
+        self._numbers += sum(reader.size for reader in self._readers)
+        if self._numbers > _MOST_NUMBERS:
+            self.left_out += 1
+            for reader in self._readers:
+                reader.drop()
+            return
+        self.keep(Scraped({}, line.number, line.text))
+        self._lines.append(line.number)
+        for reader in self._readers:
+            reader.keep()
+
+    def _lacking(self) -> str:
+        return next(reader.name for reader in self._readers if not reader.full)
+
+    def _break(self, line: Line, why: str) -> None:
+        """Give up the inference that was being read."""
+        self._broken.append(f"line {line.number} {line.text[:80]!r}: {why}")
+        self._partial = None
+        for reader in self._readers:
+            reader.drop()
+
+    @property
+    def readings(self) -> Readings:
+        """All complete inferences."""
+        inputs, outputs = ([one.elements for one in some] for some in (self._inputs, self._outputs))
+        return Readings(inputs, outputs, self._lines)
+
+    def _check(self, expected: Expected) -> Check:
+        """Compare with the model. An image that never ends may be cut short in an inference."""
+        broken = list(self._broken)
+        if self._partial is not None and not expected.repeats:
+            end = self._partial
+            broken.append(f"line {end.number} {end.text[:80]!r}: no more of {self._lacking()} came")
+        if not self.results and not broken:
+            names = ", ".join(reader.name for reader in self._readers)
+            return Check(
+                problems=(f"no line matches the regexes of {names}",),
+                hint="console.bin in the results holds what the image printed",
+            )
+        assert expected.compare is not None  # a case that reads tensors has a model
+        check = expected.compare(self.readings)
+        if not broken:
+            return check
+        _, rows = first_rows(broken)
+        problem = f"{count_of(len(broken), 'inference')} came incomplete or out of order"
+        details = "\n".join([*rows, *([check.details] if check.details else [])])
+        return Check(
+            check.compared, check.mismatches, (problem, *check.problems), details, check.hint,
+            compared_with=check.compared_with,
+        )  # fmt: skip
+
+
+def _readers(role: str, regexes: Sequence[TensorRegex], tensors: Sequence[Tensor]) -> list[_Reader]:
+    if len(regexes) != len(tensors):
+        raise UsageError(
+            f"{role}s: the model has {count_of(len(tensors), role)}, given: {len(regexes)}",
+            hint=f"one regex for each, in order: {', '.join(tensor.name for tensor in tensors)}",
+        )
+    pairs = enumerate(zip(regexes, tensors, strict=True))
+    return [_Reader(f"{role} {index}", *pair) for index, pair in pairs]
+
+
+def _range(dtype: str) -> tuple[int, int]:
+    """The numbers of an integer type, as far as a double holds them; 0 and 1 of a bool."""
+    if dtype == "bool":
+        return 0, 1
+    bits = int(dtype.lstrip("uint"))
+    low, high = (0, 2**bits - 1) if dtype[0] == "u" else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+    return max(low, -_MOST_EXACT), min(high, _MOST_EXACT)
+
+
+def _unit(word: str) -> float:
+    """The worth of a printed number's last digit.
+
+    A mantissa of TFLM's own printer (``1.2566366*2^-2``) has seven decimals of which it leaves out
+    zeros, and the last is not exact. It prints 0 as ``1.0*2^-127``.
+    """
+    digits = _DIGITS.fullmatch(word.lstrip("+"))
+    if digits is None:
+        return 0.0
+    exponent = int(digits["ten"] or 0) - len(digits["decimals"] or "")
+    unit = 10.0 ** min(exponent, 300)
+    if digits["two"] is None:
+        return unit
+    return max(1e-6 * 2.0 ** int(digits["two"]), 2.0**-126)

@@ -1,0 +1,4 @@
+// Flash that nobody wrote.
+#include "image.h"
+
+void Behave(void) { PrintWord("flash", REG(0x00080000)); }

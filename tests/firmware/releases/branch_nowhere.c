@@ -1,0 +1,8 @@
+// A branch to where nothing is.
+#include "image.h"
+
+__attribute__((noinline)) static void To(uint32_t address) {
+  __asm volatile("blx %0" ::"r"(address) : "lr", "memory");
+}
+
+void Behave(void) { To(0x10000001); }

@@ -1,0 +1,15 @@
+// STARTTX of a UARTE that is not enabled: no ENDTX.
+#include "image.h"
+
+void Behave(void) {
+  REG(UARTE0 + 0x500) = 0;
+  REG(UARTE0 + 0x544) = 0x20000000;
+  REG(UARTE0 + 0x548) = 3;
+  REG(UARTE0 + 0x120) = 0;
+  REG(UARTE0 + 0x008) = 1;
+  for (volatile uint32_t i = 0; i < 50000; i++) {
+  }
+  uint32_t sent = REG(UARTE0 + 0x120);
+  StartConsole();
+  PrintWord("sent", sent);
+}

@@ -1,0 +1,4 @@
+// A load from where nothing is.
+#include "image.h"
+
+void Behave(void) { PrintWord("read", REG(0x50002000)); }

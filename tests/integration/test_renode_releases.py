@@ -1,0 +1,52 @@
+"""Each image of tests/firmware/releases has its outcome on the simulator and on a real Renode."""
+
+import shutil
+import warnings
+
+import pytest
+import release_images
+
+from harness.base.errors import EnvironmentMissing
+from harness.targets import open_target
+
+IMAGES = {one.name: one for one in release_images.images()}
+each = pytest.mark.parametrize("image", IMAGES.values(), ids=IMAGES)
+
+
+class BelievedOtherwise(UserWarning):
+    """An outcome that was believed, not measured, and is another."""
+
+
+@pytest.fixture(scope="module")
+def build(tmp_path_factory):
+    compiler = shutil.which("arm-none-eabi-gcc")
+    if compiler is None:
+        pytest.skip("needs arm-none-eabi-gcc")
+    folder = tmp_path_factory.mktemp("releases")
+    return lambda image: image.build(compiler, folder)
+
+
+@each
+def test_outcome_on_the_simulator(image, build):
+    with open_target("simulator", build(image)) as session:
+        assert image.outcome(session) == image.simulator
+
+
+@each
+def test_outcome_on_renode(image, build, server, record_property):
+    """A believed outcome that is another is reported: as a warning, and in the job's summary."""
+    for earlier in filter(None, [IMAGES.get(image.after)]):
+        with open_target("renode", build(earlier), server=server) as session:
+            earlier.outcome(session)
+    try:
+        with open_target("renode", build(image), server=server) as session:
+            seen = image.outcome(session)
+    except EnvironmentMissing:
+        seen = release_images.REFUSED
+    expected = image.on(server.program.version)
+    if expected.known == "believed" and seen != expected.outcome:
+        said = f"{image.name}: believed {expected.outcome!r}, seen {seen!r}"
+        record_property("believed", said)
+        warnings.warn(said, BelievedOtherwise, stacklevel=1)
+    else:
+        assert seen == expected.outcome

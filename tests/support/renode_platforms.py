@@ -1,0 +1,29 @@
+"""Renode's platform descriptions in platforms/, from the tables of chips and boards there.
+
+``python tests/support/renode_platforms.py`` writes them; a test compares.
+"""
+
+from __future__ import annotations
+
+from harness.base import paths
+from harness.base.platforms import board_names, board_table, chip_names, chip_table
+from harness.targets.renode import description, machine
+
+FOLDER = paths.platforms()
+
+
+def made() -> dict[str, str]:
+    """Name -> text of every file that has a table behind it."""
+    chips = [chip_table(name) for name in chip_names()]
+    boards = [board_table(name) for name in board_names()]
+    return {
+        **description.descriptions(chips, boards),
+        **{f"{board.key}.resc": machine.start_script(board) for board in boards},
+    }
+
+
+if __name__ == "__main__":
+    for old in (*FOLDER.glob("*.repl"), *FOLDER.glob("*.resc")):
+        old.unlink()
+    for name, text in made().items():
+        (FOLDER / name).write_text(text, encoding="utf-8")

@@ -1,0 +1,196 @@
+"""`tflm-hil debug --target renode`: a network of its own, gdb's commands, the console beside it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import renode_program
+from fake_renode import FakeRenode, opened, tiny_image
+
+from harness.base.errors import EnvironmentMissing, Unsupported
+from harness.debug import gdb, renode
+from harness.debug.replay import Place
+from harness.targets.renode import find
+from harness.targets.renode.server import GDB_PORT, RenodeProcess
+
+MS = 1_000_000
+HANDLERS = [0x40, 0x44]
+
+
+@pytest.fixture
+def network():
+    try:
+        renode.check_network()
+    except EnvironmentMissing as missing:
+        pytest.skip(missing.message)
+
+
+@pytest.fixture
+def program(tmp_path):
+    """A Renode that serves gdb, as a program."""
+    path = tmp_path / "renode"
+    path.write_text(f"#!{sys.executable}\n" + Path(renode_program.__file__).read_text())
+    path.chmod(0o755)
+    return path
+
+
+@pytest.fixture
+def some_gdb():
+    try:
+        return gdb.find_gdb(None)
+    except EnvironmentMissing as missing:
+        pytest.skip(missing.message)
+
+
+# -- the network ------------------------------------------------------------------------------
+
+
+def asks_for_registers(port):
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
+        connection.sendall(b"$g#67")
+        said = b""
+        while b"#" not in said:
+            said += connection.recv(4096)
+        return bytes.fromhex(said.partition(b"$")[2].partition(b"#")[0].decode())
+
+
+def test_gdb_server_is_reached_through_the_socket_alone(network, program):
+    with renode.loopback(0) as listener:
+        process = RenodeProcess(find.find(program), gdb=listener)
+        try:
+            process.link.command(f"machine StartGdbServer {GDB_PORT}")
+            port = listener.getsockname()[1]
+            for _ in range(2):  # one debugger after another
+                assert asks_for_registers(port) == renode_program.REGISTERS
+            with pytest.raises(ConnectionRefusedError):
+                socket.create_connection(("127.0.0.1", GDB_PORT))
+        finally:
+            pid = int(next(process.folder.glob("renode-*")).name.removeprefix("renode-"))
+            process.close()
+    assert gone(pid)
+
+
+def gone(pid):
+    limit = time.monotonic() + 10
+    while Path(f"/proc/{pid}").exists() and time.monotonic() < limit:
+        time.sleep(0.02)
+    return not Path(f"/proc/{pid}").exists()
+
+
+def test_machine_that_allows_no_network_is_one_error_with_a_hint(network):
+    """In a user namespace without room for others, as hardened systems have it."""
+    check = "from harness.debug import renode; renode.check_network()"
+    limit = "echo 0 > /proc/sys/user/max_user_namespaces"
+    script = f"{limit} && exec {sys.executable} -c '{check}'"
+    command = ["unshare", "--user", "--map-root-user", "sh", "-c", script]
+    if shutil.which("unshare") is None:
+        pytest.skip("needs unshare")
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if "max_user_namespaces" in done.stderr:
+        pytest.skip("the limit of user namespaces cannot be set")
+    assert "does not let it have a network of its own" in done.stderr
+    assert os.strerror(28) in done.stderr
+
+
+def test_port_that_is_taken_is_one_error_with_a_hint():
+    with renode.loopback(0) as taken:
+        again = renode.loopback(taken.getsockname()[1])
+        with pytest.raises(EnvironmentMissing, match="is taken") as caught, again:
+            pass
+    assert "--port 0" in caught.value.hint
+
+
+# -- gdb's commands ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("place", "commands"),
+    [
+        (None, []),
+        (Place("main", 0x100), ["tbreak *0x100", "ignore $bpnum 0", "continue"]),
+        (Place("inference 3", 0x200, times=3), ["tbreak *0x200", "ignore $bpnum 2", "continue"]),
+        (Place("fault", "fault"), ["break *0x40", "break *0x44", "continue"]),
+    ],
+)
+def test_commands_run_up_to_the_place(place, commands):
+    assert renode.first_commands(place, HANDLERS, "renode") == commands
+
+
+@pytest.mark.parametrize("place", [Place("hang", "hang"), Place("fault-5", "fault", 5)])
+def test_places_of_a_run_that_can_be_repeated_are_refused(place):
+    with pytest.raises(Unsupported, match=f"stop at {place.text}"):
+        renode.first_commands(place, HANDLERS, "renode")
+
+
+def test_gdb_takes_the_description_before_it_connects(tmp_path):
+    call = gdb.GdbCall("gdb", tmp_path / "x")
+    command = gdb.gdb_command(call, 5, tmp_path / "elf", ["continue"], ["set tdesc filename d"])
+    wanted = ["set tdesc filename d", "target remote 127.0.0.1:5", "continue"]
+    assert [word for word in command if word in wanted] == wanted
+
+
+def test_description_has_no_stack_pointer_that_renode_has_wrong(tmp_path, some_gdb):
+    path = renode.description(tmp_path)
+    commands = ["-ex", f"set tdesc filename {path}", "-ex", "maint print xml-tdesc"]
+    done = subprocess.run(
+        [some_gdb, "-nx", "-batch", *commands], capture_output=True, text=True, check=False
+    )
+    assert done.stderr == ""
+    assert 'name="xpsr"' in done.stdout
+    assert "msp" not in done.stdout
+
+
+# -- the machine ------------------------------------------------------------------------------
+
+
+def test_agent_leaves_the_machine_to_gdb_and_hears_its_console(tmp_path):
+    fake = FakeRenode()
+    fake.script = [(MS, b"hel"), (2 * MS, b"lo\n")]
+    with opened(fake, tiny_image(tmp_path)) as session:
+        session.serve_gdb(GDB_PORT)
+        assert fake.commands[-1] == f"machine StartGdbServer {GDB_PORT}"
+        assert not any(fake.machine.cpu.hooks.values())
+        fake.machine.run_for(MS)  # by gdb
+        assert session.heard() == b"hel"
+        fake.machine.run_for(MS)
+        assert (session.heard(), session.heard()) == (b"lo\n", b"")
+        fake.machine.Reset()  # `monitor machine Reset`
+        assert fake.machine.accesses, "the rest is reset, too"
+        assert session.heard() == b""
+    assert session._server.machines == 1
+    fake.released.set()
+
+
+# -- the command ------------------------------------------------------------------------------
+
+
+def debug(program, image, *words):
+    command = [sys.executable, "-m", "harness", "debug", str(image.path), "--target", "renode"]
+    return subprocess.run(
+        [*command, "--renode", str(program), *words], capture_output=True, text=True, check=False,
+        timeout=120,
+    )  # fmt: skip
+
+
+def test_command_starts_gdb_on_renode_and_shows_the_console(network, program, some_gdb, tmp_path):
+    batch = tmp_path / "commands"
+    batch.write_text("print/x $pc\nprint/x $r3\nprint/x $xpsr\n")
+    done = debug(program, tiny_image(tmp_path), "--gdb", some_gdb, "--batch", str(batch))
+    assert done.returncode == 0, done.stderr
+    assert [one.partition(" = ")[2] for one in done.stdout.splitlines() if " = 0x" in one] == [
+        "0x100", "0x1003", "0x1000000",
+    ]  # fmt: skip
+    assert "hello" in done.stderr
+
+
+def test_command_refuses_a_place_before_it_starts_renode(tmp_path, some_gdb):
+    done = debug("/nowhere", tiny_image(tmp_path), "--gdb", some_gdb, "--at", "hang")
+    assert done.returncode == 2
+    assert "stop at hang" in done.stderr
