@@ -232,10 +232,11 @@ def check(
                help="List differences from so many per cent on.")  # fmt: skip
 @click.option("--markdown", type=Destination(dash=True), metavar="FILE",
               help="Write the table as a comment for a pull request.")  # fmt: skip
+@click.option("--html", type=Destination(), help="Write a page with both runs side by side.")
 @json_option()
 def compare(
     before: str, after: str, url: str | None, threshold: float, markdown: Path | None,
-    json_file: Path | None,
+    html: Path | None, json_file: Path | None,
 ) -> None:  # fmt: skip
     """List how the newest run of B differs from that of A, the largest difference first.
 
@@ -250,6 +251,10 @@ def compare(
     write_text(json_file, json.dumps(found.to_json(), indent=1))
     if markdown is not None:
         write_text(markdown, f"{found.table.markdown()}\n\n{found}.\n")
+    if html is not None:
+        from harness.report.compare import compare_page  # noqa: PLC0415 - see cli/__init__
+
+        write_text(html, compare_page(found))
     if STDOUT not in (json_file, markdown):
         if found.differences:
             click.echo(found.table.plain())

@@ -28,6 +28,12 @@ _TEXTS = ("commit", "branch", "machine", "tool", "command")
 #: Names this machine in a history: a lab, whatever its containers or runners are called.
 MACHINE_VARIABLE = "TFLM_HIL_MACHINE"
 
+#: Variables of GitHub, GitLab and Jenkins, whose checkouts are on no branch. Those of pull and
+#: merge requests come first: the others then name a merge.
+_COMMITS = ("GITHUB_SHA", "CI_COMMIT_SHA", "GIT_COMMIT")
+_BRANCHES = ("GITHUB_HEAD_REF", "GITHUB_REF_NAME", "CI_MERGE_REQUEST_SOURCE_BRANCH_NAME",
+             "CI_COMMIT_REF_NAME", "CHANGE_BRANCH", "BRANCH_NAME")  # fmt: skip
+
 
 @dataclass(frozen=True)
 class Occasion:
@@ -46,17 +52,14 @@ class Occasion:
 
     @classmethod
     def here(cls, folder: Path | None = None, selection: Selection | None = None) -> Occasion:
-        """Now, on this machine; commit and branch from GitHub's variables, else from git.
+        """Now, on this machine; commit and branch from the CI server's variables, else from git.
 
         The sources of ``selection`` that are files are named relative to the repository.
         """
-        commit = os.environ.get("GITHUB_SHA") or _git(folder, "rev-parse", "HEAD")
-        branch = (
-            os.environ.get("GITHUB_HEAD_REF")
-            or os.environ.get("GITHUB_REF_NAME")
-            or _git(folder, "branch", "--show-current")
-        )
-        if commit and not os.environ.get("GITHUB_SHA") and _git(folder, "status", "--porcelain"):
+        told = _first(_COMMITS)
+        commit = told or _git(folder, "rev-parse", "HEAD")
+        branch = _first(_BRANCHES) or _git(folder, "branch", "--show-current")
+        if commit and not told and _git(folder, "status", "--porcelain"):
             commit += "+"  # the files differ from the commit
         program = Path(sys.argv[0] or "python")
         is_module = program.name == "__main__.py"
@@ -241,6 +244,11 @@ def _machine() -> str:
     hosted = os.environ.get("RUNNER_ENVIRONMENT") == "github-hosted"
     runner = f"github-hosted {os.environ.get('RUNNER_OS', '')} {platform.machine()}"
     return os.environ.get(MACHINE_VARIABLE) or (runner if hosted else platform.node())
+
+
+def _first(variables: Sequence[str]) -> str:
+    """The first of these variables of the environment that has a value; ""."""
+    return next((value for name in variables if (value := os.environ.get(name))), "")
 
 
 def _git(folder: Path | None, *arguments: str) -> str:

@@ -4,6 +4,7 @@ import pytest
 import replay_nights as lab
 
 from harness.base.errors import UsageError
+from harness.history import run as run_module
 from harness.history.check import check, check_labs
 from harness.history.run import Occasion
 
@@ -84,3 +85,19 @@ def test_runners_that_github_hosts_are_one_machine(monkeypatch):
     monkeypatch.setenv("RUNNER_ENVIRONMENT", "github-hosted")
     monkeypatch.setenv("RUNNER_OS", "Linux")
     assert Occasion.here().machine.startswith("github-hosted Linux")
+
+
+@pytest.mark.parametrize(("variables", "commit", "branch"), [
+    ({"GITHUB_SHA": "a1", "GITHUB_REF_NAME": "7/merge", "GITHUB_HEAD_REF": "topic"}, "a1", "topic"),
+    ({"CI_COMMIT_SHA": "b2", "CI_COMMIT_REF_NAME": "main"}, "b2", "main"),
+    ({"CI_COMMIT_SHA": "b3", "CI_COMMIT_REF_NAME": "refs/merge-requests/7/head",
+      "CI_MERGE_REQUEST_SOURCE_BRANCH_NAME": "topic"}, "b3", "topic"),
+    ({"GIT_COMMIT": "c4", "BRANCH_NAME": "PR-7", "CHANGE_BRANCH": "topic"}, "c4", "topic"),
+])  # fmt: skip
+def test_commit_and_branch_are_those_of_the_ci_server(monkeypatch, variables, commit, branch):
+    for name in (*run_module._COMMITS, *run_module._BRANCHES):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    here = Occasion.here()
+    assert (here.commit, here.branch) == (commit, branch)
