@@ -9,7 +9,7 @@ that could wake or interrupt it. The deadline is not an end. Firmware that never
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from harness.base.clock import Deadline
@@ -119,7 +119,7 @@ def observe(
         findings=tuple(session.findings),
         sent=tuple(feeder.sent) if feeder is not None else None,
         standing=standing,
-        last_resort=last_resort(session, image, functions) if image and functions else None,
+        last_resort=_last_resort(session, image, functions) if image and functions else None,
         quiet=_quiet(session),
         counted=counting.counted(functions or {}) if counting is not None else NO_COUNTS,
         stacks=stacks,
@@ -139,6 +139,18 @@ def where_it_stands(session: Session, image: Image | None) -> tuple[str, str]:
         return session.where(), ""
     narrator = _narrator(session, image)
     return narrator.place(state), narrator.threads(state)
+
+
+def _last_resort(session: Session, image: Image, functions: dict[int, str]) -> Finding | None:
+    """Where firmware has given up; in a handler (k_panic), with what that interrupted."""
+    found = last_resort(session, image, functions)
+    if found is None:
+        return None
+    try:
+        interrupted = _narrator(session, image).interrupted(session.core_state)
+    except Unsupported:
+        return found
+    return replace(found, message=found.message + interrupted)
 
 
 def told_faults(session: Session, image: Image | None) -> tuple[Fault, ...]:

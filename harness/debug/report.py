@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -78,12 +78,12 @@ class Narrator:
     def place(self, state: CoreState) -> str:
         """Where the core is, and what its threads wait for, in one line."""
         thread, frames = self._running(state), self._unwinder.walk(state)
-        here = str(frames[0]) + _callers(frames) if frames else "an unknown place"
+        here = str(frames[0]) + _callers(frames)
         if thread is None:
             return here
-        here += f", thread {thread.name}"
         if any(told_apart([thread])) or state.registers[16] & 0x1FF:
-            return here
+            return f"{here}, thread {thread.name}"
+        here = f"{next(_outlined(frames))}, thread {thread.name}"
         waiting = [self._waits(state, one) for one in told_apart(self._zephyr.threads(state))]
         waiting = [one for one in waiting if one]
         more = f", and {len(waiting) - _WAITING} more" if len(waiting) > _WAITING else ""
@@ -94,8 +94,19 @@ class Narrator:
         if saved is None:
             return ""
         frames = self._unwinder.walk(saved)
-        own = [one for one in frames if not _is_kernel(one)] or list(frames)
-        return f"thread {thread.name} waits in {_function(own[0])}{_callers(own)}" if own else ""
+        first = next((one for one in _outlined(frames) if not _is_kernel(one)), frames[0])
+        own = frames[frames.index(first) :]
+        if len(own) > 1 and _name(own[1]) == _name(own[0]):  # the wrapper of a system call
+            own = (own[0], *own[2:])
+        cause = self._zephyr.waits_for(state, thread)
+        return f"thread {thread.name} waits in {_function(own[0])}{cause}{_callers(own)}"
+
+    def interrupted(self, state: CoreState) -> str:
+        """What the handler that runs has interrupted, and the thread; "" for none."""
+        frames, thread = self._unwinder.walk(state), self._running(state)
+        at = next((number for number, one in enumerate(frames) if one.exception), 0)
+        words = _callers(frames[at - 1 :]) if at else ""
+        return words + (f", thread {thread.name}" if words and thread is not None else "")
 
     def threads(self, state: CoreState) -> str:
         """The call stack of each thread, several lines; of the core, if there is no kernel."""
@@ -225,6 +236,11 @@ def _refused(reason: str) -> str:
     return next((bit for bit in _OVERFLOWS if bit in reason.split(", ")), "")
 
 
+def _outlined(frames: Sequence[StackFrame]) -> Iterator[StackFrame]:
+    """The functions that were not inlined."""
+    return (one for one in frames if not one.inlined)
+
+
 def _is_kernel(frame: StackFrame) -> bool:
     name = frame.location.function
     return name.startswith(_KERNEL) and not name.startswith(_IMPLEMENTATION)
@@ -232,9 +248,12 @@ def _is_kernel(frame: StackFrame) -> bool:
 
 def _function(frame: StackFrame) -> str:
     """Name and place; of a system call the name that the firmware calls."""
-    location = frame.location
-    name = location.function.removeprefix(_IMPLEMENTATION)
-    return str(replace(location, function=name)) if name else str(location)
+    name = _name(frame)
+    return str(replace(frame.location, function=name)) if name else str(frame.location)
+
+
+def _name(frame: StackFrame) -> str:
+    return frame.location.function.removeprefix(_IMPLEMENTATION)
 
 
 def _callers(frames: Sequence[StackFrame]) -> str:

@@ -36,13 +36,14 @@ class StackFrame:
     """One function of a call stack, with the stack pointer of the frame that it is part of.
 
     ``exception`` names the exception that the function was interrupted by, if it was. ``guess``:
-    found without a table of call frames.
+    found without a table of call frames. ``inlined``: into the function behind it.
     """
 
     location: Location
     sp: int
     exception: str = ""
     guess: bool = False
+    inlined: bool = False
 
     def __str__(self) -> str:
         by = f" (interrupted by {self.exception})" if self.exception else ""
@@ -74,10 +75,13 @@ class Unwinder:
             if holder is None and not walk.exact:
                 return
             sp = walk.registers[SP] or 0
-            first, *others = self._image.frames(place)
-            yield StackFrame(first, sp, walk.exception, guess)
-            yield from (StackFrame(one, sp, guess=guess) for one in others)
-            if [first, *others][-1].function in _ROOTS:
+            *inlined, function = self._image.frames(place)
+            exception = walk.exception
+            for location in inlined:
+                yield StackFrame(location, sp, exception, guess, inlined=True)
+                exception = ""
+            yield StackFrame(function, sp, exception, guess)
+            if function.function in _ROOTS:
                 return
             left = walk.leave_wild() if holder is None else self._leave(walk, holder, place)
             if left is None:

@@ -14,6 +14,7 @@ from functools import cached_property
 from harness.base.core_state import CoreState
 from harness.elf import Image
 from harness.elf.dwarf.entries import Entry
+from harness.elf.file import Symbol
 
 #: Threads that a list may have.
 _MOST_THREADS = 64
@@ -92,11 +93,8 @@ class Zephyr:
         name = (raw or b"").split(b"\0")[0]
         if name and name.isascii() and name.decode("ascii").isprintable():
             return name.decode("ascii")
-        for symbol in self._image.symbols:
-            inside = symbol.address <= address < symbol.address + symbol.size
-            if symbol.kind == "object" and inside:
-                return symbol.name
-        return f"0x{address:08x}"
+        symbol = self._object(address)
+        return symbol.name if symbol is not None else f"0x{address:08x}"
 
     def waiting(self, state: CoreState, thread: Thread) -> CoreState | None:
         """The registers with which a thread that does not run will go on; None if unknown."""
@@ -114,6 +112,26 @@ class Zephyr:
         sp = frame + self._frame_size(state, thread) + 4 * bool(values[7] & _PADDED)
         registers = [*values[:4], *(word or 0 for word in kept[:8]), values[4], sp, *values[5:7]]
         return replace(state, registers=(*registers, _XPSR))
+
+    def waits_for(self, state: CoreState, thread: Thread) -> str:
+        """`` for NAME, which thread OTHER holds``: the object that a thread waits for, if known."""
+        at = self._field("base", "pended_on")
+        queue = state.word(thread.address + at) if at is not None else 0
+        symbol = self._object(queue) if queue else None
+        if symbol is None:
+            return ""
+        kind = self._image.variables.type_of(symbol.address)
+        owner = self._image.variables.member(kind, "owner")  # of struct k_mutex
+        holder = state.word(queue + owner[0]) if queue and owner is not None else 0
+        held = f", which thread {self._name(state, holder)} holds" if holder else ""
+        return f" for {symbol.name}{held}"
+
+    def _object(self, address: int) -> Symbol | None:
+        """The variable that is at an address."""
+        for symbol in self._image.symbols:
+            if symbol.kind == "object" and symbol.address <= address < symbol.address + symbol.size:
+                return symbol
+        return None
 
     def _frame_size(self, state: CoreState, thread: Thread) -> int:
         """Bytes of the thread's exception frame, by the EXC_RETURN that the kernel keeps of it."""

@@ -320,7 +320,7 @@ def test_a_snapshot_goes_on_in_another_machine_with_the_same_images(two_worlds, 
     assert other.read_memory(0x2000_0000, 0x8000) == whole.read_memory(0x2000_0000, 0x8000)
 
 
-def test_a_reset_of_the_chip_begins_in_the_secure_state_again(firmware, play):
+def test_a_reset_of_the_chip_begins_in_the_secure_state_again(two_worlds, play):
     first = play("CALLBACK").machine
     count = first.core.executed
     first.write_memory(SCENARIO - 0x1FF0, bytes(0x1FF0))  # the non-secure variables
