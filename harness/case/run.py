@@ -148,7 +148,10 @@ def _run(
         if elf is None and case.sample:
             elf = build_one(case.sample, case.resolver, case.builder, case.chip)
     except EnvironmentMissing as error:  # a missing compiler is an error, a missing target is not
-        return CaseResult(setup_of(case), _broken(error))
+        lacks = targets.target(case.target).lacks()
+        judgement = _broken(error)
+        both = f"{judgement.reason}; {lacks}" if lacks else judgement.reason
+        return CaseResult(setup_of(case), replace(judgement, reason=both))
     if elf is None:
         raise UsageError(f"case {case.name!r} names neither an ELF nor a sample")
     firmware = combined.read(elf, case.beside, case.chip)
