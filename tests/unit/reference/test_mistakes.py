@@ -152,6 +152,15 @@ def test_a_forgotten_state_shows_in_the_second_inference_only() -> None:
     assert not examiner.noticed([inputs[0][:1]], [number]).any()
 
 
+def test_the_only_operator_with_a_memory_may_forget_it() -> None:
+    tensors = [T((1, 4), "int16"), T((1, 4), "int16")]
+    delay = Op("CUSTOM", [0], [1], custom="SignalDelay", custom_options=options(delay_length=3))
+    examiner = Examiner(Interpreter(Model.from_bytes(build(tensors, [delay], [0], [1]))))
+    number = next(n for n, t in enumerate(examiner.trials) if "forgets its state" in t.mistake)
+    inputs = [np.arange(1, 13, dtype=np.int16).reshape(3, 1, 4)]
+    assert np.flatnonzero(examiner.noticed(inputs, [number])[0]).tolist() == [1]
+
+
 def test_a_float_model_notices_no_more_than_its_bound_allows() -> None:
     found = examine(
         Interpreter(paths.models() / "hello_world_float32.tflite"),
