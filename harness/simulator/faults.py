@@ -11,40 +11,6 @@ from harness.base.text import folded
 from harness.elf import Image
 from harness.simulator.nvic import FIRST_IRQ, NAMES, STATES
 
-# Status bits by their names (Armv8-M ARM, D1.2); native/scb.h sets them.
-#: CFSR: MemManage in bits 7..0, BusFault in 15..8, UsageFault in 31..16.
-CFSR_NAMES = {
-    1 << 0: "IACCVIOL",
-    1 << 1: "DACCVIOL",
-    1 << 3: "MUNSTKERR",
-    1 << 4: "MSTKERR",
-    1 << 5: "MLSPERR",
-    1 << 7: "MMARVALID",
-    1 << 8: "IBUSERR",
-    1 << 9: "PRECISERR",
-    1 << 11: "UNSTKERR",
-    1 << 12: "STKERR",
-    1 << 13: "LSPERR",
-    1 << 15: "BFARVALID",
-    1 << 16: "UNDEFINSTR",
-    1 << 17: "INVSTATE",
-    1 << 18: "INVPC",
-    1 << 19: "NOCP",
-    1 << 20: "STKOF",
-    1 << 24: "UNALIGNED",
-    1 << 25: "DIVBYZERO",
-}
-HFSR_NAMES = {1 << 1: "VECTTBL", 1 << 30: "FORCED", 1 << 31: "DEBUGEVT"}
-SFSR_NAMES = {
-    1 << 0: "INVEP",
-    1 << 1: "INVIS",
-    1 << 2: "INVER",
-    1 << 3: "AUVIOL",
-    1 << 4: "INVTRAN",
-    1 << 5: "LSPERR",
-    1 << 6: "SFARVALID",
-    1 << 7: "LSERR",
-}
 #: MMARVALID and BFARVALID, SFARVALID: MMFAR, BFAR or SFAR holds the address of the access.
 _CFSR_VALID, _SFSR_VALID = 1 << 7 | 1 << 15, 1 << 6
 
@@ -121,13 +87,6 @@ class FaultRecord:
         """The named status bits, with FORCED if the fault became a HardFault."""
         forced = self.kind == "HardFault" and self.cause != "HardFault"
         return ", ".join(name for name in (self.reason, "FORCED" * forced) if name)
-
-
-def status_names(cfsr: int, hfsr: int = 0, sfsr: int = 0) -> list[str]:
-    """The names of the bits that are set."""
-    names = [name for bit, name in CFSR_NAMES.items() if cfsr & bit]
-    names += [name for bit, name in HFSR_NAMES.items() if hfsr & bit]
-    return names + [name for bit, name in SFSR_NAMES.items() if sfsr & bit]
 
 
 def exception_name(number: int) -> str:

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from harness.base import power_on
+from harness.base.fault_status import status_names
 from harness.simulator.dwt import Dwt
 from harness.simulator.engine import Engine
-from harness.simulator.faults import BLOCKS_KEPT, FaultRecord, exception_name, status_names
+from harness.simulator.faults import BLOCKS_KEPT, FaultRecord, exception_name
 from harness.simulator.nvic import HARD_FAULT, NUMBER, SECURE_FAULT, STATES, NvicRegisters
 from harness.simulator.scb import Scb, ScbHost
 from harness.simulator.systick import SysTick, Timekeeper

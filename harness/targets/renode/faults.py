@@ -7,43 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from harness.base.fault_status import status_names
 from harness.elf import Image
 from harness.targets.base import Fault
 
 _KINDS = {3: "HardFault", 4: "MemManage", 5: "BusFault", 6: "UsageFault", 7: "SecureFault"}
-_CFSR = {
-    0: "IACCVIOL",
-    1: "DACCVIOL",
-    3: "MUNSTKERR",
-    4: "MSTKERR",
-    5: "MLSPERR",
-    7: "MMARVALID",
-    8: "IBUSERR",
-    9: "PRECISERR",
-    10: "IMPRECISERR",
-    11: "UNSTKERR",
-    12: "STKERR",
-    13: "LSPERR",
-    15: "BFARVALID",
-    16: "UNDEFINSTR",
-    17: "INVSTATE",
-    18: "INVPC",
-    19: "NOCP",
-    20: "STKOF",
-    24: "UNALIGNED",
-    25: "DIVBYZERO",
-}
-_HFSR = {1: "VECTTBL", 30: "FORCED", 31: "DEBUGEVT"}
-_SFSR = {
-    0: "INVEP",
-    1: "INVIS",
-    2: "INVER",
-    3: "AUVIOL",
-    4: "INVTRAN",
-    5: "LSPERR",
-    6: "SFARVALID",
-    7: "LSERR",
-}
 _SFARVALID = 1 << 6
 _FORCED = 1 << 30
 #: EXC_RETURN.S and ES, for frames that lie on a stack of the world that the handler is not of.
@@ -128,9 +96,7 @@ def _cause(status: Sequence[int]) -> str:
 
 def _names(status: Sequence[int]) -> str:
     cfsr, hfsr, _, _, sfsr, _, nonsecure, _ = status
-    names = [name for bit, name in _CFSR.items() if (cfsr | nonsecure) >> bit & 1]
-    names += [name for bit, name in _SFSR.items() if sfsr >> bit & 1]
-    return ", ".join(names + [name for bit, name in _HFSR.items() if hfsr >> bit & 1])
+    return ", ".join(status_names(cfsr | nonsecure, hfsr, sfsr))
 
 
 def _fault(

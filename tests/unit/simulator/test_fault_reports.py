@@ -9,8 +9,9 @@ import pytest
 from bare_chip import CODE, LOOP, BareChip
 
 from harness.base.clock import Deadline
+from harness.base.fault_status import status_names
 from harness.elf import Image
-from harness.simulator.faults import exception_name, status_names, target_of
+from harness.simulator.faults import exception_name, target_of
 from harness.simulator.machine import End, Machine
 
 
