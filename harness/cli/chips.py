@@ -19,13 +19,14 @@ from harness.base.platforms import (
 from harness.cli.options import json_option
 from harness.cli.output import write_text
 from harness.cli.parameters import CHIP, STDOUT
+from harness.targets.renode.description import unmodelled
 
 
 @click.command()
 @click.argument("name", type=CHIP, required=False)
 @json_option("the list")
 def chips(name: str | None, json_file: Path | None) -> None:
-    """List the chips, their memories, their boards, and what of them is modelled.
+    """List the chips, their memories, their boards, and what of them is modelled on which target.
 
     With NAME also each peripheral, and the source of each fact. An image says itself which chip it
     is for; `tflm-hil run --chip` and `tflm-hil build --chip` take these names.
@@ -55,6 +56,7 @@ def _row(chip: ChipTable) -> dict[str, Any]:
         "boards": _boards(chip),
         "modelled": [block.name for block in chip.blocks if block.name not in lacking],
         "without_model": sorted(lacking),
+        "without_model_on_renode": sorted(block.name for block in unmodelled(chip)),
         "notes": list(chip.notes),
     }
 
@@ -67,6 +69,7 @@ def _show(chip: ChipTable) -> None:
     row = _row(chip)
     _say("modelled", " ".join(row["modelled"]))
     _say("without", " ".join(row["without_model"]))
+    _say("on Renode", f"without {' '.join(row['without_model_on_renode'])}")
     for note in chip.notes:
         _say("note", note)
 
