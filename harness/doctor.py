@@ -28,6 +28,7 @@ class Requirement:
     files: tuple[str, ...] = ()  # glob patterns, any one of them
     look: Callable[[], str] | None = None  # gives where it is, "" if nowhere
     required: bool = True  # False: only for one target or builder
+    images: bool = False  # testing images that are built needs it
     hint: str = ""  # where to get it, if there is no package
 
 
@@ -79,6 +80,7 @@ REQUIREMENTS: tuple[Requirement, ...] = (
         "runs images on the simulator",
         "",
         look=native.find,
+        images=True,
         hint="tflm-hil doctor --install builds it",
     ),
     Requirement("cmake", "the zephyr builder", "cmake", ("cmake",), required=False),
@@ -114,6 +116,14 @@ REQUIREMENTS: tuple[Requirement, ...] = (
         required=False,
         hint="nrfutil, nrfjprog or J-Link from their makers, or pip install pyocd",
     ),
+)
+
+
+#: What testing built images needs, and what single targets do.
+FOR_IMAGES = tuple(
+    need
+    for need in REQUIREMENTS
+    if need.images or (not need.required and "builder" not in need.purpose)
 )
 
 

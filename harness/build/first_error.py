@@ -25,7 +25,8 @@ _UNDEFINED = (
 _OVERFLOW = r"^\S*ld(?:\.\w+)?: (?P<text>region \S+ overflowed by .+)"
 _LINKER = (
     r"^\S*ld(?:\.\w+)?: (?!warning:|\S+: warning:|.*: in function |.*will not fit in region)"
-    r"(?:error: )?(?P<text>.*(?:error:|cannot |uses VFP|syntax error|not found|conflict).*)"
+    r"(?:error: )?(?P<text>.*"
+    r"(?:error:|cannot |undefined reference|uses VFP|syntax error|not found|conflict).*)"
 )
 _DEVICETREE = r"^devicetree error: (?P<text>.+)"
 #: The message is the first paragraph below.

@@ -10,9 +10,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from harness.base import files, paths
 from harness.base.errors import BuildFailed, EnvironmentMissing
 from harness.base.platforms import BoardTable, board_with, chip_called
 from harness.build import board_names
+from harness.build.first_error import first_error
 from harness.build.inputs import Inputs
 from harness.build.options import BuildOptions
 from harness.build.processes import Processes
@@ -148,7 +150,7 @@ class Toolchain:
     def run(self, command: Sequence[object], what: str, folder: Path) -> str:
         """Run a tool on ``what`` in ``folder``; gives its output.
 
-        Raises :class:`BuildFailed` with the tool's message.
+        Raises :class:`BuildFailed` with the tool's first error.
         """
         words = [str(word) for word in command]
         # Messages are parsed; files of a killed compiler go with the folder.
@@ -164,7 +166,13 @@ class Toolchain:
                 f"{what}: {Path(words[0]).name} did not end in {_SECONDS} s"
             ) from error
         if done.code != 0:
-            raise BuildFailed(f"{what} cannot be built:\n{(done.errors or done.output).strip()}")
+            output = done.errors or done.output
+            log = paths.cache() / "failed" / f"{what}.log"
+            log.parent.mkdir(parents=True, exist_ok=True)
+            files.write(log, output)
+            raise BuildFailed(
+                f"{what} cannot be built: {first_error(output)}", hint=f"the whole output: {log}"
+            )
         return done.output + done.errors
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from harness.base.findings import FATAL, Finding, Kind
+from harness.base.text import count_of
 from harness.case.case import Case
 from harness.case.hang import how_it_ended, hung, time_hint, unread, why_unfinished
 from harness.case.observe import Observation
@@ -91,7 +92,8 @@ def judge(
     if expected.outputs:
         problems += _output_problems(case, outputs)
     elif outputs.inferences:
-        problems.append(f"{outputs.inferences} inferences gave outputs, none is expected")
+        came = count_of(outputs.inferences, "inference")
+        problems.append(f"{came} gave outputs, none is expected")
     if case.ends_off and not (seen.standing and seen.standing.off):
         problems.append(f"the image should switch the chip off, but {how_it_ended(seen)}")
     problems += over_budget
@@ -150,7 +152,10 @@ def _output_problems(case: Case, outputs: OutputCheck) -> list[str]:
     if outputs.problem:
         return [outputs.problem]
     if outputs.inferences < case.inferences:
-        return [f"{outputs.inferences} inferences came, at least {case.inferences} are expected"]
+        return [
+            f"{count_of(outputs.inferences, 'inference')} came, "
+            f"at least {case.inferences} are expected"
+        ]
     if not outputs.compared:
         return ["nothing was compared, so nothing is proven"]
     return []
@@ -167,4 +172,5 @@ def _praise(case: Case, outputs: OutputCheck) -> str:
     if outputs.praise:
         return outputs.praise
     how = "equal" if case.tolerance is None else "within tolerance"
-    return f"{outputs.compared} values of {outputs.inferences} inferences {how}"
+    values = count_of(outputs.compared, "value")
+    return f"{values} of {count_of(outputs.inferences, 'inference')} {how}"

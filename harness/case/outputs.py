@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -43,7 +43,8 @@ class OutputCheck:
     praise: str = ""  # a pass in words; "" for the usual ones
     tests: tuple[TestResult, ...] = ()  # of an image that runs tests
     compared_with: str = ""  # what the values were compared with
-    inputs: tuple[Array, ...] = ()  # of the inferences that were compared, (inferences, *shape)
+    # Of the inferences that were compared, (inferences, *shape); arrays have no one equality.
+    inputs: tuple[Array, ...] = field(default=(), compare=False)
 
 
 def check_outputs(

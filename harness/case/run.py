@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import time
 import traceback
 import zlib
@@ -24,6 +23,7 @@ from harness.base.errors import (
     describe_bug,
 )
 from harness.build.builders import build_one
+from harness.build.first_error import first_error
 from harness.case import artifacts
 from harness.case.case import Case, check_expects
 from harness.case.evidence import Measured, check_evidence, known_of
@@ -43,10 +43,6 @@ if TYPE_CHECKING:
     from harness.case.adequacy import AdequacyCheck
     from harness.elf.coverage import Coverage
 
-#: An error message of a compiler or a linker. ld's exit code adds nothing to it.
-_ERROR = re.compile(
-    r"(?:\berror: (?!ld returned)|(?=undefined reference|multiple definition|region `))(?P<text>.+)"
-)
 #: A board's crystal is not exact, and a simulator's clock goes in steps.
 _CLOCK_TOLERANCE = 1.01
 #: Wrong models that are named: an image may claim another one at each boot.
@@ -152,7 +148,10 @@ def _run(
         if elf is None and case.sample:
             elf = build_one(case.sample, case.resolver, case.builder, case.chip)
     except EnvironmentMissing as error:  # a missing compiler is an error, a missing target is not
-        return CaseResult(setup_of(case), _broken(error))
+        lacks = targets.target(case.target).lacks()
+        judgement = _broken(error)
+        both = f"{judgement.reason}; {lacks}" if lacks else judgement.reason
+        return CaseResult(setup_of(case), replace(judgement, reason=both))
     if elf is None:
         raise UsageError(f"case {case.name!r} names neither an ELF nor a sample")
     firmware = combined.read(elf, case.beside, case.chip)
@@ -266,14 +265,11 @@ def _check_adequacy(case: Case, model: Model | None, outputs: OutputCheck) -> Ad
 def _one_line(message: str) -> tuple[str, str]:
     """A message of several lines (with a tool's output) as a reason and details.
 
-    The reason is the first line and the tool's own error: the first error of a compiler or linker,
-    the last line of any other tool.
+    The reason is the first line and the tool's first error, or its last line.
     """
     first, _, rest = message.partition("\n")
-    lines = [line.strip() for line in rest.splitlines() if line.strip()]
-    errors = [match["text"] for line in lines if (match := _ERROR.search(line))]
-    causes = [*errors, *lines[-1:]]
-    return (f"{first.rstrip(' :')}: {causes[0]}" if causes else first), rest
+    cause = first_error(rest)
+    return (f"{first.rstrip(' :')}: {cause}" if cause else first), rest
 
 
 def _inputs(case: Case, model: Model | None) -> Sequence[Sequence[bytes]]:

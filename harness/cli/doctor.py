@@ -21,6 +21,7 @@ _STEP = 10  # per cent between two lines of progress if no bar can be drawn
 
 @click.command()
 @click.option("--install", is_flag=True, help="Install missing tools (with sudo if need be).")
+@click.option("--images", is_flag=True, help="Require only what testing built images needs.")
 @click.option("--all", "everything", is_flag=True, help="With --install: the optional things too.")
 @click.option("--dry-run", is_flag=True, help="With --install: only print the commands.")
 @click.option(
@@ -47,6 +48,7 @@ _STEP = 10  # per cent between two lines of progress if no bar can be drawn
 )
 def doctor(
     install: bool,
+    images: bool,
     everything: bool,
     dry_run: bool,
     extras: tuple[str, ...],
@@ -56,12 +58,18 @@ def doctor(
 ) -> None:
     """List what this machine has and lacks; exit code 3 if something required is missing.
 
+    The compiler and its libraries build the project's samples: images of your own need none of
+    them (--images).
+
     \b
     tflm-hil doctor
+    tflm-hil doctor --images
     tflm-hil doctor --install --dry-run
     tflm-hil doctor --install
     tflm-hil doctor --install --with renode
     """
+    if install and images:
+        raise UsageError("--install installs what builds samples, too: leave out --images")
     if not install and (everything or dry_run or extras):
         raise UsageError("--all, --with and --dry-run need --install", hint="add --install")
     if not extras and (renode_version or archive or unconfirmed):
@@ -72,7 +80,8 @@ def doctor(
     if extras:
         wanted = archive_for(_version(renode_version), archives=ARCHIVES, unconfirmed=unconfirmed)
         _renode(wanted, archive, dry_run)
-    diagnoses = checks.examine()
+    required = checks.FOR_IMAGES if images else checks.REQUIREMENTS
+    diagnoses = checks.examine(required)
     for diagnosis in diagnoses:
         need = diagnosis.requirement
         if diagnosis.ok:
@@ -97,7 +106,9 @@ def doctor(
     missing = [one.requirement.name for one in diagnoses if not one.ok and one.requirement.required]
     if missing:
         raise EnvironmentMissing(
-            f"missing: {', '.join(missing)}", hint="tflm-hil doctor --install installs them"
+            f"missing: {', '.join(missing)}",
+            hint="tflm-hil doctor --install installs them; doctor --images leaves out what only "
+            "samples need",
         )
     click.echo("everything that is required is here")
 

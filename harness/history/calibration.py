@@ -223,10 +223,21 @@ def calibrate(measured: Sequence[InferencePair]) -> Calibration:
     if not left_out:
         raise UsageError(
             "no model consists of kernels that others have too: nothing can be cross-validated",
-            hint="measure more models",
+            hint=_which(measured),
         )
     error = math.sqrt(fmean(each * each for each in left_out.values()))
     return Calibration(ratios, error, left_out)
+
+
+def _which(measured: Sequence[InferencePair]) -> str:
+    """A hint which models to measure: those that share kernels with the ones measured so far."""
+    kernels_of: dict[str, set[str]] = {}
+    for pair in measured:
+        names = (pair.cycles.keys() & pair.instructions.keys()) - {_INTERPRETER}
+        kernels_of.setdefault(pair.model, set()).update(names)
+    has = "; ".join(f"{model} has {', '.join(sorted(names)) or 'none'}"
+                    for model, names in sorted(kernels_of.items()))  # fmt: skip
+    return f"measure another model with the same kernels on both ({has})"
 
 
 def _cycles(ratios: Mapping[str, Ratio], pair: InferencePair) -> float:
@@ -252,7 +263,7 @@ def _ratios(measured: Sequence[InferencePair], need: int = 2) -> dict[str, Ratio
     if not spreads and need > 1:
         raise UsageError(
             "no kernel was measured in two models, so no spread is known",
-            hint="run more models on the board and on the simulator",
+            hint=_which(measured),
         )
     # The interpreter's ticks are a small difference of large figures: no measure of kernels.
     kernel_spreads = {name: row for name, row in spreads.items() if name != _INTERPRETER} or spreads

@@ -42,6 +42,7 @@ _ELEMENTWISE = frozenset(
         "PRELU", "QUANTIZE", "RELU", "RELU6", "RSQRT", "SQUARED_DIFFERENCE", "SUB", "TANH",
     }
 )  # fmt: skip
+_ACTIVATIONS = ("RELU", "RELU6", "RELU_N1_TO_1")
 _SUMS = frozenset({"CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "MEAN"})
 
 
@@ -99,7 +100,7 @@ def _ranges(examiner: Examiner) -> _Ranges:
             source = node.inputs[0] if node.inputs else None
             if step.operator.name in COPIES and source is not None and source.index in found:
                 ends = found[source.index]
-            elif "fused_activation_function" in step.operator.options and tensor.scale > 0:
+            elif step.operator.options.get("fused_activation_function") in _ACTIVATIONS:
                 with _quiet():
                     clamp = node.clamp()
                 ends = max(ends[0], int(clamp.low)), min(ends[1], int(clamp.high))

@@ -103,8 +103,8 @@ class FirmwareFolder:
         if fit.problem:
             yield f"note: the case fails: {fit.problem}"
         yield (
-            "note: printed inputs are the image's own word, and whether they reach all of the "
-            "model is not known"
+            "note: printed inputs are the image's own word, and may not reach all of the model: "
+            f"tflm-hil vectors {self.model.name} --output vectors.npz finds inputs that do"
         )
 
     @property

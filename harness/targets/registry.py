@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from importlib import import_module
-from typing import Literal, NoReturn, TypeVar
+from typing import Any, Literal, NoReturn, TypeVar
 
 from harness.base import power_on
 from harness.base.clock import Deadline
 from harness.base.closing import Closing
 from harness.base.core_state import CoreState
-from harness.base.errors import Unsupported, UsageError
+from harness.base.errors import EnvironmentMissing, Unsupported, UsageError
 from harness.elf import Image
 from harness.elf.coverage import Coverage
 from harness.targets.base import Session, Stop
@@ -59,7 +59,8 @@ class Target:
     ``instructions``: its cycle counter counts instructions, not the chip's cycles. ``parallel``:
     several processes may run one each. ``retried``: the module's ``run(image, action, **options)``
     tries a failure of the bench again. ``pool`` is a class (``module:name``) whose one instance
-    serves all sessions of a run, given to ``open()`` as ``pool``.
+    serves all sessions of a run, given to ``open()`` as ``pool``. ``needs`` (``module:name``)
+    raises :class:`EnvironmentMissing` if this machine lacks the program that the target drives.
     """
 
     name: str
@@ -70,6 +71,7 @@ class Target:
     parallel: bool = False
     retried: bool = False
     pool: str = ""
+    needs: str = ""
 
     def can(self, ability: Ability) -> bool:
         """True if its sessions have ``ability``."""
@@ -83,9 +85,24 @@ class Target:
         """A pool that the sessions of a run share; None if they share nothing."""
         if not self.pool:
             return None
-        module, _, name = self.pool.partition(":")
-        make: Callable[[], Closing] = getattr(import_module(module), name)
+        make: Callable[[], Closing] = _named(self.pool)
         return make()
+
+    def lacks(self) -> str:
+        """Why this machine cannot drive the target; "" if it can, or only a session will tell."""
+        if not self.needs:
+            return ""
+        try:
+            _named(self.needs)()
+        except EnvironmentMissing as error:
+            return error.message
+        return ""
+
+
+def _named(place: str) -> Any:
+    """The object at ``module:name``."""
+    module, _, name = place.partition(":")
+    return getattr(import_module(module), name)
 
 
 _EVERYTHING = frozenset(Ability)
@@ -140,6 +157,7 @@ _ROWS = (
         _EVERYTHING,
         (TargetOption("renode", "text", "the Renode to use.", "$RENODE, or PATH"), _POWER_ON),
         pool="harness.targets.renode.server:RenodePool",
+        needs="harness.targets.renode.find:locate",
     ),
     Target("board", "harness.targets.board", False, options=_BOARD_OPTIONS, retried=True),
     Target(

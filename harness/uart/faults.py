@@ -21,6 +21,8 @@ _LR = re.compile(r"r14/lr:\s{1,8}0x(?P<lr>[0-9a-fA-F]{1,8})")
 _PC = re.compile(r"\(r15/pc\): 0x(?P<pc>[0-9a-fA-F]{1,8})")
 _END = re.compile(r">>> ZEPHYR FATAL ERROR")
 _REGISTERS = re.compile(r"r\d{1,2}/\w|xpsr:|s\[")
+#: The core stored no registers: those in the dump are what lay on the stack before.
+_NOT_STACKED = re.compile(r"context area (?:might be )?not valid")
 #: Most lines of a dump (one with FP registers), and most details that are kept.
 _MOST_LINES, _MOST_DETAILS = 40, 8
 #: Most lines between registers without a banner and the message that they belong to.
@@ -74,7 +76,8 @@ class FaultReader:
         if self._open is None:
             return
         name, number = self._open
-        values = tuple(sorted(self._registers.items()))
+        stacked = not any(_NOT_STACKED.search(detail) for detail in self._details)
+        values = tuple(sorted(self._registers.items())) if stacked else ()
         registers = ", ".join(f"{key} 0x{value:08x}" for key, value in values)
         message = ": ".join(part for part in (name, "; ".join(self._details), registers) if part)
         self.findings.add(Finding(Kind.FAULT, message, name, number, values))

@@ -33,6 +33,8 @@ def firmware(tmp_path: Path) -> Image:
     return tiny_image(tmp_path)
 
 
+#: What stands behind the line that takes a console from its old machine.
+RECYCLED = "        self.machine.MachineReset -= self.on_reset\n        self.cpu"
 #: One change to the agent each, which the tests there have to notice: (file, old, new).
 MUTANTS = [
     ("agent.py", "ON_PSP = 0x4, 0xC", "ON_PSP = 0x4, 0x4"),
@@ -54,7 +56,7 @@ MUTANTS = [
     ("agent.py", "if count > KEPT:", "if False:"),
     ("agent.py", "self.sent = SEARCHED", "self.sent = 0"),
     ("agent.py", "begin - SEARCHED", "begin"),
-    ("agent.py", "self.uart.CharReceived -= self.on_char", "pass"),
+    ("agent.py", f"self.uart.CharReceived -= self.on_char\n{RECYCLED}", f"pass\n{RECYCLED}"),
     ("agent_link.py", "words.HasError or", "False or"),
 ]
 

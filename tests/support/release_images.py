@@ -15,7 +15,7 @@ TABLE = TESTS / "firmware" / "releases" / "images.toml"
 #: The columns of releases, by the first version that each is for.
 RELEASES = {"1.17": (1, 17, 0), "1.16.1": (1, 16, 1)}
 WORLDS = TABLE.parent / "worlds"
-KNOWN = ("measured", "believed")
+MEASURED, BELIEVED = KNOWN = ("measured", "believed")
 FLAGS = (
     "-mcpu=cortex-m33 -mthumb -mfloat-abi=hard -mfpu=fpv5-sp-d16 -O2 -g -ffreestanding -nostdlib "
     "-fno-tree-loop-distribute-patterns -Wall -Wextra -Werror -DHOSTILE=1"
@@ -56,6 +56,19 @@ class ReleaseImage:
     def on(self, version: tuple[int, int, int]) -> Expected:
         """What is expected of a release of Renode."""
         return self.renode[next(name for name, since in RELEASES.items() if version >= since)]
+
+    def surprise(self, version: tuple[int, int, int], seen: str) -> str:
+        """What to report if ``seen`` is not what was believed; "" if it is as expected.
+
+        Raises :class:`AssertionError` if it is not what was measured.
+        """
+        expected = self.on(version)
+        if seen == expected.outcome:
+            return ""
+        text = f"{self.name}: {expected.known} {expected.outcome!r}, seen {seen!r}"
+        if expected.known == MEASURED:
+            raise AssertionError(text)
+        return text
 
     def build(self, compiler: str, folder: Path) -> Image:
         """The image, or both of a pair, with their ELFs in ``folder``."""

@@ -13,6 +13,7 @@ import re
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NoReturn
 
 from harness.base.clock import Deadline
 from harness.base.errors import Unsupported
@@ -123,6 +124,10 @@ class ReplaySession:
     @property
     def counters(self) -> Counters:
         return replace(self.recording.counters, resets=self._resets)
+
+    @property
+    def core_state(self) -> NoReturn:
+        raise Unsupported("a recording has no core")
 
     @property
     def faults(self) -> Sequence[Fault]:

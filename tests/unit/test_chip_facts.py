@@ -22,6 +22,7 @@ DEVICES = range(0x4000_0000, 0x6000_0000)
 OTHERS = {
     "elf/regions.py": {0x2000_0000, 0x4000_0000},  # SRAM: Armv8-M ARM, B3.1
     "targets/renode/faults.py": {0x4000_0000},  # execute never: Armv8-M ARM, B3.1
+    "targets/renode/isolated.py": {0x4000_0000},  # CLONE_NEWNET: Linux, linux/sched.h
     "targets/renode/session.py": {0x4000_0000},  # Device memory: Armv8-M ARM, B3.1
     "simulator/native/access.c": {0x4000_0000, 0x2000_0000},  # Device memory, and its size
     "simulator/native/protection.c": {0x4000_0000, 0x5FFF_FFFF},  # the default memory map

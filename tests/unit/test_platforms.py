@@ -42,13 +42,18 @@ def test_peripheral_of_the_secure_window_alone() -> None:
     assert platforms.chip_table().peripheral("SPU").addresses == (0x5000_3000,)
 
 
-def test_ficr_agrees_with_the_memories() -> None:
-    chip = platforms.chip_table()
-    assert chip.ficr[0x20C] == 0x9160
-    assert chip.ficr[0x218] * 1024 == chip.area("ram").size
-    assert chip.ficr[0x21C] * 1024 == chip.area("flash").size
-    assert chip.ficr[0x220] == chip.flash.page
-    assert chip.ficr[0x220] * chip.ficr[0x224] == chip.area("flash").size
+@pytest.mark.parametrize("name", platforms.chip_names())
+def test_ficr_agrees_with_the_table(name: str) -> None:
+    chip = platforms.chip_table(name)
+    flash, ram = chip.area("flash").size, chip.area("ram").size
+    words = [chip.ficr[offset] for offset in (0x218, 0x21C, 0x220, 0x224)]
+    assert words == [ram >> 10, flash >> 10, chip.flash.page, flash // chip.flash.page]
+    assert f"{chip.ficr[0x20C]:x}" == chip.name.removeprefix("nRF")
+
+
+def test_no_two_chips_have_the_same_device_id() -> None:
+    chips = [platforms.chip_table(name) for name in platforms.chip_names()]
+    assert len({chip.ficr[0x204] for chip in chips}) == len(chips)
 
 
 def test_console_of_the_board() -> None:

@@ -54,11 +54,11 @@ def test_one_of_the_projects_models_is_called_by_its_name(scripted):
 def test_a_compilers_words_become_one_line_and_details():
     said = "a.cc cannot be built:\n/x/a.cc:1:2: error: no such thing\n    1 | #error\nnote: x"
     reason, details = _one_line(said)
-    assert reason == "a.cc cannot be built: no such thing"
+    assert reason == "a.cc cannot be built: /x/a.cc:1: no such thing"
     assert details.startswith("/x/a.cc:1:2: error: no such thing")
     assert _one_line("short") == ("short", "")
     undefined = "x.elf cannot be linked:\nld: main.o: undefined reference to `f'\n" + LD
-    assert _one_line(undefined)[0] == "x.elf cannot be linked: undefined reference to `f'"
+    assert _one_line(undefined)[0] == "x.elf cannot be linked: main.o: undefined reference to `f'"
     full = "x.elf cannot be linked:\nld: region `FLASH' overflowed by 9 bytes\n" + LD
     assert _one_line(full)[0] == "x.elf cannot be linked: region `FLASH' overflowed by 9 bytes"
     tool = "nrfutil ended with exit code 33\nerasing\nthe target did not respond\n"

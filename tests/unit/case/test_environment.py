@@ -29,3 +29,14 @@ def test_a_target_that_is_not_here_is_skipped_with_a_hint(target, tmp_path, monk
     result = run_case(Case("c", elf=elf, target=target), tmp_path / "out")
     assert result.verdict is Verdict.SKIPPED
     assert result.reason and result.hint
+
+
+def test_a_missing_compiler_does_not_hide_a_missing_target(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("TFLM_HIL_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("CROSS_COMPILE", raising=False)
+    monkeypatch.setenv("RENODE", str(tmp_path / "no-renode"))
+    result = run_case(sample_case("hello_world", "exact").on("renode"), tmp_path / "out")
+    assert result.verdict is Verdict.ERROR
+    assert "not on PATH" in result.reason
+    assert "RENODE is not a program" in result.reason

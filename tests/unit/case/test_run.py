@@ -288,9 +288,9 @@ def test_a_missing_compiler_is_an_error_not_a_reason_to_skip(monkeypatch, tmp_pa
     [
         ("gcc refused", "gcc refused"),
         ("gcc refused:\nx.cc: In f\nx.cc:3:1: error: no such thing\nnote: z",
-         "gcc refused: no such thing"),
-        ("ld refused:\na.o: undefined reference to `f'\ncollect2: error: ld returned 1",
-         "ld refused: undefined reference to `f'"),
+         "gcc refused: x.cc:3: no such thing"),
+        ("ld refused:\n/ld: a.o: undefined reference to `f'\ncollect2: error: ld returned 1",
+         "ld refused: a.o: undefined reference to `f'"),
         ("flatc refused:\nfirst\n\n  the last word  \n\n", "flatc refused: the last word"),
         ("link:\n/ld: region `FLASH' overflowed by 8 bytes\nend",
          "link: region `FLASH' overflowed by 8 bytes"),

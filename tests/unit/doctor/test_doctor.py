@@ -1,5 +1,7 @@
 """What doctor finds, and what it would install, on machines that lack this or that."""
 
+from dataclasses import replace
+
 import pytest
 
 from harness import doctor
@@ -99,3 +101,24 @@ def test_a_dry_run_prints_the_commands_and_runs_none(machine, monkeypatch, capsy
     assert (
         "would run: env DEBIAN_FRONTEND=noninteractive apt-get install" in capsys.readouterr().out
     )
+
+
+def test_built_images_need_no_compiler(machine, monkeypatch, capsys, tmp_path):
+    monkeypatch.setenv("TFLM_HIL_CACHE", str(tmp_path / "cache"))
+    assert main(["doctor", "--images"]) == 0
+    said = capsys.readouterr().out
+    assert "Arm compiler" not in said
+    assert "counting core" in said
+
+
+def test_built_images_need_the_counting_core(machine, monkeypatch, capsys, tmp_path):
+    monkeypatch.setenv("TFLM_HIL_CACHE", str(tmp_path / "cache"))
+    missing = [replace(need, look=lambda: "") if need.images else need
+               for need in doctor.FOR_IMAGES]  # fmt: skip
+    monkeypatch.setattr("harness.doctor.FOR_IMAGES", missing)
+    assert main(["doctor", "--images"]) == 3
+    assert "missing: simulator's counting core" in capsys.readouterr().err
+
+
+def test_images_alone_are_not_installed_for(capsys):
+    assert main(["doctor", "--install", "--images"]) == 2

@@ -6,6 +6,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from flatbuffers import flexbuffers
 from model_builder import Op, T, build
 from networks import small_image, small_network, svdf_model
 from operator_models import every_operator
@@ -150,6 +151,16 @@ def test_a_forgotten_state_shows_in_the_second_inference_only() -> None:
     number = next(n for n, t in enumerate(examiner.trials) if "forgets its state" in t.mistake)
     assert np.flatnonzero(examiner.noticed(inputs, [number])[0]).tolist() == [1]
     assert not examiner.noticed([inputs[0][:1]], [number]).any()
+
+
+def test_the_only_operator_with_a_memory_may_forget_it() -> None:
+    tensors = [T((1, 4), "int16"), T((1, 4), "int16")]
+    settings = flexbuffers.Dumps({"delay_length": 3})
+    delay = Op("SignalDelay", [0], [1], custom="SignalDelay", custom_options=settings)
+    examiner = Examiner(Interpreter(Model.from_bytes(build(tensors, [delay], [0], [1]))))
+    number = next(n for n, t in enumerate(examiner.trials) if "forgets its state" in t.mistake)
+    inputs = [np.arange(1, 13, dtype=np.int16).reshape(3, 1, 4)]
+    assert np.flatnonzero(examiner.noticed(inputs, [number])[0]).tolist() == [1]
 
 
 def test_a_float_model_notices_no_more_than_its_bound_allows() -> None:

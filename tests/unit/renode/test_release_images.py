@@ -74,6 +74,20 @@ def test_column_of_a_release_is_the_newest_that_is_not_later():
     assert image.on((1, 17, 0)) == image.on((1, 18, 2)) == image.renode["1.17"]
 
 
+def test_outcome_that_was_measured_must_come_again():
+    image = IMAGES["fault_disabled"]
+    assert image.surprise((1, 17, 0), image.simulator) == ""
+    with pytest.raises(AssertionError, match=r"fault_disabled: measured .*, seen 'ok'"):
+        image.surprise((1, 17, 0), "ok")
+
+
+def test_outcome_that_is_believed_is_reported_if_it_is_another():
+    image = IMAGES["blank_flash"]
+    assert image.surprise((1, 17, 0), "flash=ffffffff ok") == ""
+    told = image.surprise((1, 17, 0), "flash=00000000 ok")
+    assert told == "blank_flash: believed 'flash=ffffffff ok', seen 'flash=00000000 ok'"
+
+
 def test_value_without_its_knowledge_is_refused():
     with pytest.raises(ValueError, match="begins with none of measured, believed"):
         release_images._expected("42", "42")

@@ -302,14 +302,15 @@ def test_registers_of_the_spu_keep_their_values_and_start_secure():
 def test_spu_needs_no_more_regions_than_the_core_has(chip):
     text = (PLATFORMS / f"{platforms.board_with(chip).key}_worlds.repl").read_text()
     given = int(re.search(r"numberOfSAURegions: (\d+)", text)[1])
-    spu, count = Peripheral("spu", chip), platforms.chip_table(chip).spu_regions("flash")
-    for region in range(0, count, 2):  # the most stretches, and four callable ends
-        spu.write(0x600 + 4 * region, 7)
-        spu.write(0x700 + 4 * region, 7)
+    spu, counts = Peripheral("spu", chip), []
+    for memory, first in (("flash", 0x600), ("ram", 0x700)):
+        counts.append(platforms.chip_table(chip).spu_regions(memory))
+        for region in range(0, counts[-1], 2):  # the most stretches, and four callable ends
+            spu.write(first + 4 * region, 7)
     for at, region in ((0x500, 1), (0x508, 3), (0x540, 1), (0x548, 3)):
         spu.write(at, region)
         spu.write(at + 4, 1)
-    assert len(spu.cpu.enabled) == 1 + count + 4
+    assert len(spu.cpu.enabled) == 1 + sum(counts) // 2 + 4
     assert max(spu.cpu.regions) + 1 == given == SAU_REGIONS
 
 

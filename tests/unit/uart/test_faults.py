@@ -141,6 +141,18 @@ def test_reason_codes_are_those_of_the_workspace() -> None:
     assert [(what or "").split(" ")[0].rstrip(":") or None for what in told] == named
 
 
+@pytest.mark.parametrize(
+    "detail",
+    [
+        "Stack overflow (context area not valid)",
+        "Stacking error (context area might be not valid)",
+    ],
+)
+def test_registers_that_were_not_stacked_are_no_place(detail: str) -> None:
+    (overflow,) = faults(dump(0xBD744385).replace("Illegal use of the EPSR", detail))
+    assert (overflow.message, overflow.values) == (f"Usage fault: {detail}", ())
+
+
 PANIC = (
     "E: r0/a1:  0x00000004  r1/a2:  0x0000000d  r2/a3:  0x00000001\n"
     "E: r3/a4:  0x000092c9 r12/ip:  0x30000000 r14/lr:  0x00005881\n"
