@@ -16,10 +16,11 @@ def program() -> str | None:
     return shutil.which("chromium")
 
 
-def dom(page: Path | str, anchor: str = "", *, width: int = 1200) -> str:
+def dom(page: Path | str, anchor: str = "", *, width: int = 1200, seconds: float = _SECONDS
+        ) -> str:  # fmt: skip
     """The document of a local file, or of an address, after its scripts ran, as HTML."""
     done = _run(["--dump-dom", "--virtual-time-budget=20000", f"--window-size={width},900"],
-                page, anchor)  # fmt: skip
+                page, anchor, seconds)  # fmt: skip
     return done.stdout.decode("utf-8", "replace")
 
 
@@ -31,7 +32,9 @@ def picture(page: Path, to: Path, *, width: int = 1200, height: int = 1400, dark
           "--virtual-time-budget=20000", *scheme], page, "")  # fmt: skip
 
 
-def _run(flags: list[str], page: Path | str, anchor: str) -> subprocess.CompletedProcess[bytes]:
+def _run(
+    flags: list[str], page: Path | str, anchor: str, seconds: float = _SECONDS
+) -> subprocess.CompletedProcess[bytes]:
     chromium = program()
     assert chromium is not None
     with tempfile.TemporaryDirectory(prefix="tflm-hil-chromium-") as home:
@@ -40,5 +43,5 @@ def _run(flags: list[str], page: Path | str, anchor: str) -> subprocess.Complete
              "--no-first-run", "--disable-background-networking", "--disable-component-update",
              "--disable-sync", f"--user-data-dir={home}/profile", *flags,
              (page if isinstance(page, str) else page.resolve().as_uri()) + anchor],
-            capture_output=True, timeout=_SECONDS, check=True, env=os.environ | {"HOME": home},
+            capture_output=True, timeout=seconds, check=True, env=os.environ | {"HOME": home},
         )  # fmt: skip

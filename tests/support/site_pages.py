@@ -19,6 +19,7 @@ import chromium
 
 ROOT = Path(__file__).parents[2]
 PROJECT = "tflm-hil"
+_SECONDS = 900  # for all pages; a machine that does other work takes ten times as long
 #: Loads each page in a frame of a phone's width. A page is too wide if it scrolls sideways; a word
 #: of a table is broken if its letters stand on two lines.
 _MEASURE = """<!doctype html><iframe style="border:0;width:%(width)dpx;height:900px"></iframe>
@@ -94,6 +95,6 @@ def measured(folder: Path, address: str, pages: Sequence[str], width: int) -> di
     """By page: ``wide`` (pixels beyond the window), ``broken`` (words of tables), ``styled``."""
     text = _MEASURE % {"width": width, "pages": json.dumps(pages)}
     (folder / "measure.html").write_text(text, encoding="utf-8")
-    dom = chromium.dom(f"{address}/measure.html")
+    dom = chromium.dom(f"{address}/measure.html", seconds=_SECONDS)
     [told] = re.findall(r'<pre id="told">(.*?)</pre>', dom, re.DOTALL)
     return json.loads(unescape(told))

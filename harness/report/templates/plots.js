@@ -1,4 +1,4 @@
-// Draws a plot in the page's colours, and again when they change.
+// Draws a plot in the page's colours and in the width of its place, and again when one changes.
 "use strict";
 const drawPlot = (() => {
   const scheme = matchMedia("(prefers-color-scheme: dark)");
@@ -17,9 +17,15 @@ const drawPlot = (() => {
   }
 
   return (name, [traces, layout]) => {
-    const draw = () => Plotly.react(name, traces, coloured(layout), options);
+    const element = document.getElementById(name);
+    let width = 0;
+    const draw = () => {
+      width = element.clientWidth;
+      const size = {width, height: element.clientHeight};
+      Plotly.react(element, traces, {...coloured(layout), ...size}, options);
+    };
     draw();
     scheme.addEventListener("change", draw);
-    new ResizeObserver(() => Plotly.Plots.resize(name)).observe(document.getElementById(name));
+    new ResizeObserver(() => { if (element.clientWidth !== width) draw(); }).observe(element);
   };
 })();

@@ -11,6 +11,7 @@ from site_pages import PROJECT, build, measured, served
 
 pytestmark = [
     pytest.mark.slow,
+    pytest.mark.timeout(1000),
     pytest.mark.skipif(chromium.program() is None, reason="needs Chromium"),
     pytest.mark.skipif(find_spec("material") is None, reason="needs the extra docs"),
 ]
