@@ -288,12 +288,13 @@ def test_the_inputs_of_hello_world_go_once_around():
     assert np.frombuffer(real[5][0], "<f4")[0] == np.float32(6.28318531) * 5 / 20
 
 
-def test_the_inputs_of_a_test_set_are_its_first_rows():
+def test_the_inputs_of_a_test_set_are_its_first_rows_and_the_vectors_behind_them():
     model = Model.from_file(paths.models() / "digits_int8.tflite")
     rows = builtin_inputs(load().sample("digits"), model)
     images = np.load(paths.models() / "digits_test.npz")["int8"]
     assert rows is not None
-    assert [row[0] for row in rows] == [image.tobytes() for image in images[:10]]
+    vectors = np.load(paths.models() / "digits_vectors.npz")["int8"]
+    assert [row[0] for row in rows] == [row.tobytes() for row in (*images[:10], *vectors)]
 
 
 def test_the_noise_of_benchmark_begins_with_the_inference():

@@ -48,6 +48,7 @@ OTHERS = {
     "scraper": "hello_world",
     "printed": PrintedTensors((TensorRegex("y: (.)"),)),
     "inputs": None,
+    "vectors": lambda folder: folder / "rows.npy",
     "rows": 3,
     "inferences": 2,
     "reference": False,
