@@ -210,6 +210,10 @@ class Narrator:
         same = np.frombuffer(memory, np.uint8) == np.frombuffer(held, np.uint8)
         return int(np.argmin(same)) if not same.all() else len(memory)
 
+    def _room_below(self, stack: Stack) -> int:
+        """Bytes from the begin of RAM to a stack, which a stack without a guard runs through."""
+        return max(stack.begin - self._image.chip.area("ram").origin, 0) + _BELOW
+
     def overflow(
         self, state: CoreState, stack: Stack | None, reason: str, address: int | None
     ) -> str:
@@ -220,7 +224,7 @@ class Narrator:
         sp = state.registers[13]
         if caught:
             how = f"{caught}: the processor refused it"
-        elif sp < stack.begin and stack.begin - sp < stack.size + _BELOW:
+        elif sp < stack.begin and stack.begin - sp < stack.size + self._room_below(stack):
             how = f"sp is {stack.begin - sp:,} bytes below it"
         elif address is not None and 0 < stack.begin - address <= _BELOW:
             how = f"the refused access is {stack.begin - address:,} bytes below it"

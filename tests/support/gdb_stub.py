@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness.base.core_state import CoreState
@@ -51,6 +51,7 @@ class GdbFrame:
     function: str  # C++: mangled
     file: str = ""
     line: int = 0
+    address: int = field(default=0, compare=False)
 
 
 def backtraces(gdb: str, image: Image, states: Sequence[CoreState]) -> list[list[GdbFrame]]:

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from harness.base.core_state import CoreState
 from harness.base.text import folded
-from harness.debug.report import Narrator
+from harness.debug.report import Narrator, Stack
 from harness.elf import Image
 from harness.targets import simulator
 from harness.targets.base import Fault, SymbolReached
@@ -114,6 +115,25 @@ def test_repeated_lines_are_folded(lines: str, shown: str) -> None:
         return f"{size}x{words[-5]}" if size else line
 
     assert "".join(short(line) for line in folded(list(lines))) == shown
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("sp", "how"),
+    [
+        (0x2000_0608, ""),
+        (0x2000_0500, "sp is 8 bytes below it"),
+        (0x1FFF_FFE8, "sp is 1,312 bytes below it"),
+        (0x1000_0000, ""),
+    ],
+)
+def test_a_stack_that_ran_out_of_ram_has_overflowed(
+    build: Callable[[str], Image], sp: int, how: str
+) -> None:
+    stack = Stack("worker_stack", 0x2000_0508, 1024, 976)
+    state = CoreState((*range(13), sp, 0, 0, 0))
+    found = Narrator(build("deep")).overflow(state, stack, "PRECISERR, BFARVALID", 0x3000_0000)
+    assert found.partition("976): ")[2] == how
 
 
 @pytest.mark.slow

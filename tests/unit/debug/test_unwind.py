@@ -6,7 +6,7 @@ import os
 import random
 import shutil
 import subprocess
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -175,16 +175,20 @@ def named(image: Image, frames: Iterable[GdbFrame]) -> list[GdbFrame]:
         if one.function in ("", *NOT_CODE):
             break
         function = one.function if one.function == SIGNAL else names.get(same or -1, plain)
-        kept.append(GdbFrame(function.partition(".")[0], one.file, one.line))
+        function = "" if one.file.endswith(".S") else function  # gdb shows labels, too
+        kept.append(replace(one, function=function.partition(".")[0]))
         if one.function in ROOTS:
             break
+    while kept and kept[-1].function == SIGNAL:  # what it interrupted has no name
+        kept.pop()
     return kept
 
 
-def at_an_instruction(frames: Sequence[GdbFrame]) -> list[int]:
-    """Which frames do not stand at a call: the innermost one, and those that were interrupted."""
-    after = [number for number, one in enumerate(frames, 1) if one.function == SIGNAL]
-    return [one for one in (0, *after) if one < len(frames)]
+def addr2line_says(image: Image, frame: GdbFrame) -> bool:
+    """Whether a frame's line is the one that addr2line has for its address."""
+    command = ["arm-none-eabi-addr2line", "-se", str(image.path), hex(frame.address)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return done.stdout.split()[0] == f"{frame.file}:{frame.line}"
 
 
 def compare_with_gdb(image: Image, seed: str) -> int:
@@ -197,17 +201,23 @@ def compare_with_gdb(image: Image, seed: str) -> int:
     ]
     walker, compared = Unwinder(image), 0
     for state, theirs in zip(states, backtraces(gdb, image, states), strict=True):
-        frames = []
+        frames, guess = list[GdbFrame](), None
         for frame in walker.walk(state):
             place = frame.location
+            guess = len(frames) if frame.guess and guess is None else guess
             frames += [GdbFrame(SIGNAL)] if frame.exception else []
-            frames.append(GdbFrame(place.function, Path(place.file).name, place.line))
-        whole = len(frames) >= DEEPEST
+            frames.append(
+                GdbFrame(place.function, Path(place.file).name, place.line, place.address)
+            )
         own, gdbs = named(image, frames), named(image, theirs)
-        gdbs = gdbs[: len(own)] if whole else gdbs
-        for number in at_an_instruction(own):
-            # Of several lines there gdb shows one that begins a statement, addr2line the last.
-            gdbs[number] = replace(gdbs[number], line=own[number].line)
+        if len(frames) >= DEEPEST:
+            gdbs = gdbs[: len(own)]
+        elif guess is not None:  # gdb may end where there is no table
+            own = own[: max(guess, len(gdbs))]
+        for number, (mine, one) in enumerate(zip(own, gdbs, strict=False)):
+            # Of several lines at an address gdb shows one that begins a statement.
+            if mine != one and addr2line_says(image, mine):
+                gdbs[number] = replace(one, file=mine.file, line=mine.line)
         assert own == gdbs
         compared += len(own)
     return compared
