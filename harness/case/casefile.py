@@ -292,7 +292,8 @@ def _printed(row: _Row, case: Case) -> PrintedTensors | None:
             "outputs needs inputs to compute the right answers from",
             hint="inputs = ['x: (\\S+)'] as the image prints them, or a file of those that it has",
         )
-    printed = PrintedTensors(*(tuple(map(_regex, each)) for each in (row.outputs, inputs)))
+    outputs, read = (tuple(map(_regex, each)) for each in (row.outputs, inputs))
+    printed = PrintedTensors(outputs, read, row.inferences or 0)
     tensor_text(replace(case, printed=printed))  # raises UsageError if they do not fit the model
     return printed
 

@@ -25,7 +25,7 @@ from harness.cli.output import write_text
 from harness.cli.parameters import EXISTING, MODEL, STDOUT, Destination
 from harness.model import Model
 from harness.reference.adequacy import Adequacy, examine
-from harness.reference.vectors import COUNT, Vectors, by_operator, find_vectors
+from harness.reference.vectors import COUNT, FoundVectors, by_operator, find_vectors
 
 
 @click.command()
@@ -94,7 +94,7 @@ def vectors(  # noqa: PLR0917 - one parameter per option
     write_text(json_file, json.dumps(document))
 
 
-def _write(path: Path, found: Vectors) -> None:
+def _write(path: Path, found: FoundVectors) -> None:
     content, arrays = BytesIO(), found.arrays()
     named: dict[str, Any] = dict(arrays)
     np.savez(content, **named)

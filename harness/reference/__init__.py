@@ -23,7 +23,7 @@ _PUBLIC = {
     "LayerReport": "harness.reference.layers",
     "Node": "harness.reference.node",
     "Run": "harness.reference.node",
-    "Vectors": "harness.reference.vectors",
+    "FoundVectors": "harness.reference.vectors",
     "alternatives": "harness.reference.explain",
     "compare": "harness.reference.comparison",
     "compare_layers": "harness.reference.layers",
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from harness.reference.quantization import dequantize as dequantize
     from harness.reference.quantization import quantize as quantize
     from harness.reference.registry import Kernels as Kernels
-    from harness.reference.vectors import Vectors as Vectors
+    from harness.reference.vectors import FoundVectors as FoundVectors
     from harness.reference.vectors import find_vectors as find_vectors
 
 

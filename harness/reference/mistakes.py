@@ -27,7 +27,7 @@ Given = Sequence["Array | None"]
 
 
 @dataclass(frozen=True)
-class Variant:
+class Altered:
     """How an implementation with a mistake runs an operator.
 
     ``node`` is what its kernel reads, ``kernel`` the operator whose kernel runs (default: its
@@ -64,7 +64,7 @@ class Variant:
 
 
 #: A mistake in one operator; None where the operator has no such step.
-Change = Callable[[Node], "Variant | None"]
+Change = Callable[[Node], "Altered | None"]
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Mistaken:
     """A mistake in one operator of a model, ready to run."""
 
     mistake: Mistake
-    variant: Variant
+    variant: Altered
     run: Run
 
 
@@ -100,7 +100,7 @@ def mistakes_of(node: Node, kernels: Kernels) -> Iterator[Mistaken]:
             yield Mistaken(mistake, variant, prepared)
 
 
-def _takes(variant: Variant, node: Node) -> bool:
+def _takes(variant: Altered, node: Node) -> bool:
     """False where the kernel takes no such step from the seams, or the step is unchanged."""
     seams = variant.node.seams
     return not isinstance(seams, _Watched) or seams.used
@@ -123,7 +123,7 @@ class _Watched(Seams):
 def _at_seam(name: str, change: Callable[[Node, Any], Any]) -> Change:
     """``change`` of what the kernel takes from that seam; None or the same: no such mistake."""
 
-    def make(node: Node) -> Variant:
+    def make(node: Node) -> Altered:
         changed: list[bool] = []
 
         def seam(step: Any) -> Any:
@@ -132,7 +132,7 @@ def _at_seam(name: str, change: Callable[[Node, Any], Any]) -> Change:
             return step if other is None else other
 
         seams: dict[str, Any] = {name: seam}
-        return Variant(replace(node, seams=_Watched(**seams, changed=changed)))
+        return Altered(replace(node, seams=_Watched(**seams, changed=changed)))
 
     return make
 
@@ -174,7 +174,7 @@ def _rounds_by(kind: type[Multiplier]) -> Change:
     return _at_seam("multiplier", lambda _, m: kind(m.multiplier, m.shift, m.rounding))
 
 
-def _other_rounding(node: Node) -> Variant | None:
+def _other_rounding(node: Node) -> Altered | None:
     """Rounded once instead of twice, or twice instead of once."""
 
     def other(_: Node, m: Multiplier) -> Multiplier:
@@ -332,10 +332,10 @@ def _one_more(node: Node, count: Array) -> Array | None:
 
 
 def _quotient(divide: Callable[[Array, Array], Array]) -> Change:
-    def make(node: Node) -> Variant | None:
+    def make(node: Node) -> Altered | None:
         if node.input(0).dtype == "float32":
             return None
-        return Variant(replace(node, seams=Seams(quotient=divide)))
+        return Altered(replace(node, seams=Seams(quotient=divide)))
 
     return make
 
@@ -376,18 +376,18 @@ _STORED = COPIES | {
 
 
 def _input_zero(place: int) -> Change:
-    def make(node: Node) -> Variant | None:
+    def make(node: Node) -> Altered | None:
         tensor = node.inputs[place] if place < len(node.inputs) else None
         if node.operator.name in _STORED or tensor is None:
             return None
         if not _quantized(tensor) or tensor.zero_point == 0:
             return None
-        return Variant(_replaced(node, place, _with_zero_point_0(tensor)))
+        return Altered(_replaced(node, place, _with_zero_point_0(tensor)))
 
     return make
 
 
-def _output_zero(node: Node) -> Variant | None:
+def _output_zero(node: Node) -> Altered | None:
     output = node.output()
     if node.operator.name in _STORED - {"SOFTMAX", "LOG_SOFTMAX"}:
         return None
@@ -398,10 +398,10 @@ def _output_zero(node: Node) -> Variant | None:
     def moved(outputs: list[Array]) -> list[Array]:
         return [whole(outputs[0].astype(np.int64) - output.zero_point), *outputs[1:]]
 
-    return Variant(node, after=moved)
+    return Altered(node, after=moved)
 
 
-def _same_scale(node: Node) -> Variant | None:
+def _same_scale(node: Node) -> Altered | None:
     """Input 1 taken for one of the scale of input 0."""
     pair = node.inputs[:2]
     if len(pair) < 2 or not all(map(_quantized, pair)):
@@ -410,10 +410,10 @@ def _same_scale(node: Node) -> Variant | None:
     if first.scale == second.scale or first.quantization is None:
         return None
     scaled = replace(first.quantization, zero_points=second.quantization.zero_points)  # type: ignore[union-attr]
-    return Variant(_replaced(node, 1, replace(second, quantization=scaled)))
+    return Altered(_replaced(node, 1, replace(second, quantization=scaled)))
 
 
-def _no_activation(node: Node) -> Variant | None:
+def _no_activation(node: Node) -> Altered | None:
     if node.options.get("fused_activation_function", "NONE") in ("NONE", "TANH"):
         return None
     if node.clamp() == node.clamp("NONE"):
@@ -421,9 +421,9 @@ def _no_activation(node: Node) -> Variant | None:
     return _with_option(node, "fused_activation_function", "NONE")
 
 
-def _with_option(node: Node, name: str, value: Any) -> Variant:
+def _with_option(node: Node, name: str, value: Any) -> Altered:
     operator = replace(node.operator, options={**node.options, name: value})
-    return Variant(replace(node, operator=operator))
+    return Altered(replace(node, operator=operator))
 
 
 def _flipped(name: str) -> Change:
@@ -433,8 +433,8 @@ def _flipped(name: str) -> Change:
 def _reads_as(kernels: Mapping[str, str]) -> Change:
     """The kernel of a neighbour."""
 
-    def make(node: Node) -> Variant | None:
-        return Variant(node, kernel=kernels[node.operator.name])
+    def make(node: Node) -> Altered | None:
+        return Altered(node, kernel=kernels[node.operator.name])
 
     return make
 
@@ -446,7 +446,7 @@ _WEIGHTS = {"FULLY_CONNECTED": 1, "CONV_2D": 1, "DEPTHWISE_CONV_2D": 1, "TRANSPO
 _BIASES = dict.fromkeys(_WEIGHTS, 2) | {"TRANSPOSE_CONV": 3, "SVDF": 3}
 
 
-def _constant(node: Node, place: int, change: Callable[[Array], Array | None]) -> Variant | None:
+def _constant(node: Node, place: int, change: Callable[[Array], Array | None]) -> Altered | None:
     """A constant input with other values."""
     tensor = node.inputs[place] if place < len(node.inputs) else None
     if tensor is None or not tensor.constant or tensor.variable:
@@ -457,7 +457,7 @@ def _constant(node: Node, place: int, change: Callable[[Array], Array | None]) -
         return None
     other = np.ascontiguousarray(other, value.dtype)
     changed = replace(tensor, data=memoryview(_packed(other, tensor.dtype)))
-    return Variant(_replaced(node, place, changed), constants={place: other[None]})
+    return Altered(_replaced(node, place, changed), constants={place: other[None]})
 
 
 def _packed(value: Array, dtype: str) -> bytes:
@@ -473,7 +473,7 @@ def _bias(change: Callable[[Array], Array]) -> Change:
 
 
 def _weights(change: Callable[[str, Array], Array | None]) -> Change:
-    def make(node: Node) -> Variant | None:
+    def make(node: Node) -> Altered | None:
         name = node.operator.name
         return _constant(node, _WEIGHTS[name], lambda w: change(name, w))
 
@@ -508,7 +508,7 @@ def _turned(_: str, w: Array) -> Array | None:
 def _output_place(axis: int, rank: int) -> Change:
     """The last place along an axis of a large output stays as the memory was: 0."""
 
-    def make(node: Node) -> Variant | None:
+    def make(node: Node) -> Altered | None:
         shape = node.output().shape
         if len(shape) < rank or shape[axis] < 2:
             return None
@@ -518,7 +518,7 @@ def _output_place(axis: int, rank: int) -> Change:
             np.moveaxis(other, axis, 0)[-1] = 0
             return [other, *outputs[1:]]
 
-        return Variant(node, after=after)
+        return Altered(node, after=after)
 
     return make
 
@@ -535,7 +535,7 @@ def _computed(node: Node) -> list[int]:
 def _overwritten(older: int, newer: int) -> Change:
     """An input whose memory the other one was given too early."""
 
-    def make(node: Node) -> Variant | None:
+    def make(node: Node) -> Altered | None:
         if _computed(node)[:2] != [0, 1]:
             return None
         one, other = node.input(0), node.input(1)
@@ -553,12 +553,12 @@ def _overwritten(older: int, newer: int) -> Change:
             given[older] = old
             return given
 
-        return Variant(node, before=before)
+        return Altered(node, before=before)
 
     return make
 
 
-def _exchanged(node: Node) -> Variant | None:
+def _exchanged(node: Node) -> Altered | None:
     """Two inputs in the other order."""
     if len(node.inputs) < 2 or None in node.inputs[:2]:
         return None
@@ -566,10 +566,10 @@ def _exchanged(node: Node) -> Variant | None:
     if (one.shape, one.dtype) != (other.shape, other.dtype) or one.index == other.index:
         return None
     changed = replace(node, inputs=(other, one, *node.inputs[2:]))
-    return Variant(changed, before=lambda given: [given[1], given[0], *given[2:]])
+    return Altered(changed, before=lambda given: [given[1], given[0], *given[2:]])
 
 
-def _next_entry(node: Node) -> Variant | None:
+def _next_entry(node: Node) -> Altered | None:
     """A table read one entry too far."""
     x = node.input(0)
     if x.dtype not in ("int8", "int16"):
@@ -581,10 +581,10 @@ def _next_entry(node: Node) -> Variant | None:
         assert value is not None
         return [np.minimum(value, top - 1).astype(value.dtype) + value.dtype.type(1), *given[1:]]
 
-    return Variant(node, before=before)
+    return Altered(node, before=before)
 
 
-def _last_of_equals(node: Node) -> Variant | None:
+def _last_of_equals(node: Node) -> Altered | None:
     """The last of several equal elements."""
     axis = node.constant(1)
     if axis is None:
@@ -597,22 +597,22 @@ def _last_of_equals(node: Node) -> Variant | None:
         assert value is not None
         return [np.flip(value, place + 1), *given[1:]]
 
-    return Variant(node, before=before, after=lambda outputs: [size - 1 - outputs[0]])
+    return Altered(node, before=before, after=lambda outputs: [size - 1 - outputs[0]])
 
 
-def _outputs_reversed(node: Node) -> Variant | None:
+def _outputs_reversed(node: Node) -> Altered | None:
     shapes = [tensor.shape for tensor in node.outputs]
     if len(shapes) < 2 or shapes != shapes[::-1]:
         return None
-    return Variant(node, after=lambda outputs: outputs[::-1])
+    return Altered(node, after=lambda outputs: outputs[::-1])
 
 
-def _parts_reversed(node: Node) -> Variant | None:
+def _parts_reversed(node: Node) -> Altered | None:
     """The parts of a concatenation in the other order."""
     if len({each.shape for each in node.inputs if each}) != 1 or len(node.inputs) < 2:
         return None
     changed = replace(node, inputs=node.inputs[::-1])
-    return Variant(changed, before=lambda given: given[::-1])
+    return Altered(changed, before=lambda given: given[::-1])
 
 
 def _inverse(order: Array) -> Array:
@@ -623,7 +623,7 @@ def _parameter(place: int, change: Callable[[Array], Array | None]) -> Change:
     return lambda node: _constant(node, place, change)
 
 
-def _moved_by_one(node: Node) -> Variant | None:
+def _moved_by_one(node: Node) -> Altered | None:
     """A slice or an index that begins one element too late, the last one repeated."""
 
     def after(outputs: list[Array]) -> list[Array]:
@@ -631,22 +631,22 @@ def _moved_by_one(node: Node) -> Variant | None:
         flat = y.reshape(len(y), -1)
         return [np.concatenate([flat[:, 1:], flat[:, -1:]], axis=1).reshape(y.shape)]
 
-    return Variant(node, after=after) if node.output().elements > 1 else None
+    return Altered(node, after=after) if node.output().elements > 1 else None
 
 
-def _stored_zero(node: Node) -> Variant | None:
+def _stored_zero(node: Node) -> Altered | None:
     """Places that an operator fills hold the stored 0 instead of the zero point."""
     x = node.input(0)
     if not _quantized(x) or x.zero_point == 0 or node.present(2):
         return None
     flat = replace(node, outputs=(_with_zero_point_0(node.output()), *node.outputs[1:]))
-    return Variant(_replaced(flat, 0, _with_zero_point_0(x)))
+    return Altered(_replaced(flat, 0, _with_zero_point_0(x)))
 
 
 # State.
 
 
-def _state_forgotten(node: Node) -> Variant | None:
+def _state_forgotten(node: Node) -> Altered | None:
     """The state is that of the first inference in each one."""
     states = {
         place: tensor
@@ -663,15 +663,15 @@ def _state_forgotten(node: Node) -> Variant | None:
             value[...] = tensor.zero_point if tensor.dtype == "int8" else 0
         return given
 
-    return Variant(node, before=before)
+    return Altered(node, before=before)
 
 
-def _memory_forgotten(node: Node) -> Variant | None:
-    return Variant(node, forgets=True)
+def _memory_forgotten(node: Node) -> Altered | None:
+    return Altered(node, forgets=True)
 
 
-def _reads_nothing(node: Node) -> Variant | None:
-    return Variant(node, after=lambda outputs: [np.zeros_like(each) for each in outputs])
+def _reads_nothing(node: Node) -> Altered | None:
+    return Altered(node, after=lambda outputs: [np.zeros_like(each) for each in outputs])
 
 
 def _set(names: str) -> frozenset[str]:

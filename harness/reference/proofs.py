@@ -17,19 +17,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from harness.base.errors import HilError
 from harness.model import Tensor
 from harness.reference.arrays import Array
+from harness.reference.examiner import Examiner, Trial
 from harness.reference.mistakes import COPIES, Mistaken
 from harness.reference.node import NUMPY_TYPES, Node, Seams, constant
 from harness.reference.scale import Multiplier, Requantizer
-
-if TYPE_CHECKING:
-    from harness.reference.adequacy import Examiner, Trial
 
 #: The most inputs of a model, pairs of values, and accumulators of an operator that are tried.
 _INPUTS = 1 << 16

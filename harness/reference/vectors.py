@@ -19,10 +19,12 @@ import numpy as np
 from harness.base.arithmetic import Arithmetic
 from harness.base.errors import HilError, UsageError
 from harness.model import Model, Tensor
-from harness.reference.adequacy import Adequacy, Examiner, examine
+from harness.reference.adequacy import Adequacy, examine
 from harness.reference.arrays import Array
+from harness.reference.examiner import Examiner
 from harness.reference.interpreter import Interpreter, loaded
 from harness.reference.node import NUMPY_TYPES
+from harness.reference.proofs import proven
 
 #: The most inputs that a search returns; a greedy cover rarely needs so many.
 COUNT = 64
@@ -49,7 +51,7 @@ Inputs = list[Array]
 
 
 @dataclass(frozen=True)
-class Vectors:
+class FoundVectors:
     """The inputs that were found, (runs, ...) for each input of the model, and their adequacy."""
 
     inputs: tuple[Array, ...]
@@ -71,7 +73,7 @@ def find_vectors(
     seed: int = 0,
     over: Map = map,
     progress: Progress | None = None,
-) -> Vectors:
+) -> FoundVectors:
     """At most ``count`` inputs that notice as many mistakes as were found to be noticeable.
 
     ``given`` inputs, (runs, ...) each, are taken where they serve, and floats are drawn from their
@@ -88,7 +90,7 @@ def find_vectors(
     search = _sequence if interpreter.stateful else _independent
     inputs = search(Examiner(interpreter), source, list(given), count, seed, over, progress)
     found = examine(interpreter, inputs)
-    return Vectors(tuple(inputs), found, seed, time.monotonic() - start)
+    return FoundVectors(tuple(inputs), found, seed, time.monotonic() - start)
 
 
 @dataclass(frozen=True)
@@ -292,8 +294,6 @@ class _Pool:
 
     def climb(self, source: Source, seed: int, over: Map) -> None:
         """Search for each mistake that is left, by itself, and add what notices it."""
-        from harness.reference.proofs import proven  # noqa: PLC0415 - it needs the examiner
-
         hopeless = proven(self._examiner, self.left)
         trials = [each for each in self.left if self._examiner.trials[each] not in hopeless]
         self.left = trials.copy()

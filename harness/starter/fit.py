@@ -65,7 +65,7 @@ def find_fit(lines: Sequence[Line], model: Model) -> Fit | None:
     pairs = product(product(*outputs), product(*inputs))
     likely = (pair for pair in islice(pairs, _MOST_PAIRS) if _together([*pair[0], *pair[1]]))
     fits = (
-        _tried(PrintedTensors(*(tuple(one.regex for one in role) for role in pair)),
+        _tried(_printed(*pair),
                lines, model, interpreter)
         for pair in islice(likely, _MOST_TRIES)
     )  # fmt: skip
@@ -77,12 +77,8 @@ def find_fit(lines: Sequence[Line], model: Model) -> Fit | None:
     return max(found, key=_merit, default=None)
 
 
-def may_be_outputs(lines: Sequence[Line], model: Model) -> tuple[TensorRegex, ...]:
-    """Regexes of numbers that may be the outputs by their count and type alone; () if none."""
-    forms = _forms(lines[:_MOST_LINES])
-    found = [next(_places(forms, tensor), None) for tensor in model.outputs]
-    known = tuple(place.regex for place in found if place is not None)
-    return known if len(known) == len(found) else ()
+def _printed(outputs: Sequence[_Place], inputs: Sequence[_Place]) -> PrintedTensors:
+    return PrintedTensors(tuple(one.regex for one in outputs), tuple(one.regex for one in inputs))
 
 
 def _together(places: Sequence[_Place]) -> bool:

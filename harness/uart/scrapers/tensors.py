@@ -11,7 +11,7 @@ import math
 import re
 from array import array
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import re2
@@ -50,10 +50,15 @@ class TensorRegex:
 
 @dataclass(frozen=True)
 class PrintedTensors:
-    """The regexes of a model's inputs and outputs. No inputs: the case has them in a file."""
+    """The regexes of a model's inputs and outputs. No inputs: the case has them in a file.
+
+    ``most``: more inferences than that are a problem, 0 for no limit; an image that never ends has
+    none.
+    """
 
     outputs: tuple[TensorRegex, ...]
     inputs: tuple[TensorRegex, ...] = ()
+    most: int = 0
 
 
 class _Reader:
@@ -125,6 +130,7 @@ class TensorText(Scraper):
 
     def __init__(self, printed: PrintedTensors, model: Model) -> None:
         super().__init__()
+        self._most = printed.most
         self._inputs = _readers("input", printed.inputs, model.inputs) if printed.inputs else []
         self._outputs = _readers("output", printed.outputs, model.outputs)
         self._readers = [*self._inputs, *self._outputs]
@@ -215,6 +221,10 @@ class TensorText(Scraper):
             )
         assert expected.compare is not None  # a case that reads tensors has a model
         check = expected.compare(self.readings)
+        came = len(self.results)
+        if 0 < self._most < came and not expected.repeats:
+            extra = f"{count_of(came, 'inference')} came, {self._most} are expected"
+            check = replace(check, problems=(*check.problems, extra))
         if not broken:
             return check
         _, rows = first_rows(broken)

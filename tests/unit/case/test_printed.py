@@ -287,3 +287,11 @@ def check_hello_world(console: str, model: Path):
     seen.feed(console.encode())
     seen.finish()
     return check_outputs(seen, case, Model.from_file(model))
+
+
+def test_more_inferences_than_expected_fail_unless_the_image_never_ends():
+    most = PrintedTensors(STEPS.outputs, STEPS.inputs, most=40)
+    console = text(*sine(), "{}")
+    assert check(console, most)[0].problem == ""
+    assert check(console * 2, most)[0].problem == "80 inferences came, 40 are expected"
+    assert check(console * 2, most, ends=False)[0].problem == ""

@@ -15,7 +15,8 @@ from harness.base import paths
 from harness.base.errors import HilError
 from harness.model import Model
 from harness.reference import Interpreter
-from harness.reference.adequacy import Adequacy, Examiner, Trial, _with_mistake, examine
+from harness.reference.adequacy import Adequacy, examine
+from harness.reference.examiner import Examiner, Trial, _with_mistake
 from harness.reference.mistakes import MISTAKES, mistakes_of
 from harness.reference.node import constant
 
