@@ -77,8 +77,9 @@ class CallableSubgraph(Protocol):
         """Run it once on arrays with a leading axis of runs."""
 
 
-def _unchanged(step: Any) -> Any:
-    return step
+def _nothing() -> Callable[[Any], Any]:
+    """What leaves a step as it is."""
+    return lambda step: step
 
 
 @dataclass(frozen=True)
@@ -89,10 +90,10 @@ class Seams:
     by it. ``window`` changes a Window or the places of a transposed convolution.
     """
 
-    multiplier: Callable[[Multiplier], Multiplier] = _unchanged
-    requantizer: Callable[[Requantizer], Requantizer] = _unchanged
-    window: Callable[[Any], Any] = _unchanged
-    divisor: Callable[[Array], Array] = _unchanged
+    multiplier: Callable[[Multiplier], Multiplier] = field(default_factory=_nothing)
+    requantizer: Callable[[Requantizer], Requantizer] = field(default_factory=_nothing)
+    window: Callable[[Any], Any] = field(default_factory=_nothing)
+    divisor: Callable[[Array], Array] = field(default_factory=_nothing)
     quotient: Callable[[Array, Array], Array] = rounded_quotient
 
 
