@@ -171,8 +171,8 @@ STEPS = (
 SEEN = (
     "Breakpoint 2, Recurse (depth=depth@entry=0)", "#1  0x", "in Start () at",
     "Breakpoint 2, Recurse (depth=depth@entry=1)", "depth = 0", "Value returned is $1 = ",
-    "Hardware access (read/write) watchpoint 3", "$2 = 1", "psplim_s", "fpscr", "Thread 1 (",
-    "<Reset>", "Breakpoint 4, Print (text=", "detached",
+    "Hardware access (read/write) watchpoint 3", "$2 = 1", "fpscr", "psplim_s", "Thread 1 (",
+    "Print (text=", "detached",
 )  # fmt: skip
 
 
