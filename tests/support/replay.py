@@ -127,7 +127,7 @@ class ReplaySession:
 
     @property
     def core_state(self) -> NoReturn:
-        raise Unsupported("a recording has no core")
+        raise Unsupported(self.target, "look inside")
 
     @property
     def faults(self) -> Sequence[Fault]:

@@ -61,7 +61,7 @@ class Idle:
 
 
 def test_a_server_that_does_not_start_is_an_error_with_its_last_line(tmp_path: Path) -> None:
-    server = [sys.executable, "-c", "print('first'); raise SystemExit('no probe')"]
+    server = [sys.executable, "-c", "print('first', flush=True); raise SystemExit('no probe')"]
     with pytest.raises(EnvironmentMissing, match="did not start: no probe"):
         debug(Idle(), server, GdbCall(None), tmp_path / "a.elf", lambda _: None)
 
