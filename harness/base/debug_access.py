@@ -1,4 +1,4 @@
-"""Numbers that both ends of a debug port name: CTRL-AP, halting debug, NVMC.
+"""Register numbers that both ends of a debug port use: CTRL-AP, halting debug, NVMC.
 
 Sources: nRF9160 PS, "CTRL-AP" and "NVMC"; Armv8-M ARM, "DHCSR", "DEMCR".
 """

@@ -1,4 +1,4 @@
-"""Ctrl-C, SIGTERM and SIGHUP end a command in one way, which keeps the results that there are.
+"""Ctrl-C, SIGTERM and SIGHUP end a command in the same way, which keeps finished results.
 
 Within :func:`raised` each of these signals raises :class:`Stopped` in the main thread. Every
 ``with`` block on the way then releases its resources: temporary folders, boards, Renode, worker
@@ -18,11 +18,11 @@ from types import FrameType
 from typing import Self
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-_PR_SET_PDEATHSIG = 1
+_PR_SET_PDEATHSIG = 1  # prctl(2): the signal that this process gets when its parent dies
 
 
 class Stopped(KeyboardInterrupt):
-    """One of the signals came."""
+    """One of the signals was received."""
 
     def __init__(self, number: int = signal.SIGINT) -> None:
         super().__init__(signal.Signals(number).name)
@@ -46,7 +46,7 @@ def _stop(number: int, frame: FrameType | None) -> None:
 
 @contextmanager
 def raised() -> Iterator[None]:
-    """Signals become exceptions in this block; outside the main thread nothing changes.
+    """Raise :class:`Stopped` for a signal in this block; outside the main thread nothing changes.
 
     A signal that the caller ignores (``nohup``) stays ignored.
     """
@@ -66,9 +66,9 @@ def raised() -> Iterator[None]:
 
 @contextmanager
 def held_back() -> Iterator[None]:
-    """Signals wait until the end of this block, for short work that must not be interrupted.
+    """Delay signals until the end of this block, for short work that must not be interrupted.
 
-    Otherwise a second Ctrl-C while reports are written would leave half of them.
+    Without it, a second Ctrl-C while reports are written would leave half of them.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -90,7 +90,7 @@ class Keeping:
     """A context manager around work whose partial results are worth reporting.
 
     An interrupt ends the block and is kept in :attr:`stop`; the code after the block reports the
-    there is and ends with :func:`exit_code`.
+    results so far and exits with :func:`exit_code`.
     """
 
     def __init__(self) -> None:
@@ -106,7 +106,7 @@ class Keeping:
 
 
 def worker(parent: int) -> None:
-    """Make this process a worker of ``parent``, which ends it, or with which it ends.
+    """Make this process a worker of process ``parent``: it dies with its parent.
 
     It ignores Ctrl-C, which reaches the whole process group: the parent decides what to do.
     """
@@ -115,5 +115,5 @@ def worker(parent: int) -> None:
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != parent:  # it has died already
+        if os.getppid() != parent:  # the parent died before prctl()
             os._exit(1)
