@@ -1,8 +1,8 @@
-"""Which functions of an image register operators, and which operators those are.
+"""Functions of an image that register operators, and the operators that they register.
 
 tflite-micro registers an operator through a function that returns its ``TFLMRegistration``:
 ``tflite::Register_CONV_2D()`` for builtins (``Register_CONV_2D_INT8()`` for a variant), a function
-of the application for custom operators and own kernels. A builtin has a parser of its options too
+of the application for custom operators and own kernels. A builtin also has a parser of its options
 (``tflite::ParseConv2D``), which only that operator needs.
 """
 
@@ -60,8 +60,8 @@ _KERNEL_SIGNATURE = "P13TfLiteContextP10TfLiteNode"  # (TfLiteContext*, TfLiteNo
 class Registration:
     """An operator that an image can register.
 
-    ``entries`` are the graph's nodes that only this operator's registration names: registration
-    functions and parsers. ``register`` are the registration functions alone.
+    ``entries`` are the graph's nodes to which only this operator's registration refers:
+    registration functions and parsers. ``register`` are the registration functions alone.
     """
 
     operator: str
@@ -88,7 +88,7 @@ def find(graph: Graph) -> tuple[Registration, ...]:
                 if number not in numbers:
                     numbers.append(number)
                 break
-            for operator in _helps(name):
+            for operator in _parsed_by(name):
                 parsers.setdefault(operator, []).append(number)
     return tuple(
         Registration(operator, custom, tuple(functions), (*functions, *parsers.get(operator, ())))
@@ -113,8 +113,8 @@ def registered_by(symbol: str) -> tuple[str, bool] | None:
     return name, True
 
 
-def _helps(symbol: str) -> Iterable[str]:
-    """The builtin operators that a parser or Add* function exists for."""
+def _parsed_by(symbol: str) -> Iterable[str]:
+    """The builtin operators that a parser, or an Add* function of a resolver, is for."""
     name = qualified(symbol)
     match = _PARSER.match(name) or _ADD.search(name)
     if match is None:

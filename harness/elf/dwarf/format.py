@@ -1,7 +1,7 @@
 """The format of DWARF's entries: tags, attributes, forms, and abbreviations compiled into steps.
 
-An abbreviation lists the attributes of an entry and their forms. Compiled, it is a list of
-steps that skip them: a number of bytes if that is fixed, else a code such as ``ULEB``.
+An abbreviation lists the attributes of an entry and their forms. It is compiled into steps that
+skip them: a number of bytes, or a code such as ``ULEB`` for a variable size.
 
 Source: DWARF Debugging Information Format 5, sections 7.5.3 to 7.5.6; 4 and 2 for older forms.
 """
@@ -73,9 +73,10 @@ class At(IntEnum):
     RNGLISTS_BASE = 0x74
 
 
+#: Steps that skip attributes of variable size.
 ULEB, STRING, BLOCK1, BLOCK2, BLOCK4, BLOCK, INDIRECT = -1, -2, -3, -4, -5, -6, -7
 
-#: The extent of each form: a size, or one of the steps above (DWARF 5, section 7.5.6).
+#: The step that skips each form: a size in bytes, or one of those above (DWARF 5, section 7.5.6).
 SIZES = {
     0x01: 4, 0x03: BLOCK2, 0x04: BLOCK4, 0x05: 2, 0x06: 4, 0x07: 8, 0x08: STRING, 0x09: BLOCK,
     0x0A: BLOCK1, 0x0B: 1, 0x0C: 1, 0x0D: ULEB, 0x0E: 4, 0x0F: ULEB, 0x10: 4, 0x11: 1, 0x12: 2,
@@ -137,7 +138,7 @@ def _compile(
 
 
 def length_of(data: bytes, at: int, step: int) -> tuple[int, int]:
-    """The length of a block, and where its bytes start."""
+    """The length of a block, and the offset of its bytes."""
     if step == BLOCK:
         return uleb(data, at)
     width = {BLOCK1: 1, BLOCK2: 2, BLOCK4: 4}[step]
@@ -145,7 +146,7 @@ def length_of(data: bytes, at: int, step: int) -> tuple[int, int]:
 
 
 def skip(data: bytes, at: int, step: int) -> int:
-    """The offset behind an attribute of variable size."""
+    """The offset after an attribute of variable size."""
     if step == ULEB:
         return uleb(data, at)[1]
     if step == STRING:
