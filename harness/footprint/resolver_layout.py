@@ -1,9 +1,9 @@
-"""How a resolver object lies in memory: by DWARF if the image has it, else as TFLM has it now.
+"""The memory layout of resolver objects, from DWARF or, without it, as in current tflite-micro.
 
-Without DWARF the layout is that of tflite-micro since 2023: a vtable pointer, ``registrations_``
-of seven words each (init, free, prepare, invoke, reset, builtin_code, custom_name), their count,
-``builtin_codes_``, ``builtin_parsers_``, and the number of builtins. Older revisions registered
-TensorFlow Lite's record of eight to ten words, and some have builtin codes of one byte.
+tflite-micro's layout since 2023: a vtable pointer, ``registrations_`` of seven words each (init,
+free, prepare, invoke, reset, builtin_code, custom_name), their count, ``builtin_codes_``,
+``builtin_parsers_``, and the number of builtins. Older revisions registered TensorFlow Lite's
+record of eight to ten words, and some have builtin codes of one byte.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ _OLDER_WORDS = (8, 9, 10)
 _CLASSES = frozenset((Tag.CLASS_TYPE, Tag.STRUCTURE_TYPE))
 _RECORDS = ("TFLMRegistration", "TfLiteRegistration")
 _RESOLVER = re.compile(r"^MicroMutableOpResolver<(\d+)u?>$")
+#: Longest chain of types that is followed.
 _DEEPEST = 16
 
 
@@ -51,7 +52,7 @@ class ResolverLayout:
 
     @property
     def registrations_at(self) -> int:
-        """Where the registrations lie in any resolver: behind the vtable pointer."""
+        """The offset of the registrations in any resolver: after the vtable pointer."""
         return next((layout.registrations for layout in self.classes.values()), WORD)
 
     @property
@@ -69,7 +70,7 @@ class ResolverLayout:
 
 
 def known_layouts() -> Iterator[ResolverLayout]:
-    """The layouts that revisions of tflite-micro had, the newest first."""
+    """The layouts of all revisions of tflite-micro, the newest first."""
     for code_bytes in (WORD, 1):
         yield ResolverLayout(code_bytes=code_bytes)
         for words in _OLDER_WORDS:
@@ -77,10 +78,10 @@ def known_layouts() -> Iterator[ResolverLayout]:
 
 
 def find_layout(image: Image) -> ResolverLayout:
-    """The layout of this image's resolvers and registrations.
+    """The layout of an image's resolvers and registrations.
 
-    The registration is the element of ``registrations_``: an image may have both TFLM's record and
-    TensorFlow Lite's (28 and 48 bytes in 2026).
+    The type of a registration is that of the elements of ``registrations_``: an image may have both
+    TFLM's record and TensorFlow Lite's (28 and 48 bytes in 2026).
     """
     dwarf = image.variables.dwarf
     records: dict[str, tuple[int, dict[str, int]]] = {}
@@ -127,7 +128,7 @@ def _named_classes(dwarf: Dwarf) -> Iterable[Entry]:
 
 
 def _members(dwarf: Dwarf, entry: Entry) -> dict[str, tuple[int, int]]:
-    """Offset and type (an entry's offset) of each member."""
+    """The offset and the type (the offset of its entry) of each member, by name."""
     members: dict[str, tuple[int, int]] = {}
     for child in dwarf.children(entry):
         name = child.value(At.NAME)
@@ -137,7 +138,7 @@ def _members(dwarf: Dwarf, entry: Entry) -> dict[str, tuple[int, int]]:
 
 
 def _offset(member: Entry) -> int:
-    """DW_AT_data_member_location: a number, or in DWARF 2 the expression DW_OP_plus_uconst."""
+    """DW_AT_data_member_location: a number, or the expression DW_OP_plus_uconst in DWARF 2."""
     value = member.value(At.DATA_MEMBER_LOCATION)
     if isinstance(value, bytes) and value[:1] == b"\x23":
         return uleb(value, 1)[0]
