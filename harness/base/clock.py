@@ -14,11 +14,11 @@ RESETS_IN_A_LOOP = 16
 
 
 class Deadline:
-    """A time limit on a target's own clock, with a wall-clock guard behind it.
+    """A time limit on a target's own clock, with a wall-clock guard.
 
     ``now`` is the target's clock in seconds: virtual on simulators, :func:`time.monotonic` on
-    boards. ``guard`` is in wall seconds: a virtual clock that stands still (a simulator stuck in
-    one instruction, a dead Renode) must not hang the run.
+    boards. ``guard`` is in wall seconds: a virtual clock that stops (a simulator stuck in one
+    instruction, a dead Renode) must not hang the run.
     """
 
     def __init__(self, seconds: float, *, now: Clock = time.monotonic, guard: float = 60.0) -> None:

@@ -11,7 +11,7 @@ class Closing(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Release what this holds; safe to call twice."""
+        """Release all resources; safe to call twice."""
 
     def __enter__(self) -> Self:
         return self

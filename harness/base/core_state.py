@@ -23,7 +23,7 @@ class CoreState:
     nonsecure: bool = False
     divided: bool = False  # the core has two security states
     memory: tuple[tuple[int, bytes], ...] = field(default=(), repr=False)
-    secure_floats: bool = False  # FPCCR.TS: frames of secure code hold S16 to S31, too
+    secure_floats: bool = False  # FPCCR.TS: frames of secure code include S16 to S31
 
     def read(self, address: int, size: int) -> bytes | None:
         """``size`` bytes of RAM at ``address``; None if the snapshot does not have them."""

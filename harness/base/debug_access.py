@@ -9,9 +9,11 @@ from __future__ import annotations
 LOOPBACK = "127.0.0.1"
 #: Registers of CTRL-AP; PROTECTION is APPROTECTSTATUS, 0 while the chip is locked.
 RESET, ERASEALL, PROTECTION, ERASEPROTECT = 0x00, 0x04, 0x0C, 0x18
-#: Halting debug: registers, and bits of DHCSR.
+#: Registers of halting debug.
 DHCSR, DEMCR = 0xE000_EDF0, 0xE000_EDFC
+#: DBGKEY, with which DHCSR is written, and bits of DHCSR.
 DHCSR_KEY, C_DEBUGEN, C_HALT = 0xA05F, 1, 2
-#: Registers of NVMC by offset, and values of CONFIG.
+#: Registers of NVMC by offset.
 NVMC_CONFIG, NVMC_ERASEALL = 0x504, 0x50C
+#: Values of NVMC's CONFIG.
 READ, WRITE, ERASE, PARTIAL_ERASE = 0, 1, 2, 4

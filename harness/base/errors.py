@@ -108,7 +108,7 @@ class TargetLost(HilError):
 
 
 class BoardUnavailable(HilError):
-    """A board exists but cannot be used: it is held, it is quarantined, or its port is busy."""
+    """A board exists but cannot be used: it is locked, it is quarantined, or its port is busy."""
 
 
 class PortBusy(BoardUnavailable):

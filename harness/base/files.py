@@ -1,4 +1,4 @@
-"""Files: read only if they are regular files, written whole or not at all.
+"""Files: only regular files are read, and files are written completely or not at all.
 
 A path from a user may be a folder, a pipe, a device, or a name that no file can have. A file is
 written under another name and renamed, so that a full disk or an interrupt leaves the old file or
@@ -94,8 +94,8 @@ def read_toml(path: Path) -> dict[str, Any]:
 def write(path: Path, content: bytes | bytearray | str) -> None:
     """Write ``content`` to ``path``: all of it, or the file stays as it is.
 
-    If ``path`` is a link, the file behind it is replaced. An existing file keeps its mode. A pipe
-    or a device is opened and written to. Raises :class:`CannotWrite` that names the file.
+    If ``path`` is a link, its target is replaced. An existing file keeps its mode. A pipe or a
+    device is opened and written to. Raises :class:`CannotWrite`, which names the file.
     """
     data = content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content
     write_parts(path, [data])

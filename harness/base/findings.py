@@ -28,7 +28,7 @@ class Kind(StrEnum):
     REGISTRATION_FAILED = "registration_failed"
     INPUT_FAILED = "input_failed"
     INFERENCE_FAILED = "inference_failed"
-    # the firmware as a whole
+    # the firmware
     FAULT = "fault"
     ASSERTION = "assertion"
     ABORTED = "aborted"  # abort(), std::terminate(), an exit with a code other than 0

@@ -11,6 +11,7 @@ from typing import Any
 from harness.base.errors import UsageError
 from harness.base.text import short
 
+#: The current version.
 FORMAT = 1
 
 

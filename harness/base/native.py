@@ -98,7 +98,7 @@ def _preferred_to(library: Path) -> list[Path]:
 
 
 def check() -> None:
-    """Load the counting core in a process of its own. Raises :class:`BuildFailed` if that fails."""
+    """Load the counting core in another process. Raises :class:`BuildFailed` if that fails."""
     command = [sys.executable, "-c", "from harness.base import native; native.load()"]
     _run(command, "the counting core cannot be loaded")
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from enum import Enum
 from functools import cache
 from pathlib import PurePath
@@ -155,11 +155,13 @@ def _one_of(kinds: list[Any], value: object, key: str, where: str) -> object:
 def _schema(kind: Any) -> dict[str, tuple[Any, bool]]:
     """The fields of a dataclass: name to annotation, and whether the key is required."""
     hints = get_type_hints(kind, include_extras=True)
-    return {field.name: (hints[field.name], _required(field)) for field in fields(kind)}
-
-
-def _required(field: Field[Any]) -> bool:
-    return field.default is MISSING and field.default_factory is MISSING
+    return {
+        field.name: (
+            hints[field.name],
+            field.default is MISSING and field.default_factory is MISSING,
+        )
+        for field in fields(kind)
+    }
 
 
 @dataclass(frozen=True)

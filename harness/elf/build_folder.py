@@ -1,4 +1,4 @@
-"""A build folder: which of its files are the application, the flashed image, and other ELFs."""
+"""The application, the flashed image and the other ELFs in a build folder."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from harness.base import files
 from harness.elf import trustzone
 from harness.elf.image import Image
 
-#: Paths in a build folder of Zephyr, sysbuild or TF-M, or in a folder that holds all files.
+#: Paths in a build folder of Zephyr, sysbuild or TF-M, or in a folder with all files.
 APPLICATIONS = ("zephyr/zephyr.elf", "zephyr.elf")
 _MERGED = ("merged.hex", "zephyr/tfm_merged.hex", "zephyr/merged.hex", "tfm_merged.hex")
 _OTHERS = (

@@ -59,8 +59,8 @@ class CallFrames:
     def rule(self, pc: int, *, called: bool) -> FrameRule | None:
         """The rule that unwinds the function at ``pc``; None if none is known.
 
-        ``called``: ``pc`` is at a call, the only place for which .ARM.exidx holds. A function that
-        has called another one has saved lr; a table without its place (naked functions) is ignored.
+        ``called``: ``pc`` is at a call; .ARM.exidx is valid only there. A function that has called
+        another one has saved lr; a table without its place (naked functions) is ignored.
         """
         found = self._by_debug_frame(pc)
         if called and not _returns(found):

@@ -75,7 +75,7 @@ def _opening(text: str) -> int:
 
 
 def _name_at(text: str) -> int:
-    """The index of the name, after a return type: behind the last space outside of brackets.
+    """The index of the name, which follows a return type and the last space outside of brackets.
 
     Spaces in the name of an operator (``operator new``) and in the function around a local object
     (``A::f() const::x``) do not count.

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Sequence
 
 from harness.base.errors import UsageError
 
+#: Record types.
 _DATA, _END, _SEGMENT, _START_SEGMENT, _LINEAR, _START_LINEAR = range(6)
-_PER_LINE = 16
+_PER_LINE = 16  # bytes of data in a record
 
 Block = tuple[int, bytes]
 

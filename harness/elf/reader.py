@@ -36,6 +36,7 @@ MOST_UNCOMPRESSED = 1 << 30
 LINKED_IMAGE_HINT = "pass the linked image, e.g. build/zephyr/zephyr.elf"
 SHF_WRITE, SHF_ALLOC, SHF_EXECINSTR, SHF_TLS = 0x1, 0x2, 0x4, 0x400
 
+#: Sizes of Elf32_Ehdr, Elf32_Shdr and Elf32_Phdr.
 _HEADER_BYTES, _SECTION_BYTES, _SEGMENT_BYTES = 52, 40, 32
 _SYMBOL = struct.Struct("<IIIBBH")  # Elf32_Sym
 _KINDS = {0: "notype", 1: "object", 2: "func", 3: "section", 4: "file", 5: "common", 6: "tls"}

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from harness.elf.hexfile import Block
 
+#: Sizes of Elf32_Ehdr and Elf32_Phdr.
 _EHDR, _PHDR = 52, 32
 _EM_ARM, _ET_EXEC, _PT_LOAD = 40, 2, 1
 _EABI5 = 0x0500_0000

@@ -126,7 +126,7 @@ def load_baseline(path: Path) -> Document:
         raise UsageError(f"{path} is not a footprint document: it has no regions", hint=hint)
     document: Document = content
     try:
-        compare(document, document)  # every field that a comparison reads is there
+        compare(document, document)  # raises if a field is missing or of another type
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise UsageError(f"{path} is not a footprint document: {error!r}", hint=hint) from error
     return document

@@ -20,11 +20,11 @@ from harness.model.structures import WORD
 
 _FIELDS = ("init", "free", "prepare", "invoke", "reset", "builtin_code", "custom_name")
 _MODERN = {name: WORD * index for index, name in enumerate(_FIELDS)}
-#: TfLiteRegistration of tensorflow/lite/c/common.h; later revisions of TFLM used more words.
+#: Fields of TfLiteRegistration (tensorflow/lite/c/common.h); later revisions of TFLM have more.
 _OLDER_FIELDS = ("init", "free", "prepare", "invoke", "profiling_string", "builtin_code",
                  "custom_name", "version")  # fmt: skip
 _OLDER = {name: WORD * index for index, name in enumerate(_OLDER_FIELDS)}
-_OLDER_WORDS = (8, 9, 10)
+_OLDER_WORDS = (8, 9, 10)  # words of TfLiteRegistration in older revisions
 _CLASSES = frozenset((Tag.CLASS_TYPE, Tag.STRUCTURE_TYPE))
 _RECORDS = ("TFLMRegistration", "TfLiteRegistration")
 _RESOLVER = re.compile(r"^MicroMutableOpResolver<(\d+)u?>$")

@@ -44,7 +44,7 @@ class Ranges:
 
 
 def words_in(data: bytes) -> Sequence[int]:
-    """The whole words of ``data``."""
+    """The words of ``data``; an incomplete last one is left out."""
     return memoryview(data)[: len(data) // WORD * WORD].cast("I")
 
 

@@ -26,7 +26,7 @@ _DIGITS = re.compile(
 )
 _ANSI = re.compile(r"\x1b\[[0-9;]{0,32}[A-Za-z]")
 _ANSI_BYTES = re.compile(_ANSI.pattern.encode())
-#: Each byte as text: tab and printable ASCII as they are, others escaped.
+#: The text of each byte: tab and printable ASCII unchanged, others escaped.
 _VISIBLE = [chr(byte) if byte == 9 or 32 <= byte < 127 else f"\\x{byte:02x}" for byte in range(256)]
 _CONTROL = {chr(byte): _VISIBLE[byte] for byte in range(160)}
 

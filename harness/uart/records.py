@@ -134,12 +134,14 @@ def _kinds(**kinds: tuple[Field, ...]) -> Kinds:
     return {kind: {field.name: field for field in fields} for kind, fields in kinds.items()}
 
 
+#: The fields of a part of a tensor.
 _PART = (
     _count("index"),
     _count("offset"),
     _count("total", 1, LARGEST_TENSOR),
     _bytes("hex"),
 )
+#: The fields that identify an operator of an inference.
 _OPERATOR = (_count("inference"), _count("node"), _text("operator"))
 #: The purposes of allocations, in the order of the records.
 ALLOCATIONS = (
@@ -186,7 +188,7 @@ FROM_DEVICE = _kinds(
 #: Records that the host sends.
 TO_DEVICE = _kinds(input=_PART, run=(_count("inference"),), done=())
 
-#: Kinds that carry a part of a tensor.
+#: Kinds of records with a part of a tensor.
 PARTS = ("input", "output", "layer")
 
 

@@ -36,7 +36,7 @@ Value = int | str | bytes
 _UNIT_REFERENCES = frozenset((0x11, 0x12, 0x13, 0x14, 0x15))  # DW_FORM_ref1 .. ref_udata
 #: Forms of an address: DW_FORM_addr, DW_FORM_addrx to addrx4.
 _ADDRESSES = frozenset((0x01, 0x1B, 0x29, 0x2A, 0x2B, 0x2C))
-_RNGLISTX = 0x23
+_RNGLISTX = 0x23  # DW_FORM_rnglistx
 _RANGE_HEADER = 12  # bytes before the offsets of the first list in .debug_rnglists
 _DEPTH = 64  # longest chain of references that is followed
 

@@ -20,11 +20,14 @@ from harness.elf.dwarf.leb import GARBLED, sleb, uleb
 if TYPE_CHECKING:
     from harness.elf.file import ElfFile
 
+#: Standard opcodes (DW_LNS_*), 0 for an extended one.
 _EXTENDED, _COPY, _ADVANCE_PC, _ADVANCE_LINE, _SET_FILE = 0, 1, 2, 3, 4
 _CONST_ADD_PC, _FIXED_ADVANCE_PC = 8, 9
-_END_SEQUENCE, _SET_ADDRESS, _DEFINE_FILE = 1, 2, 3
+#: Extended opcodes (DW_LNE_*).
+_END_SEQUENCE, _SET_ADDRESS = 1, 2
+#: Contents of a file table (DW_LNCT_*).
 _CONTENT_PATH, _CONTENT_DIRECTORY = 1, 2
-_ADDRESSES = 1 << 32
+_ADDRESSES = 1 << 32  # the size of the address space
 
 Row = tuple[int, int, int]  # address, file index, line
 

@@ -14,8 +14,7 @@ from harness.resolver.static.values import Cause
 
 #: Most instructions of an exploration.
 _MOST_STEPS = 4_000_000
-#: Rounds of a loop that stores nothing outside its frame, after which it is taken to go round any
-#: number of times.
+#: Rounds of a loop that stores nothing outside its frame; beyond, any number of rounds is assumed.
 _MOST_ROUNDS = 2048
 #: The same for loops around such a loop.
 _FEW_ROUNDS = 4

@@ -14,7 +14,7 @@ _PAGE = 64  # words
 _SHIFT = 8  # log2 of a page's bytes
 POWER_ON = Unknown(Cause("memory that nothing has written", 0), external=True)
 
-#: A word: one value, or four if only some of its bytes are known.
+#: A word: one value, or one for each byte if only some bytes are known.
 Cell = Value | tuple[Value, Value, Value, Value]
 
 _versions = count(1)
