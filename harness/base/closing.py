@@ -7,7 +7,7 @@ from typing import Self
 
 
 class Closing(ABC):
-    """A context manager that calls :meth:`close` at the end of its block, after an error too."""
+    """A context manager that calls :meth:`close` at the end of its block, also after an error."""
 
     @abstractmethod
     def close(self) -> None:

@@ -12,7 +12,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Self
@@ -45,8 +45,8 @@ def _stop(number: int, frame: FrameType | None) -> None:
 
 
 @contextmanager
-def raised() -> Iterator[None]:
-    """Raise :class:`Stopped` for a signal in this block; outside the main thread nothing changes.
+def _handled(handler: Callable[[int, FrameType | None], object]) -> Iterator[None]:
+    """Call ``handler`` for a signal in this block; outside the main thread nothing changes.
 
     A signal that the caller ignores (``nohup``) stays ignored.
     """
@@ -54,14 +54,21 @@ def raised() -> Iterator[None]:
         yield
         return
     before = {number: signal.getsignal(number) for number in _SIGNALS}
-    for number, handler in before.items():
-        if handler != signal.SIG_IGN:
-            signal.signal(number, _stop)
+    for number, current in before.items():
+        if current != signal.SIG_IGN:
+            signal.signal(number, handler)
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for number, current in before.items():
+            signal.signal(number, current)
+
+
+@contextmanager
+def raised() -> Iterator[None]:
+    """Raise :class:`Stopped` for a signal in this block, if it runs in the main thread."""
+    with _handled(_stop):
+        yield
 
 
 @contextmanager
@@ -70,18 +77,9 @@ def held_back() -> Iterator[None]:
 
     Without it, a second Ctrl-C while reports are written would leave half of them.
     """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
     waiting: list[int] = []
-    before = {number: signal.getsignal(number) for number in _SIGNALS}
-    for number in before:
-        signal.signal(number, lambda number, frame: waiting.append(number))
-    try:
+    with _handled(lambda number, frame: waiting.append(number)):
         yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
     if waiting:
         raise Stopped(waiting[0])
 

@@ -26,7 +26,7 @@ _CONFIG_LINE = re.compile(r"^(CONFIG_SOC_\w+)=y$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class ChipMark:
-    """The key of a chip's table, and the symbol that names the chip (``by``)."""
+    """The key of a chip's table, and the symbol that identifies the chip (``by``)."""
 
     chip: str
     by: str

@@ -188,8 +188,8 @@ class ElfFile:
     def sections(self) -> tuple[Section, ...]:
         """Sections that occupy memory, sorted by address; () if there is no section table.
 
-        Thread-local variables without initial values (.tbss) do not occupy any: each thread has
-        them on its own stack, and the next section has the same address.
+        Thread-local variables without initial values (.tbss) are left out: each thread has them on
+        its own stack, and the next section has the same address.
         """
         sections = []
         for raw in self._raw_sections:

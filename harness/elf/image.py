@@ -111,14 +111,14 @@ class Image(ElfFile):
 
     @cached_property
     def layout(self) -> Layout:
-        """Every byte of every region, once."""
+        """The parts of every region, which have each byte once."""
         from harness.elf.layout import lay_out  # noqa: PLC0415
 
         return lay_out(self, self.regions)
 
     @cached_property
     def variables(self) -> Variables:
-        """Static variables as DWARF describes them."""
+        """The static variables in DWARF."""
         from harness.elf.variables import Variables  # noqa: PLC0415
 
         return Variables(self)

@@ -1,4 +1,4 @@
-"""Every byte of every region, once: sections, symbols, padding, gaps.
+"""The layout of regions: each byte once, in a section, a symbol, padding or a gap.
 
 The parts of a region sum to exactly the linker's figure of used bytes. GNU ld's memory table counts
 from a region's origin to the end of the last placed section, alignment included; ``.data`` is

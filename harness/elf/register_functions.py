@@ -40,7 +40,8 @@ LIBRARY_CUSTOM: Mapping[str, str] = {
 }
 
 _BUILTINS = frozenset(OPERATOR_NAMES)
-_BY_SPELLING = {name.replace("_", "").lower(): name for name in OPERATOR_NAMES}
+#: Operators by their names in lower case, without underscores.
+BY_SPELLING = {name.replace("_", "").lower(): name for name in OPERATOR_NAMES}
 #: Registration functions of older revisions that are not named after their operator.
 _OLDER_NAMES = {"L2NORM_REF": "L2_NORMALIZATION"}
 #: Parsers that several operators share.
@@ -123,7 +124,7 @@ def _parsed_by(symbol: str) -> Iterable[str]:
     if shared is not None:
         yield from shared
     else:
-        operator = _BY_SPELLING.get(match[1].lower())
+        operator = BY_SPELLING.get(match[1].lower())
         if operator is not None:
             yield operator
 

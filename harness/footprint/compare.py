@@ -57,7 +57,7 @@ class MovedSymbol:
 
 @dataclass(frozen=True)
 class Swap:
-    """Operators that only one of two images has, if all of the other's are in both.
+    """Operators that one of two images has in addition to all of the other's.
 
     ``reached`` is their cost by reachability in the image that has them, ``measured`` the
     difference of the images' flash.

@@ -99,7 +99,7 @@ def find_layout(image: Image) -> ResolverLayout:
                 records.setdefault(str(name), (entry.number(At.BYTE_SIZE) or 0, offsets))
         elif {"registrations_", "registrations_len_", "builtin_codes_"} <= members.keys():
             at, kind = members["registrations_"]
-            classes[_slots(name)] = ClassLayout(at, members["registrations_len_"][0])
+            classes[slots_of(name)] = ClassLayout(at, members["registrations_len_"][0])
             code_bytes = _element(dwarf, members["builtin_codes_"][1])[1] or code_bytes
             element = _element(dwarf, kind)[0] or element
     record = next((records[name] for name in (element, *_RECORDS) if name in records), None)
@@ -108,7 +108,8 @@ def find_layout(image: Image) -> ResolverLayout:
     return ResolverLayout("dwarf", record[0], record[1], code_bytes, classes)
 
 
-def _slots(name: object) -> int:
+def slots_of(name: object) -> int:
+    """N of the class name ``MicroMutableOpResolver<N>``; 0 for anything else."""
     match = _RESOLVER.match(name) if isinstance(name, str) else None
     return int(match[1]) if match else 0
 
@@ -122,7 +123,7 @@ def _named_classes(dwarf: Dwarf) -> Iterable[Entry]:
             except GARBLED:
                 continue
             name = entry.value(At.NAME)
-            relevant = name in _RECORDS or _slots(name)
+            relevant = name in _RECORDS or slots_of(name)
             if relevant and entry.children_at and entry.value(At.DECLARATION) is None:
                 yield entry
 

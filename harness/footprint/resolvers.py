@@ -14,10 +14,9 @@ from typing import Any
 
 from harness.elf import Image
 from harness.elf.demangle import qualified
-from harness.footprint.resolver_layout import ResolverLayout, find_layout
+from harness.footprint.resolver_layout import ResolverLayout, find_layout, slots_of
 
 _MANGLED = re.compile(r"MicroMutableOpResolverILj(\d+)E")
-_TYPE = re.compile(r"^MicroMutableOpResolver<(\d+)u?>$")
 _ALL_OPS = re.compile(r"(?:^|::)AllOpsResolver$")
 _VTABLE = re.compile(r"^_ZTV.*(?:MicroMutableOpResolverILj\d+E|AllOpsResolver)")
 
@@ -42,7 +41,7 @@ class Declared:
 
 
 def find(image: Image) -> tuple[Declared, ...]:
-    """The resolvers of an image: its static objects, or without any the classes in its symbols.
+    """The resolvers of an image: static objects, or the classes in its symbols if it has none.
 
     () if the image has neither (stripped, or without a MicroMutableOpResolver).
     """
@@ -85,9 +84,9 @@ def _objects(image: Image, layout: ResolverLayout) -> Iterable[Declared]:
         name = None if kind is None else variables.dwarf_name(kind)
         if not name or address not in symbols:
             continue
-        match = _TYPE.match(name)
-        if match is None and not _ALL_OPS.search(name):
+        slots = slots_of(name)
+        if not slots and not _ALL_OPS.search(name):
             continue
-        slots = int(match[1]) if match else max(names, default=0)
+        slots = slots or max(names, default=0)
         symbol = symbols[address]
         yield Declared(qualified(symbol.name), slots, address, symbol.size, layout.slot_bytes)

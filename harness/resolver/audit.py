@@ -271,13 +271,18 @@ def _evidence(linked: Linked, arrival: Arrival) -> _Evidence:
             refused[key] = times
         else:
             notes.append(f"{key[0]}: its registration function is called, and nothing adds it")
-    absent = sorted(name for name, custom in linked.calls
-                    if (name, custom) not in calls | refused and not custom)  # fmt: skip
+    absent = _absent(linked, {*calls, *refused})
     if absent and not attempts:
-        notes.append(f"{', '.join(absent)}: linked and not in the table")
+        notes.append(f"{absent}: linked and not in the table")
     return _Evidence(
         calls, _costs(linked), (_declared(linked, table),), "paths", tuple(notes), refused
     )
+
+
+def _absent(linked: Linked, present: set[_Key]) -> str:
+    """The names of the linked builtin operators that are not in ``present``."""
+    keys = linked.calls.keys() - present
+    return ", ".join(sorted(name for name, custom in keys if not custom))
 
 
 def _costs(linked: Linked) -> dict[_Key, int]:
@@ -318,12 +323,11 @@ def check_live(image: Image, model: Model, live: Sequence[LiveResolver]) -> Audi
     notes = (
         [] if len(live) == 1 else [f"{len(live)} resolvers are in memory; this is {chosen.name}"]
     )
-    absent = sorted(
-        name for name, custom in linked.calls if (name, custom) not in calls and not custom
-    )
+    absent = _absent(linked, set(calls))
     if absent:
-        names = ", ".join(absent)
-        notes.append(f"{names}: linked and not in the table (refused, or its Add* was not reached)")
+        notes.append(
+            f"{absent}: linked and not in the table (refused, or its Add* was not reached)"
+        )
     declared = (_declared(linked, chosen),)
     return _judge(_Evidence(calls, _costs(linked), declared, "live", tuple(notes)), model)
 

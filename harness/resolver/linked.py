@@ -14,16 +14,14 @@ from pathlib import PurePosixPath
 from harness.elf import Image
 from harness.elf.demangle import qualified
 from harness.elf.graph import Graph
-from harness.elf.register_functions import Registration, is_kernel, registered_by
+from harness.elf.register_functions import BY_SPELLING, Registration, is_kernel, registered_by
 from harness.footprint import resolvers as declarations
 from harness.footprint.analysis import ram_regions
 from harness.footprint.files import Sources
 from harness.footprint.operators import OperatorReport
 from harness.footprint.operators import analyse as analyse_operators
-from harness.model.schema import OPERATOR_NAMES
 
 _ADD_METHOD = re.compile(r"MicroMutableOpResolver<\d+u?>::Add[A-Z]\w*$")
-_SPELLINGS = {name.replace("_", "").lower(): name for name in OPERATOR_NAMES}
 #: Operators of kernel source files that are not named after their operator.
 _KERNEL_FILES = {
     "conv": "CONV_2D", "depthwiseconv": "DEPTHWISE_CONV_2D", "l2norm": "L2_NORMALIZATION",
@@ -120,7 +118,7 @@ def kernel_operator(function: str, file_stem: str) -> str:
         return _KERNEL_FUNCTIONS[bare]
     for text in (bare, file_stem):
         spelled = text.replace("_", "").lower()
-        operator = _KERNEL_FILES.get(spelled) or _SPELLINGS.get(spelled)
+        operator = _KERNEL_FILES.get(spelled) or BY_SPELLING.get(spelled)
         if operator:
             return operator
     return ""

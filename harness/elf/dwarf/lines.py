@@ -34,7 +34,7 @@ Row = tuple[int, int, int]  # address, file index, line
 
 @dataclass(frozen=True)
 class LineHeader:
-    """A line-number program header; ``files`` are indexed as DW_AT_decl_file indexes them."""
+    """A line-number program header; ``names`` and ``folders`` are indexed by DW_AT_decl_file."""
 
     version: int
     names: tuple[str, ...]

@@ -44,7 +44,8 @@ class _Stops:
 class Explorer:
     """Follows paths. States of different ``variant`` are not joined.
 
-    ``hooks`` are called at the functions at their addresses; ``entered`` are the functions called.
+    ``hooks`` are called at the start of the functions at their addresses; ``entered`` are the
+    functions that were called.
     """
 
     def __init__(

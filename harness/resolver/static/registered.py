@@ -96,7 +96,7 @@ class _Tracer:
         }  # fmt: skip
 
     def fixpoint(self, start: Callable[[Explorer], State]) -> tuple[Trace, set[int]]:
-        """The trace with all unknown that interrupts and threads may change; entered functions."""
+        """The trace, in which all that threads may change is unknown, and the entered functions."""
         shared: frozenset[tuple[int, int]] = frozenset()
         for _ in range(_MOST_PASSES):
             found, explorer = self._pass(start, shared)
@@ -137,12 +137,12 @@ class _Tracer:
     # ------------------------------------------------------------------ starts
 
     def at_entry(self, explorer: Explorer) -> State:
-        """The image as the chip starts it."""
+        """The state at the image's entry point."""
         explorer.entered.add(self.image.entry & ~1)
         return State(self.image, self.image.entry & ~1, _STACK)
 
     def at_main(self, explorer: Explorer, main: int) -> State:
-        """Where main() is called, after the constructors of static objects."""
+        """The state at the call of main(), after the constructors of static objects."""
         state = State(self.image, main, _STACK)
         for section in self.image.sections:
             if section.address in RAM and section.writable:
