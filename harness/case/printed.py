@@ -190,7 +190,7 @@ class _Output:
         return self.units + np.abs(self.as_printed(computed).astype(np.float64)) * _DEQUANTIZED
 
     def agrees(self, computed: Array, allowed: Reals, run: int | slice) -> npt.NDArray[np.bool_]:
-        """Return, for each element of one or more runs, whether it differs by ``allowed`` at most."""
+        """Return which elements of a run, or of several, differ by at most ``allowed``."""
         expected = self.as_printed(computed).astype(np.float64)
         return np.asarray(np.abs(self.obtained[run].astype(np.float64) - expected) <= allowed[run])
 
