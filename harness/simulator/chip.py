@@ -91,20 +91,18 @@ class SimulatedChip:
         self._uartes = [one for one in self.devices.values() if isinstance(one, Uarte)]
         self._dppic, self._spu = self.device("DPPIC", Dppic), self.device("SPU", Spu)
         self.core.set_channels(self._dppic.regs)
+        views = self._views()
+        for name in views:
+            self.devices[name].regs.split = True
         self.bus = Bus(
-            self.memory_map, self.engine, self.processor, self.devices, self._views(), self,
+            self.memory_map, self.engine, self.processor, self.devices, views, self,
             alone=image.non_secure,
         )  # fmt: skip
-        self._note_views()
         self.core.connect(self.bus.access, self._fault, self._spu.violation)
         loader.place(image, self.engine.stores, self.memory_map, booted=booted, power_on=power_on)
         self.core.nonsecure_frames = image.non_secure
         self.core.reset()
         self.processor.start(image.vectors)
-
-    def _note_views(self) -> None:
-        for name in self._views():
-            self.devices[name].regs.split = True
 
     def _views(self) -> dict[str, WordRegisters]:
         """Return split peripherals as non-secure code sees them, by name."""
