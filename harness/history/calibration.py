@@ -99,7 +99,7 @@ class Calibration:
                 f"not calibrated: {', '.join(unknown)} was never measured on a board",
                 hint="run an image with it on a board and the simulator, then tflm-hil calibrate",
             )
-        cycles = sum(count * self.ratios[name].cycles for name, count in instructions.items())
+        cycles = _cycles(self.ratios, instructions)
         spread = math.hypot(*(n * self.ratios[name].spread for name, n in instructions.items()))
         per_ms = cpu_hz / 1000
         return InferenceTime(cycles / per_ms, max(spread, self.error * cycles) / per_ms)
@@ -213,7 +213,7 @@ def calibrate(measured: Sequence[InferencePair]) -> Calibration:
     for model in sorted({pair.model for pair in measured}):
         others = _ratios([pair for pair in measured if pair.model != model], need=1)
         errors = [
-            abs(_cycles(others, pair) / sum(pair.cycles.values()) - 1)
+            abs(_cycles(others, pair.instructions) / sum(pair.cycles.values()) - 1)
             for pair in measured
             if pair.model == model and pair.instructions.keys() <= others.keys()
         ]
@@ -239,9 +239,9 @@ def _which(measured: Sequence[InferencePair]) -> str:
     return f"measure another model with the same kernels on both ({has})"
 
 
-def _cycles(ratios: Mapping[str, Ratio], pair: InferencePair) -> float:
-    """Predict the cycles of a pair's inference from ``ratios``."""
-    return sum(count * ratios[name].cycles for name, count in pair.instructions.items())
+def _cycles(ratios: Mapping[str, Ratio], instructions: Mapping[str, int]) -> float:
+    """Predict the cycles of an inference from its ``instructions`` by kernel."""
+    return sum(count * ratios[name].cycles for name, count in instructions.items())
 
 
 def _ratios(measured: Sequence[InferencePair], need: int = 2) -> dict[str, Ratio]:

@@ -149,7 +149,8 @@ class History(Closing):
             known = sql.select(schema.runs.c.id).where(schema.runs.c.key == run.key)
             if connection.execute(known).first() is not None:
                 return False
-            row = {**vars(run.occasion), "selection": _selection_text(run.occasion)}
+            selection = run.occasion.selection
+            row = {**vars(run.occasion), "selection": selection.to_text() if selection else ""}
             (run_id,) = _insert(connection, schema.runs, [{"key": run.key, **row}])
             images = self._write_images(connection, run)
             _write_cases(connection, run, run_id, images)
@@ -372,10 +373,6 @@ def _run_row(row: sql.RowMapping) -> RunRow:
     names = ("started", "commit", "branch", "machine", "tool", "command")
     selection = Selection.from_text(row["selection"])
     return RunRow(row["id"], Occasion(**{name: row[name] for name in names}, selection=selection))
-
-
-def _selection_text(occasion: Occasion) -> str:
-    return occasion.selection.to_text() if occasion.selection else ""
 
 
 def _chunks(rows: Sequence[Any]) -> Iterator[Sequence[Any]]:
