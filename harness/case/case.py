@@ -82,7 +82,7 @@ class Case:
         return bool(self.scraper or self.printed)
 
     def __repr__(self) -> str:
-        """The fields that differ from their defaults."""
+        """Return the fields that differ from their defaults."""
         given = (
             f"{one.name}={value!r}"
             for one in fields(self)

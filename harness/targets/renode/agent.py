@@ -29,7 +29,7 @@ CFSR, HFSR, MMFAR, BFAR = 0xE000ED28, 0xE000ED2C, 0xE000ED34, 0xE000ED38
 SFSR, SFAR, CFSR_NS, MMFAR_NS = 0xE000EDE4, 0xE000EDE8, 0xE002ED28, 0xE002ED34
 STATUS, SECURE_STATUS = (CFSR, HFSR, MMFAR, BFAR), (SFSR, SFAR, CFSR_NS, MMFAR_NS)
 LOCKED_UP = 0xEFFFFFFE  # the pc of a core in lockup
-MASKS = ("BASEPRI", "BASEPRI_S", "BASEPRI_NS")  # copies in the NVIC, of which each release has some
+MASKS = ("BASEPRI", "BASEPRI_S", "BASEPRI_NS")  # copies in the NVIC; each release has some of them
 AIRCR, VECTKEY, ITNS = 0xE000ED0C, 0x05FA0000, 0xE000E380
 NON_SECURE = 0x20000  # offset from a register of the SCS to its non-secure alias
 #: Registers of MPU and FPU in each world that keep any value: MAIR0, MAIR1, FPCAR, RNR.
@@ -116,10 +116,7 @@ class Agent(object):
         self.fault_pc = 0  # pc of the last fault
         self.calls = Calls(self)
         self.incoming = []
-        self.heard, self.told = (
-            [],
-            0,
-        )  # console while gdb drives, and the number of bytes sent of it
+        self.debug_console, self.debug_sent = [], 0  # console under gdb, and bytes sent of it
         self.driven = set()  # pins whose level the model has
         self.pattern, self.symbol = None, None
         self.searched = 0  # output before this is not searched
@@ -384,16 +381,16 @@ class Agent(object):
         self.machine.MachineReset += self.on_reset_debugged
 
     def on_char_debugged(self, byte, *_):
-        self.heard.append(byte)
+        self.debug_console.append(byte)
 
     def on_reset_debugged(self, *_):
         self.after_reset()
 
     def hear(self):
         """Send the console since the last call."""
-        end = len(self.heard)  # the core's thread only appends to it
-        self.send("".join("%02x" % byte for byte in self.heard[self.told : end]))
-        self.told = end
+        end = len(self.debug_console)  # the core's thread only appends to it
+        self.send("".join("%02x" % byte for byte in self.debug_console[self.debug_sent : end]))
+        self.debug_sent = end
 
     def let_go(self):
         """Resume a halted core, which then runs from the next synchronisation on."""
