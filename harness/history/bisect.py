@@ -15,7 +15,7 @@ from harness.history.regression import CaseKey, CaseOutcome
 from harness.history.run import Run
 from harness.history.store import History, RecordedCase
 
-_GIT_SECONDS = 10.0
+_GIT_SECONDS = 10.0  # wall-clock limit of a git command
 #: Commits listed between the two runs.
 _MOST_COMMITS = 40
 #: File in the current folder with the results of a bisection step.

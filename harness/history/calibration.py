@@ -27,7 +27,7 @@ from harness.base import files
 from harness.base.errors import CheckFailed, UsageError
 
 _INTERPRETER = "(interpreter)"
-_VERSION = 1
+_VERSION = 1  # of the format of a calibration file
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from harness.base.form import check_format
 from harness.history.measures import Figure, figures
 from harness.history.selection import Selection, relative
 
-_GIT_SECONDS = 10.0
+_GIT_SECONDS = 10.0  # wall-clock limit of a git command
 _TEXTS = ("commit", "branch", "machine", "tool", "command")
 #: Environment variable with the name of this machine in a history. It names a lab, whose
 #: containers or runners may have changing names.

@@ -10,7 +10,7 @@ import heapq
 from collections.abc import Mapping
 from typing import Protocol
 
-NEVER = 1 << 62
+NEVER = 1 << 62  # a tick later than any run
 
 #: An event: the name of its device, and a tag of that device.
 Key = tuple[str, str]

@@ -20,7 +20,7 @@ from harness.simulator.unicorn import CORE_REGISTERS, Reg
 
 _SPSEL = 2  # CONTROL
 _DEBUGEVT, _VECTTBL = 1 << 31, 1 << 1  # HFSR
-_FP_REGISTERS = 32
+_FP_REGISTERS = 32  # s0 to s31
 _FLAGS = 0xF80F_0000  # APSR: N, Z, C, V, Q, GE
 _FP_STATUS = 0xF7C0_009F  # FPSCR: flags, AHP, DN, FZ, RMode, exceptions
 

@@ -26,7 +26,7 @@ from pathlib import Path
 _NEW_USER, _NEW_NET = 0x1000_0000, 0x4000_0000  # linux/sched.h, CLONE_NEWUSER and CLONE_NEWNET
 _SET_FLAGS, _UP = 0x8914, 0x1  # linux/sockios.h, SIOCSIFFLAGS; linux/if.h, IFF_UP
 _PR_SET_PDEATHSIG = 1
-_CHUNK = 1 << 16
+_CHUNK = 1 << 16  # bytes of one read
 _PATIENCE = 10.0  # seconds within which the server must listen
 
 

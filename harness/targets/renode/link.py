@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 
 from harness.base.errors import HilError, TargetLost
 
-_CHUNK = 1 << 16
+_CHUNK = 1 << 16  # bytes of one read
 
 
 class MonitorError(HilError):
