@@ -17,7 +17,7 @@ from harness.case import Case, CaseResult
 from harness.case.case import SYSTEM_OFF, check_ends, target_names
 from harness.case.live import Live
 from harness.case.subject import Subject, find_model
-from harness.case.tally import Attempt, Turn
+from harness.case.tally import Attempt, AttemptStatus
 from harness.elf import combined
 from harness.footprint.analysis import Footprint
 from harness.model import Model
@@ -144,7 +144,7 @@ class Hil(Closing):
             shared, echo = shared_of(self._config), echo_of(self._config)
             live = Live.open(ready(case, self._config), shared, echo)
         except EnvironmentMissing as missing:
-            note(self._item, Attempt(name, case.target, Turn.SKIPPED, missing.message))
+            note(self._item, Attempt(name, case.target, AttemptStatus.SKIPPED, missing.message))
             pytest.skip(f"{case.target}: {missing}")
         note(self._item, Attempt(name, case.target))
         self._sessions.append(live)

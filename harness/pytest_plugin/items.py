@@ -19,7 +19,7 @@ from harness.case import Case, CaseResult, Verdict, load_cases, run_case
 from harness.case.case import on_targets, target_names
 from harness.case.columns import properties
 from harness.case.run import Calibrate
-from harness.case.tally import Attempt, Tally, Turn
+from harness.case.tally import Attempt, AttemptStatus, Tally
 from harness.pytest_plugin.names import ATTEMPTS, RESULTS
 from harness.report.problems import console_lines, problem_lines
 from harness.targets.registry import TargetPools, target
@@ -108,13 +108,15 @@ def check_targets(config: pytest.Config) -> None:
 def note(item: pytest.Item, attempt: Attempt) -> None:
     """Count an attempt of ``item``; cases of two files may have the same name."""
     place = item.parent.nodeid if item.parent else ""
-    row = [f"{place}::{attempt.case}", attempt.target, attempt.turn.value, attempt.reason]
+    row = [f"{place}::{attempt.case}", attempt.target, attempt.status.value, attempt.reason]
     setattr(item, ATTEMPTS, [*getattr(item, ATTEMPTS, []), row])
 
 
 def tally_of(attempts: Iterable[Sequence[str]], config: pytest.Config) -> Tally:
     """The attempts of all items of a session, as :func:`note` has left them."""
-    rows = tuple(Attempt(case, name, Turn(turn), why) for case, name, turn, why in attempts)
+    rows = tuple(
+        Attempt(case, name, AttemptStatus(status), why) for case, name, status, why in attempts
+    )
     text = config.getoption("--hil-target")
     named = frozenset(target_names(text) if text else ())
     return Tally(rows, len(rows), named, allow_skips=config.getoption("--hil-allow-skips"))
