@@ -30,8 +30,12 @@ _RUN_AREAS = ("flash", "ram")
 
 @dataclass(frozen=True)
 class BudgetCheck:
-    """A line for each budget that is exceeded or cannot be checked, and tables of what grew."""
+    """A line for each budget that is exceeded or cannot be checked, and tables of what grew.
 
+    ``verdicts`` are those of all budgets, kept or not.
+    """
+
+    verdicts: tuple[BudgetVerdict, ...] = ()
     problems: tuple[str, ...] = ()
     tables: tuple[str, ...] = ()
 
@@ -48,14 +52,16 @@ def check_budgets(case: Case, firmware: Image, measures: Measures) -> BudgetChec
     baseline = _baseline(case) if case.budgets.baseline else None
     needs_all = baseline is not None or any(b.kind in ("operator", "file") for b in budgets)
     current = _document(firmware, measures, needs_all)
-    over = [verdict for verdict in check(budgets, current, baseline) if not verdict.passed]
+    verdicts = check(budgets, current, baseline)
+    over = [verdict for verdict in verdicts if not verdict.passed]
     sizes = any(verdict.kind != "figure" for verdict in over)
     if not sizes or baseline is None or "symbols" not in baseline:
-        return BudgetCheck(tuple(verdict.message for verdict in over))
+        return BudgetCheck(verdicts, tuple(verdict.message for verdict in over))
     from harness.footprint.compare import compare  # noqa: PLC0415
 
     changes = compare(baseline, current)
-    return BudgetCheck(tuple(v.message + _why(v, changes) for v in over), _tables(changes))
+    problems = tuple(verdict.message + _why(verdict, changes) for verdict in over)
+    return BudgetCheck(verdicts, problems, _tables(changes))
 
 
 def _document(firmware: Image, measures: Measures, needs_all: bool) -> dict[str, Any]:

@@ -25,6 +25,7 @@ from harness.base.errors import (
 from harness.build.builders import build_one
 from harness.build.first_error import first_error
 from harness.case import artifacts
+from harness.case.budgets import check_budgets
 from harness.case.case import Case, check_expects
 from harness.case.evidence import Measured, check_evidence, known_of
 from harness.case.inputs import load_inputs
@@ -220,9 +221,9 @@ def judge_seen(case: Case, setup: Setup, image: RunImage, seen: Observation) -> 
     findings = (*findings_of(seen, model, firmware), *contradictions)
     outputs = check_outputs(seen.console, case, model, known.inputs or inputs)
     measures = measure(firmware, seen.console, case.target, model, case.builder, seen.counted)
-    excess, grown = _check_budgets(case, firmware, measures)
+    budgets = check_budgets(case, firmware, measures)
     adequacy = _check_adequacy(case, model, outputs)
-    over = (*excess, *adequacy.problems)
+    over = (*budgets.problems, *adequacy.problems)
     judgement = judge(case, seen, findings, outputs, over, _wrong_model(seen, model))
     evidence = Evidence(
         findings=findings,
@@ -231,7 +232,8 @@ def judge_seen(case: Case, setup: Setup, image: RunImage, seen: Observation) -> 
         mismatches=outputs.mismatches,
         inferences=outputs.inferences,
         tests=outputs.tests,
-        details="\n\n".join([*_details(seen, outputs), *grown, *adequacy.tables]),
+        details="\n\n".join([*_details(seen, outputs), *budgets.tables, *adequacy.tables]),
+        budgets=budgets.verdicts,
     )
     counters = seen.counters
     counted = replace(
@@ -242,18 +244,6 @@ def judge_seen(case: Case, setup: Setup, image: RunImage, seen: Observation) -> 
         virtual_seconds=counters.virtual_seconds,
     )
     return CaseResult(setup, judgement, evidence, counted)
-
-
-def _check_budgets(
-    case: Case, firmware: Image, measures: Measures
-) -> tuple[Sequence[str], Sequence[str]]:
-    """Budgets that are exceeded, and tables of what grew."""
-    if not case.budgets.limits:
-        return (), ()
-    from harness.case.budgets import check_budgets  # noqa: PLC0415 - analyses the image
-
-    excess = check_budgets(case, firmware, measures)
-    return excess.problems, excess.tables
 
 
 def _check_adequacy(case: Case, model: Model | None, outputs: OutputCheck) -> AdequacyCheck:
