@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeGuard
 
 from harness import targets
 from harness.base import paths
@@ -37,6 +37,7 @@ from harness.case.power_on import Shown, first_difference, runs_of, seeds_of
 from harness.case.result import CaseResult, Evidence, Judgement, Measures, Setup, Verdict
 from harness.elf import Image, combined
 from harness.model import Model
+from harness.model.schema import IDENTIFIER
 from harness.targets.base import Session, Stop
 from harness.uart.recording import Recording
 
@@ -225,6 +226,9 @@ def judge_seen(case: Case, setup: Setup, image: RunImage, seen: Observation) -> 
     adequacy = _check_adequacy(case, model, outputs)
     over = (*budgets.problems, *adequacy.problems)
     judgement = judge(case, seen, findings, outputs, over, _wrong_model(seen, model))
+    if outputs.mismatches and not judgement.hint and _holds_another(firmware, model):
+        hint = f"is {model.name} the model of this image? The image holds another one"
+        judgement = replace(judgement, hint=hint)
     evidence = Evidence(
         findings=findings,
         outputs_compared=outputs.compared,
@@ -301,6 +305,11 @@ def _wrong_model(seen: Observation, model: Model | None) -> list[str]:
         f"the image runs {_model_of(f'{crc:08x}')}, not {model.name} (CRC-32 {model.crc32:08x})"
         for crc in sorted(claimed - {model.crc32})[:_MODELS_SHOWN]
     ]
+
+
+def _holds_another(firmware: Image, model: Model | None) -> TypeGuard[Model]:
+    """True if the image's file has a .tflite in it, but not this one."""
+    return model is not None and IDENTIFIER in firmware.data and model.data not in firmware.data
 
 
 def _model_of(crc: str) -> str:

@@ -291,6 +291,11 @@ def write_header(folder: Path) -> Path:
     return path
 
 
+def _case_name(elf: Path, folder: Path) -> str:
+    """The image's name; of a Zephyr application, whose image is zephyr.elf, that of its folder."""
+    return folder.resolve().name if elf.stem == "zephyr" else elf.stem
+
+
 def _case_file(contents: FirmwareFolder, folder: Path, elf: str) -> str:
     lines = [
         f"#:schema ./{_SCHEMA}",
@@ -301,7 +306,7 @@ def _case_file(contents: FirmwareFolder, folder: Path, elf: str) -> str:
         "timeout = 10                   # seconds on the target's clock",
         "",
         "[[case]]",
-        f"name = {_quoted(contents.elf.stem)}",
+        f"name = {_quoted(_case_name(contents.elf, folder))}",
         f"elf = {_quoted(elf)}",
     ]
     if contents.model is not None:
