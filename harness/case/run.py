@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeGuard
+from typing import TYPE_CHECKING, Literal
 
 from harness import targets
 from harness.base import paths
@@ -226,7 +226,7 @@ def judge_seen(case: Case, setup: Setup, image: RunImage, seen: Observation) -> 
     adequacy = _check_adequacy(case, model, outputs)
     over = (*budgets.problems, *adequacy.problems)
     judgement = judge(case, seen, findings, outputs, over, _wrong_model(seen, model))
-    if outputs.mismatches and not judgement.hint and _holds_another(firmware, model):
+    if model and outputs.mismatches and not judgement.hint and _holds_another(firmware, model):
         hint = f"is {model.name} the model of this image? The image holds another one"
         judgement = replace(judgement, hint=hint)
     evidence = Evidence(
@@ -307,9 +307,9 @@ def _wrong_model(seen: Observation, model: Model | None) -> list[str]:
     ]
 
 
-def _holds_another(firmware: Image, model: Model | None) -> TypeGuard[Model]:
+def _holds_another(firmware: Image, model: Model) -> bool:
     """True if the image's file has a .tflite in it, but not this one."""
-    return model is not None and IDENTIFIER in firmware.data and model.data not in firmware.data
+    return IDENTIFIER in firmware.data and model.data not in firmware.data
 
 
 def _model_of(crc: str) -> str:

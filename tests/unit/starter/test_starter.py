@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import sys
 import tomllib
 from dataclasses import replace
 from pathlib import Path
@@ -351,6 +352,14 @@ def test_a_zephyr_application_is_called_by_its_folder(tmp_path):
     (folder / "app.elf").rename(folder / "build" / "zephyr" / "zephyr.elf")
     assert main(["init", str(folder)]) == 0
     assert [case.name for case in load_cases(folder / "hil.toml")] == ["gesture"]
+
+
+@pytest.mark.slow
+def test_a_program_of_the_host_is_no_firmware(tmp_path):
+    folder = windows(tmp_path / "w")
+    shutil.copyfile(sys.executable, folder / "newer.elf")
+    assert main(["init", str(folder)]) == 0
+    assert [case.name for case in load_cases(folder / "hil.toml")] == ["app"]
 
 
 @pytest.mark.slow
