@@ -122,7 +122,10 @@ def _image(what: str, options: dict[str, Any]) -> tuple[Path, str, Path | None]:
         if resolver is not None:
             raise UsageError(f"--resolver cannot be used here: {what} is an image already built")
         if model is None:
-            raise UsageError("an image needs --model, which names the tensors in its memory")
+            raise UsageError(
+                "an image needs --model, which names the tensors in its memory",
+                hint="--model FILE, the .tflite that it was built with",
+            )
         return Path(what), model, inputs
     from harness.build.builders import build_one  # noqa: PLC0415
     from harness.case.samples import sample_case  # noqa: PLC0415

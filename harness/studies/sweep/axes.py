@@ -91,7 +91,10 @@ def schema() -> dict[str, Any]:
 
 def load(path: Path) -> Sweep:
     """Read a sweep. Raises :class:`UsageError` for the first thing that is wrong."""
-    sweep = tables.read(Sweep, files.read_toml(path), str(path))
+    table = files.read_toml(path)
+    if "case" in table or "defaults" in table:
+        raise UsageError(f"{path} is a case file, not a sweep", hint=f"tflm-hil run {path}")
+    sweep = tables.read(Sweep, table, str(path))
     where = str(path)
     for builder in sweep.builders:
         _check_known(builder, BUILDERS, "builder", where)
