@@ -91,10 +91,10 @@ def schema() -> dict[str, Any]:
 
 def load(path: Path) -> Sweep:
     """Read a sweep. Raises :class:`UsageError` for the first thing that is wrong."""
-    table = files.read_toml(path)
-    if "case" in table or "defaults" in table:
+    document = files.read_toml(path)
+    if "case" in document or "defaults" in document:
         raise UsageError(f"{path} is a case file, not a sweep", hint=f"tflm-hil run {path}")
-    sweep = tables.read(Sweep, table, str(path))
+    sweep = tables.read(Sweep, document, str(path))
     where = str(path)
     for builder in sweep.builders:
         _check_known(builder, BUILDERS, "builder", where)
