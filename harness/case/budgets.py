@@ -38,8 +38,12 @@ _RUN_AREAS = ("flash", "ram")
 
 @dataclass(frozen=True)
 class BudgetCheck:
-    """A line for each budget that is exceeded or cannot be checked, and tables that explain it."""
+    """A line for each budget that is exceeded or cannot be checked, and tables that explain it.
 
+    ``verdicts`` are those of all budgets, kept or not.
+    """
+
+    verdicts: tuple[BudgetVerdict, ...] = ()
     problems: tuple[str, ...] = ()
     tables: tuple[str, ...] = ()
     adequacy: Adequacy | None = None  # of the inputs, if budgeted
@@ -51,7 +55,8 @@ def check_adequacy(case: Case, model: Model | None, outputs: OutputCheck) -> Bud
     if least is None:
         return BudgetCheck()
     if model is None or not outputs.inputs:
-        return BudgetCheck(("the adequacy cannot be checked: no inputs of a model were compared",))
+        problem = "the adequacy cannot be checked: no inputs of a model were compared"
+        return BudgetCheck(problems=(problem,))
     from harness.reference.adequacy import examine  # noqa: PLC0415 - few cases have this budget
 
     interpreter = Interpreter.from_model(model, case.arithmetic)
@@ -65,7 +70,7 @@ def check_adequacy(case: Case, model: Model | None, outputs: OutputCheck) -> Bud
     lines = [f"not noticed: {trial}" for trial in adequacy.missed[:_MISTAKES_LISTED]]
     if len(adequacy.missed) > _MISTAKES_LISTED:
         lines.append(f"... and {len(adequacy.missed) - _MISTAKES_LISTED:,} more")
-    return BudgetCheck((problem,), ("\n".join(lines),), adequacy)
+    return BudgetCheck(problems=(problem,), tables=("\n".join(lines),), adequacy=adequacy)
 
 
 def check_budgets(case: Case, firmware: Image, measures: Measures) -> BudgetCheck:
@@ -80,14 +85,16 @@ def check_budgets(case: Case, firmware: Image, measures: Measures) -> BudgetChec
     baseline = _baseline(case) if case.budgets.baseline else None
     needs_all = baseline is not None or any(b.kind in ("operator", "file") for b in budgets)
     current = _document(firmware, measures, needs_all)
-    over = [verdict for verdict in check(budgets, current, baseline) if not verdict.passed]
+    verdicts = check(budgets, current, baseline)
+    over = [verdict for verdict in verdicts if not verdict.passed]
     sizes = any(verdict.kind != "figure" for verdict in over)
     if not sizes or baseline is None or "symbols" not in baseline:
-        return BudgetCheck(tuple(verdict.message for verdict in over))
+        return BudgetCheck(verdicts, tuple(verdict.message for verdict in over))
     from harness.footprint.compare import compare  # noqa: PLC0415
 
     changes = compare(baseline, current)
-    return BudgetCheck(tuple(v.message + _why(v, changes) for v in over), _tables(changes))
+    problems = tuple(verdict.message + _why(verdict, changes) for verdict in over)
+    return BudgetCheck(verdicts, problems, _tables(changes))
 
 
 def _document(firmware: Image, measures: Measures, needs_all: bool) -> dict[str, Any]:

@@ -31,6 +31,8 @@ from harness.uart import scraper
 from harness.uart.scrapers import AbsentLines, EndLine, PrintedTensors, TensorRegex
 from harness.uart.scrapers.tensors import Form
 
+#: What to try if a file is missing.
+_PATHS = "paths are relative to the case file; is the firmware built?"
 #: Bytes of a folder's name: below the 255 of common file systems, with room for suffixes.
 _LONGEST_NAME = 200
 _BUDGET_KEYS = dict.fromkeys(("flash", "ram", *FIGURES, "adequacy", "operators", "files"))
@@ -150,7 +152,10 @@ def load_cases(path: Path, names: Sequence[str] = ()) -> list[Case]:
     """
     document = tables.read(_CaseFile, files.read_toml(path), str(path))
     if not document.case:
-        raise UsageError(f"{path} has no [[case]]", hint="see docs/cases.md for an example")
+        raise UsageError(
+            f"{path} has no [[case]]",
+            hint="`tflm-hil init` writes one; `tflm-hil where docs` has examples in cases.md",
+        )
     defaults = dict(document.defaults)
     if document.peripherals:
         defaults.setdefault("peripherals", document.peripherals)
@@ -308,7 +313,7 @@ def _regex(given: str | _Tensor) -> TensorRegex:
 def _image(key: str, name: str, here: Path) -> Path:
     path = here / name
     if not combined.is_image(path):
-        raise UsageError(f"{key}: there is no file {path}")
+        raise UsageError(f"{key}: there is no file {path}", hint=_PATHS)
     return path
 
 
@@ -393,5 +398,5 @@ def size(value: object, where: str) -> int:
 def _path(row: _Row, key: str, here: Path) -> Path:
     path: Path = here / getattr(row, key)
     if not files.is_file(path):
-        raise UsageError(f"{key}: there is no file {path}")
+        raise UsageError(f"{key}: there is no file {path}", hint=_PATHS)
     return path

@@ -77,15 +77,21 @@ class Live(Closing):
 
     @classmethod
     def open(
-        cls, case: Case, shared: TargetPools, echo: Callable[[bytes], None] | None = None
+        cls,
+        case: Case,
+        shared: TargetPools | None = None,
+        echo: Callable[[bytes], None] | None = None,
     ) -> Live:
         """Load the image of ``case`` on its target; ``echo`` is called with console output.
+
+        ``shared`` is what several sessions have in common, a Renode for example.
 
         Raises :class:`EnvironmentMissing` if this machine has no such target.
         """
         if case.elf is None:
             raise UsageError(f"case {case.name!r} names no ELF")
-        options = shared.options(case.target, case.target_options)
+        given = case.target_options
+        options = shared.options(case.target, given) if shared is not None else dict(given)
         image = combined.read(case.elf, case.beside, case.chip)
         return cls(case, targets.open_target(case.target, image, **options), image, echo)
 

@@ -15,6 +15,7 @@ from harness.uart.scrapers import TestResult
 
 if TYPE_CHECKING:
     from harness.elf.coverage import Coverage
+    from harness.footprint.budget import BudgetVerdict
 
 
 class Verdict(StrEnum):
@@ -136,6 +137,7 @@ class Evidence:
     console: Path | None = None
     coverage: Coverage | None = None  # of a traced case
     compared_with: str = ""  # source of the expected values; "" if nothing was compared
+    budgets: tuple[BudgetVerdict, ...] = ()  # of the case, kept or not
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ from harness.base.errors import (
 from harness.build.builders import build_one
 from harness.build.first_error import first_error
 from harness.case import artifacts
+from harness.case.budgets import BudgetCheck, check_adequacy, check_budgets
 from harness.case.case import Case, check_expects
 from harness.case.evidence import Measured, check_evidence, known_of
 from harness.case.inputs import load_inputs
@@ -36,12 +37,12 @@ from harness.case.power_on import Behaviour, first_difference, runs_of, seeds_of
 from harness.case.result import CaseResult, Evidence, Judgement, Measures, Setup, Verdict
 from harness.elf import Image, combined
 from harness.model import Model
+from harness.model.schema import IDENTIFIER
 from harness.targets.base import Session, Stop
 from harness.uart.recording import Recording
 
 if TYPE_CHECKING:
     from harness.elf.coverage import Coverage
-    from harness.reference.adequacy import Adequacy
 
 #: Factor on the ticks that fit into a run's time: a board's crystal is not exact, and a
 #: simulator's clock advances in steps.
@@ -222,8 +223,11 @@ def judge_seen(case: Case, setup: Setup, image: RunImage, seen: Observation) -> 
     findings = (*findings_of(seen, model, firmware), *contradictions)
     outputs = check_outputs(seen.console, case, model, known.inputs or inputs)
     measures = measure(firmware, seen.console, case.target, model, case.builder, seen.counted)
-    over_budget, tables, adequacy = _check_budgets(case, image, measures, outputs)
-    judgement = judge(case, seen, findings, outputs, over_budget, _wrong_model(seen, model))
+    budgets = _check_budgets(case, image, measures, outputs)
+    judgement = judge(case, seen, findings, outputs, budgets.problems, _wrong_model(seen, model))
+    if model and outputs.mismatches and not judgement.hint and _holds_another(firmware, model):
+        hint = f"is {model.name} the model of this image? The image holds another one"
+        judgement = replace(judgement, hint=hint)
     evidence = Evidence(
         findings=findings,
         outputs_compared=outputs.compared,
@@ -231,13 +235,14 @@ def judge_seen(case: Case, setup: Setup, image: RunImage, seen: Observation) -> 
         mismatches=outputs.mismatches,
         inferences=outputs.inferences,
         tests=outputs.tests,
-        details="\n\n".join([*_details(seen, outputs), *tables]),
+        details="\n\n".join([*_details(seen, outputs), *budgets.tables]),
+        budgets=budgets.verdicts,
     )
     counters = seen.counters
     counted = replace(
         measures,
-        adequacy=adequacy.share if adequacy else None,
-        mistakes_missed=len(adequacy.missed) if adequacy else None,
+        adequacy=budgets.adequacy.share if budgets.adequacy else None,
+        mistakes_missed=len(budgets.adequacy.missed) if budgets.adequacy else None,
         total_instructions=counters.instructions,
         virtual_seconds=counters.virtual_seconds,
     )
@@ -246,16 +251,16 @@ def judge_seen(case: Case, setup: Setup, image: RunImage, seen: Observation) -> 
 
 def _check_budgets(
     case: Case, image: RunImage, measures: Measures, outputs: OutputCheck
-) -> tuple[Sequence[str], Sequence[str], Adequacy | None]:
-    """Return exceeded budgets, tables that explain them, and the inputs' adequacy if budgeted."""
-    if not case.budgets.limits and case.budgets.adequacy is None:
-        return (), (), None
-    from harness.case.budgets import check_adequacy, check_budgets  # noqa: PLC0415 - few have them
-
+) -> BudgetCheck:
+    """Check the case's budgets of sizes and of adequacy."""
     sizes = check_budgets(case, image.firmware, measures)
     inputs = check_adequacy(case, image.model, outputs)
-    problems, tables = (*sizes.problems, *inputs.problems), (*sizes.tables, *inputs.tables)
-    return problems, tables, inputs.adequacy
+    return replace(
+        sizes,
+        problems=(*sizes.problems, *inputs.problems),
+        tables=(*sizes.tables, *inputs.tables),
+        adequacy=inputs.adequacy,
+    )
 
 
 def _one_line(message: str) -> tuple[str, str]:
@@ -311,6 +316,11 @@ def _wrong_model(seen: Observation, model: Model | None) -> list[str]:
         f"the image runs {_model_of(f'{crc:08x}')}, not {model.name} (CRC-32 {model.crc32:08x})"
         for crc in sorted(claimed - {model.crc32})[:_MODELS_SHOWN]
     ]
+
+
+def _holds_another(firmware: Image, model: Model) -> bool:
+    """True if the image's file has a .tflite in it, but not this one."""
+    return IDENTIFIER in firmware.data and model.data not in firmware.data
 
 
 def _model_of(crc: str) -> str:

@@ -12,7 +12,7 @@ from harness.base import numbers
 from harness.base.errors import UsageError
 from harness.base.power_on import DEFAULT_SEED, seed_of
 from harness.cli.options import beside_option, number_option, target_options
-from harness.cli.parameters import CASE, CONFIGURATION, EXISTING, IMAGE_OR_CASES
+from harness.cli.parameters import CASE, CONFIGURATION, EXISTING, FILE_OR_WORD, IMAGE_OR_CASES, Name
 from harness.targets.registry import TARGETS
 from harness.uart.echo import Echo
 
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
               help="Resolver configuration of a SAMPLE.  [default: exact]")  # fmt: skip
 @beside_option
 @click.option("--at", "place", metavar="WHERE[-COUNT]", default="main",
+              type=Name(lambda: ("main", "fault", "hang", "inference ")),
               help="Stop at fault, hang, main, 'inference N', a function or 0xADDRESS; with -COUNT "
               "so many instructions before.  [default: main, or the reset]")  # fmt: skip
 @target_options
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 @click.option("--port", type=click.IntRange(0, 65535), metavar="N",
               help="Only start the gdb server, on this TCP port of 127.0.0.1 (0: any free "
               "one).")  # fmt: skip
-@click.option("--gdb", metavar="PATH",
+@click.option("--gdb", metavar="PATH", type=FILE_OR_WORD,
               help="The gdb.  [default: arm-none-eabi-gdb, arm-zephyr-eabi-gdb, "
               "gdb-multiarch]")  # fmt: skip
 @click.option("--batch", type=EXISTING, metavar="FILE",

@@ -15,6 +15,7 @@ from harness.base.errors import CheckFailed, EnvironmentMissing, UsageError
 from harness.build.builders import build_one
 from harness.case import Case, CaseResult
 from harness.case.case import SYSTEM_OFF, check_ends, target_names
+from harness.case.layers import compare_with_device
 from harness.case.live import Live
 from harness.case.subject import Subject, find_model
 from harness.case.tally import Attempt, AttemptStatus
@@ -22,6 +23,8 @@ from harness.elf import combined
 from harness.footprint.analysis import Footprint
 from harness.model import Model
 from harness.pytest_plugin.items import echo_of, failure_text, note, ready, run, shared_of
+from harness.reference import Interpreter
+from harness.reference.layers import LayerReport
 from harness.uart import scraper as make_scraper
 
 #: Lines of a session's console that a failure shows.
@@ -162,6 +165,32 @@ class Hil(Closing):
         """Compare an image's resolver with what ``model`` needs: ``passed``, ``missing``, ..."""
         model_file = find_model(str(model), self._here)
         return resolver.check(combined.read(self._find(elf).image()), Model.from_file(model_file))
+
+    def layers(
+        self,
+        elf: str | Path,
+        model: str | Path,
+        *,
+        inference: int = 0,
+        tolerance: float | None = None,
+        target: str | None = None,
+        timeout: float = 30.0,
+    ) -> LayerReport:
+        """Run an image (or a sample) through an inference and compare each operator's outputs.
+
+        ``equal`` and ``first`` say whether and where it differs from the reference; as a string it
+        names the operator. ``timeout`` is seconds on the target's clock.
+        """
+        interpreter = Interpreter.from_file(find_model(str(model), self._here))
+        with self.session(elf, target=target, timeout=timeout) as live:
+            return compare_with_device(
+                live.session,
+                combined.read(self._find(elf).image()),
+                interpreter,
+                inference=inference,
+                deadline=live.session.deadline(timeout),
+                tolerance=tolerance,
+            )
 
     def _find(self, elf: str | Path) -> Subject:
         return Subject.find(str(elf), self._here)

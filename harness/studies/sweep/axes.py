@@ -91,7 +91,10 @@ def schema() -> dict[str, Any]:
 
 def load(path: Path) -> Sweep:
     """Read a sweep; raise :class:`UsageError` for the first mistake in it."""
-    sweep = tables.read(Sweep, files.read_toml(path), str(path))
+    document = files.read_toml(path)
+    if "case" in document or "defaults" in document:
+        raise UsageError(f"{path} is a case file, not a sweep", hint=f"tflm-hil run {path}")
+    sweep = tables.read(Sweep, document, str(path))
     where = str(path)
     for builder in sweep.builders:
         _check_known(builder, BUILDERS, "builder", where)

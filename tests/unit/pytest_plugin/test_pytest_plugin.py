@@ -225,6 +225,15 @@ class TestFixture:
         run().assert_outcomes(passed=1)
 
     @pytest.mark.slow
+    def test_operators_are_compared_with_the_reference(self, pytester, run):
+        pytester.makepyfile("""
+            def test_layers(hil):
+                report = hil.layers("hello_world", "hello_world_int8", inference=2)
+                assert report.equal and len(report.layers) == 3, report
+            """)
+        run().assert_outcomes(passed=1)
+
+    @pytest.mark.slow
     def test_a_prompt_without_an_end_of_line_can_be_waited_for(self, pytester, run):
         pytester.makepyfile(r"""
             def test_prompt(hil):

@@ -12,6 +12,7 @@ from harness.base.findings import Finding, Kind
 from harness.case.columns import MEASURES
 from harness.case.result import CaseResult, ImageSize, OperatorTicks, Size, Verdict
 from harness.elf.coverage import Coverage
+from harness.footprint.budget import BudgetVerdict
 from harness.history.run import Occasion
 from harness.report.html import About, html
 from harness.report.junit import junit
@@ -179,6 +180,25 @@ def test_a_problem_is_linked_with_its_line_of_the_console(tmp_path):
     assert '<mark id="case-1-line-2">line 2</mark>' in page
 
 
+def test_each_line_that_a_problem_names_is_a_link(tmp_path):
+    (tmp_path / "transcript.txt").write_text("a\nb\nc\n")
+    findings = tuple(Finding(Kind.LOG_ERROR, "no", "", line) for line in (1, 3, 8))
+    page = html([result(findings=findings, console=tmp_path / "console.bin")])
+    links = '<a href="#case-1-line-1">1</a>, <a href="#case-1-line-3">3</a>, 8'
+    assert f"(3 times, console lines {links})" in page
+
+
+def test_budgets_are_bars():
+    kept = BudgetVerdict("flash", "region", 3_000, 4_000, None, True, "within")
+    over = BudgetVerdict("ram", "region", 50, 40, 30, False, "over")
+    unknown = BudgetVerdict("arena", "figure", None, 9, None, False, "it was not measured")
+    page = html([result(budgets=(kept, over, unknown))])
+    assert '<i style="width: 75.0%"></i></span> 3,000 of 4,000 B, 1,000 left' in page
+    assert '<i style="width: 100.0%"></i><b style="left: 80.0%"></b></span> 50 of 40 B, ' in page
+    assert '<span class="fail">10 over</span>; baseline 30</dd>' in page
+    assert '<span class="fail">it was not measured</span>' in page
+
+
 def test_a_line_that_the_page_does_not_show_is_no_link(tmp_path):
     assert "#case-1-line-9" not in html([failure_with_console(tmp_path, 3, 9)])
 
@@ -298,6 +318,7 @@ MEASURED = {
     "milliseconds": 0.125,
     "milliseconds_spread": 0.25,
     "outputs_compared": 27,
+    "mistakes_missed": 8,
 }
 
 
