@@ -115,12 +115,13 @@ def profiled(firmware: Image, coverage: Coverage | None) -> tuple[Profiled, ...]
     """Instructions by operator, whose functions called the code, directly or not.
 
     () for an image that was not traced or registers no operators, and on a target without calls.
+    A function that several operators register is of all of them where nobody saw whose call it was.
     """
     if coverage is None or coverage.calls is None or not firmware.registrations:
         return ()
-    from harness.footprint import operators  # noqa: PLC0415 - only a traced run needs it
-
-    groups = coverage.calls.groups(operators.entry_functions(firmware), NO_OPERATOR)
+    owned = firmware.operator_functions.items()
+    names = {address: ", ".join(operators) for address, operators in owned}
+    groups = coverage.calls.groups(names, NO_OPERATOR)
     return tuple(Profiled(name, count) for name, count in groups.items())
 
 

@@ -26,13 +26,15 @@ ENTRY, EXCEPTION = 1 << 31, 1 << 30
 class CallNode:
     """A function below the node ``parent``; ``instructions`` are its own, without its callees'.
 
-    ``address`` is the function's first one, 0 for none.
+    ``address`` is the function's first one, 0 for none. ``operator`` is whose call it is, of a
+    function that several operators register.
     """
 
     parent: int
     function: str
     instructions: int
     address: int = 0
+    operator: str = ""
 
 
 @dataclass(frozen=True)
@@ -105,9 +107,9 @@ class CallTree:
         sums: Counter[str] = Counter()
         for index, node in enumerate(self.nodes):
             above = group[node.parent] if index else ""
-            group[index] = above or names.get(node.address, "")
+            group[index] = above or node.operator or names.get(node.address, "")
             sums[group[index] or rest] += node.instructions
-        return dict(sums.most_common())
+        return {name: count for name, count in sums.most_common() if count}
 
     def folded(self) -> str:
         """Folded stacks, as flamegraph.pl reads them: ``outer;inner 123``."""
@@ -173,6 +175,7 @@ class FunctionMap:
             for name, address in zip(plain, starts, strict=True)
         ]
         self._addresses = sorted(starts)
+        self._calls: dict[tuple[int, str], int] = {}  # address, operator -> number
 
     def numbers(self, origin: int, size: int) -> bytes:
         """The function of each halfword from ``origin`` on: 32-bit words, for the core."""
@@ -195,14 +198,23 @@ class FunctionMap:
         following = self._addresses[index] if index < len(self._addresses) else address + 1024
         return min(following - address, 1024)
 
+    def called_by(self, address: int, operator: str) -> int:
+        """Another number of the function at ``address``, for its calls by ``operator``."""
+        return self._calls.setdefault((address, operator), len(self.names) + len(self._calls))
+
     def tree(
         self, nodes: Iterable[tuple[int, int, int]], exception: Callable[[int], str]
     ) -> CallTree:
         """The tree of the core's nodes; ``exception`` names one by its number."""
-        found, addresses = [], [0, *self._starts]
+        places = [(0, ""), *((address, "") for address in self._starts), *self._calls]
+        number_of = {address: number for number, address in enumerate(self._starts, 1)}
+        found = []
         for parent, function, executed in nodes:
             number = function & ~(ENTRY | EXCEPTION)
-            name = exception(number) if function & EXCEPTION else self.names[number]
-            address = 0 if function & EXCEPTION else addresses[number]
-            found.append(CallNode(parent, name, executed, address))
+            if function & EXCEPTION:
+                found.append(CallNode(parent, exception(number), executed))
+                continue
+            address, operator = places[number]
+            name = self.names[number_of.get(address, 0)]
+            found.append(CallNode(parent, name, executed, address, operator))
         return CallTree(tuple(found))

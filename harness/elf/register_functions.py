@@ -9,6 +9,7 @@ of the application for custom operators and own kernels. A builtin has a parser 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -94,6 +95,29 @@ def find(graph: Graph) -> tuple[Registration, ...]:
         Registration(operator, custom, tuple(functions), (*functions, *parsers.get(operator, ())))
         for (operator, custom), functions in sorted(register.items())
     )
+
+
+def entry_functions(
+    graph: Graph, registrations: Iterable[Registration]
+) -> dict[int, tuple[str, ...]]:
+    """The functions that registrations hand to the interpreter, by address: whose they are.
+
+    Several operators may register one function: pooling's prepare, the init of a template.
+    """
+    owners: defaultdict[int, set[str]] = defaultdict(set)
+    for registration in registrations:
+        for number in registration.register:
+            named = set(graph.edges[number].difference(graph.calls[number]))
+            # A registration may be copied from a constant.
+            named |= {two for one in named if not _is_code(graph, one) for two in graph.edges[one]}
+            for target in named:
+                if _is_code(graph, target):
+                    owners[graph.nodes[target].address].add(registration.operator)
+    return {address: tuple(sorted(names)) for address, names in owners.items()}
+
+
+def _is_code(graph: Graph, number: int) -> bool:
+    return graph.nodes[number].kind in ("function", "label")
 
 
 def registered_by(symbol: str) -> tuple[str, bool] | None:

@@ -193,28 +193,6 @@ def _group(reached: _Reached, number: int) -> str:
     return SHARED if owners else REST if number in reached.rest else UNREACHED
 
 
-def _is_code(graph: Graph, number: int) -> bool:
-    return graph.nodes[number].kind in ("function", "label")
-
-
-def entry_functions(image: Image) -> dict[int, str]:
-    """The functions that a registration hands to the interpreter, by address: their operator.
-
-    A function that several operators register is named by all of them.
-    """
-    graph = image.graph
-    owners: defaultdict[int, set[str]] = defaultdict(set)
-    for registration in image.registrations:
-        for number in registration.register:
-            named = set(graph.edges[number].difference(graph.calls[number]))
-            # A registration may be copied from a constant.
-            named |= {two for one in named if not _is_code(graph, one) for two in graph.edges[one]}
-            for target in named:
-                if _is_code(graph, target):
-                    owners[graph.nodes[target].address].add(registration.operator)
-    return {address: ", ".join(sorted(names)) for address, names in owners.items()}
-
-
 def _costs(
     graph: Graph,
     live: list[Registration],
