@@ -105,7 +105,8 @@ def observe(
     blind = functions is None and standing is None
     finished = not in_handler and stop not in _GONE and _finished(console, case, last, blind=blind)
     where, stacks = "", ""
-    if not finished:  # reading line tables costs more than a short run
+    # Reading line tables costs more than a short run. What went down is not told otherwise.
+    if not finished or (blind and console.gave_up):
         where, stacks = where_it_stands(session, image)
     console.finish(session.console[-1].time if session.console else 0.0)
     return Observation(
