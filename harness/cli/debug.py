@@ -224,6 +224,6 @@ def _stopped(case: Case, image: Image, options: dict[str, Any], replay: Any) -> 
     place = _place(image, options)
     if place is None:
         return make()
-    found: Rerun = replay.stop_at(make, place, options["timeout"], options["guard"],
-                                   lead=0 if options["port"] is not None else 1)  # fmt: skip
+    lead = 0 if options["port"] is not None else replay.lead_of(place)
+    found: Rerun = replay.stop_at(make, place, options["timeout"], options["guard"], lead=lead)
     return found

@@ -158,6 +158,15 @@ def stop_at(
     return replay
 
 
+def lead_of(place: Place) -> int:
+    """How many instructions before ``place`` gdb begins, so that it can run up to it.
+
+    It runs one instruction. Where an image hangs that must not be the last one, after which a core
+    that sleeps never gets to the next.
+    """
+    return 2 if place.where == "hang" else 1
+
+
 def next_address(machine: Machine) -> int:
     """Where the core will stand after one more instruction."""
     before = snapshot.take(machine)

@@ -134,6 +134,14 @@ def test_at_fault_stops_before_the_fault(build, tmp_path, gdb):  # noqa: F811
 
 
 @pytest.mark.slow
+def test_at_hang_stops_where_the_core_sleeps_for_good(build, tmp_path, gdb):  # noqa: F811
+    done = debug(build("counter"), ("backtrace", "info threads"), tmp_path, "--at", "hang")
+    assert done.returncode == 0, done.stdout + done.stderr
+    for seen in ("Temporary breakpoint 1", "#0  Reset () at", "Thread 1"):
+        assert seen in done.stdout, f"{seen}: {done.stdout}{done.stderr}"
+
+
+@pytest.mark.slow
 def test_a_scripted_session_on_the_virtual_board(build, tmp_path, gdb):  # noqa: F811
     done = debug(build("counter"), SESSION, tmp_path, "--at", "Main", "--target", "virtual-board")
     assert done.returncode == 0, done.stdout + done.stderr
