@@ -159,14 +159,21 @@ def speedscope_file(trees: Iterable[tuple[str, CallTree]]) -> str:
 
 
 class FunctionMap:
-    """The functions of an image, and of those beside it, by number from 1."""
+    """The functions of an image, and of those beside it, by number from 1.
+
+    Objects are among them: a busy wait of nrfx is an array of machine code.
+    """
 
     def __init__(self, image: Image) -> None:
         starts: dict[int, tuple[int, str]] = {}
-        for one in (image, *image.beside):
-            for symbol in one.symbols:
-                if symbol.kind == "func" and symbol.size >= starts.get(symbol.address, (0, ""))[0]:
-                    starts[symbol.address] = symbol.size, symbol.name
+        for kind in ("func", "object"):
+            found = {
+                symbol.address: (symbol.size, symbol.name)
+                for one in (image, *image.beside)
+                for symbol in sorted(one.symbols, key=lambda symbol: symbol.size)
+                if symbol.kind == kind and (symbol.size or kind == "func")
+            }
+            starts = found | starts
         self._image, self._starts = image, starts
         plain = [demangle(name) for _, name in starts.values()]
         often = Counter(plain)
@@ -206,15 +213,18 @@ class FunctionMap:
         self, nodes: Iterable[tuple[int, int, int]], exception: Callable[[int], str]
     ) -> CallTree:
         """The tree of the core's nodes; ``exception`` names one by its number."""
-        places = [(0, ""), *((address, "") for address in self._starts), *self._calls]
+        addresses = [0, *self._starts]
         number_of = {address: number for number, address in enumerate(self._starts, 1)}
+        calls = [(number_of[address], operator) for address, operator in self._calls]
         found = []
         for parent, function, executed in nodes:
             number = function & ~(ENTRY | EXCEPTION)
             if function & EXCEPTION:
                 found.append(CallNode(parent, exception(number), executed))
                 continue
-            address, operator = places[number]
-            name = self.names[number_of.get(address, 0)]
-            found.append(CallNode(parent, name, executed, address, operator))
+            known = number < len(self.names)
+            number, operator = (number, "") if known else calls[number - len(self.names)]
+            found.append(
+                CallNode(parent, self.names[number], executed, addresses[number], operator)
+            )
         return CallTree(tuple(found))
