@@ -66,13 +66,14 @@ def debug(**options: Any) -> int:
     tflm-hil debug zephyr.elf --target board --board dk1
     """
     from harness.debug import gdb, replay  # noqa: PLC0415 - see cli/__init__
+    from harness.debug.simulator import DebuggedSimulator  # noqa: PLC0415
 
     if options["port"] is not None and (options["gdb"] or options["batch"]):
         raise UsageError("--port starts no gdb", hint="leave out --gdb and --batch, or --port")
-    if options["target"] == "simulator":
-        gdb.check_pyocd()
+    if options["target"] == "simulator" and not gdb.has_pyocd():
+        raise gdb.pyocd_missing()
     if options["port"]:
-        gdb.check_port(options["port"])
+        gdb.listen(options["port"]).close()
     program = None if options["port"] is not None else gdb.find_gdb(options["gdb"])
     call = gdb.GdbCall(program, options["batch"], options["port"] or 0)
     case = _with_options(_case(options), options)
@@ -86,7 +87,7 @@ def debug(**options: Any) -> int:
     found = _stopped(case, image, options, replay)
     steps = program is not None and found.machine.core.executed > 0
     first = gdb.run_up_to(replay.next_address(found.machine)) if steps else []
-    session = gdb.DebugSession(found, Echo(sys.stderr))
+    session = DebuggedSimulator(found, Echo(sys.stderr))
     try:
         command = gdb.pyocd_server(session.probe, found.machine.memory_map.tools.pyocd_target)
         return gdb.debug(session, command, call, image.path, click.echo, first)
@@ -122,7 +123,7 @@ def _debug_renode(case: Case, image: Image, call: GdbCall, options: dict[str, An
     renode.check_network()
     given = case.target_options
     program = str(given["renode"]) if "renode" in given else None
-    with renode.loopback(call.port) as socket:
+    with gdb.listen(call.port) as socket:
         port = socket.getsockname()[1]
         server = RenodeServer(program, gdb=socket)
         seed = seed_of(str(given.get("power_on", DEFAULT_SEED)))

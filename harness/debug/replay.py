@@ -101,10 +101,7 @@ class Rerun:
 
     def answer(self) -> None:
         """The image has asked: send the next record."""
-        if (
-            _READY
-            in self.machine.console.since(max(0, self.machine.console.size - 400)).splitlines()[-1]
-        ):
+        if _READY in self._tail().splitlines()[-1]:
             self._pending = self._sends.pop(0) if self._sends else []
         if self._pending:
             self.machine.feed(self._pending.pop(0))

@@ -9,8 +9,9 @@ from contextlib import contextmanager
 import pytest
 from firmwares import build  # noqa: F401
 
-from harness.debug.gdb import GDBS, DebugSession, find_gdb
+from harness.debug.gdb import GDBS, find_gdb
 from harness.debug.replay import Rerun
+from harness.debug.simulator import DebuggedSimulator
 from harness.simulator import Machine
 
 pytest.importorskip("pyocd")
@@ -19,7 +20,7 @@ pytest.importorskip("pyocd")
 @contextmanager
 def serving(image):
     """The probe's id; the simulator is served by a thread."""
-    session = DebugSession(Rerun(Machine(image)), lambda _: None)
+    session = DebuggedSimulator(Rerun(Machine(image)), lambda _: None)
     over = threading.Event()
 
     def turn():
