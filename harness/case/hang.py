@@ -82,7 +82,8 @@ def unread(case: Case, seen: Observation) -> tuple[str, str]:
     if case.reads_text:
         return "", ""
     known = ", ".join(SCRAPERS)
-    return "", f"an image that prints no records is read by a scraper: {known}, or a /regex/"
+    reader = f"an image that prints no records is read by a scraper: {known}, or a /regex/"
+    return "", f"{reader}; `tflm-hil init` writes a case file for its text"
 
 
 def time_hint(case: Case, seen: Observation) -> str:

@@ -115,12 +115,15 @@ def profiled(firmware: Image, coverage: Coverage | None) -> tuple[Profiled, ...]
 
     () for an image that was not traced or registers no operators, and on a target that records no
     calls.
+
+    The calls of a function that several operators register count for all of them where the operator
+    of a call is not known.
     """
     if coverage is None or coverage.calls is None or not firmware.registrations:
         return ()
-    from harness.footprint import operators  # noqa: PLC0415 - only a traced run needs it
-
-    groups = coverage.calls.groups(operators.entry_functions(firmware), NO_OPERATOR)
+    owned = firmware.operator_functions.items()
+    names = {address: ", ".join(operators) for address, operators in owned}
+    groups = coverage.calls.groups(names, NO_OPERATOR)
     return tuple(Profiled(name, count) for name, count in groups.items())
 
 

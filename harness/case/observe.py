@@ -107,7 +107,8 @@ def observe(
         not in_handler and stop not in _FATAL_STOPS and _finished(console, case, last, blind=blind)
     )
     where, stacks = "", ""
-    if not finished:  # reading line tables takes longer than a short run
+    # Reading line tables takes longer than a short run, so only an image that failed is located.
+    if not finished or (blind and console.gave_up):
         where, stacks = place_and_stacks(session, image)
     console.finish(session.console[-1].time if session.console else 0.0)
     return Observation(

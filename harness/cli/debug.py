@@ -67,13 +67,14 @@ def debug(**options: Any) -> int:
     tflm-hil debug zephyr.elf --target board --board dk1
     """
     from harness.debug import gdb, replay  # noqa: PLC0415 - see cli/__init__
+    from harness.debug.simulator import DebuggedSimulator  # noqa: PLC0415
 
     if options["port"] is not None and (options["gdb"] or options["batch"]):
         raise UsageError("--port starts no gdb", hint="leave out --gdb and --batch, or --port")
-    if options["target"] == "simulator":
-        gdb.check_pyocd()
+    if options["target"] == "simulator" and not gdb.has_pyocd():
+        raise gdb.pyocd_missing()
     if options["port"]:
-        gdb.check_port(options["port"])
+        gdb.listen(options["port"]).close()
     program = None if options["port"] is not None else gdb.find_gdb(options["gdb"])
     call = gdb.GdbCall(program, options["batch"], options["port"] or 0)
     case = _with_options(_case(options), options)
@@ -87,7 +88,7 @@ def debug(**options: Any) -> int:
     found = _stopped(case, image, options, replay)
     steps = program is not None and found.machine.core.executed > 0
     first = gdb.run_up_to(replay.next_address(found.machine)) if steps else []
-    session = gdb.DebugSession(found, Echo(sys.stderr))
+    session = DebuggedSimulator(found, Echo(sys.stderr))
     try:
         command = gdb.pyocd_server(session.probe, found.machine.memory_map.tools.pyocd_target)
         return gdb.debug(session, command, call, image.path, click.echo, first)
@@ -123,7 +124,7 @@ def _debug_renode(case: Case, image: Image, call: GdbCall, options: dict[str, An
     renode.check_network()
     given = case.target_options
     program = str(given["renode"]) if "renode" in given else None
-    with renode.loopback(call.port) as socket:
+    with gdb.listen(call.port) as socket:
         port = socket.getsockname()[1]
         server = RenodeServer(program, gdb=socket)
         seed = seed_of(str(given.get("power_on", DEFAULT_SEED)))
@@ -225,6 +226,6 @@ def _stopped(case: Case, image: Image, options: dict[str, Any], replay: Any) -> 
     place = _place(image, options)
     if place is None:
         return make()
-    found: Rerun = replay.stop_at(make, place, options["timeout"], options["guard"],
-                                   lead=0 if options["port"] is not None else 1)  # fmt: skip
+    lead = 0 if options["port"] is not None else replay.lead_of(place)
+    found: Rerun = replay.stop_at(make, place, options["timeout"], options["guard"], lead=lead)
     return found

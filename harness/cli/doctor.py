@@ -100,11 +100,11 @@ def doctor(
             click.echo(f"{'would run' if dry_run else 'running'}: {' '.join(command)}")
         if not dry_run:
             checks.install(packages)
-            diagnoses = checks.examine()
     if install:
         with logs.shown(click.echo):
             outcome = checks.build_core(dry_run=dry_run)
         click.echo(outcome)
+        diagnoses = diagnoses if dry_run else checks.examine()
     missing = [one.requirement.name for one in diagnoses if not one.ok and one.requirement.required]
     if missing:
         raise EnvironmentMissing(

@@ -35,6 +35,7 @@ class Ability(StrEnum):
     TRACE = "count what runs"  # profile(), coverage()
     STEP = "stop at an address"  # registers, run_to_address()
     PINS = "drive pins"  # pins
+    STACKS = "show its stacks"  # core_state
 
 
 @dataclass(frozen=True)
@@ -187,12 +188,19 @@ _ROWS = (
         pool="harness.targets.renode.server:RenodePool",
         needs="harness.targets.renode.find:locate",
     ),
-    Target("board", "harness.targets.board", False, options=_BOARD_OPTIONS, retried=True),
+    Target(
+        "board",
+        "harness.targets.board",
+        False,
+        frozenset({Ability.STACKS}),
+        _BOARD_OPTIONS,
+        retried=True,
+    ),
     Target(
         "virtual-board",
         "harness.targets.board.virtual",
         True,
-        frozenset({Ability.PINS}),
+        frozenset({Ability.PINS, Ability.STACKS}),
         (_CONSOLE, _RUNNER),
         retried=True,
     ),
@@ -314,7 +322,7 @@ class SessionDefaults(Closing):
     @property
     def core_state(self) -> CoreState:
         """Registers, stack pointers and RAM. Raises :class:`Unsupported` if they are not known."""
-        self._cannot(Ability.STEP)
+        self._cannot(Ability.STACKS)
 
     def watch_calls(self, addresses: Iterable[int]) -> None:
         """Note calls from here on. Raises :class:`Unsupported` if the target sees none."""

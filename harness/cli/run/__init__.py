@@ -15,6 +15,7 @@ from harness.base.errors import ExitCode, UsageError
 from harness.build.builders import BUILDERS
 from harness.case import Case, CaseResult, Verdict, run_case
 from harness.case.case import target_names
+from harness.case.subject import find_model
 from harness.case.tally import Tally, exit_code
 from harness.cli.options import (
     beside_option,
@@ -96,6 +97,9 @@ _SKIPS_HINT = "--allow-skips, if that is as it should be"
 @target_options
 @click.option("-v", "--console", "show_console", is_flag=True,
               help="Show the console on standard error while it runs.")  # fmt: skip
+@click.option("--rerun", is_flag=True,
+              help="Run again whenever an image, a case file, a model or a sample's source has "
+              "changed, until Ctrl-C.")  # fmt: skip
 @click.option("--output", type=click.Path(file_okay=False, path_type=Path), metavar="FOLDER",
               default="hil-results", show_default=True,
               help="Where console, transcript and result.json of each case go.")  # fmt: skip
@@ -142,6 +146,7 @@ def run(**options: Any) -> int:
     tflm-hil run zephyr.elf --scraper ztest
     tflm-hil run app.signed.hex --beside mcuboot.hex --beside zephyr.elf --scraper hello_world
     tflm-hil run . --case "my application"
+    tflm-hil run build --scraper ztest --rerun      # while you edit and build
     tflm-hil run hil.toml --target simulator,renode --junit hil.xml
     tflm-hil run digits --profile digits.json --coverage digits.info
 
@@ -153,6 +158,24 @@ def run(**options: Any) -> int:
     other targets and the case ran on one of them.
     """
     check_destinations(options)
+    if options["rerun"]:
+        from harness.cli.run.rerun import files_of, repeat  # noqa: PLC0415 - seldom needed
+
+        repeat(lambda: _run(options), lambda: files_of(options["what"], _files_given(options)))
+    return _run(options)
+
+
+def _files_given(options: Options) -> Iterator[Path]:
+    """The files that options name."""
+    yield from options["beside"]
+    if options["inputs"] is not None:
+        yield options["inputs"]
+    if options["model"] is not None:
+        yield find_model(options["model"])
+
+
+def _run(options: Options) -> int:
+    """Run what the options name, once; the exit code."""
     occasion = _occasion(options)
     calibrate = _calibrate(options["calibration"])
     cases = select(options)

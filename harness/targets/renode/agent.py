@@ -52,8 +52,11 @@ KEPT_WITH_TRUSTZONE = (
     + tuple(at + NON_SECURE for at in (0xE000E010, 0xE000E014, 0xE000ED08, 0xE000ED10))
     + tuple(at + NON_SECURE for at in (0xE000ED14, 0xE000ED24, CFSR, 0xE000ED94, 0xE000EF34))
 )
-R0, SP, LR, PC, OTHER_SP, XPSR = 0, 13, 14, 15, 22, 25  # Renode's register numbers of a Cortex-M
+# Renode's register numbers of a Cortex-M.
+R0, SP, LR, PC, CONTROL, OTHER_SP, XPSR = 0, 13, 14, 15, 18, 22, 25
+CORE = tuple(range(16)) + (XPSR, OTHER_SP, CONTROL)
 MAX_FAULTS = 16  # faults of a run after which it counts as locked up
+MAX_STATES = 4  # faults of a run for which the core's registers and RAM are sent, too
 PROBES = (50, 70, 90, 110)  # ns of the runs that look for a lockup, a few instructions each
 SYST_CSR, TICKINT = 0xE000E010, 0x2
 PIN_CNF, INPUT, PULL_DOWN = 0x200, 0x2, 0x4  # offset in the model; GPIO, "PIN_CNF"
@@ -218,9 +221,16 @@ class Agent(object):
         if words[6]:
             self.fault_pc = words[6]
         self.tell("fault", [number, link], words)
-        self.faults += 1
         if self.faults >= MAX_FAULTS:
             self.stop("lockup")
+
+    def state(self):
+        """Send the core's registers, and RAM."""
+        first, end = self.ram
+        memory = self.bus.ReadBytes(System.UInt64(first), end - first)
+        text = System.BitConverter.ToString(memory).replace("-", "")
+        registers = ",".join("%x" % self.register(number) for number in CORE)
+        self.send("state %s %s" % (registers, text))
 
     def on_abort(self):
         """Halt a core that Renode stops for good, because there is no memory at its pc.
@@ -232,6 +242,10 @@ class Agent(object):
         self.stop("abort")
 
     def tell(self, name, first, last):
+        """Send a fault; of the first ones also the core, whose other world Renode does not show."""
+        if self.faults < MAX_STATES and not self.worlds:
+            self.state()
+        self.faults += 1
         words = first + [self.stacked(address) for address in STATUS]
         words += [self.stacked(at) if self.worlds else 0 for at in SECURE_STATUS] + last
         self.send(name + " " + " ".join("%x" % word for word in words))

@@ -7,7 +7,18 @@ docstrings STATUS are the words of CFSR, HFSR, MMFAR, BFAR, SFSR, SFAR, CFSR_NS 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
+from harness.base.core_state import (
+    EXTENDED_FRAME,
+    FRAME,
+    IPSR,
+    MSP,
+    PSP,
+    SPSEL,
+    CoreState,
+    above_frame,
+)
 from harness.base.fault_status import status_names
 from harness.elf import Image
 from harness.targets.base import Fault
@@ -75,6 +86,39 @@ def left_ram(words: Sequence[int], image: Image) -> Fault:
 
 #: Name of the agent's event -> decoder.
 DECODERS = {"fault": decode, "lockup": locked_up, "abort": gave_up, "overflow": left_ram}
+
+
+_XPSR, _LR, _SP = 16, 14, 13
+#: EXC_RETURN: the frame has no floats; it lies on PSP.
+_STANDARD, _ON_PSP = 1 << 4, 0xC
+#: CFSR: MSTKERR, STKERR, STKOF.
+_NOT_STACKED = 1 << 4 | 1 << 12 | 1 << 20
+
+
+def core_state(text: str, ram: int) -> CoreState:
+    """The agent's ``REGISTER,... MEMORY``: r0 to r12, sp, lr, pc, xpsr, the other sp, CONTROL."""
+    numbers, _, memory = text.partition(" ")
+    *registers, other, control = (int(number, 16) for number in numbers.split(","))
+    on_psp = bool(control & SPSEL) and not registers[_XPSR] & IPSR
+    stacks = {(False, MSP): registers[_SP], (False, PSP): other}
+    if on_psp:
+        stacks = {(False, MSP): other, (False, PSP): registers[_SP]}
+    threads = {False: PSP if control & SPSEL else MSP}
+    return CoreState(tuple(registers), stacks, threads, memory=((ram, bytes.fromhex(memory)),))
+
+
+def interrupted(handler: CoreState, cfsr: int) -> CoreState | None:
+    """What a handler interrupted whose first instruction is next; None if no frame was stacked."""
+    link = handler.registers[_LR]
+    stack = PSP if link & _ON_PSP == _ON_PSP else MSP
+    frame = handler.stacks[False, stack]
+    words = [handler.word(frame + at) for at in range(0, FRAME, 4)]
+    if cfsr & _NOT_STACKED or None in words or not any(words):
+        return None
+    r0, r1, r2, r3, r12, lr, pc, xpsr = (word or 0 for word in words)
+    sp = above_frame(frame, xpsr, FRAME if link & _STANDARD else EXTENDED_FRAME)
+    registers = (r0, r1, r2, r3, *handler.registers[4:12], r12, sp, lr, pc, xpsr)
+    return replace(handler, registers=registers, stacks={**handler.stacks, (False, stack): sp})
 
 
 def _place(image: Image, pc: int, lr: int) -> str:
