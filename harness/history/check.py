@@ -263,8 +263,8 @@ def _nothing_to_compare_with(
 def _expected(now: _Recorded, earlier: Sequence[_Recorded]) -> set[CaseKey]:
     """The cases that ``now`` should have: those of the last run that was asked for the same.
 
-    Without such a run, those of the last one of the same sources, on the targets of ``now``. A
-    partial run lacks none: its filters left them out.
+    Without such a run, those of the last one of the same sources for the same chip, on the targets
+    of ``now``. A partial run lacks none: its filters left them out.
     """
     if now.occasion.selected.partial:
         return set()
@@ -273,7 +273,8 @@ def _expected(now: _Recorded, earlier: Sequence[_Recorded]) -> set[CaseKey]:
         mine, theirs = _comparable(now.occasion, run.occasion)
         if mine == theirs:
             return set(run.cases)
-        if mine.sources == theirs.sources and same_sources is None:
+        same = (mine.sources, mine.chips) == (theirs.sources, theirs.chips)
+        if same and same_sources is None:
             targets = set(mine.targets) or now.targets
             same_sources = {key for key in run.cases if key.target in targets}
     return same_sources or set()

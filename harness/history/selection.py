@@ -30,19 +30,25 @@ class Selection:
     """The cases of ``sources``, without those that ``filters`` leave out, on ``targets``.
 
     Each is sorted. Sources are case files, samples, images and folders of tests; paths are relative
-    to the repository. Without ``targets`` cases run where the sources name.
+    to the repository. Without ``targets`` cases run where the sources name, without ``chips`` for
+    the chips that they name.
     """
 
     sources: tuple[str, ...] = ()
     filters: tuple[str, ...] = ()
     targets: tuple[str, ...] = ()
+    chips: tuple[str, ...] = ()
 
     @classmethod
     def of(
-        cls, sources: Iterable[str], filters: Iterable[str] = (), targets: Iterable[str] = ()
+        cls,
+        sources: Iterable[str],
+        filters: Iterable[str] = (),
+        targets: Iterable[str] = (),
+        chips: Iterable[str] = (),
     ) -> Selection:
         """The selection with its parts in order."""
-        return cls(*(tuple(sorted(set(part))) for part in (sources, filters, targets)))
+        return cls(*(tuple(sorted(set(part))) for part in (sources, filters, targets, chips)))
 
     @classmethod
     def of_command(cls, command: str) -> Selection:
@@ -64,7 +70,8 @@ class Selection:
         """The selection in a document of results; None if there is none."""
         if not isinstance(document, Mapping):
             return None
-        parts = [document.get(name) for name in cls.__dataclass_fields__]
+        known = {"chips": [], **document}  # documents of older versions have no chips
+        parts = [known.get(name) for name in cls.__dataclass_fields__]
         lists = [[str(one) for one in part] for part in parts if isinstance(part, list)]
         return cls.of(*lists) if len(lists) == len(parts) else None
 
