@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from harness.simulator._native import Core, Mpu, Nvic, Registers, ScbBank, ScbShared
 
 #: Device windows and the private peripheral bus: every access to them is a callback.
-WINDOW_SIZE = 0x90_0000
 PPB = Area("ppb", 0xE000_0000, 0x10_0000)
 
 #: (is a write, address, size, value) -> the value read, anything for an accepted write, None to
@@ -51,6 +50,11 @@ _RIGHTS = {
     "ficr": uc.PROT_READ,
     "uicr": uc.PROT_READ,
 }
+
+
+def _window_size(memory_map: ChipTable) -> int:
+    """Bytes of each window of peripherals: up to the last one, in whole MiB."""
+    return (max(block.offset + block.size for block in memory_map.blocks) - 1 | 0xF_FFFF) + 1
 
 
 class Store:
@@ -102,7 +106,8 @@ class Engine:
             self.stores = {
                 area.name: self._map(area, _RIGHTS[area.name]) for area in memory_map.areas
             }
-            areas = [Area(f"window{base:x}", base, WINDOW_SIZE) for base in memory_map.windows]
+            size = _window_size(memory_map)
+            areas = [Area(f"window{base:x}", base, size) for base in memory_map.windows]
             self._windows = [self._map_window(area) for area in (*areas, PPB)]
             self.core = self._make_core()
         except BaseException:

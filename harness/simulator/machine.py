@@ -35,7 +35,7 @@ from harness.simulator.unicorn import CORE_REGISTERS, Reg
 #: How many of the last console bytes are searched for a pattern: after the end of a line, and
 #: within one.
 _WINDOW, _LINE = 4096, 256
-_LOOK_AGAIN = 640_000  # ticks (10 ms) after which a loop may have become the end
+_LOOKS_PER_SECOND = 100  # whether a loop has become the end, on the chip's clock
 _FINDINGS_KEPT = 200
 #: Bytes of RAM that are kept for the call stacks of a run's faults.
 _STATE_BYTES = 16 << 20
@@ -262,7 +262,8 @@ class Machine:
                 seconds = max(guard.guard_remaining, 1e-6) if guard is not None else 0.0
                 self.core.may_stand = stand and self._nothing_comes()
                 looks = stand and not self.core.may_stand  # firmware may stop the last timer
-                until = min(until_tick, self.now + _LOOK_AGAIN) if looks else until_tick
+                soon = self.now + self.memory_map.cpu_hz // _LOOKS_PER_SECOND
+                until = min(until_tick, soon) if looks else until_tick
                 self._execute(until, until_executed, seconds)
                 if self.core.stands and self._nothing_comes():  # firmware may have set a timer
                     return End.IDLE
