@@ -1,10 +1,11 @@
 """Two runs of the same cases, case by case: of two chips, or of two versions of this project.
 
-``python tests/support/equal_runs.py ONE OTHER`` compares all that cases left in two folders, Robot's
-``--outputdir`` or the ``--output`` of `tflm-hil run`: verdicts, counts and sizes of each ``result.json``, and each line of
-each console. What must differ between chips does not count: the board's name, the digest of the
-build and the checksum in the line with which an image boots, and findings that say what of a chip
-is approximated. It prints what it compared and the first differences, and fails if there is one.
+``python tests/support/equal_runs.py ONE OTHER`` compares all that cases left in two folders,
+Robot's ``--outputdir`` or the ``--output`` of `tflm-hil run`: verdicts, counts and sizes of each
+``result.json``, and each line of each console. What must differ between chips does not count: the
+board's name, the digest of the build and the checksum in the line with which an image boots, and
+findings that say what of a chip is approximated. It prints what it compared and the first
+differences, and fails if there is one.
 """
 
 from __future__ import annotations
