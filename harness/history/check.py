@@ -90,7 +90,7 @@ class RunComparison:
             parts = [*self.problems, outcome, self.partial, self.compilers]
             return "\n\n".join(f"{part[0].upper()}{part[1:]}." for part in parts if part) + "\n"
         rows = [
-            f"| {one.key.case} | {one.key.target} | {_cell(one.text)} |" for one in self.regressions
+            f"| {one.key.case} | {one.key.place} | {_cell(one.text)} |" for one in self.regressions
         ]
         notes = "".join(
             f"{note}\n\n" for note in (*self.problems, self.partial, self.compilers) if note
