@@ -94,6 +94,22 @@ class Case:
         """Return the same case on another target."""
         return replace(self, target=target, target_options=options or {})
 
+    def for_chip(self, name: str) -> Case:
+        """The same case for the chip that an option names; "" for none.
+
+        Raises :class:`UsageError` if the case names another one, or no chip has that name.
+        """
+        if not name:
+            return self
+        wanted = chip_called(name)
+        if self.chip and self.chip != wanted.key:
+            raise UsageError(
+                f"case {self.name!r} is for the {chip_called(self.chip).name}, and the chip that "
+                f"is named is the {wanted.name}",
+                hint="leave the chip out, or choose other cases",
+            )
+        return replace(self, chip=wanted.key)
+
 
 def _default(one: Field[Any]) -> object:
     return one.default if one.default_factory is MISSING else one.default_factory()

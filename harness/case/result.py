@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 from harness.base import notebook
 from harness.base.errors import CheckFailed, EnvironmentMissing, ExitCode, FirmwareFailed, HilError
 from harness.base.findings import Finding
+from harness.base.platforms import place
 from harness.base.tables import plain
 from harness.uart.scrapers import TestResult
 
@@ -107,8 +108,13 @@ class Setup:
     chip: str = ""  # the key of its table; "" if there is no image
     power_on: str = ""  # seed of the contents at power-on; "" on a target without seeds
 
+    @property
+    def place(self) -> str:
+        """The target, and the chip if it is not the default one."""
+        return place(self.target, self.chip)
+
     def __str__(self) -> str:
-        return f"{self.name} on {self.target}"
+        return f"{self.name} on {self.place}"
 
 
 @dataclass(frozen=True)

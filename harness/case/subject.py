@@ -71,14 +71,14 @@ class Subject:
             raise UsageError(f"{option} cannot be used here: {self.text} is an image already built")
         return Case(name=combined.name_of(self.elf), elf=self.elf)
 
-    def image(self, resolver: str | None = None) -> Path:
-        """Return the path of the image; a sample is built (standalone)."""
+    def image(self, resolver: str | None = None, chip: str = "") -> Path:
+        """Return the path of the image; a sample is built (standalone, for ``chip``)."""
         case = self.case(resolver)
         if case.elf is not None:
             return case.elf
         from harness.build.builders import build_one  # noqa: PLC0415 - only a sample is built
 
-        return build_one(case.sample, case.resolver)
+        return build_one(case.sample, case.resolver, chip=chip)
 
 
 def find_model(name: str, here: Path = Path()) -> Path:

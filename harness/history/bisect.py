@@ -42,8 +42,8 @@ class WorseningStep:
     def judge(self, run: Run) -> BisectCode:
         """Return whether a run is as good as the first of the two; SKIP if the case did not run."""
         for case in run.cases:
-            if (case.name, case.target, case.builder) != (
-                self.key.case, self.key.target, self.key.builder
+            if (case.name, case.target, case.builder, case.chip) != (
+                self.key.case, self.key.target, self.key.builder, self.key.chip
             ):  # fmt: skip
                 continue
             figures = {(one.name, one.source): one.value for one in case.figures}

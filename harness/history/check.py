@@ -85,7 +85,7 @@ class RunComparison:
             parts = [*self.problems, outcome, self.partial, self.compilers]
             return "\n\n".join(f"{part[0].upper()}{part[1:]}." for part in parts if part) + "\n"
         rows = [
-            f"| {one.key.case} | {one.key.target} | {_cell(one.text)} |" for one in self.regressions
+            f"| {one.key.case} | {one.key.place} | {_cell(one.text)} |" for one in self.regressions
         ]
         notes = "".join(
             f"{note}\n\n" for note in (*self.problems, self.partial, self.compilers) if note
@@ -259,8 +259,8 @@ def _nothing_to_compare_with(
 def _expected(now: _Recorded, earlier: Sequence[_Recorded]) -> set[CaseKey]:
     """Return the cases that ``now`` should have: those of the last run with the same selection.
 
-    Without such a run, they are those of the last run of the same sources, on the targets of
-    ``now``. No case is expected of a partial run, whose filters left cases out.
+    Without such a run, they are those of the last run of the same sources for the same chip, on the
+    targets of ``now``. No case is expected of a partial run, whose filters left cases out.
     """
     if now.occasion.selected.partial:
         return set()
@@ -269,7 +269,8 @@ def _expected(now: _Recorded, earlier: Sequence[_Recorded]) -> set[CaseKey]:
         mine, theirs = _comparable(now.occasion, run.occasion)
         if mine == theirs:
             return set(run.cases)
-        if mine.sources == theirs.sources and same_sources is None:
+        same = (mine.sources, mine.chips) == (theirs.sources, theirs.chips)
+        if same and same_sources is None:
             targets = set(mine.targets) or now.targets
             same_sources = {key for key in run.cases if key.target in targets}
     return same_sources or set()

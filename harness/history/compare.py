@@ -40,13 +40,13 @@ class FigureDifference:
     def row(self) -> tuple[str, ...]:
         """The difference as a row of a table."""
         if isinstance(self.before, str) or isinstance(self.now, str):
-            return (self.key.case, self.key.target, "verdict", str(self.before), str(self.now), "")
+            return (self.key.case, self.key.place, "verdict", str(self.before), str(self.now), "")
         by = self.now - self.before
         share = f" ({100 * by / self.before:+.2f} %)" if self.before else ""
         kind = measure(self.name)
         unit = f" {kind.unit}" if kind and kind.unit else ""
         figure = f"{self.name} ({self.source})"
-        return (self.key.case, self.key.target, figure, f"{self.before:,.6g}",
+        return (self.key.case, self.key.place, figure, f"{self.before:,.6g}",
                 f"{self.now:,.6g}{unit}", f"{by:+,.6g}{share}")  # fmt: skip
 
 

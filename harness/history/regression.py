@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from statistics import median
 from types import MappingProxyType
 
+from harness.base.platforms import place
 from harness.case.columns import Measure
 from harness.history.creep import creep
 from harness.history.measures import measure
@@ -42,8 +43,13 @@ class CaseKey:
         """The key without its compiler."""
         return replace(self, compiler="")
 
+    @property
+    def place(self) -> str:
+        """The target, and the chip if it is not the default one."""
+        return place(self.target, self.chip)
+
     def __str__(self) -> str:
-        return f"{self.case} on {self.target}"
+        return f"{self.case} on {self.place}"
 
 
 @dataclass(frozen=True)

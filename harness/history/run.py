@@ -68,7 +68,7 @@ class Occasion:
             root = _git(folder, "rev-parse", "--show-toplevel")
             sources = (relative(name, root) if Path(name).exists() else name
                        for name in selection.sources)  # fmt: skip
-            selection = Selection.of(sources, selection.filters, selection.targets)
+            selection = replace(selection, sources=tuple(sorted(set(sources))))
         return cls(time.time(), commit, branch, _machine(), command=command,
                    selection=selection)  # fmt: skip
 

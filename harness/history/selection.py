@@ -27,19 +27,24 @@ class Selection:
     """The cases of ``sources`` that pass ``filters``, on ``targets``; each is sorted.
 
     Sources are case files, samples, images and folders of tests; paths are relative to the
-    repository. Without ``targets`` cases run on those that the sources name.
+    repository. Without ``targets`` or ``chips`` cases run on those that the sources name.
     """
 
     sources: tuple[str, ...] = ()
     filters: tuple[str, ...] = ()
     targets: tuple[str, ...] = ()
+    chips: tuple[str, ...] = ()
 
     @classmethod
     def of(
-        cls, sources: Iterable[str], filters: Iterable[str] = (), targets: Iterable[str] = ()
+        cls,
+        sources: Iterable[str],
+        filters: Iterable[str] = (),
+        targets: Iterable[str] = (),
+        chips: Iterable[str] = (),
     ) -> Selection:
         """Return the selection of these parts, sorted."""
-        return cls(*(tuple(sorted(set(part))) for part in (sources, filters, targets)))
+        return cls(*(tuple(sorted(set(part))) for part in (sources, filters, targets, chips)))
 
     @classmethod
     def of_command(cls, command: str) -> Selection:
@@ -61,7 +66,8 @@ class Selection:
         """Read the selection of a document of results; None if it has none."""
         if not isinstance(document, Mapping):
             return None
-        parts = [document.get(name) for name in cls.__dataclass_fields__]
+        known = {"chips": [], **document}  # documents of older versions have no chips
+        parts = [known.get(name) for name in cls.__dataclass_fields__]
         lists = [[str(one) for one in part] for part in parts if isinstance(part, list)]
         return cls.of(*lists) if len(lists) == len(parts) else None
 

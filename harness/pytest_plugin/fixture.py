@@ -19,7 +19,7 @@ from harness.case.layers import compare_with_device
 from harness.case.live import Live
 from harness.case.subject import Subject, find_model
 from harness.case.tally import Attempt, AttemptStatus
-from harness.elf import combined
+from harness.elf import Image, combined
 from harness.footprint.analysis import Footprint
 from harness.model import Model
 from harness.pytest_plugin.items import echo_of, failure_text, note, ready, run, shared_of
@@ -155,16 +155,23 @@ class Hil(Closing):
 
     def build(self, sample: str, resolver: str = "exact", builder: str = "standalone") -> Path:
         """Build a sample in one resolver configuration; the path of its ELF."""
-        return build_one(sample, resolver, builder)
+        return build_one(sample, resolver, builder, self._chip)
 
     def footprint(self, elf: str | Path) -> Footprint:
         """The footprint of an image (or a sample): regions, sections, symbols, files, operators."""
-        return footprint.analyse(combined.read(self._find(elf).image()))
+        return footprint.analyse(self._image(elf))
 
     def check_resolver(self, elf: str | Path, model: str | Path) -> resolver.Audit:
         """Compare an image's resolver with what ``model`` needs: ``passed``, ``missing``, ..."""
         model_file = find_model(str(model), self._here)
-        return resolver.check(combined.read(self._find(elf).image()), Model.from_file(model_file))
+        return resolver.check(self._image(elf), Model.from_file(model_file))
+
+    @property
+    def _chip(self) -> str:
+        return str(self._config.getoption("--hil-chip"))
+
+    def _image(self, elf: str | Path) -> Image:
+        return combined.read(self._find(elf).image(chip=self._chip), chip=self._chip)
 
     def layers(
         self,
@@ -185,7 +192,7 @@ class Hil(Closing):
         with self.session(elf, target=target, timeout=timeout) as live:
             return compare_with_device(
                 live.session,
-                combined.read(self._find(elf).image()),
+                self._image(elf),
                 interpreter,
                 inference=inference,
                 deadline=live.session.deadline(timeout),
@@ -205,7 +212,7 @@ class Hil(Closing):
         resolver: str | None,
         builder: str | None,
     ) -> Case:
-        case = self._find(elf).case(resolver, builder)
+        case = self._find(elf).case(resolver, builder).for_chip(self._chip)
         if scraper:
             make_scraper(scraper)  # raises UsageError for an unknown name
         return replace(

@@ -21,8 +21,7 @@ from harness.simulator import unicorn as uc
 if TYPE_CHECKING:
     from harness.simulator._native import Core, Mpu, Nvic, Registers, ScbBank, ScbShared
 
-#: Bytes of a device window. Every access to one, or to the private peripheral bus, is a callback.
-WINDOW_SIZE = 0x90_0000
+#: The private peripheral bus; every access to it, or to a device window, is a callback.
 PPB = Area("ppb", 0xE000_0000, 0x10_0000)
 
 #: (is a write, address, size, value) -> the value read, any number for an accepted write, or None
@@ -51,6 +50,11 @@ _RIGHTS = {
     "ficr": uc.PROT_READ,
     "uicr": uc.PROT_READ,
 }
+
+
+def _window_size(memory_map: ChipTable) -> int:
+    """Bytes of each window of peripherals: up to the last one, in whole MiB."""
+    return (max(block.offset + block.size for block in memory_map.blocks) - 1 | 0xF_FFFF) + 1
 
 
 class Store:
@@ -102,7 +106,8 @@ class Engine:
             self.stores = {
                 area.name: self._map(area, _RIGHTS[area.name]) for area in memory_map.areas
             }
-            areas = [Area(f"window{base:x}", base, WINDOW_SIZE) for base in memory_map.windows]
+            size = _window_size(memory_map)
+            areas = [Area(f"window{base:x}", base, size) for base in memory_map.windows]
             self._windows = [self._map_window(area) for area in (*areas, PPB)]
             self.core = self._make_core()
         except BaseException:

@@ -34,8 +34,9 @@ from harness.simulator.unicorn import CORE_REGISTERS, Reg
 
 #: Last bytes of the console that are searched for a pattern: after the end of a line, within one.
 _WINDOW, _LINE = 4096, 256
-#: Ticks (10 ms) after which a branch to itself may have become the end: no timer is left.
-_RECHECK = 640_000
+#: Checks per second of the chip's clock whether a branch to itself has become the end (no timer
+#: is left).
+_CHECKS_PER_SECOND = 100
 #: Faults, and findings, of a run that are kept.
 _FINDINGS_KEPT = 200
 #: Bytes of RAM contents that are kept for the call stacks of a run's faults.
@@ -263,7 +264,8 @@ class Machine:
                 seconds = max(guard.guard_remaining, 1e-6) if guard is not None else 0.0
                 self.core.may_stand = stand and self._nothing_pending()
                 recheck = stand and not self.core.may_stand  # firmware may stop the last timer
-                until = min(until_tick, self.now + _RECHECK) if recheck else until_tick
+                soon = self.now + self.memory_map.cpu_hz // _CHECKS_PER_SECOND
+                until = min(until_tick, soon) if recheck else until_tick
                 self._execute(until, until_executed, seconds)
                 if self.core.stands and self._nothing_pending():  # firmware may have set a timer
                     return End.IDLE

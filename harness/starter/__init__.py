@@ -259,10 +259,11 @@ def _failures(lines: Sequence[Line], console: Console, faults: Sequence[str]) ->
 def texts(contents: FirmwareFolder, folder: Path) -> dict[str, str]:
     """The files to write, by their path in ``folder``."""
     elf = contents.elf.relative_to(folder).as_posix()
+    flash = Image.from_elf(contents.elf).chip.area("flash").size >> 10
     return {
         CASE_FILE: _case_file(contents, folder, elf),
         _SCHEMA: files.read(paths.schemas() / "hil_toml.json").decode(),
-        "test_firmware.py": _TEST_FILE.format(elf=elf),
+        "test_firmware.py": _TEST_FILE.format(elf=elf, flash=flash),
         ".github/workflows/firmware.yml": _WORKFLOW,
     }
 
@@ -421,7 +422,7 @@ ELF = "{elf}"
 
 
 def test_it_fits_the_chip(hil):
-    assert hil.footprint(ELF).region("FLASH").used < 1024 * 1024
+    assert hil.footprint(ELF).region("FLASH").used < {flash} * 1024
 
 
 def test_it_says_something_after_a_reset(hil):

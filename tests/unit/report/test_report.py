@@ -16,6 +16,7 @@ from harness.footprint.budget import BudgetVerdict
 from harness.history.run import Occasion
 from harness.report.html import About, html
 from harness.report.junit import junit
+from harness.report.markdown import markdown
 from harness.report.terminal import print_failures, print_images, print_table
 from harness.uart.scrapers import TestResult
 
@@ -263,6 +264,21 @@ def test_values_equal_for_all_cases_are_shown_once():
     page = html([result(), result(target="renode", builder="zephyr")])
     assert "<th>target</th>" in page and "<th>builder</th>" in page
     assert page.count("<td>renode</td>") == 1
+
+
+def test_a_chip_that_is_not_the_default_is_named_beside_the_target():
+    default, sibling = result(chip="nrf9160"), result(chip="nrf5340")
+    for report in (text([default, sibling]), markdown([default, sibling])):
+        assert (report.count("simulator (nrf5340)"), report.count("nrf9160")) == (1, 0)
+    page = html([default, sibling])
+    assert page.count("<td>simulator (nrf5340)</td>") == page.count("<td>simulator</td>") == 1
+    assert page.count("<dt>chip</dt><dd>nrf5340</dd>") == 1
+    assert "standalone images on simulator (nrf5340)" in html([sibling])
+    assert str(sibling.setup) == "hello_world-exact on simulator (nrf5340)"
+    root = ElementTree.fromstring(junit([sibling]).encode())
+    assert [one.get("value") for one in root.iter("property") if one.get("name") == "chip"] == [
+        "nrf5340"
+    ]
 
 
 def test_junit_carries_measured_values_only():
