@@ -28,16 +28,13 @@ from harness.build.cache import locked
 from harness.build.configurations import load
 from harness.build.first_error import first_error
 from harness.build.inputs import Contents, InputRecord, Inputs, Roots, digest
-from harness.build.options import BuildResult
+from harness.build.options import KERNEL_VARIANTS, BuildResult
 from harness.build.parallel import parallel_map
 from harness.build.processes import Processes
 from harness.build.toolchain import search_of
 from harness.build.variants import Sample
 from harness.build.workspace import Workspace, find_workspace
 from harness.elf.build_folder import BuildFolder
-
-#: Kernel variants of Zephyr builds, each with a fragment ``zephyr_samples/common/NAME.conf``.
-KERNEL_VARIANTS = ("cmsis-nn", "soft-float")
 
 #: Boards by their current names, the default first.
 ZEPHYR_BOARDS = tuple(
