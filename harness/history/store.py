@@ -53,11 +53,16 @@ class RunRow:
 
 @dataclass(frozen=True)
 class RecordedCase:
-    """A case in one run, with its figures by (name, source) and the number of its image."""
+    """A case in one run, with its figures by (name, source) and the number of its image.
+
+    ``sample`` and ``resolver`` are "" for images that are not of a sample.
+    """
 
     run: RunRow
     outcome: CaseOutcome
     image: int | None
+    sample: str = ""
+    resolver: str = ""
 
 
 class History(Closing):
@@ -219,7 +224,9 @@ class History(Closing):
                     run = by_id[row["run"]]
                     key = CaseKey(row["name"], row["target"], row["builder"], row["compiler"],
                                   run.occasion.machine, row["chip"])  # fmt: skip
-                    cases[key].append(RecordedCase(run, outcome, row["image"]))
+                    cases[key].append(
+                        RecordedCase(run, outcome, row["image"], row["sample"], row["resolver"])
+                    )
         for points in cases.values():
             points.sort(key=lambda point: order[point.run.id])
         return dict(cases)
