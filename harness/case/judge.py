@@ -84,7 +84,8 @@ def judge(
     fatal = [finding for finding in unexpected if finding.kind in FATAL]
     if fatal:
         rest = [finding for finding in unexpected if finding not in fatal]
-        return _no(Verdict.FIRMWARE, wrong_model, [*_messages(fatal), *_messages(rest), *lacking])
+        problems = [*_messages(fatal), *_messages(rest), *lacking]
+        return _no(Verdict.FIRMWARE, wrong_model, problems, _remedy(unexpected))
     if hung(case, seen, findings, lacking):
         others = [*lacking, *([outputs.problem] if outputs.mismatches else []), *over_budget]
         return _unfinished(case, seen, outputs, unexpected, others, wrong_model)
@@ -98,7 +99,7 @@ def judge(
         problems.append(f"the image should switch the chip off, but {how_it_ended(seen)}")
     problems += over_budget
     if problems or wrong_model:
-        return _no(Verdict.FAIL, wrong_model, problems, outputs.hint)
+        return _no(Verdict.FAIL, wrong_model, problems, outputs.hint or _remedy(unexpected))
     return Judgement(Verdict.PASS, _praise(case, outputs))
 
 
@@ -120,6 +121,13 @@ def _readable(problem: str) -> str:
     return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}..."
 
 
+def _remedy(unexpected: Sequence[Finding]) -> str:
+    """What to do about a finding, if a command of this project says more."""
+    if any(finding.kind is Kind.ARENA_TOO_SMALL for finding in unexpected):
+        return "declare a larger arena; `tflm-hil arena IMAGE` then finds the smallest that works"
+    return ""
+
+
 def _messages(findings: Sequence[Finding]) -> list[str]:
     return [finding.message for finding in findings]
 
@@ -139,9 +147,9 @@ def _unfinished(
     problem, hint = unread(case, seen)
     if problem:
         return _no(Verdict.FAIL, wrong_model, [*messages, f"{problem} ({reason})", *others], hint)
-    hint = hint or time_hint(case, seen)
+    hint = hint or _remedy(unexpected) or time_hint(case, seen)
     if messages and seen.stop is Stop.CONDITION:
-        return _no(Verdict.FAIL, wrong_model, [*messages, *others])
+        return _no(Verdict.FAIL, wrong_model, [*messages, *others], _remedy(unexpected))
     if messages:
         first, *rest = messages
         return _no(Verdict.FAIL, wrong_model, [f"{first} ({reason})", *rest, *others], hint)
