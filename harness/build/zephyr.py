@@ -157,13 +157,15 @@ class _BuildTree:
     def build(self) -> None:
         """Bring the tree up to date, and keep the image's files."""
         begun = time.time_ns()
-        if not _same_compiler(self._compiler):
+        arguments = json.dumps(self._cmake_arguments)
+        # CMake would keep what other arguments set.
+        if not _same_compiler(self._compiler) or self._configured_with() not in (None, arguments):
             shutil.rmtree(self.path, ignore_errors=True)
         for name, value in self._choices.items():
             _write_changed(self.folder / name, f"{value}\n".encode())
-        arguments = json.dumps(self._cmake_arguments)
         log = self.result.with_suffix(".log")
-        if not self._is_configured(arguments):
+        # Configuring takes longer than to build a configuration.
+        if not self.path.is_dir() or self._configured_with() != arguments:
             self._configured.unlink(missing_ok=True)
             self._run_west(log, ("--cmake-only",), self._cmake_arguments)
             # Noted before anything is compiled, so that an interrupted build can be resumed.
@@ -239,11 +241,11 @@ class _BuildTree:
         """Notes CMake's arguments when it has run with them."""
         return self.folder / "arguments.json"
 
-    def _is_configured(self, arguments: str) -> bool:
-        """True if CMake need not run again: it takes longer than to build a configuration."""
+    def _configured_with(self) -> str | None:
+        """The arguments that CMake has run with; None if it did not come to its end."""
         with suppress(OSError):
-            return self.path.is_dir() and self._configured.read_text() == arguments
-        return False
+            return self._configured.read_text()
+        return None
 
     @property
     def _cmake_arguments(self) -> list[str]:
