@@ -55,6 +55,16 @@ _LOADED = re.compile(r"^LOAD (/.+)$", re.MULTILINE)
 
 _BUILD_SECONDS = 1800.0
 _COMPILER_SECONDS = 60.0
+#: Kconfig: an option that is selected, though the module that it stands for is not there.
+_LACKING = re.compile(
+    r"^warning: (\w+) \(defined at .+\) has direct dependencies 0\b", re.MULTILINE
+)
+_MODULES = {
+    "CMSIS_DSP": "cmsis-dsp",
+    "CMSIS_NN": "cmsis-nn",
+    "HAS_CMSIS_CORE": "cmsis_6 (before Zephyr 4.2: cmsis)",
+    "HAS_NRFX": "hal_nordic",
+}
 #: Text in the output of a failed build -> the remedy.
 _CAUSES = {
     # Debian's compiler and Zephyr 3.1: the libraries of soft float are linked.
@@ -314,6 +324,12 @@ def _record_compiler(tree: Path, record: Path, processes: Processes) -> None:
 
 def _failure(output: str, log: Path) -> BuildFailed:
     """The first error in one line; what to do about it, if that is known; where the output is."""
+    lacking = _LACKING.search(output)
+    if lacking and lacking[1] in _MODULES:
+        return BuildFailed(
+            f"west build failed: this workspace lacks the module {_MODULES[lacking[1]]}",
+            hint=f"take it into the workspace's manifest, and west update; the whole output: {log}",
+        )
     known = next(((text, hint) for text, hint in _CAUSES.items() if text in output), None)
     whole = f"the whole output: {log}"
     if known is None:

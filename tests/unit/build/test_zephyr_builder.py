@@ -219,3 +219,17 @@ def test_any_other_failure_shows_its_first_error_and_where_all_of_it_is(workspac
         build(workspace("one", fails="[1/2] cc perror.c\nperror.c:1: error: no"))
     assert failed.value.message == "west build failed: perror.c:1: no"
     assert failed.value.hint.endswith("exact.log")
+
+
+@pytest.mark.parametrize(
+    ("option", "module"),
+    [("CMSIS_DSP", "cmsis-dsp"), ("HAS_NRFX", "hal_nordic"), ("HAS_CMSIS_CORE", "cmsis_6")],
+)
+def test_a_module_that_the_workspace_lacks_is_named(workspace, option, module):
+    warning = (
+        f"warning: {option} (defined at modules/a/Kconfig:7) has direct dependencies 0 with value"
+        " n, but is currently being y-selected by the following symbols:\n - OTHER (defined at"
+        " modules/b/Kconfig:7), with value y\n\nerror: Aborting due to Kconfig warnings\n"
+    )
+    with pytest.raises(BuildFailed, match=f"lacks the module {module}"):
+        build(workspace("one", fails=warning))
