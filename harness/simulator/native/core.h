@@ -141,6 +141,7 @@ typedef struct {
   bool negative;     // it was put in force for code of a priority below zero
   bool stale;        // changes wait for the next block
   bool device;       // it makes some of flash or RAM Device memory
+  bool unfolded;     // unprivileged code uses its regions of data RAM
 } Protection;
 
 // Addresses that are non-secure callable.

@@ -12,6 +12,8 @@ void idle_branch(Core *c, uint32_t pc);
 // A hint at `pc` that does nothing now is next: the loop around it is skipped. With `waits`, for
 // WFI, it ends the run as a branch to itself does.
 void idle_hint(Core *c, uint32_t pc, bool waits);
+// The core carries out the instruction at `pc`, which does nothing, in such a loop.
+void idle_instruction(Core *c, uint32_t pc);
 // The first part of a block is about to run alone.
 void idle_part(Core *c);
 // Something has happened that such a loop has not in it.

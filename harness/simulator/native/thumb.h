@@ -17,6 +17,9 @@ uint32_t thumb_it_state(uint32_t xpsr);
 bool thumb_passes(uint32_t xpsr);
 // Must the core carry it out itself?
 bool thumb_is_special(uint16_t first, uint16_t second, int context);
+// Is it the DSB of the architecture's sequence DSB, WFI, before an instruction `next`? The core
+// carries it out, too: Unicorn would translate it anew each time, to stop behind it.
+bool thumb_is_barrier_before_sleep(uint16_t first, uint16_t second, uint16_t next);
 // Does it use floating-point registers?
 bool thumb_is_floating(uint16_t first, uint16_t second);
 bool thumb_branches_to_itself(uint16_t first, uint16_t second);
