@@ -1,4 +1,4 @@
-"""Cases of the project's own samples, from the resolver table."""
+"""Cases of this project's samples, from the resolver table."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ from harness.build.configurations import load
 from harness.build.variants import Sample, Table
 from harness.case.case import Case
 
-#: Seconds on the target's clock for a whole test set. tflite-micro's reference kernels take four
-#: times as long as the standalone ones: 106 s for the residual network's 400 images at 64 MHz.
+#: Runtime -> timeout in seconds on the target's clock for a whole test set. tflite-micro's
+#: reference kernels take four times as long as the standalone ones: 106 s for the residual
+#: network's 400 images at 64 MHz.
 _TEST_SET_SECONDS = {"standalone": 60.0, "tflm": 300.0}
 
 
 def sample_case(
     sample: str, resolver: str, *, builder: str = "standalone", table: Table | None = None
 ) -> Case:
-    """The case of one sample in one configuration: model, expectations and inputs of the table.
+    """Return the case of a sample in a configuration, with the table's model, results and inputs.
 
-    Raises :class:`UsageError` for a sample, a configuration or a builder that does not exist.
+    Raises :class:`UsageError` for an unknown sample, configuration or builder.
     """
     if builder not in RUNTIME:
         raise UsageError(f"no builder {builder!r}", hint=f"one of {', '.join(RUNTIME)}")
@@ -43,13 +44,13 @@ def sample_case(
 
 
 def _vectors(sample: Sample) -> Path | None:
-    """The inputs that notice mistakes, which the table names."""
+    """Return the file of inputs that detect kernel mistakes, if the table names one."""
     named = sample.vectors.partition(":")[0]
     return paths.models() / named if named else None
 
 
 def _inputs(sample: Sample) -> Path:
-    """The test set that the table names, or the one called like the model's family."""
+    """Return the test set that the table names, or else the one named after the model's family."""
     named = sample.inputs.partition(":")[0]
     family = Path(sample.model).stem.removesuffix("_int8").removesuffix("_float32")
     return paths.models() / (named or f"{family}_test.npz")

@@ -11,8 +11,8 @@ import click
 from harness.base import numbers
 from harness.base.errors import UsageError
 from harness.base.power_on import DEFAULT_SEED, seed_of
-from harness.cli.options import beside_option, number_option, target_options
-from harness.cli.parameters import CASE, CONFIGURATION, EXISTING, IMAGE_OR_CASES
+from harness.cli.options import beside_option, chip_option, number_option, target_options
+from harness.cli.parameters import CASE, CONFIGURATION, EXISTING, FILE_OR_WORD, IMAGE_OR_CASES, Name
 from harness.targets.registry import TARGETS
 from harness.uart.echo import Echo
 
@@ -31,8 +31,10 @@ if TYPE_CHECKING:
               show_default=True, help="Where it runs.")  # fmt: skip
 @click.option("--resolver", metavar="CFG", type=CONFIGURATION,
               help="Resolver configuration of a SAMPLE.  [default: exact]")  # fmt: skip
+@chip_option
 @beside_option
 @click.option("--at", "place", metavar="WHERE[-COUNT]", default="main",
+              type=Name(lambda: ("main", "fault", "hang", "inference ")),
               help="Stop at fault, hang, main, 'inference N', a function or 0xADDRESS; with -COUNT "
               "so many instructions before.  [default: main, or the reset]")  # fmt: skip
 @target_options
@@ -43,7 +45,7 @@ if TYPE_CHECKING:
 @click.option("--port", type=click.IntRange(0, 65535), metavar="N",
               help="Only start the gdb server, on this TCP port of 127.0.0.1 (0: any free "
               "one).")  # fmt: skip
-@click.option("--gdb", metavar="PATH",
+@click.option("--gdb", metavar="PATH", type=FILE_OR_WORD,
               help="The gdb.  [default: arm-none-eabi-gdb, arm-zephyr-eabi-gdb, "
               "gdb-multiarch]")  # fmt: skip
 @click.option("--batch", type=EXISTING, metavar="FILE",
@@ -158,7 +160,7 @@ def _with_options(case: Case, options: dict[str, Any]) -> Case:
     row = target(options["target"])
     kept = {k: v for k, v in case.target_options.items() if row.option(k) is not None}
     given = {one.name: options[one.name] for one in row.options if options[one.name] is not None}
-    chosen = case.on(options["target"], {**kept, **given})
+    chosen = case.for_chip(options["chip"] or "").on(options["target"], {**kept, **given})
     refuse_unused_target_options([chosen], options)
     return chosen
 

@@ -14,11 +14,8 @@ from harness.base import numbers
 from harness.base.arithmetic import Arithmetic, Multipliers, Rounding
 from harness.base.platforms import DEFAULT_CHIP
 from harness.base.tables import ValueCheck
-from harness.cli.parameters import CHIP, Destination, Number
+from harness.cli.parameters import CHIP, FILE_OR_WORD, HISTORY_VARIABLE, Destination, Name, Number
 from harness.targets.registry import all_options
-
-#: The environment variable for ``--history``, and for Robot's variable ``HISTORY``.
-HISTORY_VARIABLE = "TFLM_HIL_HISTORY"
 
 
 def number_option(
@@ -73,7 +70,7 @@ def history_option(
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """``--history FILE|URL``, the same in every command: the parameter is ``url``."""
     return click.option(
-        "--history", "url", metavar="FILE|URL",
+        "--history", "url", metavar="FILE|URL", type=FILE_OR_WORD,
         default=lambda: os.environ.get(HISTORY_VARIABLE) or None,
         help=f"{what}  [default: ${HISTORY_VARIABLE}]",
     )  # fmt: skip
@@ -110,7 +107,8 @@ def target_options(command: Callable[..., Any]) -> Callable[..., Any]:
             )  # fmt: skip
         else:
             default = f"  [default: {option.default}]" if option.default else ""
-            add = click.option(*spelled, help=text + default)
+            kind = Name(option.words, or_file=option.file)
+            add = click.option(*spelled, type=kind, help=text + default)
         command = add(command)
     return command
 

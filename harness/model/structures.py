@@ -1,4 +1,4 @@
-"""Sizes and offsets of tflite-micro's structures on a 32-bit core, where DWARF does not have them.
+"""Sizes and offsets in tflite-micro's structures on a 32-bit core, for images without DWARF.
 
 Source: common.h and micro_interpreter.h of tflite-micro, equal in its revisions since 2021.
 """
@@ -9,7 +9,7 @@ from __future__ import annotations
 WORD = 4
 #: Bytes of a TfLiteEvalTensor: pointers to data and dims, then the type.
 EVAL_TENSOR = 3 * WORD
-#: Offset of a MicroInterpreter's reference to its resolver, behind the pointer to its model.
+#: Offset of a MicroInterpreter's reference to its resolver, after the pointer to its model.
 INTERPRETER_RESOLVER = WORD
 #: A registration: init, free, prepare, invoke, and reset (before 2023 a profiler's function); then
 #: the builtin code and a custom operator's name.

@@ -27,11 +27,14 @@ from harness.cli.options import (
 )
 from harness.cli.parameters import (
     ALL,
+    BUTTON,
     CASE,
     CONFIGURATION,
     EXISTING,
+    FILE_OR_WORD,
     IMAGE_OR_CASES,
     MODEL,
+    SCRAPER,
     STDOUT,
     TARGET,
     Destination,
@@ -67,7 +70,7 @@ _SKIPS_HINT = "--allow-skips, if that is as it should be"
 @click.option("--model", metavar="FILE|NAME", type=MODEL,
               help="The .tflite that the image runs, or the name of one of this project's: outputs "
               "must equal the reference's.")  # fmt: skip
-@click.option("--scraper", metavar="NAME|/REGEX/",
+@click.option("--scraper", metavar="NAME|/REGEX/", type=SCRAPER,
               help="For an image that prints no records, a reader of values in its text: "
               f"{', '.join(SCRAPERS)}, or a regex with named groups.")  # fmt: skip
 @click.option("--inputs", type=EXISTING,
@@ -83,7 +86,7 @@ _SKIPS_HINT = "--allow-skips, if that is as it should be"
 @number_option("--watch", check=numbers.seconds, metavar="SECONDS",
                help="With --scraper: how long, on the target's clock, output after the end "
                "still counts.", default_text="1")  # fmt: skip
-@click.option("--press", "presses", metavar="PIN[@S[+S]]", multiple=True,
+@click.option("--press", "presses", metavar="PIN[@S[+S]]", multiple=True, type=BUTTON,
               help="Press a button (button1, button2, P0.6) so many seconds after the start, for "
               f"so long; may be given again; on {', '.join(who_can(Ability.PINS))}.")  # fmt: skip
 @number_option("--timeout", check=numbers.seconds, metavar="SECONDS",
@@ -124,7 +127,7 @@ _SKIPS_HINT = "--allow-skips, if that is as it should be"
     help="Exit code 0 although a case ran nowhere, or not on a target of --target.",
 )
 @history_option("Keep the results in this history: an SQLite file, or a database URL.")
-@click.option("--calibration", metavar="FILE",
+@click.option("--calibration", metavar="FILE", type=FILE_OR_WORD,
               default=lambda: os.environ.get("TFLM_HIL_CALIBRATION") or None,
               help="A file of `tflm-hil calibrate`, which gives milliseconds.  "
               "[default: $TFLM_HIL_CALIBRATION]")  # fmt: skip

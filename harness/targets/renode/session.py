@@ -187,7 +187,7 @@ class RenodeSession(SessionDefaults):
         self._spoilt = False  # a reset may not bring the machine back to its first state
         self._opened = False
         non_secure = trustzone.is_non_secure(image)
-        self._both_worlds = trustzone.gateways(image) is not None
+        self._both_worlds = trustzone.first_gateway(image) is not None
         if self._both_worlds:
             texts = (_NO_SPU, *server.warnings_of_worlds)
             self._notes += [Finding(Kind.APPROXIMATION, text, "renode") for text in texts]
