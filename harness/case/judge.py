@@ -86,7 +86,7 @@ def judge(
     if fatal:
         rest = [finding for finding in unexpected if finding not in fatal]
         messages = [*_messages(fatal), *_messages(rest), *lacking]
-        return _negative(Verdict.FIRMWARE, wrong_model, messages)
+        return _negative(Verdict.FIRMWARE, wrong_model, messages, _remedy(unexpected))
     if hung(case, seen, findings, lacking):
         others = [*lacking, *([outputs.problem] if outputs.mismatches else []), *over_budget]
         return _unfinished(case, seen, outputs, unexpected, others, wrong_model)
@@ -100,7 +100,8 @@ def judge(
         problems.append(f"the image should switch the chip off, but {how_it_ended(seen)}")
     problems += over_budget
     if problems or wrong_model:
-        return _negative(Verdict.FAIL, wrong_model, problems, outputs.hint)
+        hint = outputs.hint or _remedy(unexpected)
+        return _negative(Verdict.FAIL, wrong_model, problems, hint)
     return Judgement(Verdict.PASS, _reason_of_pass(case, outputs))
 
 
@@ -120,6 +121,13 @@ def _one_line(problem: str) -> str:
     """Convert ``problem``, which may contain a device's text, to a line of bounded length."""
     line = " ".join(problem.split())
     return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}..."
+
+
+def _remedy(unexpected: Sequence[Finding]) -> str:
+    """What to do about a finding, if a command of this project says more."""
+    if any(finding.kind is Kind.ARENA_TOO_SMALL for finding in unexpected):
+        return "declare a larger arena; `tflm-hil arena IMAGE` then finds the smallest that works"
+    return ""
 
 
 def _messages(findings: Sequence[Finding]) -> list[str]:
@@ -142,9 +150,9 @@ def _unfinished(
     if problem:
         problems = [*messages, f"{problem} ({reason})", *others]
         return _negative(Verdict.FAIL, wrong_model, problems, hint)
-    hint = hint or time_hint(case, seen)
+    hint = hint or _remedy(unexpected) or time_hint(case, seen)
     if messages and seen.stop is Stop.CONDITION:
-        return _negative(Verdict.FAIL, wrong_model, [*messages, *others])
+        return _negative(Verdict.FAIL, wrong_model, [*messages, *others], _remedy(unexpected))
     if messages:
         first, *rest = messages
         return _negative(Verdict.FAIL, wrong_model, [f"{first} ({reason})", *rest, *others], hint)

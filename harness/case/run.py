@@ -35,6 +35,7 @@ from harness.case.observe import Observation, observe
 from harness.case.outputs import OutputCheck, check_outputs
 from harness.case.power_on import Behaviour, first_difference, runs_of, seeds_of
 from harness.case.result import CaseResult, Evidence, Judgement, Measures, Setup, Verdict
+from harness.case.samples import as_built
 from harness.elf import Image, combined
 from harness.model import Model
 from harness.model.schema import IDENTIFIER
@@ -157,6 +158,7 @@ def _run(
     if elf is None:
         raise UsageError(f"case {case.name!r} names neither an ELF nor a sample")
     firmware = combined.read(elf, case.beside, case.chip)
+    case = as_built(case, firmware)
     model = Model.from_file(case.model) if case.model else None
     inputs = _inputs(case, model)
     with artifacts.recording(folder, echo) as recording:

@@ -92,10 +92,14 @@ def record(
 @history_option()
 @click.option("--branch", type=BRANCH, help="Runs of this branch only.")
 @number_option("--last", check=numbers.count, metavar="N", default=60, help="So many runs.")
+@click.option("--markdown", type=Destination(dash=True), metavar="FILE",
+              help="Write a table of the last results, one row a sample, compiler and builder: how "
+              "many configurations passed, and the figures of `exact`.")  # fmt: skip
 @json_option()
 def show(
-    case: str | None, url: str | None, branch: str | None, last: int, json_file: Path | None
-) -> None:
+    case: str | None, url: str | None, branch: str | None, last: int, markdown: Path | None,
+    json_file: Path | None,
+) -> None:  # fmt: skip
     """Show how CASE went over time; without CASE, the last verdict of every case."""
     with open_history(url) as store:
         runs = store.runs(branch=branch, last=last)
@@ -106,7 +110,11 @@ def show(
         if not cases:
             raise UsageError(f"the history has no case {case!r}", hint=f"it has {known}")
     write_text(json_file, json.dumps(_document(runs, cases), indent=1))
-    if json_file != STDOUT:
+    if markdown is not None:
+        from harness.history.setups import setups  # noqa: PLC0415 - see cli/__init__
+
+        write_text(markdown, setups(cases).markdown())
+    if STDOUT not in (json_file, markdown):
         click.echo("\n".join(_overview(cases) if case is None else _course(cases)))
 
 

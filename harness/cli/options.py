@@ -14,6 +14,8 @@ from harness.base import numbers
 from harness.base.arithmetic import Arithmetic, Multipliers, Rounding
 from harness.base.platforms import DEFAULT_CHIP
 from harness.base.tables import ValueCheck
+from harness.build.builders import BUILDERS, builder_with
+from harness.build.options import KERNEL_VARIANTS
 from harness.cli.parameters import CHIP, FILE_OR_WORD, HISTORY_VARIABLE, Destination, Name, Number
 from harness.targets.registry import all_options
 
@@ -54,6 +56,30 @@ def chip_option(command: Callable[..., Any]) -> Callable[..., Any]:
         help="The chip that an image is for, or that a SAMPLE is built for (`tflm-hil chips`).  "
         f"[default: as the image says; {DEFAULT_CHIP} for a SAMPLE]",
     )(command)  # fmt: skip
+
+
+def builder_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """``--builder`` and ``--variant``, together the parameter ``builder``; None by default."""
+
+    @wraps(command)
+    def with_builder(*, builder: str | None, variants: tuple[str, ...], **others: Any) -> Any:
+        if variants:
+            builder = builder_with(builder or "standalone", variants)
+        return command(builder=builder, **others)
+
+    add_variant = click.option(
+        "--variant", "variants", type=click.Choice(KERNEL_VARIANTS), multiple=True,
+        help="With --builder zephyr: CMSIS-NN's kernels, or no floating point unit; may be given "
+        "again.",
+    )  # fmt: skip
+    add_builder = click.option(
+        "--builder", type=click.Choice(BUILDERS),
+        metavar="standalone|standalone-ns|zephyr|zephyr-ns",
+        help="Who builds a SAMPLE: this project's own small runtime, or west with Zephyr and "
+        "tflite-micro; -ns: in the non-secure world, on a secure image of this project, or TF-M.  "
+        "[default: standalone]",
+    )  # fmt: skip
+    return add_builder(add_variant(with_builder))
 
 
 def beside_option(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -61,6 +61,8 @@ class RecordedCase:
     run: RunRow
     outcome: CaseOutcome
     image: int | None  # id of its image
+    sample: str = ""  # "": an image that is not of a sample
+    resolver: str = ""
 
 
 class History(Closing):
@@ -223,7 +225,9 @@ class History(Closing):
                     run = by_id[row["run"]]
                     key = CaseKey(row["name"], row["target"], row["builder"], row["compiler"],
                                   run.occasion.machine, row["chip"])  # fmt: skip
-                    cases[key].append(RecordedCase(run, outcome, row["image"]))
+                    cases[key].append(
+                        RecordedCase(run, outcome, row["image"], row["sample"], row["resolver"])
+                    )
         for points in cases.values():
             points.sort(key=lambda point: order[point.run.id])
         return dict(cases)

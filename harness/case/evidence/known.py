@@ -8,15 +8,13 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from harness.base import paths
 from harness.base.findings import Finding, Kind
 from harness.base.platforms import DEFAULT_CHIP, chip_called
-from harness.build import board_names, generated
-from harness.build.builders import RUNTIME
-from harness.build.configurations import load
+from harness.build import board_names
 from harness.build.variants import Variant
 from harness.case.case import Case
 from harness.case.evidence.builtin import builtin_inputs
+from harness.case.samples import build_id, variant_of
 from harness.elf import Image
 from harness.elf.demangle import demangle
 from harness.elf.file import Symbol
@@ -28,7 +26,6 @@ from harness.uart.records import Value
 _ARENA_NAME = "tensor_arena"
 _ARENA = re.compile(rf"(?:^|::)\w*{_ARENA_NAME}\w*$")
 _SLOTS = re.compile(r"MicroMutableOpResolverILj(\d+)E")
-_BUILD = re.compile(r'#define TFLM_HIL_BUILD "(\w+)"')
 
 #: The input or output tensors of each inference, as bytes.
 Rows = Sequence[Sequence[bytes]]
@@ -86,7 +83,7 @@ def known_of(case: Case, firmware: Image | None, model: Model | None, fed: Rows)
     facts = [*_of_model(model), *_of_elf(firmware)]
     chip = chip_called(case.chip or DEFAULT_CHIP) if firmware is None else firmware.chip
     facts.append(Fact("inference", "hz", (chip.cpu_hz,), "the chip"))
-    variant = _variant(case, firmware)
+    variant = variant_of(case, firmware)
     inputs: Rows | None = fed or None
     inferences = len(fed) or None
     required: frozenset[str] = frozenset()
@@ -104,31 +101,15 @@ def known_of(case: Case, firmware: Image | None, model: Model | None, fed: Rows)
     )  # fmt: skip
 
 
-def _variant(case: Case, image: Image | None) -> Variant | None:
-    """Return the variant of the table from which the image was built.
-
-    Variants of several revisions of tflite-micro differ in their smallest arena: the image contains
-    the identifier of one.
-    """
-    if not case.sample:
-        return None
-    table, runtime = load(), RUNTIME[case.builder]
-    variant = table.variant(case.sample, case.resolver, runtime)
-    revisions = table.minima(variant.sample) if variant.minimum and runtime == "tflm" else []
-    data = [segment.data for segment in image.segments] if image else []
-    for revision in revisions:
-        other = table.variant(case.sample, case.resolver, runtime, revision)
-        name = _build_id(case.built_with.applied_to(other), case).encode()
-        if any(name in part for part in data):
-            variant = other
-    return case.built_with.applied_to(variant)
-
-
 def _notes(variant: Variant) -> Iterator[Finding]:
     revision = variant.minimum.partition("@")[2]
-    if revision:
-        text = f"an arena of {variant.arena} B, by the figure of tflite-micro {revision}"
-        yield Finding(Kind.APPROXIMATION, text, f"tflite-micro {revision}")
+    subject = f"tflite-micro {revision}"
+    if variant.refused:
+        text = f"{subject} cannot run {variant.sample.model}: it refuses {variant.refused}"
+        yield Finding(Kind.APPROXIMATION, text, subject)
+    elif revision:
+        text = f"an arena of {variant.arena} B, by the figure of {subject}"
+        yield Finding(Kind.APPROXIMATION, text, subject)
 
 
 def tensor_bytes(tensor: Tensor) -> int:
@@ -176,7 +157,7 @@ def _of_table(variant: Variant, case: Case) -> Iterator[Fact]:
     sample = variant.sample
     yield Fact("boot", "sample", (sample.name,), table)
     yield Fact("boot", "runtime", (variant.runtime,), f"the builder {case.builder}")
-    yield Fact("boot", "build", (_build_id(variant, case),), "the generated header")
+    yield Fact("boot", "build", (build_id(variant, case),), "the generated header")
     yield Fact("resolver", "name", (variant.configuration.name,), table)
     yield Fact("resolver", "declared", (variant.slots,), table)
     expected = variant.expect
@@ -193,17 +174,6 @@ def _board(image: Image | None) -> Fact:
     data = [segment.data for segment in image.segments] if image else []
     named = tuple(dict.fromkeys(name for part in data for name in board_names.named_in(part)))
     return Fact("boot", "board", named or board_names.spellings(), "the build", board_names.same)
-
-
-def _build_id(variant: Variant, case: Case) -> str:
-    """Return the identifier that the generated header gives the image."""
-    models = paths.models()
-    inputs = generated.inputs_of(variant.sample, models)
-    model = case.built_with.model or models / variant.sample.model
-    header = generated.config_header(variant, model.read_bytes(), inputs)
-    definition = _BUILD.search(header)
-    assert definition is not None
-    return definition[1]
 
 
 def _required(variant: Variant) -> Iterator[str]:

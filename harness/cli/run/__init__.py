@@ -12,13 +12,13 @@ import click
 
 from harness.base import numbers, signals
 from harness.base.errors import ExitCode, UsageError
-from harness.build.builders import BUILDERS
 from harness.case import Case, CaseResult, Verdict, run_case
 from harness.case.case import target_names
 from harness.case.subject import find_model
 from harness.case.tally import Tally, exit_code
 from harness.cli.options import (
     beside_option,
+    builder_options,
     chip_option,
     history_option,
     json_option,
@@ -63,8 +63,7 @@ _SKIPS_HINT = "--allow-skips, if that is as it should be"
               "case file's]")  # fmt: skip
 @click.option("--resolver", metavar="CFG", type=CONFIGURATION,
               help=f"Resolver configuration of a SAMPLE, or {ALL}.  [default: exact]")  # fmt: skip
-@click.option("--builder", type=click.Choice(BUILDERS),
-              help="Who builds a SAMPLE.  [default: standalone]")  # fmt: skip
+@builder_options
 @chip_option
 @beside_option
 @click.option("--model", metavar="FILE|NAME", type=MODEL,
