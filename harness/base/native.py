@@ -21,6 +21,8 @@ from harness.base.errors import BuildFailed, EnvironmentMissing
 from harness.base.sources import ATTRIBUTE, MACRO, fingerprint
 
 _MODULE = "harness.simulator._native"
+#: Its file.
+_LIBRARY = "_native.abi3.so"
 #: The folder of its C files; the library is beside this folder.
 _SOURCES = paths.PACKAGE / "simulator" / "native"
 #: Time limit of the compiler, and of the process that tries the library.
@@ -45,12 +47,21 @@ def load(sources: Path = _SOURCES) -> ModuleType:
     return module
 
 
-def find() -> str:
+def find(sources: Path = _SOURCES) -> str:
     """The path of the counting core; "" if none can be loaded."""
     try:
-        return str(load().__file__)
+        return str(load(sources).__file__)
     except EnvironmentMissing:
+        return _built_since(sources)
+
+
+def _built_since(sources: Path) -> str:
+    """The path of one that was built where this process had loaded an older one; "" for none."""
+    library = sources.parent / _LIBRARY
+    loaded = getattr(sys.modules.get(_MODULE), "__file__", None)
+    if loaded != str(library) or not library.is_file():
         return ""
+    return str(library) if fingerprint(sources).encode() in library.read_bytes() else ""
 
 
 def _headers() -> Path:
@@ -73,7 +84,7 @@ def build(sources: Path = _SOURCES) -> Path:
     compiler = shutil.which("cc")
     if compiler is None or packages():
         raise EnvironmentMissing(f"building the counting core needs {' and '.join(packages())}")
-    library = sources.parent / "_native.abi3.so"
+    library = sources.parent / _LIBRARY
     try:
         with tempfile.TemporaryDirectory(dir=sources.parent, prefix=".native-") as folder:
             draft = Path(folder, library.name)

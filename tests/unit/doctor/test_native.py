@@ -162,3 +162,13 @@ def test_doctor_is_content_once_it_has_built_the_core(monkeypatch, capsys):
     monkeypatch.setattr(doctor, "examine", lambda *_: [doctor.Diagnosis(core, core.look())])
     assert main(["doctor", "--install"]) == 0
     assert "everything that is required is here" in capsys.readouterr().out
+
+
+def test_a_core_that_was_built_after_an_older_one_was_loaded_counts(loaded, sources):
+    library = sources.parent / "_native.abi3.so"
+    loaded.SOURCES, loaded.__file__ = "0123456789abcdef", str(library)
+    assert native.find(sources) == ""
+    library.write_bytes(b"an older one")
+    assert native.find(sources) == ""
+    library.write_bytes(b"..." + fingerprint(sources).encode() + b"...")
+    assert native.find(sources) == str(library)
