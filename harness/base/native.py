@@ -21,8 +21,6 @@ from harness.base.errors import BuildFailed, EnvironmentMissing
 from harness.base.sources import ATTRIBUTE, MACRO, fingerprint
 
 _MODULE = "harness.simulator._native"
-#: Its file.
-_LIBRARY = "_native.abi3.so"
 #: The folder of its C files; the library is beside this folder.
 _SOURCES = paths.PACKAGE / "simulator" / "native"
 #: Time limit of the compiler, and of the process that tries the library.
@@ -47,21 +45,22 @@ def load(sources: Path = _SOURCES) -> ModuleType:
     return module
 
 
-def find(sources: Path = _SOURCES) -> str:
-    """The path of the counting core; "" if none can be loaded."""
+def find() -> str:
+    """The path of the counting core; "" if none can be loaded.
+
+    A process that has loaded an older build cannot load the new one: another process tries.
+    """
     try:
-        return str(load(sources).__file__)
+        return str(load().__file__)
     except EnvironmentMissing:
-        return _built_since(sources)
-
-
-def _built_since(sources: Path) -> str:
-    """The path of one that was built where this process had loaded an older one; "" for none."""
-    library = sources.parent / _LIBRARY
-    loaded = getattr(sys.modules.get(_MODULE), "__file__", None)
-    if loaded != str(library) or not library.is_file():
-        return ""
-    return str(library) if fingerprint(sources).encode() in library.read_bytes() else ""
+        older = sys.modules.get(_MODULE)
+    try:
+        if older is not None:
+            check()
+            return str(older.__file__)
+    except BuildFailed:
+        pass
+    return ""
 
 
 def _headers() -> Path:
@@ -84,7 +83,7 @@ def build(sources: Path = _SOURCES) -> Path:
     compiler = shutil.which("cc")
     if compiler is None or packages():
         raise EnvironmentMissing(f"building the counting core needs {' and '.join(packages())}")
-    library = sources.parent / _LIBRARY
+    library = sources.parent / "_native.abi3.so"
     try:
         with tempfile.TemporaryDirectory(dir=sources.parent, prefix=".native-") as folder:
             draft = Path(folder, library.name)
