@@ -99,9 +99,20 @@ static void note_poll(Core *c) {
   core_limit(c);
 }
 
+// An access to the MPU's regions, of which a kernel writes many: neither the time counts, nor can
+// an exception become deliverable.
+static bool answer_region(Core *c, bool write, uint32_t address, uint32_t value) {
+  if (c->attribution.divided || !scs_is_region(address)) return false;
+  if (write && (c->part.single || wants_stop(c))) return false;
+  if (!scs_access(c, write, address, value)) return false;
+  c->access.total++;
+  return true;
+}
+
 // Carry out an access that is just a load or a store of a register; false: the machine must do so.
 static bool answer(Core *c, bool write, uint32_t address, int size, uint64_t value) {
-  if (size != 4 || address & 3 || address >= PRIVATE) return false;
+  if (size != 4 || address & 3) return false;
+  if (address >= PRIVATE) return answer_region(c, write, address, (uint32_t)value);
   const Served *at = served_at(c, address);
   if (!at || (c->attribution.divided && !at->admitted[c->cpu.nonsecure])) return false;
   if (!write) {
@@ -149,6 +160,7 @@ static void admit(Core *c, uint32_t address) {
 
 // Unicorn restored the IT state for this callback; the running block does not expect it.
 static bool go_on(Core *c) {
+  if (c->block.slot && !c->block.slot->conditional) return true;
   if (core_reg(c, REG_XPSR) & XPSR_IT) core_set_reg(c, REG_EPSR, XPSR_THUMB);
   return true;
 }

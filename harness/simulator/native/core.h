@@ -58,7 +58,7 @@ enum {
 enum { AWAKE, SLEEP_WFI, SLEEP_WFE };
 // Bits of CONTROL.
 enum { NPRIV = 1, SPSEL = 2, FPCA = 4, SFPA = 8 };
-#define NO_SPECIAL 0x3FFFu
+#define NO_SPECIAL 0x1FFFu
 
 // The last question to core_count_before(), and its answer.
 typedef struct {
@@ -201,10 +201,10 @@ typedef struct {
   bool after;  // stop after this instruction
 } Stop;
 
-// A condition for entering a block: a sum of registers (operands.h) is a multiple of 4. Of the
-// first one of a block:
+// A condition for entering a block: a sum of registers (operands.h) has none of some bits: it is a
+// multiple of 4, or a value of BASEPRI. Of the first one of a block:
 typedef struct {
-  uint32_t sum;
+  uint32_t sum, bits;
   uint16_t index;      // of the instruction that needs it
   uint16_t more : 15;  // how many there are
   uint16_t keeps : 1;  // they hold again at the end of the block
