@@ -186,7 +186,7 @@ class FunctionMap:
         """The bytes of a function whose symbol has no size: up to the next function."""
         index = bisect_right(self._addresses, address)
         following = self._addresses[index : index + 1]
-        return min(UNSIZED_REACH, *(start - address for start in following))
+        return min([UNSIZED_REACH, *(start - address for start in following)])
 
     def tree(
         self, nodes: Iterable[tuple[int, int, int]], exception: Callable[[int], str]
