@@ -6,6 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 MSP, PSP = "MSP", "PSP"
+#: CONTROL.SPSEL: thread mode uses PSP. IPSR in xPSR.
+SPSEL, IPSR = 1 << 1, 0x1FF
+#: Bytes of the frame that an exception stacks, of one with S0 to S15; xPSR says that a word of
+#: padding lies above it.
+FRAME, EXTENDED_FRAME, _PADDED = 0x20, 0x68, 1 << 9
+
+
+def above_frame(frame: int, xpsr: int, size: int) -> int:
+    """The stack pointer before an exception stacked the frame, whose ``xpsr`` is given."""
+    return (frame + size + (4 if xpsr & _PADDED else 0)) & 0xFFFF_FFFF
 
 
 @dataclass(frozen=True)

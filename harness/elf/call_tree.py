@@ -29,12 +29,14 @@ class CallNode:
     """A function that the function of node ``parent`` called.
 
     ``instructions`` are its own, without its callees'; ``address`` is its start, 0 for none.
+    ``operator`` is the one that made the call, of a function that several operators register.
     """
 
     parent: int
     function: str
     instructions: int
     address: int = 0
+    operator: str = ""
 
 
 @dataclass(frozen=True)
@@ -105,9 +107,9 @@ class CallTree:
         sums: Counter[str] = Counter()
         for index, node in enumerate(self.nodes):
             above = group[node.parent] if index else ""
-            group[index] = above or names.get(node.address, "")
+            group[index] = above or node.operator or names.get(node.address, "")
             sums[group[index] or rest] += node.instructions
-        return dict(sums.most_common())
+        return {name: count for name, count in sums.most_common() if count}
 
     def folded(self) -> str:
         """Folded stacks, as flamegraph.pl reads them: ``outer;inner 123``."""
@@ -150,14 +152,21 @@ def speedscope_file(trees: Iterable[tuple[str, CallTree]]) -> str:
 
 
 class FunctionMap:
-    """The functions of an image and of the images beside it, numbered from 1."""
+    """The functions of an image and of the images beside it, numbered from 1.
+
+    Objects that hold code count as functions: a busy wait of nrfx is an array of machine code.
+    """
 
     def __init__(self, image: Image) -> None:
         starts: dict[int, tuple[int, str]] = {}  # address -> size, name
-        for each in (image, *image.beside):
-            for symbol in each.symbols:
-                if symbol.kind == "func" and symbol.size >= starts.get(symbol.address, (0, ""))[0]:
-                    starts[symbol.address] = symbol.size, symbol.name
+        for kind in ("func", "object"):
+            found = {
+                symbol.address: (symbol.size, symbol.name)
+                for each in (image, *image.beside)
+                for symbol in sorted(each.symbols, key=lambda symbol: symbol.size)
+                if symbol.kind == kind and (symbol.size or kind == "func")
+            }
+            starts = found | starts
         self._starts = starts
         plain = [demangle(name) for _, name in starts.values()]
         uses = Counter(plain)
@@ -166,6 +175,7 @@ class FunctionMap:
             for name, address in zip(plain, starts, strict=True)
         ]
         self._addresses = sorted(starts)
+        self._calls: dict[tuple[int, str], int] = {}  # address, operator -> number
 
     def numbers(self, origin: int, size: int) -> bytes:
         """The function number of each halfword from ``origin`` on, as 32-bit words."""
@@ -188,6 +198,10 @@ class FunctionMap:
         following = self._addresses[index : index + 1]
         return min([UNSIZED_REACH, *(start - address for start in following)])
 
+    def called_by(self, address: int, operator: str) -> int:
+        """Another number of the function at ``address``, for its calls by ``operator``."""
+        return self._calls.setdefault((address, operator), len(self.names) + len(self._calls))
+
     def tree(
         self, nodes: Iterable[tuple[int, int, int]], exception: Callable[[int], str]
     ) -> CallTree:
@@ -195,10 +209,18 @@ class FunctionMap:
 
         ``exception`` names an exception by its number.
         """
-        found, addresses = [], [0, *self._starts]
+        addresses = [0, *self._starts]
+        number_of = {address: number for number, address in enumerate(self._starts, 1)}
+        calls = [(number_of[address], operator) for address, operator in self._calls]
+        found = []
         for parent, function, executed in nodes:
             number = function & ~(ENTRY | EXCEPTION)
-            name = exception(number) if function & EXCEPTION else self.names[number]
-            address = 0 if function & EXCEPTION else addresses[number]
-            found.append(CallNode(parent, name, executed, address))
+            if function & EXCEPTION:
+                found.append(CallNode(parent, exception(number), executed))
+                continue
+            known = number < len(self.names)
+            number, operator = (number, "") if known else calls[number - len(self.names)]
+            found.append(
+                CallNode(parent, self.names[number], executed, addresses[number], operator)
+            )
         return CallTree(tuple(found))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -136,6 +137,13 @@ class Image(ElfFile):
         from harness.elf.register_functions import find  # noqa: PLC0415
 
         return tuple(find(self._references))
+
+    @cached_property
+    def operator_functions(self) -> Mapping[int, tuple[str, ...]]:
+        """The functions that operators register, by address: whose they are."""
+        from harness.elf.register_functions import entry_functions  # noqa: PLC0415
+
+        return entry_functions(self.graph, self.registrations)
 
     @cached_property
     def graph(self) -> Graph:

@@ -9,6 +9,7 @@ of the application for custom operators and own kernels. A builtin also has a pa
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -95,6 +96,29 @@ def find(graph: Graph) -> tuple[Registration, ...]:
         Registration(operator, custom, tuple(functions), (*functions, *parsers.get(operator, ())))
         for (operator, custom), functions in sorted(register.items())
     )
+
+
+def entry_functions(
+    graph: Graph, registrations: Iterable[Registration]
+) -> dict[int, tuple[str, ...]]:
+    """The operators of the functions that registrations pass to the interpreter, by address.
+
+    Several operators may register the same function: pooling's prepare, the init of a template.
+    """
+    owners: defaultdict[int, set[str]] = defaultdict(set)
+    for registration in registrations:
+        for number in registration.register:
+            referred = set(graph.edges[number].difference(graph.calls[number]))
+            # A registration may be copied from a constant, which refers to the functions.
+            constants = [target for target in referred if not _is_code(graph, target)]
+            for target in referred.union(*(graph.edges[constant] for constant in constants)):
+                if _is_code(graph, target):
+                    owners[graph.nodes[target].address].add(registration.operator)
+    return {address: tuple(sorted(names)) for address, names in owners.items()}
+
+
+def _is_code(graph: Graph, number: int) -> bool:
+    return graph.nodes[number].kind in ("function", "label")
 
 
 def registered_by(symbol: str) -> tuple[str, bool] | None:

@@ -65,7 +65,7 @@ class Budget:
     @property
     def unit(self) -> str:
         """The unit of the limit."""
-        return self.name if (self.kind, self.name) == ("figure", "instructions") else "B"
+        return _unit(self.kind, self.name)
 
     def limit(self, baseline: int | None) -> int | None:
         """The most bytes allowed; None for a relative budget without a baseline."""
@@ -90,9 +90,18 @@ class BudgetVerdict:
     passed: bool
     message: str
 
+    @property
+    def unit(self) -> str:
+        """The unit of ``used`` and ``limit``."""
+        return _unit(self.kind, self.name)
+
     def to_json(self) -> dict[str, Any]:
         """One row of the ``budgets`` list."""
         return asdict(self)
+
+
+def _unit(kind: str, name: str) -> str:
+    return name if (kind, name) == ("figure", "instructions") else "B"
 
 
 def parse_limit(kind: str, name: str, value: object) -> Budget:

@@ -193,28 +193,6 @@ def _group(reached: _Reached, number: int) -> str:
     return SHARED if owners else REST if number in reached.rest else UNREACHED
 
 
-def _is_code(graph: Graph, number: int) -> bool:
-    return graph.nodes[number].kind in ("function", "label")
-
-
-def entry_functions(image: Image) -> dict[int, str]:
-    """The operators of the functions that registrations pass to the interpreter, by address.
-
-    A function that several operators register has the names of all of them.
-    """
-    graph = image.graph
-    owners: defaultdict[int, set[str]] = defaultdict(set)
-    for registration in image.registrations:
-        for number in registration.register:
-            referred = set(graph.edges[number].difference(graph.calls[number]))
-            # A registration may be copied from a constant, which refers to the functions.
-            constants = [target for target in referred if not _is_code(graph, target)]
-            for target in referred.union(*(graph.edges[constant] for constant in constants)):
-                if _is_code(graph, target):
-                    owners[graph.nodes[target].address].add(registration.operator)
-    return {address: ", ".join(sorted(names)) for address, names in owners.items()}
-
-
 def _costs(
     graph: Graph,
     live: list[Registration],

@@ -13,6 +13,7 @@ from harness.base import logs, native
 from harness.base.errors import BuildFailed, EnvironmentMissing
 from harness.base.platforms import chip_table
 from harness.base.sources import MACRO, fingerprint
+from harness.cli import main
 from harness.simulator.engine import Engine
 
 needs_compiler = pytest.mark.skipif(
@@ -147,3 +148,17 @@ def test_a_build_that_would_hide_the_new_one_is_removed(sources):
     assert {path.name for path in sources.parent.iterdir()} == {
         library.name, other.name, "native"
     }  # fmt: skip
+
+
+def test_doctor_is_content_once_it_has_built_the_core(monkeypatch, capsys):
+    built = []
+
+    def build(*, dry_run=False):
+        built.append("_native.so")
+        return "built it"
+
+    core = doctor.Requirement("counting core", "x", "", look=lambda: "".join(built))
+    monkeypatch.setattr(doctor, "build_core", build)
+    monkeypatch.setattr(doctor, "examine", lambda *_: [doctor.Diagnosis(core, core.look())])
+    assert main(["doctor", "--install"]) == 0
+    assert "everything that is required is here" in capsys.readouterr().out
