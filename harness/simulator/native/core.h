@@ -140,6 +140,7 @@ typedef struct {
   bool negative;     // it was put in force for code of a priority below zero
   bool stale;        // changes are to be put in force with the next block
   bool device;       // part of flash or RAM is Device memory
+  bool unfolded;     // unprivileged code uses its regions of data RAM
 } Protection;
 
 // A range of non-secure callable addresses.

@@ -11,6 +11,7 @@
 #include "attribution.h"
 #include "idle.h"
 #include "priority.h"
+#include "protection.h"
 #include "security.h"
 #include "state.h"
 #include "thumb.h"
@@ -41,7 +42,8 @@ static void decode(Core *c, Area *area, Slot *s, uint32_t address, uint32_t size
     if (step == 4) c->cpu.extras |= thumb_extra_state(first, second);
     floating |= step == 4 && thumb_is_floating(first, second);
     if (special == NO_SPECIAL &&
-        (thumb_is_special(first, second, context) || core_is_breakpoint(c, at))) {
+        (thumb_is_special(first, second, context) || core_is_breakpoint(c, at) ||
+         thumb_is_barrier_before_sleep(first, second, memory_halfword(area, at + 4)))) {
       special = count;
     }
     at += step;
@@ -124,7 +126,7 @@ static SELDOM void look_closer(Core *c) {
   uint32_t cut = special < suspect ? special : suspect;
   if (priority_deliverable(c)) {
     refuse_block(c, REASON_UNMASKED);
-  } else if (c->mpu.stale) {
+  } else if (c->mpu.stale && !protection_settle(c)) {
     refuse_block(c, REASON_SYNC);
   } else if (cut < c->block.count || c->time.executed > c->time.stop_at) {
     long long room = c->time.stop_at - (c->time.executed - c->block.count);

@@ -55,6 +55,10 @@ bool thumb_is_special(uint16_t first, uint16_t second, int context) {
   return context & CONTEXT_NO_FP && thumb_is_floating(first, second);
 }
 
+bool thumb_is_barrier_before_sleep(uint16_t first, uint16_t second, uint16_t next) {
+  return first == 0xF3BF && (second & 0xFFF0) == 0x8F40 && (next == 0xBF20 || next == 0xBF30);
+}
+
 // Returns false only for instructions that never write memory.
 bool thumb_may_store(uint16_t first) {
   if (thumb_length(first) == 4) {
