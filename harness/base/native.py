@@ -46,11 +46,21 @@ def load(sources: Path = _SOURCES) -> ModuleType:
 
 
 def find() -> str:
-    """The path of the counting core; "" if none can be loaded."""
+    """The path of the counting core; "" if none can be loaded.
+
+    A process that has loaded an older build cannot load the new one: another process tries.
+    """
     try:
         return str(load().__file__)
     except EnvironmentMissing:
-        return ""
+        older = sys.modules.get(_MODULE)
+    try:
+        if older is not None:
+            check()
+            return str(older.__file__)
+    except BuildFailed:
+        pass
+    return ""
 
 
 def _headers() -> Path:

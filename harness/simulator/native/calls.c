@@ -132,8 +132,8 @@ static void charge(Calls *calls, long long executed) {
   calls->charged = executed;
 }
 
-// The entry of `address` in the functions of flash or RAM, and the one behind the last (`end`); NULL
-// for an address outside of both.
+// The entry of `address` in the functions of flash or RAM, and the one behind the last (`end`);
+// NULL for an address outside of both.
 static uint32_t *entry_of(Core *c, uint32_t address, uint32_t **end) {
   for (int i = 0; i < c->memory.code_count && i < 2; i++) {
     const uint32_t at = (address - c->memory.code[i].base) >> 1;

@@ -11,6 +11,7 @@
 #include "attribution.h"
 #include "idle.h"
 #include "priority.h"
+#include "protection.h"
 #include "security.h"
 #include "state.h"
 #include "thumb.h"
@@ -33,15 +34,17 @@
 static void decode(Core *c, Area *area, Slot *s, uint32_t address, uint32_t size) {
   uint32_t count = 0, special = attribution_may_run(c, area, address) ? NO_SPECIAL : 0;
   int context = security_context(c);
-  bool floating = false;
+  bool floating = false, conditional = core_reg(c, REG_XPSR) & XPSR_IT;
   for (uint32_t at = address; at < address + size && size <= MAX_BLOCK; count++) {
     uint16_t first = memory_halfword(area, at);
     uint32_t step = thumb_length(first);
     uint16_t second = step == 4 ? memory_halfword(area, at + 2) : 0;
     if (step == 4) c->cpu.extras |= thumb_extra_state(first, second);
+    conditional |= thumb_begins_conditional(first);
     floating |= step == 4 && thumb_is_floating(first, second);
     if (special == NO_SPECIAL &&
-        (thumb_is_special(first, second, context) || core_is_breakpoint(c, at))) {
+        (thumb_is_special(first, second, context) || core_is_breakpoint(c, at) ||
+         thumb_is_barrier_before_sleep(first, second, memory_halfword(area, at + 4)))) {
       special = count;
     }
     at += step;
@@ -49,6 +52,7 @@ static void decode(Core *c, Area *area, Slot *s, uint32_t address, uint32_t size
   alignment_decode(c, area, s, address, size, area->stable && special == NO_SPECIAL);
   s->count = (uint16_t)count;
   s->special = special & NO_SPECIAL;
+  s->conditional = conditional;
   s->looks = (uint16_t)((s->looks & LOOK_OPERANDS) | (floating ? LOOK_FLOATING : 0)) & 3;
   s->key = area->stable && special == NO_SPECIAL ? size << 16 | c->block.generation : 0;
   for (uint32_t at = address - area->base; at < address - area->base + size; at += 2) {
@@ -124,7 +128,7 @@ static SELDOM void look_closer(Core *c) {
   uint32_t cut = special < suspect ? special : suspect;
   if (priority_deliverable(c)) {
     refuse_block(c, REASON_UNMASKED);
-  } else if (c->mpu.stale) {
+  } else if (c->mpu.stale && !protection_settle(c)) {
     refuse_block(c, REASON_SYNC);
   } else if (cut < c->block.count || c->time.executed > c->time.stop_at) {
     long long room = c->time.stop_at - (c->time.executed - c->block.count);

@@ -1,6 +1,7 @@
 // Events that the core handles without the machine.
 #include "events.h"
 
+#include "priority.h"
 #include "rtc.h"
 #include "uarte.h"
 
@@ -20,4 +21,19 @@ bool events_advance(Core *c) {
 long long events_next(const Core *c) {
   long long byte = uarte_next(c), event = rtc_next(c);
   return byte < event ? byte : event;
+}
+
+bool events_sleep(Core *c, long long until) {
+  while (!priority_wakes(c)) {
+    const long long next = events_next(c), ahead = next - core_now(c);
+    if (next >= until || core_is_late(c)) return false;
+    if (ahead > 0) {
+      c->time.slept += ahead;
+      c->time.end_at -= ahead;
+    }
+    events_advance(c);
+    if (c->machine.failed || c->stop.after || events_next(c) <= core_now(c)) return false;
+  }
+  c->cpu.sleeping = AWAKE;
+  return true;
 }

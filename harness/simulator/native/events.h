@@ -9,4 +9,7 @@ bool events_advance(Core *c);
 void events_limit(Core *c);
 // Returns the tick of the next event except a byte that is just read and sent; INT64_MAX for never.
 long long events_next(const Core *c);
+// Sleep until something wakes the core; false if the machine must do something first, at `until`
+// the latest.
+bool events_sleep(Core *c, long long until);
 #endif  // HARNESS_SIMULATOR_NATIVE_EVENTS_H_

@@ -131,10 +131,21 @@ void idle_part(Core *c) {
   if (c->idle.hint) note(c);
 }
 
-void idle_hint(Core *c, uint32_t pc, bool waits) {
+void idle_instruction(Core *c, uint32_t pc) {
   Idle *idle = &c->idle;
   Area *area = memory_code(&c->memory, pc);
-  if (!idle->skips || !area) return;
+  if (!idle->hint) return;
+  if (!area || idle->count == IDLE_BLOCKS) {
+    idle_forget_hint(c);
+    return;
+  }
+  idle->blocks[idle->count].slot = &area->slots[(pc - area->base) >> 1];
+  idle->blocks[idle->count++].instructions = 1;
+}
+
+void idle_hint(Core *c, uint32_t pc, bool waits) {
+  Idle *idle = &c->idle;
+  if (!idle->skips || !memory_code(&c->memory, pc)) return;
   if (idle->hint == pc) {
     const bool same = idle->accesses == c->access.total && is_unchanged(c);
     idle->stands = same && waits && idle->may_stand;
@@ -144,10 +155,5 @@ void idle_hint(Core *c, uint32_t pc, bool waits) {
     if (same) return;
   }
   if (!idle->hint) begin_at_hint(c, pc);
-  if (idle->count == IDLE_BLOCKS) {
-    idle_forget_hint(c);
-    return;
-  }
-  idle->blocks[idle->count].slot = &area->slots[(pc - area->base) >> 1];
-  idle->blocks[idle->count++].instructions = 1;
+  idle_instruction(c, pc);
 }

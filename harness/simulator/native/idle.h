@@ -12,6 +12,8 @@ void idle_branch(Core *c, uint32_t pc);
 // Skips the loop around the hint at `pc`, which has no effect now. With `waits`, for WFI, it ends
 // the run as a branch to itself does.
 void idle_hint(Core *c, uint32_t pc, bool waits);
+// Carries out the instruction at `pc`, which does nothing, in such a loop.
+void idle_instruction(Core *c, uint32_t pc);
 // To be called before the first part of a block runs alone.
 void idle_part(Core *c);
 // Gives up the search, because something happened that is not in such a loop.

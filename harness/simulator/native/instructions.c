@@ -33,7 +33,7 @@ enum { YIELD = 1, WFE, WFI, SEV };
 
 typedef struct {
   uint32_t pc, xpsr;
-  uint16_t first, second;
+  uint16_t first, second, next;  // next: the halfword behind both
 } Instruction;
 
 static int reg_id(unsigned number) {
@@ -312,6 +312,7 @@ static bool fetch(const Core *c, uint32_t pc, Instruction *i) {
   i->pc = pc;
   i->first = memory_halfword(area, pc);
   i->second = memory_halfword(area, pc + 2);
+  i->next = memory_halfword(area, pc + 4);
   return true;
 }
 
@@ -363,9 +364,13 @@ void instruction_carry_out(Core *c, uint32_t pc) {
   Instruction i = {0};
   if (!fetch(c, pc, &i)) return;
   const bool special = thumb_is_special(i.first, i.second, security_context(c));
-  if (!special && !(c->cpu.fp_lazy && thumb_is_floating(i.first, i.second))) return;
+  const bool barrier = thumb_is_barrier_before_sleep(i.first, i.second, i.next);
+  if (!special && !barrier && !(c->cpu.fp_lazy && thumb_is_floating(i.first, i.second))) return;
   i.xpsr = core_reg(c, REG_XPSR);
-  if (thumb_passes(i.xpsr)) {
+  if (barrier) {
+    idle_instruction(c, pc);
+    advance(c, &i);
+  } else if (thumb_passes(i.xpsr)) {
     if (special) {
       carry_out(c, &i);
     } else {

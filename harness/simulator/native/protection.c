@@ -17,6 +17,11 @@
 // searches for translations to drop, which halves the speed of a program. Data RAM is therefore
 // execute-never until code runs there for the first time: all of it while the firmware's MPU is
 // off, and while it is on the part that only its background allows.
+//
+// A kernel moves regions of data RAM with each change of threads, although privileged code may load
+// and store there without them. Regions that give privileged code the same rights as the background
+// are therefore folded into it, until unprivileged code needs one of them or the firmware changes a
+// region.
 #include "protection.h"
 
 #include <string.h>
@@ -136,11 +141,28 @@ static uint32_t gap_from(const Regions *r, uint32_t at, uint32_t last, uint32_t 
   return at;
 }
 
-static void unfill(Regions *r) {
-  for (int i = 0; i < MPU_REGIONS; i++) {
-    if (r->fillers >> i & 1) r->limits[i] &= ~(uint32_t)ENABLE;
+// Whether privileged code may load and store in a region of data RAM, but not run, and no other
+// region overlaps it.
+static bool is_like_filler(const Regions *r, int i, const Area *ram) {
+  if (r->bases[i] & READ_ONLY || !(r->bases[i] & NEVER_EXECUTE)) return false;
+  if (mpu_first(r, i) < ram->base || mpu_last(r, i) - ram->base >= ram->size) return false;
+  for (int other = 0; other < MPU_REGIONS; other++) {
+    if (other != i && enabled(r, other) && mpu_first(r, other) <= mpu_last(r, i) &&
+        mpu_last(r, other) >= mpu_first(r, i)) {
+      return false;
+    }
   }
-  r->fillers = 0;
+  return true;
+}
+
+// Folds into the background the regions that privileged code does not need.
+static void fold(const Core *c, Regions *r) {
+  const Regions all = *r;
+  for (int i = 0; i < MPU_REGIONS; i++) {
+    if (enabled(&all, i) && is_like_filler(&all, i, memory_ram(&c->memory))) {
+      r->limits[i] = r->bases[i] = 0;
+    }
+  }
 }
 
 // Covers data RAM that only the background allows with unused, execute-never regions. Does nothing
@@ -148,14 +170,16 @@ static void unfill(Regions *r) {
 static void fill(const Core *c, Regions *r) {
   const Area *ram = memory_ram(&c->memory);
   const uint32_t last = ram->base + ram->size - 1;
+  const Regions asked = *r;
   uint32_t end;
   if (!(r->ctrl & MPU_ENABLE) || !(r->ctrl & MPU_PRIVDEFENA)) return;
+  if (!c->mpu.unfolded) fold(c, r);
   for (uint32_t at = gap_from(r, ram->base, last, &end); at <= last;
        at = gap_from(r, at, last, &end)) {
     int i = 0;
     while (i < MPU_REGIONS && enabled(r, i)) i++;
     if (i == MPU_REGIONS) {
-      unfill(r);
+      *r = asked;
       return;
     }
     r->bases[i] = at | NEVER_EXECUTE;
@@ -164,9 +188,11 @@ static void fill(const Core *c, Regions *r) {
   }
 }
 
+// Is an address one of data RAM that only the background allows, made execute-never?
 static bool is_filled(const Core *c, uint32_t address) {
   int hit = mpu_region_at(&c->mpu.in_force, address);
-  return hit >= 0 && c->mpu.in_force.fillers >> hit & 1;
+  return hit >= 0 && c->mpu.in_force.fillers >> hit & 1 &&
+         mpu_region_at(&c->mpu.wanted, address) == MPU_NO_REGION;
 }
 
 static bool shrinks(const Core *c, const Regions *before, const Regions *after) {
@@ -194,33 +220,58 @@ static void enforce(Core *c, const Regions *after) {
   c->mpu.in_force = *after;
 }
 
+// Returns the regions with which the firmware's MPU, `asked`, is put in force.
+static Regions derived(const Core *c, const Regions *asked) {
+  Regions made = *asked;
+  for (int i = 0; i < MPU_REGIONS; i++) {
+    if (!enabled(asked, i)) made.bases[i] = made.limits[i] = 0;
+  }
+  if (c->memory.ram_runs) return made;
+  if (asked->ctrl) {
+    fill(c, &made);
+  } else {
+    open(c, &made);
+  }
+  return made;
+}
+
 // Puts the firmware's MPU in force; with a `ctrl` of zero it checks nothing.
 static void put_in_force(Core *c, uint32_t ctrl, const Regions *regions) {
-  Regions made = *regions;
-  made.ctrl = ctrl;
-  c->mpu.wanted = made;
+  Regions asked = *regions;
+  asked.ctrl = ctrl;
+  c->mpu.wanted = asked;
   c->mpu.off = ctrl == 0;
-  if (c->mpu.off && !c->memory.ram_runs) {
-    open(c, &made);
-  } else if (!c->memory.ram_runs) {
-    fill(c, &made);
-  }
-  enforce(c, &made);
+  const Regions made = derived(c, &asked);
+  if (memcmp(&made, &c->mpu.in_force, sizeof made)) enforce(c, &made);
   c->mpu.stale = false;
+  core_limit(c);
+}
+
+// Derives the regions again from the firmware's MPU, whose own changes wait for the next block.
+static void derive_again(Core *c) {
+  const Regions wanted = c->mpu.wanted;
+  const bool stale = c->mpu.stale;
+  put_in_force(c, wanted.ctrl, &wanted);
+  c->mpu.stale = stale;
   core_limit(c);
 }
 
 // Allows a refused fetch from now on, if only open() or fill() refused it; returns whether it did.
 bool protection_admit_code(Core *c) {
   const Area *area = memory_code(&c->memory, c->access.address);
-  const Regions wanted = c->mpu.wanted;
-  bool stale = c->mpu.stale;
   if (c->memory.ram_runs || !area || area->stable) return false;
   if (!c->mpu.off && !is_filled(c, c->access.address)) return false;
   c->memory.ram_runs = true;
-  put_in_force(c, wanted.ctrl, &wanted);
-  c->mpu.stale = stale;
-  core_limit(c);
+  derive_again(c);
+  return true;
+}
+
+// A load or store was refused: true if unprivileged code may need a folded region.
+bool protection_unfold(Core *c) {
+  const int region = mpu_region_at(&c->mpu.wanted, c->access.address);
+  if (c->mpu.unfolded || region < 0 || !(c->mpu.wanted.bases[region] & UNPRIVILEGED)) return false;
+  c->mpu.unfolded = true;
+  derive_again(c);
   return true;
 }
 
@@ -294,6 +345,18 @@ void protection_synchronize(Core *c) {
   c->mpu.device = makes_device(c);
 }
 
+bool protection_settle(Core *c) {
+  const Regions asked = c->mpu.banks[c->cpu.nonsecure]->state.regions;
+  if (!asked.ctrl || asked.ctrl != c->mpu.wanted.ctrl) return false;
+  const Regions made = derived(c, &asked);
+  if (memcmp(&made, &c->mpu.in_force, sizeof made)) return false;
+  if (makes_device(c) != c->mpu.device) return false;
+  c->mpu.wanted = asked;
+  c->mpu.stale = false;
+  core_limit(c);
+  return true;
+}
+
 void protection_follow(Core *c) {
   uint32_t ctrl = c->mpu.banks[c->cpu.nonsecure]->state.regions.ctrl;
   bool by_priority = ctrl & MPU_ENABLE && !(ctrl & MPU_HFNMIENA);
@@ -307,6 +370,7 @@ static void on_change(Mpu *m, bool at_once) {
   Core *c = m->owner;
   if (c->cpu.nonsecure != m->nonsecure) return;
   c->mpu.stale = true;
+  c->mpu.unfolded = false;
   if (at_once) c->stop.after = true;
   core_limit(c);
 }

@@ -104,7 +104,7 @@ static bool take_raised(Core *c, uint32_t pc) {
     case RAISED_DATA:
       if ((c->access.status & 0xF) == ALIGNMENT) {
         exception_fault(c, USAGE_FAULT, UNALIGNED, pc, NULL);
-      } else {
+      } else if (!protection_unfold(c)) {
         exception_fault(c, MEM_MANAGE, DACCVIOL | MMARVALID, pc, &address);
       }
       return true;
@@ -189,7 +189,10 @@ int run_core(Core *c, double seconds) {
     const int reason = c->stop.reason;
     if (reason != REASON_SPECIAL && reason != REASON_NONE) idle_forget_hint(c);
     if (c->machine.failed || !deal(c)) return c->stop.reason;
-    if (c->cpu.locked_up || c->cpu.sleeping) return REASON_HALTED;
+    if (c->cpu.locked_up) return REASON_HALTED;
+    if (c->cpu.sleeping && !events_sleep(c, core_now(c) + c->time.end_at - c->time.executed)) {
+      return REASON_HALTED;
+    }
     if (c->stop.after) {
       if (c->mpu.stale) protection_synchronize(c);
       return REASON_DEVICE;

@@ -30,6 +30,8 @@ static bool names_other_world(uint16_t first, uint16_t second, bool nonsecure) {
   return write && (number == 0x90 || number == 0x91 || number == 0x93);
 }
 
+bool thumb_begins_conditional(uint16_t first) { return (first & 0xFF00) == 0xBF00 && first & 0xF; }
+
 bool thumb_branches_to_itself(uint16_t first, uint16_t second) {
   return first == 0xE7FE || (first == 0xF7FF && second == 0xBFFE);
 }
@@ -53,6 +55,10 @@ bool thumb_is_special(uint16_t first, uint16_t second, int context) {
   if (first == 0xE97F && second == 0xE97F) return true;
   if ((first & 0xFFE0) == 0xEC20 && second == 0x0A00) return true;
   return context & CONTEXT_NO_FP && thumb_is_floating(first, second);
+}
+
+bool thumb_is_barrier_before_sleep(uint16_t first, uint16_t second, uint16_t next) {
+  return first == 0xF3BF && (second & 0xFFF0) == 0x8F40 && (next == 0xBF20 || next == 0xBF30);
 }
 
 // Returns false only for instructions that never write memory.

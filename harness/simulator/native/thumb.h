@@ -17,8 +17,13 @@ uint32_t thumb_it_state(uint32_t xpsr);
 bool thumb_passes(uint32_t xpsr);
 // Whether the core must carry it out itself.
 bool thumb_is_special(uint16_t first, uint16_t second, int context);
+// Whether it is the DSB of the sequence DSB, WFI (or WFE), before `next`. The core carries it out,
+// too: Unicorn would translate it each time, to stop after it.
+bool thumb_is_barrier_before_sleep(uint16_t first, uint16_t second, uint16_t next);
 // Whether it uses floating-point registers.
 bool thumb_is_floating(uint16_t first, uint16_t second);
+// Is it IT?
+bool thumb_begins_conditional(uint16_t first);
 bool thumb_branches_to_itself(uint16_t first, uint16_t second);
 // Returns false only for instructions that never write memory.
 bool thumb_may_store(uint16_t first);
