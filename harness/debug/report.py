@@ -78,7 +78,8 @@ class Narrator:
     def place(self, state: CoreState) -> str:
         """Where the core is, and what its threads wait for, in one line."""
         thread, frames = self._running(state), self._unwinder.walk(state)
-        here = str(frames[0]) + _callers(frames)
+        at = _interrupted_at(frames)
+        here = str(frames[0]) + _callers(frames if at <= _CALLERS else frames[at - 1 :])
         if thread is None:
             return here
         if any(told_apart([thread])) or state.registers[16] & 0x1FF:
@@ -104,7 +105,7 @@ class Narrator:
     def interrupted(self, state: CoreState) -> str:
         """What the handler that runs has interrupted, and the thread; "" for none."""
         frames, thread = self._unwinder.walk(state), self._running(state)
-        at = next((number for number, one in enumerate(frames) if one.exception), 0)
+        at = _interrupted_at(frames)
         words = _callers(frames[at - 1 :]) if at else ""
         return words + (f", thread {thread.name}" if words and thread is not None else "")
 
@@ -243,6 +244,11 @@ def _refused(reason: str) -> str:
 def _outlined(frames: Sequence[StackFrame]) -> Iterator[StackFrame]:
     """The functions that were not inlined."""
     return (one for one in frames if not one.inlined)
+
+
+def _interrupted_at(frames: Sequence[StackFrame]) -> int:
+    """The number of the frame that the running handler has interrupted, 0 for none."""
+    return next((number for number, one in enumerate(frames) if one.exception), 0)
 
 
 def _is_kernel(frame: StackFrame) -> bool:

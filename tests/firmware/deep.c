@@ -14,11 +14,6 @@ __attribute__((noinline)) static uint32_t Handle(uint32_t value) {
   return Divide(kept[1]) + kept[2];
 }
 
-void HardFault(void) {
-  for (;;) {
-  }
-}
-
 void Egu0(void) {
   REG(EGU0 + 0x100) = 0;
   results[0] = Handle(results[1]) + 1;
@@ -42,6 +37,16 @@ __attribute__((noinline, used)) static void Thread(void) {
   for (;;) {
   }
 }
+
+// The handler gives up some calls below its entry.
+__attribute__((noinline)) static uint32_t Stop(uint32_t depth) {
+  while (depth == 0 && results[5] == 0) {
+  }
+  volatile uint32_t kept = depth;
+  return depth == 0 ? 1 : Stop(depth - 1) * kept;
+}
+
+void HardFault(void) { results[4] = Stop(results[6] + 3) + 1; }
 
 void Main(void) {
   UartStart();

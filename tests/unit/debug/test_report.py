@@ -55,6 +55,18 @@ def test_a_fault_names_its_callers_and_what_the_handler_interrupted(
 
 
 @pytest.mark.slow
+def test_a_core_deep_in_a_handler_is_told_with_what_that_interrupted(
+    build: Callable[[str], Image],
+) -> None:
+    image = build("deep")
+    with simulator.open(image) as session:
+        session.run(None, session.deadline(0.1))
+        told = Narrator(image).place(session.core_state)
+    assert told.startswith("Stop")
+    assert ", in the handler of HardFault, which interrupted Divide at deep.c:8" in told
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("limit", "how"), [(True, "STKOF: the processor refused it"), (False, "bytes below it")]
 )
