@@ -34,14 +34,24 @@ class _Branches:
         self._inputs: list[int] = []
         self._outputs: list[int] = []
 
-    def add(self, name: str, inputs: Sequence[T], output: T, *options: Any) -> None:
-        """One operator; what is not constant among ``inputs`` becomes an input of the model."""
-        first = len(self._tensors)
-        self._tensors += [*inputs, output]
-        numbers = list(range(first, first + len(inputs)))
-        self._inputs += [n for n in numbers if self._tensors[n].data is None]
-        self._operators.append(Op(name, numbers, [first + len(inputs)], options or None))
-        self._outputs.append(first + len(inputs))
+    def add(self, name: str, inputs: Sequence[T | int], output: T, *options: Any) -> int:
+        """One operator, and the number of its output.
+
+        What is not constant among ``inputs`` becomes an input of the model; a number is an earlier
+        output, which then is none of the model's.
+        """
+        numbers = [each if isinstance(each, int) else self._tensor(each) for each in inputs]
+        self._outputs = [n for n in self._outputs if n not in numbers]
+        self._outputs.append(len(self._tensors))
+        self._tensors.append(output)
+        self._operators.append(Op(name, numbers, self._outputs[-1:], options or None))
+        return self._outputs[-1]
+
+    def _tensor(self, tensor: T) -> int:
+        self._tensors.append(tensor)
+        if tensor.data is None:
+            self._inputs.append(len(self._tensors) - 1)
+        return len(self._tensors) - 1
 
     def data(self, *shape: int, low: int = -127, high: int = 128) -> np.ndarray:
         return self._rng.integers(low, high, shape)
@@ -241,6 +251,9 @@ def _slices(b: _Branches) -> None:
         lists = [constant(each) for each in (begin, end, step)]
         for make in (_int8, _real):
             b.add("STRIDED_SLICE", [make(2, 4, 5), *lists], make(*out), "StridedSlice", masks)
+    begin, end, step = constant([3]), constant([3]), constant([1])
+    none = b.add("STRIDED_SLICE", [_int8(5), begin, end, step], _int8(0), "StridedSlice", {})
+    b.add("CONCATENATION", [none, _int8(4)], _int8(4), "Concatenation", {"Axis": 0})
 
 
 #: What runs the code of a source file; where it is missing, all.

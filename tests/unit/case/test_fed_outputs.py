@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from model_builder import Op, T, build, constant
 
 from harness.base import paths
 from harness.base.arithmetic import Arithmetic
@@ -48,6 +49,17 @@ def test_a_wrong_output_of_a_fed_input_is_found(model: Model) -> None:
     fed = [[row.tobytes()] for row in ROWS]
     check = check_outputs(console(outputs), Case("c", elf=Path("x")), model, fed)
     assert (check.compared, check.mismatches) == (3, 1)
+
+
+def test_an_output_without_elements_has_no_record() -> None:
+    tensors = [T((2,), "int8", 1.0), *map(constant, ([1], [1], [1])), T((0,), "int8", 1.0)]
+    tensors.append(T((2,), "int8", 1.0))
+    none = Op("STRIDED_SLICE", [0, 1, 2, 3], [4], ("StridedSlice", {}))
+    model = Model.from_bytes(build(tensors, [none, Op("RELU", [0], [5])], [0], [5, 4]))
+    rows = np.array([[3, -4]], np.int8)
+    seen = console(np.maximum(rows, 0))
+    check = check_outputs(seen, Case("c", elf=Path("x")), model, [[rows[0].tobytes()]])
+    assert (check.compared, check.mismatches, check.inferences) == (2, 0, 1)
 
 
 def test_outputs_without_any_inputs_prove_nothing(model: Model) -> None:
