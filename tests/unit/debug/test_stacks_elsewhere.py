@@ -11,7 +11,7 @@ from fake_renode import FakeRenode, opened
 
 from harness.base.core_state import MSP, PSP, CoreState
 from harness.base.errors import TargetLost, Unsupported
-from harness.case.observe import told_faults, where_it_stands
+from harness.case.observe import faults_with_stacks, place_and_stacks
 from harness.debug.report import Narrator
 from harness.elf import Image
 from harness.simulator import Machine
@@ -34,7 +34,7 @@ class HandlerEntry:
             for handler in fault_handlers(image):
                 session.machine.hook(handler, self._take)
             session.run(None, session.deadline(0.1))
-            self.told = told_faults(session, image)[0]
+            self.told = faults_with_stacks(session, image)[0]
 
     def _take(self, machine: Machine) -> bool:
         self.state = machine.core_state()
@@ -82,7 +82,7 @@ def test_a_fault_in_renode_has_the_simulators_call_stack(
     renode.script = [(MS, enters(renode, entry.state))]
     with opened(renode, image) as session:
         run(session)
-        (told,) = told_faults(session, image)[:1]
+        (told,) = faults_with_stacks(session, image)[:1]
     assert told.callers == entry.told.callers
     assert stack_of(told.report) == stack_of(entry.told.report) != []
 
@@ -114,7 +114,7 @@ def test_a_renode_that_stands_tells_where(build: Callable[[str], Image], name: s
         put(renode, state)
         seen = session.core_state
         assert (seen.registers, seen.stacks) == (state.registers, state.stacks)
-        assert where_it_stands(session, image)[0] == told[0]
+        assert place_and_stacks(session, image)[0] == told[0]
         assert Narrator(image).threads(seen) == told[1]
 
 
