@@ -202,12 +202,17 @@ class Live(Closing):
     def call_stack(self) -> str:
         """The call stack of each thread, or of the core without a kernel; several lines.
 
-        Raises :class:`UsageError` on a target without access to core and memory.
+        Raises :class:`Unsupported` on a target without access to core and memory,
+        :class:`UsageError` without an image.
         """
-        stacks = place_and_stacks(self.session, self._image)[1]
-        if not stacks:
-            raise UsageError(f"target {self.case.target} cannot show a call stack")
-        return stacks
+        from harness.debug.report import Narrator  # noqa: PLC0415 - few sessions need it
+
+        if self._image is None:
+            raise UsageError(
+                "a call stack needs the image that runs", hint="give `elf` or a sample"
+            )
+        state = self.session.core_state
+        return Narrator(self._image, self.session.power_on).threads(state)
 
     def address(self, place: str | int) -> int:
         """Convert a number (``0x20000000``) or a symbol of the image to an address.

@@ -29,7 +29,7 @@ class CallNode:
     """A function that the function of node ``parent`` called.
 
     ``instructions`` are its own, without its callees'; ``address`` is its start, 0 for none.
-    ``operator`` is the one that made the call, of a function that several operators register.
+    ``operator`` is the caller of a function that several operators register.
     """
 
     parent: int
@@ -154,7 +154,7 @@ def speedscope_file(trees: Iterable[tuple[str, CallTree]]) -> str:
 class FunctionMap:
     """The functions of an image and of the images beside it, numbered from 1.
 
-    Objects that hold code count as functions: a busy wait of nrfx is an array of machine code.
+    Objects count as functions, too: a busy wait of nrfx is an array of machine code.
     """
 
     def __init__(self, image: Image) -> None:
@@ -196,10 +196,10 @@ class FunctionMap:
         """The bytes of a function whose symbol has no size: up to the next function."""
         index = bisect_right(self._addresses, address)
         following = self._addresses[index : index + 1]
-        return min(UNSIZED_REACH, *(start - address for start in following))
+        return min([UNSIZED_REACH, *(start - address for start in following)])
 
     def called_by(self, address: int, operator: str) -> int:
-        """Another number of the function at ``address``, for its calls by ``operator``."""
+        """The number of the function at ``address`` in calls by ``operator``."""
         return self._calls.setdefault((address, operator), len(self.names) + len(self._calls))
 
     def tree(

@@ -140,7 +140,7 @@ class Image(ElfFile):
 
     @cached_property
     def operator_functions(self) -> Mapping[int, tuple[str, ...]]:
-        """The functions that operators register, by address: whose they are."""
+        """The operators of each function that a registration refers to, by its address."""
         from harness.elf.register_functions import entry_functions  # noqa: PLC0415
 
         return entry_functions(self.graph, self.registrations)

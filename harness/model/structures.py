@@ -11,9 +11,9 @@ WORD = 4
 EVAL_TENSOR = 3 * WORD
 #: Offset of a MicroInterpreter's reference to its resolver, after the pointer to its model.
 INTERPRETER_RESOLVER = WORD
-#: A registration: init, free, prepare, invoke, and reset (before 2023 a profiler's function); then
-#: the builtin code and a custom operator's name.
+#: Bytes of a registration; the number of its functions, which are its first words; invoke's index.
+#: (init, free, prepare, invoke, reset, before 2023 a profiler's; builtin code; custom name.)
 REGISTRATION, REGISTERED_FUNCTIONS, INVOKE = 7 * WORD, 5, 3
-#: A node, behind which its registration's address lies; as words of a TfLiteNode: user_data,
-#: builtin_data, custom_initial_data.
+#: Bytes of a TfLiteNode, which the address of its registration follows; the indices of its words
+#: user_data, builtin_data and custom_initial_data.
 NODE, NODE_DATA = 7 * WORD, (3, 4, 5)

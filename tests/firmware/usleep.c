@@ -23,7 +23,7 @@ static void Sleep(uint32_t counts) {
   REG(RTC0 + 0x344) = COMPARE_BIT;  // EVTENSET
   REG(RTC0 + 0x308) = COMPARE_BIT;  // INTENCLR
   REG(RTC0 + 0x304) = COMPARE_BIT;  // INTENSET
-  while (alarms == before) __asm volatile("wfi");
+  while (alarms == before) __asm volatile("dsb\n wfi");
 }
 
 void Main(void) {

@@ -66,7 +66,7 @@ def noticed_by(mutant: KernelMutant, folder: Path) -> list[str]:
         for result in _results(builder, mutant.file, folder):
             assert result.judgement.verdict in _RAN, result.judgement.reason
             if not result.passed:
-                return [result.case.name, *what_noticed(result)]
+                return [result.name, *what_noticed(result)]
     except (HilError, subprocess.CalledProcessError):
         return ["the compiler"]
     return []

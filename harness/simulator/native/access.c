@@ -99,9 +99,20 @@ static void note_poll(Core *c) {
   core_limit(c);
 }
 
+// Carries out an access to the MPU's regions, which a kernel writes often: neither does the time
+// count, nor can an exception become deliverable.
+static bool answer_region(Core *c, bool write, uint32_t address, uint32_t value) {
+  if (c->attribution.divided || !scs_is_region(address)) return false;
+  if (write && (c->part.single || wants_stop(c))) return false;
+  if (!scs_access(c, write, address, value)) return false;
+  c->access.total++;
+  return true;
+}
+
 // Carries out a plain load or store of a register; false if the machine must do so.
 static bool answer(Core *c, bool write, uint32_t address, int size, uint64_t value) {
-  if (size != 4 || address & 3 || address >= PRIVATE) return false;
+  if (size != 4 || address & 3) return false;
+  if (address >= PRIVATE) return answer_region(c, write, address, (uint32_t)value);
   const Served *at = served_at(c, address);
   if (!at || (c->attribution.divided && !at->admitted[c->cpu.nonsecure])) return false;
   if (!write) {
@@ -150,6 +161,7 @@ static void admit(Core *c, uint32_t address) {
 
 // Undoes Unicorn's restoration of the IT state for this callback, which the block does not expect.
 static bool go_on(Core *c) {
+  if (c->block.slot && !c->block.slot->conditional) return true;
   if (core_reg(c, REG_XPSR) & XPSR_IT) core_set_reg(c, REG_EPSR, XPSR_THUMB);
   return true;
 }

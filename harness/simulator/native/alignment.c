@@ -8,7 +8,9 @@
 // the instruction. Both checks may be wrong for an instruction that is not executed (in an IT
 // block), so they are repeated when the core is before it.
 //
-// BASEPRI keeps only the implemented bits of a priority: a hook checks values written to it.
+// BASEPRI keeps only the implemented bits of a priority. A value written to it is known to have no
+// others, is that of a register at the entry of the block and checked there, or is checked by a
+// hook.
 //
 // Once CCR.UNALIGN_TRP has been set in either bank, or the MPU has made memory Device memory, a
 // hook checks every instruction; once CCR.DIV_0_TRP has been set, hooks check divisions. Unicorn
@@ -25,6 +27,7 @@
 enum { UNALIGN_TRP = 1 << 3, DIV_0_TRP = 1 << 4 };
 enum { SP = 13, LR = 14 };
 enum { MAX_CHECKS = 1 << 16 };
+enum { WORDS_ONLY = 3 };  // bits of an address that is not a multiple of 4
 
 static uint32_t ccr(const Core *c) { return c->cpu.scb[c->cpu.nonsecure]->ccr; }
 
@@ -51,6 +54,9 @@ static uint32_t refusal(Core *c, uint16_t first, uint16_t second) {
   return trapped || mpu_is_device(mpu, address_now(c, &a)) ? UNALIGNED : 0;
 }
 
+// Bits of BASEPRI that priorities do not have.
+static uint32_t odd_bits(const Core *c) { return 0xFF & ~(uint32_t)c->cpu.nvic->implemented; }
+
 static uint32_t refusal_at(Core *c, uint32_t pc) {
   const Area *area = memory_code(&c->memory, pc);
   return area ? refusal(c, memory_halfword(area, pc), memory_halfword(area, pc + 2)) : 0;
@@ -61,7 +67,7 @@ static int odd_base_priority(Core *c, uint32_t pc) {
   const Area *area = memory_code(&c->memory, pc);
   if (!area) return NO_REGISTER;
   int from = operands_base_priority(memory_halfword(area, pc), memory_halfword(area, pc + 2));
-  bool odd = from != NO_REGISTER && value_of(c, from) & 0xFF & ~(uint32_t)c->cpu.nvic->implemented;
+  bool odd = from != NO_REGISTER && value_of(c, from) & odd_bits(c);
   return odd ? from : NO_REGISTER;
 }
 
@@ -108,26 +114,27 @@ void alignment_update(Core *c) {
 
 // checks on entry
 
-static bool add_check(Core *c, uint32_t sum, uint32_t index) {
+static bool add_check(Core *c, uint32_t sum, uint32_t bits, uint32_t index) {
   if (c->operands.count == MAX_CHECKS) return false;
   if (!c->operands.checks) c->operands.checks = calloc(MAX_CHECKS, sizeof *c->operands.checks);
   if (!c->operands.checks) return false;
-  c->operands.checks[c->operands.count++] = (Check){sum, (uint16_t)index, 0, 0};
+  c->operands.checks[c->operands.count++] = (Check){sum, bits, (uint16_t)index, 0, 0};
   return true;
 }
 
-static bool is_known(const Check *list, uint32_t count, uint32_t sum) {
+static bool is_known(const Check *list, uint32_t count, uint32_t sum, uint32_t bits) {
   for (uint32_t i = 0; i < count; i++) {
-    if (list[i].sum == sum) return true;
+    if (list[i].sum == sum && list[i].bits == bits) return true;
   }
   return false;
 }
 
-// Whether the block keeps the registers of all its checks, modulo 4.
-static bool keeps(const Residues *r, const Check *list, uint32_t count) {
+// Whether the block keeps the registers of all its checks, modulo 4, or does not write them at all.
+static bool keeps(const Residues *r, uint32_t written, const Check *list, uint32_t count) {
   for (uint32_t i = 0; i < count; i++) {
     for (int n = 0; n < 15; n++) {
       if (!(list[i].sum >> 2 * n & 3) || n == SP) continue;
+      if (list[i].bits != WORDS_ONLY && written >> n & 1) return false;
       if (r->unknown >> n & 1 || r->sums[n] != 1u << 2 * n) return false;
     }
   }
@@ -137,8 +144,7 @@ static bool keeps(const Residues *r, const Check *list, uint32_t count) {
 // Whether the operands may be refused, or changed, independently of CCR.UNALIGN_TRP. `*a` is the
 // address; its base is NO_REGISTER if there is none.
 static bool may_be_refused(const Core *c, uint16_t first, uint16_t second, Address *a) {
-  if ((c->operands.divisions && operands_divisor(first, second) != NO_REGISTER) ||
-      operands_base_priority(first, second) != NO_REGISTER) {
+  if (c->operands.divisions && operands_divisor(first, second) != NO_REGISTER) {
     a->base = NO_REGISTER;
     return true;
   }
@@ -150,6 +156,7 @@ static bool has_operands(const Core *c, const Area *area, uint32_t address, uint
   for (uint32_t at = address; at - address < size;) {
     uint16_t first = memory_halfword(area, at), second = memory_halfword(area, at + 2);
     if (may_be_refused(c, first, second, &a)) return true;
+    if (operands_base_priority(first, second) != NO_REGISTER) return true;
     at += thumb_length(first);
   }
   return false;
@@ -171,23 +178,36 @@ void alignment_decode(Core *c, Area *area, Slot *s, uint32_t address, uint32_t s
   uint32_t index = 0;
   o->count = o->kept;
   const uint32_t start = o->count;
+  uint32_t written = 0, plain = 0;  // bits: registers written in the block; that may be in BASEPRI
   residues_begin(&r);
   if (core_reg(c, REG_XPSR) & XPSR_IT) r.conditional = 4;
   for (uint32_t at = address; at - address < size; index++) {
     uint16_t first = memory_halfword(area, at), second = memory_halfword(area, at + 2);
     Address a;
+    const int priority = operands_base_priority(first, second);
+    bool known = true;
+    uint32_t sum = 0, bits = WORDS_ONLY;
     if (may_be_refused(c, first, second, &a)) {
-      const bool known = a.base != NO_REGISTER && !(r.unknown >> a.base & 1) && a.mask == 3;
-      const uint32_t sum = known ? r.sums[a.base] : 0;
-      const bool noted = !sum || is_known(o->checks + start, o->count - start, sum);
-      if (!known || (!noted && !add_check(c, sum, index))) hooked |= hook_at(c, area, at);
+      known = a.base != NO_REGISTER && !(r.unknown >> a.base & 1) && a.mask == WORDS_ONLY;
+      sum = known ? r.sums[a.base] : 0;
+    } else if (priority < 15 && !(plain >> priority & 1)) {
+      known = priority != SP && !(written >> priority & 1);
+      sum = 1u << 2 * priority;
+      bits = odd_bits(c);
     }
+    const bool noted = !sum || is_known(o->checks + start, o->count - start, sum, bits);
+    if (!known || (!noted && !add_check(c, sum, bits, index))) hooked |= hook_at(c, area, at);
+    const bool always = !r.conditional;
     residues_step(&r, first, second, literal_at(area, operands_literal(first, second, at)));
+    const int set = operands_byte_without(first, second, odd_bits(c));
+    written |= r.written;
+    plain &= ~r.written;
+    if (always && set < 15) plain |= 1u << set;
     at += thumb_length(first);
   }
   if (o->count > start) {
     o->checks[start].more = (uint16_t)(o->count - start);
-    o->checks[start].keeps = keeps(&r, o->checks + start, o->count - start);
+    o->checks[start].keeps = keeps(&r, written, o->checks + start, o->count - start);
     area->checks[(address - area->base) >> 1] = (uint16_t)start;
     s->looks |= LOOK_OPERANDS;
   }
@@ -207,7 +227,7 @@ uint32_t alignment_suspect(Core *c) {
     for (uint32_t terms = list[i].sum << 2 >> 2, n = 0; terms; terms >>= 2, n++) {
       if (terms & 3) value += (terms & 3) * value_of(c, (int)n);
     }
-    if (value & 3) return list[i].index;
+    if (value & list[i].bits) return list[i].index;
   }
   if (!list->keeps) c->block.again = 1;
   return c->block.count;

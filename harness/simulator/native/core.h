@@ -57,7 +57,7 @@ enum {
 enum { AWAKE, SLEEP_WFI, SLEEP_WFE };
 // Bits of CONTROL.
 enum { NPRIV = 1, SPSEL = 2, FPCA = 4, SFPA = 8 };
-#define NO_SPECIAL 0x3FFFu
+#define NO_SPECIAL 0x1FFFu
 
 // The last argument of core_count_before(), and its result.
 typedef struct {
@@ -200,10 +200,10 @@ typedef struct {
   bool after;  // stop after this instruction
 } Stop;
 
-// A condition for entering a block: a sum of registers (operands.h) is a multiple of 4. `more` and
-// `keeps` are those of a block's first check.
+// A condition for entering a block: a sum of registers (operands.h) has none of `bits`. It is a
+// multiple of 4, or a value of BASEPRI. `more` and `keeps` are those of a block's first check.
 typedef struct {
-  uint32_t sum;
+  uint32_t sum, bits;
   uint16_t index;      // of the instruction that needs it
   uint16_t more : 15;  // number of checks
   uint16_t keeps : 1;  // all conditions are kept by the block

@@ -34,12 +34,13 @@
 static void decode(Core *c, Area *area, Slot *s, uint32_t address, uint32_t size) {
   uint32_t count = 0, special = attribution_may_run(c, area, address) ? NO_SPECIAL : 0;
   int context = security_context(c);
-  bool floating = false;
+  bool floating = false, conditional = core_reg(c, REG_XPSR) & XPSR_IT;
   for (uint32_t at = address; at < address + size && size <= MAX_BLOCK; count++) {
     uint16_t first = memory_halfword(area, at);
     uint32_t step = thumb_length(first);
     uint16_t second = step == 4 ? memory_halfword(area, at + 2) : 0;
     if (step == 4) c->cpu.extras |= thumb_extra_state(first, second);
+    conditional |= thumb_begins_conditional(first);
     floating |= step == 4 && thumb_is_floating(first, second);
     if (special == NO_SPECIAL &&
         (thumb_is_special(first, second, context) || core_is_breakpoint(c, at) ||
@@ -51,6 +52,7 @@ static void decode(Core *c, Area *area, Slot *s, uint32_t address, uint32_t size
   alignment_decode(c, area, s, address, size, area->stable && special == NO_SPECIAL);
   s->count = (uint16_t)count;
   s->special = special & NO_SPECIAL;
+  s->conditional = conditional;
   s->looks = (uint16_t)((s->looks & LOOK_OPERANDS) | (floating ? LOOK_FLOATING : 0)) & 3;
   s->key = area->stable && special == NO_SPECIAL ? size << 16 | c->block.generation : 0;
   for (uint32_t at = address - area->base; at < address - area->base + size; at += 2) {

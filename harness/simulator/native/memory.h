@@ -8,8 +8,9 @@
 typedef struct {
   uint32_t key;  // size << 16 | generation; 0 for a block that must be checked each time
   uint16_t count;
-  uint16_t special : 14;  // index of the first instruction that Unicorn must not run
-  uint16_t looks : 2;     // LOOK_OPERANDS, LOOK_FLOATING
+  uint16_t special : 13;     // index of the first instruction that Unicorn must not run
+  uint16_t conditional : 1;  // it has instructions in an IT block
+  uint16_t looks : 2;        // LOOK_OPERANDS, LOOK_FLOATING
   uint64_t executed;
 } Slot;
 

@@ -41,7 +41,7 @@ bool mpu_is_device(const Mpu *m, uint32_t address);
 bool mpu_makes_device(const Mpu *m, int region);
 
 // Registers by their offset from 0xE000_ED00.
-enum { MPU_FIRST = 0x90, MPU_END = 0xC8 };
+enum { MPU_FIRST = 0x90, MPU_REGION_FIRST = 0x98, MPU_END = 0xC8 };
 uint32_t mpu_read(const Mpu *m, uint32_t offset);
 void mpu_write(Mpu *m, uint32_t offset, uint32_t value);
 #endif  // HARNESS_SIMULATOR_NATIVE_MPU_H_

@@ -105,6 +105,12 @@ int operands_base_priority(uint16_t first, uint16_t second) {
   return writes && (second & 0xFF7F) <= 0x8812 ? first & 0xF : NO_REGISTER;
 }
 
+int operands_byte_without(uint16_t first, uint16_t second, uint32_t bits) {
+  if (first >> 11 == 4) return first & 0xFF & bits ? NO_REGISTER : first >> 8 & 7;
+  if (first != 0xF04F || second & 0xF000) return NO_REGISTER;
+  return second & 0xFF & bits ? NO_REGISTER : second >> 8 & 0xF;
+}
+
 uint32_t operands_literal(uint16_t first, uint16_t second, uint32_t pc) {
   const uint32_t here = (pc + 4) & ~3u;
   if (first >> 11 == 9) return here + (first & 0xFF) * 4u;
@@ -129,17 +135,19 @@ static uint32_t constant(uint32_t value) { return (value & 3) << CONSTANT; }
 void residues_begin(Residues *r) {
   for (int n = 0; n < 15; n++) r->sums[n] = 1u << 2 * n;
   r->sums[SP] = 0;  // always a multiple of 4
-  r->unknown = 0;
+  r->unknown = r->written = 0;
   r->conditional = 0;
 }
 
 static void forget(Residues *r, uint32_t registers) {
+  r->written |= registers & 0x7FFF;
   r->unknown |= registers & 0x7FFF & ~(1u << SP);
 }
 
 // Assigns a value to Rd, which is unknown if one of the `sources` is.
 static void assign(Residues *r, int d, uint32_t sources, uint32_t value) {
   if (d >= SP && d != 14) return;
+  r->written |= 1u << d;
   if (r->unknown & sources || (r->conditional && r->sums[d] != value)) {
     forget(r, 1u << d);
     return;
@@ -242,6 +250,7 @@ static void short_step(Residues *r, uint16_t first, const uint32_t *literal) {
       miscellaneous(r, first);
       return;
     case 12:  // STM, LDM: the base moves by words
+      r->written |= 1u << high;
       if (first & 0x800) forget(r, first & 0xFF);
       return;
     default:
@@ -313,6 +322,7 @@ static void plain_immediate(Residues *r, uint16_t first, uint16_t second) {
       assign(r, d, 0, value);
       return;
     case 12:  // MOVT
+      r->written |= 1u << d;
       return;
     default:
       forget(r, d < 15 ? 1u << d : 0);
@@ -348,14 +358,17 @@ static void long_single(Residues *r, uint16_t first, uint16_t second, const uint
 static void long_step(Residues *r, uint16_t first, uint16_t second, const uint32_t *literal) {
   const uint32_t t = 1u << (second >> 12), d = 1u << bits(second, 8, 4);
   if ((first & 0xFE40) == 0xE800) {
+    r->written |= 1u << (first & 0xF);
     if (first & 0x10) forget(r, second);  // LDM; the base moves by words
   } else if ((first & 0xFE40) == 0xE840) {
+    r->written |= 1u << (first & 0xF);
     bool dual = first & 0x0120;
     if (first & 0x10 || !dual) forget(r, t | d);
     if (!dual) forget(r, 1u << (second & 0xF));  // the status of STREX
   } else if ((first & 0xFE00) == 0xEA00) {
     shifted_register(r, first, second);
   } else if ((first & 0xEC00) == 0xEC00) {  // coprocessors and FP
+    r->written |= 1u << (first & 0xF);      // a base moves by words
     if ((first & 0xFFE0) == 0xEC40) forget(r, t | 1u << (first & 0xF));
     if ((first & 0xFF00) == 0xEE00 && second & 0x10) forget(r, t);
   } else if ((first & 0xF800) == 0xF000) {
@@ -371,11 +384,12 @@ static void long_step(Residues *r, uint16_t first, uint16_t second, const uint32
   } else if ((first & 0xFE00) == 0xFA00) {
     forget(r, (first & 0xFF80) == 0xFB80 ? d | t : d);  // long products write two registers
   } else {
-    r->unknown = 0x7FFF & ~(1u << SP);
+    forget(r, 0x7FFF);
   }
 }
 
 void residues_step(Residues *r, uint16_t first, uint16_t second, const uint32_t *literal) {
+  r->written = 0;
   if (thumb_length(first) == 2) {
     short_step(r, first, literal);
   } else {

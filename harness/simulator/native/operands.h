@@ -20,12 +20,15 @@ int operands_divisor(uint16_t first, uint16_t second);
 
 // Returns the register that MSR writes to BASEPRI or BASEPRI_MAX, else NO_REGISTER.
 int operands_base_priority(uint16_t first, uint16_t second);
+// Returns the register that MOV sets to a byte without these bits, else NO_REGISTER.
+int operands_byte_without(uint16_t first, uint16_t second, uint32_t bits);
 
 // Registers as sums of the registers at an earlier point, modulo 4. Bits 2n+1..2n of a sum are the
 // factor of Rn (n < 15), bits 31..30 a constant.
 typedef struct {
   uint32_t sums[15];
   uint32_t unknown;  // bit n: Rn is unknown
+  uint32_t written;  // bit n: the last instruction may have written Rn
   int conditional;   // number of instructions left in an IT block
 } Residues;
 

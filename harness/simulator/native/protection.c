@@ -349,8 +349,8 @@ bool protection_settle(Core *c) {
   const Regions asked = c->mpu.banks[c->cpu.nonsecure]->state.regions;
   if (!asked.ctrl || asked.ctrl != c->mpu.wanted.ctrl) return false;
   const Regions made = derived(c, &asked);
-  if (memcmp(&made, &c->mpu.in_force, sizeof made) || makes_device(c) != c->mpu.device)
-    return false;
+  if (memcmp(&made, &c->mpu.in_force, sizeof made)) return false;
+  if (makes_device(c) != c->mpu.device) return false;
   c->mpu.wanted = asked;
   c->mpu.stale = false;
   core_limit(c);

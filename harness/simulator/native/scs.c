@@ -35,6 +35,10 @@ static bool write_word(Core *c, uint32_t offset, uint32_t value) {
   return true;
 }
 
+bool scs_is_region(uint32_t address) {
+  return address - (BASE + SCB + MPU_REGION_FIRST) < MPU_END - MPU_REGION_FIRST;
+}
+
 bool scs_access(Core *c, bool write, uint32_t address, uint32_t value) {
   uint32_t word, offset = address - BASE;
   if (offset >= SIZE || c->cpu.nonsecure || !security_is_privileged(c)) return false;

@@ -30,6 +30,8 @@ static bool names_other_world(uint16_t first, uint16_t second, bool nonsecure) {
   return write && (number == 0x90 || number == 0x91 || number == 0x93);
 }
 
+bool thumb_begins_conditional(uint16_t first) { return (first & 0xFF00) == 0xBF00 && first & 0xF; }
+
 bool thumb_branches_to_itself(uint16_t first, uint16_t second) {
   return first == 0xE7FE || (first == 0xF7FF && second == 0xBFFE);
 }

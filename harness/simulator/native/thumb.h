@@ -22,6 +22,8 @@ bool thumb_is_special(uint16_t first, uint16_t second, int context);
 bool thumb_is_barrier_before_sleep(uint16_t first, uint16_t second, uint16_t next);
 // Whether it uses floating-point registers.
 bool thumb_is_floating(uint16_t first, uint16_t second);
+// Is it IT?
+bool thumb_begins_conditional(uint16_t first);
 bool thumb_branches_to_itself(uint16_t first, uint16_t second);
 // Returns false only for instructions that never write memory.
 bool thumb_may_store(uint16_t first);

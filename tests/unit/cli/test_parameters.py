@@ -168,7 +168,7 @@ def test_every_option_with_a_closed_set_is_completed():
         (["run", "--wiring"], "nrf9160", {"nrf9160dk"}),
         (["run", "--press"], "button2", {"button2"}),
         (["run", "--peripherals"], "SAA", {"SAADC="}),
-        (["run", "--builder"], "zep", {"zephyr"}),
+        (["run", "--builder"], "zephyr-s", {"zephyr-soft-float"}),
         (["debug", "--at"], "fau", {"fault"}),
         (["campaign"], "digits_", {"digits_cnn"}),
         (["campaign", "--faults"], "weights,reg", {"weights,registers"}),
