@@ -137,11 +137,14 @@ typedef struct {
   Mpu *banks[2];     // of the secure, of the non-secure state
   Regions wanted;    // the firmware's MPU when it was last put in force
   Regions in_force;  // derived from it
-  bool off;          // the firmware's MPU is off: nothing is refused
-  bool negative;     // it was put in force for code of a priority below zero
-  bool stale;        // changes wait for the next block
-  bool device;       // it makes some of flash or RAM Device memory
-  bool unfolded;     // unprivileged code uses its regions of data RAM
+  Regions folded;    // the same, folded, whether in force so or not
+  Regions opened;    // what was in force unfolded since Unicorn last forgot all pages, if anything:
+  bool was_opened;
+  bool off;       // the firmware's MPU is off: nothing is refused
+  bool negative;  // it was put in force for code of a priority below zero
+  bool stale;     // changes wait for the next block
+  bool device;    // it makes some of flash or RAM Device memory
+  bool unfolded;  // unprivileged code uses its regions of data RAM
 } Protection;
 
 // Addresses that are non-secure callable.

@@ -1,28 +1,32 @@
 // The MPU in force, with which Unicorn checks loads, stores and fetches.
 //
-// A region of whole pages costs nothing; in a page in which a region ends, each access takes about
-// 0.1 us more. Changes of MPU_CTRL take effect with the instruction, those of regions with the next
-// block of code: before the next ISB, as the architecture promises, and after a few instructions at
-// most, as on the chip. Zephyr 3.1 uses a stack before any barrier.
+// A region of whole pages costs nothing; in a page in which a region ends, each
+// access takes about 0.1 us more. Changes of MPU_CTRL take effect with the
+// instruction, those of regions with the next block of code: before the next
+// ISB, as the architecture promises, and after a few instructions at most, as
+// on the chip. Zephyr 3.1 uses a stack before any barrier.
 //
 // Unicorn remembers for each page the rights at its first use. It need not
-// forget them when a right is added: an access that is not remembered as allowed is looked up
-// again. The same holds for data in a page in which a region ends, where each access is looked up;
-// but code that ran there is found again without a lookup. Only if a right is taken away must
-// Unicorn forget all pages, which costs about 2 us and a lookup for each page in use. It costs
-// 1,000 times as much if Unicorn's count of used pages is below zero (it subtracts twice a page
-// whose accesses it looks up), because Unicorn then doubles a table: one more reason to avoid such
-// pages.
+// forget them when a right is added: an access that is not remembered as
+// allowed is looked up again. The same holds for data in a page in which a
+// region ends, where each access is looked up; but code that ran there is found
+// again without a lookup. Only if a right is taken away must Unicorn forget all
+// pages, which costs about 2 us and a lookup for each page in use. It costs
+// 1,000 times as much if Unicorn's count of used pages is below zero (it
+// subtracts twice a page whose accesses it looks up), because Unicorn then
+// doubles a table: one more reason to avoid such pages.
 //
-// Unicorn stores to a page at full speed only if no code can run there. In other pages each store
-// looks for translations to drop, which makes a program half as fast. So data RAM is execute-never
-// until code runs there for the first time: all of it while the firmware's MPU is off, and while it
-// is on the part that only its background allows.
+// Unicorn stores to a page at full speed only if no code can run there. In
+// other pages each store looks for translations to drop, which makes a program
+// half as fast. So data RAM is execute-never until code runs there for the
+// first time: all of it while the firmware's MPU is off, and while it is on the
+// part that only its background allows.
 //
-// A kernel moves the regions of data RAM with each change of threads, though its own code may load
-// and store there with or without them. So regions that give privileged code what the background
-// gives it are folded into the background, until unprivileged code needs one; and again when the
-// firmware next changes a region.
+// A kernel moves the regions of data RAM with each change of threads, though
+// its own code may load and store there with or without them. So regions that
+// give privileged code what the background gives it are folded into the
+// background, until unprivileged code needs one; and again when the firmware
+// next changes a region.
 #include "protection.h"
 
 #include <string.h>
@@ -45,8 +49,8 @@ static bool enabled(const Regions *r, int i) {
   return (r->limits[i] & ENABLE) && mpu_last(r, i) >= mpu_first(r, i);
 }
 
-// Rights to all of [from, to], unprivileged ones above privileged ones; MIXED if a region ends in
-// between.
+// Rights to all of [from, to], unprivileged ones above privileged ones; MIXED
+// if a region ends in between.
 static uint8_t rights(const Regions *r, uint32_t from, uint32_t to) {
   int hit = -1;
   if (!(r->ctrl & MPU_ENABLE)) return ALL | ALL << LEVELS;
@@ -56,7 +60,8 @@ static uint8_t rights(const Regions *r, uint32_t from, uint32_t to) {
     if (hit >= 0) return 0;
     hit = i;
   }
-  // Without a region the default memory map decides from where code may be fetched.
+  // Without a region the default memory map decides from where code may be
+  // fetched.
   if (hit < 0) return r->ctrl & MPU_PRIVDEFENA ? ALL : 0;
   uint8_t level = r->bases[hit] & READ_ONLY ? READ : READ | WRITE;
   if (!(r->bases[hit] & NEVER_EXECUTE)) level |= FETCH;
@@ -95,8 +100,8 @@ static bool loses(const Core *c, const Regions *before, const Regions *after, ui
   }
 }
 
-// Does code that has run lose the right to run? If data is stored there later, its translations
-// would stay.
+// Does code that has run lose the right to run? If data is stored there later,
+// its translations would stay.
 static bool stops_code(const Core *c, const Regions *before, const Regions *after) {
   for (int i = 0; i < c->memory.code_count && c->memory.ram_runs; i++) {
     const Area *area = &c->memory.code[i];
@@ -114,7 +119,8 @@ static void add(Regions *r, int *count, uint32_t from, uint32_t to, uint32_t fla
   r->limits[(*count)++] = (to & ~31u) | ENABLE;
 }
 
-// The default memory map (Armv8-M ARM, "The system address map") as regions, except for data RAM.
+// The default memory map (Armv8-M ARM, "The system address map") as regions,
+// except for data RAM.
 static void open(const Core *c, Regions *r) {
   const Area *ram = memory_ram(&c->memory);
   int count = 0;
@@ -128,7 +134,8 @@ static void open(const Core *c, Regions *r) {
   add(r, &count, 0xA0000000, 0xFFFFFFFF, NEVER_EXECUTE);
 }
 
-// The first address from `at` on that is in no region; `*end`: the last one before the next region.
+// The first address from `at` on that is in no region; `*end`: the last one
+// before the next region.
 static uint32_t gap_from(const Regions *r, uint32_t at, uint32_t last, uint32_t *end) {
   *end = last;
   for (int i = 0; i < MPU_REGIONS; i++) {
@@ -142,8 +149,8 @@ static uint32_t gap_from(const Regions *r, uint32_t at, uint32_t last, uint32_t 
   return at;
 }
 
-// May privileged code load and store in a region of data RAM, but not run, and is it apart from all
-// others?
+// May privileged code load and store in a region of data RAM, but not run, and
+// is it apart from all others?
 static bool is_like_filler(const Regions *r, int i, const Area *ram) {
   if (r->bases[i] & READ_ONLY || !(r->bases[i] & NEVER_EXECUTE)) return false;
   if (mpu_first(r, i) < ram->base || mpu_last(r, i) - ram->base >= ram->size) return false;
@@ -166,15 +173,16 @@ static void fold(const Core *c, Regions *r) {
   }
 }
 
-// Cover with unused regions the data RAM that only the background allows: loads and stores as
-// before, but execute-never. Does nothing if there are too few regions.
-static void fill(const Core *c, Regions *r) {
+// Cover with unused regions the data RAM that only the background allows: loads
+// and stores as before, but execute-never. Does nothing if there are too few
+// regions.
+static void fill(const Core *c, Regions *r, bool folds) {
   const Area *ram = memory_ram(&c->memory);
   const uint32_t last = ram->base + ram->size - 1;
   const Regions asked = *r;
   uint32_t end;
   if (!(r->ctrl & MPU_ENABLE) || !(r->ctrl & MPU_PRIVDEFENA)) return;
-  if (!c->mpu.unfolded) fold(c, r);
+  if (folds) fold(c, r);
   for (uint32_t at = gap_from(r, ram->base, last, &end); at <= last;
        at = gap_from(r, at, last, &end)) {
     int i = 0;
@@ -189,7 +197,8 @@ static void fill(const Core *c, Regions *r) {
   }
 }
 
-// Is an address one of data RAM that only the background allows, made execute-never?
+// Is an address one of data RAM that only the background allows, made
+// execute-never?
 static bool is_filled(const Core *c, uint32_t address) {
   int hit = mpu_region_at(&c->mpu.in_force, address);
   return hit >= 0 && c->mpu.in_force.fillers >> hit & 1 &&
@@ -200,7 +209,8 @@ static bool shrinks(const Core *c, const Regions *before, const Regions *after) 
   if (before->ctrl != after->ctrl || !before->fillers != !after->fillers) return true;
   for (int i = 0; i < MPU_REGIONS; i++) {
     if (before->bases[i] == after->bases[i] && before->limits[i] == after->limits[i]) continue;
-    // Outside the firmware's regions, fillers give the same rights as other fillers.
+    // Outside the firmware's regions, fillers give the same rights as other
+    // fillers.
     bool filled = before->fillers >> i & 1, fills = after->fillers >> i & 1;
     if (!filled && enabled(before, i) &&
         loses(c, before, after, mpu_first(before, i), mpu_last(before, i))) {
@@ -214,22 +224,37 @@ static bool shrinks(const Core *c, const Regions *before, const Regions *after) 
   return false;
 }
 
-static void enforce(Core *c, const Regions *after) {
-  state_set_mpu(c, after);
-  if (stops_code(c, &c->mpu.in_force, after)) c->unicorn.api.ctl(c->unicorn.handle, CTL_FLUSH_TB);
-  if (shrinks(c, &c->mpu.in_force, after)) c->unicorn.api.ctl(c->unicorn.handle, CTL_FLUSH_TLB);
-  c->mpu.in_force = *after;
+// Folded or not, the regions give privileged code the same; unprivileged code
+// uses unfolded ones. So each way is compared with itself: between two threads
+// of a kernel, no right is lost.
+static bool is_lost(const Core *c, const Regions *folded, const Regions *made) {
+  if (!c->mpu.in_force.fillers != !made->fillers || shrinks(c, &c->mpu.folded, folded)) return true;
+  return c->mpu.unfolded && c->mpu.was_opened && shrinks(c, &c->mpu.opened, made);
+}
+
+static void enforce(Core *c, const Regions *folded, const Regions *made) {
+  state_set_mpu(c, made);
+  if (stops_code(c, &c->mpu.in_force, made)) c->unicorn.api.ctl(c->unicorn.handle, CTL_FLUSH_TB);
+  if (is_lost(c, folded, made)) {
+    c->unicorn.api.ctl(c->unicorn.handle, CTL_FLUSH_TLB);
+    c->mpu.was_opened = false;
+  }
+  c->mpu.in_force = *made;
+  c->mpu.folded = *folded;
+  if (!c->mpu.unfolded) return;
+  c->mpu.opened = *made;
+  c->mpu.was_opened = true;
 }
 
 // The regions with which the firmware's MPU, `asked`, is put in force.
-static Regions derived(const Core *c, const Regions *asked) {
+static Regions derived(const Core *c, const Regions *asked, bool folds) {
   Regions made = *asked;
   for (int i = 0; i < MPU_REGIONS; i++) {
     if (!enabled(asked, i)) made.bases[i] = made.limits[i] = 0;
   }
   if (c->memory.ram_runs) return made;
   if (asked->ctrl) {
-    fill(c, &made);
+    fill(c, &made, folds);
   } else {
     open(c, &made);
   }
@@ -242,13 +267,15 @@ static void put_in_force(Core *c, uint32_t ctrl, const Regions *regions) {
   asked.ctrl = ctrl;
   c->mpu.wanted = asked;
   c->mpu.off = ctrl == 0;
-  const Regions made = derived(c, &asked);
-  if (memcmp(&made, &c->mpu.in_force, sizeof made)) enforce(c, &made);
+  const Regions folded = derived(c, &asked, true);
+  const Regions made = c->mpu.unfolded ? derived(c, &asked, false) : folded;
+  if (memcmp(&made, &c->mpu.in_force, sizeof made)) enforce(c, &folded, &made);
   c->mpu.stale = false;
   core_limit(c);
 }
 
-// What was derived from the firmware's MPU has changed; its own changes wait for the next block.
+// What was derived from the firmware's MPU has changed; its own changes wait
+// for the next block.
 static void derive_again(Core *c) {
   const Regions wanted = c->mpu.wanted;
   const bool stale = c->mpu.stale;
@@ -257,7 +284,8 @@ static void derive_again(Core *c) {
   core_limit(c);
 }
 
-// A fetch was refused: true if only open() or fill() refused it. It is allowed from now on.
+// A fetch was refused: true if only open() or fill() refused it. It is allowed
+// from now on.
 bool protection_admit_code(Core *c) {
   const Area *area = memory_code(&c->memory, c->access.address);
   if (c->memory.ram_runs || !area || area->stable) return false;
@@ -267,7 +295,8 @@ bool protection_admit_code(Core *c) {
   return true;
 }
 
-// A load or store was refused: true if unprivileged code may need a folded region.
+// A load or store was refused: true if unprivileged code may need a folded
+// region.
 bool protection_unfold(Core *c) {
   const int region = mpu_region_at(&c->mpu.wanted, c->access.address);
   if (c->mpu.unfolded || region < 0 || !(c->mpu.wanted.bases[region] & UNPRIVILEGED)) return false;
@@ -284,7 +313,8 @@ static bool refuses(Core *c, uint32_t address) {
          c->access.address == address;
 }
 
-// Is a fetch refused without a region, and from an execute-never one? Runs no instruction.
+// Is a fetch refused without a region, and from an execute-never one? Runs no
+// instruction.
 bool protection_works(Core *c) {
   Regions tried = {0};
   uint32_t pc = core_reg(c, REG_PC);
@@ -302,8 +332,8 @@ bool protection_works(Core *c) {
   return works;
 }
 
-// Is the priority below zero, so that the MPU checks nothing unless HFNMIENA is set (Armv8-M ARM,
-// IsReqExecPriNeg)?
+// Is the priority below zero, so that the MPU checks nothing unless HFNMIENA is
+// set (Armv8-M ARM, IsReqExecPriNeg)?
 static bool is_negative(Core *c) {
   int hard_fault = HARD_FAULT | (c->cpu.nonsecure ? NONSECURE : 0);
   if (nvic_has(c->cpu.nvic, ACTIVE, hard_fault)) return true;
@@ -312,7 +342,8 @@ static bool is_negative(Core *c) {
   return core_reg(c, REG_FAULTMASK) & 1;
 }
 
-// Does the MPU in force make memory Device memory, where each access must be aligned?
+// Does the MPU in force make memory Device memory, where each access must be
+// aligned?
 static bool makes_device(const Core *c) {
   const Mpu *mpu = c->mpu.banks[c->cpu.nonsecure];
   const Regions *regions = &mpu->state.regions;
@@ -328,7 +359,8 @@ static bool makes_device(const Core *c) {
   return false;
 }
 
-// Put the MPU of the running security state in force, by its registers and the priority.
+// Put the MPU of the running security state in force, by its registers and the
+// priority.
 void protection_synchronize(Core *c) {
   const Regions *wanted = &c->mpu.banks[c->cpu.nonsecure]->state.regions;
   const size_t size = sizeof wanted->bases;
@@ -349,7 +381,7 @@ void protection_synchronize(Core *c) {
 bool protection_settle(Core *c) {
   const Regions asked = c->mpu.banks[c->cpu.nonsecure]->state.regions;
   if (!asked.ctrl || asked.ctrl != c->mpu.wanted.ctrl) return false;
-  const Regions made = derived(c, &asked);
+  const Regions made = derived(c, &asked, true);
   if (memcmp(&made, &c->mpu.in_force, sizeof made)) return false;
   if (makes_device(c) != c->mpu.device) return false;
   c->mpu.wanted = asked;
