@@ -16,6 +16,7 @@ _PUBLIC = {
     "Case": "harness.case",
     "CaseResult": "harness.case",
     "Verdict": "harness.case",
+    "Live": "harness.case.live",
     "load_cases": "harness.case",
     "run_case": "harness.case",
     "Finding": "harness.base.findings",
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from harness.case import Verdict as Verdict
     from harness.case import load_cases as load_cases
     from harness.case import run_case as run_case
+    from harness.case.live import Live as Live
     from harness.elf import Image as Image
     from harness.reference import Interpreter as Interpreter
     from harness.targets import open_target as open_target

@@ -6,19 +6,19 @@ import time
 from collections.abc import Callable
 
 Clock = Callable[[], float]
-#: Seconds; a deadline with less time left counts as used up.
+#: The shortest deadline, in seconds; one with less time left counts as expired.
 INSTANT = 1e-6
-#: So many resets by the firmware itself are a loop, on every target that counts them. A first boot
+#: Resets by the firmware after which a target that counts them reports a reset loop; a first boot
 #: takes one or two.
 RESETS_IN_A_LOOP = 16
 
 
 class Deadline:
-    """A time limit on a target's own clock, with a wall-clock guard behind it.
+    """A time limit on a target's own clock, with a wall-clock guard.
 
     ``now`` is the target's clock in seconds: virtual on simulators, :func:`time.monotonic` on
-    boards. ``guard`` is in wall seconds: a virtual clock that stands still (a simulator stuck in
-    one instruction, a dead Renode) must not hang the run.
+    boards. ``guard`` is in wall seconds: a virtual clock that stops (a simulator stuck in one
+    instruction, a dead Renode) must not hang the run.
     """
 
     def __init__(self, seconds: float, *, now: Clock = time.monotonic, guard: float = 60.0) -> None:
@@ -33,7 +33,7 @@ class Deadline:
     def part(self, seconds: float) -> Deadline:
         """A deadline ``seconds`` from now, on the same clock and with the rest of the guard.
 
-        Both are at least an instant, so that a run with it ends at once, by the used up one.
+        Both are at least :data:`INSTANT`: a run whose time or guard is used up ends at once.
         """
         guard = max(self.guard_remaining, INSTANT)
         return Deadline(max(seconds, INSTANT), now=self._now, guard=guard)

@@ -7,11 +7,11 @@ from typing import Self
 
 
 class Closing(ABC):
-    """A context manager that calls :meth:`close` at the end of its block, after an error too."""
+    """A context manager that calls :meth:`close` at the end of its block, also after an error."""
 
     @abstractmethod
     def close(self) -> None:
-        """Release what this holds; safe to call twice."""
+        """Release all resources; safe to call twice."""
 
     def __enter__(self) -> Self:
         return self

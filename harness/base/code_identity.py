@@ -1,7 +1,7 @@
 """The identity of the code that computes results.
 
-Results of a study are put together only if the same code made them: this package's sources and
-tables, NumPy, and Unicorn.
+A study combines results only if the same code computed them: this package's sources and tables,
+NumPy, and Unicorn.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from harness.base import paths
 
 #: Sources of the package, of its counting core, and the tables of chips and boards.
 _SOURCES = ("*.py", "*.c", "*.h", "*.toml")
-#: Only a wheel has it: samples and platforms, which a checkout has beside the package.
+#: Samples and platforms in a wheel; a checkout has them beside the package.
 _DATA = "_data/"
 
 
@@ -32,11 +32,11 @@ class CodeIdentity:
         return ", ".join(f"{name} {value}" for name, value in self.to_json().items())
 
     def to_json(self) -> dict[str, str]:
-        """By the names of the packages."""
+        """The versions and the hash by name, with dashes as packages have them."""
         return {name.replace("_", "-"): value for name, value in asdict(self).items()}
 
     def differences(self, other: CodeIdentity) -> str:
-        """``numpy 2.3.1 here, 2.2.0 there; ...``, where ``other`` is there."""
+        """The values that differ from ``other``'s: ``numpy 2.3.1 here, 2.2.0 there; ...``."""
         pairs = zip(self.to_json().items(), other.to_json().values(), strict=True)
         return "; ".join(f"{name} {here} here, {there} there"
                          for (name, here), there in pairs if here != there)  # fmt: skip

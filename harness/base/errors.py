@@ -27,7 +27,7 @@ class ExitCode(IntEnum):
 
 
 class HilError(Exception):
-    """Base of every error that this package raises on purpose; by default the environment's."""
+    """Base class of this package's errors; by default, the environment is at fault."""
 
     exit_code: ClassVar[ExitCode] = ExitCode.ENVIRONMENT
     # Robot Framework prints the message without the class name.
@@ -42,7 +42,7 @@ class HilError(Exception):
         return f"{self.message}\nhint: {self.hint}" if self.hint else self.message
 
     def __reduce__(self) -> tuple[object, ...]:
-        # A subclass with other parameters comes back from a worker process, too.
+        # Subclasses may have other parameters; errors are pickled by worker processes.
         return _restored, (type(self), self.args, self.__dict__)
 
 
@@ -59,7 +59,7 @@ class CheckFailed(HilError):
 
 
 class CannotTell(CheckFailed):
-    """A check found proof neither of right nor of wrong; the message has the reason."""
+    """A check could prove neither success nor failure; the message says why."""
 
     exit_code = ExitCode.CANNOT_TELL
 
@@ -96,7 +96,7 @@ class EnvironmentMissing(HilError):
 
 
 class BuildFailed(HilError):
-    """The compiler or linker failed; the message contains the tool's own."""
+    """The compiler or linker failed; the message includes the tool's output."""
 
 
 class CannotWrite(HilError):
@@ -108,7 +108,7 @@ class TargetLost(HilError):
 
 
 class BoardUnavailable(HilError):
-    """A board exists but cannot be used: it is held, it is quarantined, or its port is busy."""
+    """A board exists but cannot be used: it is locked, it is quarantined, or its port is busy."""
 
 
 class PortBusy(BoardUnavailable):
@@ -116,7 +116,7 @@ class PortBusy(BoardUnavailable):
 
 
 class FlashFailed(HilError):
-    """The image could not be written to the board's flash; the message contains the tool's own."""
+    """The image could not be written to flash; the message includes the tool's output."""
 
 
 class FirmwareFailed(HilError):

@@ -1,4 +1,4 @@
-"""Status bits of faults by their names: Armv8-M ARM (DDI 0553), D1.2."""
+"""Names of the bits in fault status registers: Armv8-M ARM (DDI 0553), D1.2."""
 
 from __future__ import annotations
 
@@ -39,6 +39,6 @@ _SFSR = {
 
 
 def status_names(cfsr: int, hfsr: int = 0, sfsr: int = 0) -> list[str]:
-    """The names of the bits that are set, HFSR's last."""
+    """The names of the bits that are set: CFSR's, SFSR's, HFSR's."""
     named = ((cfsr, _CFSR), (sfsr, _SFSR), (hfsr, _HFSR))
     return [name for value, names in named for bit, name in names.items() if value & bit]

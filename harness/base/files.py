@@ -1,4 +1,4 @@
-"""Files: read only if they are regular files, written whole or not at all.
+"""Files: only regular files are read, and files are written completely or not at all.
 
 A path from a user may be a folder, a pipe, a device, or a name that no file can have. A file is
 written under another name and renamed, so that a full disk or an interrupt leaves the old file or
@@ -21,11 +21,11 @@ from typing import IO, Any
 
 from harness.base.errors import CannotWrite, HilError, UsageError
 
-#: Most bytes of a file that is read as a whole, far more than any has.
+#: The largest file that is read, in bytes: 1 GiB, far more than any input has.
 MOST_BYTES = 1 << 30
 
 #: Seconds to wait for a reader to open a pipe.
-_PATIENCE = 2.0
+_PIPE_SECONDS = 2.0
 
 _KINDS = (
     (stat.S_ISDIR, "a folder"),
@@ -37,7 +37,7 @@ _KINDS = (
 
 
 def is_file(path: Path) -> bool:
-    """True for a regular file, also through links; False too for a name that no file can have."""
+    """True for a regular file or a link to one; False for a name that no file can have."""
     try:
         return stat.S_ISREG(path.stat().st_mode)
     except (OSError, ValueError):
@@ -45,7 +45,7 @@ def is_file(path: Path) -> bool:
 
 
 def is_folder(path: Path) -> bool:
-    """True for a folder; False too for a name that no folder can have."""
+    """True for a folder or a link to one; False for a name that no folder can have."""
     try:
         return stat.S_ISDIR(path.stat().st_mode)
     except (OSError, ValueError):
@@ -94,15 +94,15 @@ def read_toml(path: Path) -> dict[str, Any]:
 def write(path: Path, content: bytes | bytearray | str) -> None:
     """Write ``content`` to ``path``: all of it, or the file stays as it is.
 
-    If ``path`` is a link, the file behind it is replaced. An existing file keeps its mode. A pipe
-    or a device is opened and written to. Raises :class:`CannotWrite` that names the file.
+    If ``path`` is a link, its target is replaced. An existing file keeps its mode. A pipe or a
+    device is opened and written to. Raises :class:`CannotWrite`, which names the file.
     """
     data = content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content
     write_parts(path, [data])
 
 
 def write_parts(path: Path, parts: Iterable[bytes | bytearray]) -> None:
-    """The same from parts, of which only one is in memory at once."""
+    """Write a file from parts as :func:`write` does, with one part in memory at a time."""
     try:
         mode = path.stat().st_mode if path.exists() else None
         if mode is not None and not stat.S_ISREG(mode):
@@ -116,7 +116,7 @@ def write_parts(path: Path, parts: Iterable[bytes | bytearray]) -> None:
 
 @contextmanager
 def growing(path: Path) -> Iterator[IO[bytes]]:
-    """A new file that is written and read during a run.
+    """Create a file for writing and reading during a run.
 
     An interrupt leaves the written part. If writing fails, this raises :class:`CannotWrite` and
     leaves no file.
@@ -133,19 +133,19 @@ def growing(path: Path) -> Iterator[IO[bytes]]:
         path.unlink(missing_ok=True)
         raise
     finally:
-        with suppress(CannotWrite):  # raised before
+        with suppress(CannotWrite):  # already raised
             file.close()
 
 
 class _Growing(io.FileIO):
-    """A file that raises :class:`CannotWrite` with its name."""
+    """A file whose failed writes raise :class:`CannotWrite` with its path."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, "w+")
         self._path = path
 
     def write(self, data: Any, /) -> int:
-        """Write as any file does; raises :class:`CannotWrite`."""
+        """Write ``data``. Raises :class:`CannotWrite`."""
         try:
             return super().write(data)
         except OSError as failed:
@@ -161,7 +161,7 @@ def _cannot_write(path: Path, failed: OSError | ValueError) -> CannotWrite:
 
 def _write_into(path: Path, parts: Iterable[bytes | bytearray]) -> None:
     """Write to a pipe or a device; waits a short time for the reader of a pipe."""
-    limit = time.monotonic() + _PATIENCE
+    limit = time.monotonic() + _PIPE_SECONDS
     while True:
         try:
             handle = os.open(path, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)

@@ -28,7 +28,7 @@ class Kind(StrEnum):
     REGISTRATION_FAILED = "registration_failed"
     INPUT_FAILED = "input_failed"
     INFERENCE_FAILED = "inference_failed"
-    # the firmware as a whole
+    # the firmware
     FAULT = "fault"
     ASSERTION = "assertion"
     ABORTED = "aborted"  # abort(), std::terminate(), an exit with a code other than 0
@@ -38,15 +38,15 @@ class Kind(StrEnum):
     REBOOTED = "rebooted"
     LOG_ERROR = "log_error"
     UNMODELLED_ACCESS = "unmodelled_access"
-    UNMODELLED_TASK = "unmodelled_task"  # a task, or an interrupt, that the model cannot give
-    FEED_EXHAUSTED = "feed_exhausted"  # a peripheral asks for more than its feed has
-    # what a chip would refuse or ruin
-    CONSOLE_UNHEARD = "console_unheard"  # bytes that the board's console cannot hear
+    UNMODELLED_TASK = "unmodelled_task"  # a task or interrupt that the peripheral's model lacks
+    FEED_EXHAUSTED = "feed_exhausted"  # a peripheral needs more input than its feed has
+    # misuse that a chip would refuse, or that loses data
+    CONSOLE_UNHEARD = "console_unheard"  # bytes that the board's console cannot receive
     UART_MISUSED = "uart_misused"  # bytes that are lost or overwritten
-    TRANSFER_STOPPED = "transfer_stopped"  # a note: STOPTX came before the last byte
+    TRANSFER_STOPPED = "transfer_stopped"  # a note: STOPTX before the last byte was sent
     DMA_REFUSED = "dma_refused"  # EasyDMA outside data RAM
-    FORBIDDEN_ACCESS = "forbidden_access"  # a size or place that a register does not allow
-    CLOCK_NOT_RUNNING = "clock_not_running"  # a peripheral waits for a clock that nobody starts
+    FORBIDDEN_ACCESS = "forbidden_access"  # an access size or offset that a register forbids
+    CLOCK_NOT_RUNNING = "clock_not_running"  # a peripheral waits for a clock that is not started
     RTC_COMPARE_TOO_CLOSE = "rtc_compare_too_close"
     FLASH_MISUSE = "flash_misuse"
     UNINITIALISED_MEMORY = "uninitialised_memory"  # power-on values change what the image does
@@ -67,7 +67,7 @@ class Kind(StrEnum):
     TESTS_FAILED = "tests_failed"
     # notes that fail nothing by themselves
     APPROXIMATION = "approximation"
-    FLASH_OVERWRITTEN = "flash_overwritten"  # holds other bits than were written
+    FLASH_OVERWRITTEN = "flash_overwritten"  # flash holds other bits than were written
 
 
 #: Kinds that inform and never fail a case by themselves.
@@ -80,7 +80,7 @@ NOTES = frozenset(
         Kind.TRANSFER_STOPPED,
     }
 )
-#: Kinds that end the firmware itself: it went down.
+#: Kinds that the firmware does not survive.
 FATAL = frozenset(
     {Kind.FAULT, Kind.ASSERTION, Kind.ABORTED, Kind.KERNEL_PANIC, Kind.STACK_OVERFLOW,
      Kind.RESET_LOOP}
@@ -110,7 +110,7 @@ class Finding:
 class Findings:
     """A list of findings that keeps at most ``limit`` of one kind and counts the others.
 
-    A device can repeat a mistake a million times, and neither memory nor a report may grow with it.
+    Memory and reports stay bounded if a device repeats a mistake a million times.
     """
 
     def __init__(self, limit: int = 20) -> None:
@@ -128,7 +128,7 @@ class Findings:
             self._last[finding.kind] = finding.line
 
     def __iter__(self) -> Iterator[Finding]:
-        """The kept findings, then for each kind with more of them one with their number."""
+        """The kept findings, then one for each kind over the limit that counts the rest."""
         yield from self._kept
         for kind, line in self._last.items():
             more = self._counts[kind] - self._limit

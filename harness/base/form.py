@@ -1,7 +1,6 @@
-"""The form of the JSON documents that are written and read again (``harness/schemas``).
+"""The version of the JSON documents that are written and read again (``harness/schemas``).
 
-A key that is added leaves the version as it is; one that is renamed, removed, or has another
-meaning makes a new one.
+A new key keeps the version; a key that is renamed, removed or redefined needs a new version.
 """
 
 from __future__ import annotations
@@ -12,16 +11,17 @@ from typing import Any
 from harness.base.errors import UsageError
 from harness.base.text import short
 
+#: The current version.
 FORMAT = 1
 
 
 def formatted(document: Mapping[str, Any]) -> dict[str, Any]:
-    """``document`` with the version of its form as the first key."""
+    """``document`` with its format version as the first key."""
     return {"format": FORMAT, **document}
 
 
 def check_format(document: Mapping[str, Any], where: str) -> None:
-    """Raise :class:`UsageError` for a document of another form; without a version it is 1."""
+    """Raise :class:`UsageError` for a document of another version; a missing version is 1."""
     version = document.get("format", FORMAT)
     if version != FORMAT:
         raise UsageError(

@@ -9,27 +9,27 @@ Row = Sequence[str]
 
 
 class Grid(NamedTuple):
-    """Column heads, the indices of columns of numbers, and rows with a cell for each head."""
+    """Column heads, the indices of numeric columns, and rows with a cell for each head."""
 
     heads: Row
     numbers: frozenset[int]
     rows: list[Row]
 
     def plain(self) -> str:
-        """Aligned text: two spaces between columns, none behind the last, a line for each row."""
-        whole = [self.heads, *self.rows]
-        widths = [max(len(row[index]) for row in whole) for index in range(len(self.heads))]
+        """Aligned text: two spaces between columns, none after the last, a line for each row."""
+        table = [self.heads, *self.rows]
+        widths = [max(map(len, column)) for column in zip(*table, strict=True)]
         lines = (
             "  ".join(
                 cell.rjust(width) if index in self.numbers else cell.ljust(width)
                 for index, (cell, width) in enumerate(zip(row, widths, strict=True))
             ).rstrip()
-            for row in whole
+            for row in table
         )
         return "\n".join(lines)
 
     def markdown(self) -> str:
-        """A table of GitHub's Markdown; what would end a cell or begin a tag is escaped."""
+        """A table in GitHub's Markdown; characters that end a cell or begin a tag are escaped."""
         rule = ("---:" if index in self.numbers else "---" for index in range(len(self.heads)))
         lines = [f"| {' | '.join(self.heads)} |", f"|{'|'.join(rule)}|"]
         lines += [f"| {' | '.join(map(escaped, row))} |" for row in self.rows]
@@ -37,5 +37,5 @@ class Grid(NamedTuple):
 
 
 def escaped(text: str) -> str:
-    """``text`` for a cell of Markdown."""
+    """``text`` escaped for a cell of a Markdown table."""
     return text.replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")

@@ -1,4 +1,4 @@
-"""Shows the log of the package.
+"""Showing the package's log.
 
 Every module logs to ``logging.getLogger(__name__)``: progress at INFO, calls of tools and their
 output at DEBUG. The command line and Robot keywords show it with :func:`shown`; Robot Framework and
@@ -25,7 +25,7 @@ class _Shown(logging.Handler):
 
 @contextmanager
 def shown(show: Callable[[str], None], level: int = logging.INFO) -> Iterator[None]:
-    """While the block runs, ``show`` gets each message of at least ``level``."""
+    """Pass each message of at least ``level`` to ``show`` within the block."""
     handler, before = _Shown(show, level), _PACKAGE.level
     _PACKAGE.addHandler(handler)
     _PACKAGE.setLevel(min(level, before or level))

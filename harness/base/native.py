@@ -23,14 +23,15 @@ from harness.base.sources import ATTRIBUTE, MACRO, fingerprint
 _MODULE = "harness.simulator._native"
 #: The folder of its C files; the library is beside this folder.
 _SOURCES = paths.PACKAGE / "simulator" / "native"
+#: Time limit of the compiler, and of the process that tries the library.
 _SECONDS = 120
 
 
 def load(sources: Path = _SOURCES) -> ModuleType:
     """The counting core. Raises :class:`EnvironmentMissing` if none was built from ``sources``.
 
-    (Python prefers an extension module that was built for its own version, however old, to one for
-    all versions.)
+    An older build may be found first: Python prefers an extension module for its own version to one
+    for all versions.
     """
     hint = "build it with: tflm-hil doctor --install (it needs a C compiler)"
     try:
@@ -45,11 +46,21 @@ def load(sources: Path = _SOURCES) -> ModuleType:
 
 
 def find() -> str:
-    """The path of the counting core; "" if this Python has none that fits."""
+    """The path of the counting core; "" if none can be loaded.
+
+    A process that has loaded an older build cannot load the new one: another process tries.
+    """
     try:
         return str(load().__file__)
     except EnvironmentMissing:
-        return ""
+        older = sys.modules.get(_MODULE)
+    try:
+        if older is not None:
+            check()
+            return str(older.__file__)
+    except BuildFailed:
+        pass
+    return ""
 
 
 def _headers() -> Path:
@@ -57,17 +68,17 @@ def _headers() -> Path:
 
 
 def packages() -> list[str]:
-    """The Debian packages that are missing for a build."""
-    lacking = [] if shutil.which("cc") else ["gcc", "libc6-dev"]
-    return lacking if (_headers() / "Python.h").is_file() else [*lacking, "python3-dev"]
+    """The Debian packages that a build needs and this machine lacks."""
+    missing = [] if shutil.which("cc") else ["gcc", "libc6-dev"]
+    return missing if (_headers() / "Python.h").is_file() else [*missing, "python3-dev"]
 
 
 def build(sources: Path = _SOURCES) -> Path:
-    """Compile the counting core, beside the folder of its sources; gives the library's path.
+    """Compile the counting core, beside the folder of its sources, and return the library's path.
 
-    Another build that Python would prefer is removed. Raises :class:`EnvironmentMissing` without a
-    compiler, Python's headers or the right to write there, :class:`BuildFailed` with the compiler's
-    own message.
+    Other builds that Python would prefer are removed. Raises :class:`EnvironmentMissing` without a
+    compiler, Python's headers or permission to write there, :class:`BuildFailed` with the
+    compiler's message.
     """
     compiler = shutil.which("cc")
     if compiler is None or packages():
@@ -90,24 +101,24 @@ def build(sources: Path = _SOURCES) -> Path:
 
 
 def _preferred_to(library: Path) -> list[Path]:
-    """The paths at which Python would look for the same module first."""
+    """The paths at which Python looks for the same module first."""
     name, dot, rest = library.name.partition(".")
     earlier = EXTENSION_SUFFIXES[: EXTENSION_SUFFIXES.index(dot + rest)]
     return [library.with_name(name + suffix) for suffix in earlier]
 
 
 def check() -> None:
-    """Load the counting core in a process of its own. Raises :class:`BuildFailed` if that fails."""
+    """Load the counting core in another process. Raises :class:`BuildFailed` if that fails."""
     command = [sys.executable, "-c", "from harness.base import native; native.load()"]
     _run(command, "the counting core cannot be loaded")
 
 
-def _run(command: list[str], what: str) -> None:
+def _run(command: list[str], failure: str) -> None:
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, errors="replace", timeout=_SECONDS, check=False
         )
     except subprocess.TimeoutExpired as error:
-        raise BuildFailed(f"{what}: no end after {_SECONDS} s") from error
+        raise BuildFailed(f"{failure}: no end after {_SECONDS} s") from error
     if done.returncode != 0:
-        raise BuildFailed(f"{what}:\n{done.stderr.strip()}")
+        raise BuildFailed(f"{failure}:\n{done.stderr.strip()}")

@@ -1,6 +1,6 @@
 """Checks of numbers that a user may give: times, rates, counts.
 
-Each gives the number, or raises ValueError that names the value and the rule.
+Each check returns the number, or raises ValueError with the value and the rule.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from harness.base.text import short
 
 Number = TypeVar("Number", int, float)
 
-#: A year. Virtual clocks, which count ticks of 1/64,000,000 s in 63 bits, go much further.
+#: The longest time in seconds, a year; a virtual clock (63 bits of 1/64,000,000 s) reaches further.
 MOST_SECONDS = 366 * 24 * 3600.0
 #: Most results, rows, inferences or jobs.
 MOST_COUNT = 1_000_000_000
@@ -25,25 +25,25 @@ LEAST_BAUD, MOST_BAUD = 50, 12_000_000
 
 @check("seconds above 0")
 def seconds(value: object) -> float:
-    """A finite number of seconds, a year at most."""
+    """A finite number of seconds above 0, a year at most."""
     return _seconds(value, zero=False)
 
 
 @check("seconds, 0 or more")
 def seconds_or_zero(value: object) -> float:
-    """A finite number of seconds, a year at most; 0 is one."""
+    """A finite number of seconds from 0 to a year."""
     return _seconds(value, zero=True)
 
 
 @check("a whole number from 1")
 def count(value: object) -> int:
-    """How many there are, at least one."""
+    """A count of at least 1."""
     return _whole(value, "whole number", 1, MOST_COUNT)
 
 
 @check("a whole number from 0")
 def count_or_zero(value: object) -> int:
-    """How many there are, or a number in a row that begins with 0."""
+    """A count, or an index that begins with 0."""
     return _whole(value, "whole number", 0, MOST_COUNT)
 
 
@@ -55,7 +55,7 @@ def baud(value: object) -> int:
 
 @check("a number, 0 or more")
 def tolerance(value: object) -> float:
-    """The largest difference of a value: finite."""
+    """The largest allowed difference: finite, 0 or more."""
     number = _number(value)
     if number is None or not math.isfinite(number) or number < 0:
         raise ValueError(f"{short(value)} is not a tolerance: a finite number, zero or more")

@@ -13,7 +13,7 @@ PACKAGE = Path(__file__).resolve().parents[1]
 def _root(name: str) -> Path:
     """A top-level folder of the project: inside the package in a wheel, beside it in a checkout.
 
-    (Beside an installed package are those of others: Robot Framework's is called robot too.)
+    An installed package has other packages beside it: Robot Framework's is called ``robot``, too.
     """
     inside = PACKAGE / "_data" / name
     return inside if inside.is_dir() else PACKAGE.parent / name

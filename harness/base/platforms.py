@@ -452,6 +452,11 @@ def chip_called(text: str) -> ChipTable:
     return chip_table(name)
 
 
+def place(target: str, chip: str) -> str:
+    """Where a case ran, for reports: the target, and the chip if it is not the default one."""
+    return target if chip in ("", DEFAULT_CHIP) else f"{target} ({chip})"
+
+
 @cache
 def chip_table(name: str = DEFAULT_CHIP) -> ChipTable:
     """The chip of ``platforms/chips/NAME.toml``."""

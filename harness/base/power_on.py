@@ -1,7 +1,7 @@
 """The content of RAM and registers at power-on, which the architecture leaves undefined.
 
-A pattern that follows from a seed stands for it, the same on every target: firmware that reads what
-it never wrote must not find the zeros that most of it hopes for.
+Every target fills them with the same pattern of a seed, so that firmware that reads memory before
+it writes it does not find zeros by chance.
 """
 
 from __future__ import annotations
@@ -14,17 +14,16 @@ from harness.base.text import short
 
 #: The seed of a run that names none.
 DEFAULT_SEED = 1
-#: In place of a seed: everything is zero, as no chip promises.
+#: In place of a seed: all zeros, which no chip promises.
 ZERO = 0
-#: The word for :data:`ZERO` wherever a seed may be named.
+#: The user's word for :data:`ZERO`.
 ZERO_WORD = "zero"
-#: Two runs, with different seeds, which must show the same.
+#: The user's word for two runs, with :data:`BOTH_SEEDS`, whose results must be equal.
 BOTH_WORD = "both"
-#: The seeds of these runs.
 BOTH_SEEDS = (1, 2)
 LARGEST_SEED = (1 << 32) - 1
-#: Where the patterns of registers begin, as if they were memory: r0 to r12, the flags of APSR, the
-#: process stack pointer, S0 to S31, FPSCR. There is no memory at these addresses.
+#: Addresses, outside of any memory, whose patterns registers have: r0 to r12, the flags of APSR,
+#: the process stack pointer, S0 to S31, FPSCR.
 R0, APSR, PSP, S0, FPSCR = 0xFFFF_F000, 0xFFFF_F034, 0xFFFF_F038, 0xFFFF_F100, 0xFFFF_F180
 
 
@@ -32,10 +31,10 @@ R0, APSR, PSP, S0, FPSCR = 0xFFFF_F000, 0xFFFF_F034, 0xFFFF_F038, 0xFFFF_F100, 0
 def pattern(seed: int, address: int, size: int) -> bytes:
     """The ``size`` bytes at ``address`` (both multiples of 4), none of them zero.
 
-    The word at an address is murmur3's finalizer of the word's number times an odd constant, plus
-    the seed times another; bytes of zero become one. With :data:`ZERO` all are zero.
+    Each word is murmur3's finalizer of ``address / 4`` times one odd constant plus ``seed`` times
+    another; zero bytes become one. With :data:`ZERO` all bytes are zero.
     """
-    import numpy as np  # noqa: PLC0415 - names of options are asked for without it
+    import numpy as np  # noqa: PLC0415 - the names of seeds do not need it
 
     if seed == ZERO:
         return bytes(size)
@@ -50,7 +49,7 @@ def pattern(seed: int, address: int, size: int) -> bytes:
 
 
 def words(seed: int, address: int, count: int) -> tuple[int, ...]:
-    """The pattern of ``count`` words from ``address``."""
+    """The pattern as ``count`` words from ``address`` on."""
     return struct.unpack(f"<{count}I", pattern(seed, address, 4 * count))
 
 

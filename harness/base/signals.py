@@ -1,4 +1,4 @@
-"""Ctrl-C, SIGTERM and SIGHUP end a command in one way, which keeps the results that there are.
+"""Ctrl-C, SIGTERM and SIGHUP end a command in the same way, which keeps finished results.
 
 Within :func:`raised` each of these signals raises :class:`Stopped` in the main thread. Every
 ``with`` block on the way then releases its resources: temporary folders, boards, Renode, worker
@@ -12,17 +12,17 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Self
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-_PR_SET_PDEATHSIG = 1
+_PR_SET_PDEATHSIG = 1  # prctl(2): the signal that this process gets when its parent dies
 
 
 class Stopped(KeyboardInterrupt):
-    """One of the signals came."""
+    """One of the signals was received."""
 
     def __init__(self, number: int = signal.SIGINT) -> None:
         super().__init__(signal.Signals(number).name)
@@ -45,8 +45,8 @@ def _stop(number: int, frame: FrameType | None) -> None:
 
 
 @contextmanager
-def raised() -> Iterator[None]:
-    """Signals become exceptions in this block; outside the main thread nothing changes.
+def _handled(handler: Callable[[int, FrameType | None], object]) -> Iterator[None]:
+    """Call ``handler`` for a signal in this block; outside the main thread nothing changes.
 
     A signal that the caller ignores (``nohup``) stays ignored.
     """
@@ -54,34 +54,32 @@ def raised() -> Iterator[None]:
         yield
         return
     before = {number: signal.getsignal(number) for number in _SIGNALS}
-    for number, handler in before.items():
-        if handler != signal.SIG_IGN:
-            signal.signal(number, _stop)
+    for number, current in before.items():
+        if current != signal.SIG_IGN:
+            signal.signal(number, handler)
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for number, current in before.items():
+            signal.signal(number, current)
+
+
+@contextmanager
+def raised() -> Iterator[None]:
+    """Raise :class:`Stopped` for a signal in this block, if it runs in the main thread."""
+    with _handled(_stop):
+        yield
 
 
 @contextmanager
 def held_back() -> Iterator[None]:
-    """Signals wait until the end of this block, for short work that must not be interrupted.
+    """Delay signals until the end of this block, for short work that must not be interrupted.
 
-    Otherwise a second Ctrl-C while reports are written would leave half of them.
+    Without it, a second Ctrl-C while reports are written would leave half of them.
     """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
     waiting: list[int] = []
-    before = {number: signal.getsignal(number) for number in _SIGNALS}
-    for number in before:
-        signal.signal(number, lambda number, frame: waiting.append(number))
-    try:
+    with _handled(lambda number, frame: waiting.append(number)):
         yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
     if waiting:
         raise Stopped(waiting[0])
 
@@ -90,7 +88,7 @@ class Keeping:
     """A context manager around work whose partial results are worth reporting.
 
     An interrupt ends the block and is kept in :attr:`stop`; the code after the block reports the
-    there is and ends with :func:`exit_code`.
+    results so far and exits with :func:`exit_code`.
     """
 
     def __init__(self) -> None:
@@ -106,7 +104,7 @@ class Keeping:
 
 
 def worker(parent: int) -> None:
-    """Make this process a worker of ``parent``, which ends it, or with which it ends.
+    """Make this process a worker of process ``parent``: it dies with its parent.
 
     It ignores Ctrl-C, which reaches the whole process group: the parent decides what to do.
     """
@@ -115,5 +113,5 @@ def worker(parent: int) -> None:
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != parent:  # it has died already
+        if os.getppid() != parent:  # the parent died before prctl()
             os._exit(1)

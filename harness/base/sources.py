@@ -1,7 +1,7 @@
 """The fingerprint of the counting core's C sources; setup.py runs this file, so it imports nothing.
 
-The library contains the fingerprint of its sources, and the loader compares it with the sources
-that are there now: a library from before a ``git pull`` does not fit the Python code around it.
+The library contains the fingerprint of its sources, and the loader compares it with the current
+ones: a library from before a ``git pull`` does not fit the current Python code.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from enum import Enum
 from functools import cache
 from pathlib import PurePath
@@ -34,10 +34,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class ValueCheck(Generic[T]):
-    """A check of one value: a call gives the value or raises ValueError.
+    """A check of one value: a call returns the value or raises ValueError.
 
-    ``takes`` is the noun phrase for the value in manual and ``--help``. The check of a key runs
-    after that of its type; with ``raw`` it takes the type's place and gets a value of any type.
+    ``takes`` is the noun phrase for the value in manual and ``--help``. A key's check runs after
+    the check of its type; with ``raw`` it replaces that and gets a value of any type.
     """
 
     function: Callable[[Any], T]
@@ -45,12 +45,12 @@ class ValueCheck(Generic[T]):
     raw: bool = False
 
     def __call__(self, value: Any) -> T:
-        """``value`` as the function gives it."""
+        """``value`` as the function returns it."""
         return self.function(value)
 
 
 def check(takes: str, *, raw: bool = False) -> Callable[[Callable[[Any], T]], ValueCheck[T]]:
-    """Make a function the :class:`ValueCheck` of a key; used as a decorator."""
+    """Decorator: make a function a :class:`ValueCheck`."""
     return lambda function: ValueCheck(function, takes, raw)
 
 
@@ -68,7 +68,7 @@ def read(kind: type[T], table: object, where: str) -> T:
     """
     if not isinstance(table, Mapping):
         raise UsageError(f"{where}: must be a table, not {short(table)}")
-    schema: Any = kind  # a class is hashable, though the checker denies it for type[T]
+    schema: Any = kind  # mypy takes type[T] for unhashable
     known = _schema(schema)
     only(table, known, where)
     values = {}
@@ -81,7 +81,7 @@ def read(kind: type[T], table: object, where: str) -> T:
 
 
 def only(table: Mapping[str, object], known: Mapping[str, object], where: str) -> None:
-    """Raise :class:`UsageError` for the first key that is not in ``known``, with the nearest."""
+    """Raise :class:`UsageError` for the first key that is not in ``known``, with a suggestion."""
     for key in table:
         if key not in known:
             near = difflib.get_close_matches(key, list(known), 1)
@@ -142,7 +142,7 @@ def _checked(kind: Any, rule: ValueCheck[Any], value: object, key: str, where: s
 
 
 def _one_of(kinds: list[Any], value: object, key: str, where: str) -> object:
-    """``value`` as the first of ``kinds`` that takes it; raises the error of the last."""
+    """``value`` as the first of ``kinds`` that fits; raises the last one's error if none does."""
     for kind in kinds[:-1]:
         try:
             return value_of(kind, value, key, where)
@@ -153,13 +153,15 @@ def _one_of(kinds: list[Any], value: object, key: str, where: str) -> object:
 
 @cache
 def _schema(kind: Any) -> dict[str, tuple[Any, bool]]:
-    """The fields of a dataclass: annotation, and whether the key must be there."""
+    """The fields of a dataclass: name to annotation, and whether the key is required."""
     hints = get_type_hints(kind, include_extras=True)
-    return {field.name: (hints[field.name], _required(field)) for field in fields(kind)}
-
-
-def _required(field: Field[Any]) -> bool:
-    return field.default is MISSING and field.default_factory is MISSING
+    return {
+        field.name: (
+            hints[field.name],
+            field.default is MISSING and field.default_factory is MISSING,
+        )
+        for field in fields(kind)
+    }
 
 
 @dataclass(frozen=True)
@@ -179,7 +181,7 @@ def keys(kind: Any, within: str = "") -> Iterator[Key]:
     """The keys of a table with the schema ``kind``; those of inner tables as ``outer.inner``."""
     for field in fields(kind):
         annotation, required = _schema(kind)[field.name]
-        inner = next(filter(_is_schema, (annotation, *get_args(annotation))), None)
+        inner = _inner_schema(annotation)
         if inner is not None:
             yield from keys(inner, f"{within}{field.name}.")
             continue
@@ -189,6 +191,11 @@ def keys(kind: Any, within: str = "") -> Iterator[Key]:
 
 def _is_schema(annotation: Any) -> bool:
     return isinstance(annotation, type) and is_dataclass(annotation)
+
+
+def _inner_schema(annotation: Any) -> Any:
+    """The dataclass in ``annotation`` (itself, an item's or a value's type), None without one."""
+    return next(filter(_is_schema, (annotation, *get_args(annotation))), None)
 
 
 def _takes(annotation: Any) -> str:
@@ -220,13 +227,10 @@ def json_schema(kind: Any) -> dict[str, Any]:
 
     Checks beyond types, and keys that depend on each other, are not in it.
     """
-    properties = {}
-    for name, (annotation, _) in _schema(kind).items():
-        properties[name] = _described(annotation)
     required = [name for name, (_, needed) in _schema(kind).items() if needed]
     return {
         "type": "object",
-        "properties": properties,
+        "properties": {name: _described(type_) for name, (type_, _) in _schema(kind).items()},
         "additionalProperties": False,
         **({"required": required} if required else {}),
     }
@@ -236,10 +240,11 @@ _JSON_TYPES = {str: "string", bool: "boolean", int: "integer", float: "number"}
 
 
 def _described(annotation: Any) -> dict[str, Any]:
-    """The schema of one key, with the words for what it takes."""
+    """The JSON Schema of one key; keys of plain values have a description of them."""
     schema = _json(annotation)
-    inner = next(filter(_is_schema, (annotation, *get_args(annotation))), None)
-    return schema if inner is not None else {**schema, "description": _takes(annotation)}
+    if _inner_schema(annotation) is not None:
+        return schema
+    return {**schema, "description": _takes(annotation)}
 
 
 def _json(annotation: Any) -> dict[str, Any]:

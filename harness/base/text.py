@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-#: Columns of a table in a file or a pipe: more than any table has, so that rows stay whole.
+#: The width, in columns, of tables in files and pipes: wider than any, so that no row is wrapped.
 UNFOLDED = 2000
-#: Lines of the longest group whose repetition is folded.
+#: The longest group of lines, in lines, whose repetitions :func:`folded` finds.
 _LONGEST_GROUP = 16
 
 
@@ -16,7 +16,7 @@ def count_of(number: int, noun: str) -> str:
 
 
 def folded(lines: Sequence[str]) -> list[str]:
-    """``lines`` with repeated groups shown once, and a line behind them that says how often."""
+    """``lines`` with each repeated group shown once, followed by a line with their number."""
     shown: list[str] = []
     at = 0
     while at < len(lines):
@@ -31,7 +31,7 @@ def folded(lines: Sequence[str]) -> list[str]:
 
 def _repeat(lines: Sequence[str], at: int) -> tuple[int, int]:
     """Size and number of the repeated group at ``at`` that saves most lines; 1 and 1 for none."""
-    best, saved = (1, 1), 1  # a line is spent on the number
+    best, saved = (1, 1), 1  # the line with the number must be saved, too
     for size in range(1, min(_LONGEST_GROUP, (len(lines) - at) // 2) + 1):
         times = 1
         while lines[at : at + size] == lines[at + size * times : at + size * (times + 1)]:

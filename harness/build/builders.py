@@ -2,28 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import combinations
 from pathlib import Path
 
 from harness.base.errors import UsageError
 from harness.base.platforms import DEFAULT_CHIP, board_with, chip_called
 from harness.build.board_names import target_of
-from harness.build.options import BuildOptions
+from harness.build.options import KERNEL_VARIANTS, BuildOptions
 
-#: Names of builders. (`prebuilt` in results means an image from elsewhere.)
-BUILDERS = ("standalone", "standalone-ns", "zephyr")
-
-#: Builder -> the runtime that it links, by its name in the table.
-RUNTIME = {"standalone": "standalone", "standalone-ns": "standalone", "zephyr": "tflm"}
+#: Builder -> the runtime that it links, by its name in the table. Those of Zephyr end with the
+#: names of their variants (``zephyr-cmsis-nn``): images of different builders are never compared.
+#: (`prebuilt` in results means an image from elsewhere.)
+RUNTIME = {
+    "standalone": "standalone",
+    "standalone-ns": "standalone",
+    **{
+        "-".join((world, *variants)): "tflm"
+        for world in ("zephyr", "zephyr-ns")
+        for count in range(len(KERNEL_VARIANTS) + 1)
+        for variants in combinations(KERNEL_VARIANTS, count)
+    },
+}
+BUILDERS = tuple(RUNTIME)
 
 #: A sample and one of its resolver configurations.
 Pair = tuple[str, str]
 
 
+def builder_with(builder: str, variants: Iterable[str]) -> str:
+    """The name of ``builder`` with ``variants``; raises UsageError if it takes none of them."""
+    name = "-".join((builder, *(one for one in KERNEL_VARIANTS if one in variants)))
+    if name not in RUNTIME:
+        raise UsageError(f"--variant {' and '.join(variants)} is for --builder zephyr or zephyr-ns")
+    return name
+
+
 def build_one(sample: str, configuration: str, builder: str = "standalone", chip: str = "") -> Path:
     """Build a sample; gives the path of the image. The cache makes a second call cheap.
 
-    The path is that of the ELF, for ``standalone-ns`` of the folder with both worlds' images.
+    The path is that of the ELF, for ``standalone-ns`` and ``zephyr-ns`` of the folder with both
+    worlds' images.
 
     Raises :class:`UsageError` for an unknown name, :class:`EnvironmentMissing` without a compiler
     or a Zephyr workspace, :class:`BuildFailed` with the tool's own message.
@@ -45,9 +64,10 @@ def build_all(
         options = BuildOptions(nonsecure=builder == "standalone-ns", chip=kit.chip.key)
         results = build_many(pairs, jobs=jobs, options=options)
         return {pair: result.image for pair, result in zip(pairs, results, strict=True)}
-    if builder == "zephyr":
-        from harness.build.zephyr import build_zephyr  # noqa: PLC0415
+    if builder not in RUNTIME:
+        raise UsageError(f"no builder {builder!r}", hint=f"one of {', '.join(BUILDERS)}")
+    from harness.build.zephyr import build_zephyr  # noqa: PLC0415
 
-        board = target_of(kit, nonsecure=False)
-        return {pair: build_zephyr(*pair, board=board).image for pair in pairs}
-    raise UsageError(f"no builder {builder!r}", hint=f"one of {', '.join(BUILDERS)}")
+    fragments = [name for name in KERNEL_VARIANTS if name in builder]
+    board = target_of(kit, nonsecure=builder.startswith("zephyr-ns"))
+    return {pair: build_zephyr(*pair, board=board, fragments=fragments).image for pair in pairs}

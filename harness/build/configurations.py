@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from harness.base import numbers, tables
 from harness.base.errors import UsageError
@@ -54,6 +54,15 @@ def _date(value: object) -> date:
     return value
 
 
+@tables.check("bytes >= 1, or the operator that is refused", raw=True)
+def _size_or_operator(value: object) -> int | str:
+    if isinstance(value, str):
+        return value
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise ValueError(f"{short(value)} is neither a size nor an operator")
+    return value
+
+
 @tables.check("a list; at least one text")
 def _not_empty(names: tuple[str, ...]) -> tuple[str, ...]:
     if not names:
@@ -61,6 +70,7 @@ def _not_empty(names: tuple[str, ...]) -> tuple[str, ...]:
     return names
 
 
+_Kind = TypeVar("_Kind", int, str)
 _Count = Annotated[int, numbers.count]
 _Formula = Annotated[str, _formula]
 _Names = tuple[str, ...]
@@ -69,7 +79,7 @@ _Names = tuple[str, ...]
 @dataclass(frozen=True)
 class _Minimum:
     standalone: Annotated[int | None, numbers.count] = None
-    tflm: Mapping[str, _Count] = field(default_factory=dict)
+    tflm: Mapping[str, Annotated[Any, _size_or_operator]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -181,15 +191,16 @@ def _sample(path: Path, name: str, row: _SampleRow) -> Sample:
         vectors=row.vectors,
         rows=row.rows,
         override=row.override,
-        arena_minimum=_minima(row.arena_minimum),
+        arena_minimum=_minima(row.arena_minimum, int),
+        refused=_minima(row.arena_minimum, str),
         sources=_sources(path.parent, application),
     )
 
 
-def _minima(row: _Minimum) -> dict[str, int]:
-    """Runtime, or runtime@revision -> bytes."""
-    own = {"standalone": row.standalone} if row.standalone else {}
-    return own | {f"tflm@{revision}": size for revision, size in row.tflm.items()}
+def _minima(row: _Minimum, kind: type[_Kind]) -> dict[str, _Kind]:
+    """Runtime, or runtime@revision -> bytes, or the operator that is refused."""
+    named = {"standalone": row.standalone, **{f"tflm@{one}": row.tflm[one] for one in row.tflm}}
+    return {name: value for name, value in named.items() if isinstance(value, kind)}
 
 
 def _configuration(path: Path, name: str, row: _ConfigurationRow) -> Configuration:
@@ -230,9 +241,12 @@ def _check(table: Table) -> None:
             if name not in table.methods:
                 raise broken(table.path, f"{where}: there is no Add* method for {name!r}")
     for sample in table.samples.values():
-        for name in sample.arena_minimum:
+        for name in sample.arena_minimum.keys() | sample.refused.keys():
             if name != "standalone" and name.partition("@")[2] not in table.tflite_micro:
                 raise broken(table.path, f"sample {sample.name}: no date of tflite-micro {name!r}")
+        for operator in sample.refused.values():
+            if operator not in sample.operators:
+                raise broken(table.path, f"sample {sample.name}: it does not need {operator!r}")
         if sample.override and sample.override not in sample.operators:
             raise broken(table.path, f"sample {sample.name}: it does not need {sample.override!r}")
     for sample, row in table.pairs():

@@ -29,10 +29,10 @@ _LINKER = (
     r"(?:error:|cannot |undefined reference|uses VFP|syntax error|not found|conflict).*)"
 )
 _DEVICETREE = r"^devicetree error: (?P<text>.+)"
-#: The message is the first paragraph below.
+#: The message is the first paragraph below, and what it announces.
 _CMAKE = (
     r"^CMake Error(?: at (?P<place>.+?:\d+)| in (?P<file>[^\n]+?))?(?: \(\w+\))?:\s+"
-    r"(?P<text>(?:.+\n?)+)"
+    r"(?P<text>(?:.+(?:(?<=:)\n)?\n?)+)"
 )
 #: Of a script: its exception, or the text that it exits with.
 _EXCEPTION = r"^(?P<text>(?:\w+\.)*\w*(?:Error|Exception): .+)"
@@ -86,7 +86,8 @@ def _causes(pattern: re.Pattern[str], output: str) -> Iterator[re.Match[str]]:
 def _line(found: re.Match[str]) -> str:
     groups = found.groupdict()
     place = groups.get("place") or groups.get("object") or groups.get("file")
-    paragraph = re.split(r"\n\s*\n", found["text"].strip(), maxsplit=1)[0]
+    # CMake lists files in paragraphs of their own, behind a colon.
+    paragraph = re.split(r"(?<!:)\n\s*\n", found["text"].strip(), maxsplit=1)[0]
     return _short(f"{place}: {paragraph}" if place else paragraph)
 
 

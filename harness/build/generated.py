@@ -118,6 +118,7 @@ def config_header(variant: Variant, model: bytes, inputs: BuiltinInputs | None) 
             f'#define TFLM_HIL_RESOLVER_NAME "{variant.configuration.name}"',
             f"#define TFLM_HIL_RESOLVER_SLOTS {variant.slots}",
             f"#define TFLM_HIL_RESOLVER_CHECKED {int(variant.checked)}",
+            *([f'#define TFLM_HIL_REFUSED "{variant.refused}"'] if variant.refused else []),
             f'#define TFLM_HIL_MODEL_NAME "{sample.model}"',
             f"#define TFLM_HIL_MODEL_BYTES {len(model)}u",
             f"#define TFLM_HIL_MODEL_CRC32 0x{zlib.crc32(model):08x}u",

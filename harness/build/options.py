@@ -8,6 +8,9 @@ from pathlib import Path
 from harness.base.platforms import DEFAULT_CHIP
 from harness.build.variants import Variant
 
+#: Variants of Zephyr builds, each with a fragment ``zephyr_samples/common/NAME.conf``.
+KERNEL_VARIANTS = ("cmsis-nn", "soft-float")
+
 
 @dataclass(frozen=True)
 class BuildOptions:

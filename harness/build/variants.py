@@ -19,6 +19,9 @@ from harness.base.findings import NOTES, Finding, Kind
 #: The runtimes that a sample can be built with.
 RUNTIMES = ("standalone", "tflm")
 
+#: What an arena that is too small leads to.
+_OF_ARENA = (Kind.ARENA_TOO_SMALL, Kind.ALLOCATION_FAILED)
+
 _FORMULA = re.compile(r"(?P<base>[a-z]+)(?P<difference>[+-]\d+)?")
 
 
@@ -29,7 +32,9 @@ class Sample:
     ``model`` is a file name under ``zephyr_samples/models``, ``application`` a folder of
     ``zephyr_samples``; ``sources`` are the application's and the shared C++ files, relative to
     ``zephyr_samples``. ``arena`` and ``arena_minimum`` are bytes, the latter for each runtime, with
-    its revision for tflite-micro (``tflm@8d404de7``).
+    its revision for tflite-micro (``tflm@8d404de7``). ``refused`` has, for revisions that cannot
+    run the model, the operator that they do not prepare: there no arena is enough.
+
     ``operators`` are the builtins that the model needs, in the order of their first use.
 
     ``inputs`` names a file in ``models`` and an array in it (``digits_test.npz:int8``), whose first
@@ -53,6 +58,7 @@ class Sample:
     rows: int = 0
     override: str = ""
     arena_minimum: Mapping[str, int] = field(default_factory=dict)
+    refused: Mapping[str, str] = field(default_factory=dict)
     sources: tuple[str, ...] = ()
 
     @property
@@ -131,6 +137,7 @@ class Variant:
     arena: int
     expect: Expectation
     minimum: str = ""  # key of the ``arena_minimum`` that ``arena`` comes from
+    refused: str = ""  # the operator that this tflite-micro does not prepare
 
     @property
     def checked(self) -> bool:
@@ -228,8 +235,9 @@ class Table:
         return _VariantMaker(self, known, row, runtime, revision).variant()
 
     def minima(self, sample: Sample) -> list[str]:
-        """The revisions of tflite-micro with an ``arena_minimum`` of ``sample``, oldest first."""
-        return [one for one in self.tflite_micro if f"tflm@{one}" in sample.arena_minimum]
+        """The revisions of tflite-micro that were tried with ``sample``, oldest first."""
+        tried = sample.arena_minimum.keys() | sample.refused.keys()
+        return [one for one in self.tflite_micro if f"tflm@{one}" in tried]
 
     def nearest(self, sample: Sample, commit: str, day: date | None) -> str:
         """The one of :meth:`minima` to use for ``commit`` of ``day``.
@@ -273,11 +281,14 @@ class _VariantMaker:
         minimum = self._minimum()
         if minimum in self.sample.arena_minimum:
             arenas["minimum"] = self.sample.arena_minimum[minimum]
+        elif minimum in self.sample.refused:
+            arenas["minimum"] = self.sample.arena
         arena = self._number(row.arena, arenas)
-        expect = self._expectation(additions, slots)
+        refused = self._refused(minimum, additions)
+        expect = self._expectation(additions, slots, refused)
         return Variant(
             self.sample, row, self.runtime, additions, slots, arena, expect,
-            minimum if row.arena.startswith("minimum") else "",
+            minimum if refused or row.arena.startswith("minimum") else "", refused,
         )  # fmt: skip
 
     def _minimum(self) -> str:
@@ -344,7 +355,14 @@ class _VariantMaker:
             raise self._broken(f"cannot work out {formula!r} from {', '.join(bases)}")
         return bases[match["base"]] + int(match["difference"] or 0)
 
-    def _expectation(self, additions: Sequence[Addition], slots: int) -> Expectation:
+    def _refused(self, minimum: str, additions: Sequence[Addition]) -> str:
+        """The operator that keeps the model from running, if nothing else keeps it before."""
+        operator = self.sample.refused.get(minimum, "")
+        reached = self.configuration.outputs or self.configuration.arena.startswith("minimum")
+        own = any(one.own for one in additions if one.operator == operator)
+        return operator if reached and not own else ""
+
+    def _expectation(self, additions: Sequence[Addition], slots: int, refused: str) -> Expectation:
         row = self.configuration
         findings: list[tuple[str, str]] = []
         values: list[tuple[str, str, str, int]] = []
@@ -354,9 +372,12 @@ class _VariantMaker:
                 findings.append((entry["kind"], subject))
                 if entry.get("declared") == "slots":
                     values.append((entry["kind"], subject, "declared", slots))
-        registered, refused = register(additions, slots, checked=row.checked)
+        if refused:
+            findings = [(kind, subject) for kind, subject in findings if kind not in _OF_ARENA]
+            findings += [(Kind.PREPARE_FAILED, refused), (Kind.ALLOCATION_FAILED, "")]
+        kept, left = register(additions, slots, checked=row.checked)
         return Expectation(
-            row.outputs, tuple(findings), tuple(values), len(registered), len(refused)
+            row.outputs and not refused, tuple(findings), tuple(values), len(kept), len(left)
         )
 
     def _broken(self, message: str) -> UsageError:

@@ -1,8 +1,8 @@
 """The Zephyr builder: ``west build`` in the workspace that it finds.
 
 The image is the real thing: Zephyr, tflite-micro and the same sample sources as the standalone
-build. A sample has one build tree for all its resolver configurations: they differ in one generated
-header, so another configuration compiles the few files that include it, and links.
+build. An application has one build tree for all its samples and resolver configurations: they
+differ in generated files, so another one compiles the few files that include them, and links.
 """
 
 from __future__ import annotations
@@ -28,16 +28,13 @@ from harness.build.cache import locked
 from harness.build.configurations import load
 from harness.build.first_error import first_error
 from harness.build.inputs import Contents, InputRecord, Inputs, Roots, digest
-from harness.build.options import BuildResult
+from harness.build.options import KERNEL_VARIANTS, BuildResult
 from harness.build.parallel import parallel_map
 from harness.build.processes import Processes
 from harness.build.toolchain import search_of
 from harness.build.variants import Sample
 from harness.build.workspace import Workspace, find_workspace
 from harness.elf.build_folder import BuildFolder
-
-#: Kernel variants of Zephyr builds, each with a fragment ``zephyr_samples/common/NAME.conf``.
-KERNEL_VARIANTS = ("cmsis-nn", "soft-float")
 
 #: Boards by their current names, the default first.
 ZEPHYR_BOARDS = tuple(
@@ -58,6 +55,16 @@ _LOADED = re.compile(r"^LOAD (/.+)$", re.MULTILINE)
 
 _BUILD_SECONDS = 1800.0
 _COMPILER_SECONDS = 60.0
+#: Kconfig: an option that is selected, though the module that it stands for is not there.
+_LACKING = re.compile(
+    r"^warning: (\w+) \(defined at .+\) has direct dependencies 0\b", re.MULTILINE
+)
+_MODULES = {
+    "CMSIS_DSP": "cmsis-dsp",
+    "CMSIS_NN": "cmsis-nn",
+    "HAS_CMSIS_CORE": "cmsis_6 (before Zephyr 4.2: cmsis)",
+    "HAS_NRFX": "hal_nordic",
+}
 #: Text in the output of a failed build -> the remedy.
 _CAUSES = {
     # Debian's compiler and Zephyr 3.1: the libraries of soft float are linked.
@@ -91,14 +98,14 @@ def build_zephyr(
         _check_known("kernel variant", fragment, KERNEL_VARIANTS)
     started = time.monotonic()
     tree = _BuildTree(
-        workspace or find_workspace(), variant.sample, board, tuple(fragments)
+        workspace or find_workspace(), variant.sample, configuration, board, tuple(fragments)
     )  # fmt: skip
     tree.folder.mkdir(parents=True, exist_ok=True)
     with locked(tree.folder, fcntl.LOCK_EX):  # another process may build another configuration
-        cached = tree.is_kept(configuration)
+        cached = tree.is_kept()
         if not cached:
-            parallel_map(tree.build, [configuration], jobs=1, stop=tree.processes.stop)
-    folder = BuildFolder(tree.folder / configuration)
+            parallel_map(_BuildTree.build, [tree], jobs=1, stop=tree.processes.stop)
+    folder = BuildFolder(tree.result)
     elf = folder.application
     assert elf is not None
     return BuildResult(
@@ -114,14 +121,15 @@ def _check_known(what: str, name: str, names: Sequence[str]) -> None:
 
 @dataclass(frozen=True)
 class _BuildTree:
-    """The build tree of a sample for one board, and the results of each configuration beside it.
+    """The build tree of an application for one board, with the results beside it.
 
-    The configuration to build stands in a file, which only the command that generates the header
-    depends on (``zephyr_samples/common/tflm_hil.cmake``).
+    The sample and the configuration to build stand in files, which only the commands that generate
+    sources depend on (``zephyr_samples/common/tflm_hil.cmake``).
     """
 
     workspace: Workspace
     sample: Sample
+    configuration: str
     board: str
     fragments: tuple[str, ...]
     processes: Processes = field(default_factory=Processes)
@@ -129,7 +137,7 @@ class _BuildTree:
     @property
     def folder(self) -> Path:
         parts = (
-            self.sample.name,
+            self.sample.application,
             self.board.replace("/", "_"),
             *self.fragments,
             self.workspace.key,
@@ -140,26 +148,34 @@ class _BuildTree:
     def path(self) -> Path:
         return self.folder / "build"
 
-    def is_kept(self, configuration: str) -> bool:
-        """True if the image of ``configuration`` is there, from inputs as they are now."""
+    @property
+    def result(self) -> Path:
+        """The folder of the image that is kept."""
+        return self.folder / f"{self.sample.name}-{self.configuration}"
+
+    def is_kept(self) -> bool:
+        """True if the image is there, from inputs as they are now."""
         try:
-            document = json.loads(self._record(configuration).read_bytes())
+            document = json.loads(self._record.read_bytes())
             record = InputRecord(document["files"], document["absent"])
             same = document["key"] == self._key
         except (OSError, ValueError, KeyError, TypeError):
             return False
-        kept = BuildFolder(self.folder / configuration).application
+        kept = BuildFolder(self.result).application
         return same and kept is not None and record.current(Roots({}), Contents()) is not None
 
-    def build(self, configuration: str) -> None:
-        """Bring the tree up to date for ``configuration``, and keep the image's files."""
+    def build(self) -> None:
+        """Bring the tree up to date, and keep the image's files."""
         begun = time.time_ns()
-        if not _same_compiler(self._compiler):
-            shutil.rmtree(self.path, ignore_errors=True)
-        _write_changed(self._choice, f"{configuration}\n".encode())
         arguments = json.dumps(self._cmake_arguments)
-        log = self.folder / f"{configuration}.log"
-        if not self._is_configured(arguments):
+        # CMake would keep what other arguments set.
+        if not _same_compiler(self._compiler) or self._configured_with() not in (None, arguments):
+            shutil.rmtree(self.path, ignore_errors=True)
+        for name, value in self._choices.items():
+            _write_changed(self.folder / name, f"{value}\n".encode())
+        log = self.result.with_suffix(".log")
+        # Configuring takes longer than to build a configuration.
+        if not self.path.is_dir() or self._configured_with() != arguments:
             self._configured.unlink(missing_ok=True)
             self._run_west(log, ("--cmake-only",), self._cmake_arguments)
             # Noted before anything is compiled, so that an interrupted build can be resumed.
@@ -167,22 +183,22 @@ class _BuildTree:
             _write_changed(self._configured, arguments.encode())
         self._run_west(log)
         _record_compiler(self.path, self._compiler, self.processes)
-        self._keep(configuration)
-        self._write_record(configuration, begun)
+        self._keep()
+        self._write_record(begun)
 
-    def _keep(self, configuration: str) -> None:
+    def _keep(self) -> None:
         """Copy the image's files, in their places: later builds change the tree."""
         elf = BuildFolder(self.path).application
         if elf is None:
             raise BuildFailed(f"west build left no zephyr.elf in {self.path}")
-        self._record(configuration).unlink(missing_ok=True)
+        self._record.unlink(missing_ok=True)
         for name in (*_KEPT_OF_SYSBUILD, *_KEPT, *(f"*/{name}" for name in _KEPT)):
             for path in self.path.glob(name):
-                target = self.folder / configuration / path.relative_to(self.path)
+                target = self.result / path.relative_to(self.path)
                 target.parent.mkdir(parents=True, exist_ok=True)
                 _write_changed(target, path.read_bytes())
 
-    def _write_record(self, configuration: str, begun: int) -> None:
+    def _write_record(self, begun: int) -> None:
         """Note what the image was made from, if ninja knows all of it.
 
         It does not know what other builds read, which sysbuild or TF-M start. A file that changed
@@ -210,10 +226,11 @@ class _BuildTree:
             "files": {**record.files, **compiler["files"]},
             "absent": compiler["absent"],
         }
-        files.write(self._record(configuration), json.dumps(document))
+        files.write(self._record, json.dumps(document))
 
-    def _record(self, configuration: str) -> Path:
-        return self.folder / f"{configuration}.json"
+    @property
+    def _record(self) -> Path:
+        return self.result.with_suffix(".json")
 
     @property
     def _key(self) -> str:
@@ -225,26 +242,24 @@ class _BuildTree:
         return self.folder / "compiler.json"
 
     @property
-    def _choice(self) -> Path:
-        return self.folder / "resolver"
+    def _choices(self) -> dict[str, str]:
+        """Files in the tree's folder and what they say."""
+        return {"sample": self.sample.name, "resolver": self.configuration}
 
     @property
     def _configured(self) -> Path:
         """Notes CMake's arguments when it has run with them."""
         return self.folder / "arguments.json"
 
-    def _is_configured(self, arguments: str) -> bool:
-        """True if CMake need not run again: it takes longer than to build a configuration."""
+    def _configured_with(self) -> str | None:
+        """The arguments that CMake has run with; None if it did not come to its end."""
         with suppress(OSError):
-            return self.path.is_dir() and self._configured.read_text() == arguments
-        return False
+            return self._configured.read_text()
+        return None
 
     @property
     def _cmake_arguments(self) -> list[str]:
-        arguments = [
-            f'-DCONFIG_TFLM_HIL_SAMPLE="{self.sample.name}"',
-            f"-DTFLM_HIL_RESOLVER=@{self._choice}",
-        ]
+        arguments = [f"-DTFLM_HIL_{name.upper()}=@{self.folder / name}" for name in self._choices]
         if self.fragments:
             folder = paths.samples() / "common"
             fragments = ";".join(str(folder / f"{name}.conf") for name in self.fragments)
@@ -309,6 +324,12 @@ def _record_compiler(tree: Path, record: Path, processes: Processes) -> None:
 
 def _failure(output: str, log: Path) -> BuildFailed:
     """The first error in one line; what to do about it, if that is known; where the output is."""
+    lacking = _LACKING.search(output)
+    if lacking and lacking[1] in _MODULES:
+        return BuildFailed(
+            f"west build failed: this workspace lacks the module {_MODULES[lacking[1]]}",
+            hint=f"take it into the workspace's manifest, and west update; the whole output: {log}",
+        )
     known = next(((text, hint) for text, hint in _CAUSES.items() if text in output), None)
     whole = f"the whole output: {log}"
     if known is None:

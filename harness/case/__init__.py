@@ -1,6 +1,6 @@
-"""Cases: what to run, on what, and what is expected.
+"""Cases: an image, the target that runs it, and the expected results.
 
-``hil.toml``, ``tflm-hil run`` and the Robot keywords all make a :class:`Case` and hand it to
+``hil.toml``, ``tflm-hil run`` and the Robot keywords all make a :class:`Case` and pass it to
 :func:`run_case`; nothing else decides whether firmware passes.
 """
 
@@ -26,7 +26,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """``load_cases`` is imported when it is first used: most runs have no case file."""
+    """Import ``load_cases`` on first use: most runs have no case file."""
     if name != "load_cases":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from harness.case.casefile import load_cases  # noqa: PLC0415 - see above

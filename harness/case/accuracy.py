@@ -1,4 +1,4 @@
-"""The share of a test set that a device classified right, compared with the model's card."""
+"""The share of a test set that a device classifies right, compared with the model's card."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from harness.uart import Console, TensorKey
 
 @dataclass(frozen=True)
 class Accuracy:
-    """Right answers on the device, and the share of them that the model's card states."""
+    """Right answers of the device, and the share of right answers on the model's card."""
 
     right: int
     total: int
@@ -24,21 +24,21 @@ class Accuracy:
 
     @property
     def measured(self) -> float:
-        """Share of right answers, 0 to 1."""
+        """Measured share of right answers, 0 to 1."""
         return self.right / self.total if self.total else 0.0
 
     @property
     def equal(self) -> bool:
-        """True if the device is right as often as the card states, over the whole test set."""
+        """Whether the device gives as many right answers of the test set as the card states."""
         return bool(self.total) and abs(self.measured - self.card) < 0.5 / self.total
 
 
 def accuracy(console_file: Path, model_file: Path, vectors: Path | None = None) -> Accuracy:
-    """Read a run's console and count the right answers among its outputs.
+    """Count the right answers among the outputs on a run's console.
 
-    The inputs of ``vectors``, which have no labels, follow those of the test set.
-    Raises :class:`UsageError` if the model has no card with an accuracy and a test set, and
-    :class:`CheckFailed` for more outputs than there are inputs.
+    The inputs of ``vectors``, which have no labels, follow those of the test set. Raises
+    :class:`UsageError` if the model has no card with an accuracy and a test set, or if a test input
+    has no output, and :class:`CheckFailed` for more outputs than inputs.
     """
     card = _card(model_file)
     labels = np.load(model_file.parent / card["file"])["labels"]

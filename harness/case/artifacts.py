@@ -1,4 +1,4 @@
-"""The files that a case leaves: console bytes, transcript, result."""
+"""The files that a case writes: console bytes, transcript, result."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _COVERAGE = "coverage.info"
 
 
 def folder_name(name: str) -> str:
-    """The name of the folder of case ``name``: characters unsafe in a path become ``_``."""
+    """Return the folder name of case ``name``: characters unsafe in a path become ``_``."""
     return re.sub(r"[^\w.+-]+", "_", name).strip("._") or "case"
 
 
 def folder(root: Path, name: str) -> Path:
-    """The folder of case ``name`` under ``root``, made, without files of an earlier run."""
+    """Create the folder of case ``name`` under ``root`` and remove the files of an earlier run."""
     path = root / folder_name(name)
     try:
         path.mkdir(parents=True, exist_ok=True)
@@ -39,7 +39,7 @@ def folder(root: Path, name: str) -> Path:
 
 @contextmanager
 def recording(folder: Path, echo: Callable[[bytes], None] | None = None) -> Iterator[Recording]:
-    """``console.bin``, the raw bytes, and ``transcript.txt`` with time stamps, open for a run."""
+    """Open ``console.bin`` (raw bytes) and ``transcript.txt`` (with time stamps) for a run."""
     path = folder / _CONSOLE
     with files.growing(path) as console, files.growing(folder / TRANSCRIPT) as transcript:
         yield Recording(console, transcript, path, echo)
@@ -54,10 +54,10 @@ def write_result(path: Path, result: CaseResult) -> None:
 
 
 def console_of(result: CaseResult, model: Path | None = None) -> Path:
-    """The raw console of ``result``.
+    """Return the file with the raw console of ``result``.
 
-    Raises :class:`CheckFailed` if it left none, :class:`UsageError` if the case named another
-    ``model``: what is compared then belongs to another image.
+    Raises :class:`CheckFailed` if it has none, :class:`UsageError` if the case ran another model
+    than ``model``.
     """
     ran = result.setup.model
     if model is not None and (ran is None or files.read(ran) != files.read(model)):

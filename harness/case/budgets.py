@@ -1,4 +1,4 @@
-"""A case's budgets, checked against its image and its run; with a baseline, what grew."""
+"""Checks of a case's budgets: sizes and figures of a run, and the adequacy of its inputs."""
 
 from __future__ import annotations
 
@@ -13,31 +13,68 @@ from harness.base.errors import UsageError
 from harness.base.form import check_format
 from harness.base.platforms import DEFAULT_CHIP, chip_called
 from harness.case.case import Case
+from harness.case.outputs import OutputCheck
 from harness.case.result import Measures
 from harness.elf import Image
 from harness.footprint.budget import FIGURES, BudgetVerdict, check, is_region
+from harness.model import Model
+from harness.reference import Interpreter
 
 if TYPE_CHECKING:
     from harness.footprint.compare import SizeComparison
+    from harness.reference.adequacy import Adequacy
 
-_SHOWN = 10
-_NAMED = 3
-#: Figures of a result in the document of ``tflm-hil run --json``.
+#: Rows of a table of grown symbols or files.
+_TABLE_ROWS = 10
+#: Grown symbols named in the message of an exceeded region.
+_SYMBOLS_NAMED = 3
+#: Undetected mistakes listed in a result.
+_MISTAKES_LISTED = 20
+#: Budget -> its figure in the document of ``tflm-hil run --json``.
 _RUN_FIGURES = {"arena": "arena_used", "stack": "stack_used", "instructions": "instructions"}
-#: Figures of a run's memory; each has the name of its area of the chip.
+#: Figures of memory in that document, named like the areas of the chip.
 _RUN_AREAS = ("flash", "ram")
 
 
 @dataclass(frozen=True)
 class BudgetCheck:
-    """A line for each budget that is exceeded or cannot be checked, and tables of what grew."""
+    """A line for each budget that is exceeded or cannot be checked, and tables that explain it.
 
+    ``verdicts`` are those of all budgets, kept or not.
+    """
+
+    verdicts: tuple[BudgetVerdict, ...] = ()
     problems: tuple[str, ...] = ()
     tables: tuple[str, ...] = ()
+    adequacy: Adequacy | None = None  # of the inputs, if budgeted
+
+
+def check_adequacy(case: Case, model: Model | None, outputs: OutputCheck) -> BudgetCheck:
+    """Check the inputs whose outputs were compared against the case's ``budgets.adequacy``."""
+    least = case.budgets.adequacy
+    if least is None:
+        return BudgetCheck()
+    if model is None or not outputs.inputs:
+        problem = "the adequacy cannot be checked: no inputs of a model were compared"
+        return BudgetCheck(problems=(problem,))
+    from harness.reference.adequacy import examine  # noqa: PLC0415 - few cases have this budget
+
+    interpreter = Interpreter.from_model(model, case.arithmetic)
+    adequacy = examine(interpreter, list(outputs.inputs), tolerance=case.tolerance)
+    if adequacy.share >= least:
+        return BudgetCheck(adequacy=adequacy)
+    problem = (
+        f"the inputs notice {100 * adequacy.share:.1f} % of the mistakes that kernels can have,"
+        f" {100 * least:g} % are wanted (tflm-hil vectors finds more)"
+    )
+    lines = [f"not noticed: {trial}" for trial in adequacy.missed[:_MISTAKES_LISTED]]
+    if len(adequacy.missed) > _MISTAKES_LISTED:
+        lines.append(f"... and {len(adequacy.missed) - _MISTAKES_LISTED:,} more")
+    return BudgetCheck(problems=(problem,), tables=("\n".join(lines),), adequacy=adequacy)
 
 
 def check_budgets(case: Case, firmware: Image, measures: Measures) -> BudgetCheck:
-    """Check what an image takes and what its run measured against the case's budgets.
+    """Check the size of an image and the figures of its run against the case's limits.
 
     Raises :class:`UsageError` for a baseline that cannot be read, and for a budget of an operator
     that the image does not have.
@@ -48,19 +85,21 @@ def check_budgets(case: Case, firmware: Image, measures: Measures) -> BudgetChec
     baseline = _baseline(case) if case.budgets.baseline else None
     needs_all = baseline is not None or any(b.kind in ("operator", "file") for b in budgets)
     current = _document(firmware, measures, needs_all)
-    over = [verdict for verdict in check(budgets, current, baseline) if not verdict.passed]
+    verdicts = check(budgets, current, baseline)
+    over = [verdict for verdict in verdicts if not verdict.passed]
     sizes = any(verdict.kind != "figure" for verdict in over)
     if not sizes or baseline is None or "symbols" not in baseline:
-        return BudgetCheck(tuple(verdict.message for verdict in over))
+        return BudgetCheck(verdicts, tuple(verdict.message for verdict in over))
     from harness.footprint.compare import compare  # noqa: PLC0415
 
     changes = compare(baseline, current)
-    return BudgetCheck(tuple(v.message + _why(v, changes) for v in over), _tables(changes))
+    problems = tuple(verdict.message + _why(verdict, changes) for verdict in over)
+    return BudgetCheck(verdicts, problems, _tables(changes))
 
 
 def _document(firmware: Image, measures: Measures, needs_all: bool) -> dict[str, Any]:
-    """The footprint document, with what the run measured under ``figures``."""
-    from harness import footprint  # noqa: PLC0415 - only a case with budgets needs it
+    """Return the footprint document, with the run's figures under ``figures``."""
+    from harness import footprint  # noqa: PLC0415 - most cases have no budgets
 
     figures = {"arena": measures.arena_used, "stack": measures.stack_used,
                "instructions": measures.instructions}  # fmt: skip
@@ -71,7 +110,7 @@ def _document(firmware: Image, measures: Measures, needs_all: bool) -> dict[str,
 
 
 def _baseline(case: Case) -> Mapping[str, Any]:
-    """A footprint document, an ELF, or the row of this case in what ``run --json`` wrote."""
+    """Read the baseline: a footprint document, an ELF, or this case's row of ``run --json``."""
     from harness.footprint.compare import load_baseline  # noqa: PLC0415
 
     path = case.budgets.baseline
@@ -102,7 +141,7 @@ def _baseline(case: Case) -> Mapping[str, Any]:
 
 
 def _run_document(path: Path) -> list[Any] | None:
-    """The ``cases`` of a document of ``run --json``; None if the file is something else."""
+    """Return the ``cases`` of a document of ``run --json``; None for any other file."""
     data = files.read(path)
     try:
         document = json.loads(data)
@@ -115,7 +154,7 @@ def _run_document(path: Path) -> list[Any] | None:
 
 
 def _why(verdict: BudgetVerdict, changes: SizeComparison) -> str:
-    """For a region over its budget: the symbols that grew most, as the end of a message."""
+    """Name the symbols that grew most in a region over its budget, as the end of a message."""
     if verdict.kind != "region":
         return ""
     grown = [
@@ -123,16 +162,16 @@ def _why(verdict: BudgetVerdict, changes: SizeComparison) -> str:
         for change in changes.symbols
         if change.difference > 0 and is_region(verdict.name, change.region)
     ]
-    return f"; grew most: {', '.join(grown[:_NAMED])}" if grown else ""
+    return f"; grew most: {', '.join(grown[:_SYMBOLS_NAMED])}" if grown else ""
 
 
 def _short(name: str) -> str:
-    """A symbol's name without the parameters that all kernels have."""
+    """Shorten a symbol's name by the parameters that all kernels have."""
     return name.replace("(TfLiteContext*, TfLiteNode*)", "").replace("(anonymous namespace)::", "")
 
 
 def _tables(changes: SizeComparison) -> tuple[str, ...]:
     from harness.footprint.text import comparison_tables  # noqa: PLC0415
 
-    tables = comparison_tables(changes, limit=_SHOWN)
+    tables = comparison_tables(changes, limit=_TABLE_ROWS)
     return tuple(f"{title} that changed\n{rows.plain()}" for title, rows in tables)

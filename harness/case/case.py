@@ -1,4 +1,4 @@
-"""A case: one image on one target, and what is expected of it."""
+"""A case: one image on one target, and its expected results."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Budgets:
-    """Upper limits, and the file with the baseline of relative ones (``"+1 %"``).
+    """Upper limits of figures, and the baseline file of relative limits (``"+1 %"``).
 
-    ``adequacy`` is a lower limit: the share of mistakes that the inputs must notice, 0 to 1.
+    ``adequacy`` is a lower limit: the share of kernel mistakes that the inputs must detect, 0 to 1.
     """
 
     limits: tuple[Budget, ...] = ()
@@ -34,55 +34,55 @@ class Budgets:
     adequacy: float | None = None
 
 
-#: The value of ``ends`` for an image that must switch the chip off.
+#: Value of the key ``ends`` for an image that must switch the chip off.
 SYSTEM_OFF = "system_off"
 
 
 @dataclass(frozen=True)
 class Case:
-    """One image, run once on one target, and what is expected of it."""
+    """One image, run once on one target, and its expected results."""
 
     name: str
     elf: Path | None = None  # a prebuilt image: ELF, HEX, FILE@ADDRESS, build folder ...
-    beside: tuple[Path, ...] = ()  # further images, loaded with it
-    sample: str = ""  # ... or a sample: built, unless `elf` is an image of it
+    beside: tuple[Path, ...] = ()  # further images to load with `elf`
+    sample: str = ""  # a sample, which is built unless `elf` is an image of it
     resolver: str = ""
     builder: str = "prebuilt"
     built_with: BuildOptions = field(default_factory=BuildOptions)  # changes to a sample's build
-    chip: str = ""  # that the image is, or is built, for; "": as the image says
+    chip: str = ""  # the image's chip; "": as the image says
     target: str = DEFAULT
     target_options: Mapping[str, object] = field(default_factory=dict)
     model: Path | None = None
     scraper: str = ""  # reads the results of an image that prints no records
-    printed: PrintedTensors | None = None  # the same: where the model's tensors stand in the text
-    inputs: Path | None = None  # .npy or .npz, a row per inference; fed, unless results are text
-    rows: int = 0  # how many rows of the inputs to feed; 0: all
-    vectors: Path | None = None  # the same, fed after the inputs, all rows
-    inferences: int = 1  # how many results must come, at least
+    printed: PrintedTensors | None = None  # regexes of tensors, for an image that prints them
+    inputs: Path | None = None  # .npy or .npz, a row per inference; fed unless `printed` is set
+    rows: int = 0  # number of rows of `inputs` to feed; 0: all
+    vectors: Path | None = None  # further inputs: all of their rows follow those of `inputs`
+    inferences: int = 1  # smallest number of results
     reference: bool = True  # compare outputs with the NumPy reference
-    arithmetic: Arithmetic = field(default_factory=Arithmetic)  # the reference's
-    tolerance: float | None = None  # None: to the bit, float sums see reference/float_error
+    arithmetic: Arithmetic = field(default_factory=Arithmetic)  # of the reference
+    tolerance: float | None = None  # None: bit-exact, float sums within reference/float_error
     expected: Expectation = field(default_factory=Expectation)
     values: tuple[Mapping[str, float | str], ...] = ()  # for scrapers: expected, result by result
     tests: Mapping[str, str] = field(default_factory=dict)  # for scrapers: test -> pass, fail, skip
     lines_absent: tuple[str, ...] = ()  # regexes that no line of the console may match
-    ends: bool = True  # False: the firmware never ends on purpose and is watched, see `watch`
+    ends: bool = True  # False: firmware that never ends on purpose; see `watch`
     ends_off: bool = False  # the image must switch the chip off (System OFF)
-    ends_at: str = ""  # for scrapers: a regex of the line with which the image ends
+    ends_at: str = ""  # for scrapers: a regex of the image's last line
     watch: float = 1.0  # seconds on the target's clock after the last expected result, or the end
     budgets: Budgets = Budgets()
     timeout: float = 10.0  # seconds on the target's clock
-    guard: float = 120.0  # wall seconds, whatever the target's clock does
-    presses: tuple[Press, ...] = ()  # buttons that are pressed during the run
-    trace: bool = False  # count what runs: instructions by function, lines
+    guard: float = 120.0  # seconds on the wall clock
+    presses: tuple[Press, ...] = ()  # button presses during the run
+    trace: bool = False  # measure coverage: instructions by function, lines
 
     @property
     def reads_text(self) -> bool:
-        """False for an image that prints records."""
+        """Whether results are read from the image's text, not from records."""
         return bool(self.scraper or self.printed)
 
     def __repr__(self) -> str:
-        """The fields that are not as they are by default."""
+        """Return the fields that differ from their defaults."""
         given = (
             f"{one.name}={value!r}"
             for one in fields(self)
@@ -91,8 +91,24 @@ class Case:
         return f"Case({', '.join(given)})"
 
     def on(self, target: str, options: Mapping[str, object] | None = None) -> Case:
-        """The same case on another target."""
+        """Return the same case on another target."""
         return replace(self, target=target, target_options=options or {})
+
+    def for_chip(self, name: str) -> Case:
+        """The same case for the chip that an option names; "" for none.
+
+        Raises :class:`UsageError` if the case names another one, or no chip has that name.
+        """
+        if not name:
+            return self
+        wanted = chip_called(name)
+        if self.chip and self.chip != wanted.key:
+            raise UsageError(
+                f"case {self.name!r} is for the {chip_called(self.chip).name}, and the chip that "
+                f"is named is the {wanted.name}",
+                hint="leave the chip out, or choose other cases",
+            )
+        return replace(self, chip=wanted.key)
 
 
 def _default(one: Field[Any]) -> object:
@@ -100,14 +116,14 @@ def _default(one: Field[Any]) -> object:
 
 
 def kit_of(case: Case) -> BoardTable:
-    """The board with the chip of ``case``; as the image says, if the case does not name it."""
+    """Return the board with the chip that ``case``, or else its image, names."""
     if case.chip or case.elf is None:
         return board_with(chip_called(case.chip or DEFAULT_CHIP).key)
     return board_with(combined.read(case.elf, case.beside).chip.key)
 
 
 def check_expects(case: Case) -> None:
-    """Raise :class:`UsageError` for a case without outputs that names nothing else to be seen."""
+    """Raise :class:`UsageError` for a case that expects no outputs, no finding and no last line."""
     if not (case.expected.outputs or case.expected.findings or case.ends_at):
         raise UsageError(
             "expect.outputs = false names nothing that must be seen",
@@ -116,10 +132,9 @@ def check_expects(case: Case) -> None:
 
 
 def check_ends(case: Case) -> None:
-    """Raise :class:`UsageError` for a case that no image could fail, or none could end.
+    """Raise :class:`UsageError` for a case that expects nothing, or contradicts its scraper.
 
-    That is a case that expects nothing at all, or ``ends = false`` with a scraper that reads the
-    image's last line.
+    A scraper that reads the image's last line contradicts ``ends = false``.
     """
     check_expects(case)
     if case.scraper and not case.ends and scraper(case.scraper).end is not None:
@@ -130,13 +145,13 @@ def check_ends(case: Case) -> None:
 
 
 def on_targets(cases: Iterable[Case], targets: Sequence[str]) -> list[Case]:
-    """Each case once on each of ``targets``, instead of the targets that its case file names."""
+    """Return each case once on each of ``targets``, which replace those of its case file."""
     unique = {case.name: case for case in cases}.values()
     return [case.on(target) for case in unique for target in targets]
 
 
 def target_names(text: str) -> list[str]:
-    """``simulator,renode`` as names. Raises :class:`UsageError` for one that does not exist."""
+    """Split ``simulator,renode`` into names; raise :class:`UsageError` for an unknown target."""
     names = list(dict.fromkeys(word.strip() for word in text.split(",")))
     for name in names:
         if name not in TARGETS:

@@ -31,6 +31,9 @@ from harness.uart import scraper
 from harness.uart.scrapers import AbsentLines, EndLine, PrintedTensors, TensorRegex
 from harness.uart.scrapers.tensors import Form
 
+#: What to try if a file is missing.
+_PATHS = "paths are relative to the case file; is the firmware built?"
+#: Bytes of a folder's name: below the 255 of common file systems, with room for suffixes.
 _LONGEST_NAME = 200
 _BUDGET_KEYS = dict.fromkeys(("flash", "ram", *FIGURES, "adequacy", "operators", "files"))
 _PERCENT = re.compile(r"(\d{1,3}(?:\.\d{1,6})?)\s?%")
@@ -78,7 +81,7 @@ class _Tensor:
 
 @dataclass(frozen=True)
 class _Row:
-    """A ``[[case]]`` as it stands; docs/cases.md describes its keys."""
+    """A ``[[case]]`` as written; docs/cases.md describes its keys."""
 
     name: str
     elf: str | None = None
@@ -114,7 +117,7 @@ class _Row:
 
 @dataclass(frozen=True)
 class _Board:
-    """The firmware's own board; ``console`` as :func:`platforms.console_wiring` reads it."""
+    """The user's board; :func:`platforms.console_wiring` reads ``console``."""
 
     console: str
 
@@ -128,12 +131,12 @@ class _CaseFile:
 
 
 def keys() -> tuple[tables.Key, ...]:
-    """Every key of a ``[[case]]``, and of ``[defaults]``."""
+    """Return every key of a ``[[case]]``, and of ``[defaults]``."""
     return tuple(tables.keys(_Row))
 
 
 def schema() -> dict[str, Any]:
-    """JSON Schema of a case file."""
+    """Return the JSON Schema of a case file."""
     document, row = tables.json_schema(_CaseFile), tables.json_schema(_Row)
     document["properties"]["case"] = {"type": "array", "items": {"$ref": "#/$defs/case"}}
     document["properties"]["defaults"] = {"$ref": "#/$defs/keys"}
@@ -144,21 +147,25 @@ def schema() -> dict[str, Any]:
 def load_cases(path: Path, names: Sequence[str] = ()) -> list[Case]:
     """Read a case file: one case for each target of each ``[[case]]``, or of those in ``names``.
 
-    ``[defaults]`` and ``[peripherals]`` are for what a ``[[case]]`` leaves out. Paths are relative
-    to the file. Raises :class:`UsageError` that names the case and the key.
+    ``[defaults]`` and ``[peripherals]`` fill in keys that a ``[[case]]`` leaves out. Paths are
+    relative to the file. Raises :class:`UsageError` that names the case and the key.
     """
     document = tables.read(_CaseFile, files.read_toml(path), str(path))
     if not document.case:
-        raise UsageError(f"{path} has no [[case]]", hint="see docs/cases.md for an example")
-    everywhere = {**({"peripherals": document.peripherals} if document.peripherals else {}),
-                  **document.defaults}  # fmt: skip
-    cases = [case for row in document.case for case in _cases({**everywhere, **row}, path)]
+        raise UsageError(
+            f"{path} has no [[case]]",
+            hint="`tflm-hil init` writes one; `tflm-hil where docs` has examples in cases.md",
+        )
+    defaults = dict(document.defaults)
+    if document.peripherals:
+        defaults.setdefault("peripherals", document.peripherals)
+    cases = [case for row in document.case for case in _cases({**defaults, **row}, path)]
     if document.board is not None:
         cases = [_on_board(case, document.board, path) for case in cases]
     for (name, _), count in Counter((case.name, case.target) for case in cases).items():
         if count > 1:
             raise UsageError(f"{path}: two cases are called {name!r}")
-    _one_folder_each(cases, path)
+    _check_folders(cases, path)
     known = list(dict.fromkeys(case.name for case in cases))
     unknown = next((name for name in names if name not in known), None)
     if unknown is not None:
@@ -167,7 +174,7 @@ def load_cases(path: Path, names: Sequence[str] = ()) -> list[Case]:
 
 
 def _on_board(case: Case, board: _Board, path: Path) -> Case:
-    """``case`` with the board's console, where its target has one and its options name no other."""
+    """Return ``case`` with the board's console, if its target has one and its options do not."""
     try:
         console_wiring(board.console)
     except UsageError as error:
@@ -177,8 +184,8 @@ def _on_board(case: Case, board: _Board, path: Path) -> Case:
     return case.on(case.target, {"console": board.console, **case.target_options})
 
 
-def _one_folder_each(cases: Iterable[Case], path: Path) -> None:
-    """Refuse names that give the same folder: the cases would overwrite each other's files."""
+def _check_folders(cases: Iterable[Case], path: Path) -> None:
+    """Refuse case names that give the same folder, in which each would overwrite the other's."""
     taken: dict[str, str] = {}
     for case in cases:
         folder = folder_name(case.name).casefold()
@@ -216,7 +223,7 @@ def _cases(table: Mapping[str, object], path: Path) -> Iterable[Case]:
 
 
 def _options(row: _Row, target_name: str, here: Path) -> dict[str, object]:
-    """Those options of ``row`` that the target takes."""
+    """Return the options of ``row`` that the target takes."""
     taker = target(target_name)  # raises UsageError for an unknown name
     options = dict(row.options)
     if row.peripherals:
@@ -229,7 +236,7 @@ def _options(row: _Row, target_name: str, here: Path) -> dict[str, object]:
 
 
 def _model(name: str, given: object, here: Path) -> str:
-    """What stands for a peripheral: a text, or ``{ feed = FILE }``; a file is relative to here."""
+    """Return the model of a peripheral: a text or ``{ feed = FILE }``, with paths from ``here``."""
     model = given.get("feed") if isinstance(given, Mapping) and [*given] == ["feed"] else given
     if not isinstance(model, str):
         raise UsageError(
@@ -276,7 +283,7 @@ def _case(row: _Row, here: Path) -> Case:
 
 
 def _printed(row: _Row, case: Case) -> PrintedTensors | None:
-    """Where the model's tensors stand in the text; None for a case that does not name outputs."""
+    """Return the regexes of the model's tensors; None for a case that names no outputs."""
     inputs = row.inputs if isinstance(row.inputs, tuple) else ()
     if not row.outputs:
         if isinstance(row.inputs, tuple):
@@ -306,7 +313,7 @@ def _regex(given: str | _Tensor) -> TensorRegex:
 def _image(key: str, name: str, here: Path) -> Path:
     path = here / name
     if not combined.is_image(path):
-        raise UsageError(f"{key}: there is no file {path}")
+        raise UsageError(f"{key}: there is no file {path}", hint=_PATHS)
     return path
 
 
@@ -318,7 +325,7 @@ def _presses(row: _Row, case: Case) -> tuple[Press, ...]:
 
 
 def _ending(case: Case, row: _Row) -> Case:
-    """``case`` with how its image ends. An image that prints records ends with one."""
+    """Return ``case`` with the keys that say how its image ends: a record ends one with records."""
     given = [key for key in ("ends", "ends_at", "watch") if getattr(row, key) is not None]
     given = [key for key in given if getattr(row, key) != SYSTEM_OFF]
     if given and not case.reads_text and case.expected.outputs:
@@ -339,11 +346,11 @@ def _expect(case: Case, expect: _Expect) -> Case:
     AbsentLines(expect.lines_absent)  # raises UsageError for a broken regex
     if not all(expect.values):
         raise UsageError("each of expect.values is a table of numbers and texts")
-    # An image with expected findings usually gives no outputs, unless the case lists results.
+    # An image with an expected finding usually gives no outputs, unless the case lists results.
     outputs = expect.outputs
     if outputs is None:
         outputs = not expect.findings or bool(expect.values or expect.tests)
-    findings: Any = expect.findings  # pairs, as _finding has made them
+    findings: Any = expect.findings  # pairs of kind and subject, made by _finding
     return replace(
         case,
         expected=Expectation(outputs, findings),
@@ -370,7 +377,7 @@ def _budgets(row: _Row, here: Path) -> Budgets:
 
 
 def share_of(value: object) -> float:
-    """``"95 %"`` as 0.95. Raises UsageError for anything else, and for more than 100 %."""
+    """Convert ``"95 %"`` to 0.95; raise UsageError for anything else, and for more than 100 %."""
     match = _PERCENT.fullmatch(value.strip()) if isinstance(value, str) else None
     share = float(match[1]) / 100 if match else math.inf
     if share > 1:
@@ -381,7 +388,7 @@ def share_of(value: object) -> float:
 
 
 def size(value: object, where: str) -> int:
-    """A number of bytes (or instructions): ``61440``, ``"60 KB"`` (1024), ``"3 M"`` (10^6)."""
+    """Parse a size in bytes (or instructions): ``61440``, ``"60 KB"`` (1024), ``"3 M"`` (10^6)."""
     limit = parse_limit("figure", where, value)
     if limit.relative or not limit.bytes:
         raise UsageError(f"{where}: {value!r} is not a size", hint='write 61440 or "60 KB"')
@@ -391,5 +398,5 @@ def size(value: object, where: str) -> int:
 def _path(row: _Row, key: str, here: Path) -> Path:
     path: Path = here / getattr(row, key)
     if not files.is_file(path):
-        raise UsageError(f"{key}: there is no file {path}")
+        raise UsageError(f"{key}: there is no file {path}", hint=_PATHS)
     return path

@@ -2,8 +2,6 @@
 
 Terminal, HTML page, JUnit file, JSON document and history take their figures from here: a new
 figure is a field of :class:`~harness.case.result.Measures` and a row of :data:`MEASURES`.
-:func:`columns` leaves out those that no result has. Before them the HTML page's table has case,
-verdict, and builder and target if there are several; the terminal's ends with the verdict.
 """
 
 from __future__ import annotations
@@ -16,12 +14,11 @@ from harness.case.result import CaseResult
 
 
 def number(value: int | None) -> str:
-    """``12,345``; an empty cell if nothing was measured."""
+    """Format a figure as ``12,345``; "" if it was not measured."""
     return "" if value is None else f"{value:,}"
 
 
 def _count(value: int, result: CaseResult) -> str:
-    """The figure as a whole number."""
     return number(value)
 
 
@@ -31,34 +28,26 @@ def _spread(value: float, result: CaseResult) -> str:
 
 @dataclass(frozen=True)
 class Measure:
-    """One figure of a case, smaller is better.
+    """One figure of a case, smaller is better."""
 
-    ``field`` is its name in ``run --json``, ``name`` in a history ("": not kept there), ``label``
-    as a property of a test in JUnit files ("": not shown there), ``heading`` that of its column in
-    tables ("": no column), ``text`` the text of a cell. A narrow terminal leaves columns out by
-    ``rank``, the lowest first. ``source`` is "" if it depends on the target. ``noisy`` figures are
-    compared with their earlier spread; all others are the same for the same image. ``gated``: a
-    larger value is a regression, not just the machine's load.
-    """
-
-    field: str
+    field: str  # name in `run --json`
     unit: str
-    name: str = ""
-    label: str = ""
-    heading: str = ""
-    rank: int = 0
-    text: Callable[[Any, CaseResult], str] = _count
-    source: str = ""
-    noisy: bool = False
-    gated: bool = True
+    name: str = ""  # in a history; "": not kept there
+    label: str = ""  # of a test's property in JUnit files; "": not shown there
+    heading: str = ""  # of its column in tables; "": no column
+    rank: int = 0  # a narrow terminal leaves out the columns of lowest rank first
+    text: Callable[[Any, CaseResult], str] = _count  # of a table's cell
+    source: str = ""  # "": depends on the target
+    noisy: bool = False  # compared with its earlier spread; others are equal for equal images
+    gated: bool = True  # a larger value is a regression, not just the machine's load
 
     def value(self, result: CaseResult) -> Any:
-        """The figure of ``result``; None if it was not measured."""
+        """Return the figure of ``result``; None if it was not measured."""
         part = result.measures if hasattr(result.measures, self.field) else result.evidence
         return getattr(part, self.field)
 
     def cell(self, result: CaseResult) -> str:
-        """The figure as a table shows it; "" if it was not measured."""
+        """Return the text of the figure's table cell; "" if it was not measured."""
         value = self.value(result)
         return "" if value is None else self.text(value, result)
 
@@ -80,7 +69,7 @@ MEASURES = (
         "milliseconds", "ms", "milliseconds", "milliseconds_per_inference", "ms/inf.", 7,
         text=_spread, source="calibrated",
     ),
-    # Follows from milliseconds or cycles, which are gated.
+    # Derived from milliseconds or cycles, which are gated.
     Measure(
         "microjoules", "µJ", "microjoules", "microjoules_per_inference",
         source="calibrated", noisy=True, gated=False,
@@ -95,11 +84,11 @@ MEASURES = (
 
 
 def columns(results: Sequence[CaseResult]) -> list[Measure]:
-    """The measures that have a column in a table of ``results``: those that some result has."""
+    """Return the measures that have a column in a table of ``results``: those that any has."""
     return [one for one in MEASURES if one.heading and any(map(one.cell, results))]
 
 
 def properties(result: CaseResult) -> dict[str, object]:
-    """The figures by their names in JUnit files; a figure that was not measured is left out."""
+    """Return the measured figures of ``result`` by their labels in JUnit files."""
     values = ((one.label, one.value(result)) for one in MEASURES if one.label)
     return {label: value for label, value in values if value is not None}

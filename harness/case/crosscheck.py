@@ -1,8 +1,8 @@
-"""One image on two targets: is what it printed, computed and left in RAM the same?
+"""Comparison of one image on two targets: its console, its outputs and objects in RAM.
 
-The ticks of ``inference`` and ``op`` records and the durations that test suites print may differ;
-everything else on the console must be equal. An image that never ends is cut off by the clock, on
-each target at another byte: then the longer console must begin with the shorter one.
+Ticks of ``inference`` and ``op`` records and durations printed by test suites may differ;
+everything else on the console must be equal. The clock stops an image that never ends at another
+byte on each target: then the longer console must begin with the shorter one.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from harness.uart import Console, Record
 from harness.uart.record_reader import RecordsOfKind
 from harness.uart.records import without_ticks
 
-#: How long a test took, in the two forms of ztest.
+#: The duration of a test, in both of ztest's formats.
 _DURATION = re.compile(rb"( in |duration = )\d{1,9}\.\d{1,6}(?= seconds)")
-#: The last line of a suite of tests, Zephyr's or tflite-micro's.
+#: The last line of a test suite of Zephyr or tflite-micro.
 _SUITE_END = re.compile(rb"PROJECT EXECUTION |TESTS PASSED~~~")
 _ARENA = re.compile("arena", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
-class Seen:
-    """The observations of one target: its console, its output records, ticks and objects in RAM."""
+class TargetRun:
+    """The run of one target: its console, output records, ticks, and objects in RAM."""
 
     target: str
     stop: Stop
@@ -56,22 +56,22 @@ class Seen:
 
     @property
     def ended(self) -> bool:
-        """True if the image came to an end of its own."""
+        """Whether the image has ended by itself."""
         by_record = self._read.ended or bool(self._read.of_kind("failed"))
         return by_record or _SUITE_END.search(self.console) is not None
 
 
 @dataclass(frozen=True)
 class CrossCheck:
-    """Two runs; ``difference`` describes where they first differ, "" if they are equal."""
+    """Two runs and their first difference."""
 
-    first: Seen
-    second: Seen
-    difference: str
+    first: TargetRun
+    second: TargetRun
+    difference: str  # "" if they are equal
 
     @property
     def equal(self) -> bool:
-        """True if nothing but measured ticks differs."""
+        """Whether the runs are equal, except for ticks and durations."""
         return not self.difference
 
     @property
@@ -86,7 +86,7 @@ class CrossCheck:
 
     @property
     def ticks(self) -> str:
-        """The measured ticks of both, in one line; "" if the image measured none."""
+        """The ticks of both targets, in one line; "" if the image measured none."""
         pairs = list(zip(self.first.ticks, self.second.ticks, strict=False))
         if not pairs:
             return ""
@@ -103,7 +103,7 @@ class CrossCheck:
         return "\n".join(lines)
 
     def to_json(self) -> dict[str, object]:
-        """The comparison as JSON types."""
+        """Return the comparison as JSON types."""
         return {
             "targets": [self.first.target, self.second.target],
             "equal": self.equal,
@@ -123,19 +123,19 @@ def run(
     *,
     symbols: Sequence[str] | None = None,
     guard: float = 60.0,
-) -> Seen:
-    """Run ``session`` to ``until`` or ``seconds`` of its own time and collect what is compared."""
+) -> TargetRun:
+    """Run ``session`` to ``until`` or for ``seconds`` on its clock, and collect the run."""
     stop = session.run(until, session.deadline(seconds, guard=guard))
-    return look(session, firmware, stop, symbols)
+    return collect(session, firmware, stop, symbols)
 
 
-def look(
+def collect(
     session: Session, firmware: Image, stop: Stop, symbols: Sequence[str] | None = None
-) -> Seen:
-    """Collect what is compared from a session that has run.
+) -> TargetRun:
+    """Collect the observations of a session that has run.
 
     ``symbols`` are objects in RAM, by default the tensor arenas; a target that cannot read memory
-    shows none. Raises :class:`UsageError` for a name that the image does not have.
+    gives none. Raises :class:`UsageError` for a name that the image does not have.
     """
     chosen = arenas(firmware) if symbols is None else [_named(firmware, name) for name in symbols]
     try:
@@ -143,11 +143,11 @@ def look(
     except Unsupported:
         objects = ()
     console = b"".join(chunk.data for chunk in session.console)
-    return Seen(session.target, stop, console, objects)
+    return TargetRun(session.target, stop, console, objects)
 
 
 def arenas(firmware: Image) -> list[Symbol]:
-    """The objects in RAM named as tensor arenas."""
+    """Return the objects in RAM with the name of a tensor arena."""
     return [s for s in firmware.symbols if s.size and s.address in RAM and _ARENA.search(s.name)]
 
 
@@ -161,18 +161,18 @@ def _named(firmware: Image, name: str) -> Symbol:
     )
 
 
-def compare(first: Seen, second: Seen) -> CrossCheck:
-    """Compare two runs. Two that printed nothing prove nothing: they count as different."""
+def compare(first: TargetRun, second: TargetRun) -> CrossCheck:
+    """Compare two runs. Two that printed nothing count as different: nothing was compared."""
     return CrossCheck(first, second, _difference(first, second))
 
 
-def _difference(first: Seen, second: Seen) -> str:
+def _difference(first: TargetRun, second: TargetRun) -> str:
     if not first.console and not second.console:
         return "neither printed anything, so there is nothing to compare"
     cut_off = not first.ended and not second.ended
     for index, (left, right) in enumerate(zip(first.outputs, second.outputs, strict=False)):
         if left.fields != right.fields:
-            return f"output record {index}: {_spelt(left)} against {_spelt(right)}"
+            return f"output record {index}: {_formatted(left)} against {_formatted(right)}"
     if len(first.outputs) != len(second.outputs) and not cut_off:
         return f"{len(first.outputs)} output records against {len(second.outputs)}"
     console = _console_difference(first, second, cut_off=cut_off)
@@ -183,8 +183,8 @@ def _difference(first: Seen, second: Seen) -> str:
     return "" if len(first.console) != len(second.console) else _symbol_difference(first, second)
 
 
-def _console_difference(first: Seen, second: Seen, *, cut_off: bool) -> str:
-    texts = [_without_times(seen.console) for seen in (first, second)]
+def _console_difference(first: TargetRun, second: TargetRun, *, cut_off: bool) -> str:
+    texts = [_without_times(run.console) for run in (first, second)]
     shorter, longer = sorted(texts, key=len)
     if shorter == longer or (cut_off and shorter and longer.startswith(shorter)):
         return ""
@@ -197,11 +197,11 @@ def _console_difference(first: Seen, second: Seen, *, cut_off: bool) -> str:
 
 
 def _without_times(console: bytes) -> bytes:
-    """The console without what each target measures for itself."""
+    """Remove the ticks and durations that each target measures itself."""
     return _DURATION.sub(rb"\1-", without_ticks(console))
 
 
-def _symbol_difference(first: Seen, second: Seen) -> str:
+def _symbol_difference(first: TargetRun, second: TargetRun) -> str:
     for (name, data), (_, other_data) in zip(first.symbols, second.symbols, strict=False):
         for offset, (left, right) in enumerate(zip(data, other_data, strict=True)):
             if left != right:
@@ -209,8 +209,8 @@ def _symbol_difference(first: Seen, second: Seen) -> str:
     return ""
 
 
-def _spelt(record: Record) -> str:
-    """An output record in words: which one, and its bytes."""
+def _formatted(record: Record) -> str:
+    """Format the bytes and the place of an output record for a message."""
     data = cast("bytes", record.fields["hex"]).hex()
     place = f"offset {record.integer('offset')} of output {record.integer('index')}"
     return f"{data} ({place}, inference {record.integer('inference')})"

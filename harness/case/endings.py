@@ -1,4 +1,4 @@
-"""How a run ended that did not come to the image's own end: how the core stands, and where."""
+"""How a run ended: the state of a core at rest, and the function in which firmware gave up."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ HOW_IT_ENDED = {
     Stop.SYSTEM_OFF: "it switched the chip off (System OFF)",
 }
 
-#: Functions that firmware calls when it gives up, as the linker names them: of newlib, libstdc++,
-#: Zephyr, FreeRTOS, TF-M, Nordic's SDK. An exit counts with a code that is not 0.
+#: Functions that firmware calls when it gives up, by their linker names: of newlib, libstdc++,
+#: Zephyr, FreeRTOS, TF-M, Nordic's SDK. An exit with code 0 does not count.
 LAST_RESORTS: Mapping[str, Kind] = {
     "abort": Kind.ABORTED,
     "raise": Kind.ABORTED,
@@ -66,14 +66,11 @@ _EXCEPTION_NUMBER = 0x1FF  # of xPSR
 
 @dataclass(frozen=True)
 class Standstill:
-    """How a core stands that nothing will move, and in which mode.
-
-    It sleeps, or is switched off, or goes round in one place.
-    """
+    """The state of a core at rest for good: asleep, in System OFF, or in a loop without effect."""
 
     branches: bool  # at a branch to itself, not asleep
-    exception: int = 0  # the exception in whose handler it stands, 0 in thread mode
-    spins: bool = False  # around a WFI that does not sleep
+    exception: int = 0  # number of the exception that it handles; 0: thread mode
+    spins: bool = False  # in a loop around a WFI that does not sleep
     off: bool = False  # in System OFF
 
     def __str__(self) -> str:
@@ -89,9 +86,9 @@ class Standstill:
 
 
 def standstill(session: Session, stop: Stop) -> Standstill | None:
-    """How the core of ``session`` stands after a run that ended so; None if it does not stand.
+    """Return the state of the core at rest; None for another ``stop``.
 
-    None, too, on a target that cannot look inside.
+    It is None, too, on a target without access to core and memory.
     """
     if stop not in (Stop.IDLE, Stop.SYSTEM_OFF):
         return None
@@ -105,13 +102,13 @@ def standstill(session: Session, stop: Stop) -> Standstill | None:
     except Unsupported:
         return None
     branches = code[:2] == _TO_ITSELF or code == _TO_ITSELF_WIDE
-    # A core that sleeps stands behind the instruction with which it fell asleep.
+    # The pc of a sleeping core is behind its WFI or WFE.
     spins = code[:2] == _WFI and before not in (_WFI, _WFE)
     return Standstill(branches, registers["xpsr"] & _EXCEPTION_NUMBER, spins)
 
 
 def watched_functions(image: Image, names: Iterable[str]) -> dict[int, str]:
-    """The functions called ``names`` by their addresses, in all images that lie in flash."""
+    """Return address -> name of the functions called ``names`` in all images of the run."""
     found = {}
     for one in (image, *image.beside):
         for name in names:
@@ -122,14 +119,14 @@ def watched_functions(image: Image, names: Iterable[str]) -> dict[int, str]:
 
 
 def last_resort(session: Session, image: Image, functions: Mapping[int, str]) -> Finding | None:
-    """The function of :data:`LAST_RESORTS` that the core has called and not left."""
+    """Return a finding for the function of :data:`LAST_RESORTS` that the core has not left."""
     calls = [call for call in session.calls if _failed(call, functions)]
     if not calls:
         return None
     registers = session.registers
     exception, sp = registers["xpsr"] & _EXCEPTION_NUMBER, registers["sp"]
     for call in calls:
-        # A handler that has been left is over; another stack is another thread's.
+        # The handler has been left, the function has returned, or this is another thread's stack.
         left = call.exception and not exception
         if left or sp > call.sp or _stack(image, sp) != _stack(image, call.sp):
             continue
@@ -141,16 +138,16 @@ def last_resort(session: Session, image: Image, functions: Mapping[int, str]) ->
 
 
 def _failed(call: Call, functions: Mapping[int, str]) -> bool:
-    """True for a call that has not returned of a function in which firmware gives up."""
+    """Whether ``call`` is of a function in which firmware gives up, and has not returned."""
     name = functions.get(call.address, "")
     fails = name in LAST_RESORTS and (name not in _EXITS or call.argument != 0)
     return fails and call.returned is None
 
 
 def _stack(image: Image, address: int) -> str:
-    """The object in RAM in which a stack pointer lies; "" for a stack that no symbol names.
+    """Return the name of the object that contains a stack pointer; "" if no symbol does.
 
-    A stack grows down from the end of its object.
+    A stack grows down from the end of its object, so its pointer may equal the end.
     """
     for symbol in image.symbols:
         if symbol.kind == "object" and symbol.address < address <= symbol.address + symbol.size:

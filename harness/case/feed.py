@@ -1,7 +1,7 @@
-"""The host's side of the record protocol: inputs are sent record by record.
+"""The host's side of the record protocol: sends inputs record by record.
 
-There is no flow control: the image acknowledges each record before the host sends the next
-(docs/records.md).
+Without flow control on the line, the host sends a record when the image has acknowledged the
+previous one (docs/records.md).
 """
 
 from __future__ import annotations
@@ -18,22 +18,21 @@ from harness.uart.records import BLOCK, encode_tensor, fill_blocks, pattern
 
 _ANSWER = ConsoleMatch(pattern("ack", "nak", "failed", "end"), lines=True)
 _READY = ConsoleMatch(pattern("ready", "failed", "end"), lines=True)
-#: Tries for one record. A board's receiver may lose bytes; a simulator's never does.
+#: Transmissions of one record: a board's receiver may lose bytes, a simulator's never does.
 _TRIES = 3
-#: Seconds on the target's clock to wait for one answer.
+#: Seconds on the target's clock to wait for an answer to a record.
 _PATIENCE = 2.0
-#: The same for the answer to a push, which comes at once if at all.
-_PATIENCE_AFTER_PUSH = 0.05
-#: The device receives in blocks. If bytes got lost, the record's end waits in an unfinished block,
-#: and this byte helps to fill it. It is sent one at a time: too many would go into the next block,
-#: before the next record.
-_PUSH = b"\n"
+#: Seconds on the target's clock to wait for an answer to a padding byte, which is immediate.
+_PATIENCE_AFTER_PADDING = 0.05
+#: The device receives in blocks. If bytes get lost, the end of a record waits in an incomplete
+#: block. Padding bytes fill it, one by one: a surplus one would precede the next record.
+_PADDING = b"\n"
 
 
 def hand_over(
     sequence: int, number: int, inputs: Sequence[bytes]
 ) -> Iterator[tuple[int, bytes, str]]:
-    """Number, line and name of each record that makes the image run inference ``number``."""
+    """Yield number, line and name of each record that makes the image run inference ``number``."""
     for index, data in enumerate(inputs):
         for record, line in encode_tensor(sequence, "input", index, data):
             yield record, line, f"input {index} of inference {number}"
@@ -53,11 +52,11 @@ class Feeder:
         self._deadline = deadline
         self._sequence = sequence
         self._ready = max(0, len(tap.console.of_kind("ready")) - 1)
-        #: How often each record was sent, by its number.
+        #: Number of transmissions of each record.
         self.sent: list[int] = []
 
     def wait_ready(self) -> None:
-        """Run until the image is ready for input; raises :class:`FirmwareFailed` if it ends."""
+        """Run until the image is ready for input; raise :class:`FirmwareFailed` if it ends."""
         while len(self._tap.console.of_kind("ready")) <= self._ready:
             self._raise_if_ended("getting ready for input")
             stop = self._tap.run(_READY, self._deadline)
@@ -88,8 +87,8 @@ class Feeder:
             answer = self._answer(sequence, seen, _PATIENCE)
             for _ in range(BLOCK - 1):
                 if answer is None:
-                    self._tap.session.write(_PUSH)
-                    answer = self._answer(sequence, seen, _PATIENCE_AFTER_PUSH)
+                    self._tap.session.write(_PADDING)
+                    answer = self._answer(sequence, seen, _PATIENCE_AFTER_PADDING)
             if answer is not None and answer.kind == "ack":
                 self._sequence = sequence + 1
                 return
@@ -101,7 +100,7 @@ class Feeder:
         raise FirmwareFailed(f"the image did not take {what} in {_TRIES} tries ({reason})")
 
     def _answer(self, sequence: int, seen: int, seconds: float) -> Record | None:
-        """The ack of ``sequence`` or any nak that comes in time; None if neither does."""
+        """Return the ack of ``sequence`` or a nak, whichever is first; None after ``seconds``."""
         patience = self._deadline.part(min(seconds, self._deadline.remaining))
         stop = Stop.CONDITION
         while True:
@@ -116,7 +115,7 @@ class Feeder:
             stop = self._tap.run(_ANSWER, patience)
 
     def _raise_if_ended(self, what: str) -> None:
-        """Raise FirmwareFailed if the image failed or ended instead of doing ``what``."""
+        """Raise FirmwareFailed if the image has failed or ended instead of doing ``what``."""
         console = self._tap.console
         for record in console.of_kind("failed"):
             raise FirmwareFailed(f"the image failed at {record.text('stage')!r} instead of {what}")

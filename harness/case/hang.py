@@ -1,6 +1,6 @@
-"""A run without the image's own end, which is never a pass: whether it is one, and why.
+"""Runs without the image's own end, which never pass: detection, reasons and hints.
 
-The image hung, a limit cut it off, or no scraper reads its text.
+The image hung, a limit stopped it, or no scraper reads its text.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from harness.uart.scrapers import SCRAPERS, scrapers_that_fit
 def hung(
     case: Case, seen: Observation, findings: Sequence[Finding], lacking: Sequence[str]
 ) -> bool:
-    """True for an image that did not end, or stood still before all expected results had come.
+    """Whether the image did not end, or came to rest before it had given all expected results.
 
-    An image that goes down as it should needs no end beside that; a silent one has shown nothing.
+    An image that fails as expected need not end; one that printed nothing has always hung.
     """
     if not seen.console.size:
         return True
     if not case.expected.outputs and any(finding.kind in FATAL for finding in findings):
-        return False  # one that is not expected has its verdict already
-    stood = seen.standing is not None and not declared(seen.console)
-    return not seen.finished or (bool(lacking) and stood)
+        return False  # judge() has returned already if a fatal finding is not expected
+    at_rest = seen.standing is not None and not declared(seen.console)
+    return not seen.finished or (bool(lacking) and at_rest)
 
 
 def why_unfinished(case: Case, seen: Observation, outputs: OutputCheck) -> str:
-    """How far the image came, what stopped it, and where the core was."""
+    """Return the reason: how far the image came, what stopped it, and where the core was."""
     where = f"; pc is in {seen.where}" if seen.where else ""
     end = seen.complaint or how_it_ended(seen)
     if seen.stop in (Stop.GUARD, Stop.DEADLINE):
@@ -54,15 +54,15 @@ def why_unfinished(case: Case, seen: Observation, outputs: OutputCheck) -> str:
 
 
 def how_it_ended(seen: Observation) -> str:
-    """How the run ended, in words."""
-    stands = seen.stop in (Stop.IDLE, Stop.SYSTEM_OFF) or (
+    """Describe how the run ended."""
+    at_rest = seen.stop in (Stop.IDLE, Stop.SYSTEM_OFF) or (
         seen.standing is not None and seen.standing.exception
     )
-    return str(seen.standing) if seen.standing and stands else HOW_IT_ENDED[seen.stop]
+    return str(seen.standing) if seen.standing and at_rest else HOW_IT_ENDED[seen.stop]
 
 
 def unread(case: Case, seen: Observation) -> tuple[str, str]:
-    """The problem that another scraper would have read results from the console, and a hint.
+    """Return a problem and a hint for text that the case does not read but a scraper would.
 
     The problem is "" if no other scraper reads anything.
     """
@@ -82,13 +82,14 @@ def unread(case: Case, seen: Observation) -> tuple[str, str]:
     if case.reads_text:
         return "", ""
     known = ", ".join(SCRAPERS)
-    return "", f"an image that prints no records is read by a scraper: {known}, or a /regex/"
+    reader = f"an image that prints no records is read by a scraper: {known}, or a /regex/"
+    return "", f"{reader}; `tflm-hil init` writes a case file for its text"
 
 
 def time_hint(case: Case, seen: Observation) -> str:
-    """A hint what would let the image go on; "" if none is known.
+    """Return a hint on what the image lacks, such as time or input; "" if none is known.
 
-    An image that printed nothing for most of its time has hung: more time does not help.
+    An image that was silent for most of its time has hung: more time does not help.
     """
     records = seen.console.records
     if seen.stop is Stop.GUARD:
@@ -108,7 +109,7 @@ def _quiet(case: Case, seen: Observation) -> bool:
 
 
 def _scraped_hint(case: Case, *, declares: bool) -> str:
-    """For an image that gives results and does not end: it needs more time, or has no end."""
+    """Return the hint for an image that gives results and does not end."""
     if declares or case.ends_at:
         return "what takes longer needs more time (--timeout, or `timeout` in a case file)"
     if not case.ends:

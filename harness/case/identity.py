@@ -1,4 +1,4 @@
-"""A hash of all that decides how a case ends: a result is looked up by it, never by a name."""
+"""The identity of a case: a hash of all that decides its result, as key of stored results."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from harness.elf import combined
 
 
 def identity(case: Case) -> str:
-    """The hash of every field of ``case`` and of the content of every file that it names.
+    """Return the hash of every field of ``case`` and of the content of every file that it names.
 
-    A sample is built (or taken from the cache of builds), because its image decides, too. Raises
-    :class:`TypeError` for a field of a type that has no content to be hashed (a pool that sessions
-    share, say): such a case has no identity. Raises what building and reading raise.
+    A sample is built (or taken from the build cache), and its image is hashed. Raises
+    :class:`TypeError` for a field whose type has no content to hash, such as a pool of targets:
+    such a case has no identity. Raises whatever building and reading raise.
     """
     if case.elf is None and case.sample:
         case = replace(case, elf=build_one(case.sample, case.resolver, case.builder, case.chip))
@@ -30,10 +30,10 @@ def identity(case: Case) -> str:
 
 
 def _parts(value: object) -> Iterator[bytes]:
-    """``value`` in an unambiguous form: type names, lengths, content."""
+    """Yield ``value`` in an unambiguous form: type names, lengths, content."""
     yield type(value).__name__.encode()
     match value:
-        case str() | Path():  # options name files in plain text
+        case str() | Path():  # a target's options name files as text
             yield repr(str(value)).encode()
             yield _content(Path(value))
         case None | bool() | int() | float() | bytes() | Enum():
@@ -56,12 +56,12 @@ def _parts(value: object) -> Iterator[bytes]:
 
 
 def _content(path: Path) -> bytes:
-    """A hash of what ``path`` names: a file, or an image in any form that can be run."""
+    """Return a hash of the file, or of the image of several files, that ``path`` names."""
     if files.is_file(path):
         return hashlib.sha256(path.read_bytes()).digest()
     if not combined.is_image(path):
         return b"nothing"
-    image = combined.read(path)  # of several files
+    image = combined.read(path)
     hashes = [each.sha256 for each in (image, *image.beside)]
     placed = [(s.address, hashlib.sha256(s.data).hexdigest()) for s in image.composed]
     return repr((hashes, placed)).encode()

@@ -16,12 +16,12 @@ from harness.reference.quantization import quantize
 
 
 def load_inputs(path: Path, model: Model, *, real: bool = False) -> list[list[bytes]]:
-    """The bytes of each input tensor of each inference.
+    """Read the bytes of each input tensor of each inference.
 
     ``.npy``: the only input, shape ``(inferences, *shape)``. ``.npz``: one array per input, by the
-    tensor's name, by its index, or by its dtype if there is one input only.
+    tensor's name, its index, or, for a model with one input, its dtype.
 
-    ``real``: floats for quantized inputs are quantized. Raises :class:`UsageError` if the file
+    With ``real`` floats for quantized inputs are quantized. Raises :class:`UsageError` if the file
     does not fit the model.
     """
     arrays = _read(path)
@@ -53,7 +53,10 @@ def load_inputs(path: Path, model: Model, *, real: bool = False) -> list[list[by
 def load_batch(
     path: Path, model: Model, *, real: bool = False
 ) -> list[np.ndarray[Any, np.dtype[Any]]]:
-    """The same as one array per input, of shape ``(inferences, *shape)`` and the input's dtype."""
+    """Read one array per input, of shape ``(inferences, *shape)`` and the input's dtype.
+
+    The file is one for :func:`load_inputs`, which describes ``real`` and the errors, too.
+    """
     rows = load_inputs(path, model, real=real)
     return [
         np.stack([np.frombuffer(row[index], tensor.dtype).reshape(tensor.shape) for row in rows])
@@ -65,11 +68,11 @@ def _read(path: Path) -> dict[str, np.ndarray[Any, np.dtype[Any]]]:
     data = files.read(path)
     try:
         _check_size(data)
-        # An .npz reads its arrays when they are taken out, so both steps can find it broken.
+        # NumPy reads the arrays of an .npz on access, so either step may find the file broken.
         loaded = np.load(BytesIO(data), allow_pickle=False)
         return {"": loaded} if isinstance(loaded, np.ndarray) else dict(loaded)
     except Exception as error:  # zipfile and NumPy raise a dozen kinds for a broken file
-        # NumPy's own message advises to unpickle the file, which is unsafe: leave it out.
+        # NumPy's message advises to unpickle the file, which is unsafe: it is not passed on.
         raise UsageError(
             f"cannot read the inputs {path}: not a whole .npy or .npz file of numbers",
             hint="write them with numpy.save or savez",
@@ -77,7 +80,7 @@ def _read(path: Path) -> dict[str, np.ndarray[Any, np.dtype[Any]]]:
 
 
 def _check_size(data: bytes) -> None:
-    """Raise ValueError for an .npz that would unpack to more than a machine holds."""
+    """Raise ValueError for an .npz that would unpack to more than ``files.MOST_BYTES``."""
     if data[:2] == b"PK":
         with zipfile.ZipFile(BytesIO(data)) as archive:
             if sum(entry.file_size for entry in archive.infolist()) > files.MOST_BYTES:

@@ -1,4 +1,4 @@
-"""The verdict on a run: an observation and a case -> verdict, reason and hint."""
+"""The verdict on a run: from a case and an observation to verdict, reason and hint."""
 
 from __future__ import annotations
 
@@ -16,17 +16,18 @@ from harness.elf import Image
 from harness.model import Model
 from harness.targets.base import Stop
 
-#: Problems that a result lists; the rest is counted.
+#: Problems listed in a result; the others are counted.
 MOST_PROBLEMS = 50
-_LONGEST = 400  # characters of one problem
-#: Kinds of the console that have the program counter.
-_PLACED = (Kind.FAULT, Kind.KERNEL_PANIC, Kind.STACK_OVERFLOW)
+#: Characters shown of one problem.
+_LONGEST = 400
+#: Kinds of findings in the console that come with the program counter.
+_WITH_PC = (Kind.FAULT, Kind.KERNEL_PANIC, Kind.STACK_OVERFLOW)
 
 
 def findings_of(
     seen: Observation, model: Model | None, firmware: Image | None = None
 ) -> tuple[Finding, ...]:
-    """All findings of console and target, with the names that only model and ELF know."""
+    """Return the findings of console and target, completed with names from model and ELF."""
     findings = [
         _name_place(_name_custom(finding, model), firmware) for finding in seen.console.findings
     ]
@@ -45,8 +46,8 @@ def findings_of(
 
 
 def _name_place(finding: Finding, firmware: Image | None) -> Finding:
-    """``finding`` with the place of a fault: the console has its address, the ELF its function."""
-    if firmware is None or finding.kind not in _PLACED:
+    """Add the function of a fault's address, which the ELF gives, to ``finding``."""
+    if firmware is None or finding.kind not in _WITH_PC:
         return finding
     for name, word in (("pc", "in"), ("lr", "called from")):
         address = finding.value(name)
@@ -57,7 +58,7 @@ def _name_place(finding: Finding, firmware: Image | None) -> Finding:
 
 
 def _name_custom(finding: Finding, model: Model | None) -> Finding:
-    """``finding`` with the custom operators of the model: TFLM's message does not name it."""
+    """Add the model's custom operators to a ``finding`` from TFLM's message, which names none."""
     unnamed = finding.kind is Kind.MISSING_CUSTOM_OPERATOR and not finding.subject
     if not unnamed or model is None or not model.custom_operator_names:
         return finding
@@ -73,10 +74,10 @@ def judge(
     over_budget: Sequence[str] = (),
     wrong_model: Sequence[str] = (),
 ) -> Judgement:
-    """The judgement on a run: whether it met the case's expectations.
+    """Judge whether a run met the case's expectations.
 
     ``wrong_model`` are messages that the image runs another model than the case's. They come first
-    in every reason, because everything else may follow from it.
+    in every reason, because the other problems may follow from it.
     """
     expected = case.expected
     unexpected = expected.unexpected(findings)
@@ -84,7 +85,8 @@ def judge(
     fatal = [finding for finding in unexpected if finding.kind in FATAL]
     if fatal:
         rest = [finding for finding in unexpected if finding not in fatal]
-        return _no(Verdict.FIRMWARE, wrong_model, [*_messages(fatal), *_messages(rest), *lacking])
+        messages = [*_messages(fatal), *_messages(rest), *lacking]
+        return _negative(Verdict.FIRMWARE, wrong_model, messages, _remedy(unexpected))
     if hung(case, seen, findings, lacking):
         others = [*lacking, *([outputs.problem] if outputs.mismatches else []), *over_budget]
         return _unfinished(case, seen, outputs, unexpected, others, wrong_model)
@@ -92,21 +94,22 @@ def judge(
     if expected.outputs:
         problems += _output_problems(case, outputs)
     elif outputs.inferences:
-        came = count_of(outputs.inferences, "inference")
-        problems.append(f"{came} gave outputs, none is expected")
+        count = count_of(outputs.inferences, "inference")
+        problems.append(f"{count} gave outputs, none is expected")
     if case.ends_off and not (seen.standing and seen.standing.off):
         problems.append(f"the image should switch the chip off, but {how_it_ended(seen)}")
     problems += over_budget
     if problems or wrong_model:
-        return _no(Verdict.FAIL, wrong_model, problems, outputs.hint)
-    return Judgement(Verdict.PASS, _praise(case, outputs))
+        hint = outputs.hint or _remedy(unexpected)
+        return _negative(Verdict.FAIL, wrong_model, problems, hint)
+    return Judgement(Verdict.PASS, _reason_of_pass(case, outputs))
 
 
-def _no(
+def _negative(
     verdict: Verdict, wrong_model: Sequence[str], problems: Sequence[str], hint: str = ""
 ) -> Judgement:
-    """A judgement whose reason is the first problem, after a wrong model if there is one."""
-    rest = list(dict.fromkeys(map(_readable, problems)))
+    """Return a judgement whose reason is the first problem, after the wrong models."""
+    rest = list(dict.fromkeys(map(_one_line, problems)))
     more = f" (and {len(rest) - 1:,} more)" if len(rest) > 1 else ""
     reason = "; ".join([*wrong_model, *rest[:1]]) + more
     if len(rest) > MOST_PROBLEMS:
@@ -114,10 +117,17 @@ def _no(
     return Judgement(verdict, reason, (*wrong_model, *rest), hint)
 
 
-def _readable(problem: str) -> str:
-    """``problem`` as one line of bounded length, whatever a device put into it."""
+def _one_line(problem: str) -> str:
+    """Convert ``problem``, which may contain a device's text, to a line of bounded length."""
     line = " ".join(problem.split())
     return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}..."
+
+
+def _remedy(unexpected: Sequence[Finding]) -> str:
+    """What to do about a finding, if a command of this project says more."""
+    if any(finding.kind is Kind.ARENA_TOO_SMALL for finding in unexpected):
+        return "declare a larger arena; `tflm-hil arena IMAGE` then finds the smallest that works"
+    return ""
 
 
 def _messages(findings: Sequence[Finding]) -> list[str]:
@@ -132,20 +142,21 @@ def _unfinished(
     others: Sequence[str],
     wrong_model: Sequence[str],
 ) -> Judgement:
-    """The judgement on an image that did not come to its end: what it reported, or that it hung."""
-    # A missing end record is what "unfinished" means, and no reason of its own.
+    """Judge an image that did not end: by its own findings, or else as hung."""
+    # A missing end record is implied by "unfinished" and not a separate problem.
     messages = [one.message for one in unexpected if one.kind is not Kind.RECORD_TRUNCATED]
     reason = why_unfinished(case, seen, outputs)
     problem, hint = unread(case, seen)
     if problem:
-        return _no(Verdict.FAIL, wrong_model, [*messages, f"{problem} ({reason})", *others], hint)
-    hint = hint or time_hint(case, seen)
+        problems = [*messages, f"{problem} ({reason})", *others]
+        return _negative(Verdict.FAIL, wrong_model, problems, hint)
+    hint = hint or _remedy(unexpected) or time_hint(case, seen)
     if messages and seen.stop is Stop.CONDITION:
-        return _no(Verdict.FAIL, wrong_model, [*messages, *others])
+        return _negative(Verdict.FAIL, wrong_model, [*messages, *others], _remedy(unexpected))
     if messages:
         first, *rest = messages
-        return _no(Verdict.FAIL, wrong_model, [f"{first} ({reason})", *rest, *others], hint)
-    return _no(Verdict.FIRMWARE, wrong_model, [reason, *others], hint)
+        return _negative(Verdict.FAIL, wrong_model, [f"{first} ({reason})", *rest, *others], hint)
+    return _negative(Verdict.FIRMWARE, wrong_model, [reason, *others], hint)
 
 
 def _output_problems(case: Case, outputs: OutputCheck) -> list[str]:
@@ -161,8 +172,7 @@ def _output_problems(case: Case, outputs: OutputCheck) -> list[str]:
     return []
 
 
-def _praise(case: Case, outputs: OutputCheck) -> str:
-    """The reason of a pass."""
+def _reason_of_pass(case: Case, outputs: OutputCheck) -> str:
     if not case.expected.outputs and not case.expected.findings:
         return "no outputs, as expected"
     if not case.expected.outputs:

@@ -1,9 +1,9 @@
 """Intermediate tensors of a running image, read from its memory operator by operator.
 
 The firmware needs no change. Every kernel of TFLM calls ``GetEvalTensor(index)`` for its tensors
-(tensorflow/lite/c/common.h, TfLiteContext). The index shows which operator runs, and the address
-that is returned shows where the tensors lie. The outputs of an operator are read when the next
-operator requests a tensor to write.
+(tensorflow/lite/c/common.h, TfLiteContext). The index identifies the operator, and the returned
+address locates the tensors. The outputs of an operator are read when the next operator requests
+its own output.
 """
 
 from __future__ import annotations
@@ -26,22 +26,20 @@ from harness.reference.layers import LayerReport, compare_layers
 from harness.reference.node import NUMPY_TYPES
 from harness.targets.base import Session, Stop
 
-#: Most calls that one operator makes: one for each of its tensors, perhaps more.
-_MOST_ASKED = 256
+#: Calls of GetEvalTensor by one operator before the image is taken to run another model: a kernel
+#: makes one, or a few, for each of its tensors.
+_MOST_REQUESTS = 256
 _INVOKE = "tflite::MicroInterpreter::Invoke"
 _GET_TENSOR = "GetEvalTensor"
 
 
 @dataclass(frozen=True)
 class LayerDump:
-    """One inference of a device: its input tensors, and each operator's output tensors.
-
-    ``earlier`` are the inputs of the inferences before it.
-    """
+    """One inference of a device: its input tensors, and each operator's output tensors."""
 
     inputs: tuple[bytes, ...]
-    outputs: Mapping[tuple[int, int], bytes]  # (operator, which output)
-    earlier: tuple[tuple[bytes, ...], ...] = ()
+    outputs: Mapping[tuple[int, int], bytes]  # by index of the operator and of its output
+    earlier: tuple[tuple[bytes, ...], ...] = ()  # inputs of the inferences before it
 
 
 def compare_with_device(
@@ -55,9 +53,9 @@ def compare_with_device(
 ) -> LayerReport:
     """Run the device to the end of its ``inference`` and name the first operator that differs.
 
-    The reference gets the inputs that the device had, for a stateful model those of all earlier
-    inferences too. Without a ``tolerance`` integers must be equal to the bit, and float32 sums may
-    differ by what their order explains. Raises what :func:`dump_layers` raises.
+    The reference gets the device's inputs, for a stateful model also those of all earlier
+    inferences. Without a ``tolerance`` integers must be bit-exact, and float32 sums may differ by
+    the error bound of any summation order. Raises whatever :func:`dump_layers` raises.
     """
     model = interpreter.model
     dump = dump_layers(session, firmware, model, inference=inference, deadline=deadline)
@@ -86,9 +84,9 @@ def dump_layers(
 ) -> LayerDump:
     """Run the device through its ``inference`` (0: the first) and read every operator's outputs.
 
-    Raises :class:`UsageError` for an image without the functions to stop at (another runtime, or
-    stripped), a target that cannot stop there or a model with subgraphs, whose tensors have
-    numbers of their own; :class:`FirmwareFailed` if the image does not come that far, and
+    Raises :class:`UsageError` for an image without TFLM's functions (another runtime, or stripped),
+    a target without breakpoints, or a model with several subgraphs (each has tensor indices of its
+    own); :class:`FirmwareFailed` if the image does not reach the inference, and
     :class:`CheckFailed` if it runs another model.
     """
     _, *branches = model.subgraphs
@@ -141,7 +139,7 @@ class _Walk:
         self._requested: int  # the tensor that the current call requests
 
     def to(self, address: int, what: str) -> None:
-        """Run to an address; if the core is at this function already, to its next call."""
+        """Run to the function at ``address``; if the core is there already, to its next call."""
         registers = self._session.registers
         if registers["pc"] & ~1 == address:
             self.to(registers["lr"] & ~1, f"the return from {what}")
@@ -152,7 +150,7 @@ class _Walk:
             )
 
     def locate(self, request: int) -> None:
-        """Find the tensors in memory, from the first one that a kernel requests."""
+        """Find the address of the tensors from the first one that a kernel requests."""
         self._request = request
         self._next()
         index = self._requested
@@ -170,7 +168,7 @@ class _Walk:
 
     def to_tensor(self, outputs: Collection[int], operator: str) -> None:
         """Run until ``operator`` requests one of its outputs."""
-        for _ in range(_MOST_ASKED):
+        for _ in range(_MOST_REQUESTS):
             self._next()
             if self._requested in outputs:
                 return
@@ -179,7 +177,7 @@ class _Walk:
         )
 
     def read(self, tensor: Tensor) -> bytes:
-        """The bytes of a tensor as they are now."""
+        """Read the current bytes of a tensor."""
         size = tensor.elements * NUMPY_TYPES[tensor.dtype].itemsize
         memory = self._session.memory
         pointer = memory.read(self._tensors + EVAL_TENSOR * tensor.index, 4)

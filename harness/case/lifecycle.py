@@ -1,6 +1,6 @@
-"""Which of a custom operator's methods the runtime called, how often, and in which order.
+"""The runtime's calls of a custom operator's methods: number, order, and the rules for both.
 
-The documented rules (TensorFlow, "Custom operators", and the reference of ``TfLiteRegistration``):
+TensorFlow documents the rules ("Custom operators", and the reference of ``TfLiteRegistration``):
 init is called once for each node of the graph, free once for each init, prepare before the first
 invoke, and invoke once for each node in each inference.
 """
@@ -18,8 +18,8 @@ from harness.uart import Console
 
 METHODS = ("init", "prepare", "invoke", "free", "reset")
 
-#: All inits, all prepares, then resets and invokes in any order, at last the frees. tflite-micro
-#: has reset beside the documented four and calls it at the end of AllocateTensors() too.
+#: Valid orders: inits, prepares, then resets and invokes in any order, then frees. reset is a fifth
+#: method of tflite-micro, which also calls it at the end of AllocateTensors().
 _ORDER = re.compile("i(pr?(vr?)*)?f")
 
 
@@ -27,8 +27,8 @@ _ORDER = re.compile("i(pr?(vr?)*)?f")
 class Lifecycle:
     """The calls that one operator's kernel counted in one run.
 
-    ``order`` has a letter for each call (init, prepare, in``v``oke, free, reset); repeated letters
-    stand once. ``inferences`` is how many the image completed.
+    ``order`` has a letter for each call (init, prepare, in``v``oke, free, reset), one for several
+    equal calls in a row. ``inferences`` is the number of completed inferences.
     """
 
     operator: str
@@ -36,12 +36,12 @@ class Lifecycle:
     order: str
     inferences: int
 
-    def departures(self, nodes: int) -> Iterator[str]:
-        """How this departs from the documented rules for a graph with ``nodes`` such nodes."""
-        wanted = {"init": nodes, "free": nodes, "invoke": nodes * self.inferences}
+    def violations(self, nodes: int) -> Iterator[str]:
+        """Yield each violation of the rules for a graph with ``nodes`` nodes of this operator."""
+        expected = {"init": nodes, "free": nodes, "invoke": nodes * self.inferences}
         if self.inferences or self.calls["prepare"] > nodes:
-            wanted["prepare"] = nodes
-        for method, count in wanted.items():
+            expected["prepare"] = nodes
+        for method, count in expected.items():
             if self.calls[method] != count:
                 yield f"{method} was called {self.calls[method]} times, not {count}"
         if not _ORDER.fullmatch(self.order):
@@ -49,9 +49,9 @@ class Lifecycle:
 
 
 def lifecycle(console_file: Path, operator: str) -> Lifecycle:
-    """Read from a run's console what the kernel of ``operator`` counted.
+    """Read the calls that the kernel of ``operator`` counted from a run's console.
 
-    Raises :class:`CheckFailed` if the console holds no such record, or several.
+    Raises :class:`CheckFailed` unless the console has exactly one record of them.
     """
     console = Console()
     console.feed(console_file.read_bytes())
@@ -69,7 +69,7 @@ def lifecycle(console_file: Path, operator: str) -> Lifecycle:
 
 
 def nodes_of(model_file: Path, operator: str) -> int:
-    """How many nodes of the model are ``operator``. Raises :class:`CheckFailed` if none is."""
+    """Count the nodes of ``operator`` in a model; raise :class:`CheckFailed` if there are none."""
     count = sum(node.name == operator for node in Model.from_file(model_file).operators)
     if not count:
         raise CheckFailed(f"{model_file.name} has no operator {operator}")

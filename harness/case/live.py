@@ -19,10 +19,10 @@ from harness.case.endings import HOW_IT_ENDED, last_resort, standstill
 from harness.case.judge import findings_of
 from harness.case.observe import (
     Observation,
+    faults_with_stacks,
+    place_and_stacks,
     scrapers_of,
-    told_faults,
     watch_calls,
-    where_it_stands,
 )
 from harness.case.outputs import OutputCheck, check_outputs
 from harness.case.tap import Tap, out_of_time
@@ -43,15 +43,15 @@ _INFERENCE = ConsoleMatch(
     pattern("inference", "failed", "end") + rb"|AllocateTensors\(\) failed[^\n]*\n", lines=True
 )
 _LINE_END = ConsoleMatch(rb"[\r\n]")
-#: Characters of a line that are searched; a longer one is cut into several.
+#: Characters of a line: a longer one is cut into several, which are searched separately.
 _LONGEST_LINE = 8192
 
 
 class Live(Closing):
     """An image on a target, run step by step; a context manager.
 
-    What a step waits for must come within ``case.timeout`` seconds of the target's clock, counted
-    over all steps since the start or the last :meth:`reset`. Otherwise the step raises
+    All steps since the start or the last :meth:`reset` must together take no longer than
+    ``case.timeout`` seconds on the target's clock. Otherwise a step raises
     :class:`FirmwareFailed`, with how the run ended and where the core was.
     """
 
@@ -69,23 +69,29 @@ class Live(Closing):
         self._tap = Tap(session, self.console)
         self._deadline = self._new_deadline()
         self._lines = _Lines()
-        self._read = 0  # chunks of the session's console that `_lines` has
+        self._read = 0  # number of the session's chunks in `_lines`
         self._image = image
         self._functions = watch_calls(session, image) if image is not None else None
         self._stop: Stop | None = None  # of the last step; None before the first
-        self._pressed = 0  # resets that were not the firmware's
+        self._pin_resets = 0  # by `reset`, not by the firmware
 
     @classmethod
     def open(
-        cls, case: Case, shared: TargetPools, echo: Callable[[bytes], None] | None = None
+        cls,
+        case: Case,
+        shared: TargetPools | None = None,
+        echo: Callable[[bytes], None] | None = None,
     ) -> Live:
-        """Load the image of ``case`` on its target; ``echo`` is given the console as it comes.
+        """Load the image of ``case`` on its target; ``echo`` is called with console output.
+
+        ``shared`` is what several sessions have in common, a Renode for example.
 
         Raises :class:`EnvironmentMissing` if this machine has no such target.
         """
         if case.elf is None:
             raise UsageError(f"case {case.name!r} names no ELF")
-        options = shared.options(case.target, case.target_options)
+        given = case.target_options
+        options = shared.options(case.target, given) if shared is not None else dict(given)
         image = combined.read(case.elf, case.beside, case.chip)
         return cls(case, targets.open_target(case.target, image, **options), image, echo)
 
@@ -100,7 +106,7 @@ class Live(Closing):
 
     @property
     def kit(self) -> BoardTable:
-        """The board with the image's chip, whose names pins have."""
+        """The board with the image's chip, for the names of pins."""
         return board_table() if self._image is None else board_with(self._image.chip.key)
 
     @property
@@ -110,7 +116,7 @@ class Live(Closing):
 
     @property
     def inferences(self) -> int:
-        """How many inferences the console has shown so far, over all boots."""
+        """Number of inferences on the console so far, over all boots."""
         scraped = self.console.scrapers
         return len(scraped[0].results) if scraped else len(self.console.of_kind("inference"))
 
@@ -118,13 +124,13 @@ class Live(Closing):
     def findings(self) -> list[Finding]:
         """The findings so far, of the console and of the processor, without notes.
 
-        Faults, lockups, resets and calls of ``abort()`` and its like count as in a case. Raises
-        :class:`UsageError` before the first step, when nothing can have been wrong.
+        Faults, lockups, resets and calls of ``abort()`` and the like count as in a case. Raises
+        :class:`UsageError` before the first step, when nothing has been checked.
         """
         return [finding for finding in self._all_findings() if finding.kind not in NOTES]
 
     def _all_findings(self) -> list[Finding]:
-        session, stop = self.session, self._check_that_it_ran()
+        session, stop = self.session, self._last_stop()
         counters = session.counters
         gave_up = None
         if self._image is not None and self._functions:
@@ -135,8 +141,8 @@ class Live(Closing):
             finished=False,
             complaint="",
             where="",
-            counters=replace(counters, resets=counters.resets - self._pressed),
-            faults=told_faults(session, self._image),
+            counters=replace(counters, resets=counters.resets - self._pin_resets),
+            faults=faults_with_stacks(session, self._image),
             findings=tuple(session.findings),
             last_resort=gave_up,
         )
@@ -147,11 +153,11 @@ class Live(Closing):
 
     @property
     def ended(self) -> bool:
-        """True once the image has ended, with a record or a fatal message."""
+        """Whether the image has ended, with a record or a fatal message."""
         return self.console.ended or bool(self.console.of_kind("failed")) or self.console.gave_up
 
     def transcript(self) -> str:
-        """The console so far, line by line, with time stamps."""
+        """Return the console so far, line by line, with time stamps."""
         return self.console.transcript()
 
     def write(self, data: bytes) -> None:
@@ -160,19 +166,19 @@ class Live(Closing):
 
     def reset(self) -> None:
         """Press the reset pin. The image starts again, and so does the time limit."""
-        self._pressed += 1
+        self._pin_resets += 1
         self.session.reset()
         self._deadline = self._new_deadline()
 
     def run_for(self, seconds: float) -> None:
-        """Run for ``seconds`` of the target's clock, or to the end of the image's life."""
+        """Run for ``seconds`` on the target's clock, or until the image can run no further."""
         self._stop = self._tap.run(None, self._deadline.part(seconds))
 
     def wait_for(self, regex: str) -> re2._Match[str]:
         """Run until a line (or the beginning of one) matches ``regex``, an RE2 expression.
 
-        Text is searched once: the next call continues after the match. Gives the match, which has
-        ``group()`` as a match of :mod:`re` has.
+        The next call continues after the match. Returns the match, whose ``group()`` is that of
+        :mod:`re`.
         """
         __tracebackhide__ = True
         compiled = compile_regex(regex, "the regex to wait for")
@@ -180,7 +186,7 @@ class Live(Closing):
 
         def seen() -> bool:
             nonlocal found
-            if found is None:  # a search uses up the text
+            if found is None:  # a search consumes text
                 chunks = self.session.console
                 for chunk in chunks[self._read :]:
                     self._lines.feed(chunk.data)
@@ -196,17 +202,22 @@ class Live(Closing):
     def call_stack(self) -> str:
         """The call stack of each thread, or of the core without a kernel; several lines.
 
-        Raises :class:`UsageError` if the target cannot look inside.
+        Raises :class:`Unsupported` on a target without access to core and memory,
+        :class:`UsageError` without an image.
         """
-        stacks = where_it_stands(self.session, self._image)[1]
-        if not stacks:
-            raise UsageError(f"target {self.case.target} cannot show a call stack")
-        return stacks
+        from harness.debug.report import Narrator  # noqa: PLC0415 - few sessions need it
+
+        if self._image is None:
+            raise UsageError(
+                "a call stack needs the image that runs", hint="give `elf` or a sample"
+            )
+        state = self.session.core_state
+        return Narrator(self._image, self.session.power_on).threads(state)
 
     def address(self, place: str | int) -> int:
-        """An address from its number (``0x20000000``) or from a symbol of the image.
+        """Convert a number (``0x20000000``) or a symbol of the image to an address.
 
-        Raises :class:`UsageError` for neither.
+        Raises :class:`UsageError` for anything else.
         """
         try:
             return int(place, 0) if isinstance(place, str) else place
@@ -236,13 +247,13 @@ class Live(Closing):
         self._until(lambda: self.ended, _INFERENCE, "the image did not come to its end")
 
     def check_outputs(self) -> OutputCheck:
-        """Compare every output that came so far with the NumPy reference, to the bit.
+        """Compare all outputs so far with the NumPy reference, bit by bit.
 
-        Raises :class:`CheckFailed` if one differs or none came,
-        :class:`UsageError` before the first step.
+        Raises :class:`CheckFailed` if one differs or there is none, :class:`UsageError` before the
+        first step.
         """
         __tracebackhide__ = True
-        self._check_that_it_ran()
+        self._last_stop()
         model = Model.from_file(self.case.model) if self.case.model else None
         check = check_outputs(self.console, self.case, model)
         if check.problem or not check.compared:
@@ -250,15 +261,15 @@ class Live(Closing):
         return check
 
     def check_reported(self, kind: Kind, subject: str = "") -> None:
-        """Raise CheckFailed if no finding of ``kind`` came (about ``subject``, if given)."""
+        """Raise CheckFailed if there is no finding of ``kind`` (about ``subject``, if given)."""
         __tracebackhide__ = True
         findings = self._all_findings()
         if not any(one.kind is kind and subject in ("", one.subject) for one in findings):
             listed = ", ".join(f"{one.kind} {one.subject}".strip() for one in findings) or "nothing"
             raise CheckFailed(f"no {kind} {subject}".strip() + f"; found: {listed}")
 
-    def _check_that_it_ran(self) -> Stop:
-        """How the last step ended. Raises :class:`UsageError` before the first one."""
+    def _last_stop(self) -> Stop:
+        """Return why the last step stopped; raise :class:`UsageError` before the first one."""
         if self._stop is None:
             raise UsageError(
                 "nothing has run yet, so there is nothing to check",
@@ -272,7 +283,7 @@ class Live(Closing):
     def _until(
         self, done: Callable[[], bool], words: ConsoleMatch, problem: str | Callable[[], str]
     ) -> None:
-        """Run until ``done()``; otherwise raise FirmwareFailed, whose text begins ``problem``."""
+        """Run until ``done()``; raise FirmwareFailed with ``problem`` if that does not happen."""
         __tracebackhide__ = True
         stop = self._tap.until(lambda: done() or self.console.flooded, words, self._deadline)
         self._stop = stop
@@ -283,7 +294,7 @@ class Live(Closing):
         )
         if self.console.flooded:
             ending = "it printed more than is read of a console"
-        place = where_it_stands(self.session, self._image)[0] or "an unknown place"
+        place = place_and_stacks(self.session, self._image)[0] or "an unknown place"
         message = problem if isinstance(problem, str) else problem()
         fatal = [finding.message for finding in self.findings if finding.kind in FATAL]
         raise FirmwareFailed("; ".join([f"{message}: {ending}", *fatal[:1], f"pc is in {place}"]))
@@ -295,10 +306,10 @@ class _Lines:
     def __init__(self) -> None:
         self._decode = codecs.getincrementaldecoder("utf-8")("backslashreplace").decode
         self._whole: deque[str] = deque()
-        self._last = ""  # a line that has no end yet
+        self._last = ""  # an incomplete line
 
     def feed(self, data: bytes) -> None:
-        """Take bytes as they come."""
+        """Add bytes of the console."""
         *whole, last = (self._last + self._decode(data)).split("\n")
         pieces = [
             line[start : start + _LONGEST_LINE]
@@ -312,7 +323,7 @@ class _Lines:
         self._last = last
 
     def search(self, regex: re2._Regexp) -> re2._Match[str] | None:
-        """The first match; it and the text before it are used up."""
+        """Return the first match; it and the text before it are removed."""
         while self._whole:
             line = self._whole.popleft()
             match = regex.search(line)

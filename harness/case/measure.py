@@ -1,4 +1,4 @@
-"""Figures of one run: sizes from the ELF, ticks, arena and stack from the records."""
+"""Figures of one run: sizes from the ELF; ticks, arena and stack from records and target."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from harness.uart import Console
 if TYPE_CHECKING:
     from harness.elf.coverage import Coverage
 
-#: Names of CMSIS-NN's functions end in the type that they compute.
+#: A function of CMSIS-NN: its name has the type that it computes.
 _CMSIS_NN = re.compile(r"arm_\w+_s(?:4|8|16)(?:_\w+)?$")
 
 
 def size_of(firmware: Image) -> Size | None:
-    """FLASH and RAM as the linker reports them; None for one without them (HEX)."""
+    """Return FLASH and RAM as the linker reports them; None for an image without regions (HEX)."""
     try:
         by_name = {region.name: region for region in regions(firmware)}
     except HilError:
@@ -43,7 +43,7 @@ def size_of(firmware: Image) -> Size | None:
 
 
 def image_sizes(firmware: Image) -> tuple[ImageSize, ...]:
-    """The size of each of several images, ``firmware`` first; () if it is the only one."""
+    """Return the size of each of several images, ``firmware`` first; () for a single one."""
     if not firmware.beside:
         return ()
     sizes = ((image, size_of(image)) for image in (firmware, *firmware.beside))
@@ -52,7 +52,7 @@ def image_sizes(firmware: Image) -> tuple[ImageSize, ...]:
     )
 
 
-#: The group of instructions that no operator's function called.
+#: Name of the group of instructions that run outside operators.
 NO_OPERATOR = "the rest of the image"
 
 
@@ -66,8 +66,7 @@ def measure(
 ) -> Measures:
     """Collect the figures of a run on ``target``.
 
-    Where the target's own count contradicts the image's, the target's stands; so does it where the
-    image says nothing.
+    The target's measurement replaces the image's figure where that contradicts it or is missing.
     """
     ticks = [count for count in _ticks(console, counted.invoked) if count]
     sources = set(map(str, console.records.texts("inference", "source")))
@@ -95,7 +94,7 @@ def measure(
 
 
 def _arena_used(console: Console, counted: TargetCounts) -> int | None:
-    """Bytes of the arena: the allocator's figure, else what the image says and the target saw."""
+    """Return the used bytes: the allocator's, else the larger of the image's and the target's."""
     arenas = console.of_kind("arena")
     if counted.arena_given is not None or not arenas:
         return counted.arena_given
@@ -103,29 +102,33 @@ def _arena_used(console: Console, counted: TargetCounts) -> int | None:
 
 
 def _ticks(console: Console, counted: Sequence[int] | None) -> Sequence[int]:
-    """The ticks of each inference."""
+    """Return the ticks of each inference: the image's, or the counted ones if they contradict."""
     claimed = console.records.numbers("inference", "ticks")
     if counted is None or len(counted) != len(claimed):
         return claimed
     pairs = zip(claimed, counted, strict=True)
-    return [claim if ticks_fit(claim, own) else own for claim, own in pairs]
+    return [image if ticks_fit(image, target) else target for image, target in pairs]
 
 
 def profiled(firmware: Image, coverage: Coverage | None) -> tuple[Profiled, ...]:
-    """Instructions by operator, whose functions called the code, directly or not.
+    """Return the instructions of each operator: of its functions and of all that they call.
 
-    () for an image that was not traced or registers no operators, and on a target without calls.
+    () for an image that was not traced or registers no operators, and on a target that records no
+    calls.
+
+    The calls of a function that several operators register count for all of them where the operator
+    of a call is not known.
     """
     if coverage is None or coverage.calls is None or not firmware.registrations:
         return ()
-    from harness.footprint import operators  # noqa: PLC0415 - only a traced run needs it
-
-    groups = coverage.calls.groups(operators.entry_functions(firmware), NO_OPERATOR)
+    owned = firmware.operator_functions.items()
+    names = {address: ", ".join(operators) for address, operators in owned}
+    groups = coverage.calls.groups(names, NO_OPERATOR)
     return tuple(Profiled(name, count) for name, count in groups.items())
 
 
 def time_of(instructions: int | None, cycles: int | None, chip: ChipTable) -> str:
-    """The time of one inference on ``chip`` in words; "" if neither count is known."""
+    """Describe the time of one inference on ``chip``; "" if neither count is known."""
     ticks = instructions if cycles is None else cycles
     if ticks is None:
         return ""
@@ -137,7 +140,7 @@ def time_of(instructions: int | None, cycles: int | None, chip: ChipTable) -> st
 
 
 def library_of(firmware: Image, builder: str) -> str:
-    """Whose kernels an image has: this project's own, CMSIS-NN's, or TFLM's reference."""
+    """Return the library of an image's kernels: "standalone", "cmsis-nn" or "reference"."""
     if RUNTIME.get(builder) == "standalone":
         return "standalone"
     names = (symbol.name for symbol in firmware.symbols if symbol.kind == "func")
@@ -147,10 +150,10 @@ def library_of(firmware: Image, builder: str) -> str:
 def operator_ticks(
     console: Console, library: str = "", model: Model | None = None
 ) -> tuple[OperatorTicks, ...]:
-    """The ticks of each operator in one inference, from the ``op`` records; most first.
+    """Return the ticks of each operator in one inference, from the ``op`` records; most first.
 
-    The ticks of nodes with one operator and type are added up, then the median over inferences is
-    taken. A node's type is that of its first output in ``model``.
+    Ticks are summed over the nodes of one operator and type; the median over inferences is taken of
+    the sums. A node's type is that of its first output in ``model``.
     """
     inferences: defaultdict[int, Counter[tuple[str, str]]] = defaultdict(Counter)
     records = console.records
@@ -161,12 +164,11 @@ def operator_ticks(
     for inference, node, operator, ticks in rows:
         kernel = f"{library} {_type(model, node)}".strip()
         inferences[inference][str(operator), kernel] += ticks
-    keys = {key for counts in inferences.values() for key in counts}
     profile = []
-    for operator, kernel in keys:
-        key = operator, kernel
-        typical = np.median([counts[key] for counts in inferences.values() if key in counts])
-        profile.append(OperatorTicks(operator, int(typical), kernel))
+    for key in {key for counts in inferences.values() for key in counts}:
+        median = np.median([counts[key] for counts in inferences.values() if key in counts])
+        operator, kernel = key
+        profile.append(OperatorTicks(operator, int(median), kernel))
     return tuple(sorted(profile, key=lambda row: (-row.ticks, row.operator, row.kernel)))
 
 

@@ -1,9 +1,9 @@
-"""Run an image until it has ended; judge nothing.
+"""Run an image to its end and collect the observations; :mod:`.judge` judges them.
 
 An image ends with its ``end`` or ``failed`` record, with the last line that its scraper or its case
-knows, or by standing still for good in thread mode: asleep or at a branch to itself, with nothing
+names, or by coming to rest for good in thread mode: asleep or at a branch to itself, with nothing
 that could wake or interrupt it. The deadline is not an end. Firmware that never ends on purpose
-(``ends = false``) is watched for a while after the expected results.
+(``ends = false``) runs on for a while after the expected results.
 """
 
 from __future__ import annotations
@@ -37,37 +37,37 @@ from harness.uart.scrapers import EndLine, TensorText
 if TYPE_CHECKING:
     from harness.debug.report import Narrator
 
-#: A run stops at these to check whether the image has ended.
+#: Lines after which a run stops to check whether the image has ended.
 _LAST_WORDS = rb"(?:AllocateTensors\(\) failed|Halting system)[^\n]{0,300}\n"
 _CLOSING = pattern("end", "failed") + b"|" + _LAST_WORDS
-#: Records at which memory is read.
-_CLAIMS = pattern("arena", "stack")
-#: The first of these ends what an arena is used for at least.
-_FIRST = pattern("inference")
-#: Seconds on the target's clock for what still follows (a log thread, a fault dump).
+#: Records with figures of memory, which is read when the image prints them.
+_FIGURES = pattern("arena", "stack")
+#: The first inference: the arena is read after it, too.
+_INFERENCE = pattern("inference")
+#: Seconds on the target's clock after the image's end, for a log thread or a fault dump.
 _AFTERMATH = 0.05
-#: Ends that count even after the image's own end.
-_GONE = (Stop.LOCKUP, Stop.RESET_LOOP)
+#: Stops that replace the image's own end if they follow it.
+_FATAL_STOPS = (Stop.LOCKUP, Stop.RESET_LOOP)
 
 
 @dataclass(frozen=True)
 class Observation:
-    """One run as it was seen; nothing is judged."""
+    """The observations of one run, which :mod:`.judge` judges."""
 
     console: Console
     stop: Stop
-    finished: bool  # the image came to its own end, or was watched as long as the case requires
-    complaint: str  # why the exchange with the image broke off; "" if it did not
-    where: str  # where the core was at the end, "" for an image that finished
+    finished: bool  # the image ended by itself, or ran as long as the case requires
+    complaint: str  # why feeding the image failed; "" if it did not
+    where: str  # place of the core at the end; "" for an image that finished
     counters: Counters
     faults: tuple[Fault, ...]  # except those that its tests provoked
-    findings: tuple[Finding, ...]  # the target's own
-    sent: tuple[int, ...] | None = None  # how often each host record was sent; None: nothing was
-    standing: Standstill | None = None  # how the core stands for good, if it does
+    findings: tuple[Finding, ...]  # of the target
+    sent: tuple[int, ...] | None = None  # transmissions of each host record; None: there were none
+    standing: Standstill | None = None  # state of a core at rest for good
     last_resort: Finding | None = None  # the function in which the firmware gave up
     quiet: float | None = None  # seconds on the target's clock since it last printed
-    counted: TargetCounts = NO_COUNTS  # what the target counted of the image's own figures
-    stacks: str = ""  # the call stacks at the end, several lines; "" for an image that finished
+    counted: TargetCounts = NO_COUNTS  # the target's measurements
+    stacks: str = ""  # call stacks at the end, several lines; "" for an image that finished
 
 
 def observe(
@@ -77,10 +77,10 @@ def observe(
     recording: Recording | None = None,
     image: Image | None = None,
 ) -> Observation:
-    """Run the image of ``session`` for ``case``; ``inputs`` are fed through the console.
+    """Run the image of ``session`` for ``case``, and feed ``inputs`` through the console.
 
-    The console is kept in ``recording``, by default in temporary files. With ``image`` the calls
-    that it makes of its last resorts and of the interpreter are watched, if the target can.
+    The console is kept in ``recording``, by default in temporary files. With ``image`` its calls of
+    ``Invoke()`` and of functions in which firmware gives up are recorded, if the target can.
     """
     functions = watch_calls(session, image) if image is not None else None
     counting = None
@@ -91,22 +91,25 @@ def observe(
     deadline = session.deadline(case.timeout, guard=case.guard)
     feeder = Feeder(tap, deadline) if inputs and case.printed is None else None
     complaint = _feed(feeder, inputs) if feeder is not None else ""
-    # A broken exchange ends the run; the image's last lines come in the aftermath.
+    # A failed exchange ends the run; the aftermath collects the image's last lines.
     stop, provoked = out_of_time(deadline) or Stop.CONDITION, 0
     if not complaint:
         counter = counting if not case.reads_text else None
-        stop, provoked = _listen(tap, case, deadline, counter)
+        stop, provoked = _run_to_end(tap, case, deadline, counter)
     last = stop
     if stop is Stop.CONDITION and not console.flooded:
-        last = _watch(tap, case, deadline)
-        stop = last if last in _GONE else stop
+        last = _run_on(tap, case, deadline)
+        stop = last if last in _FATAL_STOPS else stop
     standing = standstill(session, last)
     in_handler = standing is not None and bool(standing.exception)
     blind = functions is None and standing is None
-    finished = not in_handler and stop not in _GONE and _finished(console, case, last, blind=blind)
+    finished = (
+        not in_handler and stop not in _FATAL_STOPS and _finished(console, case, last, blind=blind)
+    )
     where, stacks = "", ""
-    if not finished:  # reading line tables costs more than a short run
-        where, stacks = where_it_stands(session, image)
+    # Reading line tables takes longer than a short run, so only an image that failed is located.
+    if not finished or (blind and console.gave_up):
+        where, stacks = place_and_stacks(session, image)
     console.finish(session.console[-1].time if session.console else 0.0)
     return Observation(
         console,
@@ -115,7 +118,7 @@ def observe(
         complaint,
         where,
         counters=session.counters,
-        faults=told_faults(session, image)[provoked:],
+        faults=faults_with_stacks(session, image)[provoked:],
         findings=tuple(session.findings),
         sent=tuple(feeder.sent) if feeder is not None else None,
         standing=standing,
@@ -126,10 +129,11 @@ def observe(
     )
 
 
-def where_it_stands(session: Session, image: Image | None) -> tuple[str, str]:
-    """Where the core is, in a line with its callers; and the call stacks of all threads.
+def place_and_stacks(session: Session, image: Image | None) -> tuple[str, str]:
+    """Return the place of the core with its callers, in a line, and the call stacks of all threads.
 
-    Without an image, or on a target that cannot look inside, only the place, or nothing.
+    Without an image, or on a target without access to core and memory, there are no stacks, and
+    perhaps no place.
     """
     if image is None:
         return session.where(), ""
@@ -142,7 +146,7 @@ def where_it_stands(session: Session, image: Image | None) -> tuple[str, str]:
 
 
 def _last_resort(session: Session, image: Image, functions: dict[int, str]) -> Finding | None:
-    """Where firmware has given up; in a handler (k_panic), with what that interrupted."""
+    """Return where firmware gave up; if in a handler (k_panic), with the interrupted code."""
     found = last_resort(session, image, functions)
     if found is None:
         return None
@@ -153,8 +157,8 @@ def _last_resort(session: Session, image: Image, functions: dict[int, str]) -> F
     return replace(found, message=found.message + interrupted)
 
 
-def told_faults(session: Session, image: Image | None) -> tuple[Fault, ...]:
-    """The faults so far; with their call stacks, if the image is known."""
+def faults_with_stacks(session: Session, image: Image | None) -> tuple[Fault, ...]:
+    """Return the faults so far, with their call stacks if the image is known."""
     faults = tuple(session.faults)
     if image is None or not any(fault.state for fault in faults):
         return faults
@@ -162,7 +166,7 @@ def told_faults(session: Session, image: Image | None) -> tuple[Fault, ...]:
 
 
 def _narrator(session: Session, image: Image) -> Narrator:
-    from harness.debug.report import Narrator  # noqa: PLC0415 - a good run needs no call stack
+    from harness.debug.report import Narrator  # noqa: PLC0415 - a passing run needs no call stack
 
     return Narrator(image, session.power_on)
 
@@ -173,7 +177,10 @@ def _quiet(session: Session) -> float | None:
 
 
 def watch_calls(session: Session, image: Image) -> dict[int, str] | None:
-    """Watch what the verdict depends on; None if the target cannot look inside."""
+    """Record calls of ``Invoke()`` and of functions in which firmware gives up.
+
+    Returns address -> name of these functions; None if the target cannot record calls.
+    """
     functions = watched_functions(image, (*LAST_RESORTS, INVOKE))
     try:
         session.watch_calls(functions)
@@ -183,7 +190,7 @@ def watch_calls(session: Session, image: Image) -> dict[int, str] | None:
 
 
 def scrapers_of(case: Case) -> list[Scraper]:
-    """The scraper that reads the results of ``case``, and one for its last line if it names it."""
+    """Return the scraper of the results of ``case``, and one of its last line if it names one."""
     scrapers: list[Scraper] = [scraper(case.scraper)] if case.scraper else []
     if case.printed is not None:
         scrapers = [tensor_text(case)]
@@ -191,7 +198,7 @@ def scrapers_of(case: Case) -> list[Scraper]:
 
 
 def tensor_text(case: Case) -> TensorText:
-    """The reader of the tensors that the image of ``case`` prints.
+    """Return the scraper of the tensors that the image of ``case`` prints.
 
     Raises :class:`UsageError` if its regexes do not fit its model.
     """
@@ -201,7 +208,7 @@ def tensor_text(case: Case) -> TensorText:
 
 
 def _feed(feeder: Feeder, inputs: Sequence[Sequence[bytes]]) -> str:
-    """Feed all inputs; the reason if the exchange breaks off, "" if it does not."""
+    """Feed all inputs; return the reason if that fails, "" if it does not."""
     try:
         feeder.wait_ready()
         for number, tensors in enumerate(inputs):
@@ -212,71 +219,72 @@ def _feed(feeder: Feeder, inputs: Sequence[Sequence[bytes]]) -> str:
     return ""
 
 
-def _listen(
+def _run_to_end(
     tap: Tap, case: Case, deadline: Deadline, counter: TargetCounter | None = None
 ) -> tuple[Stop, int]:
-    """Run to the image's end; also gives how many faults its tests had provoked by then.
+    """Run to the image's end; return why the run stopped, and the number of provoked faults.
 
-    ``counter`` reads memory at the records that claim figures, and after the first inference.
+    Those are the faults up to the end of a test. The run stops for ``counter`` to read memory at
+    records of figures, and after the first inference.
     """
     ends = [_CLOSING, *(one.end for one in tap.console.scrapers if one.end is not None)]
     provoked = 0
 
-    def over() -> bool:
+    def done() -> bool:
         nonlocal provoked
         if any(scraper.between_tests for scraper in tap.console.scrapers):
             provoked = len(tap.session.faults)
-        return _over(tap.console, case)
+        return _done(tap.console, case)
 
     if counter is not None:
-        ends.append(_CLAIMS)
-        first = _any([*ends, _FIRST])
-        stop = tap.until(lambda: over() or counter.has_compared, first, deadline)
-        if stop is not Stop.CONDITION or over():
+        ends.append(_FIGURES)
+        first = _any([*ends, _INFERENCE])
+        stop = tap.until(lambda: done() or counter.has_compared, first, deadline)
+        if stop is not Stop.CONDITION or done():
             return stop, provoked
-    return tap.until(over, _any(ends), deadline), provoked
+    return tap.until(done, _any(ends), deadline), provoked
 
 
 def _any(patterns: Sequence[bytes]) -> ConsoleMatch:
-    """A line in which one of ``patterns`` is."""
+    """Match a line that contains one of ``patterns``."""
     return ConsoleMatch(b"|".join(b"(?:" + one + b")" for one in patterns), lines=True)
 
 
-def _watch(tap: Tap, case: Case, deadline: Deadline) -> Stop:
-    """Run on after the end: what comes then counts too."""
+def _run_on(tap: Tap, case: Case, deadline: Deadline) -> Stop:
+    """Run on after the end: later output and faults count, too."""
     seconds = case.watch if case.reads_text else _AFTERMATH
     guard = max(deadline.guard_remaining, 1.0)
     return tap.run(None, tap.session.deadline(seconds, guard=guard))
 
 
-def _over(console: Console, case: Case) -> bool:
-    """True when there is nothing more to wait for, good or bad."""
-    watched = case.reads_text and not case.ends and _enough(console, case)
-    return declared(console) or console.gave_up or console.flooded or watched
+def _done(console: Console, case: Case) -> bool:
+    """Whether the run may stop: nothing more is expected."""
+    complete = case.reads_text and not case.ends and _has_all_results(console, case)
+    return declared(console) or console.gave_up or console.flooded or complete
 
 
 def declared(console: Console) -> bool:
-    """True if the image itself has printed its end."""
+    """Whether the image has printed its end."""
     by_record = console.ended or bool(console.of_kind("failed"))
     return by_record or any(scraper.ended for scraper in console.scrapers)
 
 
-def _enough(console: Console, case: Case) -> bool:
+def _has_all_results(console: Console, case: Case) -> bool:
     if not case.expected.outputs:
         return True
-    wanted = max(case.inferences, len(case.values))
-    return case.reads_text and len(console.scrapers[0].results) >= wanted
+    expected = max(case.inferences, len(case.values))
+    return case.reads_text and len(console.scrapers[0].results) >= expected
 
 
 def _finished(console: Console, case: Case, stop: Stop, *, blind: bool) -> bool:
-    """True if the image came to its own end: printed it, or stands after all expected results.
+    """Whether the image ended by itself: it printed its end, or is at rest after all results.
 
-    A target that is ``blind`` to how the core stands takes the image's last words for that.
+    ``blind``: the target cannot see the core at rest, and a fatal message counts instead.
     """
     if declared(console):
         return True
     if console.flooded or (console.gave_up and case.expected.outputs):
         return False
-    wordless = all(scraper.end is None for scraper in console.scrapers) and not case.ends_at
-    still = stop in (Stop.IDLE, Stop.SYSTEM_OFF) or not case.ends or (blind and console.gave_up)
-    return wordless and _enough(console, case) and still and stop is not Stop.GUARD
+    no_last_line = all(scraper.end is None for scraper in console.scrapers) and not case.ends_at
+    at_rest = stop in (Stop.IDLE, Stop.SYSTEM_OFF) or not case.ends or (blind and console.gave_up)
+    return no_last_line and _has_all_results(console, case) and at_rest and stop is not Stop.GUARD

@@ -1,4 +1,4 @@
-"""Are the outputs right? Recorded and scraped values compared with the NumPy reference."""
+"""Comparison of recorded and scraped outputs with the NumPy reference."""
 
 from __future__ import annotations
 
@@ -32,28 +32,28 @@ Rows = Sequence[Sequence[bytes]]
 
 @dataclass(frozen=True)
 class OutputCheck:
-    """How many values were compared, how many differ, and what is wrong."""
+    """The number of compared values and of mismatches, and the problem if there is one."""
 
     compared: int = 0
     mismatches: int = 0
     inferences: int = 0
-    problem: str = ""  # one line; "" if all is right
+    problem: str = ""  # one line; "" if there is none
     details: str = ""
     hint: str = ""  # what to try
-    praise: str = ""  # a pass in words; "" for the usual ones
+    praise: str = ""  # reason of a pass; "" for the usual one
     tests: tuple[TestResult, ...] = ()  # of an image that runs tests
-    compared_with: str = ""  # what the values were compared with
-    # Of the inferences that were compared, (inferences, *shape); arrays have no one equality.
+    compared_with: str = ""  # source of the expected values
+    # Inputs of the compared inferences, each (inferences, *shape).
     inputs: tuple[Array, ...] = field(default=(), compare=False)
 
 
 def check_outputs(
     console: Console, case: Case, model: Model | None, known: Rows = ()
 ) -> OutputCheck:
-    """Compare everything that the console gave with the reference or the case's own values.
+    """Compare all outputs on the console with the reference or with the case's own values.
 
     ``known`` holds the input tensors of each inference if the host sent them or the table has
-    them. The inputs that the image claims to have read do not matter then.
+    them. They replace the inputs that the image reports.
     """
     if case.reads_text:
         results = len(console.scrapers[0].results)
@@ -68,45 +68,39 @@ def check_outputs(
 
 
 def _check_scraped(console: Console, case: Case, model: Model | None, known: Rows) -> Check:
-    """Let the case's scraper check its results.
-
-    It gets the comparison with the reference, if the case has a model.
-    """
-    scraper = console.scrapers[0]
+    """Check the results of the case's scraper, with the reference if the case has a model."""
+    comparison = None
+    if case.reference and model is not None:
+        interpreter = Interpreter.from_model(model, case.arithmetic)
+        comparison = PrintedComparison(interpreter, case.tolerance, known, case.ends)
     expected = Expected(
         values=case.values,
         repeats=not case.ends,
         tests=case.tests,
         tolerance=case.tolerance,
-        compare=PrintedComparison(
-            Interpreter.from_model(model, case.arithmetic), case.tolerance, known, case.ends
-        )
-        if case.reference and model is not None
-        else None,
+        compare=comparison,
     )
-    return scraper.check(expected)
+    return console.scrapers[0].check(expected)
 
 
 def _from_scraper(check: Check, results: int, model: Model | None) -> OutputCheck:
-    """``check`` with its first problem in one line and the others in the details."""
+    """Convert ``check``: its first problem is the problem, the others go into the details."""
     first, *others = check.problems or ("",)
     more = f" (and {len(others)} more)" if others else ""
-    details = "\n".join([*others, *([check.details] if check.details else [])])
+    sources = [
+        _reference_of(model) if source == REFERENCE and model is not None else source
+        for source in check.compared_with
+    ]
     return OutputCheck(
         check.compared,
         check.mismatches,
         results,
         f"{first}{more}",
-        details,
+        "\n".join([*others, *([check.details] if check.details else [])]),
         check.hint,
         check.praise,
         check.tests,
-        " and ".join(
-            _reference_of(model) if one == REFERENCE and model is not None else one
-            for one in check.compared_with
-        )
-        if check.compared
-        else "",
+        " and ".join(sources) if check.compared else "",
     )
 
 
@@ -133,17 +127,17 @@ class _Comparisons:
         self._model = interpreter.model
         self._tolerance = tolerance
         self._compared = self._mismatches = self._inferences = 0
-        self._without: list[int] = []  # inferences whose outputs cannot be compared
+        self._incomplete: list[int] = []  # inferences whose outputs cannot be compared
         self._reports: list[str] = []
-        self._fed: list[Sequence[Array]] = []
+        self._inputs: list[Sequence[Array]] = []  # of each boot's compared inferences
 
     def boot(self, tensors: Tensors, known: Rows) -> None:
         """Compare the outputs of one boot; ``known`` are the inputs of the host."""
         indices = range(len(self._model.outputs))
         seen = sorted({n for index in indices for n in tensors.inferences("output", index)})
-        rows = {number: self._inputs(tensors, known, number) for number in seen}
+        rows = {number: self._inputs_of(tensors, known, number) for number in seen}
         complete = [number for number in seen if rows[number] and self._has_all(tensors, number)]
-        self._without += sorted(set(seen) - set(complete))
+        self._incomplete += sorted(set(seen) - set(complete))
         if not complete:
             return
         self._inferences += len(complete)
@@ -151,7 +145,7 @@ class _Comparisons:
             _stack([rows[number][index] for number in complete], tensor)
             for index, tensor in enumerate(self._model.inputs)
         ]
-        self._fed.append(inputs)
+        self._inputs.append(inputs)
         expected = self._interpreter.invoke_batch(inputs)
         for index, tensor in enumerate(self._model.outputs):
             parts = [tensors[TensorKey("output", number, index)] for number in complete]
@@ -164,7 +158,7 @@ class _Comparisons:
     def _allowed(
         self, inputs: Sequence[Array], index: int, got: Array, want: Array
     ) -> float | Array | None:
-        """By how much an output may differ, computed only for the inferences that do differ."""
+        """Return the allowed error of an output, computed for the inferences that differ."""
         if self._tolerance is not None:
             return self._tolerance
         runs = np.array([row.any() for row in got != want])
@@ -173,7 +167,7 @@ class _Comparisons:
     def _layers(self, tensors: Tensors, rows: Mapping[int, Sequence[bytes]]) -> None:
         """Compare dumped outputs of operators, inference by inference.
 
-        The check of the records reports those that the model does not have.
+        The check of records reports a layer that the model does not have.
         """
         places = tensors.places("layer")
         if not places:
@@ -194,12 +188,12 @@ class _Comparisons:
                 if data is None or tensor is None or len(data) != _nbytes(tensor):
                     continue
                 name = f"layer {node} ({model.operators[node].name}) of inference {number}"
-                wanted = self._interpreter.tensors[tensor.index]
+                want = self._interpreter.tensors[tensor.index]
                 allowed = errors.get(tensor.index, self._tolerance)
-                self._compare(_array(data, tensor), wanted, name, {}, allowed)
+                self._compare(_array(data, tensor), want, name, {}, allowed)
 
-    def _inputs(self, tensors: Tensors, known: Rows, number: int) -> Sequence[bytes]:
-        """The inputs of inference ``number``: the host's, if there are any, or those recorded.
+    def _inputs_of(self, tensors: Tensors, known: Rows, number: int) -> Sequence[bytes]:
+        """Return the inputs of inference ``number``, from the host if it has any, or recorded.
 
         () if they do not fit the model.
         """
@@ -213,7 +207,7 @@ class _Comparisons:
         return row if sizes == [_nbytes(tensor) for tensor in model.inputs] else ()
 
     def _has_all(self, tensors: Tensors, number: int) -> bool:
-        """Whether every output of inference ``number`` is there, with the right size."""
+        """Whether every output of inference ``number`` was recorded, with the right size."""
         return all(
             len(tensors.get(TensorKey("output", number, index), b"")) == _nbytes(tensor)
             for index, tensor in enumerate(self._model.outputs)
@@ -234,23 +228,23 @@ class _Comparisons:
             self._reports.append(f"{name} [inference, element ...]: {comparison}")
 
     def result(self) -> OutputCheck:
-        """The sum of all boots."""
+        """Return the sum of all boots."""
         problems = []
         if self._mismatches:
             problems.append(f"{self._mismatches} of {self._compared} output values differ")
-        if self._without:
-            first, count = self._without[0], len(self._without)
+        if self._incomplete:
+            first, count = self._incomplete[0], len(self._incomplete)
             problems.append(
                 f"{count} inferences (the first: {first}) gave outputs that cannot be compared: "
                 "their inputs, or some of their outputs, are not known"
             )
-        if not self._inferences and not self._without:
+        if not self._inferences and not self._incomplete:
             problems.append("no inference gave all of its inputs and outputs")
         return OutputCheck(
             self._compared, self._mismatches, self._inferences, "; ".join(problems),
             "\n".join(self._reports),
             compared_with=_reference_of(self._model) if self._compared else "",
-            inputs=tuple(map(np.concatenate, zip(*self._fed, strict=True))),
+            inputs=tuple(map(np.concatenate, zip(*self._inputs, strict=True))),
         )  # fmt: skip
 
 
@@ -259,11 +253,11 @@ def _nbytes(tensor: Tensor) -> int:
 
 
 def _array(data: bytes, tensor: Tensor) -> Array:
-    """A tensor from its bytes."""
+    """Return a tensor as an array of its shape."""
     little_endian = np.dtype(tensor.dtype).newbyteorder("<")
     return np.frombuffer(data, little_endian).reshape(tensor.shape)
 
 
 def _stack(parts: Sequence[bytes], tensor: Tensor) -> Array:
-    """One tensor of several inferences, with a leading batch axis."""
+    """Return one tensor of several inferences, with a leading batch axis."""
     return np.stack([_array(part, tensor) for part in parts])

@@ -1,4 +1,4 @@
-"""Many cases in parallel, one process for each core."""
+"""Cases in parallel, one process per core."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from harness.case.case import Case
 from harness.case.result import CaseResult
 from harness.case.run import Calibrate, run_case
 
-#: Called with each result as it comes, in any order, and how many have come.
+#: Called with each result, in order of completion, and the number of results so far.
 Progress = Callable[[CaseResult, int], None]
 
 
@@ -25,10 +25,10 @@ def run_parallel(
     results: dict[str, CaseResult] | None = None,
     calibrate: Calibrate | None = None,
 ) -> dict[str, CaseResult]:
-    """The results of ``cases`` by their keys. The cases that take longest should come first.
+    """Run ``cases`` and return their results by key. Put the longest cases first.
 
-    A case that raises, or whose process dies, is left out: run alone, it shows why. An interrupt
-    ends the processes; ``results`` then holds what came before it.
+    A case that raises, or whose process dies, has no result: run it alone to see why. An interrupt
+    ends the processes; ``results`` then holds the results before it.
     """
     results = {} if results is None else results
     run = run_case if calibrate is None else partial(run_case, calibrate=calibrate)
@@ -55,7 +55,7 @@ def run_parallel(
 
 
 def _terminate(pool: ProcessPoolExecutor) -> None:
-    """End the workers at once; their cases are lost."""
+    """Terminate the workers; the results of their cases are lost."""
     for process in list(pool._processes.values()):
         process.terminate()
     pool.shutdown(wait=True, cancel_futures=True)

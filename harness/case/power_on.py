@@ -1,4 +1,4 @@
-"""Two runs of a case that start with different values in RAM and registers must show the same."""
+"""Uses of uninitialised memory, found by two runs with different contents of RAM and registers."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from harness.case.case import Case
 from harness.targets.base import Session, Stop
 from harness.targets.registry import target
 
-#: The option of the targets that have such values.
+#: Target option with the seed of the contents at power-on.
 OPTION = "power_on"
 
 
 def runs_of(case: Case) -> list[Case]:
-    """``case`` itself, or once for each seed if its option asks for both."""
+    """Return the runs of ``case``: itself, or one for each seed if its option is "both"."""
     if case.target_options.get(OPTION) != BOTH_WORD:
         return [case]
     return [
@@ -28,7 +28,7 @@ def runs_of(case: Case) -> list[Case]:
 
 
 def seeds_of(case: Case) -> str:
-    """The seeds of the runs of ``case``, for its result; "" on a target that takes none."""
+    """Return the seeds of the runs of ``case``, for its result; "" on a target without seeds."""
     option = target(case.target).option(OPTION)
     if option is None:
         return ""
@@ -38,24 +38,24 @@ def seeds_of(case: Case) -> str:
 
 
 @dataclass(frozen=True)
-class Shown:
-    """All of a run that must not depend on what memory held before it."""
+class Behaviour:
+    """Observations of a run that must not depend on the contents of memory at power-on."""
 
     console: bytes
     stop: Stop
     instructions: int | None
 
     @classmethod
-    def by(cls, session: Session, stop: Stop) -> Shown:
-        """What a session showed that ended so."""
+    def of(cls, session: Session, stop: Stop) -> Behaviour:
+        """Return the behaviour of a session that ended with ``stop``."""
         console = b"".join(chunk.data for chunk in session.console)
         return cls(console, stop, session.counters.instructions)
 
 
-def first_difference(runs: Sequence[Shown]) -> tuple[Finding, ...]:
-    """A finding that names the first difference between two runs; () if there is none.
+def first_difference(runs: Sequence[Behaviour]) -> tuple[Finding, ...]:
+    """Return a finding that names the first difference between two runs; () if there is none.
 
-    Runs that the guard on the wall clock has ended cannot be compared.
+    Two runs that the wall-clock guard has stopped are not compared.
     """
     if len(runs) < 2:
         return ()

@@ -1,15 +1,15 @@
-"""Tensors that an image printed as text, compared with the NumPy reference.
+"""Comparison of tensors that an image printed as text with the NumPy reference.
 
-What is printed is known to its last digit only. A quantized input that was printed as a real number
-may stand on either side of a step, and an output may have been cut or rounded. So an answer is
-right if it is the model's answer to *some* input that may have been printed so:
+A printed number is exact only to its last digit: a quantized input that is printed as a real number
+may be on either side of a step, and an output may be truncated or rounded. An output is therefore
+right if it is the model's output for *some* input with the printed digits:
 
 * quantized inputs: both sides of each element near a step are tried, for all outputs at once;
-* float inputs: an output may move by the sum of what it moves for one unit of the last digit of
-  each input element;
+* float inputs: the changes of an output for one unit of the last digit of each input element are
+  summed up and allowed;
 * real outputs: one unit of the last digit, and the bound of float sums (reference/float_error).
 
-A tolerance of the case stands in place of all of these but the first.
+A tolerance of the case replaces all of these but the first.
 """
 
 from __future__ import annotations
@@ -33,21 +33,20 @@ from harness.uart.scrapers.readings import Elements, Readings
 Array = npt.NDArray[np.generic]
 Reals = npt.NDArray[np.float64]
 
-#: Elements near a step of which all combinations are tried, for one inference.
+#: Elements near a step whose 2^8 combinations are tried, for one inference; with more, none.
 _MOST_NEAR = 8
-#: Elements of float inputs that are moved by their last digit; with more, only digits count.
-_MOST_MOVED = 1024
-#: The roundings of (q - zero_point) * scale in single precision, relative.
+#: Elements of float inputs that are varied by one unit of the last digit; with more, none.
+_MOST_VARIED = 1024
+#: Relative error of (q - zero_point) * scale in single precision.
 _DEQUANTIZED = 2.0**-22
-_FEW_DIGITS = "inputs that are printed with few digits are not known: print more, or quantized ones"
 
 
 @dataclass(frozen=True)
 class PrintedComparison:
-    """Compares readings with what ``interpreter`` computes.
+    """Compares readings with the results of ``interpreter``.
 
-    ``known`` are the input tensors of each inference, if the case has them; then as many must come.
-    An image that never ends (``ends`` false) begins again with the first after the last.
+    ``known`` are the input tensors of each inference, if the case has them; the image must then
+    compute each of them once, or, if it never ends (``ends`` false), over and over.
     """
 
     interpreter: Interpreter
@@ -56,22 +55,22 @@ class PrintedComparison:
     ends: bool = True
 
     def __call__(self, readings: Readings) -> Check:
-        """The comparison of all complete inferences."""
-        came, rows = len(readings.lines), 0 if readings.inputs else len(self.known)
-        count = min(came, rows) if rows and self.ends else came
+        """Compare all complete inferences."""
+        printed, rows = len(readings.lines), 0 if readings.inputs else len(self.known)
+        count = min(printed, rows) if rows and self.ends else printed
         problems: tuple[str, ...] = ()
-        if rows and self.ends and came != rows:
-            problems = (f"{count_of(came, 'inference')} came, the inputs are {rows}",)
+        if rows and self.ends and printed != rows:
+            problems = (f"{count_of(printed, 'inference')} came, the inputs are {rows}",)
         if not count:
             return Check(problems=problems or ("no inference came whole",))
-        wrong = self._unlike(readings)
+        wrong = self._wrong_shape(readings)
         if wrong:
             return Check(problems=(*problems, wrong), hint="is it the model of this image?")
-        best = self._best(readings, count)
+        best = self._best_attempt(readings, count)
         return best.check(problems, readings.lines)
 
-    def _unlike(self, readings: Readings) -> str:
-        """How the tensors that were read differ in number or size from the model's; "" if not."""
+    def _wrong_shape(self, readings: Readings) -> str:
+        """Describe how number or size of tensors differ from the model's; "" if they do not."""
         interpreter = self.interpreter
         roles = (
             ("input", readings.inputs, interpreter.inputs if readings.inputs else ()),
@@ -88,14 +87,14 @@ class PrintedComparison:
         return ""
 
     def counts(self, readings: Readings) -> tuple[int, int]:
-        """How many values are compared and how many differ, without an explanation."""
+        """Return the numbers of compared and of differing values."""
         count = len(readings.lines)
-        return self._best(readings, count).counts() if count else (0, 0)
+        return self._best_attempt(readings, count).counts() if count else (0, 0)
 
-    def _best(self, readings: Readings, count: int) -> _Attempt:
-        """The way of quantizing inputs that fits best; an image uses one throughout."""
-        sinks = zip(readings.outputs, self.interpreter.outputs, strict=True)
-        outputs = tuple(_Output.of(*pair, count) for pair in sinks)
+    def _best_attempt(self, readings: Readings, count: int) -> _Attempt:
+        """Return the attempt with the fewest differences: an image rounds inputs or truncates."""
+        read_outputs = zip(readings.outputs, self.interpreter.outputs, strict=True)
+        outputs = tuple(_Output.of(*pair, count) for pair in read_outputs)
         if not readings.inputs:
             fixed = tuple(_Input.known(index, tensor, self.known, count)
                           for index, tensor in enumerate(self.interpreter.inputs))  # fmt: skip
@@ -120,8 +119,7 @@ class PrintedComparison:
 class _Input:
     """One input tensor of all inferences, (inferences, *shape).
 
-    ``low`` and ``high`` are the tensors if every element stood one unit of its last digit lower or
-    higher.
+    In ``low`` and ``high`` every element is one unit of its last digit lower or higher.
     """
 
     value: Array
@@ -150,7 +148,7 @@ class _Input:
         return cls(*map(as_tensor, (values, values - units, values + units)))
 
     def of_run(self, run: int) -> tuple[Array, Array, Array]:
-        """The value, the lower and the higher one in one inference."""
+        """Return value, low and high of one inference."""
         return self.value[run], self.low[run], self.high[run]
 
     @property
@@ -174,11 +172,11 @@ class _Output:
 
     @property
     def scale(self) -> float:
-        """The worth of one unit of the tensor in what was printed."""
+        """The printed value of one unit of the tensor."""
         return self.tensor.scale if self.real and self.tensor.scale else 1.0
 
-    def wanted(self, computed: Array) -> Array:
-        """What the reference computed, in the form in which it was printed."""
+    def as_printed(self, computed: Array) -> Array:
+        """Convert a tensor of the reference to the printed form."""
         if not self.real:
             return computed
         if self.tensor.scale:
@@ -186,19 +184,19 @@ class _Output:
         return computed.astype(np.float64)
 
     def by_digits(self, computed: Array) -> Reals:
-        """By how much the elements may differ because of their printed digits."""
+        """Return the error that the printed digits allow, element by element."""
         if not (self.real and self.tensor.scale):
             return self.units
-        return self.units + np.abs(self.wanted(computed).astype(np.float64)) * _DEQUANTIZED
+        return self.units + np.abs(self.as_printed(computed).astype(np.float64)) * _DEQUANTIZED
 
     def agrees(self, computed: Array, allowed: Reals, run: int | slice) -> npt.NDArray[np.bool_]:
-        """Which elements of inference ``run``, or of several, differ by at most ``allowed``."""
-        apart = self.obtained[run].astype(np.float64) - self.wanted(computed).astype(np.float64)
-        return np.asarray(np.abs(apart) <= allowed[run])
+        """Return which elements of a run, or of several, differ by at most ``allowed``."""
+        expected = self.as_printed(computed).astype(np.float64)
+        return np.asarray(np.abs(self.obtained[run].astype(np.float64) - expected) <= allowed[run])
 
 
 class _Attempt:
-    """What the reference computes for the inputs as they were quantized in one way."""
+    """The comparison under the assumption that inputs were quantized in one way."""
 
     def __init__(
         self,
@@ -221,73 +219,74 @@ class _Attempt:
         self.wrong = self._wrong_runs()  # a bool for each inference
         if not interpreter.stateful:
             for run in np.flatnonzero(self.wrong):
-                self._take_other_side(int(run))
+                self._try_other_sides(int(run))
         if tolerance is None and self.wrong.any():
-            self._widen()
+            self._allow_float_errors()
 
     def _wrong_runs(self) -> npt.NDArray[np.bool_]:
-        """The inferences in which any element differs."""
+        """Return, for each inference, whether any element differs."""
         triples = zip(self._outputs, self._computed, self._allowed, strict=True)
         agree = [one.agrees(value, allowed, slice(None)) for one, value, allowed in triples]
         wrong = [~each.reshape(len(each), -1).all(axis=1) for each in agree]
         return np.asarray(np.any(wrong, axis=0))
 
-    def _take_other_side(self, run: int) -> None:
-        """Take another input that may have been printed so, if all outputs fit it."""
-        for inputs in _sides([one.of_run(run) for one in self._inputs]):
+    def _try_other_sides(self, run: int) -> None:
+        """Replace the input by another one with the same digits, if all outputs agree with that."""
+        for inputs in _other_sides([one.of_run(run) for one in self._inputs]):
             computed = self._interpreter.invoke(inputs)
             triples = zip(self._outputs, computed, self._allowed, strict=True)
             if all(one.agrees(value, allowed, run).all() for one, value, allowed in triples):
-                for mine, value in zip(self._computed, computed, strict=True):
-                    mine[run] = value
+                for batch, value in zip(self._computed, computed, strict=True):
+                    batch[run] = value
                 self.wrong[run] = False
                 return
 
-    def _widen(self) -> None:
-        """Allow what floats may be off by in the inferences that differ."""
+    def _allow_float_errors(self) -> None:
+        """Allow for errors of float sums and of float inputs in the inferences that differ."""
         for index, output in enumerate(self._outputs):
             bound = allowed_in_batch(self._interpreter, self._values, index, self.wrong)
             for run in np.flatnonzero(self.wrong):
-                bound[run] += self._moved(int(run), index)
+                bound[run] += self._input_error(int(run), index)
             self._allowed[index] = self._allowed[index] + output.scale * bound
         self.wrong = self._wrong_runs()
 
-    def _moved(self, run: int, index: int) -> Reals | float:
-        """How far an output moves when the last digits of float input elements do: the sum."""
-        ends = [one.of_run(run) for one in self._inputs]
+    def _input_error(self, run: int, index: int) -> Reals | float:
+        """Return the sum of an output's changes when each float input element varies by a digit."""
+        inputs = [one.of_run(run) for one in self._inputs]
         floats = [place for place, one in enumerate(self._inputs) if one.is_float]
-        size = sum(ends[place][0].size for place in floats)
-        if not 0 < size <= _MOST_MOVED or self._interpreter.stateful:
+        size = sum(inputs[place][0].size for place in floats)
+        if not 0 < size <= _MOST_VARIED or self._interpreter.stateful:
             return 0.0
-        changed = [
-            [_with(value, at, end) if i == place else value for i, (value, *_) in enumerate(ends)]
-            for place in floats
-            for at in range(ends[place][0].size)
-            for end in ends[place][1:]
-        ]
-        batch = [np.stack(column) for column in zip(*changed, strict=True)]
+        varied: list[list[Array]] = []  # two sets of inputs for each element: lower and higher
+        for place in floats:
+            value, low, high = inputs[place]
+            for at in range(value.size):
+                for end in (low, high):
+                    varied.append([one for one, *_ in inputs])
+                    varied[-1][place] = _with(value, at, end)
+        batch = [np.stack(column) for column in zip(*varied, strict=True)]
         others = self._interpreter.invoke_batch(batch)[index].astype(np.float64)
-        apart = np.abs(others - self._computed[index][run].astype(np.float64))
-        total: Reals = apart.reshape(size, 2, *apart.shape[1:]).max(axis=1).sum(axis=0)
+        changes = np.abs(others - self._computed[index][run].astype(np.float64))
+        total: Reals = changes.reshape(size, 2, *changes.shape[1:]).max(axis=1).sum(axis=0)
         return total
 
     def counts(self) -> tuple[int, int]:
-        """How many values there are, and how many of them differ."""
+        """Return the number of values, and of those that differ."""
         triples = zip(self._outputs, self._computed, self._allowed, strict=True)
         agree = [one.agrees(value, allowed, slice(None)) for one, value, allowed in triples]
         return sum(each.size for each in agree), sum(int((~each).sum()) for each in agree)
 
     def check(self, problems: tuple[str, ...], lines: Sequence[int]) -> Check:
-        """The result of the comparison; ``lines``: where each inference was complete."""
+        """Return the result; ``lines`` are the console lines at which inferences were complete."""
         details = [f"inputs quantized by {self._way}"] if self._way else []
         compared = mismatches = 0
         for index, output in enumerate(self._outputs):
             others = {} if output.real else alternatives(
                 self._interpreter, self._values, index, batch=True
             )  # fmt: skip
-            wanted = output.wanted(self._computed[index])
+            expected = output.as_printed(self._computed[index])
             comparison = compare(
-                output.obtained, wanted, tolerance=self._allowed[index], alternatives=others
+                output.obtained, expected, tolerance=self._allowed[index], alternatives=others
             )
             compared += comparison.total
             mismatches += comparison.mismatches
@@ -306,7 +305,7 @@ class _Attempt:
 
 
 def _numbers(one: Elements, tensor: Tensor, count: int) -> tuple[Reals, Reals]:
-    """Values and units of the first ``count`` inferences, (count, *shape)."""
+    """Return values and units of the last digit of ``count`` inferences, (count, *shape)."""
     size = count * math.prod(tensor.shape)
     shape = (count, *tensor.shape)
     values, units = (np.array(each[:size], np.float64) for each in (one.values, one.units))
@@ -314,14 +313,14 @@ def _numbers(one: Elements, tensor: Tensor, count: int) -> tuple[Reals, Reals]:
 
 
 def _with(value: Array, at: int, end: Array) -> Array:
-    """``value`` with element ``at`` of ``end``."""
+    """Return a copy of ``value`` with element ``at`` of ``end``."""
     changed = value.copy()
     changed.flat[at] = end.flat[at]
     return changed
 
 
-def _sides(inputs: Sequence[tuple[Array, Array, Array]]) -> Iterator[list[Array]]:
-    """All combinations of the quantized elements whose low and high ends differ."""
+def _other_sides(inputs: Sequence[tuple[Array, Array, Array]]) -> Iterator[list[Array]]:
+    """Yield all combinations of low and high for the quantized elements in which they differ."""
     near = [
         (place, int(at))
         for place, (value, low, high) in enumerate(inputs)

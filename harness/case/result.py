@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 from harness.base import notebook
 from harness.base.errors import CheckFailed, EnvironmentMissing, ExitCode, FirmwareFailed, HilError
 from harness.base.findings import Finding
+from harness.base.platforms import place
 from harness.base.tables import plain
 from harness.uart.scrapers import TestResult
 
 if TYPE_CHECKING:
     from harness.elf.coverage import Coverage
+    from harness.footprint.budget import BudgetVerdict
 
 
 class Verdict(StrEnum):
@@ -24,11 +26,11 @@ class Verdict(StrEnum):
     FAIL = "fail"  # a check failed
     FIRMWARE = "firmware"  # a fault, a hang, silence, an endless reset loop
     ERROR = "error"  # the environment: no compiler, a lost board
-    SKIPPED = "skipped"  # the target is not here
+    SKIPPED = "skipped"  # this machine does not have the target
 
     @classmethod
     def of(cls, error: HilError) -> Verdict:
-        """The verdict on a case that ``error`` ended."""
+        """Return the verdict on a case that ended with ``error``."""
         match error:
             case EnvironmentMissing():
                 return cls.SKIPPED
@@ -55,17 +57,17 @@ _EXIT_CODES = {
 
 @dataclass(frozen=True)
 class Size:
-    """Bytes used in each memory region as the linker counts them, and its size (0: unknown)."""
+    """Bytes used in each memory region as the linker counts them, and the region's size."""
 
     flash: int
     ram: int
-    flash_total: int = 0
+    flash_total: int = 0  # 0: unknown
     ram_total: int = 0
 
 
 @dataclass(frozen=True)
 class ImageSize:
-    """One of several images that ran together: its world, and the bytes it takes of the chip."""
+    """The security state and the size, in bytes, of one of several images that ran together."""
 
     name: str
     world: str  # "secure", "non-secure"
@@ -75,16 +77,16 @@ class ImageSize:
 
 @dataclass(frozen=True)
 class OperatorTicks:
-    """The ticks of one operator in an inference: all its nodes, the median over inferences."""
+    """The ticks of all nodes of one operator in an inference: the median over inferences."""
 
     operator: str
-    ticks: int  # instructions or cycles, as the result's own figure
+    ticks: int  # instructions or cycles, as in the result
     kernel: str = ""  # library and type of the kernel: ``cmsis-nn int8``
 
 
 @dataclass(frozen=True)
 class Profiled:
-    """Instructions, from boot to end, of code that belongs to one operator, several, or none."""
+    """Instructions from boot to end, of one operator, of code of several, or of other code."""
 
     group: str
     instructions: int
@@ -92,7 +94,7 @@ class Profiled:
 
 @dataclass(frozen=True)
 class Setup:
-    """The image, the target, and the model with which the outputs were compared."""
+    """The image, the target, and the model whose outputs are expected."""
 
     name: str
     sample: str
@@ -104,19 +106,24 @@ class Setup:
     compiler: str = ""  # as the image names it
     model: Path | None = None
     chip: str = ""  # the key of its table; "" if there is no image
-    power_on: str = ""  # the seed of what memory held at first; "" on a target that takes none
+    power_on: str = ""  # seed of the contents at power-on; "" on a target without seeds
+
+    @property
+    def place(self) -> str:
+        """The target, and the chip if it is not the default one."""
+        return place(self.target, self.chip)
 
     def __str__(self) -> str:
-        return f"{self.name} on {self.target}"
+        return f"{self.name} on {self.place}"
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """A verdict, and why: in one line, and in full."""
+    """A verdict, its reason in one line, and all problems."""
 
     verdict: Verdict
     reason: str
-    problems: tuple[str, ...] = ()  # all that is wrong, the most important first
+    problems: tuple[str, ...] = ()  # the most important first
     hint: str = ""  # what to try
 
     def __str__(self) -> str:
@@ -125,7 +132,7 @@ class Judgement:
 
 @dataclass(frozen=True)
 class Evidence:
-    """The findings and comparisons that the judgement rests on."""
+    """The findings and comparisons on which the judgement is based."""
 
     findings: tuple[Finding, ...] = ()
     outputs_compared: int = 0
@@ -134,8 +141,9 @@ class Evidence:
     tests: tuple[TestResult, ...] = ()  # of an image that runs tests
     details: str = ""  # several lines: tables, fault reports
     console: Path | None = None
-    coverage: Coverage | None = None  # what ran, if the case was traced
-    compared_with: str = ""  # the other side of the comparison; "" if nothing was compared
+    coverage: Coverage | None = None  # of a traced case
+    compared_with: str = ""  # source of the expected values; "" if nothing was compared
+    budgets: tuple[BudgetVerdict, ...] = ()  # of the case, kept or not
 
 
 @dataclass(frozen=True)
@@ -143,24 +151,24 @@ class Measures:
     """The figures of a run; None for one that neither the image nor the target gives."""
 
     size: Size | None = None
-    images: tuple[ImageSize, ...] = ()  # of several that ran together; the first is `size`'s
-    adequacy: float | None = None  # share of mistakes that the inputs notice, if budgeted
+    images: tuple[ImageSize, ...] = ()  # of several that ran together; `size` is the first's
+    adequacy: float | None = None  # share of mistakes that the inputs detect, if budgeted
     mistakes_missed: int | None = None
     arena_declared: int | None = None
     arena_used: int | None = None
     stack_used: int | None = None
     instructions: int | None = None  # median per inference, on simulator and Renode
-    cycles: int | None = None  # the same on a board
+    cycles: int | None = None  # median per inference, on a board
     ticks_source: str = ""
     operators: tuple[OperatorTicks, ...] = ()  # of an image that profiles itself; most ticks first
     profiled: tuple[Profiled, ...] = ()  # if the case was traced; most first
     total_instructions: int | None = None
     virtual_seconds: float | None = None
     wall_seconds: float = 0.0
-    milliseconds: float | None = None  # of an inference, by a board's calibration
+    milliseconds: float | None = None  # per inference, by a board's calibration
     milliseconds_spread: float | None = None
-    microjoules: float | None = None  # of an inference, if the lab's supply is known
-    time: str = ""  # of an inference, in words, with its source
+    microjoules: float | None = None  # per inference, if the lab's supply is known
+    time: str = ""  # per inference, in words, with its source
 
     @property
     def flash(self) -> int | None:
@@ -184,14 +192,14 @@ class CaseResult:
 
     @property
     def passed(self) -> bool:
-        """True for a pass, and for nothing else."""
+        """Whether the verdict is a pass."""
         return self.judgement.verdict is Verdict.PASS
 
     def __repr__(self) -> str:
         return f"<CaseResult {self.setup}: {self.judgement}>"
 
     def _repr_html_(self) -> str:
-        """For notebooks: the figures, what is wrong, and the time of each operator."""
+        """Return the figures, problems and operators' times as HTML for notebooks."""
         measures, evidence, judgement = self.measures, self.evidence, self.judgement
         figures = {
             "flash B": measures.flash,
@@ -205,19 +213,19 @@ class CaseResult:
         known = {head: f"{value:,}" for head, value in figures.items() if value is not None}
         row = [self.setup.name, self.setup.target, *known.values(), judgement.verdict]
         hint = f"hint: {judgement.hint}" if judgement.hint else ""
-        said = [judgement.reason, *judgement.problems[1:], *([hint] if hint else [])]
+        texts = [judgement.reason, *judgement.problems[1:], *([hint] if hint else [])]
         ticks = [(one.operator, one.ticks) for one in measures.operators]
         return "".join(
             [
                 notebook.table(["case", "target", *known, "verdict"], [row]),
-                notebook.lines(said),
+                notebook.lines(texts),
                 notebook.text(evidence.details),
                 notebook.bars("operator", "ticks", ticks),
             ]
         )
 
     def to_json(self) -> dict[str, Any]:
-        """The result as JSON types: the fields of all parts in one object."""
+        """Return the result as JSON types: the fields of all parts in one object."""
         parts = (self.setup, self.judgement, self.evidence, self.measures)
         values = {name: value for part in parts for name, value in vars(part).items()}
         coverage = values["coverage"]
@@ -235,21 +243,21 @@ class CaseResult:
     if not TYPE_CHECKING:  # typed code names the part
 
         def __getattr__(self, name: str) -> Any:
-            """A field of a part, in short: ``result.instructions``, ``result.reason``."""
+            """Return a field of any part: ``result.instructions``, ``result.reason``."""
             part = _PART_OF.get(name)
             if part is None:
                 raise AttributeError(f"a case's result has no {name!r}", name=name, obj=self)
             return getattr(getattr(self, part), name)
 
 
-#: Field of a part -> the part's name.
+#: Name of a field -> name of its part.
 _PART_OF = {
     field.name: part for part, kind in get_type_hints(CaseResult).items() for field in fields(kind)
 }
 
 
 def _coverage_json(coverage: Coverage) -> dict[str, object]:
-    """Lines in total (an LCOV file lists them), instructions function by function."""
+    """Return the counts of lines (an LCOV file lists them) and the instructions by function."""
     lines_run, lines = coverage.lines
     return {
         "lines_run": lines_run,

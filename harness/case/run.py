@@ -1,4 +1,4 @@
-"""Run one case from image to verdict: the same for ``tflm-hil run``, ``hil.toml`` and Robot."""
+"""Run one case from image to verdict, for ``tflm-hil run``, ``hil.toml`` and Robot alike."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from harness.base.errors import (
 from harness.build.builders import build_one
 from harness.build.first_error import first_error
 from harness.case import artifacts
+from harness.case.budgets import BudgetCheck, check_adequacy, check_budgets
 from harness.case.case import Case, check_expects
 from harness.case.evidence import Measured, check_evidence, known_of
 from harness.case.inputs import load_inputs
@@ -32,28 +33,30 @@ from harness.case.judge import findings_of, judge
 from harness.case.measure import measure, profiled, size_of
 from harness.case.observe import Observation, observe
 from harness.case.outputs import OutputCheck, check_outputs
-from harness.case.power_on import Shown, first_difference, runs_of, seeds_of
+from harness.case.power_on import Behaviour, first_difference, runs_of, seeds_of
 from harness.case.result import CaseResult, Evidence, Judgement, Measures, Setup, Verdict
+from harness.case.samples import as_built
 from harness.elf import Image, combined
 from harness.model import Model
+from harness.model.schema import IDENTIFIER
 from harness.targets.base import Session, Stop
 from harness.uart.recording import Recording
 
 if TYPE_CHECKING:
-    from harness.case.adequacy import AdequacyCheck
     from harness.elf.coverage import Coverage
 
-#: A board's crystal is not exact, and a simulator's clock goes in steps.
+#: Factor on the ticks that fit into a run's time: a board's crystal is not exact, and a
+#: simulator's clock advances in steps.
 _CLOCK_TOLERANCE = 1.01
-#: Wrong models that are named: an image may claim another one at each boot.
+#: Wrong models named in a reason: an image may report another one at each boot.
 _MODELS_SHOWN = 3
-#: Fault reports that a result carries; the findings list them all.
+#: Fault reports in a result; the findings list all faults.
 _FAULTS_SHOWN = 3
 
 
-#: Called with the open session of a case that has run.
+#: Called after the run, with the session still open.
 Look = Callable[[Session, Image, Stop], None]
-#: Adds the figures of a lab's calibration to a result, before it is written.
+#: Returns a result with the figures of a lab's calibration added; called before it is written.
 Calibrate = Callable[[CaseResult], CaseResult]
 
 
@@ -67,15 +70,15 @@ def run_case(
     on_error: Literal["raise", "record"] = "raise",
     passing: tuple[type[Exception], ...] = (),
 ) -> CaseResult:
-    """Build or read the image, run it, judge it, and leave its files under ``output``.
+    """Build or read the image, run and judge it, and write the case's files below ``output``.
 
-    ``look`` sees the session after the run, before it is closed, ``echo`` the console as it comes.
-    What the target lacks or the environment breaks becomes a verdict: *skipped* or *error*.
+    ``look`` is called with the session after the run, ``echo`` with console output during it. A
+    missing target gives the verdict *skipped*, a broken environment the verdict *error*.
 
-    Raises :class:`UsageError` for a case that makes no sense, :class:`CannotWrite` if its files
-    cannot be written. With ``on_error="record"`` these, and a mistake of this package, become the
-    verdict *error* too, so that one of several cases does not end the others. Exceptions of the
-    types in ``passing`` are raised even then: a timer of the caller raises them, not the case.
+    Raises :class:`UsageError` for an invalid case, :class:`CannotWrite` if its files cannot be
+    written. With ``on_error="record"`` these errors, and bugs of this package, give the verdict
+    *error* too, so that one of several cases does not end the others. Exceptions of the types in
+    ``passing``, such as the caller's timeout, are raised in any case.
     """
     if on_error == "raise":
         return _run_case(case, output, look, calibrate, echo)
@@ -124,7 +127,7 @@ def _run_case(
 
 
 def setup_of(case: Case, firmware: Image | None = None) -> Setup:
-    """The setup of ``case``, with ``firmware`` once there is one."""
+    """Return the setup of ``case``, with the facts of ``firmware`` if it is known."""
     setup = Setup(
         case.name, case.sample, case.resolver, case.builder, case.target, power_on=seeds_of(case)
     )
@@ -149,25 +152,26 @@ def _run(
             elf = build_one(case.sample, case.resolver, case.builder, case.chip)
     except EnvironmentMissing as error:  # a missing compiler is an error, a missing target is not
         lacks = targets.target(case.target).lacks()
-        judgement = _broken(error)
+        judgement = _error(error)
         both = f"{judgement.reason}; {lacks}" if lacks else judgement.reason
         return CaseResult(setup_of(case), replace(judgement, reason=both))
     if elf is None:
         raise UsageError(f"case {case.name!r} names neither an ELF nor a sample")
     firmware = combined.read(elf, case.beside, case.chip)
+    case = as_built(case, firmware)
     model = Model.from_file(case.model) if case.model else None
     inputs = _inputs(case, model)
     with artifacts.recording(folder, echo) as recording:
         return _run_image(case, RunImage(firmware, model, inputs), recording, look)
 
 
-def _broken(error: HilError) -> Judgement:
+def _error(error: HilError) -> Judgement:
     return Judgement(Verdict.ERROR, error.message, hint=error.hint)
 
 
 @dataclass(frozen=True)
 class RunImage:
-    """The image of a case, its model, and the input tensors of each inference to feed."""
+    """The image of a case, its model, and the input tensors of each inference."""
 
     firmware: Image
     model: Model | None
@@ -179,10 +183,10 @@ def _run_image(case: Case, image: RunImage, recording: Recording, look: Look | N
     setup = setup_of(case, firmware)
 
     first, *others = runs_of(case)
-    shows: list[Shown] = []
+    behaviours: list[Behaviour] = []
 
     def attempt(session: Session) -> tuple[Observation, Coverage | None]:
-        recording.restart()  # a board that fails is tried again from its reset
+        recording.restart()  # a run on a board may be repeated from its reset
         if case.trace:
             session.profile()
         seen = observe(session, case, inputs, recording, firmware)
@@ -190,11 +194,12 @@ def _run_image(case: Case, image: RunImage, recording: Recording, look: Look | N
         if look is not None:
             look(session, firmware, seen.stop)
         if others:
-            shows[:] = [Shown.by(session, seen.stop)]
+            behaviours[:] = [Behaviour.of(session, seen.stop)]
         return seen, coverage
 
     def again(session: Session) -> None:
-        shows.append(Shown.by(session, observe(session, case, inputs, None, firmware).stop))
+        seen = observe(session, case, inputs, None, firmware)
+        behaviours.append(Behaviour.of(session, seen.stop))
 
     try:
         seen, coverage = targets.run_on_target(
@@ -203,8 +208,8 @@ def _run_image(case: Case, image: RunImage, recording: Recording, look: Look | N
         for other in others:
             targets.run_on_target(case.target, firmware, again, **other.target_options)
     except TargetLost as lost:
-        return CaseResult(setup, _broken(lost), measures=Measures(size=size_of(firmware)))
-    seen = replace(seen, findings=(*seen.findings, *first_difference(shows)))
+        return CaseResult(setup, _error(lost), measures=Measures(size=size_of(firmware)))
+    seen = replace(seen, findings=(*seen.findings, *first_difference(behaviours)))
     result = judge_seen(case, setup, image, seen)
     evidence = replace(result.evidence, console=recording.path, coverage=coverage)
     measures = replace(result.measures, profiled=profiled(firmware, coverage))
@@ -212,18 +217,19 @@ def _run_image(case: Case, image: RunImage, recording: Recording, look: Look | N
 
 
 def judge_seen(case: Case, setup: Setup, image: RunImage, seen: Observation) -> CaseResult:
-    """The result of a run that has been observed: the verdict, its evidence and the figures."""
+    """Return the result of an observed run: the verdict, its evidence and the figures."""
     firmware, model, inputs = image.firmware, image.model, image.inputs
     fed = () if case.printed else inputs
     known = known_of(case, firmware, model, fed)
-    contradictions = check_evidence(seen.console, known, most_ticks(seen, firmware.chip.cpu_hz))
+    contradictions = check_evidence(seen.console, known, measured_of(seen, firmware.chip.cpu_hz))
     findings = (*findings_of(seen, model, firmware), *contradictions)
     outputs = check_outputs(seen.console, case, model, known.inputs or inputs)
     measures = measure(firmware, seen.console, case.target, model, case.builder, seen.counted)
-    excess, grown = _check_budgets(case, firmware, measures)
-    adequacy = _check_adequacy(case, model, outputs)
-    over = (*excess, *adequacy.problems)
-    judgement = judge(case, seen, findings, outputs, over, _wrong_model(seen, model))
+    budgets = _check_budgets(case, image, measures, outputs)
+    judgement = judge(case, seen, findings, outputs, budgets.problems, _wrong_model(seen, model))
+    if model and outputs.mismatches and not judgement.hint and _holds_another(firmware, model):
+        hint = f"is {model.name} the model of this image? The image holds another one"
+        judgement = replace(judgement, hint=hint)
     evidence = Evidence(
         findings=findings,
         outputs_compared=outputs.compared,
@@ -231,13 +237,14 @@ def judge_seen(case: Case, setup: Setup, image: RunImage, seen: Observation) -> 
         mismatches=outputs.mismatches,
         inferences=outputs.inferences,
         tests=outputs.tests,
-        details="\n\n".join([*_details(seen, outputs), *grown, *adequacy.tables]),
+        details="\n\n".join([*_details(seen, outputs), *budgets.tables]),
+        budgets=budgets.verdicts,
     )
     counters = seen.counters
     counted = replace(
         measures,
-        adequacy=adequacy.found.share if adequacy.found else None,
-        mistakes_missed=len(adequacy.found.missed) if adequacy.found else None,
+        adequacy=budgets.adequacy.share if budgets.adequacy else None,
+        mistakes_missed=len(budgets.adequacy.missed) if budgets.adequacy else None,
         total_instructions=counters.instructions,
         virtual_seconds=counters.virtual_seconds,
     )
@@ -245,27 +252,23 @@ def judge_seen(case: Case, setup: Setup, image: RunImage, seen: Observation) -> 
 
 
 def _check_budgets(
-    case: Case, firmware: Image, measures: Measures
-) -> tuple[Sequence[str], Sequence[str]]:
-    """Budgets that are exceeded, and tables of what grew."""
-    if not case.budgets.limits:
-        return (), ()
-    from harness.case.budgets import check_budgets  # noqa: PLC0415 - analyses the image
-
-    excess = check_budgets(case, firmware, measures)
-    return excess.problems, excess.tables
-
-
-def _check_adequacy(case: Case, model: Model | None, outputs: OutputCheck) -> AdequacyCheck:
-    from harness.case.adequacy import check_adequacy  # noqa: PLC0415 - only some cases need it
-
-    return check_adequacy(case, model, outputs)
+    case: Case, image: RunImage, measures: Measures, outputs: OutputCheck
+) -> BudgetCheck:
+    """Check the case's budgets of sizes and of adequacy."""
+    sizes = check_budgets(case, image.firmware, measures)
+    inputs = check_adequacy(case, image.model, outputs)
+    return replace(
+        sizes,
+        problems=(*sizes.problems, *inputs.problems),
+        tables=(*sizes.tables, *inputs.tables),
+        adequacy=inputs.adequacy,
+    )
 
 
 def _one_line(message: str) -> tuple[str, str]:
-    """A message of several lines (with a tool's output) as a reason and details.
+    """Split a message with a tool's output into a reason of one line, and details.
 
-    The reason is the first line and the tool's first error, or its last line.
+    The reason is the first line with the tool's first error, or its last line.
     """
     first, _, rest = message.partition("\n")
     cause = first_error(rest)
@@ -282,8 +285,11 @@ def _inputs(case: Case, model: Model | None) -> Sequence[Sequence[bytes]]:
     return [*(rows[: case.rows] if case.rows else rows), *more]
 
 
-def most_ticks(seen: Observation, hertz: int) -> Measured:
-    """The most ticks that a run can have had: its instructions, or its time at the core's clock."""
+def measured_of(seen: Observation, hertz: int) -> Measured:
+    """Return the measurements of a run by target and host; ``hertz`` is the core's clock.
+
+    The run's ticks are at most its instructions, or its time at the core's clock.
+    """
     counters, counted = seen.counters, seen.counted
     own = (
         counted.invoked,
@@ -293,7 +299,8 @@ def most_ticks(seen: Observation, hertz: int) -> Measured:
         counted.arena_strayed,
     )
     if counters.source == "simulator":
-        # The virtual board's records have the wall clock's times, and its chip may be faster.
+        # Without virtual time (the virtual board) records have the wall clock's times, which the
+        # simulated core may outrun.
         bound = None if counters.virtual_seconds is None else hertz
         return Measured(counters.instructions, seen.sent, *own, hertz=bound)
     seconds = (
@@ -303,7 +310,7 @@ def most_ticks(seen: Observation, hertz: int) -> Measured:
 
 
 def _wrong_model(seen: Observation, model: Model | None) -> list[str]:
-    """Messages about other models that the image claims to run."""
+    """Return messages about other models that the image says it runs."""
     if model is None:
         return []
     claimed = set(seen.console.records.numbers("boot", "model_crc32"))
@@ -313,8 +320,13 @@ def _wrong_model(seen: Observation, model: Model | None) -> list[str]:
     ]
 
 
+def _holds_another(firmware: Image, model: Model) -> bool:
+    """True if the image's file has a .tflite in it, but not this one."""
+    return IDENTIFIER in firmware.data and model.data not in firmware.data
+
+
 def _model_of(crc: str) -> str:
-    """The model with this CRC-32 in words; its name, if it is one of the project's."""
+    """Describe the model with this CRC-32, by its name if it is one of this project's."""
     for path in sorted(paths.models().glob("*.tflite")):
         if f"{zlib.crc32(path.read_bytes()):08x}" == crc:
             return f"{path.name} (CRC-32 {crc})"
@@ -322,7 +334,7 @@ def _model_of(crc: str) -> str:
 
 
 def _details(seen: Observation, outputs: OutputCheck) -> list[str]:
-    """Tables and fault reports; repeated faults at one place are reported once."""
+    """Return tables and fault reports; repeated faults at one place are reported once."""
     reports: dict[tuple[str, int], str] = {}
     for fault in seen.faults:
         reports.setdefault((fault.kind, fault.pc), fault.report)

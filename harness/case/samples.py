@@ -1,27 +1,34 @@
-"""Cases of the project's own samples, from the resolver table."""
+"""Cases of this project's samples, from the resolver table."""
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from pathlib import Path
 
 from harness.base import paths
 from harness.base.errors import UsageError
+from harness.build import generated
 from harness.build.builders import RUNTIME
 from harness.build.configurations import load
-from harness.build.variants import Sample, Table
+from harness.build.variants import Sample, Table, Variant
 from harness.case.case import Case
+from harness.elf import Image
 
-#: Seconds on the target's clock for a whole test set. tflite-micro's reference kernels take four
-#: times as long as the standalone ones: 106 s for the residual network's 400 images at 64 MHz.
+_BUILD = re.compile(r'#define TFLM_HIL_BUILD "(\w+)"')
+
+#: Runtime -> timeout in seconds on the target's clock for a whole test set. tflite-micro's
+#: reference kernels take four times as long as the standalone ones: 106 s for the residual
+#: network's 400 images at 64 MHz.
 _TEST_SET_SECONDS = {"standalone": 60.0, "tflm": 300.0}
 
 
 def sample_case(
     sample: str, resolver: str, *, builder: str = "standalone", table: Table | None = None
 ) -> Case:
-    """The case of one sample in one configuration: model, expectations and inputs of the table.
+    """Return the case of a sample in a configuration, with the table's model, results and inputs.
 
-    Raises :class:`UsageError` for a sample, a configuration or a builder that does not exist.
+    Raises :class:`UsageError` for an unknown sample, configuration or builder.
     """
     if builder not in RUNTIME:
         raise UsageError(f"no builder {builder!r}", hint=f"one of {', '.join(RUNTIME)}")
@@ -42,14 +49,58 @@ def sample_case(
     )
 
 
+def as_built(case: Case, image: Image) -> Case:
+    """``case`` with what the table expects of ``image``, whose tflite-micro may lack something.
+
+    A case with expectations of its own stays as it is.
+    """
+    variant = variant_of(case, image)
+    if variant is None or not variant.refused:
+        return case
+    table = load().variant(case.sample, case.resolver, variant.runtime)
+    if case.expected != table.expect:
+        return case
+    return replace(case, expected=variant.expect, inputs=None, vectors=None)
+
+
+def variant_of(case: Case, image: Image | None) -> Variant | None:
+    """The variant that the image is; of several, the one whose identifier the image contains.
+
+    They differ in the revision of tflite-micro: in what it refuses, or in the smallest arena.
+    """
+    if not case.sample:
+        return None
+    table, runtime = load(), RUNTIME[case.builder]
+    variant = table.variant(case.sample, case.resolver, runtime)
+    data = [segment.data for segment in image.segments] if image else []
+    for revision in table.minima(variant.sample) if runtime == "tflm" else []:
+        other = table.variant(case.sample, case.resolver, runtime, revision)
+        if other != variant:
+            name = build_id(case.built_with.applied_to(other), case).encode()
+            if any(name in part for part in data):
+                variant = other
+    return case.built_with.applied_to(variant)
+
+
+def build_id(variant: Variant, case: Case) -> str:
+    """The identifier that the generated header gives the image."""
+    models = paths.models()
+    inputs = generated.inputs_of(variant.sample, models)
+    model = case.built_with.model or models / variant.sample.model
+    header = generated.config_header(variant, model.read_bytes(), inputs)
+    definition = _BUILD.search(header)
+    assert definition is not None
+    return definition[1]
+
+
 def _vectors(sample: Sample) -> Path | None:
-    """The inputs that notice mistakes, which the table names."""
+    """Return the file of inputs that detect kernel mistakes, if the table names one."""
     named = sample.vectors.partition(":")[0]
     return paths.models() / named if named else None
 
 
 def _inputs(sample: Sample) -> Path:
-    """The test set that the table names, or the one called like the model's family."""
+    """Return the test set that the table names, or else the one named after the model's family."""
     named = sample.inputs.partition(":")[0]
     family = Path(sample.model).stem.removesuffix("_int8").removesuffix("_float32")
     return paths.models() / (named or f"{family}_test.npz")

@@ -1,4 +1,4 @@
-"""Names on the command line and in tests: an image, a sample, a case file, a model."""
+"""What a user may name on the command line and in tests: an image, sample, case file, model."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from harness.case.case import Case
 from harness.case.samples import sample_case
 from harness.elf import combined
 
-#: The case file that a folder stands for.
+#: Name of the case file in a folder that is given as one.
 CASE_FILE = "hil.toml"
 _EXPECTED = (
     "an ELF or HEX file, FILE@ADDRESS, a build folder, a sample (tflm-hil samples lists them)"
@@ -34,10 +34,10 @@ class Subject:
 
     @classmethod
     def find(cls, text: str, here: Path = Path(), *, case_files: bool = False) -> Subject:
-        """The file (relative to ``here``) or the sample called ``text``.
+        """Find the file (relative to ``here``) or the sample called ``text``.
 
-        With ``case_files`` a ``.toml`` is a case file, and a folder stands for its ``hil.toml``.
-        Raises :class:`UsageError` if there is no such file or sample.
+        With ``case_files`` a ``.toml`` is a case file, and a folder means its ``hil.toml``. Raises
+        :class:`UsageError` if there is no such file or sample.
         """
         path = here / text
         expected = _EXPECTED + (" or a hil.toml" if case_files else "")
@@ -60,7 +60,7 @@ class Subject:
         return cls(text, sample=text)
 
     def case(self, resolver: str | None = None, builder: str | None = None) -> Case:
-        """The case of an image, or of a sample with its expectations.
+        """Return the case of an image, or of a sample with its expected results.
 
         Raises :class:`UsageError` if a resolver or a builder is given for an image.
         """
@@ -71,18 +71,18 @@ class Subject:
             raise UsageError(f"{option} cannot be used here: {self.text} is an image already built")
         return Case(name=combined.name_of(self.elf), elf=self.elf)
 
-    def image(self, resolver: str | None = None) -> Path:
-        """The image; a sample is built (standalone)."""
+    def image(self, resolver: str | None = None, chip: str = "") -> Path:
+        """Return the path of the image; a sample is built (standalone, for ``chip``)."""
         case = self.case(resolver)
         if case.elf is not None:
             return case.elf
-        from harness.build.builders import build_one  # noqa: PLC0415 - an image needs none of it
+        from harness.build.builders import build_one  # noqa: PLC0415 - only a sample is built
 
-        return build_one(case.sample, case.resolver)
+        return build_one(case.sample, case.resolver, chip=chip)
 
 
 def find_model(name: str, here: Path = Path()) -> Path:
-    """The file of a model: a path, or the name of one of the project's own models."""
+    """Return the file of a model, given by its path or by the name of one of this project's."""
     for candidate in (here / name, paths.models() / name, paths.models() / f"{name}.tflite"):
         if files.is_file(candidate):
             return candidate

@@ -1,6 +1,6 @@
-"""Requested cases: how many ran, which were skipped and why, whether anything was tested.
+"""Counts of requested cases: those that ran, those that were skipped and why, the exit code.
 
-Every interface that judges cases (``run``, Robot, pytest, sweeps, the action) counts here.
+Every interface that judges cases (``run``, Robot, pytest, sweeps, the action) uses them.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from harness.base.text import count_of
 from harness.case.result import CaseResult, Verdict
 
 
-class Turn(StrEnum):
-    """The outcome of a requested case."""
+class AttemptStatus(StrEnum):
+    """Whether a requested case ran."""
 
     RAN = "ran"
     SKIPPED = "skipped"  # its target is not on this machine
     ERROR = "error"  # the environment broke
 
     @classmethod
-    def of(cls, verdict: Verdict) -> Turn:
-        """The turn of a case with this verdict."""
+    def of(cls, verdict: Verdict) -> AttemptStatus:
+        """Return the status of a case with this verdict."""
         return {Verdict.SKIPPED: cls.SKIPPED, Verdict.ERROR: cls.ERROR}.get(verdict, cls.RAN)
 
 
@@ -34,65 +34,61 @@ class Attempt:
 
     case: str
     target: str
-    turn: Turn = Turn.RAN
+    status: AttemptStatus = AttemptStatus.RAN
     reason: str = ""
 
     @classmethod
     def of(cls, result: CaseResult) -> Attempt:
-        """The attempt that ended with ``result``."""
-        turn = Turn.of(result.judgement.verdict)
-        reason = "" if turn is Turn.RAN else result.judgement.reason
-        return cls(result.setup.name, result.setup.target, turn, reason)
+        """Return the attempt that ended with ``result``."""
+        status = AttemptStatus.of(result.judgement.verdict)
+        reason = "" if status is AttemptStatus.RAN else result.judgement.reason
+        return cls(result.setup.name, result.setup.target, status, reason)
 
 
 @dataclass(frozen=True)
 class Tally:
-    """The number of requested cases, and an attempt for each that was tried.
-
-    ``asked`` is larger than the number of attempts if a run was interrupted. ``named`` are targets
-    that the user named, instead of those that a case file lists.
-    """
+    """The number of requested cases, and an attempt for each that was tried."""
 
     attempts: tuple[Attempt, ...]
-    asked: int
-    named: frozenset[str] = frozenset()
+    asked: int  # requested cases: more than attempts if the run was interrupted
+    named: frozenset[str] = frozenset()  # targets given by the user, not by a case file
     allow_skips: bool = False
 
     @classmethod
     def of(cls, results: Iterable[CaseResult]) -> Tally:
-        """The tally of ``results``, one for each requested case."""
+        """Return the tally of ``results``, one for each requested case."""
         attempts = tuple(Attempt.of(result) for result in results)
         return cls(attempts, len(attempts))
 
     def requested(
         self, *, asked: int | None = None, named: Collection[str] = (), allow_skips: bool = False
     ) -> Tally:
-        """The same attempts with the user's request."""
+        """Return the same attempts with the user's request."""
         asked = self.asked if asked is None else asked
         return replace(self, asked=asked, named=frozenset(named), allow_skips=allow_skips)
 
     @property
     def ran(self) -> int:
-        """How many ran."""
-        return self._count(Turn.RAN)
+        """Number of attempts that ran."""
+        return self._count(AttemptStatus.RAN)
 
     @property
     def skipped(self) -> Sequence[Attempt]:
-        """Those that were skipped."""
-        return [one for one in self.attempts if one.turn is Turn.SKIPPED]
+        """The skipped attempts."""
+        return [one for one in self.attempts if one.status is AttemptStatus.SKIPPED]
 
     @property
     def untested(self) -> str:
-        """Why this cannot be called tested; "" if it can.
+        """The reason why the request does not count as tested; "" if it does.
 
-        A requested case must run: on every target that was named by the user, otherwise on
-        one of those that its case file lists. ``allow_skips`` waives that, but not an empty tally.
+        Each requested case must run: on every target that the user named, otherwise on one of those
+        that its case file lists. ``allow_skips`` waives that, but not for a request of no cases.
         """
         if not self.asked:
             return "no case was asked for, so nothing was tested"
         if self.allow_skips:
             return ""
-        tried = {one.case for one in self.attempts if one.turn is not Turn.SKIPPED}
+        tried = {one.case for one in self.attempts if one.status is not AttemptStatus.SKIPPED}
         for one in self.skipped:
             if one.target in self.named:
                 why = f"{one.case} did not run: {one.reason}"
@@ -102,7 +98,7 @@ class Tally:
         return ""
 
     def __str__(self) -> str:
-        errors = self._count(Turn.ERROR)
+        errors = self._count(AttemptStatus.ERROR)
         more = f", {count_of(errors, 'error')}" if errors else ""
         reasons = dict.fromkeys(f"{one.target}: {one.reason}" for one in self.skipped)
         why = f" ({'; '.join(reasons)})" if reasons else ""
@@ -110,20 +106,20 @@ class Tally:
         return f"{self.asked:,} asked for, {counts}{why}{more}"
 
     def to_json(self) -> dict[str, Any]:
-        """``tally`` of the document of ``run --json``."""
+        """Return the field ``tally`` of the document of ``run --json``."""
         skipped = [
             {"case": one.case, "target": one.target, "reason": one.reason} for one in self.skipped
         ]
         return {"asked": self.asked, "ran": self.ran, "skipped": skipped}
 
-    def _count(self, turn: Turn) -> int:
-        return sum(one.turn is turn for one in self.attempts)
+    def _count(self, status: AttemptStatus) -> int:
+        return sum(one.status is status for one in self.attempts)
 
 
 def exit_code(verdicts: Iterable[Verdict], tally: Tally) -> ExitCode:
-    """The exit code for all verdicts: firmware before failed checks before the environment.
+    """Return the exit code: of firmware before that of failed checks before the environment's.
 
-    A skipped case counts only if the tally cannot be called tested without it.
+    A skipped case counts only if the tally is untested because of it.
     """
     codes = {verdict.exit_code for verdict in verdicts if verdict is not Verdict.SKIPPED}
     if tally.untested:

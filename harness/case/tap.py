@@ -1,4 +1,4 @@
-"""A tap on a running session: its console is read as it runs, its buttons are pressed in time."""
+"""A tap on a running session: reads its console as it runs, and presses its buttons."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ from harness.targets.base import ConsoleChunk, ConsoleMatch, Session, Stop, Unti
 from harness.targets.pins import Press
 from harness.uart import Console
 
-#: Seconds on the target's clock after which a run looks at what came in any case.
-_SLICE = 1.0
-#: The same if someone watches the console.
-_WATCHED = 0.1
-#: Bytes without a line end that are joined. A line that is cut for its length gets a time that is
-#: at most so many bytes late.
+#: Seconds on the target's clock between two readings of the console.
+_INTERVAL = 1.0
+#: The same for a console that is echoed to a user.
+_ECHO_INTERVAL = 0.1
+#: Bytes without a line end that are joined. A line that is cut for its length gets a time stamp
+#: that is late by at most the time of these bytes.
 _JOINED = 256
-#: Seconds, longer than any run: a deadline so far away serves as a clock.
+#: Seconds: longer than any run, so that what remains of this deadline gives the time.
 _LONG = 1e9
 
 
 def out_of_time(deadline: Deadline) -> Stop | None:
-    """The limit that is used up, if one is: then the image is not to blame for what is missing."""
+    """Return the limit that has expired, if any: the image is not to blame for what is missing."""
     if deadline.guard_expired:
         return Stop.GUARD
     return Stop.DEADLINE if deadline.expired else None
 
 
 class Tap:
-    """Passes a session's console output on to a :class:`Console`, with the time of each part.
+    """Passes a session's console output to a :class:`Console`, with the time of each part.
 
-    ``look`` is called after each part, while the target stands where it printed it.
+    ``look`` is called after each reading, while the target is stopped there.
     """
 
     def __init__(
@@ -45,11 +45,11 @@ class Tap:
         self._run = Presses(session, presses).run if presses else session.run
         self._taken = 0
         self._look = look
-        self._slice = _WATCHED if console.echoed else _SLICE
-        self._read()  # what the session printed before
+        self._interval = _ECHO_INTERVAL if console.echoed else _INTERVAL
+        self._read()  # output from before the tap
 
     def run(self, words: ConsoleMatch | None, deadline: Deadline) -> Stop:
-        """Run the session, then read all that it printed."""
+        """Run the session, then read its output."""
         stop = self._run(words, deadline)
         self._read()
         return stop
@@ -63,13 +63,13 @@ class Tap:
             self._look()
 
     def until(self, done: Callable[[], bool], words: ConsoleMatch, deadline: Deadline) -> Stop:
-        """Run until ``done()``, which is called whenever ``words`` came and once a second at least.
+        """Run until ``done()``, which is called after each match of ``words``, or every second.
 
-        Gives CONDITION then, and otherwise why the run stopped. The output up to there has been
-        read in that case too: call ``done()`` once more.
+        Returns CONDITION then, and otherwise why the run stopped. ``done()`` has been called on all
+        output in both cases.
         """
         while not done():
-            stop = self.run(words, deadline.part(min(self._slice, deadline.remaining)))
+            stop = self.run(words, deadline.part(min(self._interval, deadline.remaining)))
             again = stop is Stop.DEADLINE and deadline.remaining > INSTANT
             if stop is not Stop.CONDITION and not again:
                 done()
@@ -78,7 +78,7 @@ class Tap:
 
 
 def _joined(chunks: Sequence[ConsoleChunk]) -> Iterator[tuple[bytes, float]]:
-    """Chunks joined up to a line end, with the time of the last one.
+    """Join chunks up to a line end, and yield each part with the time of its last chunk.
 
     A device may send byte by byte, and each part of a growing line costs a search.
     """
@@ -97,7 +97,7 @@ def _joined(chunks: Sequence[ConsoleChunk]) -> Iterator[tuple[bytes, float]]:
 class Presses:
     """Runs a session from one press or release to the next.
 
-    The clock of an image that sleeps for good stands still: the next press wakes it at once.
+    The clock stops in an image that sleeps for good: the next press then follows immediately.
     """
 
     def __init__(self, session: Session, presses: Sequence[Press]) -> None:
@@ -108,10 +108,10 @@ class Presses:
             edges.append((press.at, press.pin, False))
             edges.append((press.at + press.seconds, press.pin, None))
         self._edges = sorted(edges, key=lambda edge: edge[0])
-        self._slept = 0.0  # seconds that the clock of a sleeping image would have run
+        self._slept = 0.0  # seconds that the clock would have run while the image slept
 
     def run(self, until: Until | None, deadline: Deadline) -> Stop:
-        """As :meth:`Session.run`, with the presses that are due meanwhile."""
+        """Run as :meth:`Session.run` does, with the presses that are due meanwhile."""
         while self._edges:
             wait = self._edges[0][0] - (_LONG - self._clock.remaining) - self._slept
             if wait > 0:

@@ -1,9 +1,9 @@
-"""Figures that the target counts while an image runs: the image's own figures are claims.
+"""Figures that the target measures while an image runs, to check those that the image reports.
 
-A target that can look inside sees each call of the interpreter's ``Invoke()``, and its memory can
-be read when the image prints its figures: how far its stack was used, what its arena's allocator
-has given out, and which bytes of the arena the inferences wrote. Nothing is painted for this: the
-image's own paint shows how far its stack was used, or what memory held at power-on.
+A target with access to core and memory sees each call of the interpreter's ``Invoke()``. When the
+image prints its figures, memory shows the used part of its stack, the allocated bytes of its arena,
+and the bytes of the arena that inferences wrote. The unused part of a stack is the one that still
+holds the image's own paint, or the contents at power-on.
 """
 
 from __future__ import annotations
@@ -24,43 +24,44 @@ from harness.uart import Console
 #: ``tflite::MicroInterpreter::Invoke()``, whose ticks an ``inference`` record claims.
 INVOKE = "_ZN6tflite16MicroInterpreter6InvokeEv"
 _STACK = "z_main_stack"
-#: A stack whose end holds so many bytes as they were was not used so far.
+#: Bytes of paint, or of contents at power-on, that must remain at the end of a stack: fewer may be
+#: equal by chance, and the used part is then not known.
 _LEAST_UNUSED = 16
 
 
 @dataclass(frozen=True)
 class TargetCounts:
-    """Figures of the target; None for what it cannot count."""
+    """Figures that the target measured; None for one that it cannot measure."""
 
     invoked: tuple[int, ...] | None = None  # ticks of each Invoke(), over all boots
-    stack_used: int | None = None  # bytes of the main stack, when the image printed its own figure
-    arena_declared: int | None = None  # bytes of the only array that is an arena
-    arena_given: int | None = None  # bytes that the arena's allocator has given out
-    arena_least: int | None = None  # bytes that it must have, by what the inferences wrote
-    arena_strayed: int = 0  # bytes that the inferences wrote where nothing was given out
+    stack_used: int | None = None  # bytes of the main stack, when the image printed its figure
+    arena_declared: int | None = None  # bytes of the image's only arena
+    arena_given: int | None = None  # bytes that the arena's allocator has allocated
+    arena_least: int | None = None  # lower bound of them, from the bytes that inferences wrote
+    arena_strayed: int = 0  # bytes that inferences wrote outside all allocations
 
 
 NO_COUNTS = TargetCounts()
 
 
 class TargetCounter:
-    """Reads memory at the records that claim figures: :meth:`look` is called whenever one came."""
+    """Reads memory when the image prints a figure: call :meth:`look` after each such record."""
 
     def __init__(self, session: Session, image: Image, console: Console) -> None:
         self._session, self._image, self._console = session, image, console
-        self._arenas = self._stacks = self._inferences = 0  # records that were looked at
-        self._first: Arena | None = None  # before the first inference
+        self._arenas = self._stacks = self._inferences = 0  # processed records
+        self._first: Arena | None = None  # the arena before the first inference
         self._given: int | None = None
         self._least: int | None = None
         self._strayed = 0
         self._stack_used: int | None = None
 
     def look(self) -> None:
-        """Read what belongs to records that came since the last call."""
+        """Read the memory that belongs to the records since the last call."""
         arenas = self._console.of_kind("arena")
         if len(arenas) > self._arenas:
             self._arenas = len(arenas)
-            self._remember(arenas[-1].integer("declared"))
+            self._read_allocated(arenas[-1].integer("declared"))
         if self._console.of_kind("inference") and not self._inferences:
             self._inferences = 1
             self._compare()
@@ -69,7 +70,7 @@ class TargetCounter:
             self._stacks = len(stacks)
             last = stacks[-1]
             if last.text("name") == "main":
-                self._stack_used = self._used(last.integer("size"))
+                self._stack_used = self._used_stack(last.integer("size"))
             self._compare(again=True)
 
     @property
@@ -78,7 +79,7 @@ class TargetCounter:
         return bool(self._inferences)
 
     def counted(self, functions: Mapping[int, str]) -> TargetCounts:
-        """The figures, at the end of the run; of an image that prints none, what memory shows."""
+        """Return the figures at the end of the run; read those that the image has not printed."""
         invoked = None
         if INVOKE in functions.values():
             calls = (one for one in self._session.calls if functions[one.address] == INVOKE)
@@ -86,67 +87,70 @@ class TargetCounter:
         array = self._array()
         if not self._stacks:
             stack = self._image.symbol(_STACK)
-            self._stack_used = self._used(stack.size) if stack is not None else None
+            self._stack_used = self._used_stack(stack.size) if stack is not None else None
         if not self._arenas and array is not None and invoked and self._session.stops_exactly:
-            division = self._read(array).division()
-            self._given = division.used if division is not None else None
+            layout = self._read(array).layout()
+            self._given = layout.used if layout is not None else None
         declared = array.size if array is not None and invoked else None
         return TargetCounts(
             invoked, self._stack_used, declared, self._given, self._least, self._strayed
         )
 
     def _array(self) -> Symbol | None:
-        """The image's arena, if one array only can be it."""
+        """Return the image's arena; None unless exactly one array has the name of one."""
         found = [one for one in self._image.symbols if is_arena(one)]
         return found[0] if len(found) == 1 else None
 
     def _read(self, array: Symbol) -> Arena:
         return Arena(array.address, self._session.memory.read(array.address, array.size))
 
-    def _remember(self, declared: int) -> None:
-        """The arena after AllocateTensors, if one array of the image has its size."""
+    def _read_allocated(self, declared: int) -> None:
+        """Read the arena after AllocateTensors, if exactly one array has its size."""
         self._first = self._given = self._least = None
         self._strayed = 0
         found = [one for one in self._image.symbols if is_arena(one) and one.size == declared]
         if len(found) == 1 and not self._console.of_kind("inference"):
             self._first = self._read(found[0])
-            division = self._first.division()
-            if division is not None and self._session.stops_exactly:
-                self._given = division.used
+            layout = self._first.layout()
+            if layout is not None and self._session.stops_exactly:
+                self._given = layout.used
 
     def _compare(self, *, again: bool = False) -> None:
-        """Compare with the arena now; ``again``: unless it was given to another allocator since."""
+        """Compare the arena with its first reading.
+
+        ``again``: not if its layout has changed since, because another allocator uses it.
+        """
         first = self._first
         if first is None:
             return
         content = self._session.memory.read(first.address, len(first.content))
         later = Arena(first.address, content)
-        if not self._session.stops_exactly:  # memory may be that of a later allocator
+        if not self._session.stops_exactly:  # another allocator may already use the arena
             self._least = first.changed(later)
             return
-        if again and (first.division() is None or first.division() != later.division()):
+        if again and (first.layout() is None or first.layout() != later.layout()):
             return
         self._least = max(first.least_used(later), self._least or 0)
         self._strayed = max(first.strayed(later), self._strayed)
 
-    def _used(self, size: int) -> int | None:
-        """Bytes of the main stack above the untouched ones at its end."""
+    def _used_stack(self, size: int) -> int | None:
+        """Return the bytes of the main stack above the unused ones at its end; None if unknown."""
         symbol = self._image.symbol(_STACK)
         if symbol is None or not 0 < size <= symbol.size:
             return None
         begin = symbol.address + symbol.size - size
         stack = self._session.memory.read(begin, size)
         painted = len(stack) - len(stack.lstrip(stack[:1]))
-        unused = max(painted, self._as_at_power_on(begin, stack))
+        unused = max(painted, self._unchanged_since_power_on(begin, stack))
         return size - unused if unused >= _LEAST_UNUSED else None
 
-    def _as_at_power_on(self, address: int, memory: bytes) -> int:
-        """How many of the first bytes of ``memory`` hold what they held at power-on."""
+    def _unchanged_since_power_on(self, address: int, memory: bytes) -> int:
+        """Count the bytes at the start of ``memory`` that have their contents of power-on."""
         seed = self._session.power_on
         if seed is None:
             return 0
         skip = address % 4
         size = (skip + len(memory) + 3) // 4 * 4
-        held = pattern(seed, address - skip, size)[skip : skip + len(memory)]
-        same = np.frombuffer(memory, np.uint8) == np.frombuffer(held, np.uint8)
+        initial = pattern(seed, address - skip, size)[skip : skip + len(memory)]
+        same = np.frombuffer(memory, np.uint8) == np.frombuffer(initial, np.uint8)
         return int(np.argmin(same)) if not same.all() else len(memory)

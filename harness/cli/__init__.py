@@ -31,7 +31,7 @@ from harness.base.errors import BUG_HINT, EnvironmentMissing, HilError, UsageErr
 COMMANDS = {
     "init": "Write a case file, a pytest file and a workflow for the firmware in a folder.",
     "doctor": "List the tools that this machine lacks, and install them.",
-    "chips": "List the chips, their memories, and what of them is modelled.",
+    "chips": "List the chips, their memories, and what has no model.",
     "samples": "List samples and their resolver configurations.",
     "build": "Build a sample; print the path of its ELF.",
     "run": "Run an ELF, a sample or a case file, and judge it.",

@@ -15,7 +15,7 @@ from harness.base.errors import BoardUnavailable, CheckFailed, UsageError
 from harness.base.platforms import board_with
 from harness.cli.options import json_option, number_option
 from harness.cli.output import on_stderr, write_text
-from harness.cli.parameters import STDOUT, Destination
+from harness.cli.parameters import BOARD, STDOUT, Destination, Name
 from harness.elf import Image
 from harness.targets.board import discovery, flash_image, runners
 from harness.targets.board.discovery import BenchBoard
@@ -38,6 +38,12 @@ _LAB = click.option(
     expose_value=False,
     help="Lab file (default: lab.toml).",
 )
+
+
+def _hostile() -> list[str]:
+    from harness.studies import conformance  # noqa: PLC0415 - see cli/__init__
+
+    return [image.name for image in conformance.read(paths.hostile_images())]
 
 
 @click.group(invoke_without_command=True)
@@ -112,7 +118,7 @@ def _find(context: click.Context, name: str) -> tuple[BenchBoard, Lab]:
 
 @boards.command()
 @_LAB
-@click.argument("name")
+@click.argument("name", type=BOARD)
 @click.pass_context
 def release(context: click.Context, name: str) -> None:
     """Take a board out of quarantine."""
@@ -127,7 +133,7 @@ def release(context: click.Context, name: str) -> None:
 
 @boards.command()
 @_LAB
-@click.argument("name")
+@click.argument("name", type=BOARD)
 @click.pass_context
 def take(context: click.Context, name: str) -> None:
     """Take a board from its holder, whose run fails with a message."""
@@ -144,8 +150,13 @@ def take(context: click.Context, name: str) -> None:
 @boards.command()
 @_LAB
 @click.argument("elf", type=click.Path(path_type=Path))
-@click.option("--board", "name", help="Name, probe serial number or tag.")
-@click.option("--runner", default="", help=f"One of {', '.join(runners.RUNNERS)}.")
+@click.option("--board", "name", type=BOARD, help="Name, probe serial number or tag.")
+@click.option(
+    "--runner",
+    default="",
+    type=Name(lambda: runners.RUNNERS),
+    help=f"One of {', '.join(runners.RUNNERS)}.",
+)
 @click.option("--dry-run", is_flag=True, help="Print the commands; run none.")
 @click.option("--always", is_flag=True, help="Program even if the image is there already.")
 @number_option("--wait", default=0.0, check=numbers.seconds_or_zero, metavar="SECONDS",
@@ -193,11 +204,11 @@ def flash(
 
 @boards.command()
 @_LAB
-@click.argument("names", metavar="[IMAGE]...", nargs=-1)
+@click.argument("names", metavar="[IMAGE]...", nargs=-1, type=Name(_hostile))
 @click.option("--images", metavar="FOLDER",
               type=click.Path(exists=True, file_okay=False, path_type=Path),
               help="Where they are.  [default: the checkout's tests/hostile]")  # fmt: skip
-@click.option("--board", "name", default="", help="Name, probe serial number or tag.")
+@click.option("--board", "name", default="", type=BOARD, help="Name, probe serial number or tag.")
 @number_option("--wait", default=0.0, check=numbers.seconds_or_zero, metavar="SECONDS",
                help="How long to wait for a board that is in use.")  # fmt: skip
 @click.option("--report", "report_file", type=Destination(), metavar="FILE",

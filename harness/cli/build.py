@@ -6,12 +6,11 @@ import click
 
 from harness.base import logs, numbers
 from harness.base.errors import UsageError
-from harness.base.platforms import DEFAULT_CHIP, board_with
-from harness.build.board_names import target_of
-from harness.build.builders import BUILDERS, build_all, build_one
+from harness.build.builders import build_all, build_one
 from harness.build.configurations import load
-from harness.build.zephyr import KERNEL_VARIANTS, ZEPHYR_BOARDS
-from harness.cli.options import chip_option, number_option
+from harness.build.options import KERNEL_VARIANTS
+from harness.build.zephyr import ZEPHYR_BOARDS
+from harness.cli.options import builder_options, chip_option, number_option
 from harness.cli.output import on_stderr
 from harness.cli.parameters import ALL, CONFIGURATION, SAMPLE
 
@@ -26,16 +25,7 @@ from harness.cli.parameters import ALL, CONFIGURATION, SAMPLE
     metavar="CFG",
     help=f"Resolver configuration, or {ALL} (see `tflm-hil samples`).",
 )
-@click.option(
-    "--builder",
-    type=click.Choice(BUILDERS),
-    default="standalone",
-    show_default=True,
-    help="standalone: this project's own small runtime; standalone-ns: the same in the non-secure "
-    "world, on a secure image of this project; zephyr: west, Zephyr and tflite-micro.",
-)
-@click.option("--variant", "variants", type=click.Choice(KERNEL_VARIANTS), multiple=True,
-              help="With --builder zephyr: other kernels, or no floating point unit.")  # fmt: skip
+@builder_options
 @click.option("--board", type=click.Choice(ZEPHYR_BOARDS),
               help=f"With --builder zephyr.  [default: {ZEPHYR_BOARDS[0]}]")  # fmt: skip
 @chip_option
@@ -44,15 +34,14 @@ from harness.cli.parameters import ALL, CONFIGURATION, SAMPLE
 def build(
     sample: str,
     resolver: str,
-    builder: str,
-    variants: tuple[str, ...],
+    builder: str | None,
     board: str | None,
     chip: str | None,
     jobs: int,
 ) -> None:
     """Build SAMPLE; print the ELF's path, alone, on standard output.
 
-    For standalone-ns, and for Zephyr's board nrf9160dk/nrf9160/ns, that is the folder with both
+    For standalone-ns and zephyr-ns that is the folder with both
     worlds' ELFs and the merged hex file. An image in the cache (TFLM_HIL_CACHE moves it) is
     not built again.
 
@@ -66,11 +55,13 @@ def build(
     """
     if board and chip:
         raise UsageError("--board and --chip cannot go together: a board has a chip")
-    if variants or board:
-        _refuse_without_zephyr(builder, resolver)
+    builder = builder or "standalone"
+    if board:
+        if not builder.startswith("zephyr") or resolver == ALL:
+            raise UsageError(f"--board is for --builder zephyr, with one configuration, not {ALL}")
         from harness.build.zephyr import build_zephyr  # noqa: PLC0415 - see cli/__init__
 
-        board = board or target_of(board_with(chip or DEFAULT_CHIP), nonsecure=False)
+        variants = [name for name in KERNEL_VARIANTS if name in builder]
         click.echo(build_zephyr(sample, resolver, board=board, fragments=variants).image)
         return
     if resolver != ALL:
@@ -83,10 +74,3 @@ def build(
         paths = build_all(pairs, builder, jobs, chip or "")
     for path in paths.values():
         click.echo(path)
-
-
-def _refuse_without_zephyr(builder: str, resolver: str) -> None:
-    if builder != "zephyr":
-        raise UsageError("--variant and --board are for --builder zephyr")
-    if resolver == ALL:
-        raise UsageError(f"--variant and --board take one configuration, not {ALL}")

@@ -15,7 +15,17 @@ from harness.base.form import formatted
 from harness.base.power_on import DEFAULT_SEED, ZERO_WORD, name_of, seed_of
 from harness.cli.options import json_option, number_option, study_options
 from harness.cli.output import write_rows, write_text
-from harness.cli.parameters import EXISTING, STDOUT, Destination
+from harness.cli.parameters import (
+    CONFIGURATION,
+    EXISTING,
+    FAULTS,
+    MODEL,
+    OUTCOME,
+    SAMPLE_OR_FILE,
+    STDOUT,
+    Destination,
+    Name,
+)
 from harness.elf import Image
 
 if TYPE_CHECKING:
@@ -25,15 +35,15 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("what", metavar="ELF|SAMPLE")
-@click.option("--model", metavar="FILE|NAME",
+@click.argument("what", metavar="ELF|SAMPLE", type=SAMPLE_OR_FILE)
+@click.option("--model", metavar="FILE|NAME", type=MODEL,
               help="The .tflite that the image runs.  [default: a SAMPLE's own]")  # fmt: skip
-@click.option("--resolver", metavar="CFG",
+@click.option("--resolver", metavar="CFG", type=CONFIGURATION,
               help="Resolver configuration of a SAMPLE.  [default: exact]")  # fmt: skip
 @click.option("--inputs", type=EXISTING,
               help=".npy or .npz, one row per inference, for an image that is fed.  "
               "[default: a SAMPLE's own]")  # fmt: skip
-@click.option("--faults", metavar="M[,M...]",
+@click.option("--faults", metavar="M[,M...]", type=FAULTS,
               help="Fault models: weights, activations, arena, ram, registers, skip, replace, "
               "reset, brownout, noise, lost.  [default: the first seven]")  # fmt: skip
 @number_option("--count", check=numbers.count, default=1000, metavar="N",
@@ -49,10 +59,11 @@ if TYPE_CHECKING:
                "Of several values the largest one decides.")  # fmt: skip
 @number_option("--until-interval", check=numbers.tolerance, metavar="W",
                help="Stop when the 95 % interval of the critical rate is no wider.")  # fmt: skip
-@click.option("--budget", "budgets", multiple=True, metavar="OUTCOME=RATE",
+@click.option("--budget", "budgets", multiple=True, metavar="OUTCOME=RATE", type=OUTCOME,
               help="Exit code 1 unless the rate's 95 % interval ends at or below RATE. May be "
               "given several times.")  # fmt: skip
-@click.option("--power-on", metavar="SEED", default=name_of(DEFAULT_SEED), show_default=True,
+@click.option("--power-on", metavar="SEED", type=Name(lambda: [ZERO_WORD]),
+              default=name_of(DEFAULT_SEED), show_default=True,
               help="What RAM and registers hold before the image boots: a seed, or "
               f"{ZERO_WORD}.")  # fmt: skip
 @click.option("--judge", is_flag=True,
@@ -111,7 +122,10 @@ def _image(what: str, options: dict[str, Any]) -> tuple[Path, str, Path | None]:
         if resolver is not None:
             raise UsageError(f"--resolver cannot be used here: {what} is an image already built")
         if model is None:
-            raise UsageError("an image needs --model, which names the tensors in its memory")
+            raise UsageError(
+                "an image needs --model, which names the tensors in its memory",
+                hint="--model FILE, the .tflite that it was built with",
+            )
         return Path(what), model, inputs
     from harness.build.builders import build_one  # noqa: PLC0415
     from harness.case.samples import sample_case  # noqa: PLC0415

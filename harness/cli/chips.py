@@ -26,7 +26,7 @@ from harness.targets.renode.description import unmodelled
 @click.argument("name", type=CHIP, required=False)
 @json_option("the list")
 def chips(name: str | None, json_file: Path | None) -> None:
-    """List the chips, their memories, their boards, and what of them is modelled on which target.
+    """List the chips, their memories, their boards, and what has no model on which target.
 
     With NAME also each peripheral, and the source of each fact. An image says itself which chip it
     is for; `tflm-hil run --chip` and `tflm-hil build --chip` take these names.
@@ -67,9 +67,9 @@ def _show(chip: ChipTable) -> None:
     _say("memories", f"{flash:,} KB of flash, {ram} KB of RAM")
     _say("boards", " ".join(_boards(chip)))
     row = _row(chip)
-    _say("modelled", " ".join(row["modelled"]))
-    _say("without", " ".join(row["without_model"]))
-    _say("on Renode", f"without {' '.join(row['without_model_on_renode'])}")
+    _say("no model of", " ".join(row["without_model"]))
+    more = [name for name in row["without_model_on_renode"] if name not in row["without_model"]]
+    _say("nor on Renode", " ".join(more))
     for note in chip.notes:
         _say("note", note)
 
@@ -84,4 +84,4 @@ def _show_all(chip: ChipTable) -> None:
 
 
 def _say(name: str, text: str) -> None:
-    click.echo(f"  {name:<13} " + click.wrap_text(text, 100, "", " " * 16))
+    click.echo(click.wrap_text(text, 80, f"  {name:<14} ", " " * 17))

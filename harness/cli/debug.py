@@ -11,8 +11,8 @@ import click
 from harness.base import numbers
 from harness.base.errors import UsageError
 from harness.base.power_on import DEFAULT_SEED, seed_of
-from harness.cli.options import beside_option, number_option, target_options
-from harness.cli.parameters import CASE, CONFIGURATION, EXISTING, IMAGE_OR_CASES
+from harness.cli.options import beside_option, chip_option, number_option, target_options
+from harness.cli.parameters import CASE, CONFIGURATION, EXISTING, FILE_OR_WORD, IMAGE_OR_CASES, Name
 from harness.targets.registry import TARGETS
 from harness.uart.echo import Echo
 
@@ -31,8 +31,10 @@ if TYPE_CHECKING:
               show_default=True, help="Where it runs.")  # fmt: skip
 @click.option("--resolver", metavar="CFG", type=CONFIGURATION,
               help="Resolver configuration of a SAMPLE.  [default: exact]")  # fmt: skip
+@chip_option
 @beside_option
 @click.option("--at", "place", metavar="WHERE[-COUNT]", default="main",
+              type=Name(lambda: ("main", "fault", "hang", "inference ")),
               help="Stop at fault, hang, main, 'inference N', a function or 0xADDRESS; with -COUNT "
               "so many instructions before.  [default: main, or the reset]")  # fmt: skip
 @target_options
@@ -43,7 +45,7 @@ if TYPE_CHECKING:
 @click.option("--port", type=click.IntRange(0, 65535), metavar="N",
               help="Only start the gdb server, on this TCP port of 127.0.0.1 (0: any free "
               "one).")  # fmt: skip
-@click.option("--gdb", metavar="PATH",
+@click.option("--gdb", metavar="PATH", type=FILE_OR_WORD,
               help="The gdb.  [default: arm-none-eabi-gdb, arm-zephyr-eabi-gdb, "
               "gdb-multiarch]")  # fmt: skip
 @click.option("--batch", type=EXISTING, metavar="FILE",
@@ -66,13 +68,14 @@ def debug(**options: Any) -> int:
     tflm-hil debug zephyr.elf --target board --board dk1
     """
     from harness.debug import gdb, replay  # noqa: PLC0415 - see cli/__init__
+    from harness.debug.simulator import DebuggedSimulator  # noqa: PLC0415
 
     if options["port"] is not None and (options["gdb"] or options["batch"]):
         raise UsageError("--port starts no gdb", hint="leave out --gdb and --batch, or --port")
-    if options["target"] == "simulator":
-        gdb.check_pyocd()
+    if options["target"] == "simulator" and not gdb.has_pyocd():
+        raise gdb.pyocd_missing()
     if options["port"]:
-        gdb.check_port(options["port"])
+        gdb.listen(options["port"]).close()
     program = None if options["port"] is not None else gdb.find_gdb(options["gdb"])
     call = gdb.GdbCall(program, options["batch"], options["port"] or 0)
     case = _with_options(_case(options), options)
@@ -86,7 +89,7 @@ def debug(**options: Any) -> int:
     found = _stopped(case, image, options, replay)
     steps = program is not None and found.machine.core.executed > 0
     first = gdb.run_up_to(replay.next_address(found.machine)) if steps else []
-    session = gdb.DebugSession(found, Echo(sys.stderr))
+    session = DebuggedSimulator(found, Echo(sys.stderr))
     try:
         command = gdb.pyocd_server(session.probe, found.machine.memory_map.tools.pyocd_target)
         return gdb.debug(session, command, call, image.path, click.echo, first)
@@ -122,7 +125,7 @@ def _debug_renode(case: Case, image: Image, call: GdbCall, options: dict[str, An
     renode.check_network()
     given = case.target_options
     program = str(given["renode"]) if "renode" in given else None
-    with renode.loopback(call.port) as socket:
+    with gdb.listen(call.port) as socket:
         port = socket.getsockname()[1]
         server = RenodeServer(program, gdb=socket)
         seed = seed_of(str(given.get("power_on", DEFAULT_SEED)))
@@ -157,7 +160,7 @@ def _with_options(case: Case, options: dict[str, Any]) -> Case:
     row = target(options["target"])
     kept = {k: v for k, v in case.target_options.items() if row.option(k) is not None}
     given = {one.name: options[one.name] for one in row.options if options[one.name] is not None}
-    chosen = case.on(options["target"], {**kept, **given})
+    chosen = case.for_chip(options["chip"] or "").on(options["target"], {**kept, **given})
     refuse_unused_target_options([chosen], options)
     return chosen
 
@@ -224,6 +227,6 @@ def _stopped(case: Case, image: Image, options: dict[str, Any], replay: Any) -> 
     place = _place(image, options)
     if place is None:
         return make()
-    found: Rerun = replay.stop_at(make, place, options["timeout"], options["guard"],
-                                   lead=0 if options["port"] is not None else 1)  # fmt: skip
+    lead = 0 if options["port"] is not None else replay.lead_of(place)
+    found: Rerun = replay.stop_at(make, place, options["timeout"], options["guard"], lead=lead)
     return found

@@ -12,6 +12,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TransferSpeedColu
 from harness import doctor as checks
 from harness.base import logs
 from harness.base.errors import EnvironmentMissing, UsageError
+from harness.cli.parameters import Name
 from harness.targets.renode.install import archive_for, check_libc
 from harness.targets.renode.install import install as install_renode
 from harness.targets.renode.releases import ARCHIVES, PINNED, Archive, Version, shown
@@ -34,6 +35,7 @@ _STEP = 10  # per cent between two lines of progress if no bar can be drawn
 @click.option(
     "--renode-version",
     metavar="VERSION",
+    type=Name(lambda: dict.fromkeys(shown(one.version) for one in ARCHIVES)),
     help=f"With --with renode: another pinned version than {shown(PINNED)}.",
 )
 @click.option(
@@ -98,11 +100,11 @@ def doctor(
             click.echo(f"{'would run' if dry_run else 'running'}: {' '.join(command)}")
         if not dry_run:
             checks.install(packages)
-            diagnoses = checks.examine()
     if install:
         with logs.shown(click.echo):
             outcome = checks.build_core(dry_run=dry_run)
         click.echo(outcome)
+        diagnoses = diagnoses if dry_run else checks.examine()
     missing = [one.requirement.name for one in diagnoses if not one.ok and one.requirement.required]
     if missing:
         raise EnvironmentMissing(

@@ -19,7 +19,7 @@ from harness.base.grid import Grid, Row
 from harness.case.subject import Subject
 from harness.cli.options import beside_option, json_option
 from harness.cli.output import on_stderr, screen, write_text
-from harness.cli.parameters import EXISTING, IMAGE, STDOUT, Destination
+from harness.cli.parameters import EXISTING, IMAGE, OPERATORS, STDOUT, Destination, Name
 from harness.elf import Image, combined
 from harness.elf.trustzone import side
 from harness.footprint.analysis import Footprint
@@ -44,14 +44,19 @@ _SHOWN = 40
 @click.option("--by", "views", type=click.Choice(VIEWS), multiple=True,
               help="The table to show; repeatable.  [default: region, operator, ram]")  # fmt: skip
 @beside_option
-@click.option("--region", default="", help="Only this region (FLASH, RAM).")
+@click.option(
+    "--region",
+    default="",
+    type=Name(lambda: ("FLASH", "RAM")),
+    help="Only this region (FLASH, RAM).",
+)
 @click.option("--map", "map_file", type=EXISTING, help="The linker's map file: regions, libraries.")
 @click.option("--linker-script", type=EXISTING, help="A linker script with a MEMORY command.")
 @click.option("--baseline", type=EXISTING, help="An ELF, or a JSON file of an earlier --json.")
 @click.option("--budget", type=EXISTING, help="A TOML file of budgets; over one is exit code 1.")
 @click.option("--leave-one-out", is_flag=True,
               help="Build SAMPLE without each operator in turn; show its cost.")  # fmt: skip
-@click.option("--operators", default="",
+@click.option("--operators", default="", type=OPERATORS,
               help="For --leave-one-out: operators to add to the sample's own.")  # fmt: skip
 @click.option("--measure", is_flag=True,
               help="Run it on the simulator; show its use of arena and stacks.")  # fmt: skip

@@ -13,9 +13,18 @@ import click
 from harness.base import numbers
 from harness.base.errors import CheckFailed, UsageError
 from harness.base.text import count_of
-from harness.cli.options import HISTORY_VARIABLE, history_option, json_option, number_option
+from harness.cli.options import history_option, json_option, number_option
 from harness.cli.output import write_text
-from harness.cli.parameters import EXISTING, STDOUT, Destination
+from harness.cli.parameters import (
+    BRANCH,
+    EXISTING,
+    FIGURE,
+    HISTORY_VARIABLE,
+    MACHINE,
+    RECORDED_CASE,
+    STDOUT,
+    Destination,
+)
 
 if TYPE_CHECKING:
     from harness.history.regression import CaseKey
@@ -51,8 +60,8 @@ def history() -> None:
 @click.argument("results", nargs=-1, required=True, type=EXISTING)
 @history_option()
 @click.option("--commit", help="The commit that was tested.  [default: from RESULTS]")
-@click.option("--branch", help="Its branch.  [default: from RESULTS]")
-@click.option("--machine", help="Where it ran.  [default: from RESULTS]")
+@click.option("--branch", type=BRANCH, help="Its branch.  [default: from RESULTS]")
+@click.option("--machine", type=MACHINE, help="Where it ran.  [default: from RESULTS]")
 @click.option("--at", metavar="ISO-TIME", help="When it ran.  [default: from RESULTS]")
 def record(
     results: tuple[Path, ...],
@@ -79,14 +88,18 @@ def record(
 
 
 @history.command()
-@click.argument("case", required=False)
+@click.argument("case", required=False, type=RECORDED_CASE)
 @history_option()
-@click.option("--branch", help="Runs of this branch only.")
+@click.option("--branch", type=BRANCH, help="Runs of this branch only.")
 @number_option("--last", check=numbers.count, metavar="N", default=60, help="So many runs.")
+@click.option("--markdown", type=Destination(dash=True), metavar="FILE",
+              help="Write a table of the last results, one row a sample, compiler and builder: how "
+              "many configurations passed, and the figures of `exact`.")  # fmt: skip
 @json_option()
 def show(
-    case: str | None, url: str | None, branch: str | None, last: int, json_file: Path | None
-) -> None:
+    case: str | None, url: str | None, branch: str | None, last: int, markdown: Path | None,
+    json_file: Path | None,
+) -> None:  # fmt: skip
     """Show how CASE went over time; without CASE, the last verdict of every case."""
     with open_history(url) as store:
         runs = store.runs(branch=branch, last=last)
@@ -97,7 +110,11 @@ def show(
         if not cases:
             raise UsageError(f"the history has no case {case!r}", hint=f"it has {known}")
     write_text(json_file, json.dumps(_document(runs, cases), indent=1))
-    if json_file != STDOUT:
+    if markdown is not None:
+        from harness.history.setups import setups  # noqa: PLC0415 - see cli/__init__
+
+        write_text(markdown, setups(cases).markdown())
+    if STDOUT not in (json_file, markdown):
         click.echo("\n".join(_overview(cases) if case is None else _course(cases)))
 
 
@@ -167,6 +184,7 @@ def _course(cases: dict[CaseKey, list[RecordedCase]]) -> list[str]:
     default="main",
     show_default=True,
     metavar="BRANCH",
+    type=BRANCH,
     help="Compare with the last runs of this branch.",
 )
 @number_option("--last", check=numbers.count, metavar="N", default=10, help="So many of its runs.")
@@ -225,8 +243,8 @@ def check(
 
 
 @history.command()
-@click.argument("before", metavar="A")
-@click.argument("after", metavar="B")
+@click.argument("before", metavar="A", type=BRANCH)
+@click.argument("after", metavar="B", type=BRANCH)
 @history_option()
 @number_option("--threshold", check=numbers.tolerance, default=0.0, metavar="PERCENT",
                help="List differences from so many per cent on.")  # fmt: skip
@@ -262,11 +280,11 @@ def compare(
 
 
 @history.command()
-@click.argument("case")
+@click.argument("case", type=RECORDED_CASE)
 @history_option()
-@click.option("--figure", default="", metavar="NAME",
+@click.option("--figure", default="", metavar="NAME", type=FIGURE,
               help="Which figure.  [default: the verdict, or any without noise]")  # fmt: skip
-@click.option("--branch", help="Runs of this branch only.")
+@click.option("--branch", type=BRANCH, help="Runs of this branch only.")
 @click.option("--judge", type=EXISTING, metavar="RESULTS",
               help="Judge this document of `run --json`, for `git bisect run`: exit code 0 if CASE "
               "is as good as before the step, 1 if it is not, 125 if it did not run.")  # fmt: skip
@@ -296,7 +314,7 @@ def bisect(
 @history_option()
 @click.option("--commit-url", default="", metavar="TEMPLATE",
               help="Link commits: 'https://host/project/commit/{commit}'.")  # fmt: skip
-@click.option("--branch", help="Runs of this branch only.")
+@click.option("--branch", type=BRANCH, help="Runs of this branch only.")
 @number_option("--last", check=numbers.count, metavar="N", help="So many runs.", default_text="all")
 @number_option("--moved", "recent", check=numbers.count, default=7, metavar="N",
                help="List what moved in so many of the newest runs.")  # fmt: skip

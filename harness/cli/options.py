@@ -14,11 +14,10 @@ from harness.base import numbers
 from harness.base.arithmetic import Arithmetic, Multipliers, Rounding
 from harness.base.platforms import DEFAULT_CHIP
 from harness.base.tables import ValueCheck
-from harness.cli.parameters import CHIP, Destination, Number
+from harness.build.builders import BUILDERS, builder_with
+from harness.build.options import KERNEL_VARIANTS
+from harness.cli.parameters import CHIP, FILE_OR_WORD, HISTORY_VARIABLE, Destination, Name, Number
 from harness.targets.registry import all_options
-
-#: The environment variable for ``--history``, and for Robot's variable ``HISTORY``.
-HISTORY_VARIABLE = "TFLM_HIL_HISTORY"
 
 
 def number_option(
@@ -59,6 +58,30 @@ def chip_option(command: Callable[..., Any]) -> Callable[..., Any]:
     )(command)  # fmt: skip
 
 
+def builder_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """``--builder`` and ``--variant``, together the parameter ``builder``; None by default."""
+
+    @wraps(command)
+    def with_builder(*, builder: str | None, variants: tuple[str, ...], **others: Any) -> Any:
+        if variants:
+            builder = builder_with(builder or "standalone", variants)
+        return command(builder=builder, **others)
+
+    add_variant = click.option(
+        "--variant", "variants", type=click.Choice(KERNEL_VARIANTS), multiple=True,
+        help="With --builder zephyr: CMSIS-NN's kernels, or no floating point unit; may be given "
+        "again.",
+    )  # fmt: skip
+    add_builder = click.option(
+        "--builder", type=click.Choice(BUILDERS),
+        metavar="standalone|standalone-ns|zephyr|zephyr-ns",
+        help="Who builds a SAMPLE: this project's own small runtime, or west with Zephyr and "
+        "tflite-micro; -ns: in the non-secure world, on a secure image of this project, or TF-M.  "
+        "[default: standalone]",
+    )  # fmt: skip
+    return add_builder(add_variant(with_builder))
+
+
 def beside_option(command: Callable[..., Any]) -> Callable[..., Any]:
     """``--beside IMAGE``, the same in every command that takes an image: ``beside``, a tuple."""
     return click.option(
@@ -73,7 +96,7 @@ def history_option(
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """``--history FILE|URL``, the same in every command: the parameter is ``url``."""
     return click.option(
-        "--history", "url", metavar="FILE|URL",
+        "--history", "url", metavar="FILE|URL", type=FILE_OR_WORD,
         default=lambda: os.environ.get(HISTORY_VARIABLE) or None,
         help=f"{what}  [default: ${HISTORY_VARIABLE}]",
     )  # fmt: skip
@@ -110,7 +133,8 @@ def target_options(command: Callable[..., Any]) -> Callable[..., Any]:
             )  # fmt: skip
         else:
             default = f"  [default: {option.default}]" if option.default else ""
-            add = click.option(*spelled, help=text + default)
+            kind = Name(option.words, or_file=option.file)
+            add = click.option(*spelled, type=kind, help=text + default)
         command = add(command)
     return command
 

@@ -5,19 +5,25 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.shell_completion import CompletionItem
 
 from harness.base import files, numbers, paths
 from harness.base.errors import CannotWrite, HilError
-from harness.base.platforms import chip_called, chip_names
+from harness.base.platforms import board_names, board_table, chip_called, chip_names
 from harness.base.tables import ValueCheck
 from harness.base.text import short
+from harness.case.columns import MEASURES
 from harness.case.subject import CASE_FILE, Subject
-from harness.targets.registry import TARGETS
+from harness.targets.registry import TARGETS, boards_of_lab
 
+if TYPE_CHECKING:
+    from harness.history.store import History
+
+#: The environment variable for ``--history``, and for Robot's variable ``HISTORY``.
+HISTORY_VARIABLE = "TFLM_HIL_HISTORY"
 #: The resolver "all configurations of the sample".
 ALL = "all-configurations"
 #: The value of an option for a file to write that means standard output.
@@ -35,6 +41,10 @@ class Name(click.ParamType):  # type: ignore[type-arg]  # not generic in older c
         self._known = known
         self._or_file = or_file
 
+    def words(self, ctx: click.Context) -> Iterable[str]:
+        """What the value may be. Raises :class:`HilError` if that cannot be read."""
+        return self._known()
+
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
@@ -42,8 +52,8 @@ class Name(click.ParamType):  # type: ignore[type-arg]  # not generic in older c
         done, comma, word = incomplete.rpartition(",")
         items = [CompletionItem(incomplete, type="file")] if self._or_file else []
         try:
-            names = [name for name in self._known() if name.startswith(word)]
-        except HilError:  # the user's table of samples is broken; the command itself reports it
+            names = [name for name in self.words(ctx) if name.startswith(word)]
+        except HilError:  # a broken table, lab file or history; the command itself reports it
             return items
         return items + [CompletionItem(done + comma + name) for name in names]
 
@@ -93,6 +103,12 @@ class Destination(click.ParamType):  # type: ignore[type-arg]
 
     def __init__(self, *, dash: bool = False) -> None:
         self.dash = dash
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Complete files."""
+        return [CompletionItem(incomplete, type="file")]
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         """The path; a usage error if nothing can be written to it."""
@@ -154,6 +170,39 @@ def _models() -> Iterable[str]:
     return sorted(path.stem for path in paths.models().glob("*.tflite"))
 
 
+def _operators() -> Iterable[str]:
+    from harness.model.schema import OPERATOR_NAMES  # noqa: PLC0415
+
+    return OPERATOR_NAMES
+
+
+def _scrapers() -> Iterable[str]:
+    from harness.uart.scrapers import SCRAPERS  # noqa: PLC0415
+
+    return SCRAPERS
+
+
+def _faults() -> Iterable[str]:
+    from harness.studies.campaign.faults import MODELS  # noqa: PLC0415
+
+    return MODELS
+
+
+def _outcomes() -> Iterable[str]:
+    from harness.studies.campaign.inject import OUTCOMES  # noqa: PLC0415
+
+    return [f"{name}=" for name in OUTCOMES]
+
+
+def _buttons() -> Iterable[str]:
+    return dict.fromkeys(
+        name
+        for board in board_names()
+        for name in board_table(board).pins
+        if name.startswith("button")
+    )
+
+
 class ChipName(Name):
     """The name of a chip that has a table."""
 
@@ -164,32 +213,67 @@ class ChipName(Name):
         return chip_called(value).key
 
 
-class CaseName(click.ParamType):  # type: ignore[type-arg]
+class CaseName(Name):
     """The name of a case. Completes those of the case file that stands before it."""
 
-    name = "name"
+    def __init__(self) -> None:
+        super().__init__(tuple)
 
-    def shell_complete(
-        self, ctx: click.Context, param: click.Parameter, incomplete: str
-    ) -> list[CompletionItem]:
-        """Cases whose names begin so; none if there is no case file, or a broken one."""
+    def words(self, ctx: click.Context) -> Iterable[str]:
+        """The cases of the file; none if there is no case file."""
         # Behind `--case` without a value click has not read the arguments before it.
         named = Path(next(iter(ctx.args), CASE_FILE))
         path = named / CASE_FILE if files.is_folder(named) else named
         if not files.is_file(path):
             return []
-        try:
-            rows = files.read_toml(path).get("case")
-        except HilError:
-            return []
+        rows = files.read_toml(path).get("case")
         rows = rows if isinstance(rows, list) else []
-        names = [str(row.get("name", "")) for row in rows if isinstance(row, dict)]
-        return [CompletionItem(name) for name in names if name and name.startswith(incomplete)]
+        return [str(row["name"]) for row in rows if isinstance(row, dict) and row.get("name")]
+
+
+class Recorded(Name):
+    """A word of the history that ``--history`` or the environment names."""
+
+    def __init__(self, words: Callable[[History], Iterable[str]]) -> None:
+        super().__init__(tuple)
+        self._of = words
+
+    def words(self, ctx: click.Context) -> Iterable[str]:
+        """The words; none without a history."""
+        from harness.history.store import History  # noqa: PLC0415
+
+        url = ctx.params.get("url") or os.environ.get(HISTORY_VARIABLE)
+        if not url:
+            return []
+        with History.open(url, make=False) as store:
+            return list(self._of(store))
+
+
+def _cases(store: History) -> Iterable[str]:
+    return store.case_names(store.runs())
+
+
+def _branches(store: History) -> Iterable[str]:
+    return dict.fromkeys(run.occasion.branch for run in store.runs() if run.occasion.branch)
+
+
+def _machines(store: History) -> Iterable[str]:
+    return dict.fromkeys(run.occasion.machine for run in store.runs() if run.occasion.machine)
+
+
+def _figures() -> Iterable[str]:
+    return [measure.name for measure in MEASURES if measure.name]
 
 
 CASE = CaseName()
+RECORDED_CASE, BRANCH, FIGURE = Recorded(_cases), Recorded(_branches), Name(_figures)
 SAMPLE, CONFIGURATION = Name(_samples), Name(_configurations)
 CHIP = ChipName(chip_names)
+SAMPLE_OR_FILE = Name(_samples, or_file=True)
+OPERATORS, SCRAPER = Name(_operators), Name(_scrapers)
+FAULTS, OUTCOME, BUTTON = Name(_faults), Name(_outcomes), Name(_buttons)
+BOARD, MACHINE = Name(boards_of_lab), Recorded(_machines)
+FILE_OR_WORD = Name(tuple, or_file=True)  # a path, or a word that only the command knows
 TARGET, MODEL = Name(lambda: TARGETS), Name(_models, or_file=True)
 IMAGE, IMAGE_OR_CASES = ImageOrSample(), ImageOrSample(case_files=True)
 EXISTING = Existing()

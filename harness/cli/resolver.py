@@ -15,7 +15,7 @@ from harness.base.form import formatted
 from harness.case.subject import Subject, find_model
 from harness.cli.options import beside_option, json_option, number_option
 from harness.cli.output import screen, write_text
-from harness.cli.parameters import IMAGE, MODEL, STDOUT, Destination
+from harness.cli.parameters import IMAGE, MODEL, OPERATORS, STDOUT, Destination
 from harness.elf import Image, combined
 from harness.model import Model
 from harness.targets.registry import DEFAULT, TARGETS
@@ -183,7 +183,7 @@ def dump(
 
 
 @resolver.command()
-@click.argument("operator")
+@click.argument("operator", type=OPERATORS)
 @click.argument("what", metavar="ELF|SAMPLE", type=IMAGE)
 @beside_option
 @_JSON

@@ -13,19 +13,22 @@ from harness.base.errors import CheckFailed, UsageError
 from harness.base.form import formatted
 from harness.cli.options import history_option, json_option, study_options
 from harness.cli.output import write_text
-from harness.cli.parameters import STDOUT, Destination
+from harness.cli.parameters import STDOUT, Destination, Name
 
 if TYPE_CHECKING:
     from harness.studies.sweep import SweepPoint
+
+_MEASURES = ("flash", "ram", "instructions", "accuracy")
 
 
 @click.command()
 @click.argument("file", metavar="sweep.toml", type=click.Path(path_type=Path))
 @click.option("--budget", "budgets", multiple=True, metavar="MEASURE=LIMIT",
+              type=Name(lambda: [f"{name}=" for name in _MEASURES]),
               help="flash, ram, instructions: at most; accuracy: at least. The best point within "
               "all budgets is named; exit code 1 if there is none.")  # fmt: skip
 @click.option("--best", "by", default="instructions", show_default=True,
-              type=click.Choice(("flash", "ram", "instructions", "accuracy")),
+              type=click.Choice(_MEASURES),
               help="The measure by which a point is the best.")  # fmt: skip
 @study_options
 @click.option(

@@ -14,6 +14,7 @@ import click
 from harness.base import numbers
 from harness.base.platforms import DEFAULT_BOARD, board_names, board_table
 from harness.cli.options import number_option
+from harness.cli.parameters import Name
 from harness.targets.board.lab import checked_name
 from harness.targets.board.virtual import misbehaviour, serial_number
 from harness.targets.board.virtual.bench import install_tools
@@ -28,9 +29,15 @@ from harness.targets.board.virtual.client import VirtualDk
               type=click.Choice(board_names()), help="Which kit it is.")  # fmt: skip
 @number_option("--baud", check=numbers.baud, metavar="N", default_text="the kit's",
                help="Baud rate of its UART.")  # fmt: skip
-@click.option("--console", default="", metavar="TEXT",
+@click.option("--console", default="", metavar="TEXT", type=Name(board_names),
               help='How it hears the chip: "uarte=UARTE1 txd=1 rxd=0 baud=1000000".')  # fmt: skip
-@click.option("--misbehave", multiple=True, metavar="NAME[=N]", help="May be given several times.")
+@click.option(
+    "--misbehave",
+    multiple=True,
+    metavar="NAME[=N]",
+    type=Name(lambda: misbehaviour.NAMES),
+    help="May be given several times.",
+)
 @click.option("--play", is_flag=True, help="Print the text in flash instead of running it.")
 @click.option("--port", type=click.IntRange(0, 65535), default=0, metavar="N",
               help="TCP port of its debug port on 127.0.0.1 (0: any free one).")  # fmt: skip

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 import shutil
 import time
 from collections.abc import Callable
 
-from harness.base.errors import EnvironmentMissing, Unsupported
 from harness.base.platforms import BoardTable
-from harness.debug.gdb import pyocd_server, run_up_to
+from harness.debug.gdb import commands_to, has_pyocd, pyocd_missing, pyocd_server
 from harness.debug.replay import Place
 from harness.targets.board.discovery import BenchBoard
 from harness.targets.board.lab import unpadded
@@ -28,17 +26,15 @@ def server_command(board: BenchBoard, kit: BoardTable, place: Place | None) -> l
     pyOCD, or J-Link's server without it. Raises :class:`EnvironmentMissing` if there is neither.
     """
     serial = unpadded(board.probe)
-    if importlib.util.find_spec("pyocd") is not None:
+    if has_pyocd():
         probe = f"remote:{board.remote_probe}" if board.remote_probe else serial
         faults = place is not None and place.where == "fault"
         target = kit.chip.tools.pyocd_target
         return pyocd_server(probe, target, board=True, catch=_FAULTS if faults else "h")
     jlink = next(filter(None, map(shutil.which, JLINK_SERVERS)), None)
     if jlink is None or board.virtual:
-        others = "" if board.virtual else ", and J-Link's gdb server is not there either"
-        raise EnvironmentMissing(
-            f"debugging needs pyOCD, which is not installed{others}",
-            hint="install it with: pip install 'tflm-hil[pyocd]'",
+        raise pyocd_missing(
+            "" if board.virtual else ", and J-Link's gdb server is not there either"
         )
     names = kit.chip.tools
     return [
@@ -54,18 +50,7 @@ def first_commands(place: Place | None, target: str) -> list[str]:
     Raises :class:`Unsupported` for places that only a run that can be repeated has.
     """
     reset = ["monitor reset halt"]
-    if place is None:
-        return reset
-    if place.count or place.where == "hang":
-        raise Unsupported(
-            target, f"stop at {place.text}",
-            hint="time goes backwards on the simulator alone; without -COUNT, or Ctrl-C in gdb",
-        )  # fmt: skip
-    if place.where == "fault":
-        return [*reset, "continue"]
-    assert isinstance(place.where, int)
-    stop, run = run_up_to(place.where)
-    return [*reset, stop, f"ignore $bpnum {place.times - 1}", run]
+    return reset if place is None else [*reset, *commands_to(place, target, ())]
 
 
 class DebuggedBoard:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import selectors
 import shutil
 import signal
 import socket
@@ -19,20 +18,14 @@ from pathlib import Path
 from typing import Protocol
 
 from harness.base.debug_access import LOOPBACK
-from harness.base.errors import EnvironmentMissing
-from harness.debug.replay import Rerun
-from harness.simulator import End
-from harness.simulator.debug_port import DebugPort
-from harness.simulator.debug_port.remote_probe import ProbeServer, RemoteProbe
+from harness.base.errors import EnvironmentMissing, Unsupported
+from harness.debug.replay import Place
 
 #: Tried in this order.
 GDBS = ("arm-none-eabi-gdb", "arm-zephyr-eabi-gdb", "gdb-multiarch")
-#: Virtual ticks between two looks at the sockets: some milliseconds of wall time.
-_SLICE = 200_000
 _PATIENCE = 30.0
 _GDB_HINT = f"install one of {', '.join(GDBS)}, name it with --gdb, or start no gdb: --port 0"
 _LOG = "server.log"
-_OVER = (End.IDLE, End.LOCKUP, End.SYSTEM_OFF, End.RESET_LOOP)
 
 
 class Debuggee(Protocol):
@@ -80,10 +73,13 @@ def _knows_arm(program: str) -> bool:
     return b'"arm"' in done.stdout
 
 
-def check_port(number: int) -> None:
-    """Raises :class:`EnvironmentMissing` if a gdb server cannot listen on this TCP port."""
+def listen(number: int) -> socket.socket:
+    """A socket on this TCP port of 127.0.0.1, 0 for any free one.
+
+    Raises :class:`EnvironmentMissing` if somebody else has it.
+    """
     try:
-        socket.create_server((LOOPBACK, number)).close()
+        return socket.create_server((LOOPBACK, number))
     except OSError as error:
         raise EnvironmentMissing(
             f"no gdb server can listen on {LOOPBACK}:{number}: {os.strerror(error.errno or 0)}",
@@ -91,18 +87,22 @@ def check_port(number: int) -> None:
         ) from None
 
 
-def check_pyocd() -> None:
-    """Raises :class:`EnvironmentMissing` without pyOCD."""
-    if importlib.util.find_spec("pyocd") is None:
-        raise EnvironmentMissing(
-            "debugging needs pyOCD, which is not installed",
-            hint="install it with: pip install 'tflm-hil[pyocd]'",
-        )
+def has_pyocd() -> bool:
+    """Whether pyOCD is installed."""
+    return importlib.util.find_spec("pyocd") is not None
+
+
+def pyocd_missing(others: str = "") -> EnvironmentMissing:
+    """The error without it; ``others`` says what is not there either."""
+    return EnvironmentMissing(
+        f"debugging needs pyOCD, which is not installed{others}",
+        hint="install it with: pip install 'tflm-hil[pyocd]'",
+    )
 
 
 def free_port() -> int:
     """A TCP port of the loopback interface that nobody uses now."""
-    with socket.create_server((LOOPBACK, 0)) as made:
+    with listen(0) as made:
         number: int = made.getsockname()[1]
         return number
 
@@ -146,6 +146,24 @@ def run_up_to(address: int) -> list[str]:
     return [f"tbreak *0x{address:x}", "continue"]
 
 
+def commands_to(place: Place, target: str, faults: Sequence[str]) -> list[str]:
+    """The gdb commands that run the image from its reset on up to ``place``.
+
+    ``faults`` are those that halt at one. Raises :class:`Unsupported` for places that only a run
+    that can be repeated has.
+    """
+    if place.count or place.where == "hang":
+        raise Unsupported(
+            target, f"stop at {place.text}",
+            hint="time goes backwards on the simulator alone; without -COUNT, or Ctrl-C in gdb",
+        )  # fmt: skip
+    if place.where == "fault":
+        return [*faults, "continue"]
+    assert isinstance(place.where, int)
+    stop, run = run_up_to(place.where)
+    return [stop, f"ignore $bpnum {place.times - 1}", run]
+
+
 def gdb_command(
     call: GdbCall, port: int, elf: Path, first: Sequence[str], before: Sequence[str] = ()
 ) -> list[str]:
@@ -171,55 +189,6 @@ def listening(port: int) -> bool:
     wanted = f"0100007F:{port:04X}"
     rows = (line.split() for line in table.read_text(encoding="ascii").splitlines()[1:])
     return any(row[1] == wanted and row[3] == "0A" for row in rows)
-
-
-class DebugSession:
-    """The simulator behind its debug port; ``shown`` gets the console's bytes as they come."""
-
-    def __init__(self, replay: Rerun, shown: Callable[[bytes], None]) -> None:
-        self._replay, self._shown = replay, shown
-        self.port = DebugPort(replay.machine)
-        self.port.core.hold()
-        self._selector = selectors.DefaultSelector()
-        self.server = ProbeServer(RemoteProbe(lambda: self.port, "simulator"), self._selector, 0)
-        self._end: End | None = None
-        self._told = 0
-        self.probe = f"remote:{LOOPBACK}:{self.server.number}"
-        self._tell()
-
-    @property
-    def note(self) -> str:
-        """How pyOCD itself finds the probe."""
-        return f"pyOCD: --uid {self.probe}"
-
-    def begin(self) -> None:
-        """It was halted before."""
-
-    def turn(self) -> None:
-        """Answer pyOCD, and let the core run for a moment if it is not halted."""
-        core = self.port.core
-        rests = core.halted or self._end in _OVER
-        for key, _ in self._selector.select(0.02 if rests else 0):
-            key.data()
-            self._end = None
-        if core.halted or self._end in _OVER:
-            return
-        asks = self._replay.waits_for
-        self._end = core.run(_SLICE, pattern=asks)
-        if self._end is End.CONDITION and asks is not None:
-            self._replay.answer()
-        self._tell()
-
-    def _tell(self) -> None:
-        console = self.port.machine.console
-        if console.size > self._told:
-            self._shown(console.since(self._told))
-        self._told = console.size
-
-    def close(self) -> None:
-        """Hang up."""
-        self.server.close()
-        self._selector.close()
 
 
 def debug(

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.base.debug_access import LOOPBACK
-from harness.base.errors import EnvironmentMissing, Unsupported
-from harness.debug.gdb import run_up_to
+from harness.base.errors import EnvironmentMissing
+from harness.debug.gdb import commands_to
 from harness.debug.replay import Place
 from harness.targets.renode import isolated
 from harness.targets.renode.server import GDB_PORT
@@ -56,41 +53,14 @@ def check_network() -> None:
         )
 
 
-@contextmanager
-def loopback(port: int) -> Iterator[socket.socket]:
-    """The socket on which gdb is served; ``port`` 0: any free one.
-
-    Raises :class:`EnvironmentMissing` if somebody else has the port.
-    """
-    try:
-        made = socket.create_server((LOOPBACK, port))
-    except OSError as error:
-        raise EnvironmentMissing(
-            f"port {port} of {LOOPBACK} is taken: {error.strerror}",
-            hint="--port 0 takes a free one",
-        ) from error
-    with made:
-        yield made
-
-
 def first_commands(place: Place | None, handlers: list[int], target: str) -> list[str]:
     """The gdb commands that run the image from its reset up to ``place`` (None: the reset).
 
     A fault is stopped at before the first instruction of its handler. Raises :class:`Unsupported`
     for places that only a run that can be repeated has.
     """
-    if place is None:
-        return []
-    if place.count or place.where == "hang":
-        raise Unsupported(
-            target, f"stop at {place.text}",
-            hint="time goes backwards on the simulator alone; without -COUNT, or Ctrl-C in gdb",
-        )  # fmt: skip
-    if place.where == "fault":
-        return [*(f"break *0x{address:x}" for address in handlers), "continue"]
-    assert isinstance(place.where, int)
-    stop, run = run_up_to(place.where)
-    return [stop, f"ignore $bpnum {place.times - 1}", run]
+    breaks = [f"break *0x{address:x}" for address in handlers]
+    return [] if place is None else commands_to(place, target, breaks)
 
 
 @dataclass(frozen=True)

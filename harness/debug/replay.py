@@ -101,10 +101,7 @@ class Rerun:
 
     def answer(self) -> None:
         """The image has asked: send the next record."""
-        if (
-            _READY
-            in self.machine.console.since(max(0, self.machine.console.size - 400)).splitlines()[-1]
-        ):
+        if _READY in self._tail().splitlines()[-1]:
             self._pending = self._sends.pop(0) if self._sends else []
         if self._pending:
             self.machine.feed(self._pending.pop(0))
@@ -156,6 +153,15 @@ def stop_at(
     limit = Deadline(seconds, now=lambda: replay.machine.seconds, guard=guard)
     replay.run(NEVER, target, limit)
     return replay
+
+
+def lead_of(place: Place) -> int:
+    """How many instructions before ``place`` gdb begins, so that it can run up to it.
+
+    It runs one instruction. Where an image hangs that must not be the last one, after which a core
+    that sleeps never gets to the next.
+    """
+    return 2 if place.where == "hang" else 1
 
 
 def next_address(machine: Machine) -> int:

@@ -11,7 +11,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from harness.base.core_state import MSP, PSP, CoreState
+from harness.base.core_state import (
+    EXTENDED_FRAME,
+    FRAME,
+    IPSR,
+    MSP,
+    PSP,
+    CoreState,
+    above_frame,
+)
 from harness.elf import Image
 from harness.elf.call_frames import LR, PC, SP, CallFrames
 from harness.elf.image import Location
@@ -26,9 +34,8 @@ _FNC_RETURN = (0xFEFF_FFFE, 0xFEFF_FFFF)
 #: Bits of EXC_RETURN.
 _SECURE, _STANDARD, _THREAD, _PROCESS = 1 << 6, 1 << 4, 1 << 3, 1 << 2
 _SIGNATURES = (0xFEFA_125A, 0xFEFA_125B)
-#: Bytes: the additional context of the secure state, a frame, one with S0 to S15, to S31.
-_ADDITIONAL, _FRAME, _EXTENDED, _SECURE_FLOATS = 0x28, 0x20, 0x68, 0xA8
-_PADDED = 1 << 9  # of the stacked xPSR
+#: Bytes: the additional context of the secure state, a frame with S0 to S31.
+_ADDITIONAL, _SECURE_FLOATS = 0x28, 0xA8
 
 
 @dataclass(frozen=True)
@@ -123,7 +130,7 @@ class _Unwinding:
         self.registers: list[int | None] = list(values[:16])
         self.exact = True  # pc is the next instruction, not where a call returns to
         self.exception = ""  # what interrupted the function
-        self._number = values[_XPSR] & 0x1FF
+        self._number = values[_XPSR] & IPSR
         self._nonsecure = state.nonsecure
         self._stacks = dict(state.stacks)
 
@@ -188,9 +195,8 @@ class _Unwinding:
         self.exception = exception_name(self._number)
         self.registers[:4] = stacked[:4]
         self.registers[12], self.registers[LR], self.registers[PC] = stacked[4], stacked[5], pc & ~1
-        floats = _EXTENDED if nonsecure or not self._state.secure_floats else _SECURE_FLOATS
-        size = _FRAME if code & _STANDARD else floats
-        sp = frame + size + (4 if xpsr & _PADDED else 0)
-        self.registers[SP] = self._stacks[nonsecure, stack] = sp & 0xFFFF_FFFF
-        self._number, self._nonsecure, self.exact = xpsr & 0x1FF, nonsecure, True
+        floats = EXTENDED_FRAME if nonsecure or not self._state.secure_floats else _SECURE_FLOATS
+        sp = above_frame(frame, xpsr, FRAME if code & _STANDARD else floats)
+        self.registers[SP] = self._stacks[nonsecure, stack] = sp
+        self._number, self._nonsecure, self.exact = xpsr & IPSR, nonsecure, True
         return True

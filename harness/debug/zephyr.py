@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from harness.base.core_state import CoreState
+from harness.base.core_state import EXTENDED_FRAME, FRAME, CoreState, above_frame
 from harness.elf import Image
 from harness.elf.dwarf.entries import Entry
 from harness.elf.file import Symbol
@@ -19,7 +19,6 @@ from harness.elf.file import Symbol
 #: Threads that a list may have.
 _MOST_THREADS = 64
 _LONGEST_NAME = 64
-_STANDARD_FRAME, _EXTENDED_FRAME, _PADDED = 0x20, 0x68, 1 << 9
 _XPSR = 1 << 24
 
 
@@ -109,7 +108,7 @@ class Zephyr:
         if None in stacked:
             return None
         values = [word or 0 for word in stacked]
-        sp = frame + self._frame_size(state, thread) + 4 * bool(values[7] & _PADDED)
+        sp = above_frame(frame, values[7], self._frame_size(state, thread))
         registers = [*values[:4], *(word or 0 for word in kept[:8]), values[4], sp, *values[5:7]]
         return replace(state, registers=(*registers, _XPSR))
 
@@ -138,7 +137,7 @@ class Zephyr:
         mode = self._field("arch", "mode_exc_return")
         data = state.read(thread.address + mode, 1) if mode is not None else None
         standard = data is None or data[0] & 1 << 4
-        return _STANDARD_FRAME if standard else _EXTENDED_FRAME
+        return FRAME if standard else EXTENDED_FRAME
 
 
 def told_apart(threads: list[Thread]) -> Iterator[Thread]:

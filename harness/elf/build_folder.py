@@ -1,4 +1,4 @@
-"""A build folder: which of its files are the application, the flashed image, and other ELFs."""
+"""The application, the flashed image and the other ELFs in a build folder."""
 
 from __future__ import annotations
 
@@ -12,28 +12,30 @@ from harness.base import files
 from harness.elf import trustzone
 from harness.elf.image import Image
 
-#: Paths in a build folder of Zephyr, sysbuild or TF-M, or in a folder that holds all files.
+#: Paths in a build folder of Zephyr, sysbuild or TF-M, or in a folder with all files.
 APPLICATIONS = ("zephyr/zephyr.elf", "zephyr.elf")
 _MERGED = ("merged.hex", "zephyr/tfm_merged.hex", "zephyr/merged.hex", "tfm_merged.hex")
 _OTHERS = (
     "tfm/bin/tfm_s.elf", "tfm_s.elf", "tfm/bin/bl2.elf", "bl2.elf",
     "mcuboot/zephyr/zephyr.elf", "mcuboot.elf", "bl2/mcuboot.elf",
 )  # fmt: skip
+#: In sysbuild's domains.yaml: the default image's name, and each image's.
 _DEFAULT_DOMAIN = re.compile(r"^default:\s*['\"]?([\w.-]+)", re.MULTILINE)
 _DOMAIN = re.compile(r"^\s*-\s*name:\s*['\"]?([\w.-]+)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class BuildFolder:
-    """The files of ``path`` that make one image, each looked for at first use."""
+    """The files in ``path`` that make one image, each found at first use."""
 
     path: Path
 
     @cached_property
     def application(self) -> Path | None:
-        """The ELF that a run of the folder is about; None if the folder is not an image.
+        """The ELF of the application; None if the folder is not an image.
 
-        If no name decides, it is the only non-secure ELF beside a merged file, or the only ELF.
+        If no file has a known name, it is the only non-secure ELF beside a merged file, or the only
+        ELF.
         """
         named = _first_file(self.path, self._application_names)
         if named is not None or _first_file(self.path, _MERGED) is None:
@@ -72,7 +74,7 @@ class BuildFolder:
         return list(dict.fromkeys((self.path, own)))
 
     def _signed(self) -> Path | None:
-        """The application for the bootloader of the same sysbuild, which merged nothing."""
+        """The signed application of a sysbuild with a bootloader but without a merged file."""
         if self.application is None or len(self._domains) < 2:
             return None
         return _first_file(self.application.parent, ["zephyr.signed.hex"])
@@ -94,7 +96,7 @@ class BuildFolder:
         return files.read(path).decode("utf-8", "replace") if files.is_file(path) else ""
 
     def _elves(self) -> list[Path]:
-        """The ELFs of a folder that no known build system made."""
+        """The ELFs of a folder whose file names no known build system uses."""
         return sorted(path for path in self.path.glob("*.elf") if files.is_file(path))
 
 

@@ -1,8 +1,8 @@
-"""Where a function's caller has its registers: .debug_frame, .ARM.exidx, or the function's start.
+"""Unwinding rules of functions, from .debug_frame, .ARM.exidx, or the prologue.
 
-Every reader answers with a :class:`FrameRule`. Sources: DWARF 5, section 6.4; Exception Handling
-ABI for the Arm Architecture (EHABI32), sections 6 and 10.3; DWARF for the Arm Architecture
-(AADWARF32), section 4.1, for the numbers of registers. A garbled table has no rules.
+Sources: DWARF 5, section 6.4; Exception Handling ABI for the Arm Architecture (EHABI32), sections 6
+and 10.3; DWARF for the Arm Architecture (AADWARF32), section 4.1, for register numbers. A garbled
+table gives no rule.
 """
 
 from __future__ import annotations
@@ -26,10 +26,12 @@ from harness.elf.image import Image
 SP, LR, PC = 13, 14, 15
 #: Most table rows, or bytes of unwinding instructions, that one function may have.
 _MOST_ROWS = 4096
-#: What pyelftools and struct raise for a garbled table.
+#: Exceptions of pyelftools and struct for a garbled table.
 _BROKEN = (ELFError, DWARFError, ConstructError, ValueError, KeyError, IndexError, TypeError,
            AttributeError, OverflowError, AssertionError, struct.error)  # fmt: skip
+#: EHABI32, section 5: EXIDX_CANTUNWIND, and the flag of a compact model's word.
 _CANTUNWIND, _COMPACT = 1, 1 << 31
+#: The unwinding instruction that ends the others.
 _FINISH = 0xB0
 
 
@@ -37,8 +39,8 @@ _FINISH = 0xB0
 class FrameRule:
     """The canonical frame address (CFA) is a register's value plus ``offset`` bytes.
 
-    ``saved``: where the caller's value of a register is, in bytes from the CFA. ``ends``: there is
-    no caller. ``source``: "debug_frame", "exidx" or "prologue", which is a guess.
+    ``saved``: the place of the caller's value of a register, in bytes from the CFA. ``ends``: the
+    function has no caller. ``source``: "debug_frame", "exidx" or "prologue" (a guess).
     """
 
     register: int
@@ -53,14 +55,12 @@ class CallFrames:
 
     def __init__(self, image: Image) -> None:
         self._image = image
-        self._decoded: dict[int, list[dict[Any, Any]]] = {}
 
     def rule(self, pc: int, *, called: bool) -> FrameRule | None:
-        """How to leave the function at ``pc``; None if nothing is known.
+        """The rule that unwinds the function at ``pc``; None if none is known.
 
-        ``called``: the function stands at a call, for which .ARM.exidx is meant. A function that
-        has called another one has put lr away; a table that does not know where (naked functions)
-        is not believed.
+        ``called``: ``pc`` is at a call; .ARM.exidx is valid only there. A function that has called
+        another one has saved lr; a table without its place (naked functions) is ignored.
         """
         found = self._by_debug_frame(pc)
         if called and not _returns(found):
@@ -76,23 +76,22 @@ class CallFrames:
         structs = DWARFStructs(little_endian=True, dwarf_format=32, address_size=4)
         try:
             entries = CallFrameInfo(io.BytesIO(data), len(data), 0, structs).get_entries()
-            found = [one for one in entries if isinstance(one, FDE)]
-            found.sort(key=lambda one: one.header["initial_location"])
+            found = [entry for entry in entries if isinstance(entry, FDE)]
+            found.sort(key=lambda entry: entry.header["initial_location"])
         except _BROKEN:
             return [], []
-        return [one.header["initial_location"] for one in found], found
+        return [entry.header["initial_location"] for entry in found], found
 
     def _by_debug_frame(self, pc: int) -> FrameRule | None:
         starts, descriptions = self._descriptions
         index = bisect_right(starts, pc) - 1
         if index < 0:
             return None
-        one = descriptions[index]
-        if pc >= starts[index] + one.header["address_range"]:
+        entry = descriptions[index]
+        if pc >= starts[index] + entry.header["address_range"]:
             return None
         try:
-            rows = self._decoded.setdefault(index, one.get_decoded().table[:_MOST_ROWS])
-            return _rule_of(rows, pc)
+            return _rule_of(entry.get_decoded().table[:_MOST_ROWS], pc)
         except _BROKEN:
             return None
 
@@ -100,14 +99,14 @@ class CallFrames:
 
     @cached_property
     def _index(self) -> tuple[list[int], list[int]]:
-        """The functions' starts, and the addresses of their second words."""
+        """The functions' start addresses, and the addresses of their entries' second words."""
         for section in self._image.sections:
             if section.name == ".ARM.exidx":
-                words = [
+                words = sorted(
                     (_prel31(section.data, at, section.address), section.address + at + 4)
                     for at in range(0, len(section.data) - 7, 8)
-                ]
-                return [start for start, _ in sorted(words)], [word for _, word in sorted(words)]
+                )
+                return [start for start, _ in words], [word for _, word in words]
         return [], []
 
     def _by_index(self, pc: int) -> FrameRule | None:
@@ -152,7 +151,7 @@ class CallFrames:
         data = self._image.read(address, 4)
         return None if data is None else int.from_bytes(data, "little")
 
-    # the function's own first instructions
+    # the prologue
 
     def _by_prologue(self, pc: int) -> FrameRule | None:
         location = self._image.locate(pc)
@@ -169,7 +168,7 @@ class CallFrames:
 
 
 def _returns(rule: FrameRule | None) -> bool:
-    """Whether a rule says where a function that has called another one returns to."""
+    """Whether a rule has the return address of a function that has called another one."""
     return rule is not None and (rule.ends or LR in rule.saved)
 
 
@@ -184,11 +183,8 @@ def _prel31(data: bytes, at: int, base: int) -> int:
 
 
 def _rule_of(rows: list[dict[Any, Any]], pc: int) -> FrameRule | None:
-    row = None
-    for one in rows:
-        if int(one["pc"]) > pc:
-            break
-        row = one
+    """The rule of the last of ``rows`` (a decoded FDE) that begins at or before ``pc``."""
+    row = next((row for row in reversed(rows) if int(row["pc"]) <= pc), None)
     if row is None:
         return None
     cfa = row["cfa"]
@@ -210,11 +206,11 @@ def _rule_of(rows: list[dict[Any, Any]], pc: int) -> FrameRule | None:
 def execute(code: bytes) -> FrameRule | None:  # noqa: PLR0912 - one for each instruction
     """The rule of unwinding instructions (EHABI32, section 10.3); None if they refuse to unwind.
 
-    ``vsp`` begins as ``sp``, or as the register that an instruction names; the CFA is its last
-    value.
+    ``vsp`` starts as ``sp``, or as the register that an instruction names; its last value is the
+    CFA.
     """
     base, vsp = SP, 0
-    saved: dict[int, int] = {}  # register: its place, in bytes from `base`
+    saved: dict[int, int] = {}  # register -> its place, in bytes from `base`
     stream = iter(code[:_MOST_ROWS])
     try:
         for byte in stream:
@@ -255,7 +251,8 @@ def execute(code: bytes) -> FrameRule | None:  # noqa: PLR0912 - one for each in
         return None
     if PC in saved:
         saved[LR] = saved.pop(PC)
-    return FrameRule(base, vsp, {one: at - vsp for one, at in saved.items()}, source="exidx")
+    from_cfa = {register: place - vsp for register, place in saved.items()}
+    return FrameRule(base, vsp, from_cfa, source="exidx")
 
 
 def _pop(saved: dict[int, int], vsp: int, registers: list[int]) -> int:
@@ -276,7 +273,7 @@ def _uleb128(stream: Iterator[int]) -> int:
 
 
 def _floating(byte: int, stream: Iterator[int]) -> int | None:
-    """Bytes of the floating-point registers that an instruction pops; None for a reserved one."""
+    """Bytes of floating-point registers that an instruction pops; None for a reserved one."""
     if byte == 0xB3:  # FSTMFDX has a word beside the registers
         return 8 * ((next(stream) & 0xF) + 1) + 4
     if 0xB8 <= byte < 0xC0:

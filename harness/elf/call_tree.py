@@ -1,6 +1,6 @@
-"""Instructions by call stack: one table, from which every profile is drawn.
+"""Instructions by call stack: one table from which every profile is made.
 
-The sum over all nodes is the number of instructions that were counted, to the instruction.
+The nodes sum to exactly the number of instructions that were counted.
 """
 
 from __future__ import annotations
@@ -13,26 +13,30 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from harness.elf.demangle import demangle
-from harness.elf.image import Image
+from harness.elf.image import UNSIZED_REACH, Image
 
-#: The root, whose function is that of no code.
+#: The index of the root, which has no function.
 _ROOT = 0
-#: Code that no symbol names.
+#: The name of code without a symbol.
 UNKNOWN = "(no symbol)"
+#: Flags of the core's function numbers (native/calls.h): the first halfword of a function; an
+#: exception number in place of a function.
 ENTRY, EXCEPTION = 1 << 31, 1 << 30
 
 
 @dataclass(frozen=True)
 class CallNode:
-    """A function below the node ``parent``; ``instructions`` are its own, without its callees'.
+    """A function that the function of node ``parent`` called.
 
-    ``address`` is the function's first one, 0 for none.
+    ``instructions`` are its own, without its callees'; ``address`` is its start, 0 for none.
+    ``operator`` is the caller of a function that several operators register.
     """
 
     parent: int
     function: str
     instructions: int
     address: int = 0
+    operator: str = ""
 
 
 @dataclass(frozen=True)
@@ -43,7 +47,7 @@ class CallTree:
 
     @classmethod
     def flat(cls, functions: Mapping[str, int]) -> CallTree:
-        """The tree of a target that sees no calls: every function stands alone."""
+        """The tree of a target that sees no calls: every function is a child of the root."""
         root = CallNode(_ROOT, UNKNOWN, 0)
         return cls((root, *(CallNode(_ROOT, *row) for row in functions.items())))
 
@@ -64,28 +68,26 @@ class CallTree:
     def functions(self) -> Mapping[str, tuple[int, int]]:
         """Exclusive and inclusive instructions by function; most exclusive ones first.
 
-        A function that calls itself, by whatever way, counts once in its inclusive figure.
+        Recursive calls, direct or not, count once in a function's inclusive figure.
         """
         own: Counter[str] = Counter()
         whole: Counter[str] = Counter()
         for index, node in enumerate(self.nodes):
             own[node.function] += node.instructions
-            if not any(self.nodes[up].function == node.function for up in self._above(index)):
+            if all(self.nodes[up].function != node.function for up in self._path(node.parent)):
                 whole[node.function] += self.inclusive[index]
         counted = [(name, (count, whole[name])) for name, count in own.items() if whole[name]]
         return dict(sorted(counted, key=lambda row: (-row[1][0], -row[1][1], row[0])))
 
-    def _above(self, index: int) -> Iterator[int]:
+    def _path(self, index: int) -> Iterator[int]:
+        """Node ``index`` and the nodes above it, without the root."""
         while index != _ROOT:
+            yield index
             index = self.nodes[index].parent
-            if index != _ROOT:
-                yield index
 
     def stack(self, index: int) -> tuple[str, ...]:
         """The functions of a node, outermost first."""
-        return tuple(self.nodes[one].function for one in [*self._above(index)][::-1]) + (
-            (self.nodes[index].function,) if index else ()
-        )
+        return tuple(self.nodes[up].function for up in self._path(index))[::-1]
 
     @cached_property
     def children(self) -> Mapping[int, tuple[int, ...]]:
@@ -93,21 +95,21 @@ class CallTree:
         found: defaultdict[int, list[int]] = defaultdict(list)
         for index, node in enumerate(self.nodes[1:], 1):
             found[node.parent].append(index)
-        order: Callable[[int], int] = lambda one: -self.inclusive[one]  # noqa: E731
-        return {parent: tuple(sorted(below, key=order)) for parent, below in found.items()}
+        most = self.inclusive.__getitem__
+        return {up: tuple(sorted(below, key=most, reverse=True)) for up, below in found.items()}
 
     def groups(self, names: Mapping[int, str], rest: str) -> dict[str, int]:
         """Instructions by the outermost function whose address has a name in ``names``.
 
-        ``rest`` is the name of those that no such function called.
+        ``rest`` is the name of the instructions below no such function.
         """
         group = [""] * len(self.nodes)
         sums: Counter[str] = Counter()
         for index, node in enumerate(self.nodes):
             above = group[node.parent] if index else ""
-            group[index] = above or names.get(node.address, "")
+            group[index] = above or node.operator or names.get(node.address, "")
             sums[group[index] or rest] += node.instructions
-        return dict(sums.most_common())
+        return {name: count for name, count in sums.most_common() if count}
 
     def folded(self) -> str:
         """Folded stacks, as flamegraph.pl reads them: ``outer;inner 123``."""
@@ -119,63 +121,64 @@ class CallTree:
                 lines.append(f"{stack} {node.instructions}\n")
         return "".join(lines)
 
-    def speedscope(self, name: str) -> dict[str, object]:
-        """One profile of speedscope's file format: samples by stack, weights in instructions."""
-        frames: dict[str, int] = {}
+    def speedscope(self, name: str, frames: dict[str, int]) -> dict[str, object]:
+        """One profile of speedscope's file format: samples by stack, weights in instructions.
+
+        ``frames`` numbers the functions of all profiles of a file; new ones are added.
+        """
         samples, weights = [], []
         for index, node in enumerate(self.nodes):
             if node.instructions:
-                names = self.stack(index) or (UNKNOWN,)
-                samples.append([frames.setdefault(one, len(frames)) for one in names])
+                stack = self.stack(index) or (UNKNOWN,)
+                samples.append([frames.setdefault(one, len(frames)) for one in stack])
                 weights.append(node.instructions)
-        profile = {
+        return {
             "type": "sampled", "name": name, "unit": "none", "startValue": 0,
             "endValue": sum(weights), "samples": samples, "weights": weights,
         }  # fmt: skip
-        return {"frames": list(frames), "profile": profile}
 
 
 def speedscope_file(trees: Iterable[tuple[str, CallTree]]) -> str:
     """A file of speedscope's format (speedscope.app/file-format-schema.json), a profile a tree."""
-    shared: dict[str, int] = {}
-    profiles = []
-    for name, tree in trees:
-        one = tree.speedscope(name)
-        own, profile = one["frames"], one["profile"]
-        assert isinstance(own, list)
-        assert isinstance(profile, dict)
-        numbers = [shared.setdefault(frame, len(shared)) for frame in own]
-        profile["samples"] = [[numbers[frame] for frame in stack] for stack in profile["samples"]]
-        profiles.append(profile)
+    frames: dict[str, int] = {}
+    profiles = [tree.speedscope(name, frames) for name, tree in trees]
     document = {
         "$schema": "https://www.speedscope.app/file-format-schema.json",
         "exporter": "tflm-hil",
-        "shared": {"frames": [{"name": name} for name in shared]},
+        "shared": {"frames": [{"name": name} for name in frames]},
         "profiles": profiles,
     }
     return json.dumps(document) + "\n"
 
 
 class FunctionMap:
-    """The functions of an image, and of those beside it, by number from 1."""
+    """The functions of an image and of the images beside it, numbered from 1.
+
+    Objects count as functions, too: a busy wait of nrfx is an array of machine code.
+    """
 
     def __init__(self, image: Image) -> None:
-        starts: dict[int, tuple[int, str]] = {}
-        for one in (image, *image.beside):
-            for symbol in one.symbols:
-                if symbol.kind == "func" and symbol.size >= starts.get(symbol.address, (0, ""))[0]:
-                    starts[symbol.address] = symbol.size, symbol.name
-        self._image, self._starts = image, starts
+        starts: dict[int, tuple[int, str]] = {}  # address -> size, name
+        for kind in ("func", "object"):
+            found = {
+                symbol.address: (symbol.size, symbol.name)
+                for each in (image, *image.beside)
+                for symbol in sorted(each.symbols, key=lambda symbol: symbol.size)
+                if symbol.kind == kind and (symbol.size or kind == "func")
+            }
+            starts = found | starts
+        self._starts = starts
         plain = [demangle(name) for _, name in starts.values()]
-        often = Counter(plain)
+        uses = Counter(plain)
         self.names = [UNKNOWN] + [
-            f"{name} ({image.locate(address).file or hex(address)})" if often[name] > 1 else name
+            f"{name} ({image.locate(address).file or hex(address)})" if uses[name] > 1 else name
             for name, address in zip(plain, starts, strict=True)
         ]
         self._addresses = sorted(starts)
+        self._calls: dict[tuple[int, str], int] = {}  # address, operator -> number
 
     def numbers(self, origin: int, size: int) -> bytes:
-        """The function of each halfword from ``origin`` on: 32-bit words, for the core."""
+        """The function number of each halfword from ``origin`` on, as 32-bit words."""
         import numpy as np  # noqa: PLC0415 - only a profile needs it
 
         table = np.zeros(size // 2, np.uint32)
@@ -190,19 +193,34 @@ class FunctionMap:
         return table.tobytes()
 
     def _unsized(self, address: int) -> int:
-        """Assembly often has no size: such a function reaches to the next one, or 1 KiB."""
+        """The bytes of a function whose symbol has no size: up to the next function."""
         index = bisect_right(self._addresses, address)
-        following = self._addresses[index] if index < len(self._addresses) else address + 1024
-        return min(following - address, 1024)
+        following = self._addresses[index : index + 1]
+        return min([UNSIZED_REACH, *(start - address for start in following)])
+
+    def called_by(self, address: int, operator: str) -> int:
+        """The number of the function at ``address`` in calls by ``operator``."""
+        return self._calls.setdefault((address, operator), len(self.names) + len(self._calls))
 
     def tree(
         self, nodes: Iterable[tuple[int, int, int]], exception: Callable[[int], str]
     ) -> CallTree:
-        """The tree of the core's nodes; ``exception`` names one by its number."""
-        found, addresses = [], [0, *self._starts]
+        """The tree of the core's nodes (parent, function number, instructions).
+
+        ``exception`` names an exception by its number.
+        """
+        addresses = [0, *self._starts]
+        number_of = {address: number for number, address in enumerate(self._starts, 1)}
+        calls = [(number_of[address], operator) for address, operator in self._calls]
+        found = []
         for parent, function, executed in nodes:
             number = function & ~(ENTRY | EXCEPTION)
-            name = exception(number) if function & EXCEPTION else self.names[number]
-            address = 0 if function & EXCEPTION else addresses[number]
-            found.append(CallNode(parent, name, executed, address))
+            if function & EXCEPTION:
+                found.append(CallNode(parent, exception(number), executed))
+                continue
+            known = number < len(self.names)
+            number, operator = (number, "") if known else calls[number - len(self.names)]
+            found.append(
+                CallNode(parent, self.names[number], executed, addresses[number], operator)
+            )
         return CallTree(tuple(found))

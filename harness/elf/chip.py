@@ -1,4 +1,4 @@
-"""Which chip an image is for, as the image itself shows it.
+"""The chip that an image is built for, derived from the image.
 
 A Zephyr image has its SoC in its Kconfig: as an absolute symbol (``CONFIG_SOC_NRF9160``), and in
 the file ``.config`` beside it. An image of the standalone runtime has the symbol :data:`MARK` with
@@ -16,9 +16,9 @@ from harness.base.errors import UsageError
 from harness.base.platforms import ChipTable
 from harness.elf.file import ElfFile
 
-#: How the name of an absolute symbol of the standalone runtime begins.
+#: The prefix of the standalone runtime's absolute symbol; the chip's key follows.
 MARK = "tflm_hil_chip_"
-#: Kconfig's symbols of Nordic's chips; those of variants of a chip go on behind its name.
+#: Kconfig's symbols of Nordic's chips; a variant's suffix follows the chip's name.
 _SOC = "CONFIG_SOC_"
 _NORDIC = re.compile(rf"{_SOC}(NRF\d+)\w*")
 _CONFIG_LINE = re.compile(r"^(CONFIG_SOC_\w+)=y$", re.MULTILINE)
@@ -26,42 +26,42 @@ _CONFIG_LINE = re.compile(r"^(CONFIG_SOC_\w+)=y$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class ChipMark:
-    """The key of a chip's table, and what in the image names it."""
+    """The key of a chip's table, and the symbol that identifies the chip (``by``)."""
 
     chip: str
     by: str
 
 
 def chip_of(image: ElfFile, beside: Sequence[ElfFile] = (), named: str = "") -> ChipTable:
-    """The chip that ``image`` and those ``beside`` it are for.
+    """The chip that ``image`` and the images ``beside`` it are for.
 
-    ``named`` is the one that a case or an option names, "" for none. Images that do not say are
-    for that one, and without a name for the default; whether their addresses fit is checked where
-    they are loaded. Raises :class:`UsageError` that names both if name and image contradict each
-    other, or two images that are loaded together do, and for an image of a chip without a table.
+    ``named`` is the chip that a case or an option names, "" for none. Images without a mark are for
+    that chip, or for the default one; their addresses are checked where they are loaded. Raises
+    :class:`UsageError` if two images, or image and name, contradict each other, and for a chip
+    without a table.
     """
-    shown = [(one, found) for one in (image, *beside) if (found := mark_of(one)) is not None]
-    for one, found in shown[1:]:
-        first, mark = shown[0]
-        if found.chip != mark.chip:
-            raise UsageError(
-                f"{first.path} is for the {_name(mark)}, and {one.path} for the {_name(found)}"
-            )
+    marked = [(each, mark) for each in (image, *beside) if (mark := mark_of(each)) is not None]
     wanted = platforms.chip_called(named) if named else None
-    if not shown:
+    if not marked:
         return wanted or platforms.chip_table()
-    found = shown[0][1]
-    if wanted is not None and wanted.key != found.chip:
+    first, mark = marked[0]
+    for other, other_mark in marked[1:]:
+        if other_mark.chip != mark.chip:
+            raise UsageError(
+                f"{first.path} is for the {_name(mark)}, and {other.path} for the"
+                f" {_name(other_mark)}"
+            )
+    if wanted is not None and wanted.key != mark.chip:
         raise UsageError(
-            f"{image.path} is for the {_name(found)}, and the chip that is named is the"
+            f"{image.path} is for the {_name(mark)}, and the chip that is named is the"
             f" {wanted.name}",
             hint="leave the chip out, or build the image for it",
         )
-    return platforms.chip_table(found.chip)
+    return platforms.chip_table(mark.chip)
 
 
 def mark_of(image: ElfFile) -> ChipMark | None:
-    """What ``image`` by itself says; None if that is nothing."""
+    """The mark of ``image`` or of its ``.config``; None if it has none."""
     for name in image.absolutes:
         if name.startswith(MARK):
             chip = platforms.chip_called(name.removeprefix(MARK))
@@ -98,5 +98,5 @@ def _beside(image: ElfFile) -> list[str]:
     return _CONFIG_LINE.findall(files.read(path).decode("utf-8", "replace"))
 
 
-def _name(found: ChipMark) -> str:
-    return f"{platforms.chip_table(found.chip).name} ({found.by})"
+def _name(mark: ChipMark) -> str:
+    return f"{platforms.chip_table(mark.chip).name} ({mark.by})"

@@ -1,8 +1,7 @@
-"""Files of a build as one image: an ELF, Intel HEX, bytes at an address, a build folder, several.
+"""The files of a build as one image: ELF, Intel HEX, bytes at an address, a build folder.
 
-A HEX or binary file has the content of flash; an ELF has that and names for it. HEX and binary
-files win: they are signed, and hold the flashed bytes. An ELF whose bytes they hold gives only its
-names; one whose addresses they do not touch is loaded as well.
+HEX and binary files have precedence over ELFs: they are signed, and contain the flashed bytes. An
+ELF whose bytes they contain only gives names to them; one at other addresses is loaded as well.
 """
 
 from __future__ import annotations
@@ -25,10 +24,10 @@ _PLACED = re.compile(r"(?P<file>.+)@(?P<address>0[xX][0-9a-fA-F]+|\d+)")
 
 
 def read(path: Path | str, beside: Sequence[Path | str] = (), chip: str = "") -> Image:
-    """The image in ``path``, with the images ``beside`` it; ``chip``: the one that is named.
+    """The image in ``path`` with the images ``beside`` it; ``chip`` as in :func:`chip.chip_of`.
 
     Each may be an ELF, an Intel HEX file, ``FILE@ADDRESS`` for plain bytes, or a build folder.
-    Raises :class:`UsageError` for a file that is none of them, or files that contradict each other.
+    Raises :class:`UsageError` for any other file, and for files that contradict each other.
     """
     images = [image for each in (path, *beside) for image in _images(Path(each))]
     image = images[0] if len(images) == 1 else compose(images)
@@ -43,12 +42,12 @@ def compose(images: Sequence[Image]) -> Image:
     named = [image for image in images if image.sections or image.symbols]
     plain = [image for image in images if image not in named]
     blocks = hexfile.merge(
-        [(s.load_address, s.data) for image in plain for s in image.segments],
+        [(part.load_address, part.data) for image in plain for part in image.segments],
         " and ".join(str(image.path) for image in plain),
     )
     segments = [Segment(address, address, len(data), data) for address, data in blocks]
     for image in named:
-        if not _held(image, blocks):
+        if not _contained(image, blocks):
             segments += image.segments
     main = (named or plain)[0]
     others = tuple(image for image in named if image is not main)
@@ -64,45 +63,46 @@ def is_image(path: Path) -> bool:
 
 
 def name_of(path: Path) -> str:
-    """A name for a run of ``path``: the folder's, or the file's without its ending."""
+    """The name of a run of ``path``: the folder's, or the file's without its suffix."""
     placed = None if path.exists() else _PLACED.fullmatch(str(path))
     return Path(placed["file"]).stem if placed else path.resolve().stem
 
 
 def own_blocks(image: Image) -> list[hexfile.Block]:
-    """The bytes that ``image`` itself stores: its sections, or its segments if it has none.
+    """The bytes stored in ``image``: its sections, or its segments if it has none.
 
-    Left out are the filler between sections, which differs from tool to tool, and the empty space
-    for a bootloader's header below the vector table.
+    Left out are the filler between sections, which depends on the tool, and the empty space for a
+    bootloader's header below the vector table.
     """
     table = vectors.named(image)
-    stored = [(s.load_address, s.data) for s in image.sections if s.load_address is not None]
-    blocks = stored or [(s.load_address, s.data) for s in image.segments]
+    stored = [(part.load_address, part.data) for part in image.sections
+              if part.load_address is not None]  # fmt: skip
+    blocks = stored or [(part.load_address, part.data) for part in image.segments]
     return [_without_header(block, table[0] if table else 0) for block in blocks if block[1]]
 
 
 def _without_header(block: hexfile.Block, table: int) -> hexfile.Block:
-    """``block`` from the vector table on, if all before it in the block is zero."""
+    """``block`` from the vector table on, if only zeros precede the table."""
     start, data = block
     header = table - start if start < table < start + len(data) else 0
     return block if any(data[:header]) else (start + header, data[header:])
 
 
-def _held(image: Image, blocks: Sequence[hexfile.Block]) -> bool:
-    """True if ``blocks`` hold all of ``image``, False if they touch none of it.
+def _contained(image: Image, blocks: Sequence[hexfile.Block]) -> bool:
+    """True if ``blocks`` contain all of ``image``, False if they overlap none of it.
 
-    Raises :class:`UsageError` if they hold other bytes.
+    Raises :class:`UsageError` if they have other bytes at its addresses.
     """
     own = own_blocks(image)
     missing = hexfile.differences(own, blocks)
     if not missing:
         return True
-    touched = any(
+    overlap = any(
         start < address + len(content) and address < start + len(data)
         for start, data in own
         for address, content in blocks
     )
-    if touched:
+    if overlap:
         raise UsageError(
             f"{image.path} has other bytes at 0x{missing[0]:08x} than the HEX or binary file",
             hint="they are from different builds: build again",

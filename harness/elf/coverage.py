@@ -1,7 +1,7 @@
 """The code that an image executed: instructions by function, and lines.
 
-The same for every target that can trace. A target gives the number of instructions by address and
-the addresses that ran; symbols and DWARF turn these into functions and lines.
+A target that can trace gives executed instructions by address; symbols and DWARF map them to
+functions and lines.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from harness.elf.thumb import instruction_length
 
 @dataclass(frozen=True)
 class Block:
-    """A stretch of instructions without a branch in it, and how often it ran."""
+    """A basic block, and how often it ran."""
 
     address: int
     instructions: int
@@ -32,20 +32,20 @@ class Coverage:
     """Instructions by function, and lines by file.
 
     ``functions`` maps names to instructions executed, most first. A function without a symbol is
-    named by its address; functions of one name carry their file as well. ``files`` maps the path
-    that the compiler was given to its lines with code, each with whether one of its instructions
-    ran. ``starts`` maps the first addresses of functions to instructions executed.
+    named by its address; functions that share a name are followed by their file. ``files`` maps a
+    source file's path in DWARF to its lines with code, and each line to whether it ran. ``starts``
+    maps the start addresses of functions to instructions executed.
     """
 
     functions: Mapping[str, int] = field(default_factory=dict)
     files: Mapping[str, Mapping[int, bool]] = field(default_factory=dict)
     starts: Mapping[int, int] = field(default_factory=dict)
-    #: Instructions by call stack, of a target that sees calls.
+    #: Instructions by call stack; None from a target that sees no calls.
     calls: CallTree | None = None
 
     @property
     def tree(self) -> CallTree:
-        """Instructions by call stack; on a target that sees no calls, by function."""
+        """Instructions by call stack, or by function alone from a target that sees no calls."""
         return self.calls if self.calls is not None else CallTree.flat(self.functions)
 
     @property
@@ -55,7 +55,7 @@ class Coverage:
 
     @property
     def lines(self) -> tuple[int, int]:
-        """How many lines ran, and how many have code."""
+        """The number of lines that ran, and of lines with code."""
         hits = [hit for file in self.files.values() for hit in file.values()]
         return sum(hits), len(hits)
 
@@ -63,7 +63,7 @@ class Coverage:
     def from_counts(
         cls, image: Image, counts: Mapping[int, int], executed: Iterable[int]
     ) -> Coverage:
-        """From instructions counted by address, and the addresses of instructions that ran."""
+        """Coverage from instructions by address, and the addresses of instructions that ran."""
         counted: Counter[tuple[str, int, str]] = Counter()
         for address, count in counts.items():
             place = image.locate(address)
@@ -78,20 +78,20 @@ class Coverage:
 
     @classmethod
     def from_blocks(cls, image: Image, blocks: Iterable[Block]) -> Coverage:
-        """From blocks that ran; the image has the lengths of their instructions."""
+        """Coverage from the blocks that ran."""
         counts: Counter[int] = Counter()
         executed: set[int] = set()
-        code = _ImageCode(image)
+        code = [(segment.address, segment.data) for segment in image.loaded if segment.data]
         for block in blocks:
             counts[block.address] += block.instructions * block.executions
             address = block.address
             for _ in range(block.instructions):
                 executed.add(address)
-                address += code.length(address)
+                address += _length_at(address, code)
         return cls.from_counts(image, counts, executed)
 
     def lcov(self) -> str:
-        """An LCOV tracefile (geninfo(1)): per file the lines with code, 1 where one ran."""
+        """An LCOV tracefile (geninfo(1)): each file's lines with code, 1 for those that ran."""
         out = ["TN:"]
         for file, hits in sorted(self.files.items()):
             out += [f"SF:{file}", *(f"DA:{line},{int(hit)}" for line, hit in sorted(hits.items()))]
@@ -100,46 +100,41 @@ class Coverage:
 
 
 def _named(counted: Counter[tuple[str, int, str]]) -> dict[str, int]:
-    """By name, most first; functions of one name carry their file as well.
+    """Counts by name, most first; functions that share a name are followed by their file.
 
-    Every kernel of tflite-micro has an ``Invoke`` in an anonymous namespace.
+    (Every kernel of tflite-micro has an ``Invoke`` in an anonymous namespace.)
     """
     places: defaultdict[str, set[tuple[int, str]]] = defaultdict(set)
     for name, start, file in counted:
         places[name].add((start, file))
     functions: Counter[str] = Counter()
     for (name, start, file), count in counted.items():
-        several = len(places[name]) > 1
-        functions[f"{name} ({file or f'0x{start:08x}'})" if several else name] += count
+        shared = len(places[name]) > 1
+        functions[f"{name} ({file or f'0x{start:08x}'})" if shared else name] += count
     return dict(functions.most_common())
 
 
-class _ImageCode:
-    """Lengths of the image's instructions; two bytes where it has no code (code copied to RAM)."""
-
-    def __init__(self, image: Image) -> None:
-        self._segments = [(s.address, s.data) for s in image.loaded if s.data]
-
-    def length(self, address: int) -> int:
-        for start, data in self._segments:
-            if start <= address <= start + len(data) - 2:
-                offset = address - start
-                return instruction_length(int.from_bytes(data[offset : offset + 2], "little"))
-        return 2
+def _length_at(address: int, code: list[tuple[int, bytes]]) -> int:
+    """The length of the instruction at ``address``; 2 where ``code`` has none (copied to RAM)."""
+    for start, data in code:
+        if start <= address <= start + len(data) - 2:
+            offset = address - start
+            return instruction_length(int.from_bytes(data[offset : offset + 2], "little"))
+    return 2
 
 
 def _lines(image: Image, executed: list[int]) -> dict[str, dict[int, bool]]:
     files: dict[str, dict[int, bool]] = {}
-    for one in (image, *image.beside):
-        _add_lines(files, one, executed)
+    for each in (image, *image.beside):
+        _add_lines(files, each, executed)
     return files
 
 
 def _add_lines(files: dict[str, dict[int, bool]], image: Image, executed: list[int]) -> None:
     table = image.line_table
     paths: dict[tuple[int, int], str] = {}
-    stretches = zip(pairwise(table.starts), table.places[:-1], strict=True)
-    for (start, end), (number, index, line) in stretches:
+    ranges = zip(pairwise(table.starts), table.places[:-1], strict=True)
+    for (start, end), (number, index, line) in ranges:
         if number < 0 or not line:
             continue
         if (number, index) not in paths:

@@ -1,4 +1,4 @@
-"""C++ symbol names as people write them, by the C++ runtime's own demangler (cxxfilt)."""
+"""Demangled C++ symbol names, from the C++ runtime's own demangler (cxxfilt)."""
 
 from __future__ import annotations
 
@@ -10,28 +10,30 @@ from harness.base.errors import EnvironmentMissing
 _PREFIX = "_Z"
 #: A reference to an earlier part of the name, or to a template argument (Itanium C++ ABI, 5.1.10).
 _REFERENCE = re.compile(r"[ST][0-9A-Z]*_")
-#: References that repeat references grow a name exponentially: 300 characters can stand for
-#: gigabytes. Names of firmware have at most 14; with 24, a name grows some six thousand times.
+#: Most references in a name that is demangled. References to references expand exponentially: 300
+#: characters to gigabytes, 24 references to 6,000 times the length. Firmware's names have at most
+#: 14.
 _MOST_REFERENCES = 24
+#: The longest name that is demangled, in characters.
 _LONGEST = 2000
-#: The demangler's prefixes of names that the compiler made ("vtable for ").
-_MADE = re.compile(r"(?:[a-z][\w-]* )+for ")
+#: The demangler's prefix of a name that the compiler generated ("vtable for ").
+_GENERATED = re.compile(r"(?:[a-z][\w-]* )+for ")
 #: Suffixes of a parameter list: qualifiers of a member function, a clone's suffix.
-_BEHIND = re.compile(r"(?: const| volatile| &&?| \[[^\]]*\])+$")
+_SUFFIXES = re.compile(r"(?: const| volatile| &&?| \[[^\]]*\])+$")
 _OPERATOR = re.compile(r"\boperator\b")
 _OPENING, _CLOSING = "(<{[", ")>}]"
 
 
 @cache
 def demangle(name: str) -> str:
-    """``name`` as c++filt prints it; as it stands if it is not mangled, or too tangled to unfold.
+    """``name`` as c++filt prints it; unchanged if it is not mangled, or would expand too far.
 
     Raises :class:`EnvironmentMissing` if the machine has no C++ runtime library.
     """
-    if not name.startswith(_PREFIX) or _is_tangled(name):
+    if not name.startswith(_PREFIX) or _expands_too_far(name):
         return name
     try:
-        import cxxfilt  # noqa: PLC0415 - it loads a library, which C firmware does not need
+        import cxxfilt  # noqa: PLC0415 - it loads a library that C firmware does not need
     except Exception as error:  # cxxfilt.LibraryNotFound, which cannot be named before the import
         raise EnvironmentMissing(
             "C++ names cannot be read: this machine has no libstdc++",
@@ -43,21 +45,20 @@ def demangle(name: str) -> str:
         return name
 
 
-def _is_tangled(name: str) -> bool:
+def _expands_too_far(name: str) -> bool:
     return len(name) > _LONGEST or len(_REFERENCE.findall(name)) > _MOST_REFERENCES
 
 
 @cache
 def qualified(name: str) -> str:
-    """The demangled name alone: no parameters, return type, clone suffix (``tflite::A<1u>::B``)."""
+    """The demangled name without parameters, return type, clone suffix (``tflite::A<1u>::B``)."""
     plain = name.partition(".")[0]
     text = demangle(plain)
     if text == plain:
         return plain
-    compiler_made = _MADE.match(text)
-    if compiler_made is not None:
+    if _GENERATED.match(text):
         return text
-    text = _BEHIND.sub("", text)
+    text = _SUFFIXES.sub("", text)
     if text.endswith(")") and not text.endswith(("operator()", "(anonymous namespace)")):
         text = text[: _opening(text)]
     return text[_name_at(text) :]
@@ -74,10 +75,10 @@ def _opening(text: str) -> int:
 
 
 def _name_at(text: str) -> int:
-    """Where the name starts after a return type: behind the last space outside of brackets.
+    """The index of the name, which follows a return type and the last space outside of brackets.
 
-    The name of an operator may hold a space itself (``operator new``), and so may the function
-    around a local object (``A::f() const::x``).
+    Spaces in the name of an operator (``operator new``) and in the function around a local object
+    (``A::f() const::x``) do not count.
     """
     operator = _OPERATOR.search(text)
     depth, start = 0, 0

@@ -1,7 +1,7 @@
 """An ELF file: segments, sections, symbols, stored bytes.
 
-No external tool is called. Everything beyond the headers is read at first use, so that
-opening a file is cheap. :mod:`harness.elf.image` has the views that are built on it.
+Everything beyond the headers is read at first use, so that opening a file is cheap.
+:mod:`harness.elf.image` has the views that are built on it.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from harness.base import files
 from harness.base.errors import BadElf
 from harness.elf import reader
 
-#: Section numbers that name no section (System V ABI, chapter 4).
+#: Special section numbers (System V ABI, chapter 4).
 _SPECIAL = {0: "SHN_UNDEF", 0xFFF1: "SHN_ABS", 0xFFF2: "SHN_COMMON"}
 #: Mapping symbols of the Arm ELF ABI (AAELF32, section 5.5.5): the kind of the bytes after them.
 _MAPPING = {"$t": "thumb", "$d": "data", "$a": "arm"}
-#: Zephyr's text at start-up (kernel/banner.c): the release, or a tag of a git repository.
+#: Zephyr's boot banner (kernel/banner.c): the release, or a tag of a git repository.
 _BANNER = re.compile(rb"\*\*\* Booting Zephyr OS build [a-z-]{0,8}(\d+\.\d+\.\d+)")
 
 
@@ -59,7 +59,7 @@ class Section:
 
     @property
     def end(self) -> int:
-        """The first address behind the section."""
+        """The first address after the section."""
         return self.address + self.size
 
 
@@ -99,11 +99,11 @@ class ElfFile:
         if kind != "ET_EXEC":
             raise BadElf(
                 f"{self.path} is not an executable image (ELF type {kind})",
-                hint=reader.LINKED,
+                hint=reader.LINKED_IMAGE_HINT,
             )
         if not self.segments:
             raise BadElf(f"{self.path} has no segment to load")
-        _ = self._raw_sections  # a file that is cut off behind its segments fails here
+        _ = self._raw_sections  # raises for a file that is truncated after its segments
 
     @cached_property
     def elf(self) -> ELFFile:
@@ -155,11 +155,11 @@ class ElfFile:
 
     @property
     def loaded(self) -> tuple[Segment, ...]:
-        """The bytes put into memory before the image is started."""
+        """The segments that are loaded before the image starts."""
         return self.segments
 
     def _headers_in(self, offset: int, size: int) -> int:
-        """Bytes at the start of a segment that are the file's own headers, not the image's.
+        """Bytes at the start of a segment that are the file's headers, not the image's.
 
         GNU ld maps a page with them if the linker script leaves no room for them (TF-M's). The
         bytes between them and the first section are filler.
@@ -181,15 +181,15 @@ class ElfFile:
 
     @property
     def entry(self) -> int:
-        """The ELF's entry point, Thumb bit as it stands."""
+        """The ELF's entry point, with its Thumb bit."""
         return int(self.elf["e_entry"])
 
     @cached_property
     def sections(self) -> tuple[Section, ...]:
         """Sections that occupy memory, sorted by address; () if there is no section table.
 
-        Thread-local variables without initial values (.tbss) do not: each thread's lie on its own
-        stack, and the next section has the same address.
+        Thread-local variables without initial values (.tbss) are left out: each thread has them on
+        its own stack, and the next section has the same address.
         """
         sections = []
         for raw in self._raw_sections:
@@ -244,7 +244,7 @@ class ElfFile:
 
     @property
     def mapping(self) -> tuple[tuple[int, str], ...]:
-        """Arm mapping symbols, sorted: (address, "thumb", "data" or "arm") of the bytes behind."""
+        """Arm mapping symbols, sorted: address, and "thumb", "data" or "arm" from there on."""
         return self._all_symbols[1]
 
     @cached_property
@@ -261,7 +261,7 @@ class ElfFile:
         return {s.name: s.address for s in self.symbols if s.section == "SHN_ABS"}
 
     def read(self, address: int, size: int) -> bytes | None:
-        """``size`` bytes of the image at run-time ``address``; None if nothing is stored."""
+        """``size`` bytes of the image at run-time ``address``; None if they are not stored."""
         for segment in self.segments:
             start = address - segment.address
             if start >= 0 and start + size <= len(segment.data):

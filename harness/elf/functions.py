@@ -13,7 +13,7 @@ def address_of(image: Image, name: str) -> int:
     Raises :class:`UsageError` if the image has none.
     """
     addresses = [
-        symbol.address & ~1
+        symbol.address
         for symbol in image.symbols
         if symbol.kind == "func" and f"::{qualified(symbol.name)}".endswith(f"::{name}")
     ]

@@ -1,9 +1,9 @@
 """References in an image: functions, data and string literals as a directed graph.
 
 Built from the ELF alone: branches, literal pools and MOVW/MOVT of every function
-(:mod:`harness.elf.thumb`), pointers in stored data. Data whose DWARF type holds no pointer (a
-model's bytes, a table of numbers) is not searched; without DWARF, data in which few words look
-like pointers is not searched either.
+(:mod:`harness.elf.thumb`), pointers in stored data. Data whose DWARF type has no pointers (a
+model's bytes, a table of numbers) is not searched, nor, without DWARF, data in which few words look
+like pointers.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from harness.elf.variables import Variables
 
 #: Sections whose content is kept only if something refers to it; others are always kept.
 _ORDINARY = re.compile(r"^\.?(text|rodata|datas?|bss|noinit|sdata|sbss|ramfunc)(\.|$)")
+#: Unwinding tables, whose addresses are not references.
 _UNSEARCHED = re.compile(r"^\.ARM\.(exidx|extab)")
 _PRINTABLE = re.compile(rb"[\x20-\x7e\t\n\r\x1b]+")
 #: Data of unknown type is searched if at least this share of its non-zero words are pointers.
@@ -44,17 +45,18 @@ class GraphNode:
 
     @property
     def end(self) -> int:
-        """The first address behind the node."""
+        """The first address after the node."""
         return self.address + self.size
 
 
 @dataclass(frozen=True)
 class Graph:
-    """``edges[i]`` are the nodes that node ``i`` refers to, ``calls[i]`` its branches out.
+    """``edges[i]`` are the nodes that node ``i`` refers to, ``calls[i]`` those it branches to.
 
-    ``ambiguous`` are edges to an address at which the section before ends: the reference may be to
-    that end (``__init_array_end``) and not to the node there. ``nulls`` are functions that only
-    return nullptr.
+    ``roots`` are always kept by the linker. ``starts`` are the nodes' addresses, ascending.
+    ``ambiguous`` are edges to an address at which the previous section ends: the reference may be
+    to that end (``__init_array_end``) and not to the node. ``nulls`` are functions that only return
+    nullptr.
     """
 
     nodes: tuple[GraphNode, ...]
@@ -81,7 +83,7 @@ class Graph:
         return replace(self, edges=tuple(edges))
 
     def at(self, address: int) -> int | None:
-        """The node that holds ``address``."""
+        """The node that contains ``address``."""
         index = bisect_right(self.starts, address) - 1
         return index if index >= 0 and address < self.nodes[index].end else None
 
@@ -125,8 +127,8 @@ class _GraphBuilder:
         self.data_ends = [end for _, end in self.data_ranges]
 
     def graph(self) -> Graph:
-        whole = {node.address: self._targets(node) for node in self.nodes}
-        targets = {address for named in whole.values() for address, _ in named}
+        found = {node.address: self._targets(node) for node in self.nodes}
+        targets = {address for pairs in found.values() for address, _ in pairs}
         sizes = {node.address: node.size for node in self.nodes}
         self.nodes = list(_split(self.nodes, targets, self.image))
         self.starts = [node.address for node in self.nodes]
@@ -136,8 +138,8 @@ class _GraphBuilder:
                 if s.kind == "notype" and not s.size}  # fmt: skip
         ambiguous: set[tuple[int, int]] = set()
         for number, node in enumerate(self.nodes):
-            uncut = sizes.get(node.address) == node.size
-            for target, called in whole[node.address] if uncut else self._targets(node):
+            unsplit = sizes.get(node.address) == node.size
+            for target, called in found[node.address] if unsplit else self._targets(node):
                 index = self._find(target)
                 if index is not None and index != number:
                     edges[number].add(index)
@@ -153,10 +155,10 @@ class _GraphBuilder:
             frozenset(self._roots()),
             tuple(self.starts),
             frozenset(ambiguous),
-            frozenset(number for number, node in enumerate(self.nodes) if self._gives_null(node)),
+            frozenset(number for number, node in enumerate(self.nodes) if self._returns_null(node)),
         )
 
-    def _gives_null(self, node: GraphNode) -> bool:
+    def _returns_null(self, node: GraphNode) -> bool:
         if node.kind not in ("function", "label") or not 0 < node.size <= _NULL_FUNCTION:
             return False
         return returned_constant(self.image.read(node.address, node.size) or b"") == 0
@@ -175,7 +177,7 @@ class _GraphBuilder:
                 yield number
 
     def _targets(self, node: GraphNode) -> list[tuple[int, bool]]:
-        """The addresses that a node refers to, each with whether it branches there."""
+        """The addresses that a node refers to, each with whether the node branches to it."""
         data = self.image.read(node.address, node.size)
         if data is None or _UNSEARCHED.match(node.section):
             return []
@@ -199,7 +201,7 @@ class _GraphBuilder:
                 yield pointed, False
 
     def _pointed(self, word: int) -> int | None:
-        """The address that a 32-bit value points to: a function's start, or anywhere in data."""
+        """The address that a 32-bit value points to: a function's start, or a place in data."""
         number = self._find(word & ~1)
         if number is None:
             return None
@@ -216,13 +218,14 @@ class _GraphBuilder:
             return []
         skip = -node.address % 4
         words = memoryview(data[skip : skip + (len(data) - skip) // 4 * 4]).cast("I")
-        targets = [target for word in words if word and (target := self._stored(word)) is not None]
+        pointed = (self._pointed_from_data(word) for word in words if word)
+        targets = [target for target in pointed if target is not None]
         filled = sum(1 for word in words if word)
         if may_point is None and len(targets) < _POINTER_SHARE * filled:
             return []
         return targets
 
-    def _stored(self, word: int) -> int | None:
+    def _pointed_from_data(self, word: int) -> int | None:
         """Like _pointed, but stricter: small numbers in data look like flash addresses."""
         number = self._find(word & ~1)
         if number is None:
@@ -255,7 +258,7 @@ def _nodes(parts: Sequence[LayoutPart]) -> list[GraphNode]:
 
 
 def _split(nodes: Iterable[GraphNode], targets: set[int], image: ElfFile) -> Iterable[GraphNode]:
-    """Cut unnamed data where something points to, and behind the NUL of each literal."""
+    """Split unnamed data and string literals at the addresses that something refers to."""
     ordered = sorted(targets)
     for node in nodes:
         if node.kind not in ("strings", "unnamed"):
@@ -281,7 +284,7 @@ def _piece(node: GraphNode, start: int, end: int, data: bytes | None) -> GraphNo
 
 
 def _join_tails(nodes: Sequence[GraphNode], edges: list[set[int]], image: ElfFile) -> None:
-    """Link each literal to the next node if its tail is shared with it (no NUL between them)."""
+    """Add an edge from each literal to the next one if they share their tail (no NUL between)."""
     for number, (node, following) in enumerate(pairwise(nodes)):
         if node.kind == following.kind == "strings" and node.end == following.address:
             last_byte = image.read(node.end - 1, 1)
@@ -290,7 +293,7 @@ def _join_tails(nodes: Sequence[GraphNode], edges: list[set[int]], image: ElfFil
 
 
 def summed(nodes: Iterable[GraphNode]) -> dict[str, int]:
-    """Bytes by region."""
+    """The bytes of ``nodes`` by region."""
     sizes: dict[str, int] = defaultdict(int)
     for node in nodes:
         for region, size in node.sizes.items():

@@ -1,4 +1,4 @@
-"""Intel HEX, the format that every flash tool of the lab takes."""
+"""Intel HEX, the format that all flash tools read."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from collections.abc import Iterable, Sequence
 
 from harness.base.errors import UsageError
 
+#: Record types.
 _DATA, _END, _SEGMENT, _START_SEGMENT, _LINEAR, _START_LINEAR = range(6)
-_PER_LINE = 16
+_PER_LINE = 16  # bytes of data in a record
 
 Block = tuple[int, bytes]
 
@@ -63,7 +64,10 @@ def read(text: str, name: str = "hex file") -> list[Block]:
 
 
 def merge(blocks: Iterable[Block], name: str = "image") -> list[Block]:
-    """Blocks in ascending order, joined where they touch or agree; raises where they differ."""
+    """Blocks in ascending order, joined where they touch or overlap.
+
+    Raises :class:`UsageError` if two blocks set a byte to different values.
+    """
     merged: list[tuple[int, bytearray]] = []
     for start, data in sorted((block for block in blocks if block[1]), key=lambda b: b[0]):
         if not merged or start > merged[-1][0] + len(merged[-1][1]):
@@ -78,17 +82,17 @@ def merge(blocks: Iterable[Block], name: str = "image") -> list[Block]:
 
 
 def differences(wanted: Sequence[Block], present: Sequence[Block]) -> list[int]:
-    """Addresses (the first of each block of ``wanted``) that ``held`` does not hold."""
-    wrong = []
-    for start, data in wanted:
+    """The first address of each block of ``wanted`` whose bytes are not in ``present``."""
+    return [
+        start
+        for start, data in wanted
         if not any(
             begin <= start
             and start + len(data) <= begin + len(content)
             and content[start - begin : start - begin + len(data)] == data
             for begin, content in present
-        ):
-            wrong.append(start)
-    return wrong
+        )
+    ]
 
 
 def _record(address: int, kind: int, data: bytes) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -22,27 +23,27 @@ if TYPE_CHECKING:
     from harness.elf.register_functions import Registration
     from harness.elf.variables import Variables
 
-#: The most bytes that a function without a size is taken to have.
-_UNSIZED_REACH = 1024
+#: Most bytes of a function whose symbol has no size (assembly); the next function ends it, too.
+UNSIZED_REACH = 1024
 #: Functions of libraries whose symbols have no type (libgcc: calls of the non-secure state).
 _UNTYPED = ("__gnu_cmse_nonsecure_call",)
 
 
 def _by_place(symbol: Symbol) -> tuple[int, int]:
-    """Sort key: by address; of several at one address, the one with a size comes last and wins."""
+    """Sort key: by address; of several symbols at one address, the longest comes last and wins."""
     return symbol.address, symbol.size
 
 
 @dataclass(frozen=True)
 class Location:
-    """The function of an address, and its file and line; "" and 0 if DWARF does not have them."""
+    """The function, file and line of an address; "" and 0 if DWARF does not have them."""
 
     address: int
     function: str
     offset: int
     file: str = ""
     line: int = 0
-    image: str = ""  # the image beside this one that holds it; "" for this one
+    image: str = ""  # the image beside this one that contains it; "" for this one
 
     def __str__(self) -> str:
         name = demangle(self.function) or f"0x{self.address:08x}"
@@ -54,10 +55,10 @@ class Location:
 class Image(ElfFile):
     """An ELF and the views of it.
 
-    ``map_file`` (GNU ld's) and ``linker_script``, if given, describe the memory regions better than
-    the ELF. If several images lie in flash together, ``beside`` are the other ELFs, and
-    ``composed`` are the segments of all; see :mod:`harness.elf.combined`. ``chip_name``: the chip
-    that a case or an option names.
+    ``map_file`` (GNU ld's) and ``linker_script`` describe the memory regions if they are given. If
+    several images are flashed together, ``beside`` are the other ELFs, and ``composed`` the
+    segments of all; see :mod:`harness.elf.combined`. ``chip_name``: the chip that a case or an
+    option names.
     """
 
     map_file: Path | None = None
@@ -75,7 +76,7 @@ class Image(ElfFile):
 
     @property
     def name(self) -> str:
-        """The file's name without its ending; the build folder's name for ``zephyr.elf``."""
+        """The file's name without its suffix; the build folder's name for ``zephyr.elf``."""
         folder = self.path.absolute().parent
         if self.path.stem != "zephyr":
             return self.path.stem
@@ -88,7 +89,7 @@ class Image(ElfFile):
 
     @property
     def loaded(self) -> tuple[Segment, ...]:
-        """The segments loaded into memory before the start: those of this image, or of all."""
+        """The segments that are loaded before the image starts, those of images beside it, too."""
         return self.composed or self.segments
 
     def symbol(self, name: str) -> Symbol | None:
@@ -99,7 +100,7 @@ class Image(ElfFile):
         return super().symbol(name)
 
     def holds(self, address: int) -> bool:
-        """True if bytes of this image's own file are at run-time ``address``."""
+        """True if this image, without those beside it, stores a byte at run-time ``address``."""
         return any(0 <= address - segment.address < len(segment.data) for segment in self.segments)
 
     @cached_property
@@ -111,21 +112,21 @@ class Image(ElfFile):
 
     @cached_property
     def layout(self) -> Layout:
-        """Every byte of every region, once."""
+        """The parts of every region, which have each byte once."""
         from harness.elf.layout import lay_out  # noqa: PLC0415
 
         return lay_out(self, self.regions)
 
     @cached_property
     def variables(self) -> Variables:
-        """Static variables as DWARF describes them."""
+        """The static variables in DWARF."""
         from harness.elf.variables import Variables  # noqa: PLC0415
 
         return Variables(self)
 
     @cached_property
     def inlining(self) -> Inlining:
-        """The functions that were inlined at each address."""
+        """The calls that were inlined, by address."""
         from harness.elf.inlined import Inlining  # noqa: PLC0415 - only for call stacks
 
         return Inlining(self.variables.dwarf)
@@ -138,8 +139,15 @@ class Image(ElfFile):
         return tuple(find(self._references))
 
     @cached_property
+    def operator_functions(self) -> Mapping[int, tuple[str, ...]]:
+        """The operators of each function that a registration refers to, by its address."""
+        from harness.elf.register_functions import entry_functions  # noqa: PLC0415
+
+        return entry_functions(self.graph, self.registrations)
+
+    @cached_property
     def graph(self) -> Graph:
-        """The references; ambiguous edges to a registration's own data are dropped."""
+        """The reference graph, without ambiguous edges to the data of registration functions."""
         entries = (entry for registration in self.registrations for entry in registration.entries)
         return self._references.settled(frozenset(entries))
 
@@ -157,9 +165,9 @@ class Image(ElfFile):
         return [s.address for s in functions], functions
 
     def locate(self, address: int) -> Location:
-        """Function (and file and line, from DWARF) of an address; Thumb bit ignored.
+        """The function of an address, with file and line from DWARF; the Thumb bit is ignored.
 
-        An address that this image does not hold is looked up in the images beside it.
+        An address that this image does not contain is looked up in the images beside it.
         """
         address &= ~1
         if self.beside and not self.holds(address):
@@ -171,21 +179,20 @@ class Image(ElfFile):
         name, offset = "", 0
         if index >= 0:
             function = functions[index]
-            # Assembly often has no size: such a function reaches to the next one.
             following = starts[index + 1] if index + 1 < len(starts) else address + 1
-            unsized = min(following - function.address, _UNSIZED_REACH)
+            unsized = min(following - function.address, UNSIZED_REACH)
             if address < function.address + (function.size or unsized):
                 name, offset = function.name, address - function.address
         file, line = self._line(address)
         return Location(address, name, offset, file, line)
 
     def frames(self, address: int) -> tuple[Location, ...]:
-        """The functions that were inlined at ``address``, innermost first, then the one itself.
+        """The functions that were inlined at ``address``, innermost first, then the containing one.
 
-        Each has the line at which it stands: of the instruction, or of the call that was inlined.
+        Each has the line of the instruction, or of the inlined call in it.
         """
         location = self.locate(address)
-        holder = next((one for one in self.beside if one.name == location.image), self)
+        holder = next((other for other in self.beside if other.name == location.image), self)
         inlined = []
         for call in holder.inlining.at(address & ~1):
             inlined.append(replace(location, function=call.function))
@@ -194,10 +201,10 @@ class Image(ElfFile):
 
     @cached_property
     def lines(self) -> tuple[list[int], list[tuple[str, int]]]:
-        """DWARF line rows sorted by address: start addresses, and (file, line); ("", 0) ends a run.
+        """Line rows by address: start addresses, and their (file, line); ("", 0) ends a sequence.
 
-        Of a garbled line program the rows before the garbled place are kept. Raises
-        :class:`BadElf` only if the section itself cannot be read.
+        The rows of a garbled line program are kept up to the garbled place. Raises :class:`BadElf`
+        only if the section itself cannot be read.
         """
         return self.line_table.named()
 

@@ -1,6 +1,6 @@
-"""Which functions the compiler inlined at an address, by DW_TAG_inlined_subroutine.
+"""The calls that the compiler inlined at an address, from DW_TAG_inlined_subroutine.
 
-Source: DWARF 5, section 3.3.8. What is garbled is left out.
+Source: DWARF 5, section 3.3.8. Garbled entries are left out.
 """
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ from harness.elf.dwarf.ranges import Range
 
 _SUBPROGRAMS, _NAMESPACES = frozenset((Tag.SUBPROGRAM,)), frozenset((Tag.NAMESPACE,))
 _BLOCKS = (Tag.LEXICAL_BLOCK, Tag.INLINED_SUBROUTINE)
+#: Most nested blocks and inlined calls that are followed.
 _DEEPEST = 64
-_NAMELESS = "(inlined)"
+_UNNAMED = "(inlined)"
 
 
 @dataclass(frozen=True)
 class InlinedCall:
-    """A call that was inlined: the function (C++: mangled), and where it was called from."""
+    """An inlined call: the function (C++: mangled), and the file and line of the call."""
 
     function: str
     file: str
@@ -29,7 +30,7 @@ class InlinedCall:
 
 
 class Inlining:
-    """The inlined calls of one image, read at first use unit by unit."""
+    """The inlined calls of one image; each unit is read at first use."""
 
     def __init__(self, dwarf: Dwarf) -> None:
         self._dwarf = dwarf
@@ -38,7 +39,7 @@ class Inlining:
         self._known: dict[int, tuple[InlinedCall, ...]] = {}
 
     def at(self, address: int) -> tuple[InlinedCall, ...]:
-        """The calls of which the instruction at ``address`` is part, innermost first."""
+        """The inlined calls that contain the instruction at ``address``, innermost first."""
         found = self._known.get(address)
         if found is None:
             found = self._known[address] = tuple(self._calls(address))[::-1]
@@ -51,8 +52,8 @@ class Inlining:
                 if entry is None:
                     return
                 entry = next(
-                    (one for one in self._dwarf.children(entry)
-                     if one.tag in _BLOCKS and self._covers(one, address)),
+                    (child for child in self._dwarf.children(entry)
+                     if child.tag in _BLOCKS and self._covers(child, address)),
                     None,
                 )  # fmt: skip
                 if entry is not None and entry.tag == Tag.INLINED_SUBROUTINE:
@@ -64,7 +65,7 @@ class Inlining:
         name = self._dwarf.follow(entry, At.LINKAGE_NAME) or self._dwarf.follow(entry, At.NAME)
         head, index = self._dwarf.line_header(entry.unit), entry.number(At.CALL_FILE)
         file = head.name(index) if head is not None and index is not None else ""
-        return InlinedCall(str(name or _NAMELESS), file, entry.number(At.CALL_LINE) or 0)
+        return InlinedCall(str(name or _UNNAMED), file, entry.number(At.CALL_LINE) or 0)
 
     def _function_at(self, address: int) -> Entry | None:
         """The subprogram whose code is at ``address``."""
@@ -82,7 +83,7 @@ class Inlining:
         for number, unit in enumerate(self._dwarf.units):
             try:
                 own = self._dwarf.entry(unit.first, unit)
-                yield from ((one, number) for one in self._dwarf.ranges(own))
+                yield from ((covered, number) for covered in self._dwarf.ranges(own))
             except GARBLED:
                 continue
 
@@ -91,7 +92,7 @@ class Inlining:
         for offset in self._dwarf.scan(unit, _SUBPROGRAMS, _NAMESPACES):
             try:
                 entry = self._dwarf.entry(offset, unit)
-                yield from ((one, offset) for one in self._dwarf.ranges(entry))
+                yield from ((covered, offset) for covered in self._dwarf.ranges(entry))
             except GARBLED:
                 continue
 

@@ -1,8 +1,8 @@
-"""Every byte of every region, once: sections, symbols, padding, gaps.
+"""The layout of regions: each byte once, in a section, a symbol, padding or a gap.
 
 The parts of a region sum to exactly the linker's figure of used bytes. GNU ld's memory table counts
 from a region's origin to the end of the last placed section, alignment included; ``.data`` is
-counted in RAM, where it runs, and in FLASH, where its initial values lie.
+counted in RAM, where it is used, and in FLASH, where its initial values are stored.
 """
 
 from __future__ import annotations
@@ -15,18 +15,21 @@ from harness.elf.regions import MemoryRegion
 
 #: The longest run of filler bytes that counts as padding, in bytes.
 LONGEST_PADDING = 64
+#: Kinds of symbols that name bytes.
 _NAMED = frozenset({"func", "object", "notype", "common", "tls"})
+#: Precedence of symbols for the same bytes: the first names them, the others are aliases.
 _BINDING_ORDER = {"global": 0, "weak": 1, "local": 2}
-_NOP = b"\x00\xbf"
+_NOP = b"\x00\xbf"  # Thumb NOP, little-endian: the assembler's padding of code
+#: The least share of printable bytes in string literals.
+_PRINTABLE_SHARE = 0.9
 
 
 @dataclass(frozen=True)
 class LayoutPart:
-    """A run of bytes of one region with one cause.
+    """A run of bytes in one region: a symbol's, padding, or bytes without a name.
 
     ``address`` is the run-time address, ``place`` the address in the region: they differ for the
-    stored initial values of RAM data (``copy``). ``aliases`` are further names of the same bytes,
-    counted once.
+    stored initial values of RAM data (``copy``). ``aliases`` are other names of the same bytes.
     """
 
     name: str
@@ -59,7 +62,7 @@ class Layout:
 
 @dataclass(frozen=True)
 class _Extent:
-    """A section, or a segment where the section table is stripped, at one place of a region."""
+    """A section, or a segment if the section table is stripped, at one place in a region."""
 
     section: Section
     place: int
@@ -67,47 +70,34 @@ class _Extent:
 
 
 def extents(image: ElfFile) -> tuple[Section, ...]:
-    """The sections that occupy memory, or segments as sections if there is no table."""
+    """The sections that occupy memory, or segments as sections if there is no section table."""
     if image.sections:
         return image.sections
     sections = []
     for number, segment in enumerate(image.segments):
-        stored = len(segment.data)
-        name = f"segment {number}"
+        name, start, data = f"segment {number}", segment.address, segment.data
+        stored, zeroed = len(data), segment.size - len(data)
         if stored:
-            sections.append(
-                Section(
-                    name, segment.address, segment.load_address, stored, True, True, segment.data
-                )
-            )
-        if segment.size > stored:
-            sections.append(
-                Section(
-                    f"{name} (zeroed)",
-                    segment.address + stored,
-                    None,
-                    segment.size - stored,
-                    True,
-                    False,
-                    b"",
-                )
-            )
+            sections.append(Section(name, start, segment.load_address, stored, True, True, data))
+        if zeroed > 0:
+            name = f"{name} (zeroed)"
+            sections.append(Section(name, start + stored, None, zeroed, True, False, b""))
     return tuple(sections)
 
 
 def lay_out(image: ElfFile, memories: Sequence[MemoryRegion]) -> Layout:
-    """Split every region of ``memories`` into parts; a note names sections in no region."""
+    """Split every region of ``memories`` into parts; notes name sections outside of them."""
     sections = extents(image)
     notes: list[str] = []
     pieces = {
-        id(section): _pieces(section, names) for section, names in _named(image, sections, notes)
+        id(section): _pieces(section, spans) for section, spans in _spans(image, sections, notes)
     }
     parts: list[LayoutPart] = []
     placed: set[int] = set()
     for memory in memories:
         placed_extents = _placed(sections, memory)
         placed.update(id(extent.section) for extent in placed_extents)
-        parts.extend(_fill(memory, placed_extents, pieces))
+        parts.extend(_parts(memory, placed_extents, pieces))
     for section in sections:
         if id(section) not in placed:
             notes.append(
@@ -121,18 +111,18 @@ def lay_out(image: ElfFile, memories: Sequence[MemoryRegion]) -> Layout:
 
 
 def _reserved(image: ElfFile, memory: MemoryRegion) -> Iterable[str]:
-    """Notes on sections without initial values that have a load address all the same.
+    """Notes on sections that have a load address but no stored bytes.
 
-    Zephyr's priv_stacks_noinit does: the linker counts it in flash. The binary has a gap there if
-    more follows, else it ends before.
+    The linker counts them in flash (Zephyr's priv_stacks_noinit). The binary has a gap there if
+    more bytes follow, else it ends before.
     """
-    inside = [one for one in image.segments if memory.origin <= one.load_address < memory.end]
-    end = max((one.load_address + len(one.data) for one in inside), default=memory.origin)
+    inside = [each for each in image.segments if memory.origin <= each.load_address < memory.end]
+    end = max((each.load_address + len(each.data) for each in inside), default=memory.origin)
     for segment in inside:
         if segment.data or segment.load_address == segment.address:
             continue
-        names = [one.name for one in image.sections
-                 if segment.address <= one.address < segment.address + segment.size]  # fmt: skip
+        names = [s.name for s in image.sections
+                 if segment.address <= s.address < segment.address + segment.size]  # fmt: skip
         place = f"{segment.size:,} B of {memory.name} at 0x{segment.load_address:08x}"
         yield (
             f"{', '.join(names) or 'a segment'}: {place} are reserved, though it is not stored: "
@@ -155,7 +145,7 @@ def _placed(sections: Sequence[Section], memory: MemoryRegion) -> list[_Extent]:
     return sorted(placed_extents, key=lambda extent: extent.place)
 
 
-def _fill(
+def _parts(
     memory: MemoryRegion, placed_extents: Iterable[_Extent], pieces: dict[int, list[_Piece]]
 ) -> Iterable[LayoutPart]:
     cursor = memory.origin
@@ -184,10 +174,10 @@ class _Piece:
     aliases: tuple[str, ...] = ()
 
 
-def _named(
+def _spans(
     image: ElfFile, sections: Sequence[Section], notes: list[str]
 ) -> Iterable[tuple[Section, list[tuple[int, int, Symbol]]]]:
-    """Each section with its sorted (start, end, symbol); a note counts symbols that are wrong."""
+    """Each section with its sorted (start, end, symbol); a note counts misplaced symbols."""
     by_name: dict[str, list[Symbol]] = {}
     for symbol in image.symbols:
         if symbol.kind in _NAMED and (symbol.size or symbol.kind == "func"):
@@ -214,7 +204,7 @@ def _named(
 
 
 def _until_next(starts: Sequence[int], index: int, end: int) -> int:
-    """Where a function without a size ends: at the next symbol, or with its section."""
+    """The end of a function without a size: the next symbol, or the end of its section."""
     here = starts[index]
     return next((start for start in starts[index + 1 :] if start > here), end)
 
@@ -231,7 +221,7 @@ def _pieces(section: Section, symbols: list[tuple[int, int, Symbol]]) -> list[_P
             aliases.append(symbols[index][2].name)
             index += 1
         if end <= cursor:
-            continue  # lies wholly inside the symbol before it
+            continue  # inside the previous symbol
         if start > cursor:
             pieces.append(_between(section, cursor, start))
         start = max(start, cursor)
@@ -244,7 +234,7 @@ def _pieces(section: Section, symbols: list[tuple[int, int, Symbol]]) -> list[_P
 
 
 def _between(section: Section, start: int, end: int) -> _Piece:
-    """The bytes between two symbols: padding, string literals, or something without a name."""
+    """The bytes between two symbols: padding, string literals, or bytes without a name."""
     raw = section.data[start - section.address : end - section.address]
     size = end - start
     filler = (
@@ -259,4 +249,4 @@ def _between(section: Section, start: int, end: int) -> _Piece:
 
 def _is_text(raw: bytes) -> bool:
     printable = sum(0x20 <= byte < 0x7F or byte in b"\0\t\n\r" for byte in raw)
-    return printable >= 0.9 * len(raw)
+    return printable >= _PRINTABLE_SHARE * len(raw)

@@ -1,4 +1,4 @@
-"""What a function's first instructions put on the stack, for code without call-frame tables.
+"""A function's stack frame, read from its first instructions, for code without unwinding tables.
 
 Encodings: Armv8-M ARM, C2.4 (PUSH, STMDB, SUB (SP minus immediate), VPUSH, ADD and MOV of SP).
 """
@@ -9,16 +9,16 @@ import struct
 
 from harness.elf.thumb import instruction_length
 
-#: Bytes of a function that are read.
+#: Most bytes of a function that are decoded.
 LONGEST = 4096
 _SP, _LR = 13, 14
 
 
 def read(code: bytes) -> tuple[int, dict[int, int], tuple[int, int] | None]:
-    """Bytes pushed by ``code``; how deep below the entry each register lies; the frame pointer.
+    """Bytes by which ``code`` lowers sp; the depth of each saved register; the frame pointer.
 
-    The frame pointer is its register and the depth that it holds. What an early return pops is
-    ignored: behind it the frame is as before.
+    Depths are bytes below sp at the function's entry. The frame pointer is (register, depth), None
+    without one. Pops of early returns are ignored: the code after them has the frame again.
     """
     depth, saved = 0, dict[int, int]()
     frame: tuple[int, int] | None = None
@@ -33,9 +33,9 @@ def read(code: bytes) -> tuple[int, dict[int, int], tuple[int, int] | None]:
         pushed = _pushed(first, second, wide=wide)
         if pushed:
             depth += 4 * len(pushed)
-            fresh = {one: depth - 4 * number for number, one in enumerate(pushed)}
-            saved.update({one: place for one, place in fresh.items() if one not in saved})
-        depth += _taken(first, second, wide=wide)
+            for number, register in enumerate(pushed):
+                saved.setdefault(register, depth - 4 * number)
+        depth += _allocated(first, second, wide=wide)
         if first & 0xFF00 == 0xAF00:  # ADD r7, sp, #imm
             frame = 7, depth - 4 * (first & 0xFF)
         elif first == 0x466F:  # MOV r7, sp
@@ -44,34 +44,37 @@ def read(code: bytes) -> tuple[int, dict[int, int], tuple[int, int] | None]:
 
 
 def _pushed(first: int, second: int, *, wide: bool) -> list[int]:
-    if wide and first == 0xE92D:
-        return [one for one in range(15) if second >> one & 1]
-    if wide and first == 0xF84D and second & 0xFFF == 0xD04:
+    """The core registers that an instruction pushes, ascending."""
+    if wide and first == 0xE92D:  # PUSH.W {...}
+        return [register for register in range(15) if second >> register & 1]
+    if wide and first == 0xF84D and second & 0xFFF == 0xD04:  # PUSH.W {Rt}
         return [second >> 12]
-    if first & 0xFE00 == 0xB400:
-        return [one for one in range(8) if first >> one & 1] + [_LR] * (first >> 8 & 1)
+    if first & 0xFE00 == 0xB400:  # PUSH {...}
+        low = [register for register in range(8) if first >> register & 1]
+        return low + [_LR] * (first >> 8 & 1)
     return []
 
 
-def _taken(first: int, second: int, *, wide: bool) -> int:
+def _allocated(first: int, second: int, *, wide: bool) -> int:
     """Bytes by which an instruction lowers sp without storing core registers."""
-    if first & 0xFF80 == 0xB080:
+    if first & 0xFF80 == 0xB080:  # SUB sp, #imm
         return 4 * (first & 0x7F)
-    if wide and first & 0xFBFF == 0xF2AD and second & 0x8F00 == 0x0D00:
-        return (first >> 10 & 1) << 11 | (second >> 12 & 7) << 8 | second & 0xFF
-    if wide and first & 0xFBEF == 0xF1AD and second & 0x8F00 == 0x0D00:
-        return _modified((first >> 10 & 1) << 11 | (second >> 12 & 7) << 8 | second & 0xFF)
-    if wide and first & 0xFFBF == 0xED2D and second & 0xE00 == 0xA00:
+    immediate = (first >> 10 & 1) << 11 | (second >> 12 & 7) << 8 | second & 0xFF
+    if wide and first & 0xFBFF == 0xF2AD and second & 0x8F00 == 0x0D00:  # SUBW sp, sp, #imm
+        return immediate
+    if wide and first & 0xFBEF == 0xF1AD and second & 0x8F00 == 0x0D00:  # SUB.W sp, sp, #imm
+        return _expanded(immediate)
+    if wide and first & 0xFFBF == 0xED2D and second & 0xE00 == 0xA00:  # VPUSH {...}
         return 4 * (second & 0xFF)
     return 0
 
 
-def _modified(immediate: int) -> int:
+def _expanded(immediate: int) -> int:
     """A modified immediate constant (Armv8-M ARM, ThumbExpandImm)."""
     if immediate < 0x100:
         return immediate
     if immediate < 0x400:
         byte = immediate & 0xFF
         return (byte << 16 | byte, byte << 24 | byte << 8, byte * 0x0101_0101)[(immediate >> 8) - 1]
-    value, turn = 0x80 | immediate & 0x7F, immediate >> 7
-    return value >> turn | value << (32 - turn) & 0xFFFF_FFFF
+    value, rotation = 0x80 | immediate & 0x7F, immediate >> 7
+    return value >> rotation | value << (32 - rotation) & 0xFFFF_FFFF

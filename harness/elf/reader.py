@@ -1,9 +1,9 @@
 """The ELF container, read by pyelftools, with checks that pyelftools leaves out.
 
-pyelftools trusts a file: counts and offsets that lead out of it surface as errors of its own, or
-as empty bytes. So every table is checked against the file's size first, and a broken one raises
-:class:`BadElf`. Only the symbol table is decoded here: a Zephyr image has ten thousand symbols,
-which takes pyelftools a quarter of a second.
+pyelftools trusts a file: counts and offsets outside of it give its own errors, or empty bytes. So
+every table is checked against the file's size first, and a broken one raises :class:`BadElf`. The
+symbol table is decoded here: the ten thousand symbols of a Zephyr image take pyelftools a quarter
+of a second.
 
 Names of constants follow the System V ABI, chapters 4 and 5.
 """
@@ -28,13 +28,15 @@ from harness.base.platforms import DEFAULT_BOARD
 
 T = TypeVar("T")
 
-#: Far more than any image for a microcontroller has; a larger count is garbled.
+#: Most section or program headers; a larger count is garbled.
 MOST_HEADERS = 100_000
+#: Most bytes of a section after decompression: 1 GiB.
 MOST_UNCOMPRESSED = 1 << 30
 #: The hint for a file that is not an image.
-LINKED = "pass the linked image, e.g. build/zephyr/zephyr.elf"
+LINKED_IMAGE_HINT = "pass the linked image, e.g. build/zephyr/zephyr.elf"
 SHF_WRITE, SHF_ALLOC, SHF_EXECINSTR, SHF_TLS = 0x1, 0x2, 0x4, 0x400
 
+#: Sizes of Elf32_Ehdr, Elf32_Shdr and Elf32_Phdr.
 _HEADER_BYTES, _SECTION_BYTES, _SEGMENT_BYTES = 52, 40, 32
 _SYMBOL = struct.Struct("<IIIBBH")  # Elf32_Sym
 _KINDS = {0: "notype", 1: "object", 2: "func", 3: "section", 4: "file", 5: "common", 6: "tls"}
@@ -42,14 +44,14 @@ _BINDINGS = {0: "local", 1: "global", 2: "weak"}
 _MACHINES = {3: "x86", 8: "MIPS", 20: "PowerPC", 62: "x86-64", 94: "Xtensa", 183: "AArch64",
              243: "RISC-V"}  # fmt: skip
 _EM_ARM = 40
-#: What pyelftools raises for a broken file.
+#: Exceptions of pyelftools for a broken file.
 _BROKEN = (ELFError, ConstructError, ValueError, KeyError, IndexError, OverflowError, TypeError,
            AttributeError, zlib.error)  # fmt: skip
 
 
 @dataclass(frozen=True)
 class RawSymbol:
-    """Elf32_Sym with its name resolved; ``index`` is the section it lies in."""
+    """Elf32_Sym with its name resolved; ``index`` is the number of its section."""
 
     name: str
     value: int
@@ -60,9 +62,9 @@ class RawSymbol:
 
 
 def read(data: bytes, where: str) -> ELFFile:
-    """``data`` as pyelftools reads it, with all tables inside the file.
+    """``data`` as pyelftools reads it, after a check that all tables are inside the file.
 
-    Raises :class:`BadElf` for anything but a whole 32-bit little-endian Arm ELF; ``where`` names
+    Raises :class:`BadElf` for anything but a complete 32-bit little-endian Arm ELF; ``where`` names
     the file in the message.
     """
     _check_kind(data, where)
@@ -80,10 +82,10 @@ def read(data: bytes, where: str) -> ELFFile:
     return elf
 
 
-def guarded(question: Callable[[], T], where: str) -> T:
-    """What ``question`` to pyelftools returns. Raises :class:`BadElf` if the file is broken."""
+def guarded(call: Callable[[], T], where: str) -> T:
+    """The result of a call of pyelftools. Raises :class:`BadElf` if the file is broken."""
     try:
-        return question()
+        return call()
     except _BROKEN as error:
         reason = str(error) or type(error).__name__
         raise BadElf(f"{where} is a broken ELF file: {reason}") from error
@@ -109,9 +111,7 @@ def contents(section: Section, where: str) -> bytes:
     """The section's bytes, decompressed. Raises :class:`BadElf` if they do not decompress."""
     if section["sh_type"] == "SHT_NOBITS":
         return b""
-    size = guarded(lambda: int(section.data_size), where)
-    if size > MOST_UNCOMPRESSED:
-        raise BadElf(f"{where}: section {section.name} claims {size} bytes uncompressed")
+    _check_uncompressed(section, guarded(lambda: int(section.data_size), where), where)
     try:
         data: bytes = guarded(section.data, where)
     except BadElf as error:
@@ -119,14 +119,16 @@ def contents(section: Section, where: str) -> bytes:
             f"{where}: section {section.name} does not decompress: {error.__cause__}",
             hint="rewrite it with: objcopy --decompress-debug-sections",
         ) from error
-    if (
-        section.name.startswith(".zdebug") and data[:4] == b"ZLIB"
-    ):  # GNU's form, older than the ABI's
+    if section.name.startswith(".zdebug") and data[:4] == b"ZLIB":  # GNU's format before the ABI's
         size = int.from_bytes(data[4:12], "big")
-        if size > MOST_UNCOMPRESSED:
-            raise BadElf(f"{where}: section {section.name} claims {size} bytes uncompressed")
+        _check_uncompressed(section, size, where)
         return guarded(lambda: zlib.decompressobj().decompress(data[12:], size), where)
     return data
+
+
+def _check_uncompressed(section: Section, size: int, where: str) -> None:
+    if size > MOST_UNCOMPRESSED:
+        raise BadElf(f"{where}: section {section.name} claims {size} bytes uncompressed")
 
 
 def symbols(table: SymbolTableSection, where: str) -> list[RawSymbol]:
@@ -146,7 +148,7 @@ def symbols(table: SymbolTableSection, where: str) -> list[RawSymbol]:
 
 
 def string(table: bytes, offset: int) -> str:
-    """The NUL-terminated string at ``offset``, "" if it lies outside the table."""
+    """The NUL-terminated string at ``offset``; "" for an offset outside the table."""
     if not 0 <= offset < len(table):
         return ""
     end = table.find(b"\0", offset)
@@ -156,7 +158,8 @@ def string(table: bytes, offset: int) -> str:
 def _check_kind(data: bytes, where: str) -> None:
     if data[:4] != b"\x7fELF":
         model = data[4:8] == b"TFL3"
-        hint = "it is a .tflite model: name the image first, then the model" if model else LINKED
+        hint = "it is a .tflite model: name the image first, then the model"
+        hint = hint if model else LINKED_IMAGE_HINT
         raise BadElf(f"{where} is not an ELF file", hint=hint)
     if len(data) < 20:
         raise BadElf(f"{where} is truncated: {len(data)} bytes hold no ELF header")

@@ -1,8 +1,7 @@
-"""Memory regions: names, origins and sizes, from the best source that there is.
+"""Memory regions: names, origins and sizes, from the best source available.
 
 In this order: a map file's "Memory Configuration", a linker script's ``MEMORY`` command, the
-Kconfig values that every Zephyr image carries as absolute symbols, and last the chip's own
-memory map.
+Kconfig values in the absolute symbols of a Zephyr image, the chip's memory map.
 """
 
 from __future__ import annotations
@@ -20,12 +19,13 @@ from harness.elf.file import ElfFile
 #: on all chips, and larger than the RAM of any.
 RAM = range(0x2000_0000, 0x4000_0000)
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
-_TERM = re.compile(r"\s*(0[xX][0-9a-fA-F]+|\d+)\s*([kKmMgG]?)[bB]?|\s*([-+*()])")
+#: A number with a unit, an operator or a bracket of a linker script's expression.
+_TOKEN = re.compile(r"\s*(0[xX][0-9a-fA-F]+|\d+)\s*([kKmMgG]?)[bB]?|\s*([-+*()])")
 
 
 @dataclass(frozen=True)
 class MemoryRegion:
-    """A memory region of the link; ``source`` is where origin and size were read."""
+    """A memory region of the link; ``source`` is the source of origin and size."""
 
     name: str
     origin: int
@@ -34,7 +34,7 @@ class MemoryRegion:
 
     @property
     def end(self) -> int:
-        """The first address behind the region."""
+        """The first address after the region."""
         return self.origin + self.size
 
 
@@ -45,7 +45,7 @@ def memories(
     map_file: Path | None = None,
     linker_script: Path | None = None,
 ) -> tuple[MemoryRegion, ...]:
-    """The regions that hold ``image``, which is for ``chip``, sorted by origin.
+    """The regions of ``image``, which is for ``chip``, sorted by origin.
 
     Raises UsageError for a map file or linker script that cannot be read or describes no memory.
     """
@@ -83,7 +83,7 @@ def from_map(text: str) -> tuple[MemoryRegion, ...]:
                     MemoryRegion(fields[0], int(fields[1], 16), int(fields[2], 16), "map")
                 )
             except ValueError:
-                continue  # a line of prose that happens to hold a number
+                continue  # a line of prose that contains a number
     return tuple(regions)
 
 
@@ -107,7 +107,7 @@ def from_linker_script(text: str) -> tuple[MemoryRegion, ...]:
 
 
 def from_kconfig(image: ElfFile) -> tuple[MemoryRegion, ...]:
-    """The regions of a Zephyr image from its CONFIG_* absolute symbols, () for other images."""
+    """The regions of a Zephyr image from its CONFIG_* symbols, () for other images."""
     config = image.absolutes
     if "CONFIG_FLASH_SIZE" not in config or "CONFIG_SRAM_SIZE" not in config:
         return ()
@@ -126,8 +126,8 @@ def from_kconfig(image: ElfFile) -> tuple[MemoryRegion, ...]:
 def from_chip(image: ElfFile, chip: ChipTable) -> tuple[MemoryRegion, ...]:
     """Flash and RAM of the chip.
 
-    An image that starts a whole partition behind a bank's origin (a non-secure one at 0x50000,
-    behind TF-M) has the region from there to the bank's end.
+    For an image that starts a partition or more after the origin of a memory (a non-secure one at
+    0x50000, after TF-M), the region begins at the image.
     """
     regions = []
     for area, partition in (
@@ -135,7 +135,7 @@ def from_chip(image: ElfFile, chip: ChipTable) -> tuple[MemoryRegion, ...]:
         (chip.area("ram"), chip.ram.region),
     ):
         origin, end = area.origin, area.end
-        ends = (
+        addresses = (
             address
             for segment in image.segments
             for address, size in (
@@ -144,7 +144,7 @@ def from_chip(image: ElfFile, chip: ChipTable) -> tuple[MemoryRegion, ...]:
             )
             if size and origin <= address < end
         )
-        lowest = min(ends, default=origin)
+        lowest = min(addresses, default=origin)
         if lowest - origin >= partition:
             origin = lowest
         regions.append(MemoryRegion(area.name.upper(), origin, end - origin, chip.name))
@@ -156,12 +156,12 @@ def _read(path: Path) -> str:
 
 
 def _number(text: str) -> int | None:
-    """The value of a linker-script constant expression, None if it is more than arithmetic."""
+    """The value of a linker-script expression; None if it is not constant arithmetic."""
     tokens: list[int | str] = []
     position = 0
     text = text.strip()
     while position < len(text):
-        match = _TERM.match(text, position)
+        match = _TOKEN.match(text, position)
         if match is None:
             return None
         tokens.append(int(match[1], 0) * _UNITS[match[2].lower()] if match[1] else match[3])

@@ -1,14 +1,15 @@
-"""Which functions of an image register operators, and which operators those are.
+"""Functions of an image that register operators, and the operators that they register.
 
 tflite-micro registers an operator through a function that returns its ``TFLMRegistration``:
 ``tflite::Register_CONV_2D()`` for builtins (``Register_CONV_2D_INT8()`` for a variant), a function
-of the application for custom operators and own kernels. A builtin has a parser of its options too
+of the application for custom operators and own kernels. A builtin also has a parser of its options
 (``tflite::ParseConv2D``), which only that operator needs.
 """
 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -40,7 +41,8 @@ LIBRARY_CUSTOM: Mapping[str, str] = {
 }
 
 _BUILTINS = frozenset(OPERATOR_NAMES)
-_BY_SPELLING = {name.replace("_", "").lower(): name for name in OPERATOR_NAMES}
+#: Operators by their names in lower case, without underscores.
+BY_SPELLING = {name.replace("_", "").lower(): name for name in OPERATOR_NAMES}
 #: Registration functions of older revisions that are not named after their operator.
 _OLDER_NAMES = {"L2NORM_REF": "L2_NORMALIZATION"}
 #: Parsers that several operators share.
@@ -60,8 +62,8 @@ _KERNEL_SIGNATURE = "P13TfLiteContextP10TfLiteNode"  # (TfLiteContext*, TfLiteNo
 class Registration:
     """An operator that an image can register.
 
-    ``entries`` are the graph's nodes that only this operator's registration names: registration
-    functions and parsers. ``register`` are the registration functions alone.
+    ``entries`` are the graph's nodes to which only this operator's registration refers:
+    registration functions and parsers. ``register`` are the registration functions alone.
     """
 
     operator: str
@@ -88,12 +90,35 @@ def find(graph: Graph) -> tuple[Registration, ...]:
                 if number not in numbers:
                     numbers.append(number)
                 break
-            for operator in _helps(name):
+            for operator in _parsed_by(name):
                 parsers.setdefault(operator, []).append(number)
     return tuple(
         Registration(operator, custom, tuple(functions), (*functions, *parsers.get(operator, ())))
         for (operator, custom), functions in sorted(register.items())
     )
+
+
+def entry_functions(
+    graph: Graph, registrations: Iterable[Registration]
+) -> dict[int, tuple[str, ...]]:
+    """The operators of the functions that registrations pass to the interpreter, by address.
+
+    Several operators may register the same function: pooling's prepare, the init of a template.
+    """
+    owners: defaultdict[int, set[str]] = defaultdict(set)
+    for registration in registrations:
+        for number in registration.register:
+            referred = set(graph.edges[number].difference(graph.calls[number]))
+            # A registration may be copied from a constant, which refers to the functions.
+            constants = [target for target in referred if not _is_code(graph, target)]
+            for target in referred.union(*(graph.edges[constant] for constant in constants)):
+                if _is_code(graph, target):
+                    owners[graph.nodes[target].address].add(registration.operator)
+    return {address: tuple(sorted(names)) for address, names in owners.items()}
+
+
+def _is_code(graph: Graph, number: int) -> bool:
+    return graph.nodes[number].kind in ("function", "label")
 
 
 def registered_by(symbol: str) -> tuple[str, bool] | None:
@@ -113,8 +138,8 @@ def registered_by(symbol: str) -> tuple[str, bool] | None:
     return name, True
 
 
-def _helps(symbol: str) -> Iterable[str]:
-    """The builtin operators that a parser or Add* function exists for."""
+def _parsed_by(symbol: str) -> Iterable[str]:
+    """The builtin operators that a parser, or an Add* function of a resolver, is for."""
     name = qualified(symbol)
     match = _PARSER.match(name) or _ADD.search(name)
     if match is None:
@@ -123,7 +148,7 @@ def _helps(symbol: str) -> Iterable[str]:
     if shared is not None:
         yield from shared
     else:
-        operator = _BY_SPELLING.get(match[1].lower())
+        operator = BY_SPELLING.get(match[1].lower())
         if operator is not None:
             yield operator
 

@@ -1,7 +1,7 @@
 """The references of a Thumb-2 function: branches out of it and addresses that it loads.
 
-A decoder of the few encodings that form addresses, nothing more: it reads a whole image in tens
-of milliseconds, while a full disassembler takes seconds. Tests compare it with capstone.
+Only the few encodings that form addresses are decoded: a whole image takes tens of milliseconds,
+with a full disassembler seconds. Tests compare this decoder with capstone.
 
 Source: Armv8-M Architecture Reference Manual (DDI 0553), section C2.4, the encodings named below.
 """
@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-#: The top five bits of the 16-bit encodings that matter: LDR literal, ADR, B T1 (two), B T2.
+#: The top five bits of 16-bit encodings that form addresses: LDR literal, ADR, B T1 (two), B T2.
 _NARROW = frozenset((0x4800, 0xA000, 0xD000, 0xD800, 0xE000))
 
 
@@ -28,7 +28,7 @@ class ReferenceKind(StrEnum):
 
 @dataclass(frozen=True)
 class CodeReference:
-    """One address that an instruction names; ``at`` is the instruction's own address."""
+    """An address that an instruction refers to; ``at`` is the instruction's own address."""
 
     at: int
     kind: ReferenceKind
@@ -45,10 +45,10 @@ def references(
 ) -> Iterator[CodeReference]:
     """All references of the instructions in ``code``, which runs at ``address``.
 
-    ``data_ranges`` are sorted (start, end) addresses that hold no instructions (literal pools and
-    jump tables, from the image's mapping symbols). Words that an instruction loads relative to pc
-    are known to be data and are skipped as well. Branch targets are even; literals and
-    constants are raw 32-bit values, with the Thumb bit of a function pointer as it stands.
+    ``data_ranges`` are sorted (start, end) addresses of data (literal pools and jump tables, from
+    the image's mapping symbols). Words that an instruction loads relative to pc are data, too, and
+    are skipped. Branch targets are even; literals and constants are 32-bit values, with the Thumb
+    bit of function pointers.
     """
     decoder = _Decoder(code, address)
     gaps = [(max(start - address, 0), end - address) for start, end in data_ranges]
@@ -73,7 +73,7 @@ def references(
 
 
 def returned_constant(code: bytes) -> int | None:
-    """The constant that a function returns in r0; None if it does more than move registers.
+    """The constant that a function returns in r0; None if it does not only move registers.
 
     Prologue and epilogue are followed; a branch, a load or a store gives None.
     """
@@ -112,7 +112,7 @@ class _Decoder:
         self.code = code
         self.address = address
         self.pool: set[int] = set()  # offsets of words known to be literals
-        self.low: dict[int, int] = {}  # register -> low half that a MOVW put there
+        self.low: dict[int, int] = {}  # register -> low half from a MOVW
 
     def narrow(self, at: int, first: int) -> Iterator[CodeReference]:
         """A 16-bit instruction at offset ``at``."""

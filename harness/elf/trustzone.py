@@ -1,4 +1,4 @@
-"""Which security state an image is for, as the image itself shows it."""
+"""The security state that an image is built for, derived from the image."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import struct
 from harness.base import platforms
 from harness.elf.image import Image
 
-#: SG (Armv8-M ARM, C2.4.179), and B.W behind it, as GNU ld and armlink write a veneer.
+#: SG (Armv8-M ARM, C2.4.179), the first instruction of a secure gateway veneer; B.W follows.
 _SG = bytes.fromhex("7fe97fe9")
 _VENEERS = ".gnu.sgstubs"
 
 
-def gateways(image: Image) -> int | None:
-    """The address of the first secure gateway veneer that is loaded, or None."""
+def first_gateway(image: Image) -> int | None:
+    """The address of the first loaded secure gateway veneer; None if there is none."""
     addresses = [
         segment.load_address + offset
         for segment in image.loaded
@@ -25,16 +25,16 @@ def gateways(image: Image) -> int | None:
 def is_non_secure(image: Image) -> bool:
     """True for an image that expects secure firmware below it.
 
-    A Zephyr image has it in its Kconfig. Any other image is secure if it has gateways, and
-    non-secure if it calls gateways of another image (absolute functions of an import library). If
-    it has neither, the board's partitions decide.
+    The Kconfig of a Zephyr image says so. Any other image is secure if it has gateways, non-secure
+    if it calls another image's (absolute functions of an import library). With neither, its address
+    in the board's partitions decides.
     """
     if any(segment.data and segment.load_address == 0 for segment in image.loaded):
         return False  # the core comes out of reset in the secure state
     config = [name for name in image.absolutes if name.startswith("CONFIG_")]
     if config:
         return bool(image.absolutes.get("CONFIG_TRUSTED_EXECUTION_NONSECURE"))
-    if gateways(image) is not None or any(s.name == _VENEERS for s in image.sections):
+    if first_gateway(image) is not None or any(s.name == _VENEERS for s in image.sections):
         return False
     if any(s.kind == "func" and s.section == "SHN_ABS" for s in image.symbols):
         return True
@@ -43,11 +43,12 @@ def is_non_secure(image: Image) -> bool:
 
 
 def side(image: Image) -> str:
-    """``"secure"`` or ``"non-secure"``: the world that an image by itself is for."""
+    """``"secure"`` or ``"non-secure"``: the state of ``image`` without the images beside it."""
     return "non-secure" if is_non_secure(image.alone) else "secure"
 
 
 def _veneer(data: bytes, address: int) -> int | None:
+    """The offset of the first veneer in ``data``, which is loaded to ``address``."""
     offset = data.find(_SG)
     while offset >= 0:
         if not (address + offset) & 3 and offset + 8 <= len(data):

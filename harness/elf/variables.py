@@ -1,7 +1,8 @@
-"""Static variables as DWARF describes them: the declaring file and the type."""
+"""Static variables in DWARF: the declaring file and the type."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 
 from harness.elf.dwarf.entries import Dwarf, Entry
@@ -9,11 +10,13 @@ from harness.elf.dwarf.format import At, Tag
 from harness.elf.dwarf.leb import GARBLED
 from harness.elf.file import ElfFile
 
-_LEXICAL_BLOCK, _INLINED_SUBROUTINE = 0x0B, 0x1D
-_BLOCKS = frozenset((Tag.NAMESPACE, Tag.SUBPROGRAM, _LEXICAL_BLOCK, _INLINED_SUBROUTINE))
+#: Entries that may contain static variables.
+_BLOCKS = frozenset((Tag.NAMESPACE, Tag.SUBPROGRAM, Tag.LEXICAL_BLOCK, Tag.INLINED_SUBROUTINE))
 _VARIABLES = frozenset((Tag.VARIABLE,))
 _WRAPPERS = frozenset((Tag.TYPEDEF, Tag.CONST_TYPE, Tag.VOLATILE_TYPE, Tag.ARRAY_TYPE))
+#: Types without pointers.
 _PLAIN = frozenset((Tag.BASE_TYPE, Tag.ENUMERATION_TYPE))
+#: Most nested wrappers of a type that are followed.
 _DEEPEST = 32
 
 
@@ -25,7 +28,7 @@ class Variables:
 
     @cached_property
     def entries(self) -> dict[int, Entry]:
-        """DWARF entries of variables in static memory, by address; dropped ones (at 0) left out."""
+        """DWARF entries of variables in static memory, by address, without dropped ones (at 0)."""
         entries: dict[int, Entry] = {}
         for unit in self.dwarf.units:
             for offset in self.dwarf.scan(unit, _VARIABLES, _BLOCKS):
@@ -33,13 +36,13 @@ class Variables:
                     entry = self.dwarf.entry(offset, unit)
                     address = self.dwarf.static_address(entry)
                 except GARBLED:
-                    continue  # one variable less; the scan itself counts broken units
+                    continue  # this variable is left out; the scan itself counts broken units
                 if address:
                     entries.setdefault(address, entry)
         return entries
 
     def declared_in(self, address: int) -> str:
-        """The path of the file that declares the variable at ``address``, "" if not known."""
+        """The path of the file that declares the variable at ``address``, "" if unknown."""
         entry = self.entries.get(address)
         if entry is None:
             return ""
@@ -49,41 +52,45 @@ class Variables:
             return ""
 
     def type_of(self, address: int) -> Entry | None:
-        """The type of the variable at ``address``, typedefs, const and arrays taken off."""
+        """The type of the variable at ``address``, without typedefs, qualifiers and arrays."""
         entry = self.entries.get(address)
         try:
             return None if entry is None else self._bare_type(entry)
         except GARBLED:
             return None
 
-    def _bare_type(self, entry: Entry) -> Entry | None:
+    def _types(self, entry: Entry) -> Iterator[Entry]:
+        """The type of ``entry``: its wrappers, outermost first, then the bare type."""
         offset = self.dwarf.follow(entry, At.TYPE)
         for _ in range(_DEEPEST):
             if not isinstance(offset, int):
-                return None
+                return
             kind = self.dwarf.entry(offset)
+            yield kind
             if kind.tag not in _WRAPPERS:
-                return kind
+                return
             offset = kind.number(At.TYPE)
-        return None
+
+    def _bare_type(self, entry: Entry) -> Entry | None:
+        return next((kind for kind in self._types(entry) if kind.tag not in _WRAPPERS), None)
 
     def member(self, kind: Entry | None, *path: str) -> tuple[int, Entry | None] | None:
         """The offset of a structure's member, and its type as in :meth:`type_of`.
 
-        ``path`` names members of members; pointers on the way are followed, and the offset counts
-        from the last one. None if there is no such member.
+        ``path`` may name members of members; pointers between them are followed, and the offset
+        counts from the last one. None if there is no such member.
         """
         offset = 0
         try:
             for name in path:
                 if kind is not None and kind.tag == Tag.POINTER_TYPE:
                     kind, offset = self._bare_type(kind), 0
-                found = [] if kind is None else self.dwarf.children(kind)
-                one = next((one for one in found if one.value(At.NAME) == name), None)
-                if one is None:
+                members = [] if kind is None else self.dwarf.children(kind)
+                member = next((each for each in members if each.value(At.NAME) == name), None)
+                if member is None:
                     return None
-                offset += one.number(At.DATA_MEMBER_LOCATION) or 0
-                kind = self._bare_type(one)
+                offset += member.number(At.DATA_MEMBER_LOCATION) or 0
+                kind = self._bare_type(member)
         except GARBLED:
             return None
         return offset, kind
@@ -91,21 +98,17 @@ class Variables:
     def dimensions(self, address: int) -> tuple[int, ...]:
         """The extents of the array at ``address``, outermost first; () for anything else."""
         entry = self.entries.get(address)
-        extents: list[int] = []
+        if entry is None:
+            return ()
         try:
-            offset = None if entry is None else self.dwarf.follow(entry, At.TYPE)
-            for _ in range(_DEEPEST):
-                if not isinstance(offset, int):
-                    break
-                kind = self.dwarf.entry(offset)
-                if kind.tag not in _WRAPPERS:
-                    break
-                if kind.tag == Tag.ARRAY_TYPE:
-                    extents += [self._extent(subrange) for subrange in self.dwarf.children(kind)]
-                offset = kind.number(At.TYPE)
+            arrays = [kind for kind in self._types(entry) if kind.tag == Tag.ARRAY_TYPE]
+            return tuple(
+                self._extent(subrange)
+                for array in arrays
+                for subrange in self.dwarf.children(array)
+            )
         except GARBLED:
             return ()
-        return tuple(extents)
 
     @staticmethod
     def _extent(subrange: Entry) -> int:
@@ -123,7 +126,7 @@ class Variables:
         return name if isinstance(name, str) else ""
 
     def may_hold_pointers(self, address: int) -> bool | None:
-        """False for arrays of numbers, True for other types, None if DWARF has no type."""
+        """False for numbers and arrays of them, True for other types, None if DWARF has no type."""
         kind = self.type_of(address)
         if kind is None:
             return None

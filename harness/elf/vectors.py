@@ -1,8 +1,8 @@
-"""Where an image starts: its vector table, and why that one.
+"""The vector table that an image is started from.
 
-The core boots from the start of flash. An image that leaves it empty is started by a bootloader or
-by secure firmware. Then the table is found by a symbol, by MCUboot's header, or by a scan for a
-table that the core would boot.
+The core boots from the start of flash. An image elsewhere is started by a bootloader or by secure
+firmware; its table is found by a symbol, by MCUboot's header, or by a scan for a table that the
+core would boot.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from harness.base.errors import BadElf
 from harness.base.findings import Finding, Kind
 from harness.elf.image import Image
 
-#: Zephyr, CMSIS (TF-M), Zephyr before 2.7.
+#: Symbols of the vector table: Zephyr's, CMSIS's (TF-M), Zephyr's before 2.7.
 _SYMBOLS = ("_vector_start", "__Vectors", "_vector_table")
 _SECTION = ".TFM_VECTORS"
-#: VTOR's bits 31..7 (Armv8-M ARM, D1.2.264).
+#: Alignment of a vector table, in bytes: VTOR has bits 31..7 (Armv8-M ARM, D1.2.264).
 _ALIGNMENT = 0x80
 #: MCUboot, "Image Format": magic, load address, header size.
 _MCUBOOT = struct.Struct("<IIH")
@@ -35,7 +35,7 @@ class Vectors:
     reason: str
 
     def notes(self, *, non_secure: bool) -> list[Finding]:
-        """A note if the image does not start where the chip does, with the reason."""
+        """A note, with the reason, if the image is not started at the chip's reset address."""
         if not self.address:
             return []
         missing, subject = (
@@ -51,7 +51,7 @@ class Vectors:
 
 
 def find(image: Image) -> Vectors:
-    """The table that ``image`` is started from, in the memories of its chip.
+    """The vector table of ``image`` in its chip's flash.
 
     Raises :class:`BadElf` if there is none, or if the core could not boot from it.
     """
@@ -61,14 +61,14 @@ def find(image: Image) -> Vectors:
     if address is None:
         raise BadElf(f"{image.path} puts no vector table into flash", hint=hint)
     words = _words(image, address)
-    wrong = "lies outside the image" if words is None else _complaint(image, words, flash, ram)
+    wrong = "lies outside the image" if words is None else _boot_error(image, words, flash, ram)
     if wrong or words is None:
         raise BadElf(f"{image.path}: the vector table at 0x{address:08x} {wrong}", hint=hint)
     return Vectors(address, *words, reason)
 
 
 def named(image: Image) -> tuple[int, str] | None:
-    """The table that a symbol or TF-M's section names, and that name; None if nothing does."""
+    """The table's address from a symbol or TF-M's section, and the source; None without both."""
     for name in _SYMBOLS:
         symbol = image.symbol(name)
         if symbol is not None:
@@ -82,18 +82,18 @@ def named(image: Image) -> tuple[int, str] | None:
 def _address(image: Image, flash: range, ram: range) -> tuple[int | None, str]:
     if _words(image, flash.start) is not None:
         return flash.start, "the start of flash"
-    table = named(image) or _behind_header(image, flash)
+    table = named(image) or _after_header(image, flash)
     if table is not None:
         return table
     for address in _candidates(image, flash):
         words = _words(image, address)
-        if words is not None and not _complaint(image, words, flash, ram):
+        if words is not None and not _boot_error(image, words, flash, ram):
             return address, "the first table that the core would boot"
-    # Nothing boots: the error is about the first place.
+    # No table boots: the error names the first address.
     return next(_candidates(image, flash), None), ""
 
 
-def _behind_header(image: Image, flash: range) -> tuple[int, str] | None:
+def _after_header(image: Image, flash: range) -> tuple[int, str] | None:
     for segment in sorted(image.loaded, key=lambda segment: segment.load_address):
         address, data = segment.load_address, segment.data
         if address in flash and len(data) >= _MCUBOOT.size:
@@ -119,8 +119,8 @@ def _words(image: Image, address: int) -> tuple[int, int] | None:
     return None
 
 
-def _complaint(image: Image, words: tuple[int, int], flash: range, ram: range) -> str:
-    """Why the core could not boot from a table; "" if it could."""
+def _boot_error(image: Image, words: tuple[int, int], flash: range, ram: range) -> str:
+    """The reason why the core could not boot from a table; "" if it could."""
     stack, entry = words
     if not ram.start < stack <= ram.stop or stack & 3:
         return f"starts with 0x{stack:08x}, which is not a stack in RAM"

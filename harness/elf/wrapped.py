@@ -1,4 +1,4 @@
-"""A minimal ELF around bytes at addresses, so that a HEX or binary file is an image, too."""
+"""A minimal ELF around bytes at addresses, so that a HEX or binary file can be an image."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from collections.abc import Sequence
 
 from harness.elf.hexfile import Block
 
+#: Sizes of Elf32_Ehdr and Elf32_Phdr.
 _EHDR, _PHDR = 52, 32
 _EM_ARM, _ET_EXEC, _PT_LOAD = 40, 2, 1
 _EABI5 = 0x0500_0000
 
 
 def wrap(blocks: Sequence[Block]) -> bytes:
-    """An ELF32 for Arm with one PT_LOAD per block; the entry point is the reset vector's.
+    """An ELF32 for Arm with one PT_LOAD per block; the entry point is the reset vector.
 
     Layout: System V ABI, chapter 4 (ELF header, program header), with e_flags of Arm's EABI.
     """

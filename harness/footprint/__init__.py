@@ -15,8 +15,8 @@ __all__ = ["Region", "analyse", "arena_minimum", "regions"]
 
 
 def analyse(image: Image) -> Footprint:
-    """Everything about an image's size; see :func:`harness.footprint.analysis.analyse`."""
-    # The table of a run's flash and RAM needs none of this; keep `tflm-hil run` quick.
+    """The footprint of an image; see :func:`harness.footprint.analysis.analyse`."""
+    # Imported here because `tflm-hil run` needs the regions alone, and must start quickly.
     from harness.footprint.analysis import analyse as analyse_all  # noqa: PLC0415
 
     return analyse_all(image)

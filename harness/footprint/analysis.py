@@ -1,12 +1,12 @@
-"""What a byte is charged to, and the JSON document of it all.
+"""The footprint of an image in several views, and its JSON document.
 
-Each byte of a region is charged once in every view:
+Every view charges each byte of a region once:
 
-* a section, and in it a symbol, a literal, padding or a gap: :mod:`harness.elf.layout`;
-* an operator, if it is reached from that operator's registration and not from the rest of the
-  image, else nobody; shared by several operators, else exclusive: :mod:`.operators`;
-* the source file of the function's first line or of the variable's declaration: :mod:`.files`;
-* in RAM a purpose, such as arena, resolver or stack: :mod:`.ram`.
+* to a section, and in it to a symbol, a literal, padding or a gap: :mod:`harness.elf.layout`;
+* to an operator, or to several that share it, if it is reached from their registrations and not
+  from the rest of the image: :mod:`.operators`;
+* to the source file of the function's first line or of the variable's declaration: :mod:`.files`;
+* in RAM to a purpose, such as arena, resolver or stack: :mod:`.ram`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from harness.footprint.regions import Region, regions
 
 @dataclass(frozen=True)
 class SectionCost:
-    """A section's part of a region; a section that is stored and copied has two."""
+    """A section's bytes in one region; initialized data has bytes in two."""
 
     name: str
     region: str
@@ -79,16 +79,16 @@ class Footprint:
         raise UsageError(f"{self.path} has no region {name!r}", hint=f"one of {names}")
 
     def __repr__(self) -> str:
-        used = ", ".join(f"{one.name} {one.used:,} B" for one in self.regions)
+        used = ", ".join(f"{region.name} {region.used:,} B" for region in self.regions)
         return f"<Footprint of {self.path.name}: {used}>"
 
     def _repr_html_(self) -> str:
-        """For notebooks: regions, the operators and the files that cost most."""
+        """HTML for notebooks: regions, and the operators and files that cost most."""
         heads = ("region", "used B", "of B")
-        rows = [(one.name, f"{one.used:,}", f"{one.size:,}") for one in self.regions]
-        operators = [(one.operator, one.exclusive) for one in self.operators.operators]
+        rows = [(region.name, f"{region.used:,}", f"{region.size:,}") for region in self.regions]
+        operators = [(cost.operator, cost.exclusive) for cost in self.operators.operators]
         flash = self.regions[0].name if self.regions else ""
-        files = [(one.path, one.sizes.get(flash, 0)) for one in self.files]
+        files = [(file.path, file.sizes.get(flash, 0)) for file in self.files]
         return "".join(
             [
                 notebook.table(heads, rows),
@@ -114,10 +114,10 @@ class Footprint:
 
 
 def analyse(image: Image) -> Footprint:
-    """Everything about an image's size that the ELF (and its map file, if given) holds.
+    """The footprint of an image, from its ELF and, if given, its map file.
 
-    Gaps (the image is stripped, DWARF is absent or garbled) are listed in ``notes``.
-    Raises :class:`BadElf` and :class:`UsageError`.
+    ``notes`` name the missing information (a stripped image, no or garbled DWARF). Raises
+    :class:`BadElf` and :class:`UsageError`.
     """
     parts = image.layout.parts
     files = Sources(image).of_parts(parts)

@@ -1,10 +1,9 @@
 """The smallest tensor arena with which an image allocates, found by running it.
 
-The image is not built again: it boots once, stops where it hands its arena to tflite-micro, and
-continues from a snapshot of that place with another size each time. The size argument is changed
-(AAPCS32, section 6.4: four words in r0 to r3, the others on the stack), and the status of
-``AllocateTensors`` succeeds if it is enough. ``arena_used_bytes()`` is smaller than this figure:
-allocation needs temporary memory, too.
+The image boots once, to the call that passes its arena to tflite-micro. Each probe continues from a
+snapshot there with another size argument (AAPCS32, section 6.4: four words in r0 to r3, the others
+on the stack), and succeeds if ``AllocateTensors`` returns success. ``arena_used_bytes()`` is
+smaller than this figure: allocation needs temporary memory, too.
 """
 
 from __future__ import annotations
@@ -27,15 +26,16 @@ from harness.uart import records
 if TYPE_CHECKING:
     from harness.simulator.machine import Machine
 
-ALIGNMENT = 16  # tflite-micro aligns an arena's start and end to this
+ALIGNMENT = 16  # bytes to which tflite-micro aligns an arena's start and end
 _IN_REGISTERS = 4  # arguments in r0 to r3
+#: Virtual seconds within which the image must print its arena record.
 _RECORD_SECONDS = 2.0
-#: A probe may take this many times as long as the first success, and half a second more.
-_PATIENCE = 10
-_LEAST_SECONDS = 0.5
+#: The time limit of a probe: the duration of the first one times the factor, plus the seconds.
+_LIMIT_FACTOR, _LIMIT_SECONDS = 10, 0.5
+#: Most probes; bisection of a 32-bit size takes at most 33.
 _MOST_PROBES = 40
 _ALLOCATE = "tflite::MicroInterpreter::AllocateTensors"
-#: Functions that take an arena, outermost first; constructors have ``this`` before their arguments.
+#: Functions that take an arena, outermost first, with the number of their hidden arguments (this).
 _TAKERS = {
     "tflite::MicroInterpreter::MicroInterpreter": 1,
     "tflite::RecordingMicroInterpreter::RecordingMicroInterpreter": 1,
@@ -48,7 +48,7 @@ _TAKERS = {
 
 
 class MachineSession(Session, Protocol):
-    """A session of the simulator, which shows its machine."""
+    """A session of the simulator, with access to its machine."""
 
     @property
     def machine(self) -> Machine:
@@ -58,7 +58,7 @@ class MachineSession(Session, Protocol):
 
 @dataclass(frozen=True)
 class Site:
-    """A function that takes an arena; ``index`` is the place of the size among its arguments."""
+    """A function that takes an arena; ``index`` is the index of the size among its arguments."""
 
     symbol: str
     address: int
@@ -67,7 +67,7 @@ class Site:
 
 @dataclass(frozen=True)
 class Probe:
-    """One run with an arena of ``bytes``; ``reason`` is why it did not allocate."""
+    """One run with an arena of ``bytes``; ``reason`` explains a failed allocation."""
 
     bytes: int
     allocated: bool
@@ -76,7 +76,7 @@ class Probe:
 
 @dataclass(frozen=True)
 class ArenaMinimum:
-    """The result of :func:`minimum`; ``used`` is ``arena_used_bytes()`` if the image prints it."""
+    """The result of :func:`minimum`; ``used`` is ``arena_used_bytes()``, None if not printed."""
 
     declared: int
     minimum: int
@@ -119,9 +119,9 @@ def sites(image: Image) -> tuple[Site, ...]:
 
 
 def _size_argument(signature: str) -> int | None:
-    """The place of the size that follows an ``unsigned char*``, None if there is none."""
-    inside = signature.partition("(")[2].rpartition(")")[0].split(", ")
-    for index, (first, second) in enumerate(pairwise(inside)):
+    """The index of the size after an ``unsigned char*`` argument, None if there is none."""
+    arguments = signature.partition("(")[2].rpartition(")")[0].split(", ")
+    for index, (first, second) in enumerate(pairwise(arguments)):
         if first == "unsigned char*" and second in ("unsigned int", "unsigned long"):
             return index + 1
     return None
@@ -130,11 +130,11 @@ def _size_argument(signature: str) -> int | None:
 def minimum(
     image: Image, open_session: Open, *, seconds: float = 30.0, guard: float = 60.0
 ) -> ArenaMinimum:
-    """The smallest arena to the byte, by bisection from where the image hands its arena over.
+    """The smallest arena to the byte, by bisection.
 
     ``seconds`` (virtual) and ``guard`` (wall) limit one probe. Raises :class:`UsageError` for an
-    image whose symbols do not show where it takes its arena, and :class:`FirmwareFailed` if it does
-    not allocate with the arena that it declares.
+    image whose symbols do not show where it passes its arena, and :class:`FirmwareFailed` for one
+    that does not allocate with its declared arena.
     """
     hooks = _hooks_of(image)
     with open_session(image) as session:
@@ -174,7 +174,7 @@ def _hooks_of(image: Image) -> _Hooks:
 
 
 class _Prober:
-    """A machine that goes back to where its arena is handed over, for each probe."""
+    """Runs probes on a machine, each from the snapshot at which the arena is passed."""
 
     def __init__(
         self, session: MachineSession, hooks: _Hooks, seconds: float, guard: float
@@ -192,7 +192,7 @@ class _Prober:
         self.machine.hook(hooks.allocate, self._entered)
 
     def _run_to(self, hooks: _Hooks) -> Site:
-        """Boot to the outermost function that takes the arena; it passes the size on to others."""
+        """Boot to the outermost function that takes the arena; the inner ones get its size."""
         reached: list[Site] = []
 
         def stop_at(site: Site, _: object) -> bool:
@@ -212,37 +212,37 @@ class _Prober:
         return reached[0]
 
     def _entered(self, _: object) -> bool:
-        """AllocateTensors begins: stop where it returns."""
+        """AllocateTensors was called: stop at its return address."""
         self.machine.hook(self.machine.registers["lr"] & ~1, self._returned)
         return False
 
     def _returned(self, _: object) -> bool:
-        """AllocateTensors ends with a TfLiteStatus in r0."""
+        """AllocateTensors has returned, with a TfLiteStatus in r0."""
         if self.status is None:
             self.status = self.machine.registers["r0"]
         return True
 
     def declared(self) -> tuple[int, int | None]:
-        """The first probe: the image's own size, and the bytes that it reports as used."""
-        size = int.from_bytes(self.machine.read_memory(self._stack_place(), WORD), "little")
+        """Run the first probe: the declared size, and the bytes that the image reports as used."""
+        size = int.from_bytes(self.machine.read_memory(self._stack_argument(), WORD), "little")
         if self.site.index < _IN_REGISTERS:
             size = self.machine.registers[f"r{self.site.index}"]
         begun = self.machine.seconds
         allocated = self.allocates(size)
-        # Failures take about as long as successes: stop an image that hangs before the limit.
+        # Failures take about as long as successes: a shorter limit stops an image that hangs.
         duration = self.machine.seconds - begun
-        self.seconds = min(self.seconds, _PATIENCE * duration + _LEAST_SECONDS)
+        self.seconds = min(self.seconds, _LIMIT_FACTOR * duration + _LIMIT_SECONDS)
         return size, self._used() if allocated else None
 
     def allocates(self, size: int) -> bool:
-        """Go back, hand over an arena of ``size`` bytes, and run to the end of AllocateTensors."""
+        """Restore the snapshot, pass ``size`` as the arena's, and run to AllocateTensors' end."""
         restore(self.machine, self.start)
         self.status = None
         faults, count_before = len(self.session.faults), self._counted()
         if self.site.index < _IN_REGISTERS:
             self.machine.write_register(f"r{self.site.index}", size)
         else:
-            self.machine.write_memory(self._stack_place(), size.to_bytes(WORD, "little"))
+            self.machine.write_memory(self._stack_argument(), size.to_bytes(WORD, "little"))
         deadline = self.session.deadline(self.seconds, guard=self.guard)
         stop = self.session.run(Elapsed(self.seconds), deadline)
         self.instructions += self._counted() - count_before
@@ -256,11 +256,12 @@ class _Prober:
         assert counted is not None
         return counted
 
-    def _stack_place(self) -> int:
+    def _stack_argument(self) -> int:
+        """The address of the size argument, if it is on the stack."""
         return self.machine.registers["sp"] + WORD * max(self.site.index - _IN_REGISTERS, 0)
 
     def _used(self) -> int | None:
-        """The figure of the image's ``arena`` record, None if it prints none in two seconds."""
+        """The used bytes in the image's ``arena`` record, None if it prints none in time."""
         wait = self.session.deadline(_RECORD_SECONDS, guard=self.guard)
         self.session.run(ConsoleMatch(records.pattern("arena"), lines=True), wait)
         console = b"".join(chunk.data for chunk in self.session.console)
@@ -268,7 +269,7 @@ class _Prober:
         return next((r.integer("used") for r in printed if r.kind == "arena"), None)
 
     def _reason(self, stop: Stop, faults: int) -> str:
-        """Why a probe did not allocate: its fault, its silence, or its own words."""
+        """The reason why a probe did not allocate: a fault, no return, or the image's message."""
         if len(self.session.faults) > faults:
             fault = self.session.faults[faults]
             return f"{fault.kind} in {fault.where}"
@@ -277,5 +278,5 @@ class _Prober:
         console = self.session.console[self.printed :]
         lines = b"".join(chunk.data for chunk in console).splitlines()
         texts = [line.decode("utf-8", "backslashreplace").strip() for line in lines]
-        words = [line for line in texts if line and not line.startswith(records.PREFIX)]
-        return words[0] if words else f"AllocateTensors returned {self.status}"
+        messages = (line for line in texts if line and not line.startswith(records.PREFIX))
+        return next(messages, f"AllocateTensors returned {self.status}")

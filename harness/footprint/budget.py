@@ -1,6 +1,6 @@
-"""Budgets: how much an image may cost, as a total or beyond a baseline.
+"""Budgets: limits of an image's cost, absolute or relative to a baseline.
 
-A budget file is TOML. A limit is a number of bytes (``60000``, ``"58 KiB"``), or one beyond the
+A budget file is TOML. A limit is a number of bytes (``60000``, ``"58 KiB"``), or a step from the
 baseline: ``"+512"``, ``"+2 KiB"``, ``"+1.5 %"`` (``"+0"``: no more than the baseline)::
 
     flash = "+1 %"
@@ -29,8 +29,9 @@ from harness.elf.regions import RAM
 _LIMIT = re.compile(r"\s*(\+)?\s*(\d[\d_]*(?:\.\d+)?)\s*(B|KB|KiB|MB|MiB|k|M|%)?\s*")
 _UNITS = {"": 1, "B": 1, "KB": 1024, "KiB": 1024, "MB": 1 << 20, "MiB": 1 << 20,
           "k": 1000, "M": 1_000_000}  # fmt: skip
-_TABLES = {"operators": "operator", "files": "file"}
-#: Figures measured while an image runs; a document has them under ``figures``.
+#: The table of a kind of budget, in a budget file and in a footprint document.
+_TABLES = {"operator": "operators", "file": "files"}
+#: Figures that a run measures; a document has them under ``figures``.
 FIGURES = ("arena", "stack", "instructions")
 _NOT_MEASURED = {
     "region": "the image has no such region",
@@ -38,16 +39,16 @@ _NOT_MEASURED = {
     "file": "the image has no such file",
     "figure": "the budget cannot be checked: it was not measured",
 }  # fmt: skip
-#: Names that linkers give to the region of a budget.
+#: Names of a budget's region in linker scripts.
 _OTHER_NAMES = {"ram": ("ram", "sram"), "flash": ("flash", "rom")}
 
 
 @dataclass(frozen=True)
 class Budget:
-    """A limit on one thing: ``kind`` is ``region``, ``operator``, ``file`` or ``figure``.
+    """One limit; ``kind`` is ``region``, ``operator``, ``file`` or ``figure``.
 
     ``bytes`` (instructions for the figure ``instructions``) is absolute, or a step from the
-    baseline if ``relative``; ``percent`` replaces it.
+    baseline if ``relative``; ``percent``, if given, replaces it.
     """
 
     kind: str
@@ -58,13 +59,13 @@ class Budget:
 
     @property
     def label(self) -> str:
-        """The limited size, in a message."""
+        """The name of the limited figure in a message."""
         return "one inference" if self.unit == "instructions" else self.name
 
     @property
     def unit(self) -> str:
         """The unit of the limit."""
-        return self.name if (self.kind, self.name) == ("figure", "instructions") else "B"
+        return _unit(self.kind, self.name)
 
     def limit(self, baseline: int | None) -> int | None:
         """The most bytes allowed; None for a relative budget without a baseline."""
@@ -79,7 +80,7 @@ class Budget:
 
 @dataclass(frozen=True)
 class BudgetVerdict:
-    """One budget checked; ``limit`` or ``used`` is None if it could not be."""
+    """The check of one budget; ``limit`` or ``used`` is None if it could not be checked."""
 
     name: str
     kind: str
@@ -89,13 +90,22 @@ class BudgetVerdict:
     passed: bool
     message: str
 
+    @property
+    def unit(self) -> str:
+        """The unit of ``used`` and ``limit``."""
+        return _unit(self.kind, self.name)
+
     def to_json(self) -> dict[str, Any]:
         """One row of the ``budgets`` list."""
         return asdict(self)
 
 
+def _unit(kind: str, name: str) -> str:
+    return name if (kind, name) == ("figure", "instructions") else "B"
+
+
 def parse_limit(kind: str, name: str, value: object) -> Budget:
-    """A budget from its value in TOML. Raises UsageError if the value is not a limit."""
+    """The budget for a value in TOML. Raises UsageError if the value is not a limit."""
     if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
         return Budget(kind, name, value)
     match = _LIMIT.fullmatch(value) if isinstance(value, str) else None
@@ -115,13 +125,14 @@ def from_table(table: Mapping[str, Any], *, figures: bool = False) -> tuple[Budg
 
     Raises UsageError for an unknown table and for a value that is not a limit.
     """
+    kinds = {table: kind for kind, table in _TABLES.items()}
     budgets: list[Budget] = []
     for name, value in table.items():
         if not isinstance(value, dict):
             kind = "figure" if figures and name in FIGURES else "region"
             budgets.append(parse_limit(kind, name, value))
-        elif name in _TABLES:
-            budgets += [parse_limit(_TABLES[name], key, limit) for key, limit in value.items()]
+        elif name in kinds:
+            budgets += [parse_limit(kinds[name], key, limit) for key, limit in value.items()]
         else:
             raise UsageError(
                 f"unknown table of budgets [{name}]", hint="there are [operators] and [files]"
@@ -130,7 +141,7 @@ def from_table(table: Mapping[str, Any], *, figures: bool = False) -> tuple[Budg
 
 
 def load(path: Path) -> tuple[Budget, ...]:
-    """The budgets of a TOML file. Raises UsageError if it is broken or has none."""
+    """The budgets of a TOML file. Raises UsageError if it is invalid or has none."""
     table = files.read_toml(path)
     if "case" in table or "defaults" in table:
         raise UsageError(f"{path} is a case file, not a budget file", hint=f"tflm-hil run {path}")
@@ -156,9 +167,9 @@ def check(
 
 
 def _refuse_absent_operators(budgets: Iterable[Budget], current: Mapping[str, Any]) -> None:
-    """Refuse budgets of operators that are not there: 0 B would always be within them.
+    """Refuse budgets of operators that the image does not have: 0 B would always pass.
 
-    A stripped image may have them: such a budget cannot be checked, and fails.
+    A stripped image may have them: its check fails as one that cannot be made.
     """
     symbols = current.get("symbols")
     if symbols is not None and all(row["kind"] != "function" for row in symbols):
@@ -178,12 +189,11 @@ def _check(
 ) -> BudgetVerdict:
     used = measured(budget, current)
     base = None if baseline is None else measured(budget, baseline)
-    table = baseline is not None and {"operator": "operators", "file": "files"}.get(budget.kind)
-    if base is None and baseline is not None and table in baseline:
+    if base is None and baseline is not None and _TABLES.get(budget.kind) in baseline:
         base = 0
     limit = budget.limit(base)
     if used is None:
-        # A misspelt name, a stripped image or a silent run must not pass.
+        # A misspelt name, a stripped image or a run without output must not pass.
         return BudgetVerdict(budget.name, budget.kind, None, limit, base, False,
                        f"{budget.label}: {_NOT_MEASURED[budget.kind]}")  # fmt: skip
     if limit is None:
@@ -199,7 +209,7 @@ def _check(
 
 
 def measured(budget: Budget, document: Mapping[str, Any]) -> int | None:
-    """The figure that a budget limits, None if the document has no such thing."""
+    """The figure that a budget limits, None if the document does not have it."""
     if budget.kind == "operator":
         sizes = [
             r["exclusive"] for r in document.get("operators", ()) if r["operator"] == budget.name
@@ -231,5 +241,5 @@ def _ram(document: Mapping[str, Any]) -> frozenset[str]:
 
 
 def _below(path: str, folder: str) -> bool:
-    """True if ``path`` is ``folder`` or lies below it; its leading parts may be left out."""
+    """True if ``path`` is ``folder`` or below it; ``folder`` may omit its leading parts."""
     return f"/{folder.strip('/')}/" in f"/{path.strip('/')}/"

@@ -1,4 +1,4 @@
-"""Two images side by side: which regions, files, operators and symbols grew, moved, vanished."""
+"""The comparison of two footprints: regions, files, operators and symbols that changed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Change:
 
     @property
     def difference(self) -> int:
-        """Bytes more (or, negative, fewer) than before."""
+        """The change in bytes."""
         return self.after - self.before
 
     @property
@@ -57,10 +57,10 @@ class MovedSymbol:
 
 @dataclass(frozen=True)
 class Swap:
-    """Operators that only one of two images has, if the other has none of its own.
+    """Operators that one of two images has in addition to all of the other's.
 
-    ``reached`` is their cost by reachability in the image that has them, ``measured`` how much
-    larger its flash is.
+    ``reached`` is their cost by reachability in the image that has them, ``measured`` the
+    difference of the images' flash.
     """
 
     operators: tuple[str, ...]
@@ -70,7 +70,7 @@ class Swap:
 
     @property
     def agrees(self) -> bool:
-        """True if both figures lie within the stated bound."""
+        """True if both figures agree within the bound."""
         return agree(self.reached, self.measured, len(self.operators))
 
     def to_json(self) -> dict[str, Any]:
@@ -92,7 +92,7 @@ class SizeComparison:
 
     @property
     def same(self) -> bool:
-        """True if nothing differs in size and nothing moved."""
+        """True if no size changed and nothing moved."""
         changed = any(change.difference for change in self.regions)
         return not (changed or self.files or self.operators or self.symbols or self.moves)
 
@@ -126,7 +126,7 @@ def load_baseline(path: Path) -> Document:
         raise UsageError(f"{path} is not a footprint document: it has no regions", hint=hint)
     document: Document = content
     try:
-        compare(document, document)  # every field that a comparison reads is there
+        compare(document, document)  # raises if a field is missing or of another type
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise UsageError(f"{path} is not a footprint document: {error!r}", hint=hint) from error
     return document
@@ -135,23 +135,23 @@ def load_baseline(path: Path) -> Document:
 def compare(baseline: Document, current: Document) -> SizeComparison:
     """The changes from one footprint document to another.
 
-    Files of the same name and folders count as the same file, wherever the checkout was.
+    Files are matched by their name and last folders, so that checkouts may be in different places.
     """
-    baseline = _in_folders_of(baseline, current)
-    several = _in_several_files(baseline, current)
+    baseline = _with_paths_of(baseline, current)
+    ambiguous = _in_several_files(baseline, current)
     return SizeComparison(
         str(baseline.get("elf", "")),
         tuple(_all_regions(baseline, current)),
         _changes(_files(baseline), _files(current)),
         _changes(_operators(baseline), _operators(current)),
-        _changes(_symbols(baseline, several), _symbols(current, several)),
+        _changes(_symbols(baseline, ambiguous), _symbols(current, ambiguous)),
         tuple(_moves(baseline, current)),
         _swap(baseline, current),
     )
 
 
-def _in_folders_of(baseline: Document, current: Document) -> Document:
-    """``baseline`` with the paths that its files have in ``current``."""
+def _with_paths_of(baseline: Document, current: Document) -> Document:
+    """``baseline`` with the paths of the same files in ``current``."""
     before, after = (
         {row["path"] for row in document.get("files", ())} for document in (baseline, current)
     )
@@ -175,7 +175,7 @@ def _in_folders_of(baseline: Document, current: Document) -> Document:
 
 
 def _by_ending(files: Iterable[str], parts: int) -> dict[tuple[str, ...], str]:
-    """Paths by their last ``parts``; left out are endings that several paths share."""
+    """Paths by their last ``parts``, without those that several paths share."""
     by_ending: dict[tuple[str, ...], list[str]] = {}
     for path in files:
         by_ending.setdefault(PurePosixPath(path).parts[-parts:], []).append(path)
@@ -198,7 +198,7 @@ def _swap(baseline: Document, current: Document) -> Swap | None:
 
 
 def _reached(document: Document, names: set[str]) -> int:
-    """Bytes reached through ``names`` and no other operator, each shared byte once."""
+    """Bytes that only the operators ``names`` reach, each shared byte once."""
     rows = [row for row in document["operators"] if row["operator"] in names]
     groups = {
         tuple(share["operators"]): int(share["bytes"])
@@ -234,12 +234,12 @@ def _operators(document: Document) -> dict[tuple[str, str], int]:
             for row in document.get("operators", ())}  # fmt: skip
 
 
-def _symbols(document: Document, several: frozenset[str]) -> dict[tuple[str, str], int]:
-    """Bytes by symbol and region; names that ``several`` files use carry their file."""
+def _symbols(document: Document, ambiguous: frozenset[str]) -> dict[tuple[str, str], int]:
+    """Bytes by symbol and region; ``ambiguous`` names are followed by their file."""
     sizes: dict[tuple[str, str], int] = {}
     for row in document.get("symbols", ()):
         name = row["name"]
-        if name in several and row["file"]:
+        if name in ambiguous and row["file"]:
             name = f"{name} ({PurePosixPath(row['file']).name})"
         key = name, row["region"]
         sizes[key] = sizes.get(key, 0) + int(row["size"])
@@ -247,7 +247,7 @@ def _symbols(document: Document, several: frozenset[str]) -> dict[tuple[str, str
 
 
 def _in_several_files(*documents: Document) -> frozenset[str]:
-    """Names of several functions: each kernel of TFLM may have a ``Prepare`` of its own."""
+    """Symbols' names that several files use: each kernel of TFLM may have a ``Prepare``."""
     files: dict[str, set[str]] = {}
     for document in documents:
         for row in document.get("symbols", ()):
@@ -277,13 +277,14 @@ def _moves(baseline: Document, current: Document) -> Iterable[MovedSymbol]:
 
 
 def _places(document: Document) -> dict[str, tuple[int, str]]:
+    """Size and place (region, section, file) of functions and objects with a unique name."""
     places: dict[str, tuple[int, str]] = {}
-    several: set[str] = set()
+    ambiguous: set[str] = set()
     for row in document.get("symbols", ()):
         if row.get("copy") or row["kind"] not in ("function", "object"):
             continue
         name = row["name"]
         if name in places:
-            several.add(name)
+            ambiguous.add(name)
         places[name] = int(row["size"]), f"{row['region']} {row['section']} {row['file']}".rstrip()
-    return {name: place for name, place in places.items() if name not in several}
+    return {name: place for name, place in places.items() if name not in ambiguous}

@@ -1,8 +1,8 @@
-"""Which source file each byte came from, by DWARF; which library, by a map file.
+"""The source file of each byte, from DWARF, and its library, from a map file.
 
-The file of a function is the one that holds its first line (a template's header, not the file that
-used it), that of a variable the one that declares it. A vtable goes to the file of its class's
-functions, the guard of a static variable to that of its function.
+The file of a function is that of its first line (a template's header, not the file that used it),
+the file of a variable that of its declaration. A vtable has the file of its class's functions, the
+guard of a static variable that of its function.
 """
 
 from __future__ import annotations
@@ -19,10 +19,12 @@ from harness.elf.demangle import qualified
 from harness.elf.dwarf.leb import GARBLED
 from harness.elf.layout import LayoutPart
 
+#: Rows of bytes without a source file.
 NO_DEBUG = "(no debug information)"
 LITERALS = "(string literals)"
 PADDING = "(padding)"
 
+#: An input section in a GNU ld map file; a long name is followed by a line break.
 _CONTRIBUTION = re.compile(
     r"^ (?:\S+|\S+\n\s+)\s*0x([0-9a-f]+)\s+0x([0-9a-f]+) (\S.*)$", re.MULTILINE
 )
@@ -31,12 +33,12 @@ _MEMBER = re.compile(r"^(.*?)(?:\(([^()]*)\))?$")
 
 @dataclass(frozen=True)
 class Contribution:
-    """An input section in a map file: its address and size, and the object file it came from."""
+    """An input section in a map file: address, size and object file."""
 
     address: int
     size: int
     library: str  # base name of the archive, or of the object file
-    member: str  # object file in the archive, "" if it is not from an archive
+    member: str  # object file in the archive, "" outside of one
 
 
 class Sources:
@@ -48,8 +50,8 @@ class Sources:
         self._paths: dict[tuple[int, int], str] = {}
 
     def _unit_folders(self) -> dict[int, str]:
-        """The folder of each compilation, by the offset of its line program."""
-        from harness.elf.dwarf.format import At  # noqa: PLC0415 - with the units, not before
+        """The compilation folders, by the offset of the unit's line program."""
+        from harness.elf.dwarf.format import At  # noqa: PLC0415 - only where DWARF is read
 
         folders: dict[int, str] = {}
         dwarf = self._image.variables.dwarf
@@ -77,7 +79,7 @@ class Sources:
         return path
 
     def of_parts(self, parts: Iterable[LayoutPart]) -> dict[int, str]:
-        """The file of each part, by run-time address; parts without one are left out."""
+        """The files of parts, by run-time address; parts without a file are left out."""
         paths: dict[int, str] = {}
         unlocated: list[LayoutPart] = []
         for part in parts:
@@ -91,11 +93,14 @@ class Sources:
             else:
                 unlocated.append(part)
         named = {part.name: paths[part.address] for part in parts if part.address in paths}
-        paths.update(_made_by_compiler(unlocated, named))
+        paths.update(_compiler_generated(unlocated, named))
         return paths
 
 
-def _made_by_compiler(unlocated: Iterable[LayoutPart], named: Mapping[str, str]) -> dict[int, str]:
+def _compiler_generated(
+    unlocated: Iterable[LayoutPart], named: Mapping[str, str]
+) -> dict[int, str]:
+    """The files of vtables, type information and guards, from the functions in ``named``."""
     classes: dict[str, Counter[str]] = defaultdict(Counter)
     functions: dict[str, str] = {}
     for name, path in named.items():
@@ -119,7 +124,7 @@ def _made_by_compiler(unlocated: Iterable[LayoutPart], named: Mapping[str, str])
 
 @dataclass(frozen=True)
 class FileCost:
-    """Bytes by region that came from one file (or from one library)."""
+    """The bytes of one file, or of one library, by region."""
 
     path: str
     sizes: Mapping[str, int]
@@ -140,12 +145,11 @@ def by_file(parts: Sequence[LayoutPart], files: Mapping[int, str]) -> tuple[File
         else:
             path = files.get(part.address, NO_DEBUG)
         sums[path][part.region] += part.size
-    costs = (FileCost(path, dict(sizes)) for path, sizes in sums.items())
-    return tuple(sorted(costs, key=lambda row: (-sum(row.sizes.values()), row.path)))
+    return _largest_first(sums)
 
 
 def contributions(text: str) -> list[Contribution]:
-    """The input sections of a GNU ld map file, sorted by address; dropped ones are left out."""
+    """The input sections of a GNU ld map file, sorted by address, without dropped ones."""
     start = text.find("Linker script and memory map")
     placed = []
     for match in _CONTRIBUTION.finditer(text, max(start, 0)):
@@ -156,11 +160,11 @@ def contributions(text: str) -> list[Contribution]:
         if split is None:
             continue
         placed.append(Contribution(address, size, posixpath.basename(split[1]), split[2] or ""))
-    return sorted(placed, key=lambda one: (one.address, one.size))
+    return sorted(placed, key=lambda section: (section.address, section.size))
 
 
 def by_library(parts: Sequence[LayoutPart], text: str) -> tuple[FileCost, ...]:
-    """Sum parts by library (or object file outside one) with a map file's text."""
+    """Sum parts by library, or by object file outside of one; ``text`` is a map file."""
     placed = contributions(text)
     starts = [section.address for section in placed]
     sums: dict[str, Counter[str]] = defaultdict(Counter)
@@ -172,5 +176,9 @@ def by_library(parts: Sequence[LayoutPart], text: str) -> tuple[FileCost, ...]:
         else:
             name = placed[index].library if inside else "(not in the map file)"
         sums[name][part.region] += part.size
+    return _largest_first(sums)
+
+
+def _largest_first(sums: Mapping[str, Counter[str]]) -> tuple[FileCost, ...]:
     costs = (FileCost(path, dict(sizes)) for path, sizes in sums.items())
-    return tuple(sorted(costs, key=lambda row: (-sum(row.sizes.values()), row.path)))
+    return tuple(sorted(costs, key=lambda cost: (-sum(cost.sizes.values()), cost.path)))

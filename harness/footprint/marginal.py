@@ -1,8 +1,8 @@
 """The measured cost of each operator: the image built without it, compared with reachability.
 
-The two figures differ by other changes of a build without the operator: the call that registered
-it, alignment, functions that the compiler inlines once they have one caller left. If they differ
-by more than the bound, the symbols that changed outside the operator are listed.
+The figures differ by what else changes in a build without the operator: the call that registered
+it, alignment, functions that the compiler inlines once they have a single caller. If they differ by
+more than the bound, the symbols that changed outside the operator are listed.
 """
 
 from __future__ import annotations
@@ -25,15 +25,16 @@ _log = logging.getLogger(__name__)
 #: Builds a sample with exactly these operators and returns the ELF.
 Build = Callable[[Sequence[str]], Path]
 
+#: Most symbols outside of an operator that a JSON document lists.
 _SHOWN = 8
 
 
 @dataclass(frozen=True)
 class Marginal:
-    """One operator: flash by reachability (``exclusive``) and by building without (``measured``).
+    """One operator: its flash by reachability (``exclusive``) and by measurement (``measured``).
 
-    ``alone`` is its cost in an image without any other, by reachability;
-    ``elsewhere`` are changes of symbols that are not the operator's, largest first.
+    ``alone`` is its cost in an image without any other, by reachability; ``elsewhere`` are changes
+    of symbols that are not the operator's, largest first.
     """
 
     operator: str
@@ -50,12 +51,12 @@ class Marginal:
 
     @property
     def agrees(self) -> bool:
-        """True if the two figures lie within the stated bound."""
+        """True if the two figures agree within the bound."""
         return agree(self.exclusive, self.measured)
 
     @property
     def why(self) -> str:
-        """Where the difference comes from, in one line."""
+        """The largest causes of the difference, in one line."""
         named = [f"{c.name} {-c.difference:+,} B" for c in self.elsewhere[:3]]
         return "; ".join(named) if named else "alignment"
 
@@ -68,7 +69,10 @@ class Marginal:
 
 @dataclass(frozen=True)
 class LeaveOneOut:
-    """Operators of one sample; ``none`` is the image's flash without any of them."""
+    """The operators of one sample; ``none`` is the image's flash without any of them.
+
+    ``together`` is the flash of all of them by reachability, ``ram`` their measured RAM.
+    """
 
     sample: str
     flash: int
@@ -79,7 +83,7 @@ class LeaveOneOut:
 
     @property
     def agrees(self) -> bool:
-        """True if both figures of all operators together lie within the bound."""
+        """True if both figures of all operators together agree within the bound."""
         return agree(self.together, self.flash - self.none, len(self.rows))
 
     def to_json(self) -> dict[str, Any]:
@@ -109,8 +113,8 @@ def leave_one_out(
 ) -> LeaveOneOut:
     """Build ``sample`` with all of ``operators``, without any, and without each in turn.
 
-    ``kept`` are operators that stay in every build. Raises :class:`UsageError` for an empty list,
-    and the errors of ``build``.
+    ``kept`` are operators of every build. Raises :class:`UsageError` for an empty list, and the
+    errors of ``build``.
     """
     if not operators:
         raise UsageError(f"{sample} has no operators to leave out")
@@ -151,7 +155,7 @@ def _row(operator: str, whole: Footprint, without: Footprint) -> Marginal:
 
 
 def _net(change: Change, literals: int) -> Change:
-    """A change of the literals without those that are the operator's own."""
+    """A change of the string literals without the operator's own ``literals`` (bytes)."""
     if change.name != "(string literals)":
         return change
     return replace(change, after=change.after - literals)

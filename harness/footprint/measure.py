@@ -1,27 +1,26 @@
-"""How much of its RAM an image uses, measured while it runs on the simulator.
+"""The RAM that an image uses, measured on the simulator.
 
-Stacks are painted before the image starts; the lowest bytes that still hold one value were never
-used. If an image paints (Zephyr's CONFIG_INIT_STACKS) or clears its stacks itself, its own filler
-counts. A stack whose deepest words happen to equal the filler seems a little smaller.
+Stacks are painted before the image starts; the lowest bytes that still have one value were never
+used. If an image paints (Zephyr's CONFIG_INIT_STACKS) or clears its stacks itself, its filler
+counts. If the deepest words of a stack equal the filler, its use is underestimated by them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
 from dataclasses import replace
 
 from harness.base.errors import FirmwareFailed, UsageError
 from harness.elf import Image
-from harness.footprint.arena import MachineSession, minimum
+from harness.footprint.arena import Open, minimum
 from harness.footprint.ram import RamObject
 from harness.targets.base import ConsoleMatch
 from harness.uart.records import pattern
 
+#: The byte with which stacks are painted.
 PAINT = 0xA5
 _END = pattern("end")
-_FILLER_BYTES = 16  # equal bytes at a stack's far end that prove a filler
-Open = Callable[[Image], AbstractContextManager[MachineSession]]
+#: Equal bytes at a stack's low end that are taken for a filler.
+_FILLER_BYTES = 16
 
 
 def measure(
@@ -34,8 +33,8 @@ def measure(
 ) -> tuple[RamObject, ...]:
     """``memories`` with the high-water marks of stacks, and used and least bytes of the arena.
 
-    The image runs to its ``end`` record or for ``seconds`` (virtual). The note of a memory that
-    cannot be measured has the reason.
+    The image runs to its ``end`` record or for ``seconds`` (virtual). If a memory cannot be
+    measured, its note has the reason.
     """
     marks = _high_water(image, memories, open_session, seconds, guard)
     measured = [
@@ -52,11 +51,11 @@ def measure(
             replace(memory, note=error.message) if memory.purpose == "arena" else memory
             for memory in measured
         )
-    # The constructor may get a little less than the array: an aligned part of it.
+    # The constructor may get a little less than the array, such as an aligned part of it.
     chosen = min(arenas, key=lambda memory: abs(memory.bytes - least.declared))
-    margin = replace(chosen, used=least.used, least=least.minimum,
-                     wasted=chosen.bytes - least.minimum)  # fmt: skip
-    return tuple(margin if memory is chosen else memory for memory in measured)
+    arena = replace(chosen, used=least.used, least=least.minimum,
+                    wasted=chosen.bytes - least.minimum)  # fmt: skip
+    return tuple(arena if memory is chosen else memory for memory in measured)
 
 
 def _stack(stack: RamObject, marks: tuple[int, ...]) -> RamObject:
@@ -77,7 +76,7 @@ def _high_water(
     seconds: float,
     guard: float,
 ) -> dict[int, tuple[int, ...]]:
-    """Bytes used of each stack, by address; of an array of stacks one figure for each."""
+    """Used bytes by a stack's address; one figure for each stack of an array."""
     stacks = [stack for stack in memories if stack.purpose == "stack"]
     if not stacks:
         return {}
@@ -89,9 +88,8 @@ def _high_water(
     marks = {}
     for stack in stacks:
         dimensions = image.variables.dimensions(stack.address)
-        count = dimensions[0] if len(dimensions) > 1 else None
-        count = count if count and stack.bytes % count == 0 else 1
-        size = stack.bytes // count
+        count = dimensions[0] if len(dimensions) > 1 else 1  # an array of stacks
+        size = stack.bytes // count if count and stack.bytes % count == 0 else stack.bytes
         marks[stack.address] = tuple(
             high_water(data[stack.address][start : start + size])
             for start in range(0, stack.bytes, size)
@@ -100,7 +98,7 @@ def _high_water(
 
 
 def high_water(stack: bytes) -> int:
-    """Bytes used of a full-descending stack, whose unused bytes all hold the same value."""
+    """Used bytes of a full-descending stack whose unused bytes all have the same value."""
     filler = stack[:1]
     if not stack.startswith(filler * _FILLER_BYTES):
         return len(stack)

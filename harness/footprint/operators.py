@@ -7,9 +7,9 @@ Three figures for an operator, in bytes of flash:
   by those others;
 * *alone* = exclusive + shared: the operator's cost in an image without any other.
 
-Bytes that the rest of the image reaches count for no operator. The figures are of symbols and
+Bytes that the rest of the image reaches count for no operator. The figures are sums of symbols and
 literals; ``leave_one_out`` measures the other changes of a build without the operator (alignment,
-the application's own calls). Variables of an operator's code count as its RAM.
+the application's calls). Variables of an operator's code count as its RAM.
 """
 
 from __future__ import annotations
@@ -24,20 +24,21 @@ from harness.elf.demangle import demangle
 from harness.elf.graph import Graph, GraphNode
 from harness.elf.register_functions import Registration
 
-#: Reachability and a build without the operator differ by the call that registers it, inlined into
-#: the application (120 to 130 B at -Os), and by alignment; the share is for changes of inlining.
+#: The bound on the difference of reachability and measurement, in bytes an operator: the call that
+#: registers it, inlined into the application (120 to 130 B at -Os), and alignment.
 BOUND_BYTES = 160
+#: The same as a share of the measured bytes, for changes of inlining.
 BOUND_SHARE = 0.03
 
 
 def agree(reached: int, measured: int, operators: int = 1) -> bool:
-    """True if bytes by reachability and by measurement lie within the stated bound."""
+    """True if bytes by reachability and by measurement agree within the bound."""
     return abs(measured - reached) <= BOUND_BYTES * operators + BOUND_SHARE * abs(measured)
 
 
 @dataclass(frozen=True)
 class SharedSymbol:
-    """Bytes of flash that an operator shares with exactly these others."""
+    """Bytes of flash that exactly these operators share."""
 
     operators: tuple[str, ...]
     bytes: int
@@ -53,7 +54,7 @@ class Member:
 
 @dataclass(frozen=True)
 class OperatorCost:
-    """One operator's cost in bytes; ``registrations`` are the symbols that register it."""
+    """One operator's cost in bytes; ``registrations`` are its registration functions."""
 
     operator: str
     custom: bool
@@ -66,11 +67,11 @@ class OperatorCost:
 
     @property
     def alone(self) -> int:
-        """The operator's cost if it were the only one."""
+        """The operator's cost in an image without any other."""
         return self.exclusive + self.shared
 
     def to_json(self) -> dict[str, Any]:
-        """The record of the ``footprint`` contract, with the parts that its figures sum up."""
+        """The record of the ``footprint`` contract, with the summands of its figures."""
         return {
             "operator": self.operator,
             "custom": self.custom,
@@ -88,10 +89,10 @@ class OperatorCost:
 
 @dataclass(frozen=True)
 class OperatorReport:
-    """All operators of an image.
+    """All operators of an image, in bytes of flash.
 
     ``together`` is the cost of all of them, each shared byte once. ``rest`` is reached without any
-    operator (interpreter, application, system), ``unreached`` by nothing that could be followed.
+    operator (interpreter, application, system), ``unreached`` by no reference that was found.
     """
 
     operators: tuple[OperatorCost, ...]
@@ -104,7 +105,7 @@ class OperatorReport:
         return {"together": self.together, "rest": self.rest, "unreached": self.unreached}
 
     def together_of(self, names: Iterable[str]) -> int:
-        """Bytes that a set of operators adds, each shared byte once."""
+        """The bytes that a set of operators adds, each shared byte once."""
         chosen = set(names)
         exclusive = sum(cost.exclusive for cost in self.operators if cost.operator in chosen)
         groups = {share for cost in self.operators for share in cost.shares}
@@ -118,26 +119,25 @@ def flash(node: GraphNode, ram_regions: frozenset[str]) -> int:
 
 @dataclass(frozen=True)
 class _Reached:
-    """Nodes by the way to them: ``through`` the operators alone, ``rest`` without any of them."""
+    """The nodes that operators alone reach (``through``), and those reached without any."""
 
     graph: Graph
-    live: list[Registration]
+    live: list[Registration]  # registrations that are reached
     through: dict[int, list[int]]  # node -> indices in `live`
-    rest: set[int]
+    rest: frozenset[int]
 
 
 def _reached(image: Image) -> _Reached:
     graph, registrations = image.graph, image.registrations
     entries = frozenset(entry for registration in registrations for entry in registration.entries)
     everything = graph.reach(graph.roots)
-    rest = graph.reach(graph.roots, without=entries)
+    rest = frozenset(graph.reach(graph.roots, without=entries))
     through: dict[int, list[int]] = defaultdict(list)
     live = [r for r in registrations if everything.intersection(r.register)]
-    frozen = frozenset(rest)
     for index, registration in enumerate(live):
-        for number in graph.reach(everything.intersection(registration.entries), without=frozen):
+        for number in graph.reach(everything.intersection(registration.entries), without=rest):
             through[number].append(index)
-    return _Reached(graph, live, through, set(rest))
+    return _Reached(graph, live, through, rest)
 
 
 def analyse(image: Image, ram_regions: frozenset[str]) -> OperatorReport:
@@ -173,15 +173,15 @@ SHARED, REST, UNREACHED = (
 
 
 def groups(image: Image, ram_regions: frozenset[str]) -> tuple[Group, ...]:
-    """All of an image's flash, every node in one group; the largest group first."""
+    """All of an image's flash with every node in one group; the largest group first."""
     reached = _reached(image)
     numbers: dict[str, list[int]] = defaultdict(list)
     for number in range(len(reached.graph.nodes)):
         numbers[_group(reached, number)].append(number)
     operators = {registration.operator for registration in reached.live}
     all_groups = (
-        Group(name, tuple(_members(reached.graph, which, ram_regions)), name in operators)
-        for name, which in numbers.items()
+        Group(name, tuple(_members(reached.graph, nodes, ram_regions)), name in operators)
+        for name, nodes in numbers.items()
     )
     return tuple(sorted((g for g in all_groups if g.bytes), key=lambda group: -group.bytes))
 
@@ -191,28 +191,6 @@ def _group(reached: _Reached, number: int) -> str:
     if len(owners) == 1:
         return reached.live[owners[0]].operator
     return SHARED if owners else REST if number in reached.rest else UNREACHED
-
-
-def _is_code(graph: Graph, number: int) -> bool:
-    return graph.nodes[number].kind in ("function", "label")
-
-
-def entry_functions(image: Image) -> dict[int, str]:
-    """The functions that a registration hands to the interpreter, by address: their operator.
-
-    A function that several operators register is named by all of them.
-    """
-    graph = image.graph
-    owners: defaultdict[int, set[str]] = defaultdict(set)
-    for registration in image.registrations:
-        for number in registration.register:
-            named = set(graph.edges[number].difference(graph.calls[number]))
-            # A registration may be copied from a constant.
-            named |= {two for one in named if not _is_code(graph, one) for two in graph.edges[one]}
-            for target in named:
-                if _is_code(graph, target):
-                    owners[graph.nodes[target].address].add(registration.operator)
-    return {address: ", ".join(sorted(names)) for address, names in owners.items()}
 
 
 def _costs(

@@ -1,6 +1,6 @@
-"""RAM by purpose: tensor arena, resolver objects, stacks, a model that was copied into RAM.
+"""RAM by purpose: tensor arenas, resolver objects, stacks, models that are copied into RAM.
 
-The ELF has their sizes; a run measures how much of them is used (:mod:`measure`).
+The ELF has their sizes; :mod:`measure` measures their use in a run.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ _STACK = re.compile(r"stack", re.IGNORECASE)
 _NOT_A_STACK = re.compile(
     r"stack_(?:size|guard|info|chk|top|limit|trace)|stack_?frame", re.IGNORECASE
 )
+#: The least size of an arena or a stack, in bytes; smaller objects are pointers or counters.
+_LEAST_BYTES = 64
 _TFLITE_MARK = b"TFL3"
 
 
@@ -28,9 +30,9 @@ _TFLITE_MARK = b"TFL3"
 class RamObject:
     """A named piece of RAM; ``purpose`` is ``arena``, ``resolver``, ``stack`` or ``model copy``.
 
-    ``used`` bytes were needed at some time (of a stack its high-water mark, of an arena what
-    ``arena_used_bytes()`` says), ``least`` is the smallest size that works, ``wasted`` what could
-    be given back; each is None if unknown. Those of arenas and stacks are measured by a run.
+    ``used`` is the high-water mark of a stack, ``arena_used_bytes()`` of an arena; ``least`` is the
+    smallest size that works, ``wasted`` the bytes that could be saved; each is None if unknown. A
+    run measures those of arenas and stacks.
     """
 
     purpose: str
@@ -50,17 +52,17 @@ class RamObject:
 def purposes(image: Image, parts: Sequence[LayoutPart], registered: int) -> tuple[RamObject, ...]:
     """The arenas, resolvers, stacks and model copies in RAM.
 
-    ``parts`` are those of RAM regions; ``registered`` is how many operators the image registers.
+    ``parts`` are those of RAM regions; ``registered`` is the number of registered operators.
     """
     return (
-        *_named(image, parts),
+        *_arenas_and_stacks(parts),
         *_resolvers(image, registered),
         *_model_copies(image, parts),
     )
 
 
 def _resolvers(image: Image, registered: int) -> Iterable[RamObject]:
-    """Resolver objects; the filled slots are known if there is only one."""
+    """Resolver objects; the number of filled slots is known only of a single one."""
     objects = [resolver for resolver in resolvers.find(image) if resolver.address]
     for resolver in objects:
         slots = f"{resolver.slots} slots of {resolver.slot_bytes} B"
@@ -75,20 +77,21 @@ def _resolvers(image: Image, registered: int) -> Iterable[RamObject]:
                      wasted, note)  # fmt: skip
 
 
-def _named(image: Image, parts: Iterable[LayoutPart]) -> Iterable[RamObject]:
+def _arenas_and_stacks(parts: Iterable[LayoutPart]) -> Iterable[RamObject]:
+    """Objects whose name tells that they are an arena or a stack."""
     for part in parts:
-        if part.kind != "object" or part.copy:
+        if part.kind != "object" or part.copy or part.size < _LEAST_BYTES:
             continue
         name = qualified(part.name)
         own_name = name.rpartition("::")[2]
-        if _ARENA.search(own_name) and part.size >= 64:
+        if _ARENA.search(own_name):
             yield RamObject("arena", name, part.address, part.size)
-        elif _STACK.search(own_name) and not _NOT_A_STACK.search(own_name) and part.size >= 64:
+        elif _STACK.search(own_name) and not _NOT_A_STACK.search(own_name):
             yield RamObject("stack", name, part.address, part.size)
 
 
 def _model_copies(image: Image, parts: Iterable[LayoutPart]) -> Iterable[RamObject]:
-    """Initialised RAM objects that hold a .tflite file (its identifier stands at offset 4)."""
+    """Initialised RAM objects that are .tflite files, which have their identifier at offset 4."""
     for part in parts:
         if part.kind != "object" or part.copy or part.size < 16:
             continue

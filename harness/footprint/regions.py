@@ -1,4 +1,4 @@
-"""Memory regions as the linker's memory table shows them. Sizes are in bytes."""
+"""Memory regions and their use, as in the linker's memory table. Sizes are in bytes."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class Region:
 
 
 def regions(image: Image) -> tuple[Region, ...]:
-    """Memory regions and their use, to the byte as the linker's own table reports them.
+    """Memory regions and their use, equal to the linker's table to the byte.
 
-    An image without sections (HEX, plain bytes) has only the regions that it has bytes for, so no
+    An image without sections (HEX, plain bytes) has only the regions in which it has bytes, so no
     RAM.
     """
     used: Counter[str] = Counter()

@@ -1,9 +1,9 @@
-"""How a resolver object lies in memory: by DWARF if the image has it, else as TFLM has it now.
+"""The memory layout of resolver objects, from DWARF or, without it, as in current tflite-micro.
 
-Without DWARF the layout is that of tflite-micro since 2023: a vtable pointer, ``registrations_``
-of seven words each (init, free, prepare, invoke, reset, builtin_code, custom_name), their count,
-``builtin_codes_``, ``builtin_parsers_``, and the number of builtins. Older revisions registered
-TensorFlow Lite's record of eight to ten words, and some have builtin codes of one byte.
+tflite-micro's layout since 2023: a vtable pointer, ``registrations_`` of seven words each (init,
+free, prepare, invoke, reset, builtin_code, custom_name), their count, ``builtin_codes_``,
+``builtin_parsers_``, and the number of builtins. Older revisions registered TensorFlow Lite's
+record of eight to ten words, and some have builtin codes of one byte.
 """
 
 from __future__ import annotations
@@ -20,14 +20,15 @@ from harness.model.structures import WORD
 
 _FIELDS = ("init", "free", "prepare", "invoke", "reset", "builtin_code", "custom_name")
 _MODERN = {name: WORD * index for index, name in enumerate(_FIELDS)}
-#: TfLiteRegistration of tensorflow/lite/c/common.h; later revisions of TFLM used more words.
+#: Fields of TfLiteRegistration (tensorflow/lite/c/common.h); later revisions of TFLM have more.
 _OLDER_FIELDS = ("init", "free", "prepare", "invoke", "profiling_string", "builtin_code",
                  "custom_name", "version")  # fmt: skip
 _OLDER = {name: WORD * index for index, name in enumerate(_OLDER_FIELDS)}
-_OLDER_WORDS = (8, 9, 10)
+_OLDER_WORDS = (8, 9, 10)  # words of TfLiteRegistration in older revisions
 _CLASSES = frozenset((Tag.CLASS_TYPE, Tag.STRUCTURE_TYPE))
 _RECORDS = ("TFLMRegistration", "TfLiteRegistration")
 _RESOLVER = re.compile(r"^MicroMutableOpResolver<(\d+)u?>$")
+#: Longest chain of types that is followed.
 _DEEPEST = 16
 
 
@@ -51,7 +52,7 @@ class ResolverLayout:
 
     @property
     def registrations_at(self) -> int:
-        """Where the registrations lie in any resolver: behind the vtable pointer."""
+        """The offset of the registrations in any resolver: after the vtable pointer."""
         return next((layout.registrations for layout in self.classes.values()), WORD)
 
     @property
@@ -69,7 +70,7 @@ class ResolverLayout:
 
 
 def known_layouts() -> Iterator[ResolverLayout]:
-    """The layouts that revisions of tflite-micro had, the newest first."""
+    """The layouts of all revisions of tflite-micro, the newest first."""
     for code_bytes in (WORD, 1):
         yield ResolverLayout(code_bytes=code_bytes)
         for words in _OLDER_WORDS:
@@ -77,10 +78,10 @@ def known_layouts() -> Iterator[ResolverLayout]:
 
 
 def find_layout(image: Image) -> ResolverLayout:
-    """The layout of this image's resolvers and registrations.
+    """The layout of an image's resolvers and registrations.
 
-    The registration is the element of ``registrations_``: an image may have both TFLM's record and
-    TensorFlow Lite's (28 and 48 bytes in 2026).
+    The type of a registration is that of the elements of ``registrations_``: an image may have both
+    TFLM's record and TensorFlow Lite's (28 and 48 bytes in 2026).
     """
     dwarf = image.variables.dwarf
     records: dict[str, tuple[int, dict[str, int]]] = {}
@@ -98,7 +99,7 @@ def find_layout(image: Image) -> ResolverLayout:
                 records.setdefault(str(name), (entry.number(At.BYTE_SIZE) or 0, offsets))
         elif {"registrations_", "registrations_len_", "builtin_codes_"} <= members.keys():
             at, kind = members["registrations_"]
-            classes[_slots(name)] = ClassLayout(at, members["registrations_len_"][0])
+            classes[slots_of(name)] = ClassLayout(at, members["registrations_len_"][0])
             code_bytes = _element(dwarf, members["builtin_codes_"][1])[1] or code_bytes
             element = _element(dwarf, kind)[0] or element
     record = next((records[name] for name in (element, *_RECORDS) if name in records), None)
@@ -107,7 +108,8 @@ def find_layout(image: Image) -> ResolverLayout:
     return ResolverLayout("dwarf", record[0], record[1], code_bytes, classes)
 
 
-def _slots(name: object) -> int:
+def slots_of(name: object) -> int:
+    """N of the class name ``MicroMutableOpResolver<N>``; 0 for anything else."""
     match = _RESOLVER.match(name) if isinstance(name, str) else None
     return int(match[1]) if match else 0
 
@@ -121,13 +123,13 @@ def _named_classes(dwarf: Dwarf) -> Iterable[Entry]:
             except GARBLED:
                 continue
             name = entry.value(At.NAME)
-            relevant = name in _RECORDS or _slots(name)
+            relevant = name in _RECORDS or slots_of(name)
             if relevant and entry.children_at and entry.value(At.DECLARATION) is None:
                 yield entry
 
 
 def _members(dwarf: Dwarf, entry: Entry) -> dict[str, tuple[int, int]]:
-    """Offset and type (an entry's offset) of each member."""
+    """The offset and the type (the offset of its entry) of each member, by name."""
     members: dict[str, tuple[int, int]] = {}
     for child in dwarf.children(entry):
         name = child.value(At.NAME)
@@ -137,7 +139,7 @@ def _members(dwarf: Dwarf, entry: Entry) -> dict[str, tuple[int, int]]:
 
 
 def _offset(member: Entry) -> int:
-    """DW_AT_data_member_location: a number, or in DWARF 2 the expression DW_OP_plus_uconst."""
+    """DW_AT_data_member_location: a number, or the expression DW_OP_plus_uconst in DWARF 2."""
     value = member.value(At.DATA_MEMBER_LOCATION)
     if isinstance(value, bytes) and value[:1] == b"\x23":
         return uleb(value, 1)[0]

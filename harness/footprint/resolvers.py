@@ -1,8 +1,8 @@
-"""Resolver objects of an image: how many slots each declares, and where it lies.
+"""The resolver objects that an image declares: their slots and addresses.
 
-``tflite::MicroMutableOpResolver<N>`` names N in every mangled symbol of its class
-(``...MicroMutableOpResolverILj5EE...``) and in its DWARF type. A slot takes 28 bytes for the
-registration (7 words), 4 for the builtin code, 4 for its parser, unless DWARF differs.
+``tflite::MicroMutableOpResolver<N>`` has N in every mangled symbol of its class
+(``...MicroMutableOpResolverILj5EE...``) and in its DWARF type. Unless DWARF differs, a slot takes
+28 bytes for the registration (7 words), 4 for the builtin code, 4 for its parser.
 """
 
 from __future__ import annotations
@@ -14,10 +14,9 @@ from typing import Any
 
 from harness.elf import Image
 from harness.elf.demangle import qualified
-from harness.footprint.resolver_layout import ResolverLayout, find_layout
+from harness.footprint.resolver_layout import ResolverLayout, find_layout, slots_of
 
 _MANGLED = re.compile(r"MicroMutableOpResolverILj(\d+)E")
-_TYPE = re.compile(r"^MicroMutableOpResolver<(\d+)u?>$")
 _ALL_OPS = re.compile(r"(?:^|::)AllOpsResolver$")
 _VTABLE = re.compile(r"^_ZTV.*(?:MicroMutableOpResolverILj\d+E|AllOpsResolver)")
 
@@ -26,8 +25,8 @@ _VTABLE = re.compile(r"^_ZTV.*(?:MicroMutableOpResolverILj\d+E|AllOpsResolver)")
 class Declared:
     """A resolver that an image declares.
 
-    ``address`` is 0 if no static object was found (one on a stack, or no DWARF); ``slot_bytes``
-    is the size of one slot in RAM.
+    ``address`` is 0 without a static object (one on a stack, or no DWARF); ``slot_bytes`` is the
+    RAM of one slot.
     """
 
     name: str
@@ -42,19 +41,14 @@ class Declared:
 
 
 def find(image: Image) -> tuple[Declared, ...]:
-    """The resolvers of an image: its static objects, else those that its symbols name.
+    """The resolvers of an image: static objects, or the classes in its symbols if it has none.
 
     () if the image has neither (stripped, or without a MicroMutableOpResolver).
     """
     layout = find_layout(image)
-    objects = tuple(_objects(image, layout))
-    static = {resolver.slots for resolver in objects}
-    others = sorted(slots_in_symbols(image) - static)
-    if objects:
-        return objects
-    return tuple(
+    return tuple(_objects(image, layout)) or tuple(
         Declared(f"MicroMutableOpResolver<{n}>", n, 0, layout.bytes_of(n), layout.slot_bytes)
-        for n in others
+        for n in sorted(slots_in_symbols(image))
     )
 
 
@@ -69,29 +63,30 @@ def all_ops(image: Image) -> tuple[str, ...]:
 
 
 def vtables(image: Image) -> dict[int, int]:
-    """Slots of each resolver class, by the value of its objects' vtable pointers."""
+    """The slots of each resolver class, by the value of its objects' vtable pointers."""
     slots: dict[int, int] = {}
     base = max(slots_in_symbols(image), default=0)
     for symbol in image.symbols:
         if symbol.kind == "object" and _VTABLE.match(symbol.name):
             number = _MANGLED.search(symbol.name)
-            # The pointer names the first function, behind offset-to-top and the type information.
+            # The pointer is to the first function, after offset-to-top and type information.
             slots[symbol.address + 8] = int(number[1]) if number else base
     return slots
 
 
 def _objects(image: Image, layout: ResolverLayout) -> Iterable[Declared]:
+    """The static objects of resolver classes, by DWARF."""
     variables = image.variables
-    sizes = {s.address: s for s in image.symbols if s.kind == "object" and s.size}
+    symbols = {s.address: s for s in image.symbols if s.kind == "object" and s.size}
     names = slots_in_symbols(image)
     for address in sorted(variables.entries):
         kind = variables.type_of(address)
         name = None if kind is None else variables.dwarf_name(kind)
-        if not name or address not in sizes:
+        if not name or address not in symbols:
             continue
-        match = _TYPE.match(name)
-        if match is None and not _ALL_OPS.search(name):
+        slots = slots_of(name)
+        if not slots and not _ALL_OPS.search(name):
             continue
-        slots = int(match[1]) if match else max(names, default=0)
-        symbol = sizes[address]
+        slots = slots or max(names, default=0)
+        symbol = symbols[address]
         yield Declared(qualified(symbol.name), slots, address, symbol.size, layout.slot_bytes)

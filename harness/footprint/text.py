@@ -1,4 +1,4 @@
-"""Footprints for people: tables on a terminal, Markdown for a pull request."""
+"""Footprints as text: tables on a terminal, Markdown for a pull request."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ if TYPE_CHECKING:
 View = Literal["region", "section", "file", "symbol", "operator", "library", "ram"]
 VIEWS: tuple[View, ...] = ("region", "section", "file", "symbol", "operator", "library", "ram")
 
-_LARGEST = 30  # rows of a comparison that a pull request shows
+#: Most rows of a comparison's table in a pull request.
+_LARGEST = 30
 
 
 def table(footprint: Footprint, view: View, *, region: str = "", limit: int = 0) -> Grid:
-    """One view as a table; ``region`` restricts it, ``limit`` cuts it after that many rows."""
+    """One view as a table, of one ``region`` if given, with at most ``limit`` rows (0: all)."""
     heads, numbers, rows = {
         "region": _regions,
         "section": _sections,
@@ -41,7 +42,7 @@ def table(footprint: Footprint, view: View, *, region: str = "", limit: int = 0)
 
 def show(console: Console, title: str, table: Grid) -> None:
     """Print a table on a terminal."""
-    from rich.markup import escape  # noqa: PLC0415 - only where a terminal is written to
+    from rich.markup import escape  # noqa: PLC0415 - only for a terminal
     from rich.table import Table  # noqa: PLC0415
 
     heads, numbers, rows = table
@@ -109,7 +110,7 @@ def _symbols(footprint: Footprint, region: str) -> Grid:
 
 
 def _operators(footprint: Footprint, region: str) -> Grid:
-    del region  # operators are counted in flash, with their own RAM beside it
+    del region  # the table has both flash and RAM
     report = footprint.operators
     rows = [
         [
@@ -131,14 +132,14 @@ def _operators(footprint: Footprint, region: str) -> Grid:
     return Grid(heads, frozenset((1, 2, 3, 4)), list(rows))
 
 
-def _partners(operators: Sequence[str], but: str) -> str:
-    others = [name for name in operators if name != but]
+def _partners(operators: Sequence[str], operator: str) -> str:
+    others = [name for name in operators if name != operator]
     shown = ", ".join(others[:3])
     return f"{shown} and {len(others) - 3} more" if len(others) > 3 else shown
 
 
 def _libraries(footprint: Footprint, region: str) -> Grid:
-    names = [one.name for one in footprint.regions if one.used and region in ("", one.name)]
+    names = [r.name for r in footprint.regions if r.used and region in ("", r.name)]
     rows = [
         [row.path, *(_bytes(row.sizes.get(name, 0)) for name in names)]
         for row in footprint.libraries
@@ -163,7 +164,7 @@ def _known(size: int | None) -> str:
 
 
 def marginal_table(report: LeaveOneOut) -> Grid:
-    """Operators by reachability and by building without them, and all of them together."""
+    """Operators by reachability and by measurement, and all of them together."""
     rows: list[Row] = [
         [row.operator, _bytes(row.alone), _bytes(row.exclusive), _bytes(row.measured),
          f"{row.difference:+,}", _bytes(row.ram), "" if row.agrees else row.why]
@@ -191,7 +192,7 @@ def marginal_notes() -> Iterable[str]:
 def comparison_tables(
     comparison: SizeComparison, *, limit: int = _LARGEST
 ) -> list[tuple[str, Grid]]:
-    """The tables of a comparison with their titles; empty ones are left out."""
+    """The tables of a comparison with their titles, without empty ones."""
     tables = [("Regions", _changes(comparison.regions, limit, unchanged=True))]
     swap = comparison.swap
     if swap is not None:

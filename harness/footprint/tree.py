@@ -1,4 +1,4 @@
-"""Source files as a tree of folders, the way Zephyr's rom_report shows them."""
+"""Source files as a tree of folders, like Zephyr's rom_report."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Folder:
     children: dict[str, Folder] = field(default_factory=dict)
 
     def add(self, sizes: Mapping[str, int]) -> None:
-        """Count ``sizes`` in."""
+        """Add ``sizes`` to this node."""
         for region, size in sizes.items():
             self.sizes[region] = self.sizes.get(region, 0) + size
 
@@ -52,7 +52,7 @@ def _collapse(node: Folder) -> None:
 
 
 def walk(node: Folder, region: str, depth: int = 0) -> Iterator[tuple[int, Folder]]:
-    """Depth and node of everything below ``node``, the largest in ``region`` first."""
+    """The depth and the node of everything below ``node``, the largest in ``region`` first."""
     ordered = sorted(
         node.children.values(), key=lambda child: (-child.sizes.get(region, 0), child.name)
     )

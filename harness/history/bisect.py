@@ -1,4 +1,4 @@
-"""The commits between which a case got worse, and the commands that search them."""
+"""The commits between which a case got worse, and the commands to bisect them."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ from harness.history.regression import CaseKey, CaseOutcome
 from harness.history.run import Run
 from harness.history.store import History, RecordedCase
 
-_GIT_SECONDS = 10.0
+_GIT_SECONDS = 10.0  # wall-clock limit of a git command
+#: Commits listed between the two runs.
 _MOST_COMMITS = 40
+#: File in the current folder with the results of a bisection step.
 _RESULTS = ".bisect.json"
 
 
@@ -30,21 +32,18 @@ class BisectCode(IntEnum):
 
 @dataclass(frozen=True)
 class WorseningStep:
-    """Two runs of a case in a row, of which the second is worse.
-
-    ``figure`` is (name, source) of what grew; None if the verdict got worse.
-    """
+    """Two consecutive runs of a case, of which the second is worse."""
 
     key: CaseKey
     good: RecordedCase
     bad: RecordedCase
-    figure: tuple[str, str] | None
+    figure: tuple[str, str] | None  # name and source of the larger figure; None: the verdict
 
     def judge(self, run: Run) -> BisectCode:
-        """Whether a run is as good as the first of the two; SKIP if the case did not run in it."""
+        """Return whether a run is as good as the first of the two; SKIP if the case did not run."""
         for case in run.cases:
-            if (case.name, case.target, case.builder) != (
-                self.key.case, self.key.target, self.key.builder
+            if (case.name, case.target, case.builder, case.chip) != (
+                self.key.case, self.key.target, self.key.builder, self.key.chip
             ):  # fmt: skip
                 continue
             figures = {(one.name, one.source): one.value for one in case.figures}
@@ -60,7 +59,7 @@ class WorseningStep:
         return BisectCode.SKIP
 
     def lines(self, judge: str) -> Iterator[str]:
-        """The step, the commits between, and the commands; ``judge`` judges the results."""
+        """Yield the step, the commits between, and the commands; ``judge`` judges the results."""
         good, bad = (one.run.occasion.commit.rstrip("+") for one in (self.good, self.bad))
         yield f"{self.key}: {self._change}"
         yield f"good: {good or 'unknown commit'}, bad: {bad or 'unknown commit'}"
@@ -90,9 +89,9 @@ class WorseningStep:
 
 def last_step(history: History, case: str, figure: str = "", branch: str | None = None
               ) -> WorseningStep:  # fmt: skip
-    """The last step of ``case`` on any target: its verdict, or the figure, got worse.
+    """Return the last step at which ``case``, on any target, got worse in ``figure``.
 
-    ``figure`` "" is the verdict, and any figure that `history check` judges and that has no noise.
+    ``figure`` "" means the verdict, and any figure without noise that `history check` judges.
     Raises :class:`UsageError` if the history has no such case, figure or step.
     """
     runs = history.runs(branch=branch)
@@ -121,14 +120,14 @@ def _steps(key: CaseKey, points: Sequence[RecordedCase], figure: str) -> Iterato
         for own, value in bad.outcome.figures.items():
             kind = measure(own[0])
             judged = kind is not None and kind.gated and not kind.noisy
-            wanted = own[0] == figure if figure else judged
+            chosen = own[0] == figure if figure else judged
             before = good.outcome.figures.get(own)
-            if wanted and before is not None and value > before:
+            if chosen and before is not None and value > before:
                 yield WorseningStep(key, good, bad, own)
 
 
 def _between(good: str, bad: str) -> list[str]:
-    """One line for each commit, as far as this repository knows them."""
+    """Return one line for each commit; none if this repository does not have them."""
     try:
         done = subprocess.run(
             ["git", "log", "--oneline", f"{good}..{bad}"],

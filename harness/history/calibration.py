@@ -1,16 +1,15 @@
-"""From instructions to milliseconds, by a board's cycles for each kernel.
+"""Conversion of instructions to milliseconds, by a board's cycles for each kernel.
 
 A lab runs the same images on a board (DWT cycles of each operator) and on the simulator
-(instructions of each operator). Their quotient, kernel by kernel, turns instructions that were
-counted without a board into milliseconds. A kernel is an operator as one library computes it for
-one type, ``CONV_2D cmsis-nn int8``; the rest of an inference is
-``(interpreter)``.
+(instructions of each operator). The ratio of both, kernel by kernel, converts instructions counted
+without a board to milliseconds. A kernel is the implementation of an operator by one library for
+one type, ``CONV_2D cmsis-nn int8``; the rest of an inference is ``(interpreter)``.
 
-The spread of a kernel is the sample standard deviation of its quotients over the models in which it
-was measured, but at least the spread of all kernels together (pooled, relative), because two models
-may agree by chance. A figure's spread adds the spreads of its kernels as independent ones. It is at
-least the error of predicting a model that was left out (root mean square), because the errors of
-kernels may have one cause.
+The spread of a kernel is the sample standard deviation of its ratios over the models in which it
+was measured, but at least the relative spread pooled over all kernels, because two models may agree
+by chance. The spread of an inference is that of a sum of independent kernels, but at least the
+error of predicting a model that was left out (root mean square), because the errors of kernels may
+have a common cause.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from harness.base import files
 from harness.base.errors import CheckFailed, UsageError
 
 _INTERPRETER = "(interpreter)"
-_VERSION = 1
+_VERSION = 1  # of the format of a calibration file
 
 
 @dataclass(frozen=True)
@@ -53,18 +52,18 @@ class InferenceTime:
 
 @dataclass(frozen=True)
 class Supply:
-    """A lab's supply while an inference runs; ``source``: who measured it, and how."""
+    """A lab's supply during an inference."""
 
     milliamperes: float
     volts: float
-    source: str
+    source: str  # who measured it, and how
 
     def __post_init__(self) -> None:
         _positive(self.milliamperes)
         _positive(self.volts)
 
     def energy(self, milliseconds: float) -> float:
-        """Microjoules: ms x mA x V."""
+        """Return the energy in microjoules: ms x mA x V."""
         return milliseconds * self.milliamperes * self.volts
 
     def __str__(self) -> str:
@@ -82,15 +81,15 @@ class InferencePair:
 
 @dataclass(frozen=True)
 class Calibration:
-    """The measured kernels. ``error`` is relative, for models left out one by one (RMS)."""
+    """The measured kernels."""
 
     ratios: Mapping[str, Ratio]
-    error: float
-    left_out: Mapping[str, float]  # model -> relative error when the others predict it
+    error: float  # relative, root mean square over `left_out`
+    left_out: Mapping[str, float]  # model -> relative error of its prediction from the others
     supply: Supply | None = None
 
     def time(self, instructions: Mapping[str, int], cpu_hz: int) -> InferenceTime:
-        """The time of one inference, whose ``instructions`` are given by kernel, at ``cpu_hz``.
+        """Return the time of one inference at ``cpu_hz`` from its ``instructions`` by kernel.
 
         Raises :class:`CheckFailed` for a kernel that was never measured.
         """
@@ -100,13 +99,13 @@ class Calibration:
                 f"not calibrated: {', '.join(unknown)} was never measured on a board",
                 hint="run an image with it on a board and the simulator, then tflm-hil calibrate",
             )
-        cycles = sum(count * self.ratios[name].cycles for name, count in instructions.items())
+        cycles = _cycles(self.ratios, instructions)
         spread = math.hypot(*(n * self.ratios[name].spread for name, n in instructions.items()))
         per_ms = cpu_hz / 1000
         return InferenceTime(cycles / per_ms, max(spread, self.error * cycles) / per_ms)
 
     def to_toml(self) -> str:
-        """The calibration as a TOML file."""
+        """Return the calibration as the text of a TOML file."""
         lines = [f"version = {_VERSION}", f"error = {self.error!r}"]
         if self.supply is not None:
             figures = (
@@ -123,7 +122,7 @@ class Calibration:
 
     @classmethod
     def from_file(cls, path: Path) -> Calibration:
-        """Read a file of :meth:`to_toml`; raises :class:`UsageError` for anything else."""
+        """Read a file of :meth:`to_toml`; raise :class:`UsageError` for anything else."""
         document = files.read_toml(path)
         if document.get("version") != _VERSION:
             raise UsageError(f"{path} is not a calibration of this version of tflm-hil")
@@ -161,9 +160,9 @@ def _quoted(text: str) -> str:
 
 def pairs(boards: Iterable[Mapping[str, Any]], simulators: Iterable[Mapping[str, Any]]
           ) -> tuple[InferencePair, ...]:  # fmt: skip
-    """Pairs of cases (of documents of results) that ran one image on a board and on the simulator.
+    """Pair cases, of documents of results, that ran the same image on board and simulator.
 
-    Raises :class:`UsageError` if no image ran on both and passed.
+    Raises :class:`UsageError` if no image passed on both.
     """
     simulated = {_key(case): case for case in simulators if _usable(case, "instructions")}
     both = tuple(
@@ -193,7 +192,7 @@ def _model(case: Mapping[str, Any]) -> str:
 
 
 def kernels(case: Mapping[str, Any]) -> dict[str, int]:
-    """Ticks of one inference by kernel, from a case of a document of results."""
+    """Return the ticks of one inference by kernel, from a case of a document of results."""
     ticks: defaultdict[str, int] = defaultdict(int)
     for row in case["operators"]:
         ticks[f"{row['operator']} {row['kernel']}".strip()] += int(row["ticks"])
@@ -205,7 +204,7 @@ def kernels(case: Mapping[str, Any]) -> dict[str, int]:
 
 
 def calibrate(measured: Sequence[InferencePair]) -> Calibration:
-    """The quotients of each kernel, and how well they predict a model that was left out.
+    """Compute the ratios of all kernels, and their errors in predicting a model left out.
 
     Raises :class:`UsageError` if no kernel ran in two models, so that no spread is known.
     """
@@ -214,7 +213,7 @@ def calibrate(measured: Sequence[InferencePair]) -> Calibration:
     for model in sorted({pair.model for pair in measured}):
         others = _ratios([pair for pair in measured if pair.model != model], need=1)
         errors = [
-            abs(_cycles(others, pair) / sum(pair.cycles.values()) - 1)
+            abs(_cycles(others, pair.instructions) / sum(pair.cycles.values()) - 1)
             for pair in measured
             if pair.model == model and pair.instructions.keys() <= others.keys()
         ]
@@ -230,7 +229,7 @@ def calibrate(measured: Sequence[InferencePair]) -> Calibration:
 
 
 def _which(measured: Sequence[InferencePair]) -> str:
-    """A hint which models to measure: those that share kernels with the ones measured so far."""
+    """Return a hint on models to measure: those that share kernels with the measured ones."""
     kernels_of: dict[str, set[str]] = {}
     for pair in measured:
         names = (pair.cycles.keys() & pair.instructions.keys()) - {_INTERPRETER}
@@ -240,13 +239,13 @@ def _which(measured: Sequence[InferencePair]) -> str:
     return f"measure another model with the same kernels on both ({has})"
 
 
-def _cycles(ratios: Mapping[str, Ratio], pair: InferencePair) -> float:
-    """The cycles that ``ratios`` predict for a pair's inference."""
-    return sum(count * ratios[name].cycles for name, count in pair.instructions.items())
+def _cycles(ratios: Mapping[str, Ratio], instructions: Mapping[str, int]) -> float:
+    """Predict the cycles of an inference from its ``instructions`` by kernel."""
+    return sum(count * ratios[name].cycles for name, count in instructions.items())
 
 
 def _ratios(measured: Sequence[InferencePair], need: int = 2) -> dict[str, Ratio]:
-    """The ratio of each kernel. ``need``: so many models must share one, for a spread."""
+    """Compute the ratio of each kernel, at least one of which must have ``need`` models."""
     counts: defaultdict[str, dict[str, list[tuple[int, int]]]] = defaultdict(dict)
     for pair in measured:
         for name in pair.cycles.keys() & pair.instructions.keys():
@@ -265,11 +264,11 @@ def _ratios(measured: Sequence[InferencePair], need: int = 2) -> dict[str, Ratio
             "no kernel was measured in two models, so no spread is known",
             hint=_which(measured),
         )
-    # The interpreter's ticks are a small difference of large figures: no measure of kernels.
+    # The interpreter's ticks are a small difference of large figures: its spread is not a kernel's.
     kernel_spreads = {name: row for name, row in spreads.items() if name != _INTERPRETER} or spreads
     rows = kernel_spreads.values()
     pooled = math.sqrt(sum(n * r * r for n, r in rows) / max(1, sum(n for n, _ in rows)))
-    # A kernel that only one model has is taken to be as unsteady as the least steady one.
+    # A kernel of a single model gets the largest spread of all.
     widest = max((r for _, r in rows), default=0.0)
     return {
         name: Ratio(fmean(q), fmean(q) * max(pooled, spreads.get(name, (0, widest))[1]), len(q))

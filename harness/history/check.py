@@ -1,7 +1,7 @@
-"""One run compared with the last ones of a branch: regressions, and cases left out.
+"""Comparison of a run with the last ones of a branch: regressions, and cases left out.
 
-Like is compared with like: a run only with runs of its own machine, a case only with the same
-compiler's. Several labs may keep their runs in one history.
+A run is compared with runs of the same machine only, a case with those of the same compiler only.
+Several labs may share one history.
 """
 
 from __future__ import annotations
@@ -19,41 +19,36 @@ from harness.history.run import MACHINE_VARIABLE, Occasion, Run
 from harness.history.selection import Selection
 from harness.history.store import History, RunRow
 
-#: Seconds by which a run may begin before one that was recorded earlier, if it is of another
-#: machine, branch or selection: the two may have run at once.
+#: Seconds by which a run may begin before one that was recorded earlier, if machine, branch or
+#: selection differ: both may have run at the same time.
 _AT_ONCE = 86_400.0
 #: Seconds after which a machine without a run counts as retired.
 _RETIRED = 7 * 86_400.0
-#: A creep is looked for in the last two to three times so many runs.
+#: Runs by which the start of the series for creep advances; it has two to three times as many.
 _STRIDE = 30
-#: So many runs in a row of machines that are never seen again: nobody has named the lab.
+#: Consecutive runs, each of another machine, after which the lab is taken to have no name.
 _NAMELESS = 3
 
 
 @dataclass(frozen=True)
 class RunComparison:
-    """The regressions against the last ``compared`` runs of ``base`` on ``machine``.
+    """The regressions against the last runs of a branch on a machine."""
 
-    ``compared`` is 0 for the first run. ``problems`` are those of the run as a whole; ``partial``
-    describes how it is narrower than the runs that it is compared with, "" if it is not;
-    ``compilers`` how compilers changed, "" if they did not.
-    """
-
-    base: str
+    base: str  # the branch
     machine: str
-    compared: int
+    compared: int  # number of those runs; 0 for the first run
     regressions: tuple[Regression, ...] = ()
-    problems: tuple[str, ...] = ()
-    partial: str = ""
-    compilers: str = ""
+    problems: tuple[str, ...] = ()  # of the run as a whole
+    partial: str = ""  # the cases or targets that it leaves out, in words; "" if none
+    compilers: str = ""  # changes of compilers, in words; "" if there are none
 
     @property
     def passed(self) -> bool:
-        """True if nothing is worse, and nothing is wrong with the run itself."""
+        """Whether there are neither regressions nor problems."""
         return not self.regressions and not self.problems
 
     def to_json(self) -> dict[str, Any]:
-        """The document of ``history check --json``."""
+        """Return the document of ``history check --json``."""
         rows = [
             {**vars(one.key), "measure": one.measure, "before": one.before, "now": one.now,
              "text": one.text}
@@ -83,14 +78,14 @@ class RunComparison:
         return f" on {self.machine}" if self.machine else ""
 
     def to_markdown(self) -> str:
-        """The text of a comment on a pull request."""
+        """Return the text of a comment on a pull request."""
         if not self.compared or not self.regressions:
             nothing = f"nothing is worse than in the last {self._runs}"
             outcome = nothing if self.compared else self._first
             parts = [*self.problems, outcome, self.partial, self.compilers]
             return "\n\n".join(f"{part[0].upper()}{part[1:]}." for part in parts if part) + "\n"
         rows = [
-            f"| {one.key.case} | {one.key.target} | {_cell(one.text)} |" for one in self.regressions
+            f"| {one.key.case} | {one.key.place} | {_cell(one.text)} |" for one in self.regressions
         ]
         notes = "".join(
             f"{note}\n\n" for note in (*self.problems, self.partial, self.compilers) if note
@@ -101,9 +96,9 @@ class RunComparison:
 
 @dataclass(frozen=True)
 class _Recorded:
-    """A run with its cases; ``id`` is None if it is not in the history."""
+    """A run with its cases."""
 
-    id: int | None
+    id: int | None  # None: not in the history
     occasion: Occasion
     cases: Mapping[CaseKey, CaseOutcome]
 
@@ -112,16 +107,16 @@ class _Recorded:
         return {key.target for key in self.cases}
 
     def narrower(self, other: _Recorded) -> bool:
-        """Whether this run was asked for the same sources on fewer targets than ``other``."""
+        """Whether this run selected the same sources on fewer targets than ``other``."""
         mine, theirs = _comparable(self.occasion, other.occasion)
         fewer = mine != theirs and self.targets < other.targets
         return fewer and mine.sources == theirs.sources
 
 
 def check_labs(history: History, base: str, last: int) -> tuple[RunComparison, ...]:
-    """:func:`check` of the newest run of each machine; the machine of the newest run comes last.
+    """Check the newest run of each machine, as :func:`check` does; the newest of all is last.
 
-    Machines without a run in the last week before the newest run are retired: left out. Raises
+    Machines without a run in the week before the newest one are retired and left out. Raises
     :class:`UsageError` as :func:`check` does.
     """
     rows = sorted(history.runs(), key=lambda row: row.id)
@@ -139,13 +134,13 @@ def check_labs(history: History, base: str, last: int) -> tuple[RunComparison, .
 def check(history: History, base: str, last: int, run: Run | None = None) -> RunComparison:
     """Compare ``run`` (None: the one recorded last) with the ``last`` runs of ``base`` before it.
 
-    Only whole runs of the same machine are compared with: neither those whose filters left cases
-    out, nor those on fewer targets than another one of the same sources.
+    It is compared with complete runs of the same machine only: not with those whose filters left
+    cases out, nor with those on fewer targets than another run of the same sources.
 
-    Raises :class:`UsageError` if there is no run, or no whole run of ``base`` to compare with,
+    Raises :class:`UsageError` if there is no run, or no complete run of ``base`` to compare with,
     unless ``run`` itself is the first run of ``base`` on its machine.
     """
-    rows = sorted(history.runs(), key=lambda row: row.id)  # as recorded, whatever the clocks
+    rows = sorted(history.runs(), key=lambda row: row.id)  # in the order of recording
     if run is None and not rows:
         raise _no_run(history)
     now = _given(history, run) if run is not None else _stored(history, rows[-1])
@@ -191,9 +186,10 @@ def _check(
 def _older(
     history: History, whole: Sequence[RunRow], last: int, earlier: Sequence[_Recorded]
 ) -> Mapping[CaseKey, Sequence[CaseOutcome]]:
-    """The outcomes of the runs before the ``last`` of ``whole``, if any figure of those is noisy.
+    """Return the outcomes before the ``last`` runs of ``whole``, if those have noisy figures.
 
-    The first of them is the same one for _STRIDE runs, so a creep is dated alike in each of them.
+    The series begins with the same run for _STRIDE runs, so that each of them finds a creep to
+    begin at the same run.
     """
     figures = {name for run in earlier for case in run.cases.values() for name, _ in case.figures}
     if not any(kind.noisy and kind.gated for kind in map(measure, figures) if kind is not None):
@@ -208,7 +204,7 @@ def _older(
 
 
 def _nameless(machine: str, rows: Sequence[RunRow]) -> Iterator[str]:
-    """A problem if each of the last runs comes from a machine that was never seen again."""
+    """Yield a problem if each of the last runs is the only one of its machine."""
     machines = [row.occasion.machine for row in rows]
     once = [name for name in machines[-_NAMELESS:] if machines.count(name) == 1]
     if len(once) == _NAMELESS:
@@ -219,11 +215,11 @@ def _nameless(machine: str, rows: Sequence[RunRow]) -> Iterator[str]:
 
 
 def _compilers(now: _Recorded, earlier: Sequence[_Recorded]) -> dict[CaseKey, CaseKey]:
-    """Cases of the last run that another compiler built now: the old key -> the new one."""
-    of = {key.any_compiler: key for key in now.cases}
+    """Return the cases of the last run that another compiler built now: old key -> new key."""
+    new = {key.any_compiler: key for key in now.cases}
     last = earlier[-1].cases if earlier else {}
-    return {key: of[key.any_compiler] for key in last
-            if key not in now.cases and key.any_compiler in of}  # fmt: skip
+    return {key: new[key.any_compiler] for key in last
+            if key not in now.cases and key.any_compiler in new}  # fmt: skip
 
 
 def _compiler_change(changed: Mapping[CaseKey, CaseKey]) -> str:
@@ -261,10 +257,10 @@ def _nothing_to_compare_with(
 
 
 def _expected(now: _Recorded, earlier: Sequence[_Recorded]) -> set[CaseKey]:
-    """The cases that ``now`` should have: those of the last run that was asked for the same.
+    """Return the cases that ``now`` should have: those of the last run with the same selection.
 
-    Without such a run, those of the last one of the same sources, on the targets of ``now``. A
-    partial run lacks none: its filters left them out.
+    Without such a run, they are those of the last run of the same sources for the same chip, on the
+    targets of ``now``. No case is expected of a partial run, whose filters left cases out.
     """
     if now.occasion.selected.partial:
         return set()
@@ -273,14 +269,15 @@ def _expected(now: _Recorded, earlier: Sequence[_Recorded]) -> set[CaseKey]:
         mine, theirs = _comparable(now.occasion, run.occasion)
         if mine == theirs:
             return set(run.cases)
-        if mine.sources == theirs.sources and same_sources is None:
+        same = (mine.sources, mine.chips) == (theirs.sources, theirs.chips)
+        if same and same_sources is None:
             targets = set(mine.targets) or now.targets
             same_sources = {key for key in run.cases if key.target in targets}
     return same_sources or set()
 
 
 def _partial(now: _Recorded, earlier: Sequence[_Recorded]) -> str:
-    """How ``now`` is narrower than the runs it is compared with; "" if it is not."""
+    """Describe how ``now`` selects less than the runs before it; "" if it does not."""
     wider = [run for run in earlier if now.narrower(run)]
     filters = now.occasion.selected.filters
     if not wider and not filters:
@@ -292,7 +289,7 @@ def _partial(now: _Recorded, earlier: Sequence[_Recorded]) -> str:
 
 
 def _problems(now: _Recorded, rows: Sequence[RunRow]) -> Iterator[str]:
-    """Problems of a run as a whole; ``rows`` were recorded before it."""
+    """Yield the problems of a run as a whole; ``rows`` were recorded before it."""
     if not any(outcome.answered for outcome in now.cases.values()):
         yield f"none of {count_of(len(now.cases), 'case')} ran"
     later = [row.occasion for row in rows if _begins_before(now.occasion, row.occasion)]
@@ -311,7 +308,7 @@ def _begins_before(now: Occasion, recorded: Occasion) -> bool:
 
 
 def _comparable(one: Occasion, other: Occasion) -> tuple[Selection, Selection]:
-    """The selections of two runs; by their commands, if only those of one are known."""
+    """Return the selections of two runs, from their commands if one has no other."""
     if one.selection is not None and other.selection is not None:
         return one.selection, other.selection
     return Selection.of_command(one.command), Selection.of_command(other.command)
@@ -322,7 +319,7 @@ def _widest(runs: Sequence[_Recorded]) -> list[_Recorded]:
 
 
 def _load(history: History, rows: Sequence[RunRow]) -> list[_Recorded]:
-    """The runs of ``rows`` with their cases, without those that have none."""
+    """Load the runs of ``rows`` with their cases, without those that have none."""
     cases: dict[int, dict[CaseKey, CaseOutcome]] = {row.id: {} for row in rows}
     for key, points in history.cases(rows).items():
         for point in points:
@@ -341,7 +338,7 @@ def _given(history: History, run: Run) -> _Recorded:
 
 
 def _add(cases: dict[CaseKey, CaseOutcome], key: CaseKey, outcome: CaseOutcome) -> None:
-    """Add an outcome; of a case that ran several times, one that did not pass counts."""
+    """Add an outcome; of a case that ran several times, keep one that did not pass."""
     if key not in cases or cases[key].verdict == "pass":
         cases[key] = outcome
 

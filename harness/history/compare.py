@@ -1,4 +1,4 @@
-"""Two runs of a history side by side."""
+"""Comparison of two runs of a history."""
 
 from __future__ import annotations
 
@@ -21,44 +21,44 @@ _NUMBERS = frozenset({3, 4, 5})
 
 @dataclass(frozen=True)
 class FigureDifference:
-    """A figure (or the verdict: ``name`` "") of a case that differs between two runs."""
+    """A figure or the verdict of a case that differs between two runs."""
 
     key: CaseKey
-    name: str
+    name: str  # "": the verdict
     source: str
     before: float | str
     now: float | str
 
     @property
     def percent(self) -> float:
-        """How far it moved, in either direction; infinite for a verdict."""
+        """Size of the change, in either direction; infinite for a verdict."""
         if isinstance(self.before, str) or isinstance(self.now, str) or not self.before:
             return math.inf
         return 100 * abs(self.now - self.before) / abs(self.before)
 
     @property
     def row(self) -> tuple[str, ...]:
-        """A row of a table."""
+        """The difference as a row of a table."""
         if isinstance(self.before, str) or isinstance(self.now, str):
-            return (self.key.case, self.key.target, "verdict", str(self.before), str(self.now), "")
+            return (self.key.case, self.key.place, "verdict", str(self.before), str(self.now), "")
         by = self.now - self.before
         share = f" ({100 * by / self.before:+.2f} %)" if self.before else ""
         kind = measure(self.name)
         unit = f" {kind.unit}" if kind and kind.unit else ""
-        what = f"{self.name} ({self.source})"
-        return (self.key.case, self.key.target, what, f"{self.before:,.6g}",
+        figure = f"{self.name} ({self.source})"
+        return (self.key.case, self.key.place, figure, f"{self.before:,.6g}",
                 f"{self.now:,.6g}{unit}", f"{by:+,.6g}{share}")  # fmt: skip
 
 
 @dataclass(frozen=True)
 class RunDifference:
-    """All differences from ``threshold`` per cent on; the largest comes first."""
+    """The differences between two runs, the largest first."""
 
     before: RunRow
     now: RunRow
-    compared: int
-    left_out: int
-    smaller: int
+    compared: int  # cases of both runs
+    left_out: int  # cases of one run only
+    smaller: int  # differences below the threshold, not listed
     differences: Sequence[FigureDifference]
 
     @property
@@ -67,7 +67,7 @@ class RunDifference:
         return Grid(_HEADS, _NUMBERS, [one.row for one in self.differences])
 
     def to_json(self) -> dict[str, Any]:
-        """The document of ``history compare --json``."""
+        """Return the document of ``history compare --json``."""
         return {
             "before": self.before.occasion.to_json(),
             "now": self.now.occasion.to_json(),
@@ -92,9 +92,9 @@ class RunDifference:
 
 
 def compare(history: History, before: str, now: str, threshold: float = 0.0) -> RunDifference:
-    """The differences between the newest runs of ``before`` and of ``now``.
+    """Compare the newest runs of ``before`` and of ``now``; list changes from ``threshold`` % on.
 
-    Both are a commit (at least four digits of it), a branch or the number of a run. Raises
+    Each is a commit (at least four digits of it), a branch or the number of a run. Raises
     :class:`UsageError` if there is no such run, or if no case can be compared.
     """
     runs = history.runs()

@@ -1,4 +1,4 @@
-"""From the results of a run to the history, for everything that runs cases."""
+"""Recording of a run's results in a history, for every interface that runs cases."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from harness.history.run import Occasion, from_document
 def document(
     results: Sequence[CaseResult], occasion: Occasion, tally: Tally | None = None
 ) -> dict[str, Any]:
-    """The document of ``run --json`` and of a Robot execution: run, counts, a row for each case.
+    """Return the document of ``run --json``, pytest and Robot: run, counts, a row for each case.
 
     ``tally`` counts the selected cases; by default those with results.
     """
@@ -25,7 +25,7 @@ def document(
 
 
 def keep(url: str, results: Mapping[str, Any], occasion: Occasion) -> str:
-    """Record a document of results in the history at ``url``; one line about it.
+    """Record a document of results in the history at ``url``; return a line for the user.
 
     Raises the errors of :meth:`History.open` and :meth:`History.record`.
     """

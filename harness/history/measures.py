@@ -1,4 +1,4 @@
-"""The figures of a case that a history keeps, and where each comes from."""
+"""The figures of a case in a history, with their sources."""
 
 from __future__ import annotations
 
@@ -11,17 +11,15 @@ from harness import targets
 from harness.case.columns import MEASURES as MEASURED
 from harness.case.columns import Measure
 
-#: By their names in a history.
+#: Name in a history -> measure.
 MEASURES: Mapping[str, Measure] = {kind.name: kind for kind in MEASURED if kind.name}
 
-#: How the names begin of figures for the ticks of one operator in an inference,
-OPERATOR = "operator "
-#: and for its instructions in a profile, from boot to end.
-PROFILED = "profiled "
+OPERATOR = "operator "  # prefix of a figure: ticks of one operator in an inference
+PROFILED = "profiled "  # prefix of a figure: its instructions from boot to end, in a profile
 
 
 def measure(name: str) -> Measure | None:
-    """The measure of the figure called ``name``; None for one that only a newer version knows."""
+    """Return the measure of the figure called ``name``; None for one of a newer version."""
     if name.startswith((OPERATOR, PROFILED)):
         return Measure("operators", "", name, gated=False)
     return MEASURES.get(name)
@@ -29,7 +27,7 @@ def measure(name: str) -> Measure | None:
 
 @dataclass(frozen=True)
 class Figure:
-    """A measured value and where it comes from."""
+    """A measured value and its source."""
 
     name: str
     source: str
@@ -37,7 +35,7 @@ class Figure:
 
 
 def figures(case: Mapping[str, Any]) -> Iterator[Figure]:
-    """The measured figures of one case of a ``run --json`` document."""
+    """Yield the measured figures of one case of a ``run --json`` document."""
     target = str(case["target"])
     for kind in MEASURES.values():
         value = case.get(kind.field)
@@ -53,7 +51,7 @@ def figures(case: Mapping[str, Any]) -> Iterator[Figure]:
 
 
 def _own_source(target: str) -> str:
-    """Who counted a target's own figures: a virtual board's instructions are the simulator's."""
+    """Return the source of a target's figures: a virtual board counts as the simulator."""
     known = targets.TARGETS.get(target)
     counts = known is not None and known.instructions
     return "renode" if target == "renode" else "simulator" if counts else "dwt"

@@ -1,11 +1,11 @@
 """The rules for a regression: one run compared with the last runs of a branch.
 
-A figure without noise is worse if it is above the median of those runs at all. A noisy one (a
-board's cycles) is worse if
+A figure without noise is worse if it is above the median of those runs. A noisy one (a board's
+cycles) is worse if
 
 * it is above the median by more than chance explains (:mod:`harness.history.noise`) and by more
   than one per cent, or
-* it creeps, over more runs than these (:mod:`harness.history.creep`).
+* it creeps up over a longer series of runs (:mod:`harness.history.creep`).
 """
 
 from __future__ import annotations
@@ -15,27 +15,26 @@ from dataclasses import dataclass, replace
 from statistics import median
 from types import MappingProxyType
 
+from harness.base.platforms import place
 from harness.case.columns import Measure
 from harness.history.creep import creep
 from harness.history.measures import measure
 from harness.history.noise import by_chance
 
+#: Smallest relative increase of a noisy figure that is a regression.
 _LEAST_SHARE = 0.01
-#: Verdicts of a run that gave no answer about the case.
+#: Verdicts on a case that did not run.
 _UNANSWERED = ("skipped", "error")
 
 
 @dataclass(frozen=True)
 class CaseKey:
-    """A case on a target, with builder, compiler, machine, chip: only like is compared with like.
-
-    ``compiler``, ``machine`` and ``chip`` are "" if unknown.
-    """
+    """The identity of a case: only results with the same key are compared."""
 
     case: str
     target: str
     builder: str
-    compiler: str = ""
+    compiler: str = ""  # "": unknown, also for machine and chip
     machine: str = ""
     chip: str = ""
 
@@ -44,18 +43,23 @@ class CaseKey:
         """The key without its compiler."""
         return replace(self, compiler="")
 
+    @property
+    def place(self) -> str:
+        """The target, and the chip if it is not the default one."""
+        return place(self.target, self.chip)
+
     def __str__(self) -> str:
-        return f"{self.case} on {self.target}"
+        return f"{self.case} on {self.place}"
 
 
 @dataclass(frozen=True)
 class Regression:
-    """A figure or verdict (``measure`` "") that got worse; ``now`` is None if it vanished."""
+    """A figure or verdict that got worse."""
 
     key: CaseKey
-    measure: str
+    measure: str  # "": the verdict
     before: float | None
-    now: float | None
+    now: float | None  # None: not measured any more
     text: str
 
 
@@ -69,7 +73,7 @@ class CaseOutcome:
 
     @property
     def answered(self) -> bool:
-        """True if the case ran."""
+        """Whether the case ran."""
         return self.verdict not in _UNANSWERED
 
 
@@ -78,11 +82,10 @@ def regressions(
     before: Mapping[CaseKey, Sequence[CaseOutcome]],
     older: Mapping[CaseKey, Sequence[CaseOutcome]] = MappingProxyType({}),
 ) -> tuple[Regression, ...]:
-    """The regressions of ``now`` against the earlier runs ``before``, newest last.
+    """Return the regressions of ``now`` against the earlier runs ``before``, newest last.
 
-    ``older`` are runs before those, in which a creep may have begun.
-
-    A new case has nothing to be compared with; one that is gone is worse.
+    ``older`` are runs before those, in which a creep may have begun. A new case cannot be
+    compared; a missing one is a regression.
     """
     worse: list[Regression] = []
     for key, earlier in before.items():
@@ -125,15 +128,15 @@ def _larger(
         kind = measure(name)
         if not values or kind is None or not kind.gated:
             continue
-        usual = median(values)
-        share = f" ({100 * (value - usual) / usual:+.1f} %)" if usual else ""
-        change = f"{usual:,.6g} -> {value:,.6g} {kind.unit}{share}"
-        if value > usual + allowed_noise(kind, [*before, *values], len(values)):
-            yield Regression(key, name, usual, value, f"{name} {change}")
+        typical = median(values)
+        share = f" ({100 * (value - typical) / typical:+.1f} %)" if typical else ""
+        change = f"{typical:,.6g} -> {value:,.6g} {kind.unit}{share}"
+        if value > typical + allowed_noise(kind, [*before, *values], len(values)):
+            yield Regression(key, name, typical, value, f"{name} {change}")
 
 
 def _creeping(key: CaseKey, outcomes: Sequence[CaseOutcome]) -> Iterator[Regression]:
-    """The noisy figures of the last outcome that have crept up."""
+    """Yield the noisy figures of the last outcome that have crept up."""
     for name, source in outcomes[-1].figures:
         kind = measure(name)
         if kind is None or not (kind.noisy and kind.gated):
@@ -152,22 +155,22 @@ def _creeping(key: CaseKey, outcomes: Sequence[CaseOutcome]) -> Iterator[Regress
 def _vanished(
     key: CaseKey, now: CaseOutcome, earlier: Sequence[CaseOutcome]
 ) -> Iterator[Regression]:
-    """The gated figures that the last run had, or most of them, and ``now`` has from no source."""
+    """Yield the gated figures of the last run, or of half of the runs, that ``now`` lacks."""
     measured = {name for name, _ in now.figures}
     for name, source in dict.fromkeys(figure for one in earlier for figure in one.figures):
         values = [one.figures.get((name, source)) for one in earlier]
         known = [value for value in values if value is not None]
-        usual = values[-1] is not None or 2 * len(known) >= len(values)
+        regular = values[-1] is not None or 2 * len(known) >= len(values)
         kind = measure(name)
-        if usual and name not in measured and kind is not None and kind.gated:
+        if regular and name not in measured and kind is not None and kind.gated:
             text = f"{name} was {median(known):,.6g} {kind.unit} ({source}) and is not measured now"
             yield Regression(key, name, median(known), None, text)
 
 
 def allowed_noise(kind: Measure, values: Sequence[float], last: int) -> float:
-    """How far above the median of the ``last`` values a figure may lie by chance; 0 without noise.
+    """Return the allowed excess over the median of the ``last`` values; 0 for an exact figure.
 
-    ``values`` are those and older ones, which tell more of the noise.
+    ``values`` are those and older ones, for a better estimate of the noise.
     """
     if not kind.noisy:
         return 0.0

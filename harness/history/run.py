@@ -1,4 +1,4 @@
-"""One run as the history keeps it: time, machine, commit, selection, results of its cases."""
+"""A run in a history: time, machine, commit, selection, results of its cases."""
 
 from __future__ import annotations
 
@@ -23,13 +23,14 @@ from harness.base.form import check_format
 from harness.history.measures import Figure, figures
 from harness.history.selection import Selection, relative
 
-_GIT_SECONDS = 10.0
+_GIT_SECONDS = 10.0  # wall-clock limit of a git command
 _TEXTS = ("commit", "branch", "machine", "tool", "command")
-#: Names this machine in a history: a lab, whatever its containers or runners are called.
+#: Environment variable with the name of this machine in a history. It names a lab, whose
+#: containers or runners may have changing names.
 MACHINE_VARIABLE = "TFLM_HIL_MACHINE"
 
 #: Variables of GitHub, GitLab and Jenkins, whose checkouts are on no branch. Those of pull and
-#: merge requests come first: the others then name a merge.
+#: merge requests are first, since the others then name a merge commit.
 _COMMITS = ("GITHUB_SHA", "CI_COMMIT_SHA", "GIT_COMMIT")
 _BRANCHES = ("GITHUB_HEAD_REF", "GITHUB_REF_NAME", "CI_MERGE_REQUEST_SOURCE_BRANCH_NAME",
              "CI_COMMIT_REF_NAME", "CHANGE_BRANCH", "BRANCH_NAME")  # fmt: skip
@@ -37,12 +38,9 @@ _BRANCHES = ("GITHUB_HEAD_REF", "GITHUB_REF_NAME", "CI_MERGE_REQUEST_SOURCE_BRAN
 
 @dataclass(frozen=True)
 class Occasion:
-    """When and where a run was made, of which commit and of which cases.
+    """Time and place of a run, its commit and the selection of its cases."""
 
-    ``started`` is in seconds since 1970.
-    """
-
-    started: float
+    started: float  # seconds since 1970
     commit: str = ""
     branch: str = ""
     machine: str = ""
@@ -52,14 +50,15 @@ class Occasion:
 
     @classmethod
     def here(cls, folder: Path | None = None, selection: Selection | None = None) -> Occasion:
-        """Now, on this machine; commit and branch from the CI server's variables, else from git.
+        """Return the occasion of a run here and now.
 
-        The sources of ``selection`` that are files are named relative to the repository.
+        Commit and branch are those of the CI server's variables, or else of git. The sources of
+        ``selection`` that are files become relative to the repository.
         """
-        told = _first(_COMMITS)
-        commit = told or _git(folder, "rev-parse", "HEAD")
+        ci_commit = _first(_COMMITS)
+        commit = ci_commit or _git(folder, "rev-parse", "HEAD")
         branch = _first(_BRANCHES) or _git(folder, "branch", "--show-current")
-        if commit and not told and _git(folder, "status", "--porcelain"):
+        if commit and not ci_commit and _git(folder, "status", "--porcelain"):
             commit += "+"  # the files differ from the commit
         program = Path(sys.argv[0] or "python")
         is_module = program.name == "__main__.py"
@@ -69,28 +68,28 @@ class Occasion:
             root = _git(folder, "rev-parse", "--show-toplevel")
             sources = (relative(name, root) if Path(name).exists() else name
                        for name in selection.sources)  # fmt: skip
-            selection = Selection.of(sources, selection.filters, selection.targets)
+            selection = replace(selection, sources=tuple(sorted(set(sources))))
         return cls(time.time(), commit, branch, _machine(), command=command,
                    selection=selection)  # fmt: skip
 
     @property
     def selected(self) -> Selection:
-        """The selection; for a run of an older tflm-hil, as far as its command shows it."""
+        """The selection; for a run of an older tflm-hil, that of its command."""
         return self.selection or Selection.of_command(self.command)
 
     def without(self, cases: str) -> Occasion:
-        """This occasion of a run that left ``cases`` out, so that it is partial."""
+        """Return the occasion of a partial run that left out ``cases``."""
         known = self.selected
         return replace(self, selection=replace(known, filters=(*known.filters, f"without {cases}")))
 
     def to_json(self) -> dict[str, Any]:
-        """``run`` of a document of results."""
+        """Return the field ``run`` of a document of results."""
         row = {**vars(self)}
         del row["selection"]
         return row | ({"selection": self.selection.to_json()} if self.selection else {})
 
     def updated_from(self, document: object) -> Occasion:
-        """This occasion with the fields that a document of results has of its own run."""
+        """Return this occasion with the fields that a document of results gives for its run."""
         row = document.get("run") if isinstance(document, Mapping) else None
         if not isinstance(row, Mapping):
             return self
@@ -105,11 +104,11 @@ class Occasion:
 
 @dataclass(frozen=True)
 class ImageParts:
-    """The parts of an image: ``(kind, region, name, bytes)``; kind is symbol or operator."""
+    """The symbols and operators of an image."""
 
     sha256: str
     compiler: str
-    parts: tuple[tuple[str, str, str, int], ...]
+    parts: tuple[tuple[str, str, str, int], ...]  # kind (symbol, operator), region, name, bytes
 
 
 @dataclass(frozen=True)
@@ -131,25 +130,25 @@ class CaseRow:
 
 @dataclass(frozen=True)
 class Run:
-    """A run with its cases. ``images`` are images with known parts, ``elves`` files of images."""
+    """A run with its cases."""
 
     occasion: Occasion
     cases: tuple[CaseRow, ...]
-    images: tuple[ImageParts, ...] = ()
-    elves: Mapping[str, str] = field(default_factory=dict)  # SHA-256 -> path
+    images: tuple[ImageParts, ...] = ()  # images whose parts are known
+    elves: Mapping[str, str] = field(default_factory=dict)  # files of images: SHA-256 -> path
 
     @property
     def key(self) -> str:
-        """A hash of the content: the same run has the same key wherever it is recorded."""
+        """A hash of the content, which identifies the run in any history."""
         at = self.occasion
         occasion = [at.started, at.commit, at.branch, at.machine]
-        # Without a chip the key is that of the versions that knew none.
+        # A case without a chip has the key of older versions, whose rows had no chip.
         cases = [[*vars(case).values()][: None if case.chip else -1] for case in self.cases]
         return hashlib.sha256(json.dumps([occasion, cases], default=vars).encode()).hexdigest()
 
 
 def from_document(document: object, occasion: Occasion, *, where: str = "the results") -> Run:
-    """A run from the document of ``tflm-hil run --json`` or a Robot execution.
+    """Read a run from a document of ``tflm-hil run --json``, pytest or Robot.
 
     Raises :class:`UsageError` for anything else, and for a run without cases: it tested nothing.
     """
@@ -172,7 +171,7 @@ def from_document(document: object, occasion: Occasion, *, where: str = "the res
 
 
 def read(path: Path) -> object:
-    """The JSON document in a file; raises :class:`UsageError` for any other file."""
+    """Read the JSON document in a file; raise :class:`UsageError` for any other file."""
     try:
         return json.loads(files.read(path))
     except (ValueError, RecursionError) as error:
@@ -180,11 +179,11 @@ def read(path: Path) -> object:
 
 
 def from_file(path: Path, given: Mapping[str, Any] | None = None) -> Run:
-    """A run from a JSON file of results.
+    """Read a run from a JSON file of results.
 
-    Time and place are those of ``given`` or of the file; by default this machine, and the time at
-    which the file was written last, so that a file recorded twice is one run.
-    Raises :class:`UsageError` for any other file.
+    Time and place are those of ``given``, else of the document, else this machine and the time of
+    the file's last change, so that a file recorded twice is one run. Raises :class:`UsageError` for
+    any other file.
     """
     document = read(path)
     here = replace(Occasion.here(), started=path.stat().st_mtime)
@@ -209,8 +208,8 @@ def _row(case: Mapping[str, Any]) -> CaseRow:
 
 
 def image_parts(elf: str, sha256: str) -> ImageParts | None:
-    """The parts of the image at ``elf``; None if it is gone or is not the one with ``sha256``."""
-    from harness.elf import Image  # noqa: PLC0415 - only a history needs the parts of images
+    """Return the parts of the image at ``elf``; None if it is gone or has another SHA-256."""
+    from harness.elf import Image  # noqa: PLC0415 - only recording needs the parts of images
     from harness.footprint import analyse  # noqa: PLC0415
 
     try:
@@ -240,14 +239,14 @@ def _summed(rows: Any) -> dict[tuple[str, str], int]:
 
 
 def _machine() -> str:
-    """``$TFLM_HIL_MACHINE``, or the host's name; GitHub's own runners are one machine."""
+    """Return ``$TFLM_HIL_MACHINE``, or the host's name; GitHub's runners count as one machine."""
     hosted = os.environ.get("RUNNER_ENVIRONMENT") == "github-hosted"
     runner = f"github-hosted {os.environ.get('RUNNER_OS', '')} {platform.machine()}"
     return os.environ.get(MACHINE_VARIABLE) or (runner if hosted else platform.node())
 
 
 def _first(variables: Sequence[str]) -> str:
-    """The first of these variables of the environment that has a value; ""."""
+    """Return the value of the first of these environment variables that has one; else ""."""
     return next((value for name in variables if (value := os.environ.get(name))), "")
 
 

@@ -1,7 +1,7 @@
 """The tables of a history, and the migration from older ones.
 
-Rows are facts with their source. An image is kept once for each SHA-256, because most nights build
-the same images as the night before.
+Rows are facts with their source. Each image (SHA-256) is stored once, because most nights build the
+same images as the night before.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ VERSION = 5
 
 metadata = MetaData()
 
-#: One row: which version of these tables the database has.
+#: One row: the version of the tables in the database.
 about = Table("tflm_hil", metadata, Column("version", Integer, nullable=False))
 
-#: One run of many cases. ``key`` is the hash of its content: the same run is kept once.
+#: One run of many cases. ``key`` is the hash of its content, so that a run is stored once.
 runs = Table(
     "runs",
     metadata,
@@ -50,8 +50,8 @@ runs = Table(
     Column("selection", Text, nullable=False),  # Selection.to_text; "" if only the command is known
 )
 
-#: ``parts`` is a JSON list of the image's symbols and operators, [kind, region, name, bytes] each,
-#: where kind is symbol or operator (exclusive bytes of flash). They are written and read together.
+#: ``parts`` is a JSON list of the image's symbols and operators: [kind, region, name, bytes], where
+#: kind is symbol or operator (exclusive bytes of flash). They are written and read together.
 images = Table(
     "images",
     metadata,
@@ -91,10 +91,10 @@ measures = Table(
 
 
 def fitting(table: Table, row: Mapping[str, Any]) -> dict[str, Any]:
-    """``row`` as every database takes it.
+    """Convert ``row`` to values that every database accepts.
 
-    Text is cut to the length of its column; NUL and lone surrogates become U+FFFD, because
-    PostgreSQL refuses them and SQLite does not.
+    Text is truncated to the length of its column; NUL and lone surrogates, which PostgreSQL
+    refuses and SQLite does not, become U+FFFD.
     """
     fitted: dict[str, Any] = {}
     for name, value in row.items():
@@ -111,9 +111,9 @@ def _text(value: str) -> str:
 
 
 def version(connection: Connection, where: str) -> int:
-    """The version of the tables in the database; 0 if it has none.
+    """Return the version of the tables in the database; 0 if it has none.
 
-    Raises :class:`UsageError` for a database of a newer tflm-hil, or of something else.
+    Raises :class:`UsageError` for a database of a newer tflm-hil or of another program.
     """
     tables = set(inspect(connection).get_table_names())
     if about.name not in tables:
@@ -133,12 +133,12 @@ def version(connection: Connection, where: str) -> int:
 
 
 def prepare(connection: Connection, where: str) -> None:
-    """Make the tables, or migrate older ones, in the caller's transaction.
+    """Create the tables, or migrate older ones, in the caller's transaction.
 
     Raises the errors of :func:`version`.
     """
     if not version(connection, where):
-        # That tables are here now is an error: another process has made them, and its one row.
+        # Fails if another process has created them meanwhile: the version must be inserted once.
         metadata.create_all(connection, checkfirst=False)
         connection.execute(about.insert().values(version=VERSION))
         return
@@ -149,7 +149,7 @@ def prepare(connection: Connection, where: str) -> None:
 
 
 def hold(connection: Connection) -> None:
-    """Wait until no one else writes, and make others wait to the end of the transaction.
+    """Wait for other writers, and lock them out until the end of the transaction.
 
     A server locks the one row of ``tflm_hil``; SQLite has locked the file already.
     """
@@ -188,7 +188,7 @@ def _join_parts(connection: Connection) -> None:
 
 
 def _add_chip(connection: Connection) -> None:
-    """4 -> 5: a case has the chip that its image is for. There was but one before."""
+    """4 -> 5: a case has the chip of its image, which had always been the nRF9160."""
     connection.exec_driver_sql("ALTER TABLE cases ADD COLUMN chip VARCHAR(64) NOT NULL DEFAULT ''")
     connection.exec_driver_sql("UPDATE cases SET chip = 'nrf9160' WHERE image IS NOT NULL")
 

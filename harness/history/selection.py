@@ -1,7 +1,4 @@
-"""The cases that a run selected, so that runs of the same cases can be distinguished.
-
-The destinations of results are not part of it.
-"""
+"""The selection of a run: which cases it was to run, without the destinations of its results."""
 
 from __future__ import annotations
 
@@ -13,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-#: Options with a value that name an output, of tflm-hil, pytest and Robot. Only old documents,
-#: which have a command and no selection, need them.
+#: Options of tflm-hil, pytest and Robot that name an output. They are needed for old documents
+#: only, which have a command and no selection.
 _OUTPUTS = frozenset({
     "--json", "--junit", "--html", "--coverage", "--output", "--history", "--csv", "--parquet",
     "--hil-history", "--hil-output", "--junitxml", "--junit-xml", "--outputdir", "-d", "--log",
@@ -27,26 +24,31 @@ _TARGETS = frozenset({"--target", "--hil-target"})
 
 @dataclass(frozen=True)
 class Selection:
-    """The cases of ``sources``, without those that ``filters`` leave out, on ``targets``.
+    """The cases of ``sources`` that pass ``filters``, on ``targets``; each is sorted.
 
-    Each is sorted. Sources are case files, samples, images and folders of tests; paths are relative
-    to the repository. Without ``targets`` cases run where the sources name.
+    Sources are case files, samples, images and folders of tests; paths are relative to the
+    repository. Without ``targets`` or ``chips`` cases run on those that the sources name.
     """
 
     sources: tuple[str, ...] = ()
     filters: tuple[str, ...] = ()
     targets: tuple[str, ...] = ()
+    chips: tuple[str, ...] = ()
 
     @classmethod
     def of(
-        cls, sources: Iterable[str], filters: Iterable[str] = (), targets: Iterable[str] = ()
+        cls,
+        sources: Iterable[str],
+        filters: Iterable[str] = (),
+        targets: Iterable[str] = (),
+        chips: Iterable[str] = (),
     ) -> Selection:
-        """The selection with its parts in order."""
-        return cls(*(tuple(sorted(set(part))) for part in (sources, filters, targets)))
+        """Return the selection of these parts, sorted."""
+        return cls(*(tuple(sorted(set(part))) for part in (sources, filters, targets, chips)))
 
     @classmethod
     def of_command(cls, command: str) -> Selection:
-        """The selection of a run of which only the command is known: its words but the outputs."""
+        """Return the selection of a run whose command alone is known: its words without outputs."""
         sources: list[str] = []
         filters: list[str] = []
         targets: list[str] = []
@@ -61,37 +63,38 @@ class Selection:
 
     @classmethod
     def from_json(cls, document: object) -> Selection | None:
-        """The selection in a document of results; None if there is none."""
+        """Read the selection of a document of results; None if it has none."""
         if not isinstance(document, Mapping):
             return None
-        parts = [document.get(name) for name in cls.__dataclass_fields__]
+        known = {"chips": [], **document}  # documents of older versions have no chips
+        parts = [known.get(name) for name in cls.__dataclass_fields__]
         lists = [[str(one) for one in part] for part in parts if isinstance(part, list)]
         return cls.of(*lists) if len(lists) == len(parts) else None
 
     @classmethod
     def from_text(cls, text: str) -> Selection | None:
-        """The selection that :meth:`to_text` wrote; None for ""."""
+        """Read the text of :meth:`to_text`; None for ""."""
         return cls.from_json(json.loads(text)) if text else None
 
     def to_json(self) -> dict[str, Any]:
-        """The selection in a document of results."""
+        """Return the selection for a document of results."""
         return {name: list(part) for name, part in vars(self).items()}
 
     def to_text(self) -> str:
-        """The selection in a database."""
+        """Return the selection for a database."""
         return json.dumps(self.to_json())
 
     @property
     def partial(self) -> bool:
-        """True if filters left cases out."""
+        """Whether filters left cases out."""
         return bool(self.filters)
 
 
 def _options(command: str) -> Iterator[tuple[str, str]]:
-    """``(option, value)`` of each option known here, ``("", word)`` of every other word."""
+    """Yield ``(option, value)`` for each option known here, ``("", word)`` for every other word."""
     try:
         words = iter(shlex.split(command)[1:])
-    except ValueError:  # cut to its longest
+    except ValueError:  # the database has truncated the command
         words = iter(command.split()[1:])
     for word in words:
         option, equals, value = word.partition("=")
@@ -102,9 +105,9 @@ def _options(command: str) -> Iterator[tuple[str, str]]:
 
 
 def relative(path: Path | str, root: str) -> str:
-    """``path`` relative to ``root``, the repository's folder, or to the current one.
+    """Return ``path`` relative to ``root``, the repository's folder, or to the current one.
 
-    A path outside of both stays absolute. ``root`` may be "".
+    A path outside both becomes absolute. ``root`` may be "".
     """
     absolute = os.path.realpath(path)
     for base in (root, os.curdir):

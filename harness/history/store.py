@@ -1,7 +1,7 @@
 """A history in a database: an SQLite file, or any server that SQLAlchemy reaches.
 
-A run is written in one transaction: all of it or nothing, whatever ends the writer. Writers wait
-for each other. A file that is damaged or something else is refused and never overwritten.
+A run is written in one transaction, as a whole or not at all. Writers wait for each other. A
+damaged file, or one that is not a history, is refused and never overwritten.
 """
 
 from __future__ import annotations
@@ -36,10 +36,13 @@ from harness.history.selection import Selection
 
 #: Seconds that a writer waits for another one.
 _PATIENCE = 60.0
+#: Execution option of connections that write.
 _TO_WRITE = {"writes": True}
-_CHUNK = 500  # rows of one query
-_VARIABLES = 32_766  # of one statement (SQLite's limit; PostgreSQL's is 65,535)
-#: Seconds before a transaction is tried again.
+#: Identifiers in the condition of one query.
+_CHUNK = 500
+#: Variables in one statement: SQLite's limit (PostgreSQL's is 65,535).
+_VARIABLES = 32_766
+#: Seconds of waiting before each further attempt at a transaction.
 _PAUSES = (0.2, 1.0)
 
 
@@ -53,11 +56,13 @@ class RunRow:
 
 @dataclass(frozen=True)
 class RecordedCase:
-    """A case in one run, with its figures by (name, source) and the number of its image."""
+    """A case in one run."""
 
     run: RunRow
     outcome: CaseOutcome
-    image: int | None
+    image: int | None  # id of its image
+    sample: str = ""  # "": an image that is not of a sample
+    resolver: str = ""
 
 
 class History(Closing):
@@ -70,11 +75,11 @@ class History(Closing):
 
     @classmethod
     def open(cls, url: str, *, make: bool = True) -> History:
-        """The history at ``url``, a file's path or a database URL; made if there is none.
+        """Open the history at ``url``, a file's path or a database URL; create it if needed.
 
-        Raises :class:`UsageError` for a damaged file, a database of something else or of a newer
-        tflm-hil, without ``make`` for a file that does not exist; :class:`EnvironmentMissing` if
-        there is no driver or no server.
+        Raises :class:`UsageError` for a damaged file, a database of another program or of a newer
+        tflm-hil, or, without ``make``, a missing file; :class:`EnvironmentMissing` if there is no
+        driver or no server.
         """
         path = Path(url).expanduser()
         if not make and "://" not in url and not path.exists():
@@ -102,7 +107,7 @@ class History(Closing):
         try:
             with self._engine_to_write.begin() as connection:
                 schema.prepare(connection, self.where)
-        except (IntegrityError, ProgrammingError):  # another process has just made the tables
+        except (IntegrityError, ProgrammingError):  # another process has just created the tables
             with self._writing() as connection:
                 schema.prepare(connection, self.where)
         except DBAPIError as error:
@@ -123,10 +128,10 @@ class History(Closing):
             yield connection
 
     def record(self, run: Run) -> bool:
-        """Write ``run``; False if it is here already.
+        """Write ``run``; return False if the history has it already.
 
-        New images are read from their files before the transaction, so that no writer waits. What
-        another writer or a lost connection prevents is tried again.
+        New images are read from their files before the transaction, so that no other writer waits.
+        The transaction is repeated if another writer or a lost connection prevents it.
         """
         run = replace(run, images=(*run.images, *self._read_images(run)))
         for pause in _PAUSES:
@@ -134,7 +139,7 @@ class History(Closing):
                 try:
                     return self._record(run)
                 except DBAPIError as error:
-                    if not _is_passing(error):
+                    if not _is_transient(error):
                         raise _own_error(error, self.where) from error
             time.sleep(pause)
         with _own_errors(self.where):
@@ -146,41 +151,42 @@ class History(Closing):
             known = sql.select(schema.runs.c.id).where(schema.runs.c.key == run.key)
             if connection.execute(known).first() is not None:
                 return False
-            row = {**vars(run.occasion), "selection": _selection_text(run.occasion)}
+            selection = run.occasion.selection
+            row = {**vars(run.occasion), "selection": selection.to_text() if selection else ""}
             (run_id,) = _insert(connection, schema.runs, [{"key": run.key, **row}])
             images = self._write_images(connection, run)
             _write_cases(connection, run, run_id, images)
         return True
 
     def _read_images(self, run: Run) -> Iterator[ImageParts]:
-        """The parts of those images of ``run`` that neither it nor the database has."""
-        wanted = run.elves.keys() - {image.sha256 for image in run.images}
+        """Read the images of ``run`` whose parts neither it nor the database has."""
+        needed = run.elves.keys() - {image.sha256 for image in run.images}
         with self._reading() as connection:
-            known = _known_images(connection, wanted)
-        for sha in sorted(wanted - known.keys()):
+            known = _known_images(connection, needed)
+        for sha in sorted(needed - known.keys()):
             parts = image_parts(run.elves[sha], sha)
             if parts is not None:
                 yield parts
 
     def _write_images(self, connection: Connection, run: Run) -> dict[str, int]:
-        """Write the images of ``run`` that are new; gives the id of each of its images."""
-        wanted = {case.image for case in run.cases if case.image}
-        ids = _known_images(connection, wanted)
+        """Write the new images of ``run``; return SHA-256 -> id of all of its images."""
+        hashes = {case.image for case in run.cases if case.image}
+        ids = _known_images(connection, hashes)
         known = {image.sha256: image for image in run.images}
-        new = [known.get(sha, ImageParts(sha, "", ())) for sha in sorted(wanted - ids.keys())]
+        new = [known.get(sha, ImageParts(sha, "", ())) for sha in sorted(hashes - ids.keys())]
         rows = [{"sha256": image.sha256, "compiler": image.compiler,
                  "parts": json.dumps(image.parts)} for image in new]  # fmt: skip
-        made = _insert(connection, schema.images, rows)
-        return ids | dict(zip((image.sha256 for image in new), made, strict=True))
+        new_ids = _insert(connection, schema.images, rows)
+        return ids | dict(zip((image.sha256 for image in new), new_ids, strict=True))
 
     def id_of(self, run: Run) -> int | None:
-        """The id of ``run``; None if it is not here."""
+        """Return the id of ``run``; None if it is not in the history."""
         query = sql.select(schema.runs.c.id).where(schema.runs.c.key == run.key)
         with self._reading() as connection:
             return connection.execute(query).scalar_one_or_none()
 
     def runs(self, *, branch: str | None = None, last: int | None = None) -> list[RunRow]:
-        """The runs, oldest first; if given, only those of ``branch``, or only the ``last`` ones."""
+        """Return the runs, oldest first: all, those of ``branch``, or the ``last`` of them."""
         table = schema.runs
         query = sql.select(table).order_by(table.c.started.desc(), table.c.id.desc())
         if branch is not None:
@@ -192,7 +198,7 @@ class History(Closing):
         return [_run_row(row) for row in reversed(rows)]
 
     def case_names(self, runs: Sequence[RunRow]) -> list[str]:
-        """The names of all cases in ``runs``, sorted."""
+        """Return the names of all cases in ``runs``, sorted."""
         names: set[str] = set()
         with self._reading() as connection:
             for chunk in _chunks([run.id for run in runs]):
@@ -203,29 +209,31 @@ class History(Closing):
     def cases(
         self, runs: Sequence[RunRow], names: Collection[str] | None = None
     ) -> dict[CaseKey, list[RecordedCase]]:
-        """The results of each case in ``runs``, oldest first; only of these ``names``, if given."""
+        """Return the results of each case (None: of all) in ``runs``, oldest first."""
         by_id = {run.id: run for run in runs}
         order = {run.id: number for number, run in enumerate(runs)}
         cases: dict[CaseKey, list[RecordedCase]] = defaultdict(list)
         with self._reading() as connection:
             for chunk in _chunks(list(by_id)):
-                wanted: sql.ColumnElement[bool] = schema.cases.c.run.in_(chunk)
+                condition: sql.ColumnElement[bool] = schema.cases.c.run.in_(chunk)
                 if names is not None:
-                    wanted &= schema.cases.c.name.in_(names)
-                figures = _figures(connection, wanted)
-                query = sql.select(schema.cases).where(wanted)
+                    condition &= schema.cases.c.name.in_(names)
+                figures = _figures(connection, condition)
+                query = sql.select(schema.cases).where(condition)
                 for row in connection.execute(query).mappings():
                     outcome = CaseOutcome(row["verdict"], row["reason"], figures.get(row["id"], {}))
                     run = by_id[row["run"]]
                     key = CaseKey(row["name"], row["target"], row["builder"], row["compiler"],
                                   run.occasion.machine, row["chip"])  # fmt: skip
-                    cases[key].append(RecordedCase(run, outcome, row["image"]))
+                    cases[key].append(
+                        RecordedCase(run, outcome, row["image"], row["sample"], row["resolver"])
+                    )
         for points in cases.values():
             points.sort(key=lambda point: order[point.run.id])
         return dict(cases)
 
     def parts(self, image: int, kind: str) -> dict[tuple[str, str], int]:
-        """Bytes by (region, name) of one image: of its symbols, or of its operators."""
+        """Return (region, name) -> bytes of an image's parts of ``kind``: symbol or operator."""
         query = sql.select(schema.images.c.parts).where(schema.images.c.id == image)
         with self._reading() as connection:
             parts = json.loads(connection.execute(query).scalar_one())
@@ -233,14 +241,14 @@ class History(Closing):
 
 
 def _engine(url: sql.URL) -> Engine:
-    # Of a lost connection the pool logs a traceback, before the error that this module raises.
+    # The pool logs a traceback for a lost connection, before this module raises its own error.
     logging.getLogger("sqlalchemy.pool").setLevel(logging.CRITICAL)
     if url.get_backend_name() != "sqlite":
         return _server_engine(url)
     engine = sql.create_engine(url, connect_args={"timeout": _PATIENCE})
 
-    # The driver begins a transaction at the first write. Two readers that both begin to write would
-    # then each hold what the other needs, so here a writer locks at once.
+    # By default a transaction gets its write lock at the first write, and two readers that both
+    # begin to write are in a deadlock. Here a writer locks the file when the transaction begins.
     @sql.event.listens_for(engine, "connect")
     def _manual(connection: Any, _: object) -> None:
         connection.isolation_level = None
@@ -268,26 +276,26 @@ def _server_engine(url: sql.URL) -> Engine:
     return engine
 
 
-def _is_passing(error: DBAPIError) -> bool:
-    """Whether the transaction may succeed next time (PostgreSQL, appendix A, classes 40, 57)."""
+def _is_transient(error: DBAPIError) -> bool:
+    """Whether another attempt may succeed (PostgreSQL, appendix A, classes 40 and 57)."""
     state = _details(error).get("C") or getattr(error.orig, "sqlstate", None) or ""
     return error.connection_invalidated or str(state)[:2] in ("40", "57")
 
 
 def _details(error: DBAPIError) -> Mapping[str, str]:
-    """The fields of a server's message, if the driver (pg8000) gives them as such."""
+    """Return the fields of a server's message; pg8000 alone gives them."""
     argument = error.orig.args[0] if error.orig is not None and error.orig.args else None
     return argument if isinstance(argument, Mapping) else {}
 
 
 @contextmanager
 def _own_errors(where: str) -> Iterator[None]:
-    """Raise a database's errors as errors of this package."""
+    """Convert a database's errors to those of this package."""
     try:
         yield
     except DBAPIError as error:
         raise _own_error(error, where) from error
-    except OSError as error:  # a driver in Python, without its server
+    except OSError as error:  # a driver in Python cannot reach its server
         raise EnvironmentMissing(f"the history {where} cannot be used: {error}") from error
 
 
@@ -327,11 +335,11 @@ def _write_cases(connection: Connection, run: Run, run_id: int, images: Mapping[
         connection.execute(schema.measures.insert().values(figures[start : start + each]))
 
 
-def _known_images(connection: Connection, wanted: Collection[str]) -> dict[str, int]:
-    """The ids of those images that the database has, by their SHA-256."""
+def _known_images(connection: Connection, hashes: Collection[str]) -> dict[str, int]:
+    """Return SHA-256 -> id of the images that the database has."""
     ids: dict[str, int] = {}
     table = schema.images
-    for chunk in _chunks(sorted(wanted)):
+    for chunk in _chunks(sorted(hashes)):
         query = sql.select(table.c.sha256, table.c.id).where(table.c.sha256.in_(chunk))
         ids.update((row.sha256, row.id) for row in connection.execute(query))
     return ids
@@ -340,7 +348,7 @@ def _known_images(connection: Connection, wanted: Collection[str]) -> dict[str, 
 def _insert(
     connection: Connection, table: sql.Table, rows: Sequence[Mapping[str, object]]
 ) -> list[int]:
-    """Write rows in as few statements as possible; gives their ids, in order."""
+    """Write rows in as few statements as possible; return their ids, in order."""
     fitted = [schema.fitting(table, row) for row in rows]
     if not fitted:
         return []
@@ -351,13 +359,13 @@ def _insert(
 _ByCase = dict[int, dict[tuple[str, str], float]]
 
 
-def _figures(connection: Connection, wanted: sql.ColumnElement[bool]) -> _ByCase:
-    """The figures of the cases that are ``wanted``: case id -> (name, source) -> value."""
+def _figures(connection: Connection, condition: sql.ColumnElement[bool]) -> _ByCase:
+    """Return the figures of the cases that meet ``condition``: id -> (name, source) -> value."""
     table = schema.measures
     query = (
         sql.select(table.c.case, table.c.name, table.c.source, table.c.value)
         .join(schema.cases, schema.cases.c.id == table.c.case)
-        .where(wanted)
+        .where(condition)
     )
     figures: _ByCase = defaultdict(dict)
     for case, name, source, value in connection.execute(query):
@@ -369,10 +377,6 @@ def _run_row(row: sql.RowMapping) -> RunRow:
     names = ("started", "commit", "branch", "machine", "tool", "command")
     selection = Selection.from_text(row["selection"])
     return RunRow(row["id"], Occasion(**{name: row[name] for name in names}, selection=selection))
-
-
-def _selection_text(occasion: Occasion) -> str:
-    return occasion.selection.to_text() if occasion.selection else ""
 
 
 def _chunks(rows: Sequence[Any]) -> Iterator[Sequence[Any]]:

@@ -1,4 +1,4 @@
-"""Results with milliseconds and microjoules, from a lab's calibration."""
+"""Milliseconds and microjoules of results, from a lab's calibration."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from harness.history.calibration import Calibration, InferenceTime, Supply, kern
 
 
 def timed(result: CaseResult, calibration: Calibration) -> CaseResult:
-    """The result with calibrated milliseconds, or with the reason why it has none.
+    """Return the result with calibrated milliseconds, or with the reason why it has none.
 
-    A board's own cycles need no calibration. If the lab's supply is known, both get an energy.
+    A board's cycles need no calibration. If the lab's supply is known, the energy is added.
     """
     measures = _timed(result, calibration)
     if calibration.supply is not None:
@@ -44,7 +44,7 @@ def _hertz(result: CaseResult) -> int:
 
 
 def _with_energy(measures: Measures, supply: Supply, hertz: int) -> Measures:
-    """``measures`` with an energy, if the time is known and not just a lower bound."""
+    """Add the energy, if the time is known and not just a lower bound."""
     if measures.milliseconds is not None:
         time = InferenceTime(measures.milliseconds, measures.milliseconds_spread or 0.0)
         energy = f"{supply.energy(time.milliseconds):,.4g} µJ ± {supply.energy(time.spread):,.2g}"
@@ -58,7 +58,7 @@ def _with_energy(measures: Measures, supply: Supply, hertz: int) -> Measures:
 
 
 def calibrate_with(path: str | None) -> Calibrate | None:
-    """:func:`timed` with the calibration in the file at ``path``; None without one.
+    """Return :func:`timed` with the calibration in the file at ``path``; None without a path.
 
     Raises :class:`UsageError` for a file that is not a calibration.
     """

@@ -1,4 +1,4 @@
-"""A case over time, for the terminal: figures as sparklines, and where they moved."""
+"""The figures of a case over time: sparklines for the terminal, and steps."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _BLOCKS = "▁▂▃▄▅▆▇█"
 
 @dataclass(frozen=True)
 class TrendStep:
-    """A figure that differs from the run before."""
+    """A change of a figure between two runs."""
 
-    at: int  # index of the point
+    at: int  # index of the later one
     before: float
     now: float
 
@@ -36,13 +36,13 @@ class Trend:
 
     @property
     def noisy(self) -> bool:
-        """True if each run measures another value."""
+        """Whether the figure differs from run to run by chance."""
         kind = measure(self.name)
         return kind is not None and kind.noisy
 
     @property
     def steps(self) -> tuple[TrendStep, ...]:
-        """Where the figure moved; () for noisy ones, which always do."""
+        """The changes of the figure; () for a noisy one."""
         if self.noisy:
             return ()
         steps: list[TrendStep] = []
@@ -56,7 +56,7 @@ class Trend:
 
 
 def trends(points: Sequence[RecordedCase]) -> tuple[Trend, ...]:
-    """Every figure that some of ``points`` has, in the order of :data:`MEASURES`."""
+    """Return the trend of every figure in ``points``, in the order of :data:`MEASURES`."""
     keys = {key for point in points for key in point.outcome.figures}
     order = {name: number for number, name in enumerate(MEASURES)}
     return tuple(
@@ -66,7 +66,7 @@ def trends(points: Sequence[RecordedCase]) -> tuple[Trend, ...]:
 
 
 def sparkline(values: Sequence[float | None], width: int = 40) -> str:
-    """The last ``width`` values as blocks of different heights; a missing one is a blank."""
+    """Format the last ``width`` values as blocks of different heights; a missing one is a blank."""
     shown = values[-width:]
     known = [value for value in shown if value is not None]
     if not known:

@@ -14,6 +14,7 @@ from harness.case.measure import size_of
 from harness.case.result import Size
 from harness.case.subject import find_model
 from harness.elf import combined
+from harness.keywords import variables
 from harness.model import Model
 
 
@@ -41,7 +42,7 @@ class ImageChecks:
     @keyword
     def get_size(self, elf: Path) -> Size:
         """Returns the bytes of flash and RAM (``.flash``, ``.ram``) as the linker counts them."""
-        measured = size_of(combined.read(elf))
+        measured = size_of(combined.read(elf, chip=variables.chip()))
         if measured is None:
             raise CheckFailed(f"{elf} has no table of FLASH and RAM, so its size is unknown")
         return measured
@@ -61,7 +62,9 @@ class ImageChecks:
         Examples:
         | Resolver Check Should Say | ${elf} | hello_world_int8.tflite | ok |
         """
-        audit = resolver.check(combined.read(elf), Model.from_file(find_model(model)))
+        audit = resolver.check(
+            combined.read(elf, chip=variables.chip()), Model.from_file(find_model(model))
+        )
         logger.info(audit.to_json())
         if str(audit.verdict) != verdict:
             why = f": {audit.reason}" if audit.reason else ""

@@ -94,7 +94,7 @@ class Layers:
         target = variables.target()
         if not targets.target(target).can(Ability.STEP):
             raise SkipExecution(f"target {target} cannot {Ability.STEP}")
-        firmware = combined.read(elf)
+        firmware = combined.read(elf, chip=variables.chip())
         interpreter = Interpreter.from_file(find_model(model), arithmetic)
         try:
             session = targets.open_target(target, firmware)

@@ -110,7 +110,6 @@ class TflmHil(LiveSession, ImageChecks):
         | Run Sample Case | hello_world | missing | target=renode |
         """
         case = sample_case(sample, resolver, builder=builder or variables.builder())
-        case = replace(case, chip=variables.chip())
         result = self._result(case.on(target or variables.target(), self._options(target)))
         self._raise([result])
         return result
@@ -119,9 +118,9 @@ class TflmHil(LiveSession, ImageChecks):
     def run_case(self, file: Path, name: str | None = None) -> list[CaseResult]:
         """Runs the cases of a ``hil.toml``, or those called ``name``; all of them, pass or fail.
 
-        Fails if a case fails, and names each that did. A target that the file lists and this
-        machine lacks is skipped; a case that ran on none of its targets fails. ``tflm-hil run
-        hil.toml`` does the same.
+        Fails if a case fails, and names each that did; also if it names another chip than the
+        variable ``${CHIP}``. A target that the file lists and this machine lacks is skipped; a case
+        that ran on none of its targets fails. ``tflm-hil run hil.toml`` does the same.
 
         Examples:
         | Run Case | ${CURDIR}/hil.toml |
@@ -152,7 +151,7 @@ class TflmHil(LiveSession, ImageChecks):
         if not targets.target(target).parallel:
             return
         cases = [sample_case(*pair, builder=builder, table=table) for pair in pairs]
-        cases = [replace(case, chip=chip).on(target, options) for case in cases]
+        cases = [case.for_chip(chip).on(target, options) for case in cases]
         cases.sort(key=lambda case: case.inputs is None)  # whole test sets take longest: first
         by_identity = {key: case for case in cases if (key := _identity(case))}
         ticker = Ticker("running", len(by_identity))
@@ -171,6 +170,7 @@ class TflmHil(LiveSession, ImageChecks):
 
     def _result(self, case: Case) -> CaseResult:
         """The result of ``case``, kept for the summary and shown in the log."""
+        case = case.for_chip(variables.chip())
         ready = self._ready.get(_identity(case)) if self._ready else None
         result = ready or self._run(case)
         if all(earlier is not result for earlier in self.results):
@@ -231,7 +231,7 @@ class TflmHil(LiveSession, ImageChecks):
         | Case Should End As | ${CURDIR}/hil.toml | a budget that is too tight | fail |
         """
         for case in load_cases(file, [name]):
-            result = self._run(case)
+            result = self._run(case.for_chip(variables.chip()))
             self._log(result)
             if result.judgement.verdict != verdict:
                 raise CheckFailed(f"{result.setup} ended as {result.judgement}")
@@ -272,7 +272,7 @@ class TflmHil(LiveSession, ImageChecks):
             scraper=scraper,
             timeout=numbers.given(numbers.seconds, timeout.total_seconds(), "timeout"),
         )
-        self.start(replace(case, name=f"{case.name}-live"))
+        self.start(replace(case.for_chip(variables.chip()), name=f"{case.name}-live"))
 
     def _options(self, target: str | None) -> dict[str, object]:
         """Options of the chosen target, from variables: ``${RENODE}``, ``${BOARD}``."""

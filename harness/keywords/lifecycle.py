@@ -37,9 +37,9 @@ class OperatorLifecycle:
         """
         model_file = find_model(model)
         counted = self._lifecycle(result, operator, model_file)
-        departures = list(counted.departures(nodes_of(model_file, operator)))
-        if departures:
-            raise CheckFailed(f"{operator}: {'; '.join(departures)}")
+        violations = list(counted.violations(nodes_of(model_file, operator)))
+        if violations:
+            raise CheckFailed(f"{operator}: {'; '.join(violations)}")
 
     @keyword
     def lifecycle_should_count(

@@ -132,7 +132,8 @@ class LiveSession:
     def call_stack(self) -> str:
         """Returns the call stack of each thread, as lines, and logs it.
 
-        Fails on a target that cannot look inside (a real board).
+        A board's core is halted for as long as it is read. Fails where its debug probe does not
+        reach it (no pyOCD, a locked chip).
         """
         stacks = self._open().call_stack
         logger.info(stacks)

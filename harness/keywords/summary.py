@@ -41,7 +41,8 @@ def selection(arguments: Sequence[str]) -> Selection | None:
         filters += [f"{name} {one}" for one in ([value] if isinstance(value, str) else value)]
     variables = dict(row.split(":", 1) for row in options.get("variable", ()) if ":" in row)
     targets = [variables["TARGET"]] if "TARGET" in variables else []
-    return Selection.of(sources, filters, targets)
+    chips = [variables["CHIP"].lower()] if variables.get("CHIP") else []
+    return Selection.of(sources, filters, targets, chips)
 
 
 def _here() -> Occasion:

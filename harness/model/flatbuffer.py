@@ -2,11 +2,11 @@
 
 The format is that of the FlatBuffers documentation ("FlatBuffers Internals"): little-endian; an
 offset points forward, relative to its own position; a table starts with a signed offset back to its
-vtable, which holds the table's size and the offset of each field (0: absent).
+vtable, which has the table's size and the offset of each field (0: absent).
 
-The ``flatbuffers`` package trusts its input (an offset may point anywhere, a vector may be as long
-as it claims). Here every access is checked against the file's size, and the number of elements
-that are read is bounded, because tables may overlap: a file of 100 kB can describe 10^10 elements.
+The ``flatbuffers`` package trusts the offsets and lengths in its input. Here every access is
+checked against the file's size, and the number of elements that are read is bounded, because tables
+may overlap: a file of 100 kB can describe 10^10 elements.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ SCALARS = {
 
 
 class Malformed(Exception):
-    """An offset, a length or a vtable that leaves the file. Readers turn it into ``BadModel``."""
+    """An offset, a length or a vtable leaves the file. Readers turn it into ``BadModel``."""
 
 
 class Buffer:
     """The file's bytes, with checked access and a budget of elements.
 
-    The budget is 16 elements per byte: well-formed files use less than one, and files with
-    overlapping tables are refused early.
+    The budget is 16 elements per byte (well-formed files use less than one), and 65,536 for small
+    files; a file with overlapping tables exceeds it early.
     """
 
     def __init__(self, data: bytes) -> None:
@@ -69,7 +69,7 @@ class Buffer:
         return start, count
 
     def spend(self, elements: int) -> None:
-        """Count ``elements`` as read."""
+        """Take ``elements`` from the budget. Raises Malformed if it is used up."""
         self._budget -= elements
         if self._budget < 0:
             raise Malformed("its tables overlap and describe far more than the file holds")
@@ -89,7 +89,7 @@ class FlatTable:
     @classmethod
     def empty(cls) -> FlatTable:
         """A table without any field: every read gives the default."""
-        return cls(Buffer(b"\4\0\4\0" + b"\4\0\0\0"), 4)  # a vtable and the table behind it
+        return cls(Buffer(b"\4\0\4\0" + b"\4\0\0\0"), 4)  # a vtable, then the table
 
     def _field(self, slot: int) -> int:
         """The position of a field's value, or 0 if the field is absent."""
@@ -110,12 +110,12 @@ class FlatTable:
         return self.buffer.scalar(kind, position) if position else default
 
     def table(self, slot: int) -> FlatTable | None:
-        """A field that is a table."""
+        """A field that is a table; None if it is absent."""
         position = self._field(slot)
         return FlatTable(self.buffer, self.buffer.follow(position)) if position else None
 
     def raw(self, slot: int) -> memoryview | None:
-        """A field that is a vector of bytes: a view into the file, nothing is copied."""
+        """A field that is a vector of bytes, as a view of the file; None if it is absent."""
         position = self._field(slot)
         if not position:
             return None
@@ -131,7 +131,7 @@ class FlatTable:
         return bytes(raw).decode("utf-8", "backslashreplace")
 
     def vector(self, slot: int, kind: str) -> tuple[Any, ...] | None:
-        """A field that is a vector of scalars."""
+        """A field that is a vector of scalars; None if it is absent."""
         position = self._field(slot)
         if not position:
             return None

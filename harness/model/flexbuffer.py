@@ -1,7 +1,7 @@
 """Reading the FlexBuffer map of a custom operator's options.
 
-Source: the FlatBuffers documentation ("FlexBuffers"): values lie before the offsets to them,
-the root's type and width are the last two bytes. Every access is checked against the buffer.
+Source: the FlatBuffers documentation ("FlexBuffers"): offsets point backwards, and the last two
+bytes are the root's type and width. Every access is checked against the buffer.
 """
 
 from __future__ import annotations
@@ -9,12 +9,15 @@ from __future__ import annotations
 import struct
 from collections.abc import Mapping
 
+#: Types of values.
 _INT, _UINT, _FLOAT, _INDIRECT_INT, _INDIRECT_UINT, _INDIRECT_FLOAT, _MAP, _BOOL = (
     1, 2, 3, 6, 7, 8, 9, 26,
 )  # fmt: skip
+#: Formats of :mod:`struct` by width in bytes.
 _SIGNED = {1: "<b", 2: "<h", 4: "<i", 8: "<q"}
 _UNSIGNED = {1: "<B", 2: "<H", 4: "<I", 8: "<Q"}
 _REAL = {4: "<f", 8: "<d"}
+#: Most entries of a map; a larger count is garbled.
 _MAX_ENTRIES = 256
 
 
@@ -46,7 +49,7 @@ def _unsigned(data: bytes, position: int, width: int) -> int:
 
 
 def _target(data: bytes, position: int, width: int) -> int:
-    """Where the offset at ``position`` points to: backwards."""
+    """The position that the offset at ``position`` points to."""
     target = position - _unsigned(data, position, width)
     if target < 0:
         raise ValueError("an offset leaves the buffer")

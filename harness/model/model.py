@@ -13,16 +13,14 @@ from typing import Any
 from harness.base import files
 from harness.base.errors import BadModel
 from harness.model import reader
-from harness.model.types import Operator, Quantization, Subgraph, Tensor
-
-__all__ = ["Model", "Operator", "Quantization", "Subgraph", "Tensor"]
+from harness.model.types import Operator, Subgraph, Tensor
 
 
 @dataclass(frozen=True)
 class Model:
     """A model; :attr:`operators`, :attr:`tensors`, :attr:`inputs` are those of the main subgraph.
 
-    ``name`` is the file's name, for messages. ``subgraphs`` holds them all, the main one first.
+    ``name`` is the file's name, for messages. ``subgraphs`` are all of them, the main one first.
     """
 
     name: str
@@ -65,7 +63,7 @@ class Model:
 
     @cached_property
     def operator_names(self) -> tuple[str, ...]:
-        """The names of the operators that the model needs, in order of first use, no repeats."""
+        """The names of the operators that the model uses, each once, in order of first use."""
         names = (operator.name for graph in self.subgraphs for operator in graph.operators)
         return tuple(dict.fromkeys(names))
 
@@ -86,7 +84,7 @@ class Model:
         return zlib.crc32(self.data)
 
     def to_json(self) -> Mapping[str, Any]:
-        """Inputs, outputs and operators as plain data."""
+        """Inputs, outputs and operators as JSON types."""
         return {
             "name": self.name,
             "bytes": self.size,

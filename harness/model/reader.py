@@ -1,4 +1,4 @@
-"""From the bytes of a ``.tflite`` file to the values of :mod:`harness.model.types`."""
+"""Decoding the bytes of a ``.tflite`` file into the values of :mod:`harness.model.types`."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from harness.model import schema
 from harness.model.flatbuffer import Buffer, FlatTable, Malformed
 from harness.model.types import Operator, Quantization, Subgraph, Tensor, shown
 
-#: TFLM refuses more dimensions; both bounds keep the sizes in a broken file small.
+#: Most dimensions of a tensor; TFLM refuses more.
 MAX_RANK = 8
+#: Most elements of a tensor, which bounds the sizes that a broken file can claim.
 MAX_ELEMENTS = 1 << 31
 _HINT = "is it a whole, unchanged .tflite file?"
 
@@ -60,7 +61,7 @@ def _content(root: FlatTable) -> Content:
 
 
 def _code(table: FlatTable) -> _OperatorCode:
-    # Old files have the number in the deprecated byte alone; new ones in both, if it fits.
+    # Old files have the number in the deprecated byte only; new ones in both fields, if it fits.
     old = int(table.scalar(schema.DEPRECATED_BUILTIN_CODE, "int8"))
     number = max(old, int(table.scalar(schema.BUILTIN_CODE, "int32")))
     version = int(table.scalar(schema.OPERATOR_VERSION, "int32", 1))
@@ -68,7 +69,7 @@ def _code(table: FlatTable) -> _OperatorCode:
         return _OperatorCode(f"BUILTIN_{number}", False, version)
     name = schema.OPERATOR_NAMES[number]
     if name == "CUSTOM":
-        # To TFLM it is a C string.
+        # TFLM reads the name as a C string.
         return _OperatorCode(table.text(schema.CUSTOM_CODE).partition("\0")[0], True, version)
     return _OperatorCode(name, False, version)
 
@@ -77,7 +78,7 @@ def _buffer(table: FlatTable) -> memoryview | None:
     data = table.raw(schema.DATA)
     if data is not None and len(data):
         return data
-    # Models beyond 2 GB keep their data behind the FlatBuffer; 1 is the writer's placeholder.
+    # Models beyond 2 GB have their data after the FlatBuffer; 1 is the writer's placeholder.
     offset = int(table.scalar(schema.DATA_OFFSET, "uint64"))
     size = int(table.scalar(schema.DATA_SIZE, "uint64"))
     if offset <= 1 or size == 0:

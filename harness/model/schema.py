@@ -1,13 +1,13 @@
 """The numbers of the TensorFlow Lite schema: operators, types, and the fields of options.
 
-Source: ``schema.fbs`` of TensorFlow Lite (schema version 3), the public file format. A name's
-place in a table below is its number there. ``tests/unit/model`` compares each with the generated
-``tflite`` package.
+Source: ``schema.fbs`` of TensorFlow Lite (schema version 3), the public file format. The index of a
+name in a table below is its number in the schema. ``tests/unit/model`` compares each table with the
+generated ``tflite`` package.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -16,6 +16,7 @@ from harness.model.flatbuffer import FlatTable
 IDENTIFIER = b"TFL3"
 SCHEMA_VERSION = 3
 
+# Slots of fields, by table of the schema.
 #: Model
 VERSION, OPERATOR_CODES, SUBGRAPHS, DESCRIPTION, BUFFERS = range(5)
 #: OperatorCode
@@ -71,9 +72,9 @@ _TYPES = """
 float32 float16 int32 uint8 int64 string bool int16 complex64 int8 float64 complex128
 uint64 resource variant uint32 uint16 int4 bfloat16 int2 uint4 float8_e4m3fn float8_e5m2
 """
-#: TensorType, under NumPy's names where NumPy has them
+#: TensorType, by NumPy's names where NumPy has the type
 TENSOR_TYPES = tuple(_TYPES.split())
-#: Bits that one element of a type takes in a constant's buffer; types not here have no fixed size
+#: Bits of an element in a constant's buffer; types that are left out have no fixed size
 TYPE_BITS: Mapping[str, int] = MappingProxyType(
     {
         **dict.fromkeys(("float32", "int32", "uint32", "resource"), 32),
@@ -123,7 +124,7 @@ _WINDOW = "padding:padding stride_w:int32 stride_h:int32"
 _BIAS_TYPE = "quantized_bias_type:type"
 
 #: Fields of each options table in their order: name:kind[=default]. ``-`` is a deprecated slot.
-#: Tables that no operator of TFLM uses, and tables without fields, are not here.
+#: Tables without fields, or that no operator of TFLM uses, are left out.
 _FIELDS: Mapping[str, str] = MappingProxyType(
     {
         "Conv2D": f"{_WINDOW} {_ACTIVATION} dilation_w_factor:int32=1 dilation_h_factor:int32=1"
@@ -175,27 +176,25 @@ _FIELDS: Mapping[str, str] = MappingProxyType(
 
 
 def _enum(table: FlatTable, slot: int, kind: str, default: int) -> str:
-    """An enumeration's name, or ``kind#number`` for a number that this table does not know."""
+    """The name of an enumeration's value, or ``kind#number`` for an unknown number."""
     number = int(table.scalar(slot, "int8", default))
     names = _ENUMS[kind]
     return names[number] if 0 <= number < len(names) else f"{kind}#{number}"
 
 
 def _field(table: FlatTable, slot: int, kind: str, default: str) -> Any:
-    readers: dict[str, Callable[[], Any]] = {
-        "[int32]": lambda: table.vector(slot, "int32"),
-        "name": lambda: None if table.raw(slot) is None else table.text(slot),
-    }
-    if kind in readers:
-        return readers[kind]()
+    if kind == "[int32]":
+        return table.vector(slot, "int32")
+    if kind == "name":
+        return None if table.raw(slot) is None else table.text(slot)
     if kind in _ENUMS:
         return _enum(table, slot, kind, int(default or 0))
-    absent = {"bool": bool, "float32": float}.get(kind, int)
-    return table.scalar(slot, kind, absent(int(default or 0)))
+    type_ = {"bool": bool, "float32": float}.get(kind, int)
+    return table.scalar(slot, kind, type_(int(default or 0)))
 
 
 def fields(name: str) -> tuple[tuple[int, str, str, str], ...]:
-    """(slot, field, kind, default) of the options table ``name``, deprecated slots left out."""
+    """(slot, field, kind, default) of the options table ``name``, without deprecated slots."""
     decoded = []
     for slot, row in enumerate(_FIELDS.get(name, "").split()):
         if row.strip("-"):

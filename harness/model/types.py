@@ -12,8 +12,8 @@ from typing import Any
 class Quantization:
     """Affine quantization, real = scale * (quantized - zero point).
 
-    One scale and zero point for the whole tensor, or one for each index along ``axis``. Scales
-    are float32 in the file and exact as Python floats.
+    Either one scale and zero point for the whole tensor, or one for each index along ``axis``.
+    Scales are float32 in the file and exact as Python floats.
     """
 
     scales: tuple[float, ...]
@@ -25,10 +25,10 @@ class Quantization:
 class Tensor:
     """One tensor. ``dtype`` is NumPy's name, or ``int4``, ``string``, ... for others.
 
-    ``data`` is a constant's bytes as they lie in the file (``int4``: two per byte, the low nibble
-    first), or None if it is computed. ``variable`` tensors keep their value between inferences.
-    ``free`` are the axes whose size the converter left open (-1 in ``shape_signature``); TFLM takes
-    the size in ``shape``.
+    ``data`` is a constant's bytes as stored in the file (``int4``: two per byte, the low nibble
+    first), None for a computed tensor. ``variable`` tensors keep their value between inferences.
+    ``free`` are the axes of dynamic size (-1 in ``shape_signature``); TFLM takes the size in
+    ``shape``.
     """
 
     index: int
@@ -52,12 +52,12 @@ class Tensor:
 
     @property
     def elements(self) -> int:
-        """How many elements the shape holds."""
+        """The number of elements."""
         return math.prod(self.shape)
 
     @property
     def constant(self) -> bool:
-        """True if the file holds the tensor's value."""
+        """True if the file contains the tensor's value."""
         return self.data is not None
 
     def to_json(self) -> Mapping[str, Any]:
@@ -73,13 +73,13 @@ class Tensor:
 
 
 def shown(name: str) -> str:
-    """An operator's name for a message of one line: a damaged file may have any text there."""
+    """An operator's name, cut and escaped for a message: a damaged file may have any text there."""
     return name[:64] if name.isprintable() else ascii(name[:64])
 
 
 @dataclass(frozen=True)
 class Operator:
-    """One operator: tensors by their index in the subgraph, -1 for an optional input left out.
+    """One operator: tensors by their index in the subgraph, -1 for an omitted optional input.
 
     ``name`` is the schema's name (``CONV_2D``), or a custom operator's own. ``options`` are the
     fields of the options table with the schema's names and defaults; enumerations by name

@@ -31,6 +31,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "board, virtual-board",
     )  # fmt: skip
     group.addoption(
+        "--hil-chip", metavar="NAME", default="",
+        help="the chip that images are for, or that samples are built for (`tflm-hil chips`)",
+    )  # fmt: skip
+    group.addoption(
         "--hil-allow-skips", action="store_true",
         help="pass although a case ran nowhere, or not on a target of --hil-target",
     )  # fmt: skip
@@ -55,6 +59,10 @@ def pytest_configure(config: pytest.Config) -> None:
         from harness.pytest_plugin.items import check_targets  # noqa: PLC0415
 
         check_targets(config)  # also where no test uses them
+    if config.getoption("--hil-chip"):
+        from harness.pytest_plugin.items import check_chip  # noqa: PLC0415
+
+        check_chip(config)
     if config.getoption("--hil-calibration"):
         from harness.pytest_plugin.items import calibrate_of  # noqa: PLC0415
 

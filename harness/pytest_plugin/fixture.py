@@ -15,13 +15,16 @@ from harness.base.errors import CheckFailed, EnvironmentMissing, UsageError
 from harness.build.builders import build_one
 from harness.case import Case, CaseResult
 from harness.case.case import SYSTEM_OFF, check_ends, target_names
+from harness.case.layers import compare_with_device
 from harness.case.live import Live
 from harness.case.subject import Subject, find_model
-from harness.case.tally import Attempt, Turn
-from harness.elf import combined
+from harness.case.tally import Attempt, AttemptStatus
+from harness.elf import Image, combined
 from harness.footprint.analysis import Footprint
 from harness.model import Model
 from harness.pytest_plugin.items import echo_of, failure_text, note, ready, run, shared_of
+from harness.reference import Interpreter
+from harness.reference.layers import LayerReport
 from harness.uart import scraper as make_scraper
 
 #: Lines of a session's console that a failure shows.
@@ -144,7 +147,7 @@ class Hil(Closing):
             shared, echo = shared_of(self._config), echo_of(self._config)
             live = Live.open(ready(case, self._config), shared, echo)
         except EnvironmentMissing as missing:
-            note(self._item, Attempt(name, case.target, Turn.SKIPPED, missing.message))
+            note(self._item, Attempt(name, case.target, AttemptStatus.SKIPPED, missing.message))
             pytest.skip(f"{case.target}: {missing}")
         note(self._item, Attempt(name, case.target))
         self._sessions.append(live)
@@ -152,16 +155,49 @@ class Hil(Closing):
 
     def build(self, sample: str, resolver: str = "exact", builder: str = "standalone") -> Path:
         """Build a sample in one resolver configuration; the path of its ELF."""
-        return build_one(sample, resolver, builder)
+        return build_one(sample, resolver, builder, self._chip)
 
     def footprint(self, elf: str | Path) -> Footprint:
         """The footprint of an image (or a sample): regions, sections, symbols, files, operators."""
-        return footprint.analyse(combined.read(self._find(elf).image()))
+        return footprint.analyse(self._image(elf))
 
     def check_resolver(self, elf: str | Path, model: str | Path) -> resolver.Audit:
         """Compare an image's resolver with what ``model`` needs: ``passed``, ``missing``, ..."""
         model_file = find_model(str(model), self._here)
-        return resolver.check(combined.read(self._find(elf).image()), Model.from_file(model_file))
+        return resolver.check(self._image(elf), Model.from_file(model_file))
+
+    @property
+    def _chip(self) -> str:
+        return str(self._config.getoption("--hil-chip"))
+
+    def _image(self, elf: str | Path) -> Image:
+        return combined.read(self._find(elf).image(chip=self._chip), chip=self._chip)
+
+    def layers(
+        self,
+        elf: str | Path,
+        model: str | Path,
+        *,
+        inference: int = 0,
+        tolerance: float | None = None,
+        target: str | None = None,
+        timeout: float = 30.0,
+    ) -> LayerReport:
+        """Run an image (or a sample) through an inference and compare each operator's outputs.
+
+        ``equal`` and ``first`` say whether and where it differs from the reference; as a string it
+        names the operator. ``timeout`` is seconds on the target's clock.
+        """
+        interpreter = Interpreter.from_file(find_model(str(model), self._here))
+        with self.session(elf, target=target, timeout=timeout) as live:
+            return compare_with_device(
+                live.session,
+                self._image(elf),
+                interpreter,
+                inference=inference,
+                deadline=live.session.deadline(timeout),
+                tolerance=tolerance,
+            )
 
     def _find(self, elf: str | Path) -> Subject:
         return Subject.find(str(elf), self._here)
@@ -176,7 +212,7 @@ class Hil(Closing):
         resolver: str | None,
         builder: str | None,
     ) -> Case:
-        case = self._find(elf).case(resolver, builder)
+        case = self._find(elf).case(resolver, builder).for_chip(self._chip)
         if scraper:
             make_scraper(scraper)  # raises UsageError for an unknown name
         return replace(

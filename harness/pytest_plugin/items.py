@@ -14,12 +14,13 @@ import pytest
 from harness.base import files
 from harness.base.errors import HilError
 from harness.base.form import formatted
+from harness.base.platforms import chip_called
 from harness.base.text import count_of
 from harness.case import Case, CaseResult, Verdict, load_cases, run_case
 from harness.case.case import on_targets, target_names
 from harness.case.columns import properties
 from harness.case.run import Calibrate
-from harness.case.tally import Attempt, Tally, Turn
+from harness.case.tally import Attempt, AttemptStatus, Tally
 from harness.pytest_plugin.names import ATTEMPTS, RESULTS
 from harness.report.problems import console_lines, problem_lines
 from harness.targets.registry import TargetPools, target
@@ -92,9 +93,13 @@ def failure_text(result: CaseResult) -> str:
 
 
 def chosen(cases: Iterable[Case], config: pytest.Config) -> list[Case]:
-    """The cases on the targets of ``--hil-target``; without it, on their own targets."""
-    text = config.getoption("--hil-target")
-    return list(cases) if text is None else on_targets(cases, target_names(text))
+    """The cases on the targets of ``--hil-target``; without it, on their own targets.
+
+    Raises :class:`UsageError` for a case that names another chip than ``--hil-chip``.
+    """
+    text, chip = config.getoption("--hil-target"), config.getoption("--hil-chip")
+    cases = [case.for_chip(chip) for case in cases]
+    return cases if text is None else on_targets(cases, target_names(text))
 
 
 def check_targets(config: pytest.Config) -> None:
@@ -105,16 +110,26 @@ def check_targets(config: pytest.Config) -> None:
         raise pytest.UsageError(f"--hil-target: {error}") from error
 
 
+def check_chip(config: pytest.Config) -> None:
+    """Raise pytest's usage error for a chip in ``--hil-chip`` that has no table."""
+    try:
+        chip_called(config.getoption("--hil-chip"))
+    except HilError as error:
+        raise pytest.UsageError(f"--hil-chip: {error}") from error
+
+
 def note(item: pytest.Item, attempt: Attempt) -> None:
     """Count an attempt of ``item``; cases of two files may have the same name."""
     place = item.parent.nodeid if item.parent else ""
-    row = [f"{place}::{attempt.case}", attempt.target, attempt.turn.value, attempt.reason]
+    row = [f"{place}::{attempt.case}", attempt.target, attempt.status.value, attempt.reason]
     setattr(item, ATTEMPTS, [*getattr(item, ATTEMPTS, []), row])
 
 
 def tally_of(attempts: Iterable[Sequence[str]], config: pytest.Config) -> Tally:
     """The attempts of all items of a session, as :func:`note` has left them."""
-    rows = tuple(Attempt(case, name, Turn(turn), why) for case, name, turn, why in attempts)
+    rows = tuple(
+        Attempt(case, name, AttemptStatus(status), why) for case, name, status, why in attempts
+    )
     text = config.getoption("--hil-target")
     named = frozenset(target_names(text) if text else ())
     return Tally(rows, len(rows), named, allow_skips=config.getoption("--hil-allow-skips"))
@@ -206,8 +221,9 @@ def _occasion(config: pytest.Config, *, stopped: bool) -> Occasion:
     filters += [name for name in config.args if "::" in name]
     target_text = config.getoption("--hil-target")
     targets = target_names(target_text) if target_text is not None else ()
+    chips = filter(None, [config.getoption("--hil-chip").lower()])
     sources = (str(config.invocation_params.dir / name.split("::")[0]) for name in config.args)
-    return Occasion.here(config.rootpath, Selection.of(sources, filters, targets))
+    return Occasion.here(config.rootpath, Selection.of(sources, filters, targets, chips))
 
 
 def report(

@@ -274,7 +274,9 @@ def _check_sizes(node: Node) -> None:
     """
     for tensor in node.outputs:
         if 0 in tensor.shape and len(tensor.shape) > 1:
-            raise node.refused(f"tensor {tensor.index} has the shape {list(tensor.shape)}")
+            error = node.refused(f"tensor {tensor.index} has the shape {list(tensor.shape)}")
+            error.hint = node.free_dimension() or error.hint
+            raise error
 
 
 def _work(node: Node) -> int:

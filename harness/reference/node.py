@@ -218,7 +218,7 @@ class Node:
         value = self.constant(index)
         if value is None or self.input(index).index in self.decoded:
             error = self.unsupported(f"{what} is computed at run time, not a constant of the model")
-            error.hint = self._free_dimension() or error.hint
+            error.hint = self.free_dimension() or error.hint
             raise error
         return value
 
@@ -243,10 +243,10 @@ class Node:
         if tuple(shape) != self.output(index).shape:
             declared = list(self.output(index).shape)
             error = self.bad(f"computes the shape {list(shape)}, but the model declares {declared}")
-            error.hint = self._free_dimension() or error.hint
+            error.hint = self.free_dimension() or error.hint
             raise error
 
-    def _free_dimension(self) -> str:
+    def free_dimension(self) -> str:
         """The hint for a shape that depends on a dimension that the model leaves open, or ""."""
         for tensor in (*self.inputs, *self.outputs):
             if tensor and tensor.free:

@@ -70,7 +70,7 @@ def page(summary: CampaignSummary, parameters: Mapping[str, Any]) -> str:
         hints=summary.hints(),
         script=plots.script(),
         style=asset("style.css"),
-        overview=_stacked("overview", models, "outcomes by fault model"),
+        overview=_stacked("overview", models, "Outcomes by fault model"),
         sections=[
             (model, [_critical(f"{model}-{group}", rows, f"{model}: critical, {_TITLES[group]}")
                      for group, rows in groups.items()])
@@ -97,8 +97,8 @@ def _stacked(name: str, rows: list[tuple[str, Counter[str]]], title: str) -> str
         }
         for outcome in OUTCOMES
     ]
-    layout = {"barmode": "stack", "title": {"text": title}, "yaxis": {"tickformat": ".0%"}}
-    return plots.figure(name, traces, layout)
+    layout = {"barmode": "stack", "yaxis": {"tickformat": ".0%"}}
+    return plots.figure(name, title, traces, layout)
 
 
 def _short(name: str) -> str:
@@ -126,8 +126,7 @@ def _critical(name: str, rows: list[tuple[str, Counter[str]]], title: str) -> st
     }
     names = [_short(value) for value, _ in rates]
     layout = {
-        "title": {"text": title},
         "xaxis": {"tickvals": positions, "ticktext": names, "automargin": True},
         "yaxis": {"tickformat": ".1%", "rangemode": "tozero"},
     }
-    return plots.figure(name, [trace], layout)
+    return plots.figure(name, title, [trace], layout)

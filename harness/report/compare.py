@@ -16,7 +16,7 @@ class CaseDifferences:
     """What differs in one case; ``bars`` are the widths of each figure's two bars in per cent."""
 
     title: str
-    target: str
+    place: str
     rows: Sequence[FigureDifference]
 
     @staticmethod
@@ -32,7 +32,7 @@ def compare_page(found: RunDifference) -> str:
     """Both runs' facts in two columns, and below them the cases, the largest difference first."""
     cases: dict[tuple[str, str], list[FigureDifference]] = {}
     for row in found.differences:
-        cases.setdefault((row.key.case, row.key.target), []).append(row)
+        cases.setdefault((row.key.case, row.key.place), []).append(row)
     text: str = environment().get_template("compare.html").render(
         found=found,
         facts=_facts(found.before.occasion, found.now.occasion),

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 #: In the text of a problem: ``(console line 3)``, ``(2 times, console lines 3, 9)``.
-_CONSOLE_LINE = re.compile(r"(console lines? )(\d{1,9})\b")
+_CONSOLE_LINES = re.compile(
+    r"(?<=\bconsole line )\d{1,9}\b|(?<=\bconsole lines )\d{1,9}(?:, \d{1,9})*\b"
+)
 #: Lines of a long transcript that are shown from its beginning and its end.
 _HEAD, _TAIL = 120, 60
 
@@ -81,15 +83,18 @@ class CaseSection:
     details: str = ""  # without the lines of ``pairs``
 
     def linked(self, problem: str) -> Markup:
-        """A problem as HTML; the first console line that it names is a link to that line."""
+        """A problem as HTML; the console lines that it names are links to those lines."""
         from markupsafe import Markup  # noqa: PLC0415 - comes with jinja2, see pages.py
 
+        shown = {row.number for row in self.transcript}
+
+        def link(number: re.Match[str]) -> str:
+            if int(number[0]) not in shown:
+                return number[0]
+            return f'<a href="#case-{self.index}-line-{number[0]}">{number[0]}</a>'
+
         text = Markup.escape(problem)
-        found = _CONSOLE_LINE.search(text)
-        if not found or int(found[2]) not in {row.number for row in self.transcript}:
-            return text
-        link = f'{found[1]}<a href="#case-{self.index}-line-{found[2]}">{found[2]}</a>'
-        return Markup(f"{text[: found.start()]}{link}{text[found.end() :]}")
+        return Markup(_CONSOLE_LINES.sub(lambda lines: re.sub(r"\d+", link, lines[0]), str(text)))
 
 
 def html(results: Sequence[CaseResult], about: About | None = None) -> str:
@@ -107,7 +112,7 @@ def html(results: Sequence[CaseResult], about: About | None = None) -> str:
         counts=counts,
         columns=columns(results),
         builders=sorted({result.setup.builder for result in results}),
-        targets=sorted({result.setup.target for result in results}),
+        places=sorted({result.setup.place for result in results}),
         run=about.run,
         log=quote(about.log),
         wall=sum(result.measures.wall_seconds for result in results),

@@ -84,9 +84,10 @@ def _add_tests(suite: ElementTree.Element, result: CaseResult, counts: dict[str,
 
 
 def _add_properties(case: ElementTree.Element, result: CaseResult) -> None:
-    """Add the measures, for CI servers that keep figures over time."""
+    """Add builder, chip and the measures, for CI servers that keep figures over time."""
     row = ElementTree.SubElement(case, "properties")
-    for name, value in {"builder": result.setup.builder, **properties(result)}.items():
+    chip = {"chip": result.setup.chip} if result.setup.chip else {}
+    for name, value in {"builder": result.setup.builder, **chip, **properties(result)}.items():
         ElementTree.SubElement(row, "property", name=name, value=legal(str(value)))
 
 

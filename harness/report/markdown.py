@@ -23,7 +23,7 @@ def markdown(results: Sequence[CaseResult], tally: Tally | None = None) -> str:
         [
             "✅" if result.passed else "❌",
             result.setup.name,
-            result.setup.target,
+            result.setup.place,
             *(one.cell(result) for one in shown),
             _verdict(result),
         ]

@@ -9,7 +9,7 @@ from typing import Any
 
 from harness.report.pages import asset
 
-_LAYOUT = {"margin": {"l": 60, "r": 20, "t": 40, "b": 60}, "template": "none"}
+_LAYOUT = {"margin": {"l": 60, "r": 20, "t": 10, "b": 60}, "template": "none"}
 
 
 def script() -> str:
@@ -20,14 +20,20 @@ def script() -> str:
 
 
 def figure(
-    name: str, traces: Sequence[Mapping[str, Any]], layout: Mapping[str, Any], *, wide: bool = False
+    name: str,
+    title: str,
+    traces: Sequence[Mapping[str, Any]],
+    layout: Mapping[str, Any],
+    *,
+    wide: bool = False,
 ) -> str:
-    """A plot as HTML; ``name`` is its element's id. Text is escaped for a script.
+    """A plot below its title as HTML; ``name`` is its element's id. Text is escaped for a script.
 
     A ``wide`` one keeps its width on a small screen, and scrolls.
     """
     content = json.dumps([list(traces), {**_LAYOUT, **layout}]).replace("<", "\\u003c")
     return (
+        f"<h3>{escape(title)}</h3>\n"
         f'<div id="{escape(name)}" class="plot{" wide" if wide else ""}"></div>\n'
         f"<script>drawPlot({json.dumps(name)}, {content});</script>"
     )

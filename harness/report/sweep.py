@@ -11,6 +11,8 @@ from harness.studies.sweep.choose import MEASURES, front, task
 
 _LONGEST_LABEL = 14  # characters at an axis
 Rows = Sequence[Mapping[str, Any]]
+#: From little to much, readable on a light and on a dark page.
+_COLOURS = [[0, "#3d8fd1"], [0.5, "#5fa777"], [1, "#d98a29"]]
 _UNITS = {"flash": "flash, B", "ram": "RAM, B", "instructions": "instructions",
           "accuracy": "accuracy"}  # fmt: skip
 
@@ -24,9 +26,14 @@ def varied(rows: Rows) -> list[str]:
     ]
 
 
+def written(value: object) -> str:
+    """A parameter as sweep.toml has it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
 def label(row: Mapping[str, Any], names: Sequence[str]) -> str:
     """The parameters ``names`` of a row, in words."""
-    values = (f"{name} {str(row['parameters'][name]) or 'none'}" for name in names)
+    values = (f"{name} {written(row['parameters'][name]) or 'none'}" for name in names)
     return ", ".join(values) or "the only point"
 
 
@@ -55,12 +62,16 @@ def page(rows: Rows) -> str:
     """One HTML page that needs nothing else, with a section for each task."""
     tasks = dict.fromkeys(map(task, rows))
     content: str = (
-        environment()
+        environment(written=written)
         .get_template("sweep.html")
         .render(
             points=len(rows),
             passed=sum(row["verdict"] == "pass" for row in rows),
-            measures=_UNITS,
+            measures={
+                name: unit
+                for name, unit in _UNITS.items()
+                if any(row[name] is not None for row in rows)
+            },
             script=plots.script(),
             style=asset("style.css"),
             sections=[
@@ -113,14 +124,13 @@ def _scatter(name: str, rows: Rows, names: list[str], best: set[int], x: str, y:
               size=11, color="#c0392b"),
     ]  # fmt: skip
     layout = {
-        "title": {"text": f"{_UNITS[y]} against {_UNITS[x]}"},
         "xaxis": {"title": {"text": _UNITS[x]}, "tickformat": ",d"},
         "yaxis": {"title": {"text": _UNITS[y]}, "tickformat": ",d"},
         "margin": {"l": 90},
         "hovermode": "closest",
         "legend": {"orientation": "h", "y": 1.08, "x": 1, "xanchor": "right"},
     }
-    return plots.figure(name, traces, layout)
+    return plots.figure(name, f"{_UNITS[y]} against {_UNITS[x]}", traces, layout)
 
 
 def _short(value: str) -> str:
@@ -132,7 +142,7 @@ def _parallel(name: str, rows: Rows, names: list[str]) -> str:
     """A plot of all parameters ``names`` as categories and measures as numbers, flash as colour."""
     dimensions: list[dict[str, Any]] = []
     for parameter in names:
-        values = [str(row["parameters"][parameter]) for row in rows]
+        values = [written(row["parameters"][parameter]) for row in rows]
         order = sorted(set(values))
         dimensions.append(
             {
@@ -147,6 +157,6 @@ def _parallel(name: str, rows: Rows, names: list[str]) -> str:
             dimensions.append({"label": unit, "values": [row[measure] for row in rows]})
     flash = [row["flash"] for row in rows]
     trace = {"type": "parcoords", "dimensions": dimensions,
-             "line": {"color": flash, "colorscale": "Viridis"}}  # fmt: skip
+             "line": {"color": flash, "colorscale": _COLOURS}}  # fmt: skip
     layout = {"margin": {"l": 100, "r": 90, "t": 70, "b": 40}}
-    return plots.figure(name, [trace], layout, wide=True)
+    return plots.figure(name, "All points, coloured by flash", [trace], layout, wide=True)

@@ -116,7 +116,7 @@ def _columns(results: Sequence[CaseResult]) -> list[_TableColumn]:
         names.append(_TableColumn("resolver", lambda r: r.setup.resolver))
     if len({result.setup.builder for result in results}) > 1:
         names.append(_TableColumn("builder", lambda r: r.setup.builder, rank=1))
-    names.append(_TableColumn("target", lambda r: r.setup.target))
+    names.append(_TableColumn("target", lambda r: r.setup.place))
     return names + [
         _TableColumn(measure.heading, measure.cell, number=True, rank=measure.rank)
         for measure in columns(results)

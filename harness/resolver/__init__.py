@@ -1,4 +1,4 @@
-"""Operator resolvers: check one against a model, read its table, explain it, generate one."""
+"""Operator resolvers: check one against a model, dump its table, explain it, generate one."""
 
 from __future__ import annotations
 

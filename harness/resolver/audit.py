@@ -1,4 +1,4 @@
-"""Checks before anything runs whether an image's operator resolver fits a model."""
+"""The audit of an image's operator resolver: whether it fits a model, without running the image."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _Key = tuple[str, bool]
 
 
 class AuditVerdict(StrEnum):
-    """The result of an audit, the gravest first."""
+    """The result of an audit, the most severe first."""
 
     CANNOT_TELL = "cannot_tell"
     EMPTY = "empty"
@@ -38,7 +38,7 @@ class AuditVerdict(StrEnum):
     OK = "ok"
 
 
-#: The way to an answer if the ELF alone does not give one.
+#: The hint if the ELF alone does not give an answer.
 LIVE_HINT = (
     "check the ELF before it was stripped, or its table at run time: "
     "`tflm-hil resolver check --live ELF MODEL`"
@@ -49,10 +49,10 @@ HARMLESS = frozenset((AuditVerdict.OK, AuditVerdict.UNUSED, AuditVerdict.TOO_LAR
 
 @dataclass(frozen=True)
 class OperatorAudit:
-    """One operator: ``calls`` is how often it is registered.
+    """One operator: ``calls`` is the number of its registrations.
 
-    ``bytes`` is the flash that it alone needs, ``version`` the highest one in the model (0 if the
-    model does not use the operator).
+    ``bytes`` is its exclusive flash, ``version`` the highest one in the model (0 if the model does
+    not use the operator).
     """
 
     operator: str
@@ -65,7 +65,7 @@ class OperatorAudit:
 
     @property
     def registered(self) -> bool:
-        """True if the table has it."""
+        """True if the resolver's table has the operator."""
         return bool(self.calls) and self.verdict != "refused"
 
     def to_json(self) -> dict[str, Any]:
@@ -75,10 +75,10 @@ class OperatorAudit:
 
 @dataclass(frozen=True)
 class Audit:
-    """The result of :func:`check`. ``declared`` is the number of slots, None if it is not known.
+    """The result of :func:`check`. ``declared`` is the number of slots, None if unknown.
 
-    ``wasted`` is the RAM of unused slots in bytes. ``method`` is how the registered operators
-    were found: ``paths`` (all paths to the interpreter), ``live``; without a verdict
+    ``wasted`` is the RAM of unused slots in bytes. ``method`` names the source of the registered
+    operators: ``paths`` (all paths to the interpreter) or ``live``; without a verdict
     ``registrations``, ``kernels`` (inlined registrations) or ``nothing``.
     """
 
@@ -94,12 +94,12 @@ class Audit:
 
     @property
     def reason(self) -> str:
-        """Why the verdict is not ``ok``; "" if it is."""
+        """The problems in one line; "" for the verdict ``ok``."""
         return "; ".join(self.problems)
 
     @property
     def verdict(self) -> AuditVerdict:
-        """The gravest verdict."""
+        """The most severe verdict."""
         return self.verdicts[0]
 
     @property
@@ -113,17 +113,17 @@ class Audit:
     @property
     def registered(self) -> tuple[str, ...]:
         """Operators that the image registers."""
-        return tuple(one.operator for one in self.operators if one.registered)
+        return tuple(row.operator for row in self.operators if row.registered)
 
     @property
     def needed(self) -> tuple[str, ...]:
         """Operators that the model needs."""
-        return tuple(one.operator for one in self.operators if one.needed)
+        return tuple(row.operator for row in self.operators if row.needed)
 
     @property
     def missing(self) -> tuple[str, ...]:
         """Needed operators that the image does not register."""
-        return tuple(one.operator for one in self.operators if one.verdict == "missing")
+        return tuple(row.operator for row in self.operators if row.verdict == "missing")
 
     def to_json(self) -> dict[str, Any]:
         """The document of ``resolver check --json``."""
@@ -134,11 +134,11 @@ class Audit:
             "needed": list(self.needed),
             "missing": list(self.missing),
             "unused": [
-                {"operator": one.operator, "bytes": one.bytes}
-                for one in self.operators
-                if one.registered and not one.needed
+                {"operator": row.operator, "bytes": row.bytes}
+                for row in self.operators
+                if row.registered and not row.needed
             ],
-            "duplicates": [one.operator for one in self.operators if one.calls > 1],
+            "duplicates": [row.operator for row in self.operators if row.calls > 1],
             "wasted": self.wasted,
             "verdict": str(self.verdict),
             "verdicts": [str(verdict) for verdict in self.verdicts],
@@ -146,17 +146,17 @@ class Audit:
             "problems": list(self.problems),
             "notes": list(self.notes),
             "method": self.method,
-            "operators": [one.to_json() for one in self.operators],
-            "resolvers": [one.to_json() for one in self.resolvers],
+            "operators": [row.to_json() for row in self.operators],
+            "resolvers": [resolver.to_json() for resolver in self.resolvers],
         }
 
 
 @dataclass(frozen=True)
 class _Evidence:
-    """An image's registrations: how often each ``(operator, custom)`` is registered.
+    """An image's registrations: ``calls`` is the number of them by ``(operator, custom)``.
 
-    ``costs`` is the flash that each needs alone, in bytes; empty for a stripped image.
-    ``refused`` are those for which no slot is left.
+    ``costs`` is their exclusive flash in bytes, empty for a stripped image; ``refused`` are
+    registrations for which no slot is left.
     """
 
     calls: Mapping[_Key, int]
@@ -168,11 +168,12 @@ class _Evidence:
 
 
 def check(image: Image, model: Model) -> Audit:
-    """Compare the operators that an image's interpreter finds with those that a model needs.
+    """Compare the operators of an image's resolver with those that a model needs.
 
     Nothing is executed: all paths from the image's entry point to its interpreters are followed
-    (:mod:`harness.resolver.static`). The verdict is ``cannot_tell``, with the reason, unless they
-    all give one answer. Raises :class:`UsageError` for a model without operators.
+    (:mod:`harness.resolver.static`). If they give different answers, or cannot all be followed, the
+    verdict is ``cannot_tell``, with the reason. Raises :class:`UsageError` for a model without
+    operators.
     """
     linked = Linked(image)
     if not image.symbols:
@@ -182,54 +183,54 @@ def check(image: Image, model: Model) -> Audit:
         return _cannot_tell(model, linked, why)
     traced = trace(image)
     if traced.lost is not None:
-        return _cannot_tell(model, linked, _sentence(image, traced.lost))
+        return _cannot_tell(model, linked, _described(image, traced.lost))
     if not traced.arrivals:
         return _never_allocates(model, linked)
-    arrivals = [one for one in traced.arrivals if _runs(image, one, model)]
+    arrivals = [arrival for arrival in traced.arrivals if _has_model(image, arrival, model)]
     if not arrivals:
         arrivals = list(traced.arrivals)
-        if traced.others or len({one.resolver.address for one in arrivals}) > 1:
-            return _cannot_tell(model, linked, _several(traced))
-    audits = [_judge(_reached(linked, one), model) for one in arrivals]
+        if traced.others or len({arrival.resolver.address for arrival in arrivals}) > 1:
+            return _cannot_tell(model, linked, _several_resolvers(traced))
+    audits = [_judge(_evidence(linked, arrival), model) for arrival in arrivals]
     if len({audit.verdicts for audit in audits}) > 1:
         return _cannot_tell(model, linked, _undecided(image, arrivals))
     return audits[0]
 
 
 def _never_allocates(model: Model, linked: Linked) -> Audit:
-    """An image that gives up before: with its attempts to register, if they explain it."""
+    """The audit of an image that never allocates: by its linked registrations, if one fails."""
     why = "no path from the start reaches AllocateTensors()"
-    tried = _Evidence(
+    attempted = _Evidence(
         linked.calls, _costs(linked), linked.resolvers, linked.method, tuple(_notes(linked))
     )
-    audit = _judge(tried, model)
+    audit = _judge(attempted, model)
     if audit.passed:
         return _cannot_tell(model, linked, why)
     return replace(audit, problems=(*audit.problems, why))
 
 
-def _sentence(image: Image, cause: Cause) -> str:
+def _described(image: Image, cause: Cause) -> str:
     place = f" ({image.locate(cause.at)})" if cause.at else ""
     return f"{cause.what}{place}"
 
 
-def _runs(image: Image, arrival: Arrival, model: Model) -> bool:
-    """True if the interpreter's model is ``model``, to the byte."""
+def _has_model(image: Image, arrival: Arrival, model: Model) -> bool:
+    """True if the interpreter's model equals ``model`` to the byte."""
     root = int.from_bytes(model.data[:4], "little")
     if arrival.model is None or arrival.model < root:
         return False
     return image.read(arrival.model - root, len(model.data)) == model.data
 
 
-def _several(traced: Trace) -> str:
-    names = dict.fromkeys(one.resolver.name for one in traced.arrivals)
+def _several_resolvers(traced: Trace) -> str:
+    names = dict.fromkeys(arrival.resolver.name for arrival in traced.arrivals)
     names |= {f"that of {name}()": None for name in traced.others}
     return f"several resolvers ({', '.join(names)}), and no interpreter has this model"
 
 
 def _undecided(image: Image, arrivals: Sequence[Arrival]) -> str:
-    """Which operators are registered on some paths only, and the branch that decides."""
-    tables = [frozenset(one.resolver.operators) for one in arrivals]
+    """The operators that only some paths register, and the branch that decides."""
+    tables = [frozenset(arrival.resolver.operators) for arrival in arrivals]
     always = tables[0].intersection(*tables[1:])
     some = sorted(tables[0].union(*tables[1:]) - always)
     first = arrivals[0]
@@ -240,30 +241,28 @@ def _undecided(image: Image, arrivals: Sequence[Arrival]) -> str:
             for decision, against in zip(first.decisions, other.decisions, strict=False)
             if decision != against
         ),
-        next((d for one in arrivals for d in one.decisions), None),
+        next((decision for arrival in arrivals for decision in arrival.decisions), None),
     )
     text = f"{', '.join(some) or 'an operator'}: registered on some paths only"
     if branch is None:
         return text
-    cause = branch.cause
-    return f"{text}; a branch decides ({image.locate(branch.at)}) that {_depends(image, cause)}"
+    return (
+        f"{text}; a branch decides ({image.locate(branch.at)}) that depends on a value that is not"
+        f" known: {_described(image, branch.cause)}"
+    )
 
 
-def _depends(image: Image, cause: Cause) -> str:
-    return f"depends on a value that is not known: {_sentence(image, cause)}"
-
-
-def _reached(linked: Linked, arrival: Arrival) -> _Evidence:
+def _evidence(linked: Linked, arrival: Arrival) -> _Evidence:
     """The registrations of the resolver with which a path arrives at its interpreter."""
     table = arrival.resolver
-    calls = Counter((one.operator, one.custom) for one in table.registrations)
+    calls = Counter((row.operator, row.custom) for row in table.registrations)
     attempts = Counter(arrival.attempts) if arrival.others is not None else Counter()
     attempts -= Counter(arrival.others)
     notes = list(_notes(linked))
     refused: dict[_Key, int] = {}
-    added = {one.invoke_address for one in table.registrations}
+    added = {row.invoke_address for row in table.registrations}
     for attempted, times in attempts.items():
-        key = _same(attempted, calls)
+        key = _key_in(calls, attempted)
         if key in calls:
             calls[key] = max(calls[key], times)
         elif added & linked.kernels(key):
@@ -272,13 +271,18 @@ def _reached(linked: Linked, arrival: Arrival) -> _Evidence:
             refused[key] = times
         else:
             notes.append(f"{key[0]}: its registration function is called, and nothing adds it")
-    left = sorted(name for name, custom in linked.calls
-                  if (name, custom) not in calls | refused and not custom)  # fmt: skip
-    if left and not attempts:
-        notes.append(f"{', '.join(left)}: linked and not in the table")
+    absent = _absent(linked, {*calls, *refused})
+    if absent and not attempts:
+        notes.append(f"{absent}: linked and not in the table")
     return _Evidence(
         calls, _costs(linked), (_declared(linked, table),), "paths", tuple(notes), refused
     )
+
+
+def _absent(linked: Linked, present: set[_Key]) -> str:
+    """The names of the linked builtin operators that are not in ``present``."""
+    keys = linked.calls.keys() - present
+    return ", ".join(sorted(name for name, custom in keys if not custom))
 
 
 def _costs(linked: Linked) -> dict[_Key, int]:
@@ -286,45 +290,43 @@ def _costs(linked: Linked) -> dict[_Key, int]:
 
 
 def _declared(linked: Linked, table: LiveResolver) -> Declared:
-    known = next((one for one in linked.resolvers if one.address == table.address), None)
+    known = next((each for each in linked.resolvers if each.address == table.address), None)
     slot = known.slot_bytes if known else table.slot_bytes
     return Declared(table.name, table.slots, table.address, known.bytes if known else 0, slot)
 
 
 def check_every(image: Image, model: Model) -> dict[str, Audit]:
-    """:func:`check` of the image and of each beside it that has a resolver, by the images' names.
+    """:func:`check` of the image and of the images beside it that have a verdict, by their names.
 
-    The one that decides is the first: the image itself, or another if only that one can tell.
+    The first audit decides. That of ``image`` is left out if only others have a verdict.
     """
-    found = {image.name: check(image, model)}
-    others = {one.name: check(one, model) for one in image.beside}
-    telling = {name: a for name, a in others.items() if a.verdict is not AuditVerdict.CANNOT_TELL}
-    if telling and found[image.name].verdict is AuditVerdict.CANNOT_TELL:
-        return telling
-    return found | telling
+    own = check(image, model)
+    others = {other.name: check(other, model) for other in image.beside}
+    others = {name: a for name, a in others.items() if a.verdict is not AuditVerdict.CANNOT_TELL}
+    if others and own.verdict is AuditVerdict.CANNOT_TELL:
+        return others
+    return {image.name: own} | others
 
 
 def check_live(image: Image, model: Model, live: Sequence[LiveResolver]) -> Audit:
     """Compare the resolvers in a running image's memory (from :func:`dump`) with a model.
 
-    This works for stripped images, too. Of several resolvers, the one with most of the needed
-    operators is compared. Raises :class:`CannotTell` if ``live`` is empty.
+    Stripped images work, too. Of several resolvers, the one with the most needed operators is
+    compared. Raises :class:`CannotTell` if ``live`` is empty.
     """
     if not live:
         raise CannotTell(f"{image.path.name}: no resolver was found in memory")
     needed = set(model.operator_names)
-    chosen = max(live, key=lambda one: len(needed.intersection(one.operators)))
+    chosen = max(live, key=lambda resolver: len(needed.intersection(resolver.operators)))
     linked = Linked(image)
-    calls = Counter((one.operator, one.custom) for one in chosen.registrations)
+    calls = Counter((row.operator, row.custom) for row in chosen.registrations)
     notes = (
         [] if len(live) == 1 else [f"{len(live)} resolvers are in memory; this is {chosen.name}"]
     )
-    lost = sorted(
-        name for name, custom in linked.calls if (name, custom) not in calls and not custom
-    )
-    if lost:
+    absent = _absent(linked, set(calls))
+    if absent:
         notes.append(
-            f"{', '.join(lost)}: linked and not in the table (refused, or its Add* was not reached)"
+            f"{absent}: linked and not in the table (refused, or its Add* was not reached)"
         )
     declared = (_declared(linked, chosen),)
     return _judge(_Evidence(calls, _costs(linked), declared, "live", tuple(notes)), model)
@@ -337,9 +339,10 @@ def _plain(name: str) -> str:
 def _needed(model: Model) -> dict[_Key, int]:
     """The operators of all subgraphs, with the highest version of each."""
     versions: dict[_Key, int] = {}
-    for operator in (one for graph in model.subgraphs for one in graph.operators):
-        key = operator.name, operator.custom
-        versions[key] = max(versions.get(key, 1), operator.version)
+    for graph in model.subgraphs:
+        for operator in graph.operators:
+            key = operator.name, operator.custom
+            versions[key] = max(versions.get(key, 1), operator.version)
     if not versions:
         raise UsageError(f"{model.name} has no operators")
     return versions
@@ -347,8 +350,8 @@ def _needed(model: Model) -> dict[_Key, int]:
 
 def _judge(found: _Evidence, model: Model) -> Audit:
     operators = tuple(_operators(found, model))
-    distinct = sum(1 for one in operators if one.registered) + len(found.refused)
-    declared = max((one.slots for one in found.resolvers), default=None)
+    distinct = sum(row.registered for row in operators) + len(found.refused)
+    declared = max((resolver.slots for resolver in found.resolvers), default=None)
     verdicts: list[AuditVerdict] = []
     problems: list[str] = []
     _judge_operators(operators, distinct, verdicts, problems)
@@ -364,7 +367,7 @@ def _judge(found: _Evidence, model: Model) -> Audit:
 def _operators(found: _Evidence, model: Model) -> Iterable[OperatorAudit]:
     calls = dict(found.calls)
     for (name, custom), version in _needed(model).items():
-        key = _same((name, custom), found.calls)
+        key = _key_in(found.calls, (name, custom))
         times = calls.pop(key, 0)
         verdict = "missing" if not times else "duplicate" if times > 1 else "ok"
         yield OperatorAudit(name, custom, True, version, times, found.costs.get(key, 0), verdict)
@@ -378,8 +381,8 @@ def _operators(found: _Evidence, model: Model) -> Iterable[OperatorAudit]:
         yield OperatorAudit(name, custom, False, 0, times, cost, verdict)
 
 
-def _same(key: _Key, keys: Iterable[_Key]) -> _Key:
-    """The key of an operator in ``keys``: a custom one may be spelled differently in C++."""
+def _key_in(keys: Iterable[_Key], key: _Key) -> _Key:
+    """``key`` as ``keys`` spell it: a custom operator may have another spelling in C++."""
     name, custom = key
     return next(
         (other for other in keys if custom and other[1] and _plain(other[0]) == _plain(name)), key
@@ -392,18 +395,18 @@ def _judge_operators(
     verdicts: list[AuditVerdict],
     problems: list[str],
 ) -> None:
-    for one in operators:
-        if one.verdict == "missing":
-            kind = "custom operator" if one.custom else "operator"
-            problems.append(f"{kind} {one.operator} is needed by the model and not registered")
-        elif one.verdict == "duplicate":
-            problems.append(f"{one.operator} is registered {one.calls} times; one is refused")
-        elif one.verdict == "unused":
-            cost = f": {one.bytes:,} B of flash" if one.bytes else ""
-            problems.append(f"{one.operator} is registered and not needed{cost}")
+    for row in operators:
+        if row.verdict == "missing":
+            kind = "custom operator" if row.custom else "operator"
+            problems.append(f"{kind} {row.operator} is needed by the model and not registered")
+        elif row.verdict == "duplicate":
+            problems.append(f"{row.operator} is registered {row.calls} times; one is refused")
+        elif row.verdict == "unused":
+            cost = f": {row.bytes:,} B of flash" if row.bytes else ""
+            problems.append(f"{row.operator} is registered and not needed{cost}")
     if not distinct:
         verdicts.append(AuditVerdict.EMPTY)
-    found = {one.verdict for one in operators}
+    found = {row.verdict for row in operators}
     verdicts += [
         v for v in (AuditVerdict.MISSING, AuditVerdict.DUPLICATE, AuditVerdict.UNUSED) if v in found
     ]
@@ -416,9 +419,10 @@ def _judge_size(
     verdicts: list[AuditVerdict],
     problems: list[str],
 ) -> int:
+    """Add verdict and problem of the number of slots; the RAM of unused ones, in bytes."""
     if declared is None:
         return 0
-    slot = max(one.slot_bytes for one in found.resolvers)
+    slot = max(resolver.slot_bytes for resolver in found.resolvers)
     if distinct > declared:
         verdicts.append(AuditVerdict.TOO_SMALL)
         names = ", ".join(sorted(name for name, _ in found.refused))
@@ -436,29 +440,29 @@ def _judge_size(
     return 0
 
 
-def _notes(image: Linked) -> Iterable[str]:
-    leftovers = declarations.all_ops(image.image)
-    if leftovers:
-        yield f"AllOpsResolver is linked: every operator is in the image ({demangle(leftovers[0])})"
-    if len(image.resolvers) > 1:
-        names = ", ".join(f"{one.name} <{one.slots}>" for one in image.resolvers)
+def _notes(linked: Linked) -> Iterable[str]:
+    all_ops = declarations.all_ops(linked.image)
+    if all_ops:
+        yield f"AllOpsResolver is linked: every operator is in the image ({demangle(all_ops[0])})"
+    if len(linked.resolvers) > 1:
+        names = ", ".join(f"{resolver.name} <{resolver.slots}>" for resolver in linked.resolvers)
         yield (
             f"several resolvers: {names}; what each of them registers is shown by "
             "`tflm-hil resolver dump`"
         )
-    declared = {one.slots for one in image.resolvers}
-    others = declarations.slots_in_symbols(image.image) - declared
+    declared = {resolver.slots for resolver in linked.resolvers}
+    others = declarations.slots_in_symbols(linked.image) - declared
     if others:
         listed = ", ".join(f"<{n}>" for n in sorted(others))
         yield f"the image has code of MicroMutableOpResolver{listed} too, without a static object"
 
 
-def _cannot_tell(model: Model, image: Linked, why: str) -> Audit:
+def _cannot_tell(model: Model, linked: Linked, why: str) -> Audit:
     operators = tuple(
         OperatorAudit(name, custom, True, version, 0, 0, "cannot_tell")
         for (name, custom), version in _needed(model).items()
     )
     return Audit(
-        model.name, None, image.resolvers, operators, 0, (AuditVerdict.CANNOT_TELL,),
-        (why,), (LIVE_HINT, *_notes(image), *pitfalls(model)), image.method,
+        model.name, None, linked.resolvers, operators, 0, (AuditVerdict.CANNOT_TELL,),
+        (why,), (LIVE_HINT, *_notes(linked), *pitfalls(model)), linked.method,
     )  # fmt: skip

@@ -2,8 +2,8 @@
 
 It is read from the memory of any :class:`harness.targets.base.Session`, and shows more than the
 ELF: the order of registration, refusals, a chain ``A() || B()`` that stopped early. Objects (static
-ones, and those on a stack) are found by their vtable pointer in RAM, those of a stripped image by
-the form of the table itself (:mod:`harness.resolver.shape`).
+ones, and those on a stack) are found by their vtable pointer in RAM, those of a stripped image by a
+scan for tables (:mod:`harness.resolver.scan`).
 """
 
 from __future__ import annotations
@@ -20,10 +20,12 @@ from harness.footprint.resolver_layout import ResolverLayout, find_layout
 from harness.footprint.resolvers import vtables
 from harness.model.schema import OPERATOR_NAMES
 from harness.model.structures import WORD
-from harness.resolver.shape import CUSTOM, Ranges, is_registration, tables, words_in, words_of
+from harness.resolver.scan import CUSTOM, Ranges, is_registration, tables, words_in, words_of
 from harness.targets.base import MemoryAccess, Session
 
+#: Bytes of RAM that are read at a time.
 _CHUNK = 4096
+#: Most bytes of a custom operator's name.
 _LONGEST_NAME = 64
 
 
@@ -42,7 +44,7 @@ class LiveRegistration:
     invoke: str
     custom_name: str
     file: str = ""
-    invoke_address: int = 0  # tells functions of one name apart
+    invoke_address: int = 0  # identifies invoke among functions of the same name
 
     def to_json(self) -> dict[str, Any]:
         """One row of ``registrations``."""
@@ -58,16 +60,16 @@ class LiveResolver:
     slots: int
     registrations: tuple[LiveRegistration, ...]
     slot_bytes: int  # RAM of one slot
-    source: str  # how the layout is known: "dwarf", "assumed", "pattern" (no debug information)
+    source: str  # of the layout: "dwarf", "assumed", "pattern" (found by a scan)
 
     @property
     def operators(self) -> tuple[str, ...]:
         """The registered operators, in the order of registration."""
-        return tuple(one.operator for one in self.registrations)
+        return tuple(row.operator for row in self.registrations)
 
     def to_json(self) -> dict[str, Any]:
         """One row of ``resolver dump --json``."""
-        rows = [one.to_json() for one in self.registrations]
+        rows = [row.to_json() for row in self.registrations]
         return {**asdict(self), "registrations": rows, "registered": len(rows)}
 
 
@@ -77,20 +79,19 @@ def dump(session: Session, image: Image) -> tuple[LiveResolver, ...]:
     The image must have run past its registration. Raises :class:`CannotTell` if none is found.
     """
     reader = TableReader(session.memory, image)
-    named = {one.address: one for one in reader.by_vtable()}
-    if not named or reader.layout.source == "assumed":
-        named |= {one.address: one for one in reader.by_shape()}
-    found = tuple(named[address] for address in sorted(named))
+    found = {resolver.address: resolver for resolver in reader.by_vtable()}
+    if not found or reader.layout.source == "assumed":
+        found |= {resolver.address: resolver for resolver in reader.by_scan()}
     if not found:
         raise CannotTell(
             f"no operator resolver in the memory of target {session.target!r}",
             hint="run the image past its registration before reading",
         )
-    return found
+    return tuple(found[address] for address in sorted(found))
 
 
 class TableReader:
-    """Decodes resolvers in the memory of a session, or in bytes."""
+    """Decodes resolvers in ``memory``: a session's, or an image's stored data."""
 
     def __init__(self, memory: MemoryAccess, image: Image) -> None:
         self.memory = memory
@@ -103,7 +104,7 @@ class TableReader:
         self.ranges = Ranges(image)
 
     def ram(self) -> Iterator[tuple[int, bytes]]:
-        """Origin and present content of each RAM region."""
+        """Origin and current content of each RAM region."""
         for region in self.image.regions:
             if region.origin in RAM:
                 parts = [
@@ -113,7 +114,7 @@ class TableReader:
                 yield region.origin, b"".join(parts)
 
     def by_vtable(self) -> Iterator[LiveResolver]:
-        """The resolvers that are found by the pointer to their class's table."""
+        """The resolvers found by the vtable pointer of their class."""
         slots_of = vtables(self.image)
         for origin, data in self.ram():
             for index, word in enumerate(words_in(data)):
@@ -124,9 +125,9 @@ class TableReader:
                         yield found
 
     def resolver(self, address: int, slots: int, data: bytes) -> LiveResolver | None:
-        """The object at ``address``; None if its count is not possible (a dead stack frame).
+        """The object at ``address``; None if its count is impossible (a dead stack frame).
 
-        The rows of a static object are taken as they are; elsewhere each must be a registration.
+        The rows of a static object are not checked; elsewhere each must be a valid registration.
         """
         members = self.layout.of(slots)
         if len(data) < members.length + WORD:
@@ -144,8 +145,8 @@ class TableReader:
         return LiveResolver(self.name(address), address, slots, registrations,
                             self.layout.slot_bytes, self.layout.source)  # fmt: skip
 
-    def by_shape(self) -> Iterator[LiveResolver]:
-        """The resolvers that are found without symbols, by the form of their tables."""
+    def by_scan(self) -> Iterator[LiveResolver]:
+        """The resolvers found without symbols, by the form of their tables."""
         for origin, data in self.ram():
             for table in tables(self.image, self.ranges, origin, data):
                 rows = tuple(self.registration(table.layout, row) for row in table.rows)
@@ -153,7 +154,7 @@ class TableReader:
                                    table.layout.slot_bytes, "pattern")  # fmt: skip
 
     def registration(self, layout: ResolverLayout, row: bytes) -> LiveRegistration:
-        """One slot."""
+        """The registration in one slot's bytes."""
         words = words_of(layout, row)
         code = words["builtin_code"]
         custom = code == CUSTOM
@@ -166,14 +167,14 @@ class TableReader:
         )  # fmt: skip
 
     def function(self, pointer: int) -> str:
-        """The name of the function that ``pointer`` names."""
+        """The name of the function at ``pointer``, its address if it has none; "" for null."""
         if not pointer:
             return ""
         name = self.functions.get(pointer & ~1)
         return qualified(name) if name else f"0x{pointer & ~1:08x}"
 
     def object_at(self, address: int) -> tuple[int, str] | None:
-        """Start and symbol of the innermost object that holds ``address``."""
+        """Start and symbol of the innermost object that contains ``address``."""
         return max(
             ((start, name) for start, end, name in self.objects if start <= address < end),
             default=None,
@@ -189,7 +190,7 @@ class TableReader:
         return qualified(symbol) + offset
 
     def text(self, address: int) -> str:
-        """The string that the image stores at ``address``."""
+        """The string at ``address``; "" if the image stores nothing there."""
         if not self.ranges.is_stored(address):
             return ""
         raw = self.memory.read(address, _LONGEST_NAME)

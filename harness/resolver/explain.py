@@ -22,7 +22,7 @@ _ROLES = (("init", "Init"), ("prepare", "Prepare"), ("free", "Free"), ("reset", 
 
 @dataclass(frozen=True)
 class Referent:
-    """A function or datum that a registration refers to; ``role`` is its part in the operator."""
+    """A function or object that a registration refers to; ``role`` is its use in the operator."""
 
     role: str  # "init", "prepare", "invoke", "free", "reset", "calls", "data"
     name: str
@@ -34,7 +34,7 @@ class Referent:
 
 @dataclass(frozen=True)
 class Step:
-    """One function of the path, its disassembly, and its references."""
+    """One registration function, its disassembly, and its references."""
 
     name: str
     address: int
@@ -56,22 +56,22 @@ class Explanation:
         """The document of ``resolver explain --json``."""
         return {
             "operator": self.operator,
-            "callers": [asdict(one) for one in self.callers],
-            "steps": [asdict(one) for one in self.steps],
+            "callers": [asdict(caller) for caller in self.callers],
+            "steps": [asdict(step) for step in self.steps],
             "cost": self.cost.to_json() if self.cost else None,
         }
 
 
 def explain(image: Image, operator: str) -> Explanation:
-    """Walk the registration of ``operator`` (a builtin's name, or a custom operator's).
+    """Explain the registration of ``operator`` (a builtin's name, or a custom operator's).
 
     Raises :class:`UsageError` if the image has no symbols or does not register the operator; the
-    hint names those that it registers.
+    hint names the registered ones.
     """
     registrations = image.registrations
     chosen = next((r for r in registrations if r.operator.lower() == operator.lower()), None)
     if chosen is None:
-        known = ", ".join(one.operator for one in registrations)
+        known = ", ".join(registration.operator for registration in registrations)
         raise UsageError(
             f"{image.path} registers no operator {operator!r}",
             hint=f"it registers {known}"
@@ -102,12 +102,12 @@ class _Walker:
     def step(self, number: int) -> Step:
         node = self.graph.nodes[number]
         targets: list[Referent] = []
-        for found in sorted(self.graph.edges[number]):
-            named = self.target(self.graph.nodes[found])
-            targets.append(named)
-            if named.role == "data":  # a constant registration that is copied
-                inside = sorted(self.graph.edges[found])
-                targets += [self.target(self.graph.nodes[number]) for number in inside]
+        for edge in sorted(self.graph.edges[number]):
+            target = self.target(self.graph.nodes[edge])
+            targets.append(target)
+            if target.role == "data":  # a constant registration that is copied
+                inner = sorted(self.graph.edges[edge])
+                targets += [self.target(self.graph.nodes[number]) for number in inner]
         return Step(demangle(node.name), node.address, node.size,
                     tuple(disassemble(self.image, node)), tuple(targets))  # fmt: skip
 
@@ -121,7 +121,7 @@ class _Walker:
         return "invoke" if is_kernel(node.name) else "calls"
 
     def target(self, node: GraphNode, role: str = "") -> Referent:
-        """``node`` in ``role``, by default the one that follows from its name and kind."""
+        """``node`` in ``role``, by default that of its name and kind."""
         file, line = "", 0
         if node.kind in ("function", "label"):
             place = self.image.locate(node.address)
@@ -132,7 +132,7 @@ class _Walker:
 
 
 def disassemble(image: Image, node: GraphNode) -> Iterator[str]:
-    """One line per instruction, with the name of its referent; literal pools as words."""
+    """A line for each instruction, with the name of its referent; literal pools as words."""
     import capstone  # noqa: PLC0415 - it takes 40 ms, and only this listing needs it
 
     data = image.read(node.address, node.size) or b""
@@ -168,7 +168,7 @@ def _name(image: Image, address: int) -> str:
 
 
 def _data(image: Image, node: GraphNode) -> list[tuple[int, int]]:
-    """Start and end of the literal pools and tables in ``node``, from the mapping symbols."""
+    """Start and end of literal pools and tables in ``node``, from the mapping symbols."""
     ends = (*image.mapping, (node.end, ""))
     return [
         (max(start, node.address), min(end, node.end))

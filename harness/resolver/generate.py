@@ -1,4 +1,4 @@
-"""A C++ header with a resolver of exactly the operators that one or several models need."""
+"""Generating a C++ header with a resolver of exactly the operators that models need."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from harness.elf.register_functions import LIBRARY_CUSTOM
 from harness.model import Model
 
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*$")
-_WIDTH = 96  # of the text of a comment: the project's C++ has 100 columns
-#: Methods that are not just in camel case. Source: micro_mutable_op_resolver.h of tflite-micro.
+_WIDTH = 96  # of a comment's text, in characters: the project's C++ has 100 columns
+#: Methods whose name is not the operator's in camel case. Source: micro_mutable_op_resolver.h.
 _SPECIAL: Mapping[str, str] = {
     "AVERAGE_POOL_2D": "AddAveragePool2D",
     "BATCH_MATMUL": "AddBatchMatMul",
@@ -117,7 +117,7 @@ def _comment(model: Model) -> str:
 
 
 def _literal(name: str) -> str:
-    """A custom operator's name as the inside of a C++ string literal."""
+    """A custom operator's name, escaped for a C++ string literal."""
     return "".join(
         char if 0x20 <= ord(char) < 0x7F and char not in '"\\?' else _octal(char) for char in name
     )

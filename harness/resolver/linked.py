@@ -1,8 +1,8 @@
-"""The operators that an image registers, found in its code: nothing is executed.
+"""The operators that an image's linked code can register.
 
 An operator is registered if its ``Register_*`` function is linked and reached; its call sites are
-counted. If those functions were inlined (link-time optimization), the operators are recognized by
-the names and source files of their kernel functions.
+counted. If those functions were inlined (link-time optimization), the names and source files of
+kernel functions identify the operators.
 """
 
 from __future__ import annotations
@@ -14,22 +14,20 @@ from pathlib import PurePosixPath
 from harness.elf import Image
 from harness.elf.demangle import qualified
 from harness.elf.graph import Graph
-from harness.elf.register_functions import Registration, is_kernel, registered_by
+from harness.elf.register_functions import BY_SPELLING, Registration, is_kernel, registered_by
 from harness.footprint import resolvers as declarations
 from harness.footprint.analysis import ram_regions
 from harness.footprint.files import Sources
 from harness.footprint.operators import OperatorReport
 from harness.footprint.operators import analyse as analyse_operators
-from harness.model.schema import OPERATOR_NAMES
 
 _ADD_METHOD = re.compile(r"MicroMutableOpResolver<\d+u?>::Add[A-Z]\w*$")
-_SPELLINGS = {name.replace("_", "").lower(): name for name in OPERATOR_NAMES}
-#: Kernel source files with another name than their operator.
+#: Operators of kernel source files that are not named after their operator.
 _KERNEL_FILES = {
     "conv": "CONV_2D", "depthwiseconv": "DEPTHWISE_CONV_2D", "l2norm": "L2_NORMALIZATION",
     "hardswish": "HARD_SWISH", "maximumminimum": "MAXIMUM", "lstm": "UNIDIRECTIONAL_SEQUENCE_LSTM",
 }  # fmt: skip
-#: Kernel files with several operators: the operator by the kernel function's name without its role.
+#: Operators by their kernel function's name without its role, for files with several operators.
 _KERNEL_FUNCTIONS = {
     "Average": "AVERAGE_POOL_2D", "AveragePool": "AVERAGE_POOL_2D", "Max": "MAX_POOL_2D",
     "MaxPool": "MAX_POOL_2D", "L2Pool": "L2_POOL_2D", "Relu": "RELU", "Relu6": "RELU6",
@@ -41,10 +39,10 @@ _ROLE = re.compile(r"(Init|Prepare|Eval\w*|Invoke)$")
 
 
 class Linked:
-    """The operators that an image registers, according to its code.
+    """The operators that an image's code registers.
 
-    ``calls`` is how often each ``(operator, custom)`` is registered. ``method`` is how that was
-    found: ``registrations``, ``kernels`` (inlined registrations) or ``nothing``.
+    ``calls`` is the number of calls by ``(operator, custom)``. ``method`` is the source of it:
+    ``registrations``, ``kernels`` (inlined registrations) or ``nothing``.
     """
 
     def __init__(self, image: Image) -> None:
@@ -61,22 +59,20 @@ class Linked:
         self.method = "registrations" if self._live else "kernels" if self.calls else "nothing"
 
     def kernels(self, key: tuple[str, bool]) -> set[int]:
-        """The addresses of the functions that an operator's registration holds.
+        """The addresses of the kernel functions in an operator's registration.
 
-        Their names do not tell them apart: each kernel file may have an anonymous ``Invoke``.
+        Names would be ambiguous: each kernel file may have an anonymous ``Invoke``.
         """
-        entries = [
-            n for one in self._live if (one.operator, one.custom) == key for n in one.register
-        ]
-        held = {target for number in entries for target in self._graph.edges[number]}
-        held |= {far for near in held for far in self._graph.edges[near]}
-        nodes = (self._graph.nodes[number] for number in held)
+        functions = [n for r in self._live if (r.operator, r.custom) == key for n in r.register]
+        direct = {target for number in functions for target in self._graph.edges[number]}
+        indirect = {target for number in direct for target in self._graph.edges[number]}
+        nodes = (self._graph.nodes[number] for number in direct | indirect)
         return {node.address for node in nodes if is_kernel(node.name)}
 
     def _calls(self, registration: Registration) -> int:
-        """How often a registration function is called: twice is a duplicate."""
+        """The number of calls of a registration function; two are a duplicate."""
         count = 0
-        others = {number for one in self._live for number in one.register}
+        others = {number for live in self._live for number in live.register}
         for number in registration.register:
             count += sum(
                 self._sites(caller) * times for caller, times in _callers(self._graph, number)
@@ -85,7 +81,7 @@ class Linked:
         return max(count, 1)  # reached by a pointer instead of a call
 
     def _inlined(self) -> Iterable[tuple[str, bool]]:
-        """Operators whose registration function was inlined, and whose static record is left."""
+        """Operators with an inlined registration function, by its static variable."""
         for number in self._reached:
             node = self._graph.nodes[number]
             function = _INSIDE.match(qualified(node.name)) if node.kind == "object" else None
@@ -94,7 +90,7 @@ class Linked:
                 yield known
 
     def _sites(self, caller: int) -> int:
-        """How often an Add* method is called; 1 for any other caller."""
+        """The number of calls of an Add* method; 1 for any other caller."""
         if not _ADD_METHOD.search(qualified(self._graph.nodes[caller].name)):
             return 1
         return sum(times for up, times in _callers(self._graph, caller) if up in self._reached) or 1
@@ -116,19 +112,20 @@ class Linked:
 
 
 def kernel_operator(function: str, file_stem: str) -> str:
-    """The builtin operator of a kernel function, by its name and source file; "" if unknown."""
+    """The builtin operator of a kernel function by its name and source file, "" if unknown."""
     bare = _ROLE.sub("", function)
     if bare in _KERNEL_FUNCTIONS:
         return _KERNEL_FUNCTIONS[bare]
     for text in (bare, file_stem):
         spelled = text.replace("_", "").lower()
-        operator = _KERNEL_FILES.get(spelled) or _SPELLINGS.get(spelled)
+        operator = _KERNEL_FILES.get(spelled) or BY_SPELLING.get(spelled)
         if operator:
             return operator
     return ""
 
 
 def _callers(graph: Graph, number: int) -> Iterable[tuple[int, int]]:
+    """The nodes that call node ``number``, with the number of calls."""
     for caller, called in enumerate(graph.calls):
         times = called.count(number)
         if times:

@@ -1,4 +1,4 @@
-"""Where to stop for reading a resolver: after the registration, before an operator runs."""
+"""Running an image to the point after its registration, at which its resolver is complete."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from harness.elf import Image
 from harness.elf.demangle import qualified
 from harness.targets.base import Elapsed, Session, Stop, SymbolReached
 
+#: Seconds by which the deadline of a run for a given time exceeds that time.
 _SLACK = 1.0
-#: Functions that run after the registration, the preferred one first.
+#: Functions that are called after the registration, the preferred one first.
 _AFTER = ("tflite::MicroInterpreter::AllocateTensors", "tflite::MicroInterpreter::Invoke")
 
 
 def after_registration(image: Image) -> str:
-    """The (mangled) symbol at which all operators are registered, "" if the image has none."""
+    """The mangled symbol at which all operators are registered, "" if the image has none."""
     for wanted in _AFTER:
         for symbol in image.symbols:
             named = symbol.kind == "func" and "MicroInterpreter" in symbol.name
@@ -24,8 +25,8 @@ def after_registration(image: Image) -> str:
     return ""
 
 
-def _named(image: Image, name: str) -> str:
-    """The symbol ``name``, given as it is or as a qualified C++ name (``tflite::Model::Get``)."""
+def _symbol(image: Image, name: str) -> str:
+    """The symbol for ``name``, which is one or a qualified C++ name (``tflite::Model::Get``)."""
     if image.symbol(name) is not None:
         return name
     found = {s.name for s in image.symbols if s.kind == "func" and qualified(s.name) == name}
@@ -37,7 +38,7 @@ def _named(image: Image, name: str) -> str:
 
 @dataclass(frozen=True)
 class StopPoint:
-    """Where a session stopped: at ``symbol`` if ``reached``; ``why`` is the reason if not."""
+    """The point at which a session stopped: ``symbol`` if ``reached``, else ``why`` not."""
 
     reached: bool
     symbol: str
@@ -47,13 +48,13 @@ class StopPoint:
 def run_past_registration(
     session: Session, image: Image, *, symbol: str = "", seconds: float = 5.0
 ) -> StopPoint:
-    """Run until ``symbol`` (default: AllocateTensors), but at most ``seconds`` of target time.
+    """Run to ``symbol`` (default: AllocateTensors), at most for ``seconds`` of target time.
 
-    A target that cannot stop at a symbol (a board) runs for ``seconds``. An image that gives up
+    A target that cannot stop at a symbol (a board) runs for ``seconds``. An image that fails
     earlier may still have a table. Raises :class:`UsageError` for an unknown symbol, and
-    :class:`FirmwareFailed` for an image that has stopped for good (lockup, reset loop).
+    :class:`FirmwareFailed` for an image that stopped in a lockup or a reset loop.
     """
-    chosen = _named(image, symbol) if symbol else after_registration(image)
+    chosen = _symbol(image, symbol) if symbol else after_registration(image)
     name = qualified(chosen)
     why = "" if chosen else f"the image does not show AllocateTensors: read after {seconds:g} s"
     stop = None

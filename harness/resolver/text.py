@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def show_audit(console: Console, audit: Audit) -> None:
-    """A row per operator, then problems and notes, then the verdict."""
+    """Print a row for each operator, problems and notes, and the verdict."""
     from rich.markup import escape  # noqa: PLC0415
     from rich.table import Column, Table  # noqa: PLC0415
 
@@ -22,12 +22,12 @@ def show_audit(console: Console, audit: Audit) -> None:
     drawn = Table(
         "operator", "model", "image", bytes_column, "verdict", box=None, pad_edge=False
     )  # fmt: skip
-    for one in audit.operators:
-        kind = " (custom)" if one.custom else ""
-        version = f"needs v{one.version}" if one.needed else "-"
-        times = {0: "-", 1: "registers"}.get(one.calls, f"registers {one.calls} times")
-        cost = f"{one.bytes:,}" if one.bytes else "-"
-        drawn.add_row(escape(one.operator + kind), version, times, cost, one.verdict)
+    for row in audit.operators:
+        kind = " (custom)" if row.custom else ""
+        version = f"needs v{row.version}" if row.needed else "-"
+        times = {0: "-", 1: "registers"}.get(row.calls, f"registers {row.calls} times")
+        cost = f"{row.bytes:,}" if row.bytes else "-"
+        drawn.add_row(escape(row.operator + kind), version, times, cost, row.verdict)
     console.print(drawn)
     slots = "unknown" if audit.declared is None else str(audit.declared)
     console.print(f"\nslots: {slots} declared, {len(audit.registered)} filled; "
@@ -40,7 +40,7 @@ def show_audit(console: Console, audit: Audit) -> None:
 
 
 def show_live(console: Console, resolvers: Sequence[LiveResolver]) -> None:
-    """The live table of every resolver."""
+    """Print the live table of each resolver."""
     from rich.markup import escape  # noqa: PLC0415
     from rich.table import Column, Table  # noqa: PLC0415
 
@@ -53,20 +53,20 @@ def show_live(console: Console, resolvers: Sequence[LiveResolver]) -> None:
             "#", Column("operator", no_wrap=True), *functions,
             title=escape(title), title_justify="left", box=None, pad_edge=False,
         )  # fmt: skip
-        for number, one in enumerate(resolver.registrations):
-            kind = " (custom)" if one.custom else ""
-            names = (escape(_bare(name)) for name in (one.init, one.prepare, one.invoke))
-            drawn.add_row(str(number), escape(one.operator + kind), *names, escape(one.file))
+        for number, row in enumerate(resolver.registrations):
+            kind = " (custom)" if row.custom else ""
+            names = (escape(_bare(name)) for name in (row.init, row.prepare, row.invoke))
+            drawn.add_row(str(number), escape(row.operator + kind), *names, escape(row.file))
         console.print(drawn)
 
 
 def _bare(name: str) -> str:
-    """A kernel's name without its namespaces, which all kernels share, and its arguments."""
+    """A kernel's name without namespaces, which all kernels share, and template arguments."""
     return name.partition("<")[0].rpartition("::")[2] or name
 
 
 def _short(name: str) -> str:
-    """A function without its parameters: every kernel has the same ones."""
+    """A function's name without the parameters that all kernels have."""
     return name.removesuffix("(TfLiteContext*, TfLiteNode*)").removesuffix(
         "(TfLiteContext*, char const*, unsigned int)"
     )
@@ -74,14 +74,14 @@ def _short(name: str) -> str:
 
 def explanation_lines(found: Explanation) -> Iterator[str]:
     """An explanation as plain lines."""
-    yield f"{found.operator} is asked for by"
-    yield from (f"    {_target(one)}" for one in found.callers)
+    yield f"{found.operator} is registered by"
+    yield from (f"    {_target(caller)}" for caller in found.callers)
     for step in found.steps:
         yield ""
         yield f"{step.name}: {step.size} B at 0x{step.address:08x}"
         yield from (f"    {line}" for line in step.listing)
         yield "  it stores or calls"
-        yield from (f"    {one.role:<8}{_target(one)}" for one in step.targets)
+        yield from (f"    {target.role:<8}{_target(target)}" for target in step.targets)
     if found.cost is not None:
         cost = found.cost
         yield ""
@@ -92,6 +92,6 @@ def explanation_lines(found: Explanation) -> Iterator[str]:
             yield f"    ... and {len(cost.members) - 12} smaller ones"
 
 
-def _target(one: Referent) -> str:
-    place = f" ({one.file}:{one.line})" if one.file else ""
-    return f"{_short(one.name)}: {one.size} B at 0x{one.address:08x}{place}"
+def _target(target: Referent) -> str:
+    place = f" ({target.file}:{target.line})" if target.file else ""
+    return f"{_short(target.name)}: {target.size} B at 0x{target.address:08x}{place}"

@@ -9,7 +9,7 @@ SOURCES: str
 MMIO_READ: int
 MMIO_WRITE: int
 
-#: Rules of Registers.serve(), which can be combined: the accesses that the core answers itself.
+#: Rules of Registers.serve(), which can be combined: the accesses that the core carries out itself.
 PLAIN_READ, PLAIN_WRITE, EVENT_WRITE, SEND, COUNT, SCHEDULE = 1, 2, 4, 8, 16, 32
 
 class Registers:
@@ -64,7 +64,7 @@ class Registers:
     def holds(self, saved: bytes, /) -> bool: ...
 
 class Nvic:
-    """Exceptions that are pending and active, and their priorities; see native/nvic.h.
+    """Pending and active exceptions, and their priorities; see native/nvic.h.
 
     Numbers as in harness.simulator.nvic; ``nonsecure`` names a security state.
     """
@@ -109,7 +109,7 @@ class Nvic:
     def restore(self, state: bytes, /) -> None: ...
 
 class Mpu:
-    """The MPU's registers of one security state, and what they allow; see native/mpu.h."""
+    """The MPU's registers and access checks of one security state; see native/mpu.h."""
 
     def __init__(self, regions: int, nonsecure: bool, /) -> None: ...
     @property
@@ -165,7 +165,7 @@ class Core:
     #: Instructions executed; ``run`` stops when it reaches ``stop_at``.
     executed: int
     stop_at: int
-    #: How many chunks of the console's output wait for ``collect``.
+    #: Number of chunks of the console's output to ``collect``.
     @property
     def has_sent(self) -> int: ...
     #: The tick at which a transfer of a UARTE needs more than memory; 2^63 - 1 for never.
@@ -174,19 +174,19 @@ class Core:
     #: The tick of the next event of an RTC; 2^63 - 1 for never.
     @property
     def next_rtc(self) -> int: ...
-    #: Frames are as a non-secure image expects them that runs alone.
+    #: Frames are those of a non-secure image that runs alone.
     nonsecure_frames: bool
-    #: Something is non-secure: ask about each access to a device.
+    #: Something is non-secure: the machine must decide on accesses to devices.
     divided: bool
     #: Accesses to memory may be refused.
     @property
     def restricted(self) -> bool: ...
-    #: The security state; ``change_state`` changes it with the registers, setting it does not.
+    #: The security state; ``change_state`` also exchanges the registers, an assignment does not.
     nonsecure: bool
-    #: Is the running code privileged?
+    #: Whether the current code is privileged.
     @property
     def privileged(self) -> bool: ...
-    #: A debugger is there: BKPT halts; and it has PendSV, SysTick and interrupts wait.
+    #: DHCSR.C_DEBUGEN: BKPT halts. DHCSR.C_MASKINTS: PendSV, SysTick and interrupts are masked.
     debugged: bool
     interrupts_masked: bool
     locked_up: bool
@@ -199,12 +199,12 @@ class Core:
     may_stand: bool
     @property
     def stands(self) -> bool: ...
-    #: With ``branch_ticks`` a taken branch takes one more tick; ``branches`` counts these.
+    #: With ``branch_ticks`` a taken branch takes an extra tick; ``branches`` counts them.
     branch_ticks: bool
     branches: int
     #: Ticks slept: virtual time is instructions, branches and sleep.
     slept: int
-    #: The address at which code goes on without a branch, 0 if it is not known.
+    #: The address after the current block, 0 if it is not known.
     sequential: int
     extras: int
 
@@ -273,5 +273,6 @@ class Core:
     def coverage(self, area: int, /) -> bytes: ...
     def clear_profile(self) -> None: ...
     def profile_calls(self, flash: bytes, ram: bytes, /) -> None: ...
+    def rename_calls(self, address: int, number: int, /) -> None: ...
     def call_tree(self) -> list[tuple[int, int, int]]: ...
     def serve(self, base: int, registers: Registers, /) -> None: ...

@@ -1,7 +1,4 @@
-"""Accesses that need a decision: private peripherals, devices, flash.
-
-The MPU has allowed it already.
-"""
+"""Accesses to the private peripheral bus, devices and flash, after the MPU has allowed them."""
 
 from __future__ import annotations
 
@@ -17,7 +14,7 @@ from harness.simulator.processor import Processor
 from harness.simulator.scb import USERSETMPEND
 
 _SYSTICK, _NVIC, _NVIC_END, _SCB, _SCB_END = 0xE010, 0xE100, 0xE600, 0xED00, 0xF000
-#: The non-secure state's registers, for the secure one.
+#: Offset of the alias at which the secure state sees the non-secure state's registers.
 _NONSECURE_ALIAS = 0x2_0000
 _ICTR, _STIR, _DWT = 0xE004, 0xEF00, 0x1000
 
@@ -26,14 +23,14 @@ class WordRegisters(Protocol):
     """A block of 32-bit registers."""
 
     def read(self, offset: int) -> int:
-        """The word at ``offset`` bytes."""
+        """Return the word at ``offset`` bytes."""
 
     def write(self, offset: int, value: int) -> None:
-        """Store the word at ``offset`` bytes."""
+        """Write the word at ``offset`` bytes."""
 
 
 class Bus:
-    """Decides about each access and carries out those to registers."""
+    """Grants or refuses each access, and carries out those to registers."""
 
     def __init__(
         self,
@@ -46,9 +43,9 @@ class Bus:
         *,
         alone: bool,
     ) -> None:
-        """``views``: split peripherals as non-secure code sees them, by name.
+        """``views`` are split peripherals as non-secure code sees them, by name.
 
-        ``alone``: a non-secure image runs without a secure one, as an approximation.
+        With ``alone`` a non-secure image runs without a secure one, as an approximation.
         """
         self._chip, self._alone = chip, alone
         self._map, self._engine, self._core = memory_map, engine, engine.core
@@ -63,13 +60,13 @@ class Bus:
         self._nvmc, self._spu = nvmc, spu
 
     def _attach(self, device: Device) -> None:
-        """Let a device answer at each of its base addresses."""
+        """Map a device at each of its base addresses."""
         for base in device.block.addresses:
             for page in range(base >> 8, (base + device.size + 0xFF) >> 8):
                 self._blocks[page] = (device, base)
 
     def access(self, is_write: int, address: int, size: int, value: int) -> int | None:
-        """Decide about an access; see :data:`harness.simulator.engine.AccessHandler`."""
+        """Carry out or refuse an access; see :data:`harness.simulator.engine.AccessHandler`."""
         if is_write and size == 8:
             low = self.access(1, address, 4, value & 0xFFFF_FFFF)
             return None if low is None else self.access(1, address + 4, 4, value >> 32)
@@ -97,11 +94,11 @@ class Bus:
             return 0  # a load that Unicorn checks because of its second page
         elif any(base <= address < base + 0x1000_0000 for base in self._map.windows):
             self._note_alias(address)
-            return None if store is None and not self._known(address) else 0
+            return None if store is None and found is None else 0
         return None
 
     def debug_access(self, is_write: int, address: int, size: int, value: int) -> int | None:
-        """An access of the debugger to registers or flash: privileged, and to both states."""
+        """Carry out a debugger's access to registers or flash: privileged, and to both states."""
         if PPB.holds(address):
             return self._registers_of_core(
                 is_write, address - PPB.origin, size, value, nonsecure=False
@@ -115,14 +112,11 @@ class Bus:
             return 0
         return None
 
-    def _known(self, address: int) -> bool:
-        return address >> 8 in self._blocks
-
     def _answers_elsewhere(self, device: Device, address: int) -> bool:
-        """True if the other alias of a peripheral is meant.
+        """Whether the peripheral answers at its other alias only.
 
-        A non-secure image that runs alone finds its peripherals at both, until something is
-        divided. After a reset the SPU has all of them secure.
+        A non-secure image that runs alone reaches its peripherals at both, until resources are
+        divided between the states. After a reset all peripherals are secure.
         """
         if self._core.divided or (not self._alone and address < self._map.secure_window):
             refused = self._spu.refuses(device.block, address)
@@ -132,7 +126,7 @@ class Bus:
         return False
 
     def _note_alias(self, address: int) -> None:
-        """Name the peripheral that answers at the other address, if there is one."""
+        """Report the peripheral that answers at the other alias, if there is one."""
         other = address ^ self._map.secure_window ^ self._map.nonsecure_window
         block = self._map.peripheral_at(other)
         if block is not None:
@@ -145,7 +139,7 @@ class Bus:
             )
 
     def _note_size(self, device: Device, is_write: int, offset: int, size: int) -> None:
-        """Registers take words: what parts of them do is not specified."""
+        """Report an access to part of a register, whose effect is not specified."""
         name = f"{device.name}.{device.register_name(offset)}"
         part, verb = ("", "a byte", "a halfword")[size], "written" if is_write else "read"
         self._chip.report(
@@ -198,10 +192,10 @@ class Bus:
     def _bytewise(
         self, block: WordRegisters, is_write: int, offset: int, size: int, value: int, first: int
     ) -> int:
-        """Registers of which some (the priorities) take single bytes; the rest of the word stays.
+        """Access a block whose registers from ``first`` on take single bytes (priorities).
 
-        The other words hold bits to set or to clear: a byte that is written to one leaves the
-        other bytes as they are.
+        A byte written there keeps the other bytes of the word. The remaining registers have bits
+        to set or to clear by writing 1: the other bytes are written as zeros.
         """
         keeps = offset >= first and not 0x28 <= offset < 0x30
         if is_write and size < 4 and keeps:
@@ -215,7 +209,7 @@ class Bus:
     # flash
 
     def _program(self, store: Store, address: int, size: int, value: int) -> bool:
-        """A store to flash or UICR, as far as NVMC allows it."""
+        """Store to flash or UICR; return whether NVMC allows it."""
         core, nvmc = self._core, self._nvmc
         nonsecure = core.nonsecure or (core.divided and not core.is_secure(address))
         mode = nvmc.mode_of(nonsecure=nonsecure)
@@ -226,23 +220,23 @@ class Bus:
 
     @property
     def mends(self) -> list[tuple[int, bytes]]:
-        """Memory that must be corrected once the instruction is finished."""
+        """Address and bytes of memory to correct after the instruction."""
         return self._nvmc.mends
 
     def mend(self) -> None:
-        """The instruction is finished: replace the stored bytes by those that flash would hold."""
-        begin = end = 0  # of what changed in one piece
+        """Replace stored bytes, after the instruction, by those that flash would contain."""
+        begin = end = 0  # of a contiguous range of changes
         for address, data in self.mends:
             store = self._engine.store_of(address, len(data))
             assert store is not None
             store.slice(address, len(data))[:] = data
             if address != end:
-                self._tell(begin, end)
+                self._code_changed(begin, end)
                 begin = address
             end = address + len(data)
-        self._tell(begin, end)
+        self._code_changed(begin, end)
         self.mends.clear()
 
-    def _tell(self, begin: int, end: int) -> None:
+    def _code_changed(self, begin: int, end: int) -> None:
         if begin < end:
             self._engine.code_changed(begin, end)

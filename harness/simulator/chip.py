@@ -1,4 +1,4 @@
-"""A chip: processor, memory and peripherals, put together.
+"""A chip: its processor, memory and peripherals.
 
 :class:`~harness.simulator.machine.Machine` runs an image on it.
 """
@@ -41,10 +41,9 @@ class SimulatedChip:
     """One chip, as its peripherals and its processor see it; :meth:`close` frees it.
 
     ``memory_map`` is its table; ``image`` is placed in memory. ``booted`` is False for a device
-    fresh from the factory, whose UICR is erased; ``power_on`` is the seed of what is undefined
-    then; ``models`` are a user's.
-    ``taken`` gets each fault; ``unmodelled`` gets a subject without a model, and how it was used;
-    ``report`` the kind, subject, message and place of any other finding.
+    fresh from the factory, whose UICR is erased; ``power_on`` is the seed of undefined contents;
+    ``models`` are a user's. ``taken`` is called with each fault, ``unmodelled`` with a subject
+    without a model and its use, ``report`` with kind, subject, message and pc of another finding.
     """
 
     def __init__(
@@ -65,7 +64,7 @@ class SimulatedChip:
         self._ram = self.memory_map.area("ram")
         self._timed: dict[str, EventListener] = {}
         self.events = EventQueue(self._timed)
-        #: RESETREAS bit of a reset that was requested and is not done yet.
+        #: RESETREAS bit of a pending reset; None if none is requested.
         self.reset_reason: int | None = None
         #: System OFF: nothing runs until a pin or the debugger resets the chip.
         self.off = False
@@ -74,7 +73,7 @@ class SimulatedChip:
         self.processor = Processor(self.engine, self, power_on)
         self._timed |= self.processor.timers
         self.devices: dict[str, Device] = {}
-        #: The devices with tasks that are subscribed to a DPPI channel, for channels used so far.
+        #: DPPI channel -> devices with subscribed tasks, for channels used so far.
         self._listeners: dict[int, tuple[Nordic, ...]] = {}
         for block in self.memory_map.blocks:
             device = models.get(block.name, MODELS[block.model])(self, block)
@@ -92,23 +91,21 @@ class SimulatedChip:
         self._uartes = [one for one in self.devices.values() if isinstance(one, Uarte)]
         self._dppic, self._spu = self.device("DPPIC", Dppic), self.device("SPU", Spu)
         self.core.set_channels(self._dppic.regs)
+        views = self._views()
+        for name in views:
+            self.devices[name].regs.split = True
         self.bus = Bus(
-            self.memory_map, self.engine, self.processor, self.devices, self._views(), self,
+            self.memory_map, self.engine, self.processor, self.devices, views, self,
             alone=image.non_secure,
         )  # fmt: skip
-        self._note_views()
         self.core.connect(self.bus.access, self._fault, self._spu.violation)
         loader.place(image, self.engine.stores, self.memory_map, booted=booted, power_on=power_on)
         self.core.nonsecure_frames = image.non_secure
         self.core.reset()
         self.processor.start(image.vectors)
 
-    def _note_views(self) -> None:
-        for name in self._views():
-            self.devices[name].regs.split = True
-
     def _views(self) -> dict[str, WordRegisters]:
-        """Split peripherals as non-secure code sees them, by name."""
+        """Return split peripherals as non-secure code sees them, by name."""
         spu, devices = self._spu, self.devices
         return {
             "P0": NonSecureView(devices["P0"], split.GPIO, lambda: spu.nonsecure_pins),
@@ -117,7 +114,7 @@ class SimulatedChip:
         }
 
     def device(self, name: str, kind: type[T]) -> T:
-        """The peripheral of a name, whose class is known."""
+        """Return the peripheral ``name``, whose class is known to be ``kind``."""
         device = self.devices[name]
         assert isinstance(device, kind), name
         return device
@@ -126,35 +123,35 @@ class SimulatedChip:
 
     @property
     def now(self) -> int:
-        """Virtual time in ticks: instructions, sleep, and the additional ticks of branches."""
+        """Virtual time in ticks: instructions, sleep, and extra ticks of taken branches."""
         core = self.core
         return core.executed + core.slept + core.branches
 
     def schedule(self, device: str, tag: str, time: int) -> None:
-        """Call fire(tag) of ``device`` at tick ``time``; a run stops there to do so."""
+        """Schedule a call of ``device.fire(tag)`` at tick ``time``, at which a run stops."""
         self.events.schedule((device, tag), time)
         self.stop_by(time)
 
     def stop_by(self, time: int) -> None:
-        """A run stops at tick ``time``, at the latest."""
+        """Let the run stop at tick ``time`` at the latest."""
         core = self.core
         core.stop_at = min(core.stop_at, core.executed + max(0, time - self.now))
 
     def cancel(self, device: str, tag: str) -> None:
-        """Drop an appointment."""
+        """Cancel a scheduled call."""
         self.events.cancel((device, tag))
 
     def flash_word(self, address: int) -> int:
-        """The word at an address of flash."""
+        """Return the word at an address of flash."""
         return int.from_bytes(self.engine.stores["flash"].slice(address, 4), "little")
 
     def report(self, kind: Kind, subject: str, message: str, pc: int | None = None) -> None:
-        """A finding, once of its kind and subject; ``pc``: of other code than that runs."""
+        """Report a finding, once for its kind and subject; ``pc`` None: by the current code."""
         self._report(kind, subject, message, self.pc if pc is None else pc)
 
     @property
     def pc(self) -> int:
-        """The address of the instruction that runs."""
+        """The address of the current instruction."""
         return self.core.read(Reg.PC) & ~1
 
     # the processor, as peripherals and its own registers see it
@@ -165,16 +162,16 @@ class SimulatedChip:
         return self.core.read(Reg.XPSR) & 0x1FF
 
     def register_file(self, size: int) -> Registers:
-        """Storage for a block of registers."""
+        """Return storage for a block of registers."""
         return self.engine.register_file(size)
 
     @property
     def next_time(self) -> int:
-        """The tick at which something happens by itself, NEVER if nothing does."""
+        """The tick of the next event in the chip; NEVER if there is none."""
         return min(self.events.next_time, self.core.next_byte, self.core.next_rtc, NEVER)
 
     def run_due(self) -> None:
-        """Let happen what is due by now."""
+        """Process all events that are due by now."""
         self.core.advance()
         for uarte in self._uartes:
             if uarte.regs.waits:
@@ -185,40 +182,40 @@ class SimulatedChip:
         self.events.run_due(self.now)
 
     def line(self, irq: int, level: bool) -> None:
-        """A peripheral drives its interrupt line."""
+        """Set a peripheral's interrupt line."""
         self.nvic.line(irq, level)
 
     def pend_systick(self, *, nonsecure: bool) -> None:
-        """A SysTick counted to zero."""
+        """Make the exception of a SysTick that has counted to zero pending."""
         self.nvic.pend(SYSTICK | NONSECURE if nonsecure else SYSTICK)
 
     def request_reset(self) -> None:
-        """AIRCR.SYSRESETREQ."""
+        """Request a reset by AIRCR.SYSRESETREQ."""
         self.system_reset(self.memory_map.resetreas.soft)
 
     def system_reset(self, reason: int) -> None:
-        """Reset after the instruction that is running."""
+        """Reset after the current instruction; ``reason`` is a bit of RESETREAS."""
         self.reset_reason = reason
         self.stop()
 
     def system_off(self) -> None:
-        """Everything but the pins' SENSE stops (nRF9160 PS, "System OFF mode")."""
+        """Enter System OFF: only the pins' SENSE stays active (nRF9160 PS, "System OFF mode")."""
         self.off = True
         self.stop()
         self.pins_sensed()
 
     def pins_sensed(self) -> None:
-        """A pin is at its SENSE level: DETECT ends System OFF with a reset."""
+        """End System OFF by a reset if DETECT is active: a pin is at its SENSE level."""
         if self.off and self.device("P0", Gpio).detect:
             self.system_reset(self.memory_map.resetreas.off)
 
     def stop(self) -> None:
-        """End the run after the instruction that is running."""
+        """End the run after the current instruction."""
         self.core.stop_after = True
         self.core.stop_at = min(self.core.stop_at, self.core.executed)
 
     def security_changed(self) -> None:
-        """SPU, SAU or AIRCR have changed the security state of addresses or exceptions."""
+        """Apply a change of SPU, SAU or AIRCR to the security of addresses and exceptions."""
         sau_ctrl = self.engine.shared.sau_ctrl
         self.core.divided |= self._spu.shares_peripherals and not self._image.non_secure
         self.core.attribute(sau_ctrl, self._spu.permissions, self._spu.gateways)
@@ -235,7 +232,7 @@ class SimulatedChip:
         self._taken(record)
 
     def is_secure(self, address: int, block: Peripheral | None) -> bool:
-        """True for an address of the secure state, which ``block`` may answer at."""
+        """Whether an address, perhaps in the peripheral ``block``, is secure."""
         if block and len(block.bases) > 1:  # the SPU decides, not the address
             return self._spu.is_secure(block.number)
         return self.core.is_secure(address)
@@ -243,13 +240,13 @@ class SimulatedChip:
     # DPPI
 
     def rewired(self) -> None:
-        """Subscriptions of tasks to DPPI channels have changed."""
+        """Drop cached subscriptions of tasks to DPPI channels, which have changed."""
         self._listeners.clear()
         for device in self.devices.values():
             device.regs.stops_itself = 0
 
     def publish(self, channel: int, publisher: Nordic) -> None:
-        """An event on a DPPI channel triggers every subscribed task, if the channel is on."""
+        """Trigger every task subscribed to a DPPI channel, if the channel is enabled."""
         if not self._dppic.enabled(channel) or not self._may_use(channel, publisher):
             return
         devices = self._listeners.get(channel)
@@ -269,7 +266,7 @@ class SimulatedChip:
     # EasyDMA
 
     def _dma_refused(self, device: str, address: int, size: int) -> bool:
-        """True if non-secure EasyDMA goes to secure memory, which also raises the SPU's event."""
+        """Whether non-secure EasyDMA accesses secure memory, which also raises the SPU's event."""
         if not self.core.divided or self._spu.has_secure_dma(self.devices[device].block.number):
             return False
         if not any(map(self.core.is_secure, (address, address + max(size - 1, 0)))):
@@ -278,19 +275,19 @@ class SimulatedChip:
         return True
 
     def can_reach(self, device: str, access: str, address: int, size: int) -> bool:
-        """True if EasyDMA may "read" or "write" data RAM there; anywhere else it does neither."""
+        """Whether EasyDMA may "read" or "write" there: in data RAM only; report it if not."""
         if self._dma_refused(device, address, size):
             why = "secure memory, and it is non-secure"
         elif self._ram.holds(address, size):
             return True
         else:
             why = "outside data RAM"
-        what = f"cannot {access} {size} bytes at 0x{address:08x}, {why}"
-        self.report(Kind.DMA_REFUSED, device, f"EasyDMA of {device} {what}")
+        refused = f"cannot {access} {size} bytes at 0x{address:08x}, {why}"
+        self.report(Kind.DMA_REFUSED, device, f"EasyDMA of {device} {refused}")
         return False
 
     def dma_write(self, device: str, address: int, data: bytes) -> None:
-        """EasyDMA writes data RAM."""
+        """Write data RAM by EasyDMA, if it may."""
         if self.can_reach(device, "write", address, len(data)):
             self.write_memory(address, data)
 
@@ -299,7 +296,7 @@ class SimulatedChip:
         self.core.send(registers)
 
     def write_memory(self, address: int, data: bytes) -> None:
-        """Write memory past the processor. Raises ValueError if there is none."""
+        """Write memory, not through the processor; raise ValueError if there is none."""
         store = self.engine.store_of(address, len(data))
         if store is None:
             raise ValueError(f"no memory at 0x{address:08x} ({len(data)} bytes)")
@@ -310,7 +307,7 @@ class SimulatedChip:
     # reset
 
     def reset(self, reason: int) -> None:
-        """A reset for a reason, a bit of RESETREAS; memory stays as it is."""
+        """Reset the chip, but not memory; ``reason`` is a bit of RESETREAS."""
         self.reset_reason, self.off = None, False
         self.events.clear()
         for device in self.devices.values():
@@ -321,10 +318,10 @@ class SimulatedChip:
         self.processor.start(self._image.vectors)
 
     def lose_power(self, ram: bytes) -> None:
-        """The supply fails and comes back: a reset without a reason, and RAM holds ``ram``.
+        """Lose power and regain it: a reset without a reason, after which RAM contains ``ram``.
 
-        POWER keeps nothing (nRF9160 PS, "POWER", reset behaviour: brownout reset); flash and UICR
-        stay as they are.
+        POWER retains nothing (nRF9160 PS, "POWER", reset behaviour: brownout reset); flash and
+        UICR are kept.
         """
         self.device("CLOCK", Clock).lose_power()
         self.write_memory(self._ram.origin, ram)

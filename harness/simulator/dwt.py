@@ -1,6 +1,6 @@
-"""DWT: the cycle counter (Armv8-M ARM, D1.2, DWT_*). One instruction is one cycle here.
+"""DWT: the cycle counter (Armv8-M ARM, D1.2, DWT_*). One instruction is one cycle.
 
-This also holds with ``timing = "branches"``, so that the figures of a firmware stay comparable.
+``timing = "branches"`` does not change that, so that an image's figures stay comparable.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Dwt:
         self.reset()
 
     def reset(self) -> None:
-        """The counter is off, at zero."""
+        """Disable the counter and set it to zero."""
         self.enabled = self.trace = False
         self.count = self.since = 0
 
@@ -30,24 +30,24 @@ class Dwt:
         return self.count + elapsed & 0xFFFF_FFFF
 
     def set_trace(self, on: bool) -> None:
-        """DEMCR.TRCENA."""
+        """Set DEMCR.TRCENA."""
         self.count, self.since, self.trace = self._current(), self._now(), on
 
     def read(self, offset: int) -> int:
-        """A register, by offset from 0xE000_1000."""
+        """Read a register, by offset from 0xE000_1000."""
         if offset == _CTRL:
             return _FIXED | self.enabled
         return self._current() if offset == _CYCCNT else 0
 
     def write(self, offset: int, value: int) -> None:
-        """A register, by offset from 0xE000_1000; the counter needs TRCENA."""
+        """Write a register, by offset from 0xE000_1000; the counter runs only with TRCENA."""
         if offset == _CTRL:
             self.count, self.since, self.enabled = self._current(), self._now(), bool(value & 1)
         elif offset == _CYCCNT:
             self.count, self.since = value, self._now()
 
     def state(self) -> dict[str, Any]:
-        """The state for a snapshot."""
+        """Return the state for a snapshot."""
         return {name: getattr(self, name) for name in ("enabled", "trace", "count", "since")}
 
     def restore(self, state: dict[str, Any]) -> None:

@@ -1,7 +1,7 @@
-"""One Unicorn Cortex-M33 with its memory and its counting core.
+"""A Unicorn Cortex-M33 with its memory and its counting core.
 
-The counting core runs Unicorn, takes exceptions, and knows how many instructions ran
-(``native/core.h``, :class:`harness.simulator._native.Core`).
+The counting core runs Unicorn, takes exceptions and counts instructions (``native/core.h``,
+:class:`harness.simulator._native.Core`).
 """
 
 from __future__ import annotations
@@ -21,15 +21,14 @@ from harness.simulator import unicorn as uc
 if TYPE_CHECKING:
     from harness.simulator._native import Core, Mpu, Nvic, Registers, ScbBank, ScbShared
 
-#: Device windows and the private peripheral bus: every access to them is a callback.
-WINDOW_SIZE = 0x90_0000
+#: The private peripheral bus; every access to it, or to a device window, is a callback.
 PPB = Area("ppb", 0xE000_0000, 0x10_0000)
 
-#: (is a write, address, size, value) -> the value read, anything for an accepted write, None to
-#: refuse the access.
+#: (is a write, address, size, value) -> the value read, any number for an accepted write, or None
+#: for a refused access.
 AccessHandler = Callable[[int, int, int, int], int | None]
-#: Gets each fault as it is taken: exception number of the fault, of the exception that is taken for
-#: it (0: lockup), status bits, pc, the address of the access, whether exception entry failed.
+#: Called with each fault that is taken: exception number of the fault and of the exception taken
+#: (0: lockup), status bits, pc, address of the access, whether stacking failed.
 FaultHandler = Callable[[int, int, int, int, int | None, bool], None]
 
 
@@ -38,11 +37,11 @@ class Reason(IntEnum):
 
     NONE = 0
     BUDGET = 1  # `stop_at` instructions are executed, or the wall time is used up
-    EXCEPTION = 2  # Unicorn raised exception number `exception`, which this processor has not
-    DEVICE = 6  # stands after the instruction of an access that ends the run
-    BREAKPOINT = 8  # stands before an instruction with a breakpoint
-    HALTED = 9  # sleeps, or is locked up
-    BKPT = 11  # stands before a BKPT, and a debugger is there
+    EXCEPTION = 2  # Unicorn raised exception number `exception`, unknown to this processor
+    DEVICE = 6  # after an instruction whose access ends the run
+    BREAKPOINT = 8  # before an instruction with a breakpoint
+    HALTED = 9  # asleep, or locked up
+    BKPT = 11  # before a BKPT, with a debugger
 
 
 _RIGHTS = {
@@ -53,8 +52,13 @@ _RIGHTS = {
 }
 
 
+def _window_size(memory_map: ChipTable) -> int:
+    """Bytes of each window of peripherals: up to the last one, in whole MiB."""
+    return (max(block.offset + block.size for block in memory_map.blocks) - 1 | 0xF_FFFF) + 1
+
+
 class Store:
-    """Host memory behind a stretch of the address space."""
+    """Host memory behind an area of the address space."""
 
     def __init__(self, area: Area) -> None:
         self.area = area
@@ -63,16 +67,16 @@ class Store:
         self.host = ctypes.addressof(ctypes.c_char.from_buffer(self._map))
 
     def slice(self, address: int, size: int) -> memoryview:
-        """The bytes of ``size`` from ``address`` (which the area holds), writable."""
+        """Return a writable view of ``size`` bytes from ``address``, which must be in the area."""
         offset = address - self.area.origin
         return self.view[offset : offset + size]
 
 
 class Engine:
-    """Unicorn, its memory and its counting core; a resource that :meth:`close` frees.
+    """Unicorn, its memory and its counting core; :meth:`close` frees them.
 
-    Raises :class:`EnvironmentMissing` if the counting core is not built or is of another version,
-    or if it does not support this version of Unicorn.
+    Raises :class:`EnvironmentMissing` if the counting core is not built or of another version, or
+    does not support this version of Unicorn.
     """
 
     def __init__(self, memory_map: ChipTable) -> None:
@@ -90,19 +94,20 @@ class Engine:
         self.shared: ScbShared = self._native.ScbShared()
         self._library = uc.load()
         self.version = int(self._library.uc_version(None, None))
-        #: A new object each time that the content of flash changes.
+        #: Identifies the contents of flash: a new object after each change.
         self.flash_content = object()
         handle = c_void_p()
         error = self._library.uc_open(uc.ARCH_ARM, uc.MODE_MCLASS_THUMB, byref(handle))
         uc.check(self._library, error, "opening Unicorn")
         self._handle = handle.value or 0
-        self._watching: list[object] = []  # callbacks that Unicorn holds
+        self._watching: list[object] = []  # callbacks in use by Unicorn, kept alive here
         try:
             self._control(uc.CTL_CPU_MODEL, c_int(uc.CPU_CORTEX_M33))
             self.stores = {
                 area.name: self._map(area, _RIGHTS[area.name]) for area in memory_map.areas
             }
-            areas = [Area(f"window{base:x}", base, WINDOW_SIZE) for base in memory_map.windows]
+            size = _window_size(memory_map)
+            areas = [Area(f"window{base:x}", base, size) for base in memory_map.windows]
             self._windows = [self._map_window(area) for area in (*areas, PPB)]
             self.core = self._make_core()
         except BaseException:
@@ -142,10 +147,10 @@ class Engine:
         return store
 
     def _map_window(self, area: Area) -> Store:
-        """A window of registers: without rights, so that each access is a callback.
+        """Map a window of registers, without rights, so that each access is a callback.
 
-        Plain memory without rights calls back only until Unicorn's TLB holds the page. The answer
-        to a read is in the window's store before Unicorn fetches it from there.
+        Plain memory without rights would call back only until the page is in Unicorn's TLB. The
+        callback puts the value of a read into the window's store, where Unicorn fetches it.
         """
         store = Store(area)
         error = self._library.uc_mmio_map(
@@ -158,19 +163,19 @@ class Engine:
         return store
 
     def register_file(self, size: int) -> Registers:
-        """Storage for a block of device registers, all zero."""
-        made: Registers = self._native.Registers(size)
-        return made
+        """Return storage for a block of device registers, all zero."""
+        registers: Registers = self._native.Registers(size)
+        return registers
 
     def store_of(self, address: int, size: int = 1) -> Store | None:
-        """The memory (not a device window) that holds all of [address, address + size)."""
+        """Return the memory (not a window) with all of [address, address + size); None if none."""
         for store in self.stores.values():
             if store.area.holds(address, size):
                 return store
         return None
 
     def code_changed(self, begin: int, end: int) -> None:
-        """The host changed code in [begin, end): translate and decode it again."""
+        """Drop translations and decoded code in [begin, end), which the host has changed."""
         if self.stores["flash"].area.holds(begin):
             self.flash_content = object()
         self.core.forget(begin, end)
@@ -179,9 +184,9 @@ class Engine:
     def watch(
         self, address: int, size: int, called: Callable[[], None], loads: bool, stores: bool
     ) -> Callable[[], None]:
-        """Call ``called`` after loads or stores of the processor there; returns what ends that.
+        """Call ``called`` after loads or stores there; return a function that ends it.
 
-        The block of code goes on until its end. Slows everything down as long as it lasts.
+        The processor goes on to the end of its block of code. All code is slower meanwhile.
         """
         callback = uc.MEMORY_HOOK(lambda *_: called())
         kinds = (uc.HOOK_MEM_READ if loads else 0) | (uc.HOOK_MEM_WRITE if stores else 0)

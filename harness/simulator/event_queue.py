@@ -1,7 +1,7 @@
-"""Virtual time, and the events that are scheduled in it.
+"""The queue of events in virtual time.
 
-The unit is the tick: one instruction, 1/64 000 000 s. The time is the number of instructions that
-the core has executed, plus the ticks that it has slept; the host's clock is never read.
+The unit is the tick: one instruction at the core's clock. The time is the number of executed
+instructions plus the ticks of sleep; the host's clock is never read.
 """
 
 from __future__ import annotations
@@ -10,24 +10,24 @@ import heapq
 from collections.abc import Mapping
 from typing import Protocol
 
-NEVER = 1 << 62
+NEVER = 1 << 62  # a tick later than any run
 
-#: An event's name: the device that gets it, and the device's own name for it.
+#: An event: the name of its device, and a tag of that device.
 Key = tuple[str, str]
 
 
 class EventListener(Protocol):
-    """Something that gets events."""
+    """A device with events."""
 
     def fire(self, tag: str) -> None:
-        """The event called ``tag`` is due."""
+        """Handle the event ``tag``, which is due."""
         ...
 
 
 class EventQueue:
     """Pending events, at most one per key, fired in order of time, then of scheduling.
 
-    ``devices`` get them, by name.
+    ``devices``: name -> listener.
     """
 
     def __init__(self, devices: Mapping[str, EventListener]) -> None:
@@ -37,23 +37,23 @@ class EventQueue:
         self._serial = 0
 
     def schedule(self, key: Key, time: int) -> None:
-        """Schedule ``key`` for tick ``time``; an earlier schedule of it is dropped."""
+        """Schedule ``key`` for tick ``time``, instead of any earlier time of it."""
         self._serial += 1
         self._due[key] = (time, self._serial)
         heapq.heappush(self._heap, (time, self._serial, key))
 
     def cancel(self, key: Key) -> None:
-        """Drop the schedule of ``key``, if there is one."""
+        """Cancel ``key``, if it is scheduled."""
         self._due.pop(key, None)
 
     def time_of(self, key: Key) -> int | None:
-        """The tick that ``key`` is scheduled for, None if it is not."""
+        """Return the tick for which ``key`` is scheduled, None if it is not."""
         due = self._due.get(key)
         return due[0] if due else None
 
     @property
     def next_time(self) -> int:
-        """The tick of the next event, NEVER if there is none."""
+        """The tick of the next event; NEVER if there is none."""
         heap = self._heap
         while heap:
             time, serial, key = heap[0]
@@ -63,7 +63,7 @@ class EventQueue:
         return NEVER
 
     def run_due(self, now: int) -> bool:
-        """Fire all events due at or before ``now``; True if there were any."""
+        """Fire all events due at or before ``now``; return whether there were any."""
         fired = False
         heap = self._heap
         while heap and heap[0][0] <= now:
@@ -76,12 +76,12 @@ class EventQueue:
         return fired
 
     def clear(self) -> None:
-        """Forget every event."""
+        """Cancel all events."""
         self._heap.clear()
         self._due.clear()
 
     def state(self) -> tuple[tuple[Key, tuple[int, int]], ...]:
-        """The state for a snapshot."""
+        """Return the state for a snapshot."""
         return tuple(self._due.items())
 
     def restore(self, state: tuple[tuple[Key, tuple[int, int]], ...]) -> None:

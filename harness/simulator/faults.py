@@ -1,4 +1,4 @@
-"""Faults as evidence: the registers at that moment, decoded into a report."""
+"""Records of faults: the registers at that time, decoded into a report."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from harness.base.text import folded
 from harness.elf import Image
 from harness.simulator.nvic import FIRST_IRQ, NAMES, STATES
 
-#: MMARVALID and BFARVALID, SFARVALID: MMFAR, BFAR or SFAR holds the address of the access.
+#: MMARVALID and BFARVALID, SFARVALID: MMFAR, BFAR or SFAR has the address of the access.
 _CFSR_VALID, _SFSR_VALID = 1 << 7 | 1 << 15, 1 << 6
 
 _MEANINGS = {
@@ -44,23 +44,23 @@ _MEANINGS = {
 }
 
 
-#: Faults of a jump: pc is where it went to.
+#: Faults of a jump -> the end of their message. pc is the target of the jump.
 JUMPS = {"INVEP": ", where no gateway is", "INVTRAN": " without BXNS or BLXNS"}
 
-#: Memories as reports name them.
+#: Name of an area -> its name in reports.
 _MEMORIES = {"flash": "flash", "ram": "RAM", "ficr": "FICR", "uicr": "UICR"}
-#: Faults of a load or store; the address of another fault is not the one of an access.
+#: Faults whose address is that of a load or store.
 _ACCESSES = ("BusFault", "SecureFault")
 
-#: Blocks of code that a fault's record names: the last ones before its handler runs.
+#: Blocks of code in a fault's record: the last ones before the handler.
 BLOCKS_KEPT = 256
-#: Lines of them that a report shows; loops are folded.
+#: Lines for these blocks in a report; loops are folded.
 _BLOCKS_SHOWN = 16
 
 
 @dataclass(frozen=True)
 class FaultRecord:
-    """One fault as the processor took it."""
+    """One fault, as the processor took it."""
 
     kind: str  # the exception taken: "UsageFault", "HardFault", ..., or "Lockup"
     cause: str  # the fault itself, before escalation
@@ -79,7 +79,7 @@ class FaultRecord:
     world: str = ""  # "secure" or "non-secure", with images of both
     sfsr: int = 0
     target: str = ""  # with images of both worlds: the access or jump, "read of secure RAM"
-    #: Registers and memory at that moment; None for all but the first faults.
+    #: Registers and memory at that time; kept for the first faults only.
     state: CoreState | None = field(default=None, repr=False, compare=False)
 
     @property
@@ -90,7 +90,7 @@ class FaultRecord:
 
 
 def exception_name(number: int) -> str:
-    """The field's name of an exception number."""
+    """Return the usual name of an exception number."""
     if number == 0:
         return "thread mode"
     return NAMES.get(number, f"IRQ{number - FIRST_IRQ}" if number >= FIRST_IRQ else f"#{number}")
@@ -103,10 +103,10 @@ def target_of(
     *,
     is_write: bool,
 ) -> str:
-    """``read of secure RAM``, ``write to secure UARTE0``, ``secure flash``; "" for other faults.
+    """Describe the target of an access or jump: ``read of secure RAM``, ``secure flash``.
 
-    ``is_secure``: whether an address, which a peripheral may answer at, belongs to the secure
-    state.
+    "" for other faults. ``is_secure`` returns whether an address, perhaps in a peripheral, is
+    secure.
     """
     is_jump = record.reason in JUMPS
     address = record.pc if is_jump else record.address
@@ -121,19 +121,19 @@ def target_of(
 
 
 def blamed(record: FaultRecord) -> int:
-    """The address of the code to blame: pc, or where a jump into the other world came from."""
+    """Return the address of the faulty code: pc, or the origin of a jump into the other world."""
     if record.reason not in JUMPS:
         return record.pc
     return next((one for one in reversed(record.blocks) if one != record.pc), record.pc)
 
 
 def image_of(record: FaultRecord, image: Image) -> str:
-    """With images of two worlds, the name of the one to blame; "" with one world."""
+    """Return the name of the faulty image of two worlds; "" with one world."""
     return (image.locate(blamed(record)).image or image.name) if record.world else ""
 
 
 def refused_access(record: FaultRecord) -> str:
-    """With images of two worlds, the refused access or jump; "" if it is unknown."""
+    """Describe the refused access or jump between two worlds; "" if it is unknown."""
     if record.target and record.reason in JUMPS:
         return f"jump to {record.target} 0x{record.pc:08x}{JUMPS[record.reason]}"
     if record.target and record.address is not None:
@@ -142,17 +142,17 @@ def refused_access(record: FaultRecord) -> str:
 
 
 def where(record: FaultRecord, image: Image) -> str:
-    """The function, file and line to blame: of pc, or of lr if pc points nowhere."""
+    """Return function, file and line of the faulty code: of pc, or of lr if pc is not in code."""
     location, *_ = image.frames(blamed(record))
     if location.function or location.file:
-        # With two worlds the image is named by itself, see image_of().
+        # With two worlds image_of() names the image.
         return str(replace(location, image="") if record.world else location)
     caller, *_ = image.frames((record.lr & ~1) - 2)
     return f"{caller} (the caller; pc is 0x{record.pc:08x})"
 
 
 def report(record: FaultRecord, image: Image) -> str:
-    """The whole decoded report, several lines."""
+    """Return the whole decoded report, several lines."""
     lines = [f"{record.kind}: {record.status or 'no status bit'}"]
     if record.kind not in (record.cause, "Lockup"):
         lines[0] += f" (escalated from {record.cause})"
@@ -180,6 +180,6 @@ def report(record: FaultRecord, image: Image) -> str:
         lines.append("  last blocks before it, oldest first:")
         blocks = [f"    0x{address:08x}  {image.locate(address)}" for address in record.blocks]
         shown = folded(blocks)[-_BLOCKS_SHOWN:]
-        shown = shown if shown[0].startswith(" ") else shown[1:]  # what it repeats is cut off
+        shown = shown if shown[0].startswith(" ") else shown[1:]  # "repeated" without its lines
         lines += [line if line.startswith(" ") else f"    {line}" for line in shown]
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""Memory at power-on: an image, which must be made for the chip, FICR and UICR."""
+"""Memory at power-on: an image for the chip, FICR and UICR."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from harness.simulator.engine import Store
 
 @dataclass(frozen=True)
 class LoadedImage:
-    """The loaded segments by address, and the vector table that the processor starts from."""
+    """The loaded segments, and the vector table from which the processor starts."""
 
-    parts: tuple[tuple[int, bytes], ...]
+    parts: tuple[tuple[int, bytes], ...]  # address and content, sorted
     start: Vectors
     non_secure: bool
 
@@ -31,8 +31,8 @@ class LoadedImage:
 def load(image: Image, memory_map: ChipTable) -> LoadedImage:
     """Check ``image``, and the images loaded with it, against the memory map.
 
-    Raises :class:`BadElf` for a segment outside every memory, for segments that overlap, and for a
-    vector table that the processor could not start from.
+    Raises :class:`BadElf` for a segment outside every memory, for overlapping segments, and for a
+    vector table from which the processor cannot start.
     """
     segments = image.loaded
     parts = sorted((segment.load_address, segment.data) for segment in segments if segment.data)
@@ -73,11 +73,10 @@ def place(
     booted: bool,
     power_on: int,
 ) -> None:
-    """Fill the memories, by name: erased, FICR and UICR as the factory leaves them, and the image.
+    """Fill the ``stores``, by name: erased flash, FICR and UICR of the factory, and the image.
 
-    RAM holds the pattern of the seed ``power_on`` where the image loads nothing.
-
-    ``booted``: UICR is as a first boot leaves it, with the settings of the crystal.
+    RAM has the pattern of the seed ``power_on`` where the image loads nothing. With ``booted`` UICR
+    has the settings of the crystal that a first boot writes.
     """
     words: dict[str, Mapping[int, int]] = {
         "flash": {},

@@ -1,8 +1,8 @@
-"""The built-in chip: the public face of the simulator.
+"""The public interface of the simulator.
 
-A :class:`Machine` holds one image. ``run`` executes it in virtual time; memory, console, faults,
-profile, coverage and snapshots are its attributes. Results
-depend on the image and its input alone, never on the host's clock.
+A :class:`Machine` has one image. ``run`` executes it in virtual time; memory, console, faults,
+profile and coverage are its attributes. Results depend on the image and its input alone, never on
+the host's clock.
 """
 
 from __future__ import annotations
@@ -32,20 +32,22 @@ from harness.simulator.peripherals.uarte import Uarte
 from harness.simulator.transcript import Transcript
 from harness.simulator.unicorn import CORE_REGISTERS, Reg
 
-#: How many of the last console bytes are searched for a pattern: after the end of a line, and
-#: within one.
+#: Last bytes of the console that are searched for a pattern: after the end of a line, within one.
 _WINDOW, _LINE = 4096, 256
-_LOOK_AGAIN = 640_000  # ticks (10 ms) after which a loop may have become the end
+#: Checks per second of the chip's clock whether a branch to itself has become the end (no timer
+#: is left).
+_CHECKS_PER_SECOND = 100
+#: Faults, and findings, of a run that are kept.
 _FINDINGS_KEPT = 200
-#: Bytes of RAM that are kept for the call stacks of a run's faults.
+#: Bytes of RAM contents that are kept for the call stacks of a run's faults.
 _STATE_BYTES = 16 << 20
 _TS = 1 << 26  # of FPCCR
 _STACK_POINTERS, _SPSEL = (int(Reg.MSP), int(Reg.PSP)), 2
 #: Values of ``timing``.
 INSTRUCTIONS, BRANCHES = "instructions", "branches"
-#: The registers of CORE_REGISTERS, by name.
+#: Names of CORE_REGISTERS.
 REGISTER_NAMES = (*(f"r{number}" for number in range(13)), "sp", "lr", "pc", "xpsr")
-#: Values of Machine.sleeping, by Core.sleeping.
+#: Core.sleeping -> Machine.sleeping.
 _SLEEPS = ("", "wfi", "wfe")
 
 
@@ -62,27 +64,27 @@ class End(StrEnum):
 
 
 class Debugger(Protocol):
-    """What a debug port is told; it answers with :meth:`Machine.halt`."""
+    """Callbacks of a debug port, which may call :meth:`Machine.halt`."""
 
     def fault_taken(self, record: FaultRecord) -> None:
-        """A fault is about to be taken."""
+        """Called before a fault is taken."""
 
     def was_reset(self) -> None:
-        """The chip was reset; no instruction has run since."""
+        """Called after a reset, before the first instruction."""
 
     def met_bkpt(self) -> None:
-        """The core stands before a BKPT instruction."""
+        """Called before a BKPT instruction."""
 
 
 class Machine:
     """A chip that runs one image; :meth:`close` frees it.
 
-    ``booted`` is False for a device fresh from the factory, whose UICR is erased. ``console`` says
-    how the board hears a UARTE, whose bytes are kept (default: as the chip's kit does).
-    ``timing``: an instruction takes one tick; with "branches" a taken branch takes one more, so
-    that busy loops that were calibrated on the chip take about the right time. ``power_on`` is the
-    seed of what RAM and registers hold at first (:mod:`harness.base.power_on`). ``peripherals``
-    names models for peripherals that have none (:mod:`harness.simulator.peripherals.own`).
+    ``booted`` is False for a device fresh from the factory, whose UICR is erased. ``console`` is
+    the wiring of the UARTE whose output is the console (default: that of the chip's kit). An
+    instruction takes one tick; with ``timing`` "branches" a taken branch takes one more, so that
+    busy loops calibrated on the chip take about the right time. ``power_on`` is the seed of RAM and
+    registers (:mod:`harness.base.power_on`). ``peripherals`` names models for peripherals that have
+    none (:mod:`harness.simulator.peripherals.own`).
     """
 
     def __init__(
@@ -105,14 +107,14 @@ class Machine:
             *self.memory_map.approximations,
             *self.image.start.notes(non_secure=self.image.non_secure),
         ]
-        self.resets = self.firmware_resets = 0  # all, and those without the pin's
+        self.resets = self.firmware_resets = 0  # all resets, and those by firmware
         self._noted: set[tuple[Kind, str]] = set()
         self._hooks: dict[int, list[Callable[[Machine], bool | None]]] = {}
         self._pattern: re.Pattern[bytes] | None = None
         self._lines = False
-        self._searched = 0  # console bytes that have been searched for the pattern
-        self._hit = False
-        #: What halts it: a debug port (harness.simulator.debug_port), or None.
+        self._searched = 0  # number of console bytes that have been searched for the pattern
+        self._hit = False  # the condition of the run is met
+        #: A debug port (harness.simulator.debug_port), or None.
         self.debugger: Debugger | None = None
         self.chip = SimulatedChip(
             self.memory_map,
@@ -156,7 +158,7 @@ class Machine:
 
     @property
     def sleeping(self) -> str:
-        """``wfi`` or ``wfe`` while the core sleeps, else an empty string."""
+        """``wfi`` or ``wfe`` while the core sleeps, else ""."""
         return _SLEEPS[self.core.sleeping]
 
     @sleeping.setter
@@ -174,11 +176,11 @@ class Machine:
             self.debugger.fault_taken(record)
 
     def _note_unmodelled(self, subject: str, use: str) -> None:
-        """The first access of its kind to something without a model is a finding."""
+        """Report the first access to something without a model."""
         self._report(Kind.UNMODELLED_ACCESS, subject, f"{subject} has no model and was {use}")
 
     def _report(self, kind: Kind, subject: str, message: str, pc: int | None = None) -> None:
-        """The first finding of its kind and subject; ``pc`` is the code's, if not what runs."""
+        """Add the first finding of its kind and subject; ``pc`` None: by the current code."""
         if (kind, subject) in self._noted or len(self._noted) >= _FINDINGS_KEPT:
             return
         self._noted.add((kind, subject))
@@ -186,7 +188,7 @@ class Machine:
         self.findings.append(Finding(kind, f"{message} (by {place})", subject))
 
     def clear_evidence(self) -> None:
-        """Forget faults and findings, for a run that is judged on its own."""
+        """Delete faults and findings, so that the next run is judged alone."""
         self.faults.clear()
         self.findings.clear()
         self._noted.clear()
@@ -198,13 +200,13 @@ class Machine:
         self.uart.feed(data)
 
     def printed(self, data: bytes) -> None:
-        """The console sent bytes."""
+        """Add bytes that the console has sent."""
         self._collect()
         self.console.append(self.seconds, data)
         self._listen(data)
 
     def _listen(self, data: bytes) -> None:
-        """End a run that waits for a pattern, if it was sent; ``data`` was sent last."""
+        """End a run that waits for a pattern if it has been sent; ``data`` are the last bytes."""
         line = data.rfind(b"\n") + 1
         if self._pattern is None or self._hit or (self._lines and not line):
             return
@@ -218,7 +220,7 @@ class Machine:
             self._searched = size - (len(data) - line)
 
     def _collect(self) -> None:
-        """Take over the bytes that the counting core has sent to the console."""
+        """Append the bytes that the counting core has sent to the console."""
         if self.core.has_sent:
             self.console.extend(self.core.collect(self.memory_map.cpu_hz, self.console.size))
 
@@ -234,12 +236,12 @@ class Machine:
         guard: Deadline | None = None,
         stand: bool = False,
     ) -> End:
-        """Run until the console shows ``pattern``, a count is reached, or the image cannot go on.
+        """Run until the console has ``pattern``, a count is reached, or the image cannot go on.
 
         ``until_tick`` is a deadline, in ticks of :attr:`now`; ``until_executed`` is a condition, in
-        executed instructions. With ``lines`` a match of ``pattern`` ends with its line: the
-        pattern is then searched only where a line ends, and in that line, which is faster. With
-        ``stand`` a branch to itself that nothing can end is the end, as sleep is; else time passes.
+        executed instructions. With ``lines`` a match of ``pattern`` must end with its line, which
+        is faster: only complete lines are searched. With ``stand`` a branch to itself that nothing
+        can interrupt ends the run, as sleep does; without it time passes.
         """
         self._pattern = re.compile(pattern) if pattern is not None else None
         self._lines, self._searched = lines, self.console.size
@@ -260,19 +262,20 @@ class Machine:
                         return End.GUARD
                     return End.IDLE
                 seconds = max(guard.guard_remaining, 1e-6) if guard is not None else 0.0
-                self.core.may_stand = stand and self._nothing_comes()
-                looks = stand and not self.core.may_stand  # firmware may stop the last timer
-                until = min(until_tick, self.now + _LOOK_AGAIN) if looks else until_tick
+                self.core.may_stand = stand and self._nothing_pending()
+                recheck = stand and not self.core.may_stand  # firmware may stop the last timer
+                soon = self.now + self.memory_map.cpu_hz // _CHECKS_PER_SECOND
+                until = min(until_tick, soon) if recheck else until_tick
                 self._execute(until, until_executed, seconds)
-                if self.core.stands and self._nothing_comes():  # firmware may have set a timer
+                if self.core.stands and self._nothing_pending():  # firmware may have set a timer
                     return End.IDLE
         finally:
-            self._collect()  # bytes that left while the core slept
+            self._collect()  # bytes sent while the core slept
             self._pattern = None
             self.core.listen(None, False)
 
     def _settled(self, until_tick: int, until_executed: int, guard: Deadline | None) -> End | None:
-        """Carry out the work between two stretches of execution; an End stops the run."""
+        """Process resets and due events between two executions; return an End to stop the run."""
         if self.bus.mends:
             self.bus.mend()
         if self.chip.reset_reason is not None:
@@ -300,24 +303,27 @@ class Machine:
         return None
 
     def _sends_on(self, until_tick: int) -> bool:
-        """EasyDMA goes on beside a core that is locked up: sleep until it needs something."""
+        """Advance to the next byte of EasyDMA, which a locked-up core does not stop.
+
+        Returns False if there is none before ``until_tick``.
+        """
         time = self.core.next_byte
         if time >= until_tick:
             return False
         self.core.slept += max(0, time - self.now)
         return True
 
-    def _nothing_comes(self) -> bool:
-        """True if no event is scheduled, no reset requested and no input on its way.
+    def _nothing_pending(self) -> bool:
+        """Whether no event is scheduled, no reset requested and no input incoming.
 
-        Whether bytes are leaving is the core's to know.
+        The counting core itself considers bytes that are being sent.
         """
         reset = self.chip.reset_reason is not None
         next_time = min(self.events.next_time, self.core.next_rtc)
         return not reset and next_time >= NEVER and not self.uart.incoming
 
     def _stall(self, until: int, guard: Deadline | None) -> None:
-        """The core stands until a tick, or a reset; events happen meanwhile."""
+        """Stall the core until a tick or a reset, and process events meanwhile."""
         while self.now < until and self.chip.reset_reason is None and not self._hit:
             if guard is not None and guard.guard_expired:
                 return
@@ -327,7 +333,7 @@ class Machine:
     def _awake(self, until_tick: int, guard: Deadline | None) -> bool:
         """Sleep until an event wakes the core.
 
-        False if none does before ``until_tick``, or before the guard's wall time is over.
+        Returns False if none does before ``until_tick``, or before the guard has expired.
         """
         while not self.core.wakes():
             if guard is not None and guard.guard_expired:
@@ -348,7 +354,7 @@ class Machine:
 
     def _execute(self, until_tick: int, until_executed: int, seconds: float) -> None:
         core = self.core
-        if core.sleeping:  # a reset, or the end of the run, ended the sleep
+        if core.sleeping:  # a reset or the end of the run is due
             return
         ahead = min(self.events.next_time, until_tick) - self.now
         core.stop_at = min(core.executed + max(ahead, 1), until_executed)
@@ -379,9 +385,9 @@ class Machine:
             self.debugger.was_reset()
 
     def let_debugger_act(self) -> None:
-        """A debugger has written a register or flash: finish it, though no instruction runs.
+        """Complete a debugger's write to a register or flash, though no instruction runs.
 
-        What NVMC does takes its time, which passes.
+        The time of operations of NVMC passes.
         """
         if self.bus.mends:
             self.bus.mend()
@@ -392,34 +398,34 @@ class Machine:
             self._reset(self.chip.reset_reason)
 
     def halt(self) -> None:
-        """End the run after the instruction that is running, as if its condition were met."""
+        """End the run after the current instruction, as if its condition were met."""
         self._hit = True
         self.chip.stop()
 
     def reset(self) -> None:
-        """A pin reset: RAM, flash and UICR stay as they are."""
+        """Reset by the pin; RAM, flash and UICR are kept."""
         self._reset(self.memory_map.resetreas.pin)
 
     def warn_of_power_failure(self) -> None:
-        """The supply falls below the warning's threshold (POWER.EVENTS_POFWARN)."""
+        """Let the supply fall below the threshold of POWER.EVENTS_POFWARN."""
         self.chip.device("CLOCK", Clock).event("POFWARN")
 
     def brown_out(self, ram: bytes) -> None:
-        """The supply fails and comes back: a reset without a reason, and RAM holds ``ram``."""
+        """Lose power and regain it: a reset without a reason, after which RAM contains ``ram``."""
         self.reset()
         self.chip.lose_power(ram)
 
     # memory and registers, as a debugger sees them
 
     def read_memory(self, address: int, size: int) -> bytes:
-        """Memory as a debugger sees it. Raises ValueError outside flash, RAM, FICR and UICR."""
+        """Read memory as a debugger does; raise ValueError outside flash, RAM, FICR and UICR."""
         store = self.engine.store_of(address, size)
         if store is None:
             raise ValueError(f"no memory at 0x{address:08x} ({size} bytes)")
         return bytes(store.slice(address, size))
 
     def write_memory(self, address: int, data: bytes) -> None:
-        """Write memory as a debugger does. Raises ValueError if there is none."""
+        """Write memory as a debugger does; raise ValueError if there is none."""
         self.chip.write_memory(address, data)
 
     @property
@@ -434,11 +440,11 @@ class Machine:
 
     @property
     def registers(self) -> dict[str, int]:
-        """r0 to r12, sp, lr, pc, xpsr, by name."""
+        """Name -> value of r0 to r12, sp, lr, pc, xpsr."""
         return dict(zip(REGISTER_NAMES, self.core.read_many(CORE_REGISTERS), strict=True))
 
     def core_state(self, registers: tuple[int, ...] | None = None) -> CoreState:
-        """The core as it is now, and RAM; with ``registers`` in place of its own."""
+        """Return the current state of core and RAM; ``registers`` replace the core's."""
         core = self.core
         stacks: dict[tuple[bool, str], int] = {}
         threads: dict[bool, str] = {}
@@ -468,7 +474,10 @@ class Machine:
         self.core.write(number, value | 1 if name == "pc" else value)
 
     def hook(self, where: str | int, called: Callable[[Machine], bool | None]) -> None:
-        """Call ``called(machine)`` before the instruction at a symbol or address; True stops."""
+        """Call ``called(machine)`` before the instruction at a symbol or address.
+
+        The run ends if it returns True.
+        """
         if isinstance(where, str):
             symbol = self.firmware.symbol(where)
             if symbol is None:
@@ -480,7 +489,7 @@ class Machine:
         self.core.set_breakpoints(sorted(self._hooks))
 
     def unhook(self, where: int, called: Callable[[Machine], bool | None] | None = None) -> None:
-        """Drop one hook at an address, if it is there, or all of them."""
+        """Remove the hook ``called`` at an address, or all hooks there."""
         address = where & ~1
         kept = [one for one in self._hooks.pop(address, ()) if called not in (None, one)]
         if kept:
@@ -488,27 +497,27 @@ class Machine:
         self.core.set_breakpoints(sorted(self._hooks))
 
     def where(self) -> str:
-        """Function, file and line of the program counter."""
+        """Return function, file and line of the program counter."""
         return str(self.firmware.frames(self.pc)[0])
 
     def fault_report(self, record: FaultRecord) -> str:
-        """The decoded report of one fault."""
+        """Return the decoded report of one fault."""
         return report(record, self.firmware)
 
     def fault_image(self, record: FaultRecord) -> str:
-        """With images of two worlds, the one to blame; "" with one world."""
+        """Return the name of the faulty image of two worlds; "" with one world."""
         return image_of(record, self.firmware)
 
     def fault_access(self, record: FaultRecord) -> str:
-        """With images of two worlds, the refused access or jump; "" with one world."""
+        """Describe the refused access or jump between two worlds; "" with one world."""
         return refused_access(record) if record.world else ""
 
     def fault_place(self, record: FaultRecord) -> str:
-        """The function to blame."""
+        """Return function, file and line of the faulty code."""
         return where(record, self.firmware)
 
     def executed_addresses(self) -> list[int]:
-        """Addresses of the halfwords of instructions that ran, ascending (flash, then RAM)."""
+        """Return the addresses of executed halfwords, ascending (flash, then RAM)."""
         addresses = []
         for region, store in enumerate((self.engine.stores["flash"], self.engine.stores["ram"])):
             for at, byte in enumerate(self.core.coverage(region)):

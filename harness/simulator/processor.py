@@ -1,6 +1,6 @@
-"""The processor's own registers: one set per security state, and a shared one.
+"""The processor's registers: one set per security state, and a shared one.
 
-The counting core takes exceptions, and holds the registers that this needs.
+The counting core takes exceptions, and has the registers that exceptions need.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from harness.simulator.unicorn import CORE_REGISTERS, Reg
 
 _SPSEL = 2  # CONTROL
 _DEBUGEVT, _VECTTBL = 1 << 31, 1 << 1  # HFSR
-_FP_REGISTERS = 32
+_FP_REGISTERS = 32  # s0 to s31
 _FLAGS = 0xF80F_0000  # APSR: N, Z, C, V, Q, GE
 _FP_STATUS = 0xF7C0_009F  # FPSCR: flags, AHP, DN, FZ, RMode, exceptions
 
@@ -41,7 +41,7 @@ class Bank:
 class Processor:
     """The registers, as bus and snapshots see them; index False is the secure state.
 
-    Those that a reset leaves undefined hold the pattern of ``seed`` after each.
+    After each reset undefined registers have the pattern of ``seed``.
     """
 
     def __init__(self, engine: Engine, chip: ProcessorHost, seed: int) -> None:
@@ -79,16 +79,16 @@ class Processor:
 
     @property
     def running(self) -> Bank:
-        """The registers of the state that runs."""
+        """The registers of the current security state."""
         return self._banks[self._core.nonsecure]
 
     @property
     def timers(self) -> dict[str, SysTick]:
-        """Both SysTicks by their names."""
+        """Name -> SysTick, of both states."""
         return {bank.systick.name: bank.systick for bank in self._banks}
 
     def reset(self) -> None:
-        """All registers take the values that they have after a reset."""
+        """Set all registers to their values after a reset."""
         self._nvic.reset()
         self.dwt.reset()
         self.shared.reset()
@@ -101,10 +101,10 @@ class Processor:
         self._core.reset()
 
     def start(self, vectors: int) -> None:
-        """The reset sequence (Armv8-M ARM, B3.8)."""
+        """Carry out the reset sequence (Armv8-M ARM, B3.8)."""
         self._core.load_state(self._power_on)
         self._engine.scb[False].vtor = vectors
-        # Read again: the firmware may have programmed other vectors before this reset.
+        # Read from memory: the firmware may have programmed other vectors before this reset.
         store = self._engine.store_of(vectors, 8)
         assert store is not None
         table = bytes(store.slice(vectors, 8))
@@ -116,7 +116,7 @@ class Processor:
     def fault_record(
         self, cause: int, taken: int, status: int, pc: int, address: int | None, stacking: bool
     ) -> FaultRecord:
-        """The record of a fault that the core takes now; ``stacking``: of exception entry."""
+        """Return the record of a fault that is being taken; ``stacking``: on exception entry."""
         core = self._core
         registers = list(core.read_many(CORE_REGISTERS))
         registers[15] = pc
@@ -150,7 +150,7 @@ class Processor:
         )
 
     def state(self) -> dict[str, Any]:
-        """The state for a snapshot; the core's own comes beside it."""
+        """Return the state for a snapshot, without that of the counting core."""
         return {
             "nvic": self._nvic.state(),
             "dwt": self.dwt.state(),
@@ -163,7 +163,7 @@ class Processor:
         }
 
     def restore(self, state: dict[str, Any]) -> bool:
-        """Restore a :meth:`state`; True if SPU and SAU must be looked at again."""
+        """Restore a :meth:`state`; return whether the security of addresses has changed."""
         core = self._core
         before = core.nonsecure, core.divided, self.shared.sau_ctrl
         self._nvic.restore(state["nvic"])

@@ -1,7 +1,7 @@
 """System control block, SAU and FP extension registers (Armv8-M ARM, D1.2), one per security state.
 
-The registers that exceptions depend on are the counting core's (``native/scb.h``). The non-secure
-state sees the part of the shared ones that AIRCR.BFHFNMINS gives it, and nothing else.
+Registers that exceptions need are in the counting core (``native/scb.h``). Of the shared registers
+the non-secure state sees only the part that AIRCR.BFHFNMINS gives it.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ _SLEEPDEEPS = 1 << 3
 _VECTKEY = 0x05FA
 _AIRCR_SYSRESETREQ, _AIRCR_SYSRESETREQS = 1 << 2, 1 << 3
 _AIRCR_BFHFNMINS, _AIRCR_PRIS = 1 << 13, 1 << 14
-_CCR_FIXED = 0x201  # STKALIGN, which v8-M fixes at one
-# FPCCR: one per state; of both, in the secure bank.
+_CCR_FIXED = 0x201  # STKALIGN and bit 0, which v8-M fixes at one
+# FPCCR: bits of each state, and shared bits, which are kept in the secure bank.
 _FPCCR_BANKED = 1 << 31 | 1 << 10 | 1 << 9 | 1 << 5 | 1 << 3 | 1 << 1 | 1 << 0
 _LSPEN, _LSPENS, _CLRONRET, _CLRONRETS, _TS = (1 << n for n in (30, 29, 28, 27, 26))
 _MONRDY, _SFRDY, _BFRDY, _HFRDY, _FPCCR_S = (1 << n for n in (8, 7, 6, 4, 2))
@@ -38,13 +38,13 @@ _FPCCR_SHARED = (
 )
 _FPDSCR = 0x07C0_0000  # AHP, DN, FZ, RMode
 
-#: SHCSR enable bits of the configurable faults: exception number -> bit.
+#: Exception number of a configurable fault -> its enable bit in SHCSR.
 FAULT_ENABLES = {4: 1 << 16, 5: 1 << 17, 6: 1 << 18, 7: 1 << 19}
 _SHARED_ENABLES = 1 << 17 | 1 << 19
 _ACTIVE_BITS = {4: 0, 5: 1, 3: 2, 6: 3, 7: 4, 2: 5, 11: 7, 12: 8, 14: 10, 15: 11}
 _PENDING_BITS = {6: 12, 4: 13, 5: 14, 11: 15, 7: 20, 3: 21}
 
-#: How the processor identifies itself (Cortex-M33 TRM, B2): CPUID (r0p3), then from ID_PFR0 on.
+#: Offset -> value of identification registers (Cortex-M33 TRM, B2): CPUID (r0p3), ID_PFR0 and on.
 ID = {
     0x00: 0x410F_D213,
     0x40: 0x0000_0030, 0x44: 0x0000_0210, 0x48: 0x0020_0000, 0x4C: 0x0000_0000,
@@ -61,10 +61,10 @@ class ScbHost(Protocol):
     @property
     def exception_number(self) -> int: ...
     def request_reset(self) -> None:
-        """SYSRESETREQ was written."""
+        """Handle a write of SYSRESETREQ."""
 
     def security_changed(self) -> None:
-        """AIRCR or a register of the SAU was written."""
+        """Handle a write of AIRCR or of a register of the SAU."""
 
 
 class Scb:
@@ -127,7 +127,7 @@ class Scb:
         self.reset()
 
     def reset(self) -> None:
-        """Values after a reset; the shared registers are reset by their owner."""
+        """Set the registers to their values after a reset, except the shared ones."""
         self._bank.reset()
         self._bank.fpccr |= 0 if self._nonsecure else _LSPEN | _FPCCR_S
         self._storage: dict[int, int] = {}
@@ -136,7 +136,7 @@ class Scb:
 
     @property
     def sees_shared(self) -> bool:
-        """True if BusFault and HardFault belong to this state."""
+        """Whether BusFault and HardFault belong to this state."""
         return not self._nonsecure or self._nvic.faults_nonsecure
 
     @property
@@ -155,11 +155,11 @@ class Scb:
         return self._shared.bfar if self.sees_shared else 0
 
     def number(self, exception: int) -> int:
-        """This state's exception of a number, with NONSECURE if it is banked and not secure."""
+        """Return this state's exception of a number: with NONSECURE if banked and non-secure."""
         return exception | NONSECURE if self._nonsecure and exception in BANKED else exception
 
     def read(self, offset: int) -> int:
-        """The word at ``offset``."""
+        """Return the word at ``offset``."""
         if offset in self._readers:
             return self._readers[offset]()
         if offset in _SHPR:
@@ -168,7 +168,7 @@ class Scb:
         if 0x90 <= offset < 0xC8:
             return self._mpu.read(offset)
         if 0xD0 <= offset <= 0xE8:
-            return 0  # the SAU has no regions, and the non-secure state sees none of it
+            return 0  # the SAU has no regions, and is hidden from the non-secure state
         return ID.get(offset, self._storage.get(offset, 0))
 
     def write(self, offset: int, value: int) -> None:
@@ -184,7 +184,7 @@ class Scb:
             self._storage[offset] = value
 
     def _owns(self, exception: int) -> bool:
-        """True for a system exception whose registers this state may access."""
+        """Whether this state may access the registers of a system exception."""
         if exception == SECURE_FAULT:
             return not self._nonsecure
         if exception in (NMI, BUS_FAULT):
@@ -226,11 +226,11 @@ class Scb:
         if value & _AIRCR_SYSRESETREQ and not (self._nonsecure and self._shared.reset_secure_only):
             self._host.request_reset()
 
-    def _shown(self, exceptions: dict[int, int], *, active: bool) -> int:
-        """Bits of SHCSR for the system exceptions of this state that are active, or pending."""
-        holds = self._nvic.is_active if active else self._nvic.is_pending
+    def _state_bits(self, exceptions: dict[int, int], *, active: bool) -> int:
+        """Return the bits of SHCSR for this state's active, or pending, system exceptions."""
+        is_set = self._nvic.is_active if active else self._nvic.is_pending
         mine = (n for n in exceptions if self._owns(n))
-        return sum(1 << exceptions[n] for n in mine if holds(self.number(n)))
+        return sum(1 << exceptions[n] for n in mine if is_set(self.number(n)))
 
     def _read_shcsr(self) -> int:
         value = self._bank.enables
@@ -238,8 +238,8 @@ class Scb:
             value |= self._shared.enables
         elif self.sees_shared:
             value |= self._shared.enables & FAULT_ENABLES[BUS_FAULT]
-        value |= self._shown(_ACTIVE_BITS, active=True)
-        return value | self._shown(_PENDING_BITS, active=False)
+        value |= self._state_bits(_ACTIVE_BITS, active=True)
+        return value | self._state_bits(_PENDING_BITS, active=False)
 
     def _write_shcsr(self, value: int) -> None:
         self._bank.enables = value & 0x5_0000
@@ -293,7 +293,7 @@ class Scb:
         self._bank.mmfar = value
 
     def _shared_fpccr(self) -> int:
-        """The bits of FPCCR without a bank that this state may read."""
+        """Return the mask of the shared bits of FPCCR that this state may read."""
         if not self._nonsecure:
             return _FPCCR_SHARED
         faults = _BFRDY | _HFRDY if self._nvic.faults_nonsecure else 0
@@ -304,7 +304,7 @@ class Scb:
 
     def _write_fpccr(self, value: int) -> None:
         secure, mine = self._secure, self._shared_fpccr()
-        if self._nonsecure:  # LSPENS and CLRONRETS keep their bits for the secure state
+        if self._nonsecure:  # LSPENS and CLRONRETS reserve their bits for the secure state
             mine &= ~((secure.fpccr & _LSPENS) << 1 | (secure.fpccr & _CLRONRETS) << 1)
         self._bank.fpccr = self._bank.fpccr & ~_FPCCR_BANKED | value & _FPCCR_BANKED
         secure.fpccr = secure.fpccr & ~mine | value & mine
@@ -326,7 +326,7 @@ class Scb:
         self._core.update_fp_access()
 
     def state(self) -> tuple[bytes, dict[int, int]]:
-        """The state for a snapshot."""
+        """Return the state for a snapshot."""
         return self._bank.state(), dict(self._storage)
 
     def restore(self, state: tuple[bytes, dict[int, int]]) -> None:

@@ -1,9 +1,9 @@
 """Snapshots: fork a booted image into many runs, in this process or in others.
 
-A snapshot holds the processor, all memory, every device, the scheduled events, the virtual time
-and the console. Findings, faults and the profile are evidence about a whole session: restoring
-leaves them as they are. A snapshot that :func:`save` wrote is read back by :func:`load` on a
-machine with the same image and the same version of the simulator.
+A snapshot contains the processor, all memory, every device, the scheduled events, the virtual time
+and the console, but not findings, faults and the profile, which belong to a whole session.
+:func:`load` reads the file of :func:`save` on a machine with the same image and the same version of
+the simulator.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ from harness.base.errors import UsageError
 from harness.simulator.machine import Machine
 from harness.simulator.transcript import Packed
 
-#: Increased when the content of a snapshot, or its format, changes.
+#: Version of the content and the format of a snapshot.
 FORMAT = 8
 _MAGIC = b"tflm-hil snapshot\n"
+#: Bytes of a decompressed file: more are refused.
 _LARGEST = 64 << 20
 
 
@@ -35,9 +36,9 @@ class Snapshot:
     processor: bytes = field(repr=False)
     extras: int
     memory: dict[str, bytes] = field(repr=False)
-    flash: object = field(repr=False, compare=False)  # the engine's mark for this content
+    flash: object = field(repr=False, compare=False)  # Engine.flash_content
     devices: dict[str, Any] = field(repr=False)
-    registers: dict[str, Any] = field(repr=False)  # the processor's own
+    registers: dict[str, Any] = field(repr=False)  # of the processor
     events: Any = field(repr=False)
     executed: int
     sequential: int
@@ -49,7 +50,7 @@ class Snapshot:
 
 
 def take(machine: Machine) -> Snapshot:
-    """The state of ``machine``, which must not be running."""
+    """Return the state of ``machine``, which must not be running."""
     return Snapshot(
         machine.core.save_state(),
         machine.core.extras,
@@ -69,7 +70,7 @@ def take(machine: Machine) -> Snapshot:
 
 
 def restore(machine: Machine, snapshot: Snapshot) -> None:
-    """Take ``machine`` back to a snapshot of its own, or of a machine with the same image."""
+    """Restore a snapshot of ``machine``, or of a machine with the same image."""
     _restore_memory(machine, snapshot)
     core = machine.core
     core.load_state(snapshot.processor)
@@ -92,7 +93,7 @@ def restore(machine: Machine, snapshot: Snapshot) -> None:
 
 
 def _restore_memory(machine: Machine, snapshot: Snapshot) -> None:
-    """Only pages that differ are written; flash is compared only if it was programmed."""
+    """Write the pages that differ; compare flash only if it has been programmed."""
     engine = machine.engine
     ram = engine.stores["ram"].area
     if machine.core.has_run(1):
@@ -106,11 +107,8 @@ def _restore_memory(machine: Machine, snapshot: Snapshot) -> None:
             engine.flash_content = snapshot.flash
 
 
-# in a file
-
-
 def save(machine: Machine, snapshot: Snapshot, path: Path) -> None:
-    """Write ``snapshot``, which is one of ``machine``. Raises :class:`CannotWrite`."""
+    """Write a snapshot of ``machine`` to a file; raise :class:`CannotWrite`."""
     content = {part.name: getattr(snapshot, part.name) for part in fields(snapshot)}
     content |= {"flash": None, "made_by": _made_by(machine)}
     packed = zlib.compress(json.dumps(_packed(content)).encode("ascii"), 1)
@@ -118,9 +116,9 @@ def save(machine: Machine, snapshot: Snapshot, path: Path) -> None:
 
 
 def load(machine: Machine, path: Path) -> Snapshot:
-    """The snapshot in ``path``, for ``machine``.
+    """Read the snapshot in ``path``, for ``machine``.
 
-    Raises :class:`UsageError` if the file is not a snapshot, was cut off, or was made with another
+    Raises :class:`UsageError` if the file is not a snapshot, is truncated, or was made with another
     image or another version.
     """
     data = files.read(path)
@@ -154,7 +152,7 @@ def _inflated(data: bytes) -> bytes:
 
 
 def _made_by(machine: Machine) -> str:
-    """Identifies the image, and everything else that a snapshot depends on."""
+    """Return an identifier of the image, and of everything else on which a snapshot depends."""
     known = hashlib.sha256()
     for address, data in machine.image.parts:
         known.update(f"{address} {len(data)} ".encode() + data)
@@ -164,7 +162,7 @@ def _made_by(machine: Machine) -> str:
 
 
 def _packed(value: Any) -> Any:
-    """JSON has neither bytes nor tuples nor keys that are numbers: each is a tagged pair."""
+    """Encode bytes, tuples and keys of any type, which JSON does not have, as tagged pairs."""
     if isinstance(value, bytes | bytearray):
         return [type(value).__name__, base64.b64encode(value).decode("ascii")]
     if isinstance(value, tuple | list):

@@ -16,20 +16,20 @@ class Timekeeper(Protocol):
 
     @property
     def now(self) -> int:
-        """Ticks since the start."""
+        """Ticks since power-on."""
 
     def schedule(self, device: str, tag: str, time: int) -> None:
-        """Have ``tag`` of ``device`` fire at a tick; an earlier plan for it is dropped."""
+        """Schedule ``tag`` of ``device`` for a tick, instead of any earlier time of it."""
 
     def cancel(self, device: str, tag: str) -> None:
-        """Drop the appointment."""
+        """Cancel ``tag`` of ``device``."""
 
     def pend_systick(self, *, nonsecure: bool) -> None:
-        """Make the exception of one world's SysTick pending."""
+        """Make the exception of one security state's SysTick pending."""
 
 
 class SysTick:
-    """The counter is computed from the virtual time."""
+    """The counter and its registers, computed from the virtual time."""
 
     def __init__(self, machine: Timekeeper, *, nonsecure: bool) -> None:
         self._machine = machine
@@ -38,7 +38,7 @@ class SysTick:
         self.reset()
 
     def reset(self) -> None:
-        """Stopped at zero."""
+        """Stop the counter and set it to zero."""
         self.csr = CLKSOURCE  # CALIB.NOREF: there is no other clock
         self.rvr = 0
         self.value = 0  # counter at `since`
@@ -51,7 +51,7 @@ class SysTick:
         elapsed = self._machine.now - self.since
         if elapsed <= self.value:
             return self.value - elapsed
-        # At zero the next tick reloads; the next zero has not been reached, see fire().
+        # The tick after zero reloads; fire() has not been called for another zero.
         return self.rvr - (elapsed - self.value - 1) if self.rvr else 0
 
     def _rebase(self, value: int) -> None:
@@ -66,7 +66,7 @@ class SysTick:
         self._machine.schedule(self.name, "zero", self.since + ahead)
 
     def fire(self, _tag: str) -> None:
-        """The counter reached zero."""
+        """Handle the counter's zero."""
         self.value, self.since = 0, self._machine.now
         self.csr |= COUNTFLAG
         if self.csr & TICKINT:
@@ -74,7 +74,7 @@ class SysTick:
         self._arrange()
 
     def read(self, offset: int) -> int:
-        """SYST_CSR, RVR, CVR, CALIB by offset from SYST_CSR."""
+        """Read SYST_CSR, RVR, CVR or CALIB, by offset from SYST_CSR."""
         if offset == 0:
             value = self.csr
             self.csr &= ~COUNTFLAG
@@ -84,7 +84,7 @@ class SysTick:
         return self._current() if offset == 8 else 0xC000_0000  # CALIB: no reference clock
 
     def write(self, offset: int, value: int) -> None:
-        """SYST_CSR, RVR, CVR by offset from SYST_CSR."""
+        """Write SYST_CSR, RVR or CVR, by offset from SYST_CSR."""
         current = self._current()
         if offset == 0:
             self.csr = self.csr & COUNTFLAG | value & 3 | CLKSOURCE
@@ -97,7 +97,7 @@ class SysTick:
             self._rebase(0)
 
     def state(self) -> dict[str, Any]:
-        """The state for a snapshot."""
+        """Return the state for a snapshot."""
         return {name: getattr(self, name) for name in ("csr", "rvr", "value", "since")}
 
     def restore(self, state: dict[str, Any]) -> None:

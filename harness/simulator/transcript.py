@@ -1,6 +1,6 @@
 """The console's output, each transfer with its virtual time.
 
-Firmware that polls sends each byte by itself. So transfers are kept in three arrays, as the
+Firmware that polls sends single bytes. Transfers are therefore kept in three arrays, as the
 counting core gives them, and become objects only when they are read.
 """
 
@@ -10,7 +10,7 @@ from array import array
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, overload
 
-#: Packed: times in seconds, the offset in the bytes at which each transfer ends, the bytes.
+#: Transfers as arrays: times in seconds (double), ends as offsets in the bytes (uint64), the bytes.
 Packed = tuple[bytes, bytes, bytes]
 
 
@@ -22,7 +22,7 @@ class Chunk(NamedTuple):
 
 
 class Transcript(Sequence[Chunk]):
-    """Transfers in their order."""
+    """Transfers in order of time."""
 
     def __init__(self) -> None:
         self._times, self._ends, self._data = array("d"), array("Q"), bytearray()
@@ -63,7 +63,7 @@ class Transcript(Sequence[Chunk]):
         return len(self._data)
 
     def since(self, offset: int) -> bytes:
-        """The bytes of all transfers from ``offset`` on."""
+        """Return the bytes of all transfers from ``offset`` on."""
         return bytes(self._data[offset:])
 
     def append(self, time: float, data: bytes) -> None:
@@ -73,17 +73,17 @@ class Transcript(Sequence[Chunk]):
         self._ends.append(len(self._data))
 
     def extend(self, packed: Packed) -> None:
-        """Add transfers; their ends are offsets from the beginning of the whole record."""
+        """Add transfers, whose ends are offsets from the beginning of the transcript."""
         times, ends, data = packed
         self._times.frombytes(times)
         self._ends.frombytes(ends)
         self._data += data
 
     def state(self) -> Packed:
-        """The state for a snapshot."""
+        """Return the state for a snapshot."""
         return self._times.tobytes(), self._ends.tobytes(), bytes(self._data)
 
     def restore(self, state: Packed) -> None:
-        """Hold a :meth:`state`, of this machine or another one, and nothing else."""
+        """Restore a :meth:`state`, of this machine or another one."""
         del self._times[:], self._ends[:], self._data[:]
         self.extend(state)

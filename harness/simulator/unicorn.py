@@ -1,8 +1,8 @@
 """Unicorn's C interface through ctypes.
 
-The Python package ``unicorn`` brings the shared library; its Python binding is not imported (it
-costs 30 ms at start-up and every register access goes through several layers). The functions,
-numbers and types are those of Unicorn's public header ``unicorn/unicorn.h``, version 2.1.
+The shared library is that of the Python package ``unicorn``, whose binding is not imported: it
+costs 30 ms at start-up, and register accesses go through several layers. Functions, numbers and
+types are those of Unicorn's public header ``unicorn/unicorn.h``, version 2.1.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ HOOK_MEM_READ, HOOK_MEM_WRITE = 1 << 10, 1 << 11
 CTL_FLUSH_TB = 10 | (1 << 30)
 
 
-#: (engine, access, address, size, value, user data) of a hook of memory accesses.
+#: A hook of memory accesses: (engine, access, address, size, value, user data).
 MEMORY_HOOK = ctypes.CFUNCTYPE(None, c_void_p, c_int, c_uint64, c_int, c_int64, c_void_p)
 
 
@@ -54,11 +54,11 @@ class Reg(IntEnum):
     XPSR_NZCVQG = 138
 
 
-#: r0-r12, sp, lr, pc, xpsr: the order in which dumps and frames list them.
+#: r0-r12, sp, lr, pc, xpsr, in the order of dumps and frames.
 CORE_REGISTERS = (*range(Reg.R0, Reg.R12 + 1), int(Reg.SP), int(Reg.LR), int(Reg.PC), int(Reg.XPSR))
 
 
-#: Unicorn's numbers for refused stores: to unmapped addresses, and to pages without the right.
+#: Unicorn's numbers of refused stores: to unmapped addresses, and to pages that are not writable.
 WRITES = (20, 22)
 
 _SIGNATURES: dict[str, tuple[type | None, list[type]]] = {
@@ -78,7 +78,7 @@ _SIGNATURES: dict[str, tuple[type | None, list[type]]] = {
     "uc_mem_protect": (c_int, [c_void_p, c_uint64, c_size_t, c_uint32]),
 }
 
-#: The functions that the counting core gets, in the order of ``Unicorn`` in native/core.h.
+#: The functions that are passed to the counting core, in the order of ``Unicorn`` in native/core.h.
 NATIVE_FUNCTIONS = (
     "uc_emu_start",
     "uc_emu_stop",
@@ -97,7 +97,7 @@ NATIVE_FUNCTIONS = (
 
 @cache
 def load() -> ctypes.CDLL:
-    """The shared library that the installed ``unicorn`` package brings, with its types declared.
+    """Load the shared library of the installed ``unicorn`` package and declare its types.
 
     Raises :class:`EnvironmentMissing` if the package or its library is missing or too old.
     """
@@ -139,5 +139,5 @@ def check(library: ctypes.CDLL, error: int, call: str) -> None:
 
 
 def function_address(library: ctypes.CDLL, name: str) -> int:
-    """The address of one of the library's functions."""
+    """Return the address of one of the library's functions."""
     return ctypes.cast(getattr(library, name), c_void_p).value or 0

@@ -1,8 +1,8 @@
-"""Many runs: units of work on any ``concurrent.futures.Executor``.
+"""Studies: many runs, in units of work for any ``concurrent.futures.Executor``.
 
 :mod:`harness.studies.dispatch` carries a :class:`Study` out; :mod:`harness.studies.campaign`
-injects faults, :mod:`harness.studies.sweep` compares variants. Results depend on a study alone: not
-on where or in which order its units ran, how often a worker was lost, or how often it was resumed.
+injects faults, :mod:`harness.studies.sweep` compares variants. Results depend on the study alone:
+not on the workers, the order of its units, lost workers, or a resumption.
 """
 
 from harness.studies.dispatch import carry_out

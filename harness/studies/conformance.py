@@ -1,8 +1,8 @@
-"""Hostile images: small firmware that the chip refuses, ruins or keeps silent, each with a twin.
+"""Hostile images: small firmware that breaks a rule of the chip, each with a correct twin.
 
-A folder holds them (``tests/hostile``): ``NAME.c``, compiled with HOSTILE=1 and, as the twin that
-does the same in the right way, with HOSTILE=0; and tables ``*.toml`` with a row for each, which
-says what the chip does and how sure that is. :func:`conform` asks a chip.
+A folder (``tests/hostile``) has their sources, ``NAME.c``, compiled with HOSTILE=1 and, for the
+twin, with HOSTILE=0; and tables ``*.toml`` with a row for each image, which gives the chip's
+behaviour and how sure that is. :func:`conform` compares simulator and boards.
 """
 
 from __future__ import annotations
@@ -52,25 +52,25 @@ class _ImageRow:
 
 @dataclass(frozen=True)
 class HostileImage:
-    """One behaviour: the rule that it breaks, what the chip does, and what the harness must say."""
+    """An image that breaks one rule, the chip's behaviour, and the verdict expected on it."""
 
     name: str
     chapter: str  # the table's name
     source_file: Path
     rule: str
-    chip: str  # what the chip does
+    chip: str  # the chip's behaviour
     sure: int  # percent
     source: str  # document and section of the rule
     verdict: Verdict  # of the hostile build
-    says: str  # stands in the reason or in a finding's message: the cause
-    finding: str = ""  # the kind of a finding that must be there
-    flags: tuple[str, ...] = ()  # further ones of the compiler
+    says: str  # the cause: part of the reason, a problem or a finding's message
+    finding: str = ""  # kind of a finding, if one is expected
+    flags: tuple[str, ...] = ()  # further compiler flags
     options: Mapping[str, object] = field(default_factory=dict)  # of the simulator
     case: Mapping[str, Any] = field(default_factory=dict)  # further fields of harness.Case
-    keep_off: str = ""  # why no board should run it
+    keep_off: str = ""  # reason why no board should run it; "": boards may
 
     def build(self, toolchain: Toolchain, folder: Path, *, hostile: bool) -> Path:
-        """Compile the image, or its twin, to an ELF in ``folder``. Raises :class:`BuildFailed`."""
+        """Compile the image, or its twin, to an ELF in ``folder``; raise :class:`BuildFailed`."""
         kind = "hostile" if hostile else "twin"
         elf = folder / f"{self.name}-{kind}.elf"
         chip, here = chip_table(), self.source_file.parent
@@ -82,7 +82,7 @@ class HostileImage:
         return elf
 
     def case_of(self, elf: Path) -> Case:
-        """The case that expects the line ``ok`` and no finding, on the simulator."""
+        """Return a case on the simulator that expects the line ``ok`` and no finding."""
         return Case(
             elf.stem,
             elf,
@@ -94,13 +94,13 @@ class HostileImage:
         )
 
     def contradiction(self, result: CaseResult) -> str:
-        """Why ``result`` is not what must come of the hostile build; "" if it is."""
+        """Describe how ``result`` contradicts the row of the hostile build; "" if it does not."""
         judgement, findings = result.judgement, result.evidence.findings
         if judgement.verdict is not self.verdict:
             return f"the verdict is {judgement}, not {self.verdict}"
-        told = [judgement.reason, *judgement.problems, *(one.message for one in findings)]
-        if not any(self.says in text for text in told):
-            return f"nothing says {self.says!r}: {'; '.join(told)}"
+        texts = [judgement.reason, *judgement.problems, *(one.message for one in findings)]
+        if not any(self.says in text for text in texts):
+            return f"nothing says {self.says!r}: {'; '.join(texts)}"
         kinds = [str(one.kind) for one in findings]
         if self.finding and self.finding not in kinds:
             return f"no finding {self.finding}, but {', '.join(kinds) or 'none'}"
@@ -108,9 +108,9 @@ class HostileImage:
 
 
 def read(folder: Path, names: Iterable[str] = ()) -> list[HostileImage]:
-    """The images of a folder, or those of ``names``, by table.
+    """Read the images of a folder, table by table, or those of ``names``.
 
-    Raises :class:`UsageError` for a table or a name that makes no sense.
+    Raises :class:`UsageError` for an invalid table or an unknown name.
     """
     images = [one for path in sorted(folder.absolute().glob("*.toml")) for one in _table(path)]
     if not images:
@@ -139,29 +139,29 @@ def _table(path: Path) -> Iterable[HostileImage]:
         )  # fmt: skip
 
 
-#: Seconds on a board's clock in which an image prints all that it ever will.
+#: Seconds on a board's clock for one run, enough for all output of an image.
 _SECONDS = 3.0
-#: Characters of a console that a table shows.
+#: Characters of a console shown in a table.
 _SHOWN = 120
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What an image, or its twin, printed on the simulator and on a board."""
+    """The consoles of an image, or of its twin, on the simulator and on a board."""
 
     image: HostileImage
     hostile: bool
-    simulator: str  # the console's lines
-    board: str
-    failure: str = ""  # why the board gave no answer
+    simulator: str  # lines of the console
+    board: str  # lines of the console
+    failure: str = ""  # reason why the board did not run it; "" if it did
 
     @property
     def agrees(self) -> bool:
-        """Whether board and simulator printed the same."""
+        """Whether both consoles are equal."""
         return not self.failure and self.board == self.simulator
 
     def to_json(self) -> dict[str, object]:
-        """The answer as a row of a document."""
+        """Return the answer as JSON types."""
         return {
             "image": self.image.name,
             "build": "hostile" if self.hostile else "twin",
@@ -180,10 +180,10 @@ def conform(
 ) -> Iterator[Answer]:
     """Run each image and its twin on the simulator and on the boards of ``target``.
 
-    Each run is flashed and reset anew and ends after a few seconds, so that an image that hangs or
-    locks up the chip does not affect the next. Images that could harm a board are left out.
+    Each run starts with flash and reset and ends after a few seconds, so that an image that hangs
+    or locks up the chip does not affect the next. Images that could harm a board are left out.
 
-    Raises :class:`EnvironmentMissing` without a compiler; a board that fails is an answer.
+    Raises :class:`EnvironmentMissing` without a compiler; a board's failure is in its answer.
     """
     toolchain = Toolchain.find()
     for image in images:
@@ -191,12 +191,12 @@ def conform(
             continue
         for hostile in (True, False):
             case = image.case_of(image.build(toolchain, folder, hostile=hostile))
-            here = run_case(case, folder / DEFAULT)
-            there = replace(case.on(target, options), ends_at="^ok$", timeout=_SECONDS)
-            result = run_case(there, folder / target, on_error="record")
+            simulated = run_case(case, folder / DEFAULT)
+            on_board = replace(case.on(target, options), ends_at="^ok$", timeout=_SECONDS)
+            result = run_case(on_board, folder / target, on_error="record")
             broken = result.judgement.verdict in (Verdict.ERROR, Verdict.SKIPPED)
             failure = result.judgement.reason if broken else ""
-            yield Answer(image, hostile, _printed(here), _printed(result), failure)
+            yield Answer(image, hostile, _printed(simulated), _printed(result), failure)
 
 
 def _printed(result: CaseResult) -> str:
@@ -207,7 +207,7 @@ def _printed(result: CaseResult) -> str:
 
 
 def table(answers: Sequence[Answer]) -> Grid:
-    """A row for each answer: expected, simulator, board."""
+    """Return a table with a row for each answer: expected, simulator, board."""
     rows: list[Row] = [
         [one.image.name if one.hostile else f"{one.image.name} (twin)",
          one.image.chip if one.hostile else "ok", f"{one.image.sure} %", _short(one.simulator),
@@ -224,7 +224,7 @@ def _short(text: str) -> str:
 
 
 def report(answers: Sequence[Answer], board: str) -> str:
-    """The answers in Markdown, to be filed: the table, and each pair that differs in full."""
+    """Format the answers in Markdown: the table, and the full consoles of those that differ."""
     differ = [one for one in answers if not one.agrees]
     parts = [f"# Conformance of {escaped(board)}", "",
              f"{len(answers) - len(differ)} of {len(answers)} runs printed the same on board and "

@@ -12,10 +12,10 @@ from harness.base.errors import EnvironmentMissing
 
 
 def write(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
-    """Write ``rows`` (of the same keys) to ``path``.
+    """Write ``rows``, which have the same keys, to ``path``.
 
-    Raises :class:`EnvironmentMissing` without pyarrow, :class:`CannotWrite` for a file that cannot
-    be written.
+    Raises :class:`EnvironmentMissing` without pyarrow, :class:`CannotWrite` if the file cannot be
+    written.
     """
     try:
         import pyarrow  # noqa: PLC0415

@@ -1,6 +1,6 @@
-"""The rows of a study, kept as they come in a SQLite file from which a killed study resumes.
+"""The store of a study: a SQLite file with the rows so far, from which a killed study resumes.
 
-Each unit is written in one transaction: it is there as a whole or not at all.
+Each unit is written in one transaction: as a whole or not at all.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ CREATE TABLE IF NOT EXISTS parts (number INTEGER PRIMARY KEY, items INTEGER, row
 
 
 class ResultStore:
-    """The units of one study; a context manager. ``path`` None: kept in a temporary file.
+    """The finished units of one study, in ``path`` or (None) a temporary file; a context manager.
 
-    Raises :class:`UsageError` for a file that is not a store, holds another study, or the results
-    of other code, and :class:`CannotWrite` if it cannot be written.
+    Raises :class:`UsageError` for a file that is not a store, or has another study or results of
+    other code, and :class:`CannotWrite` if it cannot be written.
     """
 
     def __init__(self, path: Path | None, study: Study) -> None:
         self.path = path
         try:
-            self._connection = sqlite3.connect(path or "")  # "": a temporary file of SQLite's own
+            self._connection = sqlite3.connect(path or "")  # "": SQLite makes a temporary file
         except sqlite3.Error as error:
             raise CannotWrite(f"cannot write {path}: {error}") from error
         try:
@@ -68,21 +68,21 @@ class ResultStore:
 
     def _check_code(self) -> None:
         row = self._connection.execute("SELECT identity FROM code").fetchone()
-        there = CodeIdentity(**json.loads(row[0])) if row else None
-        if there == code_identity():
+        stored = CodeIdentity(**json.loads(row[0])) if row else None
+        if stored == code_identity():
             return
-        how = code_identity().differences(there) if there else "an older tflm-hil made them"
+        other = code_identity().differences(stored) if stored else "an older tflm-hil made them"
         raise UsageError(
-            f"{self.path} holds results of other code: {how}",
+            f"{self.path} holds results of other code: {other}",
             hint="delete it to start anew, or continue it with the code that began it",
         )
 
     def done(self) -> dict[int, int]:
-        """The units that are there: number -> how many items it had."""
+        """Return the stored units: number -> number of items."""
         return dict(self._connection.execute("SELECT number, items FROM parts"))
 
     def put(self, number: int, items: int, rows: bytes) -> None:
-        """Keep the packed rows of a unit."""
+        """Store the packed rows of a unit."""
         try:
             with self._connection:
                 self._connection.execute(
@@ -94,13 +94,13 @@ class ResultStore:
             ) from error
 
     def rows(self, number: int) -> list[Any]:
-        """The rows of a unit that is there."""
+        """Return the rows of a stored unit."""
         query = "SELECT rows FROM parts WHERE number = ?"
         (data,) = self._connection.execute(query, (number,)).fetchone()
         return unpacked(data)
 
     def all_rows(self, units: int) -> Iterator[Any]:
-        """The rows of the first ``units`` units, in order."""
+        """Yield the rows of the first ``units`` units, in order."""
         with closing(self._connection.cursor()) as cursor:
             query = "SELECT rows FROM parts WHERE number < ? ORDER BY number"
             for (data,) in cursor.execute(query, (units,)):

@@ -1,10 +1,9 @@
 """A study, its units of work, and the worker's side of them.
 
-A unit names its blobs (an image, a snapshot) by content hash. A worker keeps the blobs that it
-was sent. One that misses a blob replies with its hash, and gets the unit again with the blob.
+A unit names its blobs (an image, a snapshot) by content hash, and a worker caches them. A worker
+without a blob replies with its hash, and gets the unit again with the blob.
 
-A unit names the code that may carry it out. A worker of other code does nothing, and its reply
-shows what it is.
+A unit names the code that may carry it out. A worker of other code only replies with its identity.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from typing import Any
 from harness.base.code_identity import CodeIdentity, code_identity
 from harness.base.errors import EnvironmentMissing
 
-#: Carries out a unit; gives its rows.
+#: Carries out a unit and returns its rows.
 Perform = Callable[["WorkUnit"], Sequence[Any]]
 #: Called once per worker, with a study's parameters and its blobs by name.
 Open = Callable[[Any, Mapping[str, bytes]], AbstractContextManager[Perform]]
@@ -44,8 +43,8 @@ class Study:
     """A study of ``items`` items, ``each`` of them per unit.
 
     ``open`` must be a function of a module (workers import it), ``parameters`` a JSON document.
-    ``open(parameters, blobs)`` gives a context manager whose value makes the rows (of JSON
-    types) of a unit. Rows may depend on nothing but parameters, blobs and the unit.
+    ``open(parameters, blobs)`` returns a context manager; its value returns the rows (JSON types)
+    of a unit, which may depend on parameters, blobs and the unit alone.
     """
 
     open: Open
@@ -65,7 +64,7 @@ class Study:
 
     @property
     def fingerprint(self) -> str:
-        """A hash of everything that the rows of a unit depend on; not of the number of units."""
+        """A hash of everything on which a unit's rows depend: not of the number of units."""
         work = [f"{self.open.__module__}.{self.open.__qualname__}", self.parameters, self.each]
         hashes = {name: content_hash(data) for name, data in self.blobs.items()}
         return content_hash(json.dumps([work, hashes], sort_keys=True).encode())
@@ -73,7 +72,7 @@ class Study:
 
 @dataclass(frozen=True)
 class Task:
-    """A unit as it is sent: blobs by name and hash, not their bytes."""
+    """A unit as sent to a worker: with the names and hashes of its blobs, not their bytes."""
 
     code: CodeIdentity
     open: Open
@@ -84,36 +83,36 @@ class Task:
 
 @dataclass(frozen=True)
 class Reply:
-    """A worker's answer: packed rows, or the hashes of the blobs that it misses.
+    """A worker's reply: packed rows, or the hashes of missing blobs.
 
-    It has neither if ``code`` is not what the task asks for; None is a worker of an older tflm-hil.
+    It has neither if ``code`` is not that of the task.
     """
 
     unit: WorkUnit
     worker: str
-    code: CodeIdentity | None = None
+    code: CodeIdentity | None = None  # None: of an older tflm-hil
     rows: bytes = b""
     missing: tuple[str, ...] = ()
 
 
 def content_hash(data: bytes) -> str:
-    """SHA-256, in hexadecimal."""
+    """Return the SHA-256 of ``data``, in hexadecimal."""
     return hashlib.sha256(data).hexdigest()
 
 
 def packed(rows: Sequence[Any]) -> bytes:
-    """Rows as they are sent and stored; equal rows give equal bytes."""
+    """Pack rows for sending and storing; equal rows give equal bytes."""
     return zlib.compress(json.dumps(rows, separators=(",", ":")).encode("ascii"), 1)
 
 
 def unpacked(data: bytes) -> list[Any]:
-    """The rows of :func:`packed`, as JSON types."""
+    """Return the rows of :func:`packed`, as JSON types."""
     rows: list[Any] = json.loads(zlib.decompress(data))
     return rows
 
 
 class _WorkerState(threading.local):
-    """State that one worker (a process, or a thread of one) keeps between units."""
+    """The state of one worker (a process, or a thread of one) between units."""
 
     def __init__(self) -> None:
         self.blobs: dict[str, bytes] = {}
@@ -122,7 +121,7 @@ class _WorkerState(threading.local):
         self.perform: Perform | None = None
 
     def performer(self, task: Task) -> Perform:
-        """The function for the units of this task's study; another study is closed first."""
+        """Return the function for units of the task's study; close any other study first."""
         key = (task.open, task.parameters, task.blobs)
         if self.perform is None or key != self.key:
             self.close()
@@ -133,7 +132,7 @@ class _WorkerState(threading.local):
         return self.perform
 
     def close(self) -> None:
-        """Close the study that is open."""
+        """Close the open study, if there is one."""
         if self.opened is not None:
             self.opened.__exit__(None, None, None)
         self.opened = self.perform = self.key = None
@@ -153,8 +152,8 @@ def close_worker() -> None:
 def perform(task: Task, blobs: Mapping[str, bytes]) -> Reply:
     """Carry out one unit in a worker; ``blobs``, by hash, are kept for later units.
 
-    Raises :class:`EnvironmentMissing` that names the worker for what its machine lacks: to the
-    dispatcher another OSError is a lost worker.
+    Raises :class:`EnvironmentMissing`, with the worker's name, instead of an OSError: the
+    dispatcher takes that for a lost worker.
     """
     state = _state()
     state.blobs.update(blobs)

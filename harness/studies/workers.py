@@ -1,4 +1,4 @@
-"""Where units run: in this process, in a pool of processes, on a Dask cluster."""
+"""The workers of a study: this process, a pool of processes, or a Dask cluster."""
 
 from __future__ import annotations
 
@@ -22,30 +22,26 @@ from harness.studies.study import close_worker
 _log = logging.getLogger(__name__)
 
 SAME_CODE = "install the same tflm-hil, NumPy and Unicorn on all machines, and restart the workers"
-#: Loggers of Dask that tell of each lost connection with a traceback.
+#: Loggers of Dask that print a traceback for each lost connection.
 _NOISY = ("distributed", "tornado.application", "asyncio")
 
 
 @dataclass
 class Workers:
-    """An executor of ``count`` workers, and the signs of their loss.
-
-    ``lost`` are the exceptions of a unit whose worker is gone. ``healthy()`` is True if units in
-    flight can still come back; ``restart()`` gives a new executor if they cannot.
-    """
+    """An executor, and how to detect the loss of its workers."""
 
     executor: Executor
     count: int
-    lost: tuple[type[BaseException], ...]
-    healthy: Callable[[], bool]
-    restart: Callable[[], Executor]
+    lost: tuple[type[BaseException], ...]  # exceptions of a unit whose worker is lost
+    healthy: Callable[[], bool]  # whether units in flight can still return
+    restart: Callable[[], Executor]  # return a new executor, if they cannot
 
 
 class SerialExecutor(Executor):
     """Runs each call when it is submitted."""
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Run the call; gives its future, which is done."""
+        """Run the call and return its finished future."""
         future: Future[Any] = Future()
         try:
             future.set_result(fn(*args, **kwargs))
@@ -65,10 +61,10 @@ def check_code(worker: str, code: CodeIdentity | None) -> None:
 
 @contextmanager
 def open_workers(count: int = 0, scheduler: str = "", patience: float = 0.0) -> Iterator[Workers]:
-    """Workers: ``count`` processes (0: one per core; 1: this one), or those of a Dask scheduler.
+    """Open ``count`` processes (0: one per core; 1: this one), or the workers of a Dask scheduler.
 
-    Raises :class:`EnvironmentMissing` if Dask is not here, the scheduler does not answer or has no
-    worker for ``patience`` seconds, or a worker runs other code.
+    Raises :class:`EnvironmentMissing` if Dask is not installed, the scheduler does not answer or
+    has no worker for ``patience`` seconds, or a worker runs other code.
     """
     count = count or os.cpu_count() or 1
     if scheduler:
@@ -105,7 +101,7 @@ def _processes(count: int) -> Iterator[Workers]:
 
 
 def _terminate(executor: Executor) -> None:
-    """End the processes at once."""
+    """Terminate the processes."""
     assert isinstance(executor, Pool)
     for process in list((executor._processes or {}).values()):
         process.terminate()
@@ -117,7 +113,7 @@ class _Cluster:
 
     def __init__(self, distributed: Any, address: str, patience: float) -> None:
         self._distributed, self._address, self._patience = distributed, address, patience
-        self._alone_since: float | None = None  # when there was no worker for the first time
+        self._no_workers_since: float | None = None  # monotonic time; None: there are workers
         self._connect()
 
     def _connect(self) -> None:
@@ -150,16 +146,19 @@ class _Cluster:
 
     @property
     def threads(self) -> int:
-        """How many units run at once."""
+        """Number of units that run at the same time."""
         return sum(self._client.nthreads().values())
 
     def executor(self) -> Executor:
-        """An executor whose futures are units on the cluster."""
+        """Return an executor on the cluster."""
         executor: Executor = self._client.get_executor(pure=False)
         return executor
 
     def healthy(self) -> bool:
-        """Whether the scheduler is the same. Raises :class:`EnvironmentMissing` without workers."""
+        """Whether the scheduler is still the same.
+
+        Raises :class:`EnvironmentMissing` if it has had no worker for ``patience`` seconds.
+        """
         if self._client.status != "running":
             return False
         try:
@@ -171,31 +170,31 @@ class _Cluster:
 
     def _note_workers(self, workers: int) -> None:
         if workers:
-            if self._alone_since is not None:
+            if self._no_workers_since is not None:
                 _log.warning("%s again", count_of(workers, "worker"))
-            self._alone_since = None
+            self._no_workers_since = None
             return
         now = time.monotonic()
-        if self._alone_since is None:
-            self._alone_since = now
+        if self._no_workers_since is None:
+            self._no_workers_since = now
             _log.warning(
                 "no worker is left at %s: waiting %g s for one", self._address, self._patience
             )
-        if now - self._alone_since > self._patience:
+        if now - self._no_workers_since > self._patience:
             raise EnvironmentMissing(
                 f"no worker is left at {self._address}, for {self._patience:g} s",
                 hint="start `dask worker` again; with --store the study continues where it is",
             )
 
     def restart(self) -> Executor:
-        """Connect again."""
+        """Reconnect and return a new executor."""
         _log.warning("the scheduler at %s is lost: connecting again", self._address)
         self.close()
         self._connect()
         return self.executor()
 
     def close(self) -> None:
-        """Disconnect. The other side may be gone: its errors do not matter."""
+        """Disconnect, without regard to errors of a scheduler that is gone."""
         with suppress(Exception):
             self._client.close(timeout=1)
 
@@ -221,10 +220,10 @@ def _dask(address: str, patience: float) -> Iterator[Workers]:
 
 @contextmanager
 def _silent(*names: str) -> Iterator[None]:
-    """Loggers, and those below them that have a level of their own, say nothing below CRITICAL."""
-    below = tuple(f"{name}." for name in names)
-    known = [name for name in logging.root.manager.loggerDict if name.startswith(below)]
-    loggers = [logging.getLogger(name) for name in (*names, *known)]
+    """Set these loggers and their children, which may have their own level, to CRITICAL."""
+    prefixes = tuple(f"{name}." for name in names)
+    children = [name for name in logging.root.manager.loggerDict if name.startswith(prefixes)]
+    loggers = [logging.getLogger(name) for name in (*names, *children)]
     levels = [logger.level for logger in loggers]
     for logger in loggers:
         logger.setLevel(logging.CRITICAL)

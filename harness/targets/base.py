@@ -224,7 +224,10 @@ class Session(Protocol):
 
     @property
     def core_state(self) -> CoreState:
-        """Registers, stack pointers and RAM, for call stacks. Raises Unsupported."""
+        """Registers, stack pointers and RAM, for call stacks. Raises Unsupported.
+
+        A board's core is halted for as long as that takes.
+        """
         ...
 
     def watch_calls(self, addresses: Iterable[int]) -> None:

@@ -19,6 +19,7 @@ from harness.base.clock import Deadline
 from harness.base.closing import Closing
 from harness.base.core_state import CoreState
 from harness.base.errors import EnvironmentMissing, Unsupported, UsageError
+from harness.base.platforms import DEFAULT_CHIP, board_names, chip_called
 from harness.elf import Image
 from harness.elf.coverage import Coverage
 from harness.targets.base import Session, Stop
@@ -34,6 +35,7 @@ class Ability(StrEnum):
     TRACE = "count what runs"  # profile(), coverage()
     STEP = "stop at an address"  # registers, run_to_address()
     PINS = "drive pins"  # pins
+    STACKS = "show its stacks"  # core_state
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,8 @@ class TargetOption:
     help: str
     default: str = ""
     flag: str = ""  # on the command line, if it is not called as the option
+    words: Callable[[], Iterable[str]] = tuple  # what it can be, for completion
+    file: bool = False  # it can be the name of a file
 
     @property
     def spelled(self) -> str:
@@ -105,6 +109,23 @@ def _named(place: str) -> Any:
     return getattr(import_module(module), name)
 
 
+def boards_of_lab() -> list[str]:
+    """Names and tags of the boards in the lab file. Raises :class:`UsageError` if it is broken."""
+    from harness.targets.board.lab import load  # noqa: PLC0415 - only for completion
+
+    return [name for row in load().entries for name in (row.name, *row.tags)]
+
+
+def _runners() -> Iterable[str]:
+    from harness.targets.board.runners import RUNNERS  # noqa: PLC0415 - only for completion
+
+    return RUNNERS
+
+
+def _without_model() -> Iterable[str]:
+    return [f"{block.name}=" for block in chip_called(DEFAULT_CHIP).without_model]
+
+
 _EVERYTHING = frozenset(Ability)
 _POWER_ON = TargetOption(
     "power_on",
@@ -112,14 +133,15 @@ _POWER_ON = TargetOption(
     f"what RAM and registers hold at first: a seed, {power_on.ZERO_WORD}, or "
     f"{power_on.BOTH_WORD} (two runs, which must show the same).",
     power_on.name_of(power_on.DEFAULT_SEED),
+    words=lambda: (power_on.ZERO_WORD, power_on.BOTH_WORD),
 )
 _RUNNER = TargetOption(
     "runner", "text", "the flash tool: nrfutil, nrfjprog, jlink, pyocd or west.",
-    "the lab file's, or the first that is installed",
+    "the lab file's, or the first that is installed", words=_runners,
 )  # fmt: skip
 _BOARD_OPTIONS = (
-    TargetOption("board", "text", "its name, probe serial number or tag."),
-    TargetOption("lab", "text", "the lab file.", "$TFLM_HIL_LAB, or lab.toml"),
+    TargetOption("board", "text", "its name, probe serial number or tag.", words=boards_of_lab),
+    TargetOption("lab", "text", "the lab file.", "$TFLM_HIL_LAB, or lab.toml", file=True),
     TargetOption("wait", "seconds", "how long to wait for a board in use.", "0"),
     _RUNNER,
 )
@@ -127,7 +149,7 @@ _BOARD_OPTIONS = (
 _CONSOLE = TargetOption(
     "console", "text",
     'how the board hears its console: "uarte=UARTE1 txd=1 rxd=0 baud=1000000", or a board\'s name.',
-    "as the chip's kit is wired", "--wiring",
+    "as the chip's kit is wired", "--wiring", board_names,
 )  # fmt: skip
 
 _ROWS = (
@@ -138,13 +160,17 @@ _ROWS = (
         _EVERYTHING,
         (
             TargetOption(
-                "timing", "text", "instructions, or branches: a taken one lasts a tick more."
+                "timing",
+                "text",
+                "instructions, or branches: a taken one lasts a tick more.",
+                words=lambda: ("instructions", "branches"),
             ),
             _POWER_ON,
             TargetOption(
                 "peripherals",
                 "text",
                 "models for peripherals without one: SAADC=samples.npz,PWM0=mine.py:Pwm.",
+                words=_without_model,
             ),
             _CONSOLE,
         ),
@@ -155,16 +181,26 @@ _ROWS = (
         "harness.targets.renode",
         True,
         _EVERYTHING,
-        (TargetOption("renode", "text", "the Renode to use.", "$RENODE, or PATH"), _POWER_ON),
+        (
+            TargetOption("renode", "text", "the Renode to use.", "$RENODE, or PATH", file=True),
+            _POWER_ON,
+        ),
         pool="harness.targets.renode.server:RenodePool",
         needs="harness.targets.renode.find:locate",
     ),
-    Target("board", "harness.targets.board", False, options=_BOARD_OPTIONS, retried=True),
+    Target(
+        "board",
+        "harness.targets.board",
+        False,
+        frozenset({Ability.STACKS}),
+        _BOARD_OPTIONS,
+        retried=True,
+    ),
     Target(
         "virtual-board",
         "harness.targets.board.virtual",
         True,
-        frozenset({Ability.PINS}),
+        frozenset({Ability.PINS, Ability.STACKS}),
         (_CONSOLE, _RUNNER),
         retried=True,
     ),
@@ -286,7 +322,7 @@ class SessionDefaults(Closing):
     @property
     def core_state(self) -> CoreState:
         """Registers, stack pointers and RAM. Raises :class:`Unsupported` if they are not known."""
-        self._cannot(Ability.STEP)
+        self._cannot(Ability.STACKS)
 
     def watch_calls(self, addresses: Iterable[int]) -> None:
         """Note calls from here on. Raises :class:`Unsupported` if the target sees none."""

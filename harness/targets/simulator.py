@@ -32,6 +32,7 @@ from harness.targets.base import (
     Until,
 )
 from harness.targets.calls import Call, CallLog
+from harness.targets.operator_calls import OperatorCalls
 from harness.targets.registry import SessionDefaults
 
 #: From here on a branch is a return from an exception or from another security state.
@@ -92,6 +93,7 @@ class SimulatorSession(SessionDefaults):
         self._resets = 0  # of the boot that the calls are of
         self._callers: set[int] = set()  # where watched calls return to, hooked
         self._functions: FunctionMap | None = None
+        self._operators: OperatorCalls | None = None
         self._loops: set[int] = set()  # watched functions that are not hooked while they run
 
     @property
@@ -275,6 +277,23 @@ class SimulatorSession(SessionDefaults):
         self._functions = FunctionMap(machine.firmware)
         tables = [self._functions.numbers(area.origin, area.size) for area in areas]
         machine.core.profile_calls(*tables)
+        self._operators = OperatorCalls(machine.firmware)
+        for address in self._operators.shared:
+            machine.hook(address, self._operator_called)
+
+    def _operator_called(self, machine: Machine) -> None:
+        """Count the call that begins as one of its operator."""
+        assert self._operators is not None
+        assert self._functions is not None
+        address, registers = machine.pc, tuple(machine.registers.values())
+        operator = self._operators.operator(address, registers, self._peek)
+        machine.core.rename_calls(address, self._functions.called_by(address, operator))
+
+    def _peek(self, address: int, size: int) -> bytes | None:
+        try:
+            return self.machine.read_memory(address, size)
+        except ValueError:
+            return None
 
     def coverage(self) -> Coverage:
         """Coverage since the session was opened or :meth:`profile` was called."""

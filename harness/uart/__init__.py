@@ -1,6 +1,6 @@
 """The console: bytes -> lines -> records, and known messages -> typed findings.
 
-Nothing here knows who produced the bytes: a simulator, Renode, a board or a saved capture.
+The source of the bytes does not matter: a simulator, Renode, a board or a saved capture.
 """
 
 from harness.uart.console import Console, ProfilerEntry

@@ -18,16 +18,16 @@ from harness.uart.records import PREFIX
 from harness.uart.scrapers import SCRAPERS, AbsentLines, Scraper, failed_tests
 from harness.uart.tensors import Tensors, assemble
 
-#: Most of one console that is read and kept, in bytes and in lines; the rest is only counted.
+#: Most bytes and most lines of a console that are read and kept; the rest is only counted.
 LARGEST = 64 << 20
 MOST_LINES = 1_000_000
-#: Most entries that a profile holds.
+#: Most entries of a profile.
 _MOST_PROFILED = 100_000
-#: Bytes that are read at once.
+#: Bytes that are processed at a time, between checks of the limits.
 _BLOCK = 65_536
 
 _BANNER = "*** Booting Zephyr OS"
-_HANDED_OVER = "Jumping to the first image slot"  # MCUboot prints the same banner before that
+_HANDED_OVER = "Jumping to the first image slot"  # MCUboot's, after the same banner
 _HALT = "Halting system"  # Zephyr's fatal error handler, which never returns
 _NO_TENSORS = "AllocateTensors() failed"  # the samples' last line in that case
 _TICKS = re.compile(r"^(?P<operator>[A-Za-z_]\w{0,80}) took (?P<ticks>\d{1,20}) ticks \(")
@@ -53,7 +53,7 @@ class ProfilerEntry:
 
 
 class Console:
-    """Reads a console as it comes; may be asked at any time. Call :meth:`finish` at the end."""
+    """Reads a console while it arrives. Results can be read at any time; :meth:`finish` ends it."""
 
     def __init__(
         self,
@@ -62,22 +62,22 @@ class Console:
         lines_absent: Sequence[str] = (),
     ) -> None:
         self.profile: list[ProfilerEntry] = []
-        self.size = 0  # bytes that came
+        self.size = 0  # bytes read
         self.line_count = 0
         self.scrapers = tuple(scrapers)
-        self.gave_up = False  # the image printed that it stops
+        self.gave_up = False  # True once the image has printed that it stops
         self._recording = recording or Recording()
         self._left_out = 0  # bytes beyond the limit
         self._splitter = LineSplitter()
         self._records = RecordReader()
-        self._tensors: Tensors | None = Tensors()  # None: a record came since they were joined
+        self._tensors: Tensors | None = Tensors()  # None: outdated by a later record
         self._diagnostics = Diagnostics()
         self._absent = AbsentLines(lines_absent) if lines_absent else None
         self._own = Findings()
         self._banners = array("Q")  # console lines with Zephyr's boot banner
 
     def feed(self, data: bytes, time: float = 0.0) -> None:
-        """Take bytes as they arrive, cut anywhere."""
+        """Read bytes as they arrive, split anywhere."""
         for start in range(0, len(data), _BLOCK):
             if self.flooded:
                 self._left_out += len(data) - start
@@ -90,12 +90,12 @@ class Console:
 
     @property
     def echoed(self) -> bool:
-        """Whether someone watches it as it comes."""
+        """True if the console is shown while it arrives."""
         return self._recording.echoed
 
     @property
     def flooded(self) -> bool:
-        """True when the console has printed all that is read of it: running on is useless."""
+        """True once a limit is reached: nothing that is printed later would be read."""
         return self.size >= LARGEST or self.line_count >= MOST_LINES
 
     def finish(self, time: float = 0.0) -> None:
@@ -136,9 +136,9 @@ class Console:
         if "ticks" in line.text and not owner:
             self._read_profile(line)
         if not owner and ("FAILED" in line.text or " Failures " in line.text):
-            self._check_read(line)
+            self._check_failed_tests(line)
 
-    def _check_read(self, line: Line) -> None:
+    def _check_failed_tests(self, line: Line) -> None:
         """Report failed tests that no scraper reads."""
         suite = failed_tests(line.text)
         if suite and not any(isinstance(scraper, SCRAPERS[suite]) for scraper in self.scrapers):
@@ -197,7 +197,7 @@ class Console:
 
     @property
     def records(self) -> Records:
-        """All good records, in order."""
+        """All valid records, in order."""
         return self._records.records
 
     def of_kind(self, kind: str) -> RecordsOfKind:
@@ -206,7 +206,7 @@ class Console:
 
     @property
     def boots(self) -> list[tuple[int, int]]:
-        """Where the records of each boot begin and end."""
+        """The records of each boot, as (first index, index after the last)."""
         return list(pairwise(chain(self.records.boots, [len(self.records)])))
 
     @property
@@ -230,12 +230,12 @@ class Console:
 
     @property
     def ended(self) -> bool:
-        """True once an ``end`` record came."""
+        """True once an ``end`` record was read."""
         return bool(self.of_kind("end"))
 
     @property
     def raw(self) -> bytes:
-        """The bytes as they came, up to LARGEST."""
+        """The bytes as received, up to LARGEST."""
         return b"".join(self._recording.blocks())
 
     def read_lines(self) -> Iterator[Line]:

@@ -1,4 +1,4 @@
-"""A console as it comes, on a terminal."""
+"""A console shown on a terminal while it arrives."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import codecs
 import re
 from typing import TextIO
 
-#: Characters that a terminal would obey: a device must not move its cursor or set its title.
+#: Control characters, with which a device could move a terminal's cursor or set its title.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 class Echo:
     """Writes a console's bytes to a text stream, with control characters as escapes.
 
-    A character that is cut between two parts is shown once it is whole. A carriage return is left
-    out: consoles end their lines with both.
+    A character that is split between two calls is shown with the second. Carriage returns are left
+    out: consoles end their lines with CR LF.
     """
 
     def __init__(self, stream: TextIO) -> None:

@@ -1,8 +1,8 @@
 """Console bytes -> lines, and numbers in their text.
 
 TFLM, printk and logging back ends end their lines in LF, CR LF, CR CR LF and CR CR CR LF on the
-same wire; here each of them is one line end. Control characters that a terminal would obey are
-shown as ``\\xNN``, and so is every byte outside ASCII in a line that is not UTF-8.
+same wire; each of these is one line end. Control characters become ``\\xNN``, and so does every
+byte outside ASCII in a line that is not UTF-8.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import re
 from collections.abc import Generator, Iterator
 from typing import NamedTuple
 
-#: Most bytes of a line, and characters of its text. Longer ones are cut into several lines: a stuck
-#: device must not fill the host's memory.
+#: Most bytes of a line, and characters of its text. Longer lines are split, so that a stuck device
+#: does not fill the host's memory.
 LONGEST = 8192
 
 _NUMBER = re.compile(
@@ -26,22 +26,23 @@ _DIGITS = re.compile(
 )
 _ANSI = re.compile(r"\x1b\[[0-9;]{0,32}[A-Za-z]")
 _ANSI_BYTES = re.compile(_ANSI.pattern.encode())
+#: The text of each byte: tab and printable ASCII unchanged, others escaped.
 _VISIBLE = [chr(byte) if byte == 9 or 32 <= byte < 127 else f"\\x{byte:02x}" for byte in range(256)]
 _CONTROL = {chr(byte): _VISIBLE[byte] for byte in range(160)}
 
 
 class Line(NamedTuple):
-    """One console line: ``text`` without line end and ANSI colours, ``raw`` as it came."""
+    """One console line: ``text`` without line end and ANSI colours, ``raw`` as received."""
 
     number: int  # 1-based, over the whole session
     time: float  # seconds on the target's clock, of the chunk that ended the line
     text: str
     raw: bytes
-    complete: bool  # False: the session ended, or LONGEST was reached, before a line end
+    complete: bool  # False: split at LONGEST, or the session ended before a line end
 
 
 class LineSplitter:
-    """Cuts a byte stream into lines, which do not depend on how the stream is cut into chunks."""
+    """Splits a byte stream into lines, the same for any chunks of the stream."""
 
     def __init__(self) -> None:
         self._pending = b""  # never more than LONGEST bytes
@@ -57,17 +58,17 @@ class LineSplitter:
         self._pending = yield from self._cut(rest, time)
 
     def flush(self, time: float = 0.0) -> Iterator[Line]:
-        """The rest that has no line end, as a last line."""
+        """The bytes after the last line end, as a last line."""
         raw, self._pending = self._pending, b""
         if raw.strip(b"\r"):
             yield from self._lines(raw, time, complete=False)
 
     def _cut(self, raw: bytes, time: float) -> Generator[Line, None, bytes]:
-        """Lines of LONGEST bytes; gives the rest, which is at most that long."""
+        """Yield lines of LONGEST bytes and return the rest, which is at most that long."""
         start = 0
         while len(raw) - start > LONGEST:
             stop = start + LONGEST
-            for _ in range(3):  # not within a character of several bytes
+            for _ in range(3):  # do not split a character of several bytes
                 stop -= raw[stop] & 0xC0 == 0x80
             yield from self._lines(raw[start:stop], time, complete=False)
             start = stop
@@ -104,9 +105,9 @@ def _text(raw: bytes) -> str:
 
 
 def number(text: str) -> float | None:
-    """A printed number, decimal or ``mantissa*2^exponent``; None if the text is not a number.
+    """The value of a printed number, decimal or ``mantissa*2^exponent``; None for other text.
 
-    Infinity, NaN and numbers too large for a float do not count as numbers.
+    Infinity, NaN and numbers too large for a float are None, too.
     """
     match = _NUMBER.fullmatch(text.strip())
     if match is None:
@@ -116,10 +117,10 @@ def number(text: str) -> float | None:
 
 
 def last_digit(text: str) -> float:
-    """The worth of a printed number's last digit; 0.0 if the text is not a number.
+    """The resolution of a printed number, one unit of its last digit; 0.0 for other text.
 
-    A mantissa of TFLM's own printer (``1.2566366*2^-2``) has seven decimals of which it leaves out
-    zeros, and the last is not exact. It prints 0 as ``1.0*2^-127``.
+    TFLM's own printer (``1.2566366*2^-2``) omits trailing zeros of seven decimals, of which the
+    last is not exact. It prints 0 as ``1.0*2^-127``.
     """
     digits = _DIGITS.fullmatch(text.strip().lstrip("+"))
     if digits is None:

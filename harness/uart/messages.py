@@ -1,13 +1,13 @@
-"""Known messages of TFLM and Zephyr -> findings, apart for running tests.
+"""Known messages of TFLM and Zephyr -> findings, separately for running tests.
 
 The rules are data: a kind of finding, and a pattern with groups for the subject and for numbers.
 TFLM prints several of its messages in two calls, each with its own line end, and other threads may
 print in between; such a rule has a second pattern, ``then``, which is searched in the rest of the
-line and in the next few lines. Rules cover the wordings of older revisions too.
+line and in the next few lines. Rules also cover the wordings of older revisions.
 
-A test may provoke errors and faults on purpose. So while a scraper knows that a test is running,
-lines go to readers of their own, which are dropped when the test ends. The findings of a test that
-never ends are kept: they explain why.
+A test may cause errors and faults on purpose. While a test is running, its lines go to a reader of
+their own, whose findings are dropped when the test ends. Those of a test that never ends are kept:
+they explain why.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from dataclasses import dataclass
 
 from harness.base.findings import Finding, Findings, Kind
 from harness.model.schema import OPERATOR_NAMES
-from harness.uart.fatal_reasons import arm_reason
 from harness.uart.faults import TRIGGERS as FAULT_TRIGGERS
-from harness.uart.faults import FaultReader
+from harness.uart.faults import FaultReader, arm_reason
 from harness.uart.lines import Line, integer
 
-#: How many lines may come between the two halves of a message.
+#: Most lines between the two halves of a message.
 _REACH = 6
-#: Different messages that are remembered, to drop repetitions. Further ones are not dropped, only
-#: counted (:class:`Findings`).
-_MOST = 1000
-#: Characters of a message that are kept.
+#: Most messages that are remembered to drop repetitions; later ones are limited by
+#: :class:`Findings` alone.
+_MOST_KNOWN = 1000
+#: Most characters of a message that are kept.
 _WIDTH = 600
 
+#: Groups of a pattern that name the subject.
 _GROUP_SUBJECTS = ("operator", "custom", "stage", "what")
 
 
@@ -38,8 +38,8 @@ _GROUP_SUBJECTS = ("operator", "custom", "stage", "what")
 class Rule:
     """One message. Groups of _GROUP_SUBJECTS in the patterns name the subject, others are numbers.
 
-    ``literal`` is how the message begins. ``pattern`` is tried at its first and its last occurrence
-    in a line only, so that a device cannot make a line expensive by repeating it.
+    ``literal`` is the beginning of the message. ``pattern`` is tried only at its first and its last
+    occurrence in a line, so that a device cannot make a line expensive by repeating it.
     """
 
     kind: Kind
@@ -165,14 +165,14 @@ TRIGGERS = tuple(dict.fromkeys(rule.literal for rule in RULES))
 
 @dataclass
 class _PartialMessage:
-    """A message, or the first half of one that waits for its second."""
+    """A message, or the first half of one."""
 
     rule: Rule
     text: str
     line: int
     groups: dict[str, str | None]
     registers: tuple[tuple[str, int], ...] = ()  # lr and pc, of a fatal error
-    patience: int = _REACH
+    lines_left: int = _REACH  # that may contain the second half
 
 
 class MessageReader:
@@ -185,7 +185,7 @@ class MessageReader:
 
     @property
     def waiting(self) -> bool:
-        """True while the second half of a message is awaited."""
+        """True while the second half of a message is missing."""
         return self._half is not None
 
     def feed(self, line: Line, registers: tuple[tuple[str, int], ...] = ()) -> None:
@@ -211,7 +211,7 @@ class MessageReader:
         self._second_half(line.text[match.end() :])
 
     def _second_half(self, text: str) -> bool:
-        """Whether ``text`` has the second half that is awaited."""
+        """True if ``text`` has the missing second half."""
         half = self._half
         if half is None:
             return False
@@ -221,13 +221,13 @@ class MessageReader:
             half.text = f"{half.text} {match.group().strip()[:_WIDTH]}"
             self.finish()
             return True
-        half.patience -= 1
-        if half.patience < 0:
+        half.lines_left -= 1
+        if half.lines_left < 0:
             self.finish()
         return False
 
     def finish(self) -> None:
-        """End the lines: a first half whose second never came is a finding too."""
+        """Handle the end of the text: a first half without its second is a finding, too."""
         half, self._half = self._half, None
         if half is not None:
             self._emit(half)
@@ -240,7 +240,7 @@ class MessageReader:
         if not subject and "number" in numbers:
             subject = builtin_operator_name(numbers["number"])
         if (half.rule.kind, subject) not in self._known:
-            if len(self._known) < _MOST:
+            if len(self._known) < _MOST_KNOWN:
                 self._known.add((half.rule.kind, subject))
             reason = arm_reason(numbers["reason"]) if "reason" in numbers else None
             shown = f" ({reason})" if reason else ""
@@ -260,20 +260,20 @@ _TRIGGER = re.compile("|".join(map(re.escape, (*FAULT_TRIGGERS, *TRIGGERS))))
 
 
 class DiagnosticReader:
-    """Messages and fault dumps of one stretch of the console."""
+    """Messages and fault dumps in a part of the console."""
 
     def __init__(self) -> None:
         self._messages = MessageReader()
         self._faults = FaultReader()
 
     def feed(self, line: Line) -> None:
-        """Read one line. Almost all lines hold nothing and cost one search."""
+        """Read one line. Most lines have no trigger and cost one search."""
         if self._messages.waiting or self._faults.waiting or _TRIGGER.search(line.text):
             self._messages.feed(line, self._faults.registers_before(line))
             self._faults.feed(line)
 
     def finish(self) -> None:
-        """No more lines will come."""
+        """Handle the end of the text."""
         self._messages.finish()
         self._faults.finish()
 
@@ -284,7 +284,7 @@ class DiagnosticReader:
 
 
 class Diagnostics:
-    """The messages and fault dumps outside of tests, and of the running test."""
+    """Messages and fault dumps outside of tests, and those of the running test."""
 
     def __init__(self) -> None:
         self._common = DiagnosticReader()
@@ -299,13 +299,13 @@ class Diagnostics:
         (self._test or self._common).feed(line)
 
     def finish(self) -> None:
-        """No more lines will come."""
+        """Handle the end of the text."""
         self._common.finish()
         if self._test is not None:
             self._test.finish()
 
     def __iter__(self) -> Iterator[Finding]:
-        """The findings outside of tests, and in one that is still running."""
+        """The findings outside of tests, and those of a test that is still running."""
         yield from self._common
         if self._test is not None:
             yield from self._test

@@ -1,6 +1,6 @@
 """The records of a console, read from its lines, and their order (``docs/records.md``, "Order").
 
-They are held in columns to save memory: there may be a million of them.
+Fields are stored in columns to save memory: a console may have a million records.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from harness.base.findings import Finding, Findings, Kind
 from harness.uart.lines import Line
 from harness.uart.records import FROM_DEVICE, Field, MalformedRecord, Record, Value, parse
 
-#: Kinds by the number that stands for them in :attr:`Records.kinds`.
+#: Kinds of records; :attr:`Records.kinds` has their indices.
 KIND_NAMES = tuple(FROM_DEVICE)
 KIND_NUMBERS = {name: number for number, name in enumerate(KIND_NAMES)}
 
 
 class _Column:
-    """One field of all records of one kind; None for records that leave it out."""
+    """One field of all records of one kind; None for records without it."""
 
     def __init__(self, field: Field) -> None:
         number = field.type is int and field.required
@@ -48,7 +48,7 @@ class _Column:
 
 
 class _LazyRecords(Sequence[Record]):
-    """A sequence that makes a :class:`Record` whenever one is read; a slice is a list."""
+    """A sequence that creates each :class:`Record` when it is accessed; a slice is a list."""
 
     def _at(self, index: int) -> Record:
         """The record at ``index``, from 0 to ``len(self) - 1``."""
@@ -66,7 +66,7 @@ class _LazyRecords(Sequence[Record]):
 
 
 class Records(_LazyRecords):
-    """Every good record, in the order in which it came.
+    """All valid records, in the order of the console.
 
     ``kinds`` has a byte per record (an index of :data:`KIND_NAMES`), ``lines`` its console line,
     ``times`` its time in seconds, ``boots`` the index of the first record of each boot.
@@ -119,13 +119,13 @@ class Records(_LazyRecords):
         return self._positions[kind]
 
     def numbers(self, kind: str, name: str) -> array[int]:
-        """A required field that holds numbers, of all records of ``kind``."""
+        """A required field of numbers, of all records of ``kind``."""
         numbers = self._columns[kind][name].numbers
         assert numbers is not None
         return numbers
 
     def texts(self, kind: str, name: str) -> list[str]:
-        """A field that holds text, of all records of ``kind``."""
+        """A field of text, of all records of ``kind``."""
         return cast("list[str]", self._columns[kind][name].values)
 
     def value(self, kind: str, name: str, row: int) -> Value | None:
@@ -156,10 +156,10 @@ class RecordReader:
     def __init__(self) -> None:
         self.records = Records()
         self.findings = Findings()
-        self._unread = 0  # unreadable records since the last good one: each used up a number
+        self._unread = 0  # unreadable records since the last valid one; each had a number
 
     def feed(self, line: Line) -> Record | None:
-        """The new record in ``line``, if there is a good one."""
+        """The record in ``line``; None if it has no valid, new record."""
         parsed = parse(line.text)
         if parsed is None:
             return None
@@ -182,9 +182,9 @@ class RecordReader:
         records = self.records
         first = not records or record.kind == "boot"
         if not first and record.sequence <= records.sequences[-1]:
-            if self._is_old(record):
+            if self._report_repeated(record):
                 return None
-            first = True  # the count began again, and the boot record itself was lost
+            first = True  # a new boot, whose boot record was lost
         if first:
             records.boots.append(len(records))
         self._report_lost(0 if first else records.sequences[-1] + 1, record)
@@ -192,8 +192,8 @@ class RecordReader:
         records.append(record)
         return record
 
-    def _is_old(self, record: Record) -> bool:
-        """Report a record whose number is not new, if it belongs to the current boot."""
+    def _report_repeated(self, record: Record) -> bool:
+        """Report a record whose number is not new; False if it belongs to another boot."""
         records, start = self.records, self.records.boots[-1]
         earlier = records[bisect.bisect_left(records.sequences, record.sequence, start)]
         if earlier.sequence != record.sequence and record.sequence:
@@ -208,7 +208,7 @@ class RecordReader:
         return False
 
     def _report_lost(self, first: int, record: Record) -> None:
-        """Report the records from number ``first`` to ``record`` that did not come."""
+        """Report the missing records from number ``first`` up to ``record``."""
         last = record.sequence - 1
         if record.sequence - first <= self._unread:
             return
@@ -219,11 +219,12 @@ class RecordReader:
 
 
 _SET_UP = ("boot", "resolver", "tensor")
-#: The last record of an inference, or of the set-up before the first one.
+#: Kinds that may end the set-up or an inference.
 _BETWEEN = ("arena", "inference", "op", "layer")
+#: Kinds that may precede the records after the last inference.
 _CLOSING = ("ack", *_BETWEEN, "failed", "lifecycle", "allocation")
 
-#: For each kind of record, the kinds that may stand right before it in a boot.
+#: For each kind of record, the kinds that may directly precede it in a boot.
 MAY_FOLLOW: dict[str, tuple[str, ...]] = {
     "boot": (),
     "resolver": ("boot",),
@@ -246,16 +247,17 @@ MAY_FOLLOW: dict[str, tuple[str, ...]] = {
     "end": (*_CLOSING, "stack"),
 }  # fmt: skip
 
+#: Pairs of kinds, by number, that may not follow each other.
 _FORBIDDEN = frozenset(
     (KIND_NUMBERS[before], KIND_NUMBERS[kind])
-    for kind, known in MAY_FOLLOW.items()
+    for kind, allowed in MAY_FOLLOW.items()
     for before in KIND_NAMES
-    if before not in known
+    if before not in allowed
 )
 
 
 def check_order(records: Records, start: int, stop: int, findings: Findings) -> None:
-    """Report records of one boot, ``records[start:stop]``, that may not follow the one before."""
+    """Report the records of one boot (``records[start:stop]``) that may not follow the previous."""
     for index in _misplaced(records.kinds, start, stop):
         kind, before = KIND_NAMES[records.kinds[index]], KIND_NAMES[records.kinds[index - 1]]
         name = f"record {records.sequences[index]} ({kind})"

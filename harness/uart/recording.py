@@ -1,7 +1,7 @@
-"""A console's bytes, and its lines with their times, written to files as they come.
+"""A console's bytes, and its lines with their times, written to files while they arrive.
 
-They go to disk because a device may print more than fits into memory, and so that an interrupted
-run leaves its output.
+Files, because a device may print more than fits into memory, and so that an interrupted run leaves
+its output.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from typing import IO, cast
 
 from harness.uart.lines import Line
 
-#: Bytes that a console without a folder of its own keeps in memory.
+#: Bytes up to which a temporary file stays in memory.
 _IN_MEMORY = 1_000_000
-#: Bytes that are read from the file at once.
+#: Bytes that are read from the file at a time.
 _BLOCK = 65_536
 
 
 class Recording:
     """Two binary files that are open for writing and reading; temporary ones by default.
 
-    ``echo`` is given the bytes as they come.
+    ``echo`` is called with the bytes as they arrive.
     """
 
     def __init__(
@@ -33,24 +33,24 @@ class Recording:
         path: Path | None = None,
         echo: Callable[[bytes], None] | None = None,
     ) -> None:
-        self.path = path  # of the file of bytes, None if it is temporary
+        self.path = path  # of the file with the bytes; None if it is temporary
         self._echo = echo
-        self._raw = raw or self._own()
-        self._transcript = transcript or self._own()
+        self._raw = raw or self._temporary()
+        self._transcript = transcript or self._temporary()
 
-    def _own(self) -> IO[bytes]:
-        """A temporary file that is closed when nobody holds the recording any more."""
+    def _temporary(self) -> IO[bytes]:
+        """A temporary file that is closed with the last reference to the recording."""
         file = cast("IO[bytes]", SpooledTemporaryFile(max_size=_IN_MEMORY))  # noqa: SIM115
         weakref.finalize(self, file.close)
         return file
 
     @property
     def echoed(self) -> bool:
-        """Whether someone watches what comes."""
+        """True if the bytes are shown while they arrive."""
         return self._echo is not None
 
     def keep(self, data: bytes) -> None:
-        """Write bytes as they came."""
+        """Write bytes as received."""
         self._raw.write(data)
         if self._echo is not None:
             self._echo(data)
@@ -61,7 +61,7 @@ class Recording:
         self._transcript.write(text.encode("utf-8", "backslashreplace"))
 
     def restart(self) -> None:
-        """Forget everything: the run begins anew."""
+        """Discard everything, for a run that starts again."""
         for file in (self._raw, self._transcript):
             file.seek(0)
             file.truncate()

@@ -1,4 +1,4 @@
-"""Records: their kinds, their fields, and how they are written (``docs/records.md``).
+"""Records: their kinds, their fields, and their text form (``docs/records.md``).
 
 Only this module knows the text form of a record, in both directions.
 """
@@ -16,13 +16,14 @@ from urllib.parse import quote, unquote
 PREFIX = "~HIL "
 #: Most bytes of tensor data in one record: with 128 hex digits a line stays below 200 characters.
 CHUNK = 64
-#: A console may take its input in blocks of so many bytes.
+#: The block size, in bytes, of consoles that read their input in blocks.
 BLOCK = 16
-#: Most bytes of a tensor. The nRF9160 has 256 KB of RAM.
+#: Most bytes of a tensor: 1 MiB, four times the RAM of an nRF9160.
 LARGEST_TENSOR = 1 << 20
 #: The largest unsigned number of 32 bits.
 LARGEST = (1 << 32) - 1
 
+#: Characters, besides letters and digits, that are written without %XX.
 _SAFE = "_.:,+/@-"
 _RECORD = re.compile(
     r"~HIL (?P<sequence>\d{1,10}) (?P<kind>[a-z_]+)(?P<fields>(?: [a-z0-9_]+=[^\s=]*)*) \*"
@@ -39,7 +40,7 @@ Value = int | str | bytes | tuple[int, ...]
 
 @dataclass(frozen=True)
 class Field:
-    """A field: ``read`` gives its value, or raises ValueError with the form that it should have."""
+    """A field: ``read`` returns the value of a text, or raises ValueError with the right form."""
 
     name: str
     type: type
@@ -133,12 +134,14 @@ def _kinds(**kinds: tuple[Field, ...]) -> Kinds:
     return {kind: {field.name: field for field in fields} for kind, fields in kinds.items()}
 
 
+#: The fields of a part of a tensor.
 _PART = (
     _count("index"),
     _count("offset"),
     _count("total", 1, LARGEST_TENSOR),
     _bytes("hex"),
 )
+#: The fields that identify an operator of an inference.
 _OPERATOR = (_count("inference"), _count("node"), _text("operator"))
 #: The purposes of allocations, in the order of the records.
 ALLOCATIONS = (
@@ -185,7 +188,7 @@ FROM_DEVICE = _kinds(
 #: Records that the host sends.
 TO_DEVICE = _kinds(input=_PART, run=(_count("inference"),), done=())
 
-#: Kinds that carry a part of a tensor.
+#: Kinds of records with a part of a tensor.
 PARTS = ("input", "output", "layer")
 
 
@@ -193,7 +196,7 @@ PARTS = ("input", "output", "layer")
 class Record:
     """One record; ``fields`` have the types of the table, ``line`` is its console line.
 
-    ``time`` is that of the line's end, in seconds on the target's clock.
+    ``time`` is the time of the line's end, in seconds on the target's clock.
     """
 
     sequence: int
@@ -203,11 +206,11 @@ class Record:
     time: float = 0.0
 
     def integer(self, name: str) -> int:
-        """A field that holds a number."""
+        """The value of a field of numbers."""
         return cast("int", self.fields[name])
 
     def text(self, name: str) -> str:
-        """A field that holds text."""
+        """The value of a field of text."""
         return cast("str", self.fields[name])
 
 
@@ -219,12 +222,12 @@ def encode(sequence: int, kind: str, fields: Mapping[str, object]) -> bytes:
 
 
 def fill_blocks(line: bytes) -> bytes:
-    """``line`` after as many empty lines as fill whole blocks of :data:`BLOCK` bytes."""
+    """``line`` after empty lines that fill it up to whole blocks of :data:`BLOCK` bytes."""
     return b"\n" * (-len(line) % BLOCK) + line
 
 
 def encode_tensor(sequence: int, kind: str, index: int, data: bytes) -> Iterator[tuple[int, bytes]]:
-    """``(sequence, line)`` of each record that carries ``data``, :data:`CHUNK` bytes per line."""
+    """``(sequence, line)`` of the records for ``data``, with :data:`CHUNK` bytes each."""
     for offset in range(0, len(data), CHUNK):
         part = data[offset : offset + CHUNK].hex()
         fields = {"index": index, "offset": offset, "total": len(data), "hex": part}
@@ -234,7 +237,7 @@ def encode_tensor(sequence: int, kind: str, index: int, data: bytes) -> Iterator
 
 @dataclass(frozen=True)
 class MalformedRecord:
-    """A line that begins like a record and cannot be read as one. ``sound``: its CRC is right."""
+    """A line that begins like a record but cannot be read as one. ``sound``: its CRC is right."""
 
     why: str
     sound: bool = False
@@ -243,11 +246,11 @@ class MalformedRecord:
 
 
 def pattern(*kinds: str) -> bytes:
-    """A bytes regex of a whole line with a record of one of ``kinds``, for a run to stop at."""
+    """A bytes regex of a line with a record of one of ``kinds``, at which a run can stop."""
     return rf"{PREFIX}\d{{1,10}} (?:{'|'.join(kinds)}) [^\n]{{0,300}}\n".encode()
 
 
-#: How the first record of every boot begins.
+#: The beginning of the first record of every boot.
 BOOT = f"{PREFIX}0 boot ".encode()
 
 _TICKS = re.compile(
@@ -275,7 +278,7 @@ def with_ticks(line: bytes, ticks: int) -> bytes:
 
 
 def parse(text: str, kinds: Kinds = FROM_DEVICE) -> Record | MalformedRecord | None:
-    """The record in a line, or why it cannot be read, or None if there is no record."""
+    """The record in a line, the reason why it cannot be read, or None if there is no record."""
     start = text.find(PREFIX)
     if start < 0:
         return None
@@ -298,7 +301,7 @@ def parse(text: str, kinds: Kinds = FROM_DEVICE) -> Record | MalformedRecord | N
 
 
 def each_in(line: bytes) -> Iterator[Record]:
-    """The readable records of a line, even after one that a reset cut short."""
+    """The readable records of a line, also those after one that a reset cut short."""
     _, *texts = line.decode("utf-8", "surrogateescape").split(PREFIX)
     for text in texts:
         record = parse(PREFIX + text)

@@ -1,4 +1,4 @@
-"""Tensors, joined from the records that carry their parts."""
+"""Tensors, assembled from the records with their parts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from harness.uart.records import PARTS
 
 @dataclass(frozen=True, slots=True)
 class TensorKey:
-    """Which tensor of which inference: ``kind`` is input, output or layer."""
+    """A tensor of one inference: ``kind`` is input, output or layer."""
 
     kind: str
     inference: int
@@ -24,7 +24,7 @@ class TensorKey:
 
 
 class _Series:
-    """One tensor in all inferences, the bytes of one after those of the other."""
+    """One tensor's bytes of all inferences, concatenated."""
 
     def __init__(self) -> None:
         self.inferences = array("Q")
@@ -48,7 +48,7 @@ class Tensors(Mapping[TensorKey, bytes]):
         self._series: dict[tuple[str, int, int], _Series] = {}
 
     def add(self, key: TensorKey, data: bytes | bytearray) -> bool:
-        """Add a tensor; False if it is not of a later inference than the one before."""
+        """Add a tensor; False if its inference is not later than the last one's."""
         series = self._series.setdefault((key.kind, key.index, key.node), _Series())
         if series.inferences and key.inference <= series.inferences[-1]:
             return False
@@ -56,12 +56,12 @@ class Tensors(Mapping[TensorKey, bytes]):
         return True
 
     def inferences(self, kind: str, index: int, node: int = -1) -> array[int]:
-        """The inferences that gave this tensor, in ascending order."""
+        """The inferences with this tensor, in ascending order."""
         series = self._series.get((kind, index, node))
         return series.inferences if series else array("Q")
 
     def places(self, kind: str) -> list[tuple[int, int]]:
-        """``(index, node)`` of the tensors of ``kind`` that there are, in order."""
+        """``(index, node)`` of all tensors of ``kind``, sorted."""
         return sorted((index, node) for known, index, node in self._series if known == kind)
 
     def __getitem__(self, key: TensorKey) -> bytes:
@@ -82,7 +82,7 @@ class Tensors(Mapping[TensorKey, bytes]):
 
 @dataclass
 class _Open:
-    """A tensor whose parts are still coming."""
+    """A tensor that is still incomplete."""
 
     key: TensorKey
     total: int
@@ -110,7 +110,7 @@ class _Joiner:
         self.findings = findings
 
     def kind(self, records: Records, kind: str, rows: range) -> None:
-        """Join all parts of one kind, in the order in which they came."""
+        """Join all parts of one kind, in the order of the console."""
         inferences, indices = records.numbers(kind, "inference"), records.numbers(kind, "index")
         offsets, totals = records.numbers(kind, "offset"), records.numbers(kind, "total")
         nodes = records.numbers(kind, "node") if kind == "layer" else None
@@ -130,7 +130,7 @@ class _Joiner:
         self._close(current)
 
     def _close(self, tensor: _Open | None) -> None:
-        """Keep a tensor whose last part came, or report why it is incomplete."""
+        """Keep a complete tensor, or report an incomplete one."""
         if tensor is None:
             return
         key, size = tensor.key, len(tensor.data)

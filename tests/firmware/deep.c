@@ -14,6 +14,11 @@ __attribute__((noinline)) static uint32_t Handle(uint32_t value) {
   return Divide(kept[1]) + kept[2];
 }
 
+void HardFault(void) {
+  for (;;) {
+  }
+}
+
 void Egu0(void) {
   REG(EGU0 + 0x100) = 0;
   results[0] = Handle(results[1]) + 1;

@@ -9,8 +9,9 @@ from contextlib import contextmanager
 import pytest
 from firmwares import build  # noqa: F401
 
-from harness.debug.gdb import GDBS, DebugSession, find_gdb
+from harness.debug.gdb import GDBS, find_gdb
 from harness.debug.replay import Rerun
+from harness.debug.simulator import DebuggedSimulator
 from harness.simulator import Machine
 
 pytest.importorskip("pyocd")
@@ -19,7 +20,7 @@ pytest.importorskip("pyocd")
 @contextmanager
 def serving(image):
     """The probe's id; the simulator is served by a thread."""
-    session = DebugSession(Rerun(Machine(image)), lambda _: None)
+    session = DebuggedSimulator(Rerun(Machine(image)), lambda _: None)
     over = threading.Event()
 
     def turn():
@@ -131,6 +132,14 @@ def test_at_fault_stops_before_the_fault(build, tmp_path, gdb):  # noqa: F811
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Caller" in done.stdout
     assert "before" in done.stderr  # the console
+
+
+@pytest.mark.slow
+def test_at_hang_stops_where_the_core_sleeps_for_good(build, tmp_path, gdb):  # noqa: F811
+    done = debug(build("counter"), ("backtrace", "info threads"), tmp_path, "--at", "hang")
+    assert done.returncode == 0, done.stdout + done.stderr
+    for seen in ("Temporary breakpoint 1", "#0  Reset () at", "Thread 1"):
+        assert seen in done.stdout, f"{seen}: {done.stdout}{done.stderr}"
 
 
 @pytest.mark.slow

@@ -5,6 +5,7 @@ import shutil
 
 import pytest
 
+from harness.build.configurations import load
 from harness.cli import main
 
 pytestmark = pytest.mark.skipif(
@@ -38,3 +39,23 @@ def test_counting_changes_nothing_that_is_measured(tmp_path, capsys):
     counted = {"wall_seconds": 0, "coverage": None, "profiled": []}
     plain, traced = ({**case, **counted} for case in cases)
     assert plain == traced
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sample", sorted(load().samples))
+def test_all_sums_of_a_profile_are_the_images_instructions(sample, tmp_path, capsys):
+    """Of boot and all inferences; each operator has its own, and none is shared."""
+    files = [tmp_path / "p.json", tmp_path / "p.folded"]
+    cases = []
+    for file in files:
+        words = ["run", sample, "--output", str(tmp_path), "--profile", str(file), "--json", "-"]
+        assert main(words) == 0
+        cases += json.loads(capsys.readouterr().out)["cases"]
+    total, groups = cases[0]["total_instructions"], cases[0]["profiled"]
+    assert cases[1]["profiled"] == groups
+    assert sum(group["instructions"] for group in groups) == total
+    assert not any(", " in group["group"] for group in groups)
+    (profile,) = json.loads(files[0].read_text())["profiles"]
+    assert sum(profile["weights"]) == profile["endValue"] == total
+    folded = files[1].read_text().splitlines()
+    assert sum(int(line.rpartition(" ")[2]) for line in folded) == total

@@ -5,14 +5,21 @@ from __future__ import annotations
 import shutil
 import subprocess
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
+
+import numpy as np
 
 from harness.base import paths
 from harness.build import configurations, standalone
+from harness.build.generated import BuiltinInputs
 from harness.build.options import BuildOptions
+from harness.build.variants import Variant
 
 FIRMWARE = Path(__file__).parents[1] / "firmware"
 COMPILER = shutil.which("arm-none-eabi-gcc")
+_ARENA = 96 * 1024
 
 
 def edited(source: Path, edits: Sequence[tuple[str, str]]) -> str:
@@ -25,33 +32,55 @@ def edited(source: Path, edits: Sequence[tuple[str, str]]) -> str:
     return text
 
 
-class _MutantBuilder(standalone._Builder):
-    """Puts one object of its own before the archive, so that the linker takes that one."""
+class MutantBuilder(standalone._Builder):
+    """Puts one object of its own before the archive, so that the linker takes that one.
+
+    ``source`` is compiled once, for all images that are linked with it.
+    """
 
     def __init__(self, source: Path) -> None:
         super().__init__(configurations.load(), BuildOptions())
         self._source = source
 
-    def link_mutant(self, sample: str, resolver: str, folder: Path) -> Path:
+    def link_sample(self, sample: str, resolver: str, folder: Path) -> Path:
+        """The ELF of a sample."""
         variant = self._table.variant(sample, resolver, "standalone")
         model = (paths.models() / variant.sample.model).read_bytes()
         inputs = standalone.generated.inputs_of(variant.sample, paths.models())
+        return self._image(variant, model, inputs, folder)
+
+    def link_model(self, model: bytes, inputs: Sequence[np.ndarray], folder: Path) -> Path:
+        """The ELF that runs any model on ``inputs``, (runs, ...) each, with every operator."""
+        variant = self._table.variant("digits", "all", "standalone")
+        runs = len(inputs[0])
+        sample = replace(variant.sample, name="model", model="model.tflite", inferences=runs)
+        rows = [b"".join(array[run].tobytes() for array in inputs) for run in range(runs)]
+        data = BuiltinInputs(runs, len(rows[0]), b"".join(rows))
+        return self._image(replace(variant, sample=sample, arena=_ARENA), model, data, folder)
+
+    def _image(
+        self, variant: Variant, model: bytes, inputs: BuiltinInputs | None, folder: Path
+    ) -> Path:
         header = standalone.generated.config_header(variant, model, inputs)
         data = standalone.generated.data_source(model, inputs)
-        elf = folder / f"{sample}-{resolver}.elf"
+        elf = folder / f"{variant.sample.name}-{variant.configuration.name}.elf"
         self._link(folder, elf, variant, header, data)
         return elf
 
     def _data(self, text: str) -> Path:
-        folder = self._source.parent
-        target = folder / "mutant.o"
-        flags = self._compiler.flags_with(self._names(folder))
+        joined = self._source.with_name("data_and_mutant.o")
+        linker = self._tools.compiler.with_name("arm-none-eabi-ld")  # beside the compiler
+        objects = [super()._data(text), self._mutant]
+        subprocess.run([linker, "-r", "-o", joined, *objects], check=True)
+        return joined
+
+    @cached_property
+    def _mutant(self) -> Path:
+        target = self._source.with_name("mutant.o")
+        flags = self._compiler.flags_with(self._names(self._source.parent))
         flags.remove("-Werror")
         self._tools.compile(self._source, target, flags, self._include)
-        joined = folder / "data_and_mutant.o"
-        linker = self._tools.compiler.with_name("arm-none-eabi-ld")  # beside the compiler
-        subprocess.run([linker, "-r", "-o", joined, super()._data(text), target], check=True)
-        return joined
+        return target
 
 
 def sample_mutant(
@@ -60,14 +89,14 @@ def sample_mutant(
     """The ELF of a sample whose ``file`` (below zephyr_samples) is edited."""
     source = folder / Path(file).name
     source.write_text(edited(paths.samples() / file, edits), encoding="utf-8")
-    return _MutantBuilder(source).link_mutant(sample, resolver, folder)
+    return MutantBuilder(source).link_sample(sample, resolver, folder)
 
 
-def kernel_mutant(file: str, text: str, sample: str, folder: Path) -> Path:
-    """The ELF of a sample whose runtime has one file with another text."""
+def kernel_mutant(file: str, text: str, folder: Path) -> MutantBuilder:
+    """Links images whose runtime has one file with another text."""
     source = folder / file
     source.write_text(text, encoding="utf-8")
-    return _MutantBuilder(source).link_mutant(sample, "exact", folder)
+    return MutantBuilder(source)
 
 
 def firmware_mutant(file: str, edits: Sequence[tuple[str, str]], folder: Path) -> Path:

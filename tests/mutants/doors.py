@@ -109,6 +109,7 @@ ENTRANCES = {
     "hil.session": "pytest live",
     "hil.footprint": "pytest images",
     "hil.check_resolver": "pytest images",
+    "hil.layers": "- it returns the table of operators; the test asserts that they are equal",
     "hil.build": "- it makes an image; what cannot be built raises",
     "hil.close": "pytest runs",
     "hil.consoles": "- it shows what was read, and judges nothing",

@@ -34,6 +34,7 @@ Interrupts In Both Worlds
     [Documentation]    SysTick, PendSV and a timer's interrupt by the non-secure vector table, SysTick
     ...    and a software interrupt by the secure one, in the middle of each other's work.
     [Template]    NONE
+    Skip If    $CHIP.lower() not in ("", "nrf9160")    the example is for the nRF9160
     Make Example    two_worlds
     Run Case    ${OUTPUT DIR}/two_worlds/hil.toml
 

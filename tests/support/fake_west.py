@@ -43,10 +43,10 @@ def main() -> None:
     if (base / "fails").exists():
         sys.exit((base / "fails").read_text())
     cache = json.loads((tree / "CMakeCache.json").read_text())
-    place = cache["TFLM_HIL_RESOLVER"].removeprefix("@")
+    choices = [cache[f"TFLM_HIL_{name}"].removeprefix("@") for name in ("SAMPLE", "RESOLVER")]
     for name, inputs in {
         "kernel.o": f"{base} {options.board} {(base / 'kernel.c').read_text()} {cache}",
-        "main.o": Path(place).read_text(),
+        "main.o": " ".join(Path(place).read_text().strip() for place in choices),
     }.items():
         if not (tree / name).exists() or (tree / name).read_text() != inputs:
             note(tree, name)

@@ -3,20 +3,24 @@
 
 set(TFLM_HIL_COMMON ${CMAKE_CURRENT_LIST_DIR})
 
-# Not a Kconfig option, on which every file of the image depends: only one header differs.
+# Not Kconfig options, on which every file of the image depends: only generated files differ.
+get_filename_component(tflm_hil_application ${APPLICATION_SOURCE_DIR} NAME)
+set(TFLM_HIL_SAMPLE ${tflm_hil_application} CACHE STRING "A sample of resolvers.toml, or @ and a file with its name")
 set(TFLM_HIL_RESOLVER exact CACHE STRING "A configuration of resolvers.toml, or @ and a file with its name")
-if(TFLM_HIL_RESOLVER MATCHES "^@(.+)")
-  set(tflm_hil_choice ${CMAKE_MATCH_1})
-endif()
+foreach(choice ${TFLM_HIL_SAMPLE} ${TFLM_HIL_RESOLVER})
+  if(choice MATCHES "^@(.+)")
+    list(APPEND tflm_hil_choices ${CMAKE_MATCH_1})
+  endif()
+endforeach()
 
 function(tflm_hil_generate script out)
   add_custom_command(
     OUTPUT ${out}
-    COMMAND ${PYTHON_EXECUTABLE} ${TFLM_HIL_COMMON}/${script} --sample ${CONFIG_TFLM_HIL_SAMPLE}
+    COMMAND ${PYTHON_EXECUTABLE} ${TFLM_HIL_COMMON}/${script} --sample ${TFLM_HIL_SAMPLE}
             --out ${out} ${ARGN}
     DEPENDS ${TFLM_HIL_COMMON}/${script} ${TFLM_HIL_COMMON}/generate.py
             ${TFLM_HIL_COMMON}/../resolvers.toml ${TFLM_HIL_MODEL_FILE} ${tflm_hil_revision}
-            ${tflm_hil_choice}
+            ${tflm_hil_choices}
     COMMENT "Generating ${out}"
     VERBATIM)
 endfunction()

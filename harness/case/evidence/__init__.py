@@ -1,8 +1,8 @@
-"""Checks of an image's records against everything that is known without them.
+"""Checks of an image's records against independent sources.
 
-``docs/records.md`` lists what each field is checked against. :class:`Known` is what is known before
-the run (model, table, ELF, the host's inputs), :class:`Measured` what the harness itself counted;
-:func:`check_evidence` reads every record of every boot and gives findings.
+``docs/records.md`` names the source for each field. :class:`Known` holds facts from before the run
+(model, table, ELF, the host's inputs), :class:`Measured` the harness's own measurements of it;
+:func:`check_evidence` reads every record of every boot and returns findings.
 """
 
 from harness.case.evidence.check import check_evidence

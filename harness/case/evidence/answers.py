@@ -10,7 +10,7 @@ from harness.uart.record_reader import KIND_NUMBERS
 
 
 def check_answers(ledger: Ledger, known: Known, measured: Measured, *, whole: bool) -> None:
-    """Every host record must be acknowledged, in order, and nothing else answered."""
+    """Check that every host record was acknowledged, in order, and nothing else was answered."""
     ready = len(ledger.rows("ready"))
     acks, naks = ledger.numbers("ack", "of"), ledger.numbers("nak", "of")
     ledger.texts("nak", "reason")
@@ -31,11 +31,11 @@ def check_answers(ledger: Ledger, known: Known, measured: Measured, *, whole: bo
 
 
 def _in_order(ledger: Ledger, sent: Sequence[int]) -> None:
-    """The numbers of the answers go up by one; a record has no more answers than it was sent."""
+    """Check that acks count up by one, and that no record has more answers than transmissions."""
     acks, naks = iter(ledger.numbers("ack", "of")), iter(ledger.numbers("nak", "of"))
     kinds = ledger.records.kinds
     places = sorted((*ledger.places("ack"), *ledger.places("nak")))
-    expected, answers = 0, 0  # the record to be acknowledged next, and all answers so far
+    expected, answers = 0, 0  # number of the next record to acknowledge; answers so far
     for place in places:
         line = ledger.records.lines[place]
         if kinds[place] == KIND_NUMBERS["nak"]:

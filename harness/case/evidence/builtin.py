@@ -15,7 +15,7 @@ _TWO_PI = np.float32(6.28318531)
 
 
 def builtin_inputs(sample: Sample, model: Model | None) -> Sequence[Sequence[bytes]] | None:
-    """The input tensors of each inference; None if it is not known what the application makes."""
+    """Return the input tensors of each inference; None for an application without a generator."""
     if model is None:
         return None
     if sample.inputs:
@@ -25,7 +25,7 @@ def builtin_inputs(sample: Sample, model: Model | None) -> Sequence[Sequence[byt
 
 
 def _stored(sample: Sample, model: Model) -> Sequence[Sequence[bytes]]:
-    """Rows of a test set, cut into the model's inputs. The last may come out short or empty."""
+    """Cut the rows of a test set into the model's inputs; a tensor of a short row is incomplete."""
     test_set = generated.inputs_of(sample, paths.models())
     assert test_set is not None
     rows = []
@@ -41,7 +41,7 @@ def _stored(sample: Sample, model: Model) -> Sequence[Sequence[bytes]]:
 
 
 def _angles(sample: Sample, model: Model) -> Sequence[Sequence[bytes]]:
-    """hello_world: angles over a full turn, in single precision, rounded to the input's steps."""
+    """Return hello_world's inputs: angles over a full turn, quantized in single precision."""
     (tensor,) = model.inputs
     steps = np.arange(sample.inferences, dtype=np.float32)
     angles = _TWO_PI * steps / np.float32(sample.inferences)
@@ -54,7 +54,7 @@ def _angles(sample: Sample, model: Model) -> Sequence[Sequence[bytes]]:
 
 
 def _noise(sample: Sample, model: Model) -> Sequence[Sequence[bytes]]:
-    """benchmark: the upper bytes of a linear congruential generator, seeded by the inference."""
+    """Return benchmark's inputs: the upper bytes of an LCG that is seeded by the inference."""
     return [_noise_row(number, model.inputs) for number in range(sample.inferences)]
 
 

@@ -11,12 +11,12 @@ from harness.model import Model
 from harness.model.structures import EVAL_TENSOR
 from harness.uart.records import ALLOCATIONS, Record
 
-#: Bytes of stack that printing a figure may take beyond what was used before.
+#: Bytes of stack that printing the ``stack`` record may add to the figure in it.
 _PRINTING = 384
 
 
 def check_closing(ledger: Ledger, known: Known, measured: Measured, *, whole: bool) -> None:
-    """The closing records must agree with each other, with the model and with what came before."""
+    """Check the closing records against each other, the model and the records before them."""
     _lifecycles(ledger, known, whole=whole)
     _allocations(ledger, known, whole=whole)
     _stacks(ledger, known, measured.stack_used, whole=whole)
@@ -29,53 +29,53 @@ def _lifecycles(ledger: Ledger, known: Known, *, whole: bool) -> None:
     names = [record.text("operator") for record in records]
     _no_repeats(ledger, names, "lifecycle of", "lifecycle")
     stages = {record.text("stage") for record in ledger.take("failed")}
-    wanted = known.lifecycles or frozenset()
+    expected = known.lifecycles or frozenset()
     if whole and not stages & {"register", "schema"}:
-        for name in sorted(wanted - set(names)):
+        for name in sorted(expected - set(names)):
             ledger.missing(f"no lifecycle of {name} came", "lifecycle")
     if known.lifecycles is not None:
-        for name in sorted(set(names) - wanted):
+        for name in sorted(set(names) - expected):
             ledger.unexpected(f"lifecycle of {name}, which is not an own kernel", "lifecycle")
     completed = len(good_inferences(ledger))
     for record in records:
-        for departure in _departures(record, known, completed, stages, allocated(ledger)):
-            message = f"lifecycle of {record.text('operator')}: {departure}"
+        for violation in _violations(record, known, completed, stages, allocated(ledger)):
+            message = f"lifecycle of {record.text('operator')}: {violation}"
             ledger.contradicts(message, "lifecycle", record.line)
 
 
-def _departures(
+def _violations(
     record: Record, known: Known, completed: int, stages: set[str], is_allocated: bool
 ) -> list[str]:
-    """How the calls depart from what the runtime documents for ``completed`` inferences."""
+    """Return the violations of the runtime's rules for calls in ``completed`` inferences."""
     operator, order = record.text("operator"), record.text("order")
     calls = {method: record.integer(method) for method in METHODS}
     letters = dict(zip("ipvfr", METHODS, strict=True))
-    departures = [
+    violations = [
         f"{method} was called {calls[method]} times, the order is {order!r}"
         for letter, method in letters.items()
         if bool(calls[method]) != (letter in order) or order.count(letter) > calls[method]
     ]
     if known.model is None:
-        return departures
+        return violations
     nodes = sum(node.name == operator for node in known.model.operators)
     if not nodes and any(calls.values()):
-        return [*departures, "it was called, and the model has no such operator"]
+        return [*violations, "it was called, and the model has no such operator"]
     if is_allocated and nodes and "invoke" not in stages:
-        departures += Lifecycle(operator, calls, order, completed).departures(nodes)
-        # A user's image may reset twice in a row; the samples' own code does not.
+        violations += Lifecycle(operator, calls, order, completed).violations(nodes)
+        # A user's image may reset twice in a row; the samples do not.
         times = order.count("r") if known.lifecycles is not None else calls["reset"] // nodes
         if calls["reset"] != times * nodes:
-            departures.append(f"reset was called {calls['reset']} times for {nodes} nodes")
+            violations.append(f"reset was called {calls['reset']} times for {nodes} nodes")
     elif calls["init"] != calls["free"] or calls["prepare"] > calls["init"]:
         counts = f"{calls['init']}, {calls['prepare']} and {calls['free']} times"
-        departures.append(f"init, prepare and free were called {counts}")
+        violations.append(f"init, prepare and free were called {counts}")
     elif not is_allocated and calls["invoke"]:
-        departures.append(f"invoke was called {calls['invoke']} times, and nothing was allocated")
-    return departures
+        violations.append(f"invoke was called {calls['invoke']} times, and nothing was allocated")
+    return violations
 
 
 def _allocations(ledger: Ledger, known: Known, *, whole: bool) -> None:
-    """All types must come once and in order, or none; their counts are the model's."""
+    """Check that allocation records are absent, or of each type once and in order."""
     records = ledger.take("allocation")
     if not records:
         if whole and "allocation" in known.required and not ledger.has("failed"):
@@ -99,7 +99,7 @@ def _allocations(ledger: Ledger, known: Known, *, whole: bool) -> None:
 
 
 def _allocation_counts(ledger: Ledger, record: Record, model: Model | None) -> None:
-    """An allocation counts the model's tensors or operators, with the right size for each."""
+    """Check the count and the size of an allocation against the model's tensors and operators."""
     if model is None:
         return
     counts = {
@@ -107,13 +107,13 @@ def _allocation_counts(ledger: Ledger, record: Record, model: Model | None) -> N
         "node_and_registration": sum(len(graph.operators) for graph in model.subgraphs),
     }
     kind, count = record.text("type"), record.integer("count")
-    wanted = counts.get(kind, count)
-    if count != wanted:
-        message = f"allocation of {kind} says {count}, the model has {wanted}"
+    expected = counts.get(kind, count)
+    if count != expected:
+        message = f"allocation of {kind} says {count}, the model has {expected}"
         ledger.contradicts(message, "allocation", record.line)
     requested = record.integer("requested")
-    if kind == "eval_tensor" and requested != wanted * EVAL_TENSOR:
-        message = f"allocation of {kind} says {requested} bytes for {wanted} tensors"
+    if kind == "eval_tensor" and requested != expected * EVAL_TENSOR:
+        message = f"allocation of {kind} says {requested} bytes for {expected} tensors"
         ledger.contradicts(message, "allocation", record.line)
 
 
@@ -137,7 +137,7 @@ def _stacks(ledger: Ledger, known: Known, counted: int | None, *, whole: bool) -
 
 
 def stack_fits(claimed: int, counted: int) -> bool:
-    """True if ``counted`` bytes were used after an image had counted ``claimed`` and printed it."""
+    """Whether the target's count of stack bytes fits the image's figure, taken before printing."""
     return claimed <= counted <= claimed + _PRINTING
 
 
@@ -154,7 +154,7 @@ def _failed(ledger: Ledger) -> None:
 
 
 def _end(ledger: Ledger, known: Known, *, whole: bool) -> None:
-    """``end`` counts the good inferences; its status is 0, or that of the last failure."""
+    """Check that ``end`` counts the good inferences and has status 0 or the last failure's."""
     ends, failed = ledger.take("end"), ledger.take("failed")
     if whole and not ends and "end" in known.required:
         ledger.missing("no end record came", "end")
@@ -164,7 +164,7 @@ def _end(ledger: Ledger, known: Known, *, whole: bool) -> None:
             message = f"end says {claimed} inferences, {completed} ended with status 0"
             ledger.contradicts(message, "end", record.line)
         status = record.integer("status")
-        wanted = failed[-1].integer("status") if failed else 0
-        if status != wanted:
-            source = f"failed says {wanted}" if failed else "nothing failed"
+        expected = failed[-1].integer("status") if failed else 0
+        if status != expected:
+            source = f"failed says {expected}" if failed else "nothing failed"
             ledger.contradicts(f"end says status {status}, {source}", "end", record.line)

@@ -1,4 +1,4 @@
-"""Every inference: numbered in turn, with its inputs, its outputs, a status and its ticks."""
+"""Checks of inferences: their order, inputs, outputs, status and ticks."""
 
 from __future__ import annotations
 
@@ -13,32 +13,33 @@ from harness.case.evidence.ledger import Ledger
 from harness.model import Tensor
 from harness.uart.tensors import TensorKey
 
-#: Ticks around a call that a measurement of it may include, and an imprecise counter may lose.
+#: Ticks by which a measured call may be too long (reading the counter twice) or too short (a
+#: counter that is not exact).
 _SLACK = 64
 
 Places = npt.NDArray[np.int64]
 
 
 def check_inferences(ledger: Ledger, known: Known, measured: Measured, *, whole: bool) -> None:
-    """Inferences 0 to N-1 must come once each, with all of their tensors and nothing else."""
-    _numbers(ledger)
-    _own_numbers(ledger)
+    """Check that inferences 0 to N-1 come once each, with all of their tensors and no other."""
+    _references(ledger)
+    _indices(ledger)
     _status(ledger)
     _ticks(ledger, measured)
     _tensors_of(ledger, known)
-    _inputs_are_the_hosts(ledger, known)
+    _inputs(ledger, known)
     if whole:
         _count(ledger, known)
 
 
 def good_inferences(ledger: Ledger) -> list[int]:
-    """The inferences that ended with status 0."""
+    """Return the indices of the inferences that ended with status 0."""
     indices, status = (ledger.numbers("inference", name) for name in ("index", "status"))
     return [index for index, code in zip(indices, status, strict=True) if code == 0]
 
 
-def _numbers(ledger: Ledger) -> None:
-    """Parts of tensors and profiles must name the inference in which they come."""
+def _references(ledger: Ledger) -> None:
+    """Check that parts of tensors and profiles name the inference during which they were sent."""
     ends: Places = np.array(ledger.places("inference"), np.int64)
     for kind, behind in (("input", 0), ("output", 0), ("op", 1), ("layer", 0)):
         places: Places = np.array(ledger.places(kind), np.int64)
@@ -52,7 +53,7 @@ def _numbers(ledger: Ledger) -> None:
             ledger.contradicts(message, kind, ledger.line(kind, int(number)))
 
 
-def _own_numbers(ledger: Ledger) -> None:
+def _indices(ledger: Ledger) -> None:
     for number, index in enumerate(ledger.numbers("inference", "index")):
         if index != number:
             message = f"inference {number} is called {index}"
@@ -68,23 +69,23 @@ def _status(ledger: Ledger) -> None:
 
 
 def _ticks(ledger: Ledger, measured: Measured) -> None:
-    """Each inference takes some ticks; all together take no more than the harness counted."""
+    """Check that each inference takes ticks, and all together no more than the harness counted."""
     ticks = ledger.numbers("inference", "ticks")
     for number, count in enumerate(ticks):
         if not count:
             line = ledger.line("inference", number)
             message = f"inference {number} took 0 ticks"
             ledger.findings.add(Finding(Kind.ZERO_TICKS, message, "inference", line))
-    _invoked(ledger, measured.invoked)
+    _invoke_ticks(ledger, measured.invoked)
     if measured.ticks is not None and sum(ticks) > measured.ticks:
         message = f"the inferences took {sum(ticks):,} ticks, the whole run {measured.ticks:,}"
         ledger.contradicts(message, "inference")
     elif measured.hertz is not None:
-        _in_time(ledger, ticks, measured.hertz)
+        _ticks_in_time(ledger, ticks, measured.hertz)
 
 
-def _in_time(ledger: Ledger, ticks: Sequence[int], hertz: int) -> None:
-    """No record says more ticks, with those before it, than had passed when it came."""
+def _ticks_in_time(ledger: Ledger, ticks: Sequence[int], hertz: int) -> None:
+    """Check that the ticks up to each record fit into the time at which it was received."""
     total = 0
     for number, count in enumerate(ticks):
         total += count
@@ -96,15 +97,15 @@ def _in_time(ledger: Ledger, ticks: Sequence[int], hertz: int) -> None:
             return
 
 
-def _invoked(ledger: Ledger, counted: Sequence[int] | None) -> None:
-    """The ticks of each inference are those of one call of Invoke(), in order."""
+def _invoke_ticks(ledger: Ledger, counted: Sequence[int] | None) -> None:
+    """Check the ticks of each inference against those counted for its call of Invoke()."""
     if not counted:
         return
     ticks = ledger.numbers("inference", "ticks")
     each = len(counted) == len(ledger.records.positions("inference"))
     at = ledger.rows("inference").start if each else 0
     for number, claimed in enumerate(ticks):
-        if not each:  # some calls, to warm up, have no record
+        if not each:  # some calls have no record: warm-up
             later = (one for one in range(at, len(counted)) if ticks_fit(claimed, counted[one]))
             at = next(later, at)
         own = counted[at] if at < len(counted) else None
@@ -115,13 +116,13 @@ def _invoked(ledger: Ledger, counted: Sequence[int] | None) -> None:
 
 
 def ticks_fit(claimed: int, counted: int) -> bool:
-    """True if Invoke() of ``counted`` ticks may be measured from outside as ``claimed``."""
+    """Whether an Invoke() of ``counted`` ticks may be measured by its caller as ``claimed``."""
     slack = _SLACK + counted // 1000
     return -slack <= claimed - counted <= 4 * slack
 
 
 def _tensors_of(ledger: Ledger, known: Known) -> None:
-    """Every tensor of the model must come once in every good inference, and no other tensor."""
+    """Check that every good inference has each of the model's tensors once, and no other."""
     if known.model is None:
         return
     good = good_inferences(ledger)
@@ -129,7 +130,7 @@ def _tensors_of(ledger: Ledger, known: Known) -> None:
     for kind, tensors in (("input", known.model.inputs), ("output", known.model.outputs)):
         for index, tensor in enumerate(tensors):
             have = ledger.tensors.inferences(kind, index)
-            _complete(ledger, kind, index, have, needed[kind])
+            _completeness(ledger, kind, index, have, needed[kind])
             _sizes(ledger, kind, index, tensor)
         for index, _ in ledger.tensors.places(kind):
             if index >= len(tensors):
@@ -137,7 +138,7 @@ def _tensors_of(ledger: Ledger, known: Known) -> None:
                 ledger.unexpected(message, kind)
 
 
-def _complete(
+def _completeness(
     ledger: Ledger, kind: str, index: int, have: Sequence[int], good: Sequence[int]
 ) -> None:
     for inference in sorted(set(good) - set(have)):
@@ -150,19 +151,19 @@ def _complete(
 
 
 def _sizes(ledger: Ledger, kind: str, index: int, tensor: Tensor) -> None:
-    wanted = tensor_bytes(tensor)
+    expected = tensor_bytes(tensor)
     parts = zip(ledger.numbers(kind, "index"), ledger.numbers(kind, "total"), strict=True)
     for number, (part_of, total) in enumerate(parts):
-        if part_of == index and total != wanted:
-            message = f"{kind} {index} has {total} bytes, the model's {wanted}"
+        if part_of == index and total != expected:
+            message = f"{kind} {index} has {total} bytes, the model's {expected}"
             ledger.contradicts(message, kind, ledger.line(kind, number))
 
 
-def _inputs_are_the_hosts(ledger: Ledger, known: Known) -> None:
-    """The inputs that the image claims to have read must be those that the host knows."""
+def _inputs(ledger: Ledger, known: Known) -> None:
+    """Check the inputs that the image reports against those that the host knows."""
     if known.inputs is None:
         return
-    for inference, index, data in _claimed_inputs(ledger):
+    for inference, index, data in _reported_inputs(ledger):
         row = known.inputs[inference] if inference < len(known.inputs) else ()
         if index < len(row) and data != row[index]:
             message = f"input {index} of inference {inference} is not the one that"
@@ -170,19 +171,19 @@ def _inputs_are_the_hosts(ledger: Ledger, known: Known) -> None:
             ledger.contradicts(message, "input")
 
 
-def _claimed_inputs(ledger: Ledger) -> Iterator[tuple[int, int, bytes]]:
+def _reported_inputs(ledger: Ledger) -> Iterator[tuple[int, int, bytes]]:
     for index, _ in ledger.tensors.places("input"):
         for inference in ledger.tensors.inferences("input", index):
             yield inference, index, ledger.tensors[TensorKey("input", inference, index)]
 
 
 def _count(ledger: Ledger, known: Known) -> None:
-    """As many inferences as were asked for must come, unless the image says that it failed."""
-    came = len(ledger.numbers("inference", "index"))
-    wanted = known.inferences
-    if wanted is None or came == wanted:
+    """Check the number of inferences; an image that reports a failure may have fewer."""
+    count = len(ledger.numbers("inference", "index"))
+    expected = known.inferences
+    if expected is None or count == expected:
         return
-    if came > wanted:
-        ledger.unexpected(f"{came} inferences came, {wanted} were asked for", "inference")
+    if count > expected:
+        ledger.unexpected(f"{count} inferences came, {expected} were asked for", "inference")
     elif not ledger.has("failed"):
-        ledger.missing(f"{came} of {wanted} inferences came", "inference")
+        ledger.missing(f"{count} of {expected} inferences came", "inference")

@@ -1,4 +1,4 @@
-"""What is known of an image before it runs: from the model, the table, the ELF, the host."""
+"""Facts about an image from before its run: from the model, the table, the ELF, the host."""
 
 from __future__ import annotations
 
@@ -8,15 +8,13 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from harness.base import paths
 from harness.base.findings import Finding, Kind
 from harness.base.platforms import DEFAULT_CHIP, chip_called
-from harness.build import board_names, generated
-from harness.build.builders import RUNTIME
-from harness.build.configurations import load
+from harness.build import board_names
 from harness.build.variants import Variant
 from harness.case.case import Case
 from harness.case.evidence.builtin import builtin_inputs
+from harness.case.samples import build_id, variant_of
 from harness.elf import Image
 from harness.elf.demangle import demangle
 from harness.elf.file import Symbol
@@ -28,7 +26,6 @@ from harness.uart.records import Value
 _ARENA_NAME = "tensor_arena"
 _ARENA = re.compile(rf"(?:^|::)\w*{_ARENA_NAME}\w*$")
 _SLOTS = re.compile(r"MicroMutableOpResolverILj(\d+)E")
-_BUILD = re.compile(r'#define TFLM_HIL_BUILD "(\w+)"')
 
 #: The input or output tensors of each inference, as bytes.
 Rows = Sequence[Sequence[bytes]]
@@ -36,9 +33,9 @@ Rows = Sequence[Sequence[bytes]]
 
 @dataclass(frozen=True)
 class Fact:
-    """``field`` of every record of ``kind`` must be one of ``values``, says ``source``.
+    """The values that ``source`` allows for ``field`` in records of ``kind``.
 
-    ``same`` compares two of them.
+    ``same`` compares a record's value with an allowed one.
     """
 
     kind: str
@@ -48,58 +45,45 @@ class Fact:
     same: Callable[[Value, Value], bool] = operator.eq
 
     def holds(self, value: Value) -> bool:
-        """True if ``value`` may stand in a record."""
+        """Whether ``value`` is allowed."""
         return any(self.same(value, one) for one in self.values)
 
 
 @dataclass(frozen=True)
 class Known:
-    """What every record is checked against; None for what only the image can say.
-
-    ``inputs`` are the input tensors of each inference, ``fed`` says that the host sends them.
-    ``inferences`` is how many there must be. ``required`` are kinds of records that must come,
-    beside those that every image sends. ``lifecycles`` are the operators that count their calls.
-    ``notes`` say what of it is known only nearly.
-    """
+    """The facts that records are checked against; None for one that only the image can give."""
 
     model: Model | None = None
     facts: tuple[Fact, ...] = ()
-    inputs: Rows | None = None
-    fed: bool = False
-    inferences: int | None = None
-    required: frozenset[str] = frozenset()
-    lifecycles: frozenset[str] | None = None
-    stack_bytes: int | None = None
-    notes: tuple[Finding, ...] = ()
+    inputs: Rows | None = None  # input tensors of each inference
+    fed: bool = False  # the host sends them
+    inferences: int | None = None  # number of inferences
+    required: frozenset[str] = frozenset()  # kinds of records, besides those of every image
+    lifecycles: frozenset[str] | None = None  # operators that count their calls
+    stack_bytes: int | None = None  # size of the main stack
+    notes: tuple[Finding, ...] = ()  # approximations among these facts
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What the harness counted, None for what it did not.
+    """The harness's own measurements of a run; None for one that was not taken."""
 
-    ``ticks`` is the most that the run can have had, ``sent`` how often each host record was sent,
-    ``hertz`` the ticks of a second of the records' times, ``invoked`` the ticks of each Invoke()
-    over all boots. ``stack_used`` is of the main stack in the last boot. Of its arena the allocator
-    has given out ``arena_given`` bytes; by what the inferences wrote it must be ``arena_least``,
-    and ``arena_strayed`` bytes were not given out.
-    """
-
-    ticks: int | None = None
-    sent: Sequence[int] | None = None
-    invoked: Sequence[int] | None = None
-    stack_used: int | None = None
-    arena_given: int | None = None
-    arena_least: int | None = None
-    arena_strayed: int = 0
-    hertz: int | None = None
+    ticks: int | None = None  # upper bound of the whole run
+    sent: Sequence[int] | None = None  # number of transmissions of each host record
+    invoked: Sequence[int] | None = None  # ticks of each Invoke(), over all boots
+    stack_used: int | None = None  # bytes of the main stack, in the last boot
+    arena_given: int | None = None  # bytes that the arena's allocator has allocated
+    arena_least: int | None = None  # lower bound of them, from the bytes that inferences wrote
+    arena_strayed: int = 0  # bytes that inferences wrote outside all allocations
+    hertz: int | None = None  # ticks per second of the records' times
 
 
 def known_of(case: Case, firmware: Image | None, model: Model | None, fed: Rows) -> Known:
-    """What is known of the image of ``case``; ``fed`` are the inputs that the host sends."""
+    """Collect the facts about the image of ``case``; ``fed`` are the inputs that the host sends."""
     facts = [*_of_model(model), *_of_elf(firmware)]
     chip = chip_called(case.chip or DEFAULT_CHIP) if firmware is None else firmware.chip
     facts.append(Fact("inference", "hz", (chip.cpu_hz,), "the chip"))
-    variant = _variant(case, firmware)
+    variant = variant_of(case, firmware)
     inputs: Rows | None = fed or None
     inferences = len(fed) or None
     required: frozenset[str] = frozenset()
@@ -117,34 +101,19 @@ def known_of(case: Case, firmware: Image | None, model: Model | None, fed: Rows)
     )  # fmt: skip
 
 
-def _variant(case: Case, image: Image | None) -> Variant | None:
-    """The variant that the image is; of several, the one whose identifier the image contains.
-
-    They differ in the revision of tflite-micro whose smallest arena was taken.
-    """
-    if not case.sample:
-        return None
-    table, runtime = load(), RUNTIME[case.builder]
-    variant = table.variant(case.sample, case.resolver, runtime)
-    revisions = table.minima(variant.sample) if variant.minimum and runtime == "tflm" else []
-    data = [segment.data for segment in image.segments] if image else []
-    for revision in revisions:
-        other = table.variant(case.sample, case.resolver, runtime, revision)
-        name = _build_id(case.built_with.applied_to(other), case).encode()
-        if any(name in part for part in data):
-            variant = other
-    return case.built_with.applied_to(variant)
-
-
 def _notes(variant: Variant) -> Iterator[Finding]:
     revision = variant.minimum.partition("@")[2]
-    if revision:
-        text = f"an arena of {variant.arena} B, by the figure of tflite-micro {revision}"
-        yield Finding(Kind.APPROXIMATION, text, f"tflite-micro {revision}")
+    subject = f"tflite-micro {revision}"
+    if variant.refused:
+        text = f"{subject} cannot run {variant.sample.model}: it refuses {variant.refused}"
+        yield Finding(Kind.APPROXIMATION, text, subject)
+    elif revision:
+        text = f"an arena of {variant.arena} B, by the figure of {subject}"
+        yield Finding(Kind.APPROXIMATION, text, subject)
 
 
 def tensor_bytes(tensor: Tensor) -> int:
-    """The size of a tensor in memory; 0 for a type that NumPy does not have."""
+    """Return the size of a tensor in memory; 0 for a type that NumPy does not have."""
     kind = NUMPY_TYPES.get(tensor.dtype)
     return math.prod(tensor.shape) * kind.itemsize if kind is not None else 0
 
@@ -153,12 +122,11 @@ def _of_model(model: Model | None) -> Iterator[Fact]:
     if model is None:
         return
     yield Fact("boot", "model_bytes", (model.size,), model.name)
-    wanted = sum(map(tensor_bytes, model.inputs))
-    yield Fact("ready", "input_bytes", (wanted,), model.name)
+    yield Fact("ready", "input_bytes", (sum(map(tensor_bytes, model.inputs)),), model.name)
 
 
 def _of_elf(firmware: Image | None) -> Iterator[Fact]:
-    """Sizes from the symbol table; nothing for a stripped image."""
+    """Yield sizes from the symbol table; a stripped image has none."""
     if firmware is None:
         return
     arenas = {symbol.size for symbol in firmware.symbols if is_arena(symbol)}
@@ -171,9 +139,9 @@ def _of_elf(firmware: Image | None) -> Iterator[Fact]:
 
 
 def is_arena(symbol: Symbol) -> bool:
-    """True for an array in RAM that is called a tensor arena."""
+    """Whether ``symbol`` is an array in RAM with the name of a tensor arena."""
     in_ram = bool(symbol.size) and symbol.address in RAM
-    named = in_ram and _ARENA_NAME in symbol.name  # mangled names hold identifiers as they are
+    named = in_ram and _ARENA_NAME in symbol.name  # mangled names contain the plain identifiers
     return named and _ARENA.search(demangle(symbol.name)) is not None
 
 
@@ -184,12 +152,12 @@ def _stack_bytes(firmware: Image | None) -> int | None:
 
 
 def _of_table(variant: Variant, case: Case) -> Iterator[Fact]:
-    """What the resolver table says of the sample, the configuration and the runtime."""
+    """Yield the resolver table's facts about the sample, the configuration and the runtime."""
     table = "the resolver table"
     sample = variant.sample
     yield Fact("boot", "sample", (sample.name,), table)
     yield Fact("boot", "runtime", (variant.runtime,), f"the builder {case.builder}")
-    yield Fact("boot", "build", (_build_id(variant, case),), "the generated header")
+    yield Fact("boot", "build", (build_id(variant, case),), "the generated header")
     yield Fact("resolver", "name", (variant.configuration.name,), table)
     yield Fact("resolver", "declared", (variant.slots,), table)
     expected = variant.expect
@@ -202,21 +170,10 @@ def _of_table(variant: Variant, case: Case) -> Iterator[Fact]:
 
 
 def _board(image: Image | None) -> Fact:
-    """The board that the image was built for, whose name it contains."""
+    """Return the fact about the board for which the image was built, whose name it contains."""
     data = [segment.data for segment in image.segments] if image else []
     named = tuple(dict.fromkeys(name for part in data for name in board_names.named_in(part)))
     return Fact("boot", "board", named or board_names.spellings(), "the build", board_names.same)
-
-
-def _build_id(variant: Variant, case: Case) -> str:
-    """The identifier that the generated header gives the image."""
-    models = paths.models()
-    inputs = generated.inputs_of(variant.sample, models)
-    model = case.built_with.model or models / variant.sample.model
-    header = generated.config_header(variant, model.read_bytes(), inputs)
-    definition = _BUILD.search(header)
-    assert definition is not None
-    return definition[1]
 
 
 def _required(variant: Variant) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Operators one by one: their ticks, and their outputs if the image dumps them."""
+"""Checks of single operators: their ticks, and their outputs if the image dumps them."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from harness.model import Model
 
 
 def check_profile(ledger: Ledger, known: Known) -> None:
-    """The profile of an inference must have each of the model's operators once and in order."""
+    """Check that each profile has the model's operators once and in order, with their ticks."""
     _zero_ticks(ledger)
-    _ticks_fit(ledger)
+    _sums_of_ticks(ledger)
     if known.model is not None:
         _operators(ledger, known.model)
         _layers(ledger, known.model)
@@ -30,8 +30,8 @@ def _zero_ticks(ledger: Ledger) -> None:
         ledger.findings.add(Finding(Kind.ZERO_TICKS, message, "profile", line))
 
 
-def _ticks_fit(ledger: Ledger) -> None:
-    """Operators take no longer than the Invoke that they are part of."""
+def _sums_of_ticks(ledger: Ledger) -> None:
+    """Check that the operators of an inference take no more ticks than the inference."""
     whole = dict(
         zip(ledger.numbers("inference", "index"), ledger.numbers("inference", "ticks"), strict=True)
     )
@@ -51,7 +51,7 @@ def _operators(ledger: Ledger, model: Model) -> None:
         ledger.numbers("op", "inference"), ledger.numbers("op", "node"),
         ledger.texts("op", "operator"), strict=True,
     )  # fmt: skip
-    _, *branches = model.subgraphs  # their operators are events of their own
+    _, *branches = model.subgraphs  # TFLM profiles their operators among those of the main graph
     first = ledger.rows("op").start
     for inference, group in groupby(enumerate(rows, first), key=lambda row: row[1][0]):
         numbers, fields = zip(*group, strict=True)
@@ -74,19 +74,19 @@ def _operators(ledger: Ledger, model: Model) -> None:
 
 
 def _all_or_none(ledger: Ledger, known: Known) -> None:
-    """An image that profiles one good inference profiles them all."""
+    """Check that an image that profiles one good inference profiles them all."""
     profiled = set(ledger.numbers("op", "inference"))
     if not profiled and "op" not in known.required:
         return
     good = set(good_inferences(ledger))
     if not ledger.has("end") and good:
-        good -= {max(good)}  # it may have stopped before the last profile
+        good -= {max(good)}  # the image may have stopped before its last profile
     for inference in sorted(good - profiled):
         ledger.missing(f"inference {inference} has no op records", "op")
 
 
 def _layers(ledger: Ledger, model: Model) -> None:
-    """Dumped tensors must be outputs of the model's operators, with their sizes."""
+    """Check that dumped tensors are outputs of the model's operators and have their sizes."""
     ledger.rows("layer")
     names = ledger.texts("layer", "operator")
     nodes, indices = ledger.numbers("layer", "node"), ledger.numbers("layer", "index")

@@ -1,4 +1,4 @@
-"""From the boot to AllocateTensors: boot, resolver, tensors, arena."""
+"""Checks of the records from boot to AllocateTensors: boot, resolver, tensor, arena."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from harness.case.evidence.ledger import Ledger
 from harness.model import Model, Tensor
 from harness.uart.records import Value
 
-#: Stages after which nothing is allocated.
+#: Stages of ``failed`` at which nothing has been allocated.
 _BEFORE_ALLOCATION = ("schema", "register", "allocate")
 
 
 def allocated(ledger: Ledger) -> bool:
-    """Whether the image came past AllocateTensors, by its own records."""
-    came_past = any(map(ledger.has, ("arena", "tensor", "inference", "ready")))
+    """Whether the image has completed AllocateTensors, according to its records."""
+    went_on = any(map(ledger.has, ("arena", "tensor", "inference", "ready")))
     failed = any(record.text("stage") in _BEFORE_ALLOCATION for record in ledger.take("failed"))
-    return came_past or not failed
+    return went_on or not failed
 
 
 def check_setup(ledger: Ledger, known: Known, measured: Measured, *, whole: bool) -> None:
-    """A boot record must come, and resolver, tensors and arena as model and ELF have them."""
+    """Check that there is a boot record, and resolver, tensor and arena against model and ELF."""
     if not ledger.take("boot"):
         ledger.missing("no boot record came: nothing says which image ran", "boot")
     _resolver(ledger, known, whole=whole)
@@ -51,24 +51,24 @@ def _tensors(ledger: Ledger, known: Known, *, whole: bool) -> None:
     records = ledger.take("tensor")
     if known.model is None:
         return
-    wanted = list(_wanted_tensors(known.model))
-    for record, (name, fields) in zip(records, wanted, strict=False):
+    expected = list(_expected_tensors(known.model))
+    for record, (name, fields) in zip(records, expected, strict=False):
         for field, value in fields.items():
             if record.fields[field] != value:
-                claimed = _spelt(field, record.fields[field])
+                claimed = _formatted(field, record.fields[field])
                 message = f"tensor {name}: the image says {field} {claimed}"
-                message = f"{message}, {known.model.name} says {_spelt(field, value)}"
+                message = f"{message}, {known.model.name} says {_formatted(field, value)}"
                 ledger.contradicts(message, "tensor", record.line)
-    for record in records[len(wanted) :]:
+    for record in records[len(expected) :]:
         message = f"tensor {record.text('role')} {record.integer('index')}: the model has none"
         ledger.unexpected(message, "tensor", record.line)
     complete = ledger.has("arena") or (whole and allocated(ledger))
-    if complete and len(records) < len(wanted):
-        ledger.missing(f"{len(records)} of {len(wanted)} tensor records came", "tensor")
+    if complete and len(records) < len(expected):
+        ledger.missing(f"{len(records)} of {len(expected)} tensor records came", "tensor")
 
 
-def _wanted_tensors(model: Model) -> Iterator[tuple[str, dict[str, Value]]]:
-    """What the tensor records of ``model`` say, inputs first."""
+def _expected_tensors(model: Model) -> Iterator[tuple[str, dict[str, Value]]]:
+    """Yield name and fields of each tensor record of ``model``, inputs first."""
     for role, tensors in (("input", model.inputs), ("output", model.outputs)):
         for index, tensor in enumerate(tensors):
             fields: dict[str, Value] = {
@@ -79,13 +79,13 @@ def _wanted_tensors(model: Model) -> Iterator[tuple[str, dict[str, Value]]]:
 
 def _quantization(tensor: Tensor) -> dict[str, Value]:
     if tensor.quantization is not None and len(tensor.quantization.scales) != 1:
-        return {}  # TfLiteQuantizationParams holds one scale only
+        return {}  # TfLiteQuantizationParams has a single scale
     (bits,) = struct.unpack("<I", struct.pack("<f", tensor.scale))
     return {"scale": bits, "zero_point": tensor.zero_point}
 
 
-def _spelt(field: str, value: Value) -> str:
-    """The value of a field as a person writes it."""
+def _formatted(field: str, value: Value) -> str:
+    """Format the value of a field for a message."""
     if field == "scale" and isinstance(value, int):
         (real,) = struct.unpack("<f", struct.pack("<I", value))
         return f"{real:.9g}"
@@ -116,7 +116,7 @@ def _arena(ledger: Ledger, known: Known, measured: Measured) -> None:
 
 
 def _largest_output(model: Model | None) -> int | None:
-    """Bytes of the largest tensor that an operator writes: the arena must hold it."""
+    """Return the bytes of the largest tensor that an operator writes: the arena must hold it."""
     if model is None:
         return None
     written = {index for operator in model.operators for index in operator.outputs}

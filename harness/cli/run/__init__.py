@@ -12,12 +12,13 @@ import click
 
 from harness.base import numbers, signals
 from harness.base.errors import ExitCode, UsageError
-from harness.build.builders import BUILDERS
 from harness.case import Case, CaseResult, Verdict, run_case
 from harness.case.case import target_names
+from harness.case.subject import find_model
 from harness.case.tally import Tally, exit_code
 from harness.cli.options import (
     beside_option,
+    builder_options,
     chip_option,
     history_option,
     json_option,
@@ -26,11 +27,14 @@ from harness.cli.options import (
 )
 from harness.cli.parameters import (
     ALL,
+    BUTTON,
     CASE,
     CONFIGURATION,
     EXISTING,
+    FILE_OR_WORD,
     IMAGE_OR_CASES,
     MODEL,
+    SCRAPER,
     STDOUT,
     TARGET,
     Destination,
@@ -59,14 +63,13 @@ _SKIPS_HINT = "--allow-skips, if that is as it should be"
               "case file's]")  # fmt: skip
 @click.option("--resolver", metavar="CFG", type=CONFIGURATION,
               help=f"Resolver configuration of a SAMPLE, or {ALL}.  [default: exact]")  # fmt: skip
-@click.option("--builder", type=click.Choice(BUILDERS),
-              help="Who builds a SAMPLE.  [default: standalone]")  # fmt: skip
+@builder_options
 @chip_option
 @beside_option
 @click.option("--model", metavar="FILE|NAME", type=MODEL,
               help="The .tflite that the image runs, or the name of one of this project's: outputs "
               "must equal the reference's.")  # fmt: skip
-@click.option("--scraper", metavar="NAME|/REGEX/",
+@click.option("--scraper", metavar="NAME|/REGEX/", type=SCRAPER,
               help="For an image that prints no records, a reader of values in its text: "
               f"{', '.join(SCRAPERS)}, or a regex with named groups.")  # fmt: skip
 @click.option("--inputs", type=EXISTING,
@@ -82,7 +85,7 @@ _SKIPS_HINT = "--allow-skips, if that is as it should be"
 @number_option("--watch", check=numbers.seconds, metavar="SECONDS",
                help="With --scraper: how long, on the target's clock, output after the end "
                "still counts.", default_text="1")  # fmt: skip
-@click.option("--press", "presses", metavar="PIN[@S[+S]]", multiple=True,
+@click.option("--press", "presses", metavar="PIN[@S[+S]]", multiple=True, type=BUTTON,
               help="Press a button (button1, button2, P0.6) so many seconds after the start, for "
               f"so long; may be given again; on {', '.join(who_can(Ability.PINS))}.")  # fmt: skip
 @number_option("--timeout", check=numbers.seconds, metavar="SECONDS",
@@ -93,6 +96,9 @@ _SKIPS_HINT = "--allow-skips, if that is as it should be"
 @target_options
 @click.option("-v", "--console", "show_console", is_flag=True,
               help="Show the console on standard error while it runs.")  # fmt: skip
+@click.option("--rerun", is_flag=True,
+              help="Run again whenever an image, a case file, a model or a sample's source has "
+              "changed, until Ctrl-C.")  # fmt: skip
 @click.option("--output", type=click.Path(file_okay=False, path_type=Path), metavar="FOLDER",
               default="hil-results", show_default=True,
               help="Where console, transcript and result.json of each case go.")  # fmt: skip
@@ -120,7 +126,7 @@ _SKIPS_HINT = "--allow-skips, if that is as it should be"
     help="Exit code 0 although a case ran nowhere, or not on a target of --target.",
 )
 @history_option("Keep the results in this history: an SQLite file, or a database URL.")
-@click.option("--calibration", metavar="FILE",
+@click.option("--calibration", metavar="FILE", type=FILE_OR_WORD,
               default=lambda: os.environ.get("TFLM_HIL_CALIBRATION") or None,
               help="A file of `tflm-hil calibrate`, which gives milliseconds.  "
               "[default: $TFLM_HIL_CALIBRATION]")  # fmt: skip
@@ -139,6 +145,7 @@ def run(**options: Any) -> int:
     tflm-hil run zephyr.elf --scraper ztest
     tflm-hil run app.signed.hex --beside mcuboot.hex --beside zephyr.elf --scraper hello_world
     tflm-hil run . --case "my application"
+    tflm-hil run build --scraper ztest --rerun      # while you edit and build
     tflm-hil run hil.toml --target simulator,renode --junit hil.xml
     tflm-hil run digits --profile digits.json --coverage digits.info
 
@@ -150,6 +157,24 @@ def run(**options: Any) -> int:
     other targets and the case ran on one of them.
     """
     check_destinations(options)
+    if options["rerun"]:
+        from harness.cli.run.rerun import files_of, repeat  # noqa: PLC0415 - seldom needed
+
+        repeat(lambda: _run(options), lambda: files_of(options["what"], _files_given(options)))
+    return _run(options)
+
+
+def _files_given(options: Options) -> Iterator[Path]:
+    """The files that options name."""
+    yield from options["beside"]
+    if options["inputs"] is not None:
+        yield options["inputs"]
+    if options["model"] is not None:
+        yield find_model(options["model"])
+
+
+def _run(options: Options) -> int:
+    """Run what the options name, once; the exit code."""
     occasion = _occasion(options)
     calibrate = _calibrate(options["calibration"])
     cases = select(options)

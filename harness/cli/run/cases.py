@@ -61,9 +61,10 @@ def selection(options: Options) -> Selection:
     source = str(what.case_file or what.elf)
     if what.sample:
         built = options["resolver"] or "exact", options["builder"] or "standalone"
-        source = "/".join([what.sample, *built, *filter(None, [options["chip"]])])
+        source = "/".join([what.sample, *built])
     targets = target_names(options["target"]) if options["target"] is not None else ()
-    return Selection.of([source], [f"case {name}" for name in options["names"]], targets)
+    filters, chips = [f"case {name}" for name in options["names"]], filter(None, [options["chip"]])
+    return Selection.of([source], filters, targets, chips)
 
 
 def _refuse(options: Options, names: tuple[str, ...], why: str) -> None:
@@ -122,8 +123,7 @@ def _adjust(case: Case, options: Options) -> Case:
     }
     if "scraper" in given:
         scraper(given["scraper"])  # raises UsageError for an unknown name, before anything runs
-    if options["chip"] is not None:
-        case = replace(case, chip=options["chip"])
+    case = case.for_chip(options["chip"] or "")
     if options["never_ends"]:
         given["ends"] = False
     if (options["never_ends"] or options["watch"]) and not (case.scraper or options["scraper"]):

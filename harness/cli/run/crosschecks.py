@@ -13,7 +13,7 @@ from harness.elf import Image
 from harness.targets import Session, Stop
 
 if TYPE_CHECKING:
-    from harness.case.crosscheck import CrossCheck, Seen
+    from harness.case.crosscheck import CrossCheck, TargetRun
 
 
 class CrossChecks:
@@ -26,7 +26,7 @@ class CrossChecks:
             targets = self._targets.setdefault(case.name, [])
             if case.target not in targets:  # a target compared with itself proves nothing
                 targets.append(case.target)
-        self._seen: dict[tuple[str, str], Seen] = {}
+        self._seen: dict[tuple[str, str], TargetRun] = {}
 
     @property
     def wanted(self) -> bool:
@@ -40,7 +40,7 @@ class CrossChecks:
         from harness.case import crosscheck  # noqa: PLC0415 - most runs have one target
 
         def look(session: Session, firmware: Image, stop: Stop) -> None:
-            self._seen[case.name, case.target] = crosscheck.look(
+            self._seen[case.name, case.target] = crosscheck.collect(
                 session, firmware, stop, self._symbols
             )
 

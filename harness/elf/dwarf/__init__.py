@@ -1,1 +1,1 @@
-"""Debug information: entries, line tables and the format that both share."""
+"""DWARF debug information: entries, line programs, range lists."""

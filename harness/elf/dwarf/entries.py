@@ -1,11 +1,11 @@
-"""DWARF debug information entries (versions 2 to 5), read fast enough to read all of an image.
+"""DWARF debug information entries, versions 2 to 5.
 
-pyelftools builds objects for every attribute: 20 s for a Zephyr image with tflite-micro. Here an
-abbreviation is compiled once into the steps that skip it, subtrees are skipped over DW_AT_sibling,
-and entries are decoded at first use only.
+pyelftools builds an object for every attribute: 20 s for a Zephyr image with tflite-micro. Here an
+abbreviation is compiled once into the steps that skip it, subtrees are skipped by DW_AT_sibling,
+and an entry is decoded only when it is used.
 
 Source: DWARF Debugging Information Format 5, section 7.5; 4 and 2 for the older forms. Only the
-32-bit DWARF format is read (a 64-bit one makes no sense for a 32-bit image).
+32-bit DWARF format is read; a 32-bit image has no use for the 64-bit one.
 """
 
 from __future__ import annotations
@@ -33,18 +33,17 @@ from harness.elf.file import ElfFile
 
 Value = int | str | bytes
 
-
 _UNIT_REFERENCES = frozenset((0x11, 0x12, 0x13, 0x14, 0x15))  # DW_FORM_ref1 .. ref_udata
 #: Forms of an address: DW_FORM_addr, DW_FORM_addrx to addrx4.
 _ADDRESSES = frozenset((0x01, 0x1B, 0x29, 0x2A, 0x2B, 0x2C))
-_RNGLISTX = 0x23
+_RNGLISTX = 0x23  # DW_FORM_rnglistx
 _RANGE_HEADER = 12  # bytes before the offsets of the first list in .debug_rnglists
 _DEPTH = 64  # longest chain of references that is followed
 
 
 @dataclass(frozen=True)
 class Unit:
-    """A compilation unit: its place in ``.debug_info`` and its own attributes."""
+    """A compilation unit: its extent in ``.debug_info`` and its abbreviations."""
 
     offset: int
     end: int
@@ -75,46 +74,21 @@ class Entry:
 
 
 class Dwarf:
-    """The debug information of one image. Units that are garbled are left out and counted."""
+    """The debug information of one image. Garbled units are left out and counted."""
 
     def __init__(self, image: ElfFile) -> None:
         self._image = image
         self.info = image.debug_section("info")
         self.broken_units = 0
+        self._sections: dict[str, bytes] = {}
         self._abbreviation_tables: dict[int, dict[int, Abbreviation]] = {}
         self._line_headers: dict[int, LineHeader | None] = {}
 
-    @cached_property
-    def _abbrev(self) -> bytes:
-        return self._image.debug_section("abbrev")
-
-    @cached_property
-    def _str(self) -> bytes:
-        return self._image.debug_section("str")
-
-    @cached_property
-    def _line_str(self) -> bytes:
-        return self._image.debug_section("line_str")
-
-    @cached_property
-    def _line(self) -> bytes:
-        return self._image.debug_section("line")
-
-    @cached_property
-    def _str_offsets(self) -> bytes:
-        return self._image.debug_section("str_offsets")
-
-    @cached_property
-    def _addr(self) -> bytes:
-        return self._image.debug_section("addr")
-
-    @cached_property
-    def _ranges(self) -> bytes:
-        return self._image.debug_section("ranges")
-
-    @cached_property
-    def _rnglists(self) -> bytes:
-        return self._image.debug_section("rnglists")
+    def _section(self, name: str) -> bytes:
+        """``.debug_<name>``, read and decompressed at first use."""
+        if name not in self._sections:
+            self._sections[name] = self._image.debug_section(name)
+        return self._sections[name]
 
     @cached_property
     def units(self) -> tuple[Unit, ...]:
@@ -142,7 +116,7 @@ class Dwarf:
         return [unit.offset for unit in self.units]
 
     def unit_at(self, offset: int) -> Unit | None:
-        """The unit that holds ``offset`` of ``.debug_info``."""
+        """The unit at ``offset`` of ``.debug_info``."""
         index = bisect_right(self._starts, offset) - 1
         if index < 0 or offset >= self.units[index].end:
             return None
@@ -170,15 +144,15 @@ class Dwarf:
         cached = self._abbreviation_tables.get(at)
         if cached is not None:
             return cached
-        table = self._abbreviation_tables[at] = read_abbreviations(self._abbrev, at)
+        table = self._abbreviation_tables[at] = read_abbreviations(self._section("abbrev"), at)
         return table
 
     # -- walking ---------------------------------------------------------------------------------
 
     def scan(self, unit: Unit, tags: frozenset[int], into: frozenset[int]) -> Iterator[int]:
-        """Offsets of the unit's entries with one of ``tags``; only ``into`` subtrees are entered.
+        """Offsets of the unit's entries with one of ``tags``, in subtrees of ``into`` alone.
 
-        A garbled entry ends the unit. Entries without DW_AT_sibling (LLVM) are walked through.
+        A garbled entry ends the unit.
         """
         try:
             yield from self._scan(unit, tags, into)
@@ -186,11 +160,11 @@ class Dwarf:
             self.broken_units += 1
 
     def _scan(self, unit: Unit, tags: frozenset[int], into: frozenset[int]) -> Iterator[int]:  # noqa: PLR0912
-        # - one loop without calls for the common steps: it runs over half a million entries.
+        # - one loop without calls for the common steps: an image has half a million entries.
         info, end, table = self.info, unit.end, unit.abbreviations
         at = unit.first
         depth = 0
-        skipping = 0  # depth below which entries are skipped; 0: none are
+        skipping = 0  # depth of skipped entries without DW_AT_sibling (LLVM); 0: none are skipped
         while at < end:
             start = at
             code = info[at]
@@ -236,9 +210,9 @@ class Dwarf:
         while at and at < entry.unit.end and self.info[at]:
             child = self.entry(at, entry.unit)
             yield child
-            at = self._behind(child)
+            at = self._next_sibling(child)
 
-    def _behind(self, entry: Entry) -> int:
+    def _next_sibling(self, entry: Entry) -> int:
         sibling = entry.number(At.SIBLING)
         if sibling is not None and sibling > entry.offset:
             return sibling
@@ -264,7 +238,7 @@ class Dwarf:
     # -- decoding --------------------------------------------------------------------------------
 
     def entry(self, offset: int, unit: Unit | None = None) -> Entry:
-        """The entry at ``offset``; one of GARBLED is raised if there is none."""
+        """The entry at ``offset``; raises one of GARBLED if there is none."""
         unit = unit or self.unit_at(offset)
         if unit is None or not unit.first <= offset < unit.end:
             raise ValueError(f"no entry at 0x{offset:x}")
@@ -281,7 +255,7 @@ class Dwarf:
     def _value(self, unit: Unit, form: int, constant: int, at: int) -> tuple[Value, int]:
         info = self.info
         size = SIZES[form]
-        if form == 0x21:
+        if form == 0x21:  # DW_FORM_implicit_const
             return constant, at
         if form == 0x19:  # DW_FORM_flag_present
             return 1, at
@@ -301,16 +275,16 @@ class Dwarf:
             end = skip(info, at, size)
             _, start = length_of(info, at, size)
             return info[start:end], end
-        return self._meaning(unit, form, number), at
+        return self._resolved(unit, form, number), at
 
-    def _meaning(self, unit: Unit, form: int, number: int) -> Value:
-        """The string, address or offset that a number of some forms stands for."""
+    def _resolved(self, unit: Unit, form: int, number: int) -> Value:
+        """The string, address or offset that ``number`` refers to, by its form."""
         if form in _UNIT_REFERENCES:
             return unit.offset + number
         if form == 0x0E:  # DW_FORM_strp
-            return reader.string(self._str, number)
+            return reader.string(self._section("str"), number)
         if form == 0x1F:  # DW_FORM_line_strp
-            return reader.string(self._line_str, number)
+            return reader.string(self._section("line_str"), number)
         if form in (0x1A, 0x25, 0x26, 0x27, 0x28):  # DW_FORM_strx, strx1 .. strx4
             return self._indexed_string(unit, number)
         if form in (0x1B, 0x29, 0x2A, 0x2B, 0x2C):  # DW_FORM_addrx, addrx1 .. addrx4
@@ -318,7 +292,7 @@ class Dwarf:
         return number
 
     def _base(self, unit: Unit, attribute: At, default: int) -> int:
-        """STR_OFFSETS_BASE or ADDR_BASE of a unit, read before attributes that need them."""
+        """A DW_AT_*_base of the unit's entry, read alone: other attributes may depend on it."""
         code, at = uleb(self.info, unit.first)
         for name, form, _ in unit.abbreviations[code].attributes:
             if name == attribute:
@@ -329,12 +303,13 @@ class Dwarf:
 
     def _indexed_string(self, unit: Unit, index: int) -> str:
         at = self._base(unit, At.STR_OFFSETS_BASE, 8) + 4 * index
-        return reader.string(self._str, int.from_bytes(self._str_offsets[at : at + 4], "little"))
+        offset = int.from_bytes(self._section("str_offsets")[at : at + 4], "little")
+        return reader.string(self._section("str"), offset)
 
     def indexed_address(self, unit: Unit, index: int) -> int:
         """Entry ``index`` of the unit's part of ``.debug_addr``."""
         at = self._base(unit, At.ADDR_BASE, 8) + 4 * index
-        return int.from_bytes(self._addr[at : at + 4], "little")
+        return int.from_bytes(self._section("addr")[at : at + 4], "little")
 
     def ranges(self, entry: Entry) -> list[Range]:
         """The addresses of an entry's code, [] if it has none; raises one of GARBLED."""
@@ -347,28 +322,28 @@ class Dwarf:
             return []
         base = self.entry(entry.unit.first, entry.unit).number(At.LOW_PC) or 0
         if entry.unit.version < 5:
-            return list(ranges_4(self._ranges, at, base))
+            return list(ranges_4(self._section("ranges"), at, base))
+        lists = self._section("rnglists")
         if entry.attributes[At.RANGES][0] == _RNGLISTX:
             start = self._base(entry.unit, At.RNGLISTS_BASE, _RANGE_HEADER)
             place = start + 4 * at
-            at = start + int.from_bytes(self._rnglists[place : place + 4], "little")
-        indexed = partial(self.indexed_address, entry.unit)
-        return list(ranges_5(self._rnglists, at, base, indexed))
+            at = start + int.from_bytes(lists[place : place + 4], "little")
+        return list(ranges_5(lists, at, base, partial(self.indexed_address, entry.unit)))
 
     # -- meaning of entries ----------------------------------------------------------------------
 
     def follow(self, entry: Entry, attribute: At) -> Value | None:
-        """An attribute of an entry, or of its DW_AT_specification or DW_AT_abstract_origin."""
+        """An attribute of an entry, or of the entries in its specification or abstract origin."""
         for _ in range(_DEPTH):
             value = entry.value(attribute)
             if value is not None:
                 return value
-            onward = entry.number(At.SPECIFICATION)
-            if onward is None:
-                onward = entry.number(At.ABSTRACT_ORIGIN)
-            if onward is None:
+            origin = entry.number(At.SPECIFICATION)
+            if origin is None:
+                origin = entry.number(At.ABSTRACT_ORIGIN)
+            if origin is None:
                 return None
-            entry = self.entry(onward)
+            entry = self.entry(origin)
         return None
 
     def static_address(self, entry: Entry) -> int | None:
@@ -394,7 +369,8 @@ class Dwarf:
             at = self.entry(unit.first, unit).number(At.STMT_LIST)
             if at is None:
                 return None
-            return read_header(self._line, at, self._line_str, self._str)
+            strings = self._section("line_str"), self._section("str")
+            return read_header(self._section("line"), at, *strings)
         except GARBLED:
             return None
 
@@ -412,6 +388,6 @@ class Dwarf:
         return value if isinstance(value, str) else ""
 
     def name(self, unit: Unit) -> str:
-        """The unit's source file as the compiler was given it."""
+        """The unit's source file, as in the compiler's command."""
         value = self.entry(unit.first, unit).value(At.NAME)
         return value if isinstance(value, str) else ""

@@ -1,7 +1,7 @@
 """The format of DWARF's entries: tags, attributes, forms, and abbreviations compiled into steps.
 
-An abbreviation lists the attributes of an entry and their forms. Compiled, it is a list of
-steps that skip them: a number of bytes if that is fixed, else a code such as ``ULEB``.
+An abbreviation lists the attributes of an entry and their forms. It is compiled into steps that
+skip them: a number of bytes, or a code such as ``ULEB`` for a variable size.
 
 Source: DWARF Debugging Information Format 5, sections 7.5.3 to 7.5.6; 4 and 2 for older forms.
 """
@@ -25,14 +25,10 @@ class Tag(IntEnum):
     MEMBER = 0x0D
     POINTER_TYPE = 0x0F
     REFERENCE_TYPE = 0x10
-    COMPILE_UNIT = 0x11
     STRUCTURE_TYPE = 0x13
     TYPEDEF = 0x16
-    UNION_TYPE = 0x17
     UNSPECIFIED_PARAMETERS = 0x18
-    INHERITANCE = 0x1C
     INLINED_SUBROUTINE = 0x1D
-    SUBRANGE_TYPE = 0x21
     BASE_TYPE = 0x24
     CONST_TYPE = 0x26
     SUBPROGRAM = 0x2E
@@ -52,16 +48,12 @@ class At(IntEnum):
     LOW_PC = 0x11
     HIGH_PC = 0x12
     COMP_DIR = 0x1B
-    CONST_VALUE = 0x1C
     UPPER_BOUND = 0x2F
-    PRODUCER = 0x25
     ABSTRACT_ORIGIN = 0x31
     COUNT = 0x37
     DATA_MEMBER_LOCATION = 0x38
     DECL_FILE = 0x3A
-    DECL_LINE = 0x3B
     DECLARATION = 0x3C
-    ENCODING = 0x3E
     SPECIFICATION = 0x47
     TYPE = 0x49
     RANGES = 0x55
@@ -73,9 +65,10 @@ class At(IntEnum):
     RNGLISTS_BASE = 0x74
 
 
+#: Steps that skip attributes of variable size.
 ULEB, STRING, BLOCK1, BLOCK2, BLOCK4, BLOCK, INDIRECT = -1, -2, -3, -4, -5, -6, -7
 
-#: The extent of each form: a size, or one of the steps above (DWARF 5, section 7.5.6).
+#: The step that skips each form: a size in bytes, or one of those above (DWARF 5, section 7.5.6).
 SIZES = {
     0x01: 4, 0x03: BLOCK2, 0x04: BLOCK4, 0x05: 2, 0x06: 4, 0x07: 8, 0x08: STRING, 0x09: BLOCK,
     0x0A: BLOCK1, 0x0B: 1, 0x0C: 1, 0x0D: ULEB, 0x0E: 4, 0x0F: ULEB, 0x10: 4, 0x11: 1, 0x12: 2,
@@ -137,7 +130,7 @@ def _compile(
 
 
 def length_of(data: bytes, at: int, step: int) -> tuple[int, int]:
-    """The length of a block, and where its bytes start."""
+    """The length of a block, and the offset of its bytes."""
     if step == BLOCK:
         return uleb(data, at)
     width = {BLOCK1: 1, BLOCK2: 2, BLOCK4: 4}[step]
@@ -145,7 +138,7 @@ def length_of(data: bytes, at: int, step: int) -> tuple[int, int]:
 
 
 def skip(data: bytes, at: int, step: int) -> int:
-    """The offset behind an attribute of variable size."""
+    """The offset after an attribute of variable size."""
     if step == ULEB:
         return uleb(data, at)[1]
     if step == STRING:

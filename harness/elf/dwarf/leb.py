@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import struct
 
-#: Exceptions of reading garbled debug information; the readers catch them at a unit's border.
+#: Exceptions of reading garbled debug information; readers catch them for each unit.
 GARBLED = (IndexError, ValueError, KeyError, struct.error, OverflowError)
 
 _LONGEST = 10  # bytes of a 64-bit value
 
 
 def uleb(data: bytes, at: int) -> tuple[int, int]:
-    """An unsigned LEB128 at ``at``: its value and the offset behind it."""
+    """An unsigned LEB128 at ``at``: its value and the offset after it."""
     byte = data[at]
     if byte < 0x80:
         return byte, at + 1
@@ -26,7 +26,7 @@ def uleb(data: bytes, at: int) -> tuple[int, int]:
 
 
 def sleb(data: bytes, at: int) -> tuple[int, int]:
-    """A signed LEB128 at ``at``: its value and the offset behind it."""
+    """A signed LEB128 at ``at``: its value and the offset after it."""
     value, end = uleb(data, at)
     bits = 7 * (end - at)
     return (value - (1 << bits) if data[end - 1] & 0x40 else value), end

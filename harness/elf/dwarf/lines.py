@@ -1,8 +1,8 @@
-"""DWARF line programs (versions 2 to 5): which file and line each address came from.
+"""DWARF line programs, versions 2 to 5: the source file and line of each address.
 
 Source: DWARF Debugging Information Format 5, section 6.2; version 4, section 6.2 for the older
 header. Sequences that start at address 0 belong to functions that the linker dropped: on a
-Cortex-M the vector table lies there, never code.
+Cortex-M, address 0 has the vector table, never code.
 """
 
 from __future__ import annotations
@@ -20,22 +20,25 @@ from harness.elf.dwarf.leb import GARBLED, sleb, uleb
 if TYPE_CHECKING:
     from harness.elf.file import ElfFile
 
+#: Standard opcodes (DW_LNS_*), 0 for an extended one.
 _EXTENDED, _COPY, _ADVANCE_PC, _ADVANCE_LINE, _SET_FILE = 0, 1, 2, 3, 4
 _CONST_ADD_PC, _FIXED_ADVANCE_PC = 8, 9
-_END_SEQUENCE, _SET_ADDRESS, _DEFINE_FILE = 1, 2, 3
+#: Extended opcodes (DW_LNE_*).
+_END_SEQUENCE, _SET_ADDRESS = 1, 2
+#: Contents of a file table (DW_LNCT_*).
 _CONTENT_PATH, _CONTENT_DIRECTORY = 1, 2
-_ADDRESSES = 1 << 32
+_ADDRESSES = 1 << 32  # the size of the address space
 
 Row = tuple[int, int, int]  # address, file index, line
 
 
 @dataclass(frozen=True)
 class LineHeader:
-    """A line-number program header; ``files`` are indexed as DW_AT_decl_file indexes them."""
+    """A line-number program header; ``names`` and ``folders`` are indexed by DW_AT_decl_file."""
 
     version: int
     names: tuple[str, ...]
-    folders: tuple[str, ...]  # of each file, "" for the compilation's own
+    folders: tuple[str, ...]  # of each file, "" for the compilation folder
     program: int
     end: int
     least_instruction: int
@@ -43,7 +46,7 @@ class LineHeader:
     line_range: int
     opcode_base: int
     lengths: bytes
-    folder: str = ""  # of the compilation, as version 5 has it in the table itself
+    folder: str = ""  # the compilation folder, which version 5 has in the header
 
     def path(self, index: int, comp_dir: str = "") -> str:
         """The normalized path of file ``index``, "" if the table has none."""
@@ -58,7 +61,7 @@ class LineHeader:
 
 
 def read_header(data: bytes, at: int, line_strings: bytes, strings: bytes) -> LineHeader:
-    """The header at offset ``at`` of ``.debug_line``; one of GARBLED is raised for a broken one."""
+    """The header at offset ``at`` of ``.debug_line``; raises one of GARBLED for a broken one."""
     length = int.from_bytes(data[at : at + 4], "little")
     if length >= 0xFFFFFFF0 or at + 4 + length > len(data):
         raise ValueError("the line program is cut off")
@@ -165,7 +168,7 @@ def _value_5(data: bytes, at: int, form: int, line_strings: bytes, strings: byte
 
 @dataclass(frozen=True)
 class Sequence:
-    """A run of instructions: ``rows`` by address, each up to the next one, the last to ``end``."""
+    """A run of instructions: ``rows`` by address; a row is valid up to the next one or ``end``."""
 
     rows: tuple[Row, ...]
     end: int
@@ -177,7 +180,7 @@ class Sequence:
 
 
 def sequences(data: bytes, head: LineHeader) -> list[Sequence]:
-    """Run a line program; the sequences before a garbled place are kept.
+    """The sequences of a line program; those before a garbled place are kept.
 
     Sequences that cover no address, or address 0 (dropped by the linker), are left out.
     """
@@ -244,7 +247,7 @@ class LineTable:
     """All line programs of an image, sorted by address.
 
     ``starts`` are the addresses at which another line begins, ``places`` those lines: header
-    number, file index, line; or -1, 0, 0 if no program covers the rest.
+    number, file index, line; or -1, 0, 0 where no program covers the addresses.
     """
 
     def __init__(self, image: ElfFile) -> None:
@@ -277,7 +280,7 @@ class LineTable:
         return place if place and place[0] >= 0 else None
 
     def named(self) -> tuple[list[int], list[tuple[str, int]]]:
-        """Start addresses, and (file name, line); ("", 0) ends a run."""
+        """Start addresses, and their (file name, line); ("", 0) ends a sequence."""
         return self.starts, [
             (self.headers[number].name(file), line) if number >= 0 else ("", 0)
             for number, file, line in self.places
@@ -285,11 +288,11 @@ class LineTable:
 
 
 def _table(decoded: list[tuple[Sequence, int]]) -> dict[int, tuple[int, int, int]]:
-    """The place that begins at each address; of overlapping sequences the earlier one wins.
+    """The place that begins at each address; of overlapping sequences the first one wins.
 
-    Of several rows at one address the last one wins; rows at a sequence's end cover nothing.
+    Of several rows at one address the last one wins; a row at a sequence's end covers nothing.
     """
-    decoded.sort(key=lambda one: (one[0].start, -one[0].end))
+    decoded.sort(key=lambda pair: (pair[0].start, -pair[0].end))
     table: dict[int, tuple[int, int, int]] = {}
     covered = 0
     for sequence, number in decoded:
@@ -301,7 +304,7 @@ def _table(decoded: list[tuple[Sequence, int]]) -> dict[int, tuple[int, int, int
                 table[address] = (number, file, line)
             elif address < covered:
                 place = (number, file, line)
-        if place is not None and table[covered][0] < 0:  # the row that reaches over the border
+        if place is not None and table[covered][0] < 0:  # the row that continues at `covered`
             table[covered] = place
         covered = sequence.end
         table[covered] = (-1, 0, 0)

@@ -1,4 +1,4 @@
-"""DWARF range lists: the addresses of an entry that is not in one piece.
+"""DWARF range lists: the addresses of an entry whose code is not contiguous.
 
 Sources: DWARF 5, section 7.25, for ``.debug_rnglists``; DWARF 4, section 7.23, for
 ``.debug_ranges``.
@@ -10,14 +10,15 @@ from collections.abc import Callable, Iterator
 
 from harness.elf.dwarf.leb import uleb
 
-Range = tuple[int, int]  # the first address, and the one behind the last
+Range = tuple[int, int]  # the first address, and the one after the last
 
-_BASE = 0xFFFF_FFFF
+_BASE = 0xFFFF_FFFF  # .debug_ranges: the next word is a new base address
+#: Kinds of entries of .debug_rnglists (DW_RLE_*).
 _END, _BASE_INDEX, _INDICES, _INDEX_LENGTH, _OFFSETS, _BASE_ADDRESS, _ADDRESSES, _LENGTH = range(8)
 
 
 def ranges_4(data: bytes, at: int, base: int) -> Iterator[Range]:
-    """The list at offset ``at`` of ``.debug_ranges``; one of GARBLED is raised for a broken one."""
+    """The list at offset ``at`` of ``.debug_ranges``; raises one of GARBLED for a broken one."""
     while True:
         first, last = _word(data, at), _word(data, at + 4)
         at += 8
@@ -46,19 +47,19 @@ def ranges_5(data: bytes, at: int, base: int, indexed: Callable[[int], int]) -> 
             index, at = uleb(data, at)
             base = indexed(index)
         else:
-            one, at = uleb(data, at)
-            other, at = uleb(data, at)
-            yield _pair(kind, one, other, base, indexed)
+            first, at = uleb(data, at)
+            second, at = uleb(data, at)
+            yield _range(kind, first, second, base, indexed)
 
 
-def _pair(kind: int, one: int, other: int, base: int, indexed: Callable[[int], int]) -> Range:
+def _range(kind: int, first: int, second: int, base: int, indexed: Callable[[int], int]) -> Range:
     if kind == _OFFSETS:
-        return base + one, base + other
+        return base + first, base + second
     if kind == _INDICES:
-        return indexed(one), indexed(other)
+        return indexed(first), indexed(second)
     if kind == _INDEX_LENGTH:
-        first = indexed(one)
-        return first, first + other
+        start = indexed(first)
+        return start, start + second
     raise ValueError(f"range list entry {kind}")
 
 

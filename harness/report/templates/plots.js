@@ -16,13 +16,19 @@ const drawPlot = (() => {
     };
   }
 
+  // The lines of intervals are dark by default.
+  function visible(trace) {
+    const colour = getComputedStyle(document.documentElement).getPropertyValue("--dim").trim();
+    return trace.error_y ? {...trace, error_y: {...trace.error_y, color: colour}} : trace;
+  }
+
   return (name, [traces, layout]) => {
     const element = document.getElementById(name);
     let width = 0;
     const draw = () => {
       width = element.clientWidth;
       const size = {width, height: element.clientHeight};
-      Plotly.react(element, traces, {...coloured(layout), ...size}, options);
+      Plotly.react(element, traces.map(visible), {...coloured(layout), ...size}, options);
     };
     draw();
     scheme.addEventListener("change", draw);

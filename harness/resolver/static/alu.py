@@ -1,4 +1,4 @@
-"""Results of data-processing instructions on known words, and when a condition holds."""
+"""Results of data-processing instructions, and conditions of instructions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from harness.resolver.static.values import MASK, Value, derived, offset, signed
 if TYPE_CHECKING:
     from harness.resolver.static.state import State
 
-#: The conditions of an instruction that is always carried out.
+#: The conditions of an instruction that is always executed.
 ALWAYS = (arm.ARM_CC_AL, arm.ARM_CC_INVALID)
 
 
@@ -76,7 +76,7 @@ BITS: dict[str, Callable[[int], int]] = {
 
 @cache
 def condition(code: int) -> Callable[[State], bool | None]:
-    """A condition as a function of the state: None if the flags are not known."""
+    """A condition as a function of the state; None if its flags are unknown."""
     if code in ALWAYS:
         return lambda state: True
     base = code - arm.ARM_CC_EQ

@@ -117,7 +117,7 @@ def _table(targets_at: Targets, found: Any, name: str, following: int) -> Operat
 
 
 def builders(targets_at: Targets) -> dict[str, Builder]:
-    """Mnemonics -> how the instruction is made an operation."""
+    """The builders of operations, by mnemonic."""
     table = partial(_table, targets_at)
     return {
         "b": _branch, "bl": _call, "blx": _call, "bx": _exchange, "cbz": _zero, "cbnz": _zero,

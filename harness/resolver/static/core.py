@@ -1,7 +1,7 @@
 """An image's instructions as operations on states; each is decoded once, by Capstone.
 
 Source: Armv8-M Architecture Reference Manual (DDI 0553), section C2.4. The results of an
-instruction without a rule are unknown from then on.
+instruction without a rule are unknown.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from harness.resolver.static.state import PC, Lost, Objects, State
 from harness.resolver.static.values import Cause
 
 _LONGEST = 4  # bytes of an instruction
-_IT_REACH = 5 * _LONGEST
+_IT_REACH = 5 * _LONGEST  # bytes of IT and the four instructions of its block
 
 
 class Core:
@@ -31,7 +31,7 @@ class Core:
         self.image = image
         self.memory = LoadStore(objects)
         self.operations: dict[int, Operation] = {}
-        self.stacks: set[int] = set()  # tops of stacks that were switched to
+        self.stacks: set[int] = set()  # tops of the stacks that were selected
         self._engine = capstone.Cs(
             capstone.CS_ARCH_ARM,
             capstone.CS_MODE_THUMB | capstone.CS_MODE_MCLASS | capstone.CS_MODE_V8,
@@ -47,7 +47,7 @@ class Core:
         self._bodies: dict[int, Operation] = {}
 
     def instruction(self, at: int) -> Any:
-        """Capstone's view of the instruction at ``at``, its condition included; None if none."""
+        """Capstone's instruction at ``at``, with its condition in an IT block; None without one."""
         if at not in self._decoded:
             data = self.image.read(at, _LONGEST) or self.image.read(at, 2)
             found = next(self._engine.disasm(data, at, 1), None) if data else None
@@ -57,6 +57,7 @@ class Core:
         return self._decoded[at]
 
     def _decode_block(self, at: int) -> None:
+        """Decode the IT block at ``at`` as a whole, so that Capstone knows the conditions."""
         size = next(n for n in range(_IT_REACH, 0, -2) if self.image.read(at, n))
         mask = (self.image.read(at, 1) or b"\1")[0] & 15
         conditional = 4 - ((mask & -mask).bit_length() - 1)
@@ -69,7 +70,7 @@ class Core:
         return found.cc in ALWAYS and found.id not in (arm.ARM_INS_CBZ, arm.ARM_INS_CBNZ)
 
     def table_targets(self, at: int) -> tuple[int, ...]:
-        """The targets of the jump table at ``at``, as the comparison before it bounds it."""
+        """The targets of the jump table at ``at``; () if no comparison before bounds its length."""
         found = self.instruction(at)
         memory, size = found.operands[0].mem, 1 if found.id == arm.ARM_INS_TBB else 2
         if REGISTERS[memory.base] != PC:
@@ -98,7 +99,7 @@ class Core:
         return known
 
     def carried_out(self, at: int) -> Operation:
-        """The conditional instruction at ``at`` as if its condition held."""
+        """The conditional instruction at ``at`` without its condition."""
         return self._bodies[at]
 
     def _compile(self, found: Any) -> Operation:

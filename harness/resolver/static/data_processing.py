@@ -1,4 +1,4 @@
-"""Data processing: moves, logic, sums, shifts, products, bit fields; flags as they set them."""
+"""Data processing: moves, logic, sums, shifts, products, bit fields, and their flags."""
 
 from __future__ import annotations
 
@@ -193,7 +193,7 @@ def _shift(found: Any, name: str, following: int) -> Operation:
 def _pure(
     found: Any, following: int, compute: Callable[..., int], sources: Sequence[int]
 ) -> Operation:
-    """A result that depends on registers alone; N and Z as MULS sets them."""
+    """A result of registers alone; MULS sets N and Z."""
     readers = [read_operand(found, number) for number in sources]
     target = REGISTERS[found.operands[0].reg]
     flags = found.size == 2 and found.update_flags  # MULS
@@ -329,11 +329,11 @@ def _float_move(found: Any, name: str, following: int) -> Operation:
 
 
 def _sets_flags(found: Any) -> bool:
-    """True if a data-processing instruction sets flags: its S bit (capstone errs on ADC.W)."""
+    """True if a data-processing instruction sets flags: its S bit (Capstone is wrong for ADC.W)."""
     return bool(found.update_flags if found.size == 2 else found.bytes[0] & 0x10)
 
 
-#: Mnemonics -> how the instruction is made an operation.
+#: The builders of operations, by mnemonic.
 BUILDERS: dict[str, Builder] = {
     **dict.fromkeys(_LOGIC, _logic), **dict.fromkeys(_TESTS, _logic),
     **dict.fromkeys(_SUMS, _sum), **dict.fromkeys(_COMPARISONS, _sum),

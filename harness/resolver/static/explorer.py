@@ -1,4 +1,4 @@
-"""Every path of an image from a start to the places that end it."""
+"""The exploration of all paths from a state."""
 
 from __future__ import annotations
 
@@ -12,35 +12,41 @@ from harness.resolver.static.operation import CALLED, ENDED, JUMPED, Fork
 from harness.resolver.static.state import Decision, LoopMark, Lost, Objects, State
 from harness.resolver.static.values import Cause
 
+#: Most instructions of an exploration.
 _MOST_STEPS = 4_000_000
-#: A loop that stores nothing outside its frame is followed so often, then for any number of times.
+#: Rounds of a loop that stores nothing outside its frame; beyond, any number of rounds is assumed.
 _MOST_ROUNDS = 2048
-#: The same for the loops around such a loop.
+#: The same for loops around such a loop.
 _FEW_ROUNDS = 4
+#: Most variants of the states at one place; more are joined into one state.
 _MOST_VARIANTS = 16
+#: Most joins of the states at a loop until they no longer change.
 _MOST_WIDENINGS = 64
+#: Most nested calls, and most nested open branches.
 _DEEPEST = 150
+#: The first round after which a loop is checked for a state that no longer changes.
 _CHECKED_FROM = 16
 _ARRIVED = "arrived"
 
-#: Called at the start of a function: True ends the path there, False means that it was done.
+#: Called at the start of a function: True ends the path, False returns from the function, None
+#: follows it.
 Hook = Callable[[State], bool | None]
 
 
 @dataclass(frozen=True)
 class _Stops:
-    """Where a side of a branch ends: places at a depth, and any return from ``depth``."""
+    """The ends of paths: ``places`` (depth, address), and any return from ``depth``."""
 
     places: frozenset[tuple[int, int]] = frozenset()
     depth: int = 0
 
-    def holds(self, state: State) -> bool:
-        depth = len(state.frames)
-        return depth < self.depth or (depth, state.pc) in self.places
-
 
 class Explorer:
-    """Follows paths. States of different ``variant`` are not joined."""
+    """Follows paths. States of different ``variant`` are not joined.
+
+    ``hooks`` are called at the start of the functions at their addresses; ``entered`` are the
+    functions that were called.
+    """
 
     def __init__(
         self, image: Image, objects: Objects, hooks: dict[int, Hook],
@@ -61,7 +67,7 @@ class Explorer:
         self._follow(state, _Stops())
 
     def call(self, state: State, function: int) -> State:
-        """The state after a call of ``function``. Raises :class:`Lost` if there is not just one."""
+        """The state after a call of ``function``. Raises :class:`Lost` unless there is one."""
         origin, depth = state.pc, len(state.frames)
         state.enter(function, origin)
         self.entered.add(function)
@@ -75,7 +81,11 @@ class Explorer:
         waiting, arrived = [state], []
         while waiting:
             current = waiting.pop()
-            end = self._straight(current, stops)
+            try:
+                end = self._straight(current, stops)
+            except Lost as error:
+                error.state = error.state or current
+                raise
             if isinstance(end, Fork):
                 waiting.extend(self._both_sides(current, end, stops))
             elif end is _ARRIVED:
@@ -84,13 +94,6 @@ class Explorer:
 
     def _straight(self, state: State, stops: _Stops) -> Fork | str:
         """Follow ``state`` to a stop, to an open branch, or to its end."""
-        try:
-            return self._steps_of(state, stops)
-        except Lost as error:
-            error.state = error.state or state
-            raise
-
-    def _steps_of(self, state: State, stops: _Stops) -> Fork | str:
         operations, operation = self.core.operations, self.core.operation
         places, depth, frames = stops.places, stops.depth, state.frames
         while True:
@@ -115,6 +118,7 @@ class Explorer:
                 return event
 
     def _called(self, state: State) -> bool:
+        """Call the hook of the function at the program counter; True if it ends the path."""
         function = state.pc
         self.entered.add(function)
         if len(state.frames) > _DEEPEST:
@@ -128,7 +132,7 @@ class Explorer:
         return done is True
 
     def _jumped(self, state: State, at: int) -> Fork | str | None:
-        """Note a jump: a call in tail position, or another round of a loop."""
+        """Handle a jump: a call in tail position, or another round of a loop."""
         frame = state.frames[-1]
         start, end = self.functions.at(at)
         if not start <= state.pc < end:
@@ -152,7 +156,7 @@ class Explorer:
             and mark.registers == state.registers()
             and mark.memory.equals(state.memory)
         ):
-            return ENDED  # nothing has changed since: it stays here for ever
+            return ENDED  # the state no longer changes: an endless loop
         frame.jumps[at] = (rounds, state.outside, mark)
         if rounds > (_FEW_ROUNDS if frame.long else _MOST_ROUNDS):
             frame.long = True
@@ -165,7 +169,7 @@ class Explorer:
     # ------------------------------------------------------------------ branches
 
     def _both_sides(self, state: State, fork: Fork, stops: _Stops) -> list[State]:
-        """Follow all sides of an open branch to where they meet, and join them there."""
+        """Follow all sides of an open branch to their meeting point, and join them there."""
         self._nesting += 1
         if self._nesting > _DEEPEST:
             raise Lost(Cause("too many open branches one within the other", state.pc))
@@ -185,10 +189,10 @@ class Explorer:
             if not again:
                 break
             wider = base.fork()
-            before = wider.memory.version, _knowledge(wider)
+            before = wider.memory.version, _registers(wider)
             for each in again:
                 wider.join(each, fork.cause, self._objects)
-            if (wider.memory.version, _knowledge(wider)) == before:
+            if (wider.memory.version, _registers(wider)) == before:
                 break
             base = wider
         else:
@@ -200,6 +204,7 @@ class Explorer:
         return merged
 
     def _side(self, state: State, target: int, cause: Cause, stops: _Stops) -> list[State]:
+        """Follow one side of the branch at the program counter to ``stops``."""
         branch = state.pc
         state.decisions += (Decision(branch, target, cause),)
         if target == branch:  # a conditional instruction that is carried out
@@ -217,7 +222,7 @@ class Explorer:
         return self._follow(state, stops)
 
     def _merged(self, states: Iterable[State], cause: Cause) -> list[State]:
-        """One state for each place and each variant."""
+        """The states joined to one for each place and variant."""
         places: dict[object, list[State]] = {}
         for state in states:
             key = tuple((f.function, f.returns_to) for f in state.frames), state.pc
@@ -237,7 +242,8 @@ class Explorer:
         return merged
 
 
-def _knowledge(state: State) -> tuple[object, ...]:
+def _registers(state: State) -> tuple[object, ...]:
+    """Flags and registers, also the preserved ones; unknown values by identity."""
     kept = (value for frame in state.frames for value in frame.preserved)
     values = (*state.r, *state.s, *kept, state.psp)
     return state.n, state.z, state.c, state.v, *(v if isinstance(v, int) else id(v) for v in values)

@@ -1,4 +1,4 @@
-"""Where the two sides of a branch meet again: immediate post-dominators of a function's code."""
+"""The points where the sides of branches meet: immediate post-dominators in a function's code."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from harness.elf.file import Symbol
 from harness.resolver.static.alu import ALWAYS
 from harness.resolver.static.core import Core
 
-_EXIT = -1
+_EXIT = -1  # the node of a function's end
+#: Most bytes of the last function if its symbol has no size.
+_UNSIZED_REACH = 4096
 
 
 class Functions:
@@ -25,12 +27,13 @@ class Functions:
         self._ends = ends
 
     def at(self, address: int) -> tuple[int, int]:
-        """Start and end of the function that holds ``address``; empty if there is none."""
+        """Start and end of the function at ``address``; an empty range if there is none."""
         index = bisect_right(self._starts, address) - 1
         if index < 0:
             return address, address
         start = self._starts[index]
-        following = self._starts[index + 1] if index + 1 < len(self._starts) else start + 4096
+        last = index + 1 == len(self._starts)
+        following = start + _UNSIZED_REACH if last else self._starts[index + 1]
         end = start + self._ends[start] if self._ends[start] else following
         return (start, end) if address < end else (address, address)
 
@@ -43,7 +46,7 @@ def _ends(symbols: Iterable[Symbol]) -> dict[int, int]:
 
 
 class Flow:
-    """The control flow of functions, read when first needed."""
+    """The control flow of functions, each analysed at first use."""
 
     def __init__(self, core: Core, functions: Functions) -> None:
         self._core = core
@@ -51,10 +54,7 @@ class Flow:
         self._meets: dict[int, dict[int, int]] = {}
 
     def meeting_point(self, at: int) -> int | None:
-        """Where all paths from the branch ``at`` to the function's end meet first.
-
-        None if that is the end itself.
-        """
+        """The first address at which all paths from the branch ``at`` meet; None at the end."""
         start, end = self._functions.at(at)
         if start not in self._meets:
             self._meets[start] = self._post_dominators(start, end)
@@ -127,7 +127,7 @@ def _writes_pc(found: Any) -> bool:
 
 
 def _give_endless_loops_an_exit(successors: dict[int, list[int]]) -> None:
-    """Post-dominance needs an end: each loop that has none gets one where it jumps back."""
+    """Add an exit to the backward jump of each endless loop: post-dominance needs one."""
     while True:
         leading = _reaching_exit(successors)
         stuck = sorted(node for node in successors if node not in leading)
@@ -152,7 +152,7 @@ def _reaching_exit(successors: dict[int, list[int]]) -> set[int]:
 
 
 def _reverse_post_order(successors: dict[int, list[int]]) -> list[int]:
-    """Nodes of the reversed graph from the exit on, each after one that leads to it."""
+    """The nodes of the reversed graph in reverse post-order, the exit first."""
     before: dict[int, list[int]] = {_EXIT: []}
     for node, targets in successors.items():
         for target in targets:

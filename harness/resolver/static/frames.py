@@ -1,4 +1,4 @@
-"""Where the local variables of functions lie in their stack frames, from DWARF."""
+"""The extents of local variables in stack frames, from DWARF."""
 
 from __future__ import annotations
 
@@ -20,15 +20,16 @@ _SCOPES = (Tag.LEXICAL_BLOCK, Tag.INLINED_SUBROUTINE)
 _POINTERS = (Tag.POINTER_TYPE, Tag.REFERENCE_TYPE)
 _CLASSES = (Tag.CLASS_TYPE, Tag.STRUCTURE_TYPE)
 _QUALIFIERS = (Tag.CONST_TYPE, Tag.VOLATILE_TYPE, Tag.TYPEDEF)
+#: Most nested scopes, and longest chain of types, that are followed.
 _DEEPEST = 16
 
 
 @dataclass(frozen=True)
 class Parameters:
-    """The parameters of a function: words, whether more may follow (``...``).
+    """The parameters of a function, in words; ``variadic``: more may follow (``...``).
 
-    ``objects`` are the sizes of the classes that pointers and references refer to, by the number
-    of the argument's word.
+    ``objects`` are the sizes of classes to which pointers and references refer, by the index of the
+    argument's word.
     """
 
     words: int
@@ -58,16 +59,16 @@ class Locals:
         return found
 
     def around(self, function: int, offset: int) -> tuple[int, int] | None:
-        """The variables that hold ``offset``, else the gap between variables.
+        """The extent of the variables at ``offset``, or of the gap between variables there.
 
         None if DWARF does not describe the function.
         """
-        spans = self._of(function)
+        spans = self._spans_of(function)
         if not spans:
             return None
-        holding = [span for span in spans if span[0] <= offset < span[1]]
-        if holding:
-            return min(start for start, _ in holding), max(end for _, end in holding)
+        here = [span for span in spans if span[0] <= offset < span[1]]
+        if here:
+            return min(start for start, _ in here), max(end for _, end in here)
         below = max((end for _, end in spans if end <= offset), default=None)
         above = min((start for start, _ in spans if start > offset), default=0)
         return None if below is None else (below, above)
@@ -112,17 +113,17 @@ class Locals:
             offset = kind.number(At.TYPE)
         return None
 
-    def _of(self, function: int) -> list[tuple[int, int]]:
+    def _spans_of(self, function: int) -> list[tuple[int, int]]:
         if function not in self._spans:
             entry = self._functions.get(function)
             try:
-                spans = [] if entry is None else list(self._inside(entry, 0))
+                spans = [] if entry is None else list(self._spans_in(entry, 0))
             except GARBLED:
                 spans = []
             self._spans[function] = spans
         return self._spans[function]
 
-    def _inside(self, scope: Entry, depth: int) -> Iterator[tuple[int, int]]:
+    def _spans_in(self, scope: Entry, depth: int) -> Iterator[tuple[int, int]]:
         for child in self._dwarf.children(scope):
             if child.tag in _VARIABLES:
                 location = child.value(At.LOCATION)
@@ -132,7 +133,7 @@ class Locals:
                     if size:
                         yield start, start + size
             elif child.tag in _SCOPES and depth < _DEEPEST:
-                yield from self._inside(child, depth + 1)
+                yield from self._spans_in(child, depth + 1)
 
     def _size(self, variable: Entry) -> int:
         """Bytes of a variable's type, 0 if DWARF does not have it."""
@@ -154,5 +155,5 @@ class Locals:
 
 
 def aligned(words: int, size: int) -> int:
-    """Where an argument of ``size`` bytes begins behind ``words`` words (AAPCS, section 6.5)."""
+    """The first word of an argument of ``size`` bytes after ``words`` words (AAPCS, 6.5)."""
     return words + (words & 1 if size == 2 * WORD else 0)

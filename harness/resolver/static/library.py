@@ -1,4 +1,4 @@
-"""Functions of the C library whose effect is known: they are done at once instead of followed."""
+"""Models of C library functions, which replace the instructions of these functions."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from harness.resolver.static.explorer import Hook
 from harness.resolver.static.state import State
 from harness.resolver.static.values import MASK, Cause, Unknown, Value
 
+#: Most bytes that are copied or filled one by one.
 _LONGEST = 1 << 20
 _SIZES = ("", "4", "8")
 _COPIES = ("memcpy", "memmove", *(f"__aeabi_mem{kind}{n}" for kind in ("cpy", "move")
@@ -20,7 +21,7 @@ _CLEARS = tuple(f"__aeabi_memclr{n}" for n in _SIZES)
 
 
 def hooks(image: Image, core: Core) -> Mapping[int, Hook]:
-    """The functions by their addresses."""
+    """The models by the addresses of their functions."""
 
     def copy(state: State) -> bool | None:
         target, source, size = state.r[:3]
@@ -70,7 +71,7 @@ def hooks(image: Image, core: Core) -> Mapping[int, Hook]:
 
 
 def _fill_unknown(core: Core, state: State, target: Value) -> bool | None:
-    """An unknown number of bytes is written: the object is unknown, the pointer stays in it."""
+    """Write an unknown number of bytes to ``target``: all of its object is unknown."""
     pointer = target if isinstance(target, int) else target.base
     span = None if pointer is None else core.memory.objects.at(state, pointer)
     if span is None:

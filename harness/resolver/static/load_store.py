@@ -1,4 +1,4 @@
-"""Loads and stores: addresses that are known, objects that are left to others, block transfers."""
+"""Loads and stores at known and unknown addresses, and block transfers."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ _EXCLUSIVE = {"strex": 4, "strexb": 1, "strexh": 2, "stlex": 4, "stlexb": 1, "st
 
 @dataclass(frozen=True)
 class _Block:
-    """The memory of a block transfer; ``slots`` are registers from its lowest address on.
+    """The memory of a block transfer; ``slots`` are its registers from the lowest address on.
 
-    A slot is a floating-point register or not, and the register's number. The block lies below
-    the base register if ``down``; ``back``: the base register is moved past it.
+    A slot is (floating-point, number). The block is below the base register if ``down``; ``back``:
+    the base register is moved past the block.
     """
 
     base: int
@@ -64,7 +64,7 @@ class _Block:
         return 4 * len(self.slots)
 
     def ends(self, state: State) -> tuple[Value, Value]:
-        """The lowest address of the block, and the base register's value past it."""
+        """The lowest address of the block, and the base register after a write-back."""
         start = state.r[self.base]
         if self.down:
             low = subtract(start, self.size)
@@ -73,7 +73,7 @@ class _Block:
 
 
 class LoadStore:
-    """Reads and writes the memory of states; ``watched`` words are remembered when stored."""
+    """Loads and stores in the memory of states; addresses of ``watched`` words are kept."""
 
     def __init__(self, objects: Objects) -> None:
         self.objects = objects
@@ -86,7 +86,7 @@ class LoadStore:
         return Unknown(address.cause, external=address.external and address.base is None)
 
     def store(self, state: State, address: Value, size: int, value: Value, at: int) -> None:
-        """Store ``value``. Raises :class:`Lost` if its place is not known."""
+        """Store ``value``. Raises :class:`Lost` if even the object at ``address`` is unknown."""
         if isinstance(address, int):
             before = state.memory.version
             if not state.memory.store(address, size, value):
@@ -108,7 +108,7 @@ class LoadStore:
             raise Lost(Cause("stores through a pointer that is not known", at))
 
     def share(self, state: State, value: Value, at: int) -> None:
-        """``value`` left the path's own memory: the object behind it may change at any time."""
+        """Handle a pointer given to hardware or other code, which may change its object."""
         pointer = value if isinstance(value, int) else value.base
         span = None if pointer is None else self.objects.at(state, pointer)
         if span is None:
@@ -194,7 +194,7 @@ class LoadStore:
         return write
 
     def _multiple(self, found: Any, name: str, following: int) -> Operation:
-        """LDM, STM, PUSH, POP, and the same for floating-point registers."""
+        """LDM, STM, PUSH, POP, and their floating-point counterparts."""
         block = _Block.of(found, name)
         make = self._load_block if "ld" in name or "pop" in name else self._store_block
         return make(block, found.address, following)
@@ -266,7 +266,7 @@ class LoadStore:
         return write
 
     def builders(self) -> dict[str, Builder]:
-        """Mnemonics -> how the instruction is made an operation."""
+        """The builders of operations, by mnemonic."""
         return {
             **dict.fromkeys((name for name in _SIZES if name.startswith("l")), self._load_register),
             **dict.fromkeys(

@@ -1,4 +1,4 @@
-"""Memory of the abstract interpreter: words in pages that forked states share until written."""
+"""The memory of the abstract interpreter: words in pages, which are copied when written."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ _PAGE = 64  # words
 _SHIFT = 8  # log2 of a page's bytes
 POWER_ON = Unknown(Cause("memory that nothing has written", 0), external=True)
 
-#: One word: a value, or its four bytes if only some are known.
+#: A word: one value, or one for each byte if only some bytes are known.
 Cell = Value | tuple[Value, Value, Value, Value]
 
 _versions = count(1)
 
 
 class WordMemory:
-    """RAM as a path has left it, and the image's data in flash.
+    """RAM as written by a path, and the image's data in flash; peripherals are unknown.
 
-    Of a peripheral nothing is known. Two memories with the same ``version`` are equal.
+    Two memories with the same ``version`` are equal.
     """
 
     def __init__(self, image: Image) -> None:
@@ -41,7 +41,7 @@ class WordMemory:
         return other
 
     def word(self, address: int, at: int) -> Value:
-        """The word at the aligned ``address``, which the instruction ``at`` loads."""
+        """The word at the aligned ``address``, loaded by the instruction ``at``."""
         if address in RAM:
             cell = self._cell(address)
             if isinstance(cell, tuple):
@@ -73,7 +73,7 @@ class WordMemory:
         return int.from_bytes(data, "little")
 
     def store(self, address: int, size: int, value: Value) -> bool:
-        """Put ``size`` bytes of ``value``; False if the word is shared, or not in RAM."""
+        """Store ``size`` bytes of ``value``; False if the word is shared, or not in RAM."""
         within = address % WORD
         if address not in RAM:
             return False
@@ -107,7 +107,7 @@ class WordMemory:
         self.version = next(_versions)
 
     def equals(self, other: WordMemory) -> bool:
-        """True if both know the same."""
+        """True if both memories have the same cells."""
         return self.version == other.version or all(
             self._pages.get(number) is other._pages.get(number)
             or self._pages.get(number) == other._pages.get(number)
@@ -119,7 +119,7 @@ class WordMemory:
         return (self._cell(address) for address in range(start & ~3, end, WORD))
 
     def join(self, other: WordMemory, merge: Callable[[Cell, Cell], Cell]) -> None:
-        """Make this memory one that stands for itself and ``other``."""
+        """Make this memory stand for both itself and ``other``."""
         changed = False
         for number in self._pages.keys() | other._pages.keys():
             mine, theirs = self._pages.get(number), other._pages.get(number)

@@ -1,4 +1,4 @@
-"""Operands of an instruction, as Capstone decodes them, as functions of the state."""
+"""The operands of Capstone's instructions as functions of the state."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def read_operand(found: Any, number: int) -> Reader:
 
 
 def carry_of(found: Any, number: int) -> Callable[[State], int | None]:
-    """The carry that the shift of an operand leaves."""
+    """The carry out of an operand's shift."""
     operand = found.operands[number]
     kind = _SHIFTS.get(operand.shift.type) if operand.type == arm.ARM_OP_REG else None
     if operand.type == arm.ARM_OP_IMM:
@@ -123,7 +123,7 @@ def access_of(found: Any, number: int) -> Reader:
 
 
 def single_numbers(register: int) -> list[int]:
-    """The numbers of the S registers that a floating-point register is made of."""
+    """The numbers of the S registers in a floating-point register."""
     if register in _SINGLES:
         return [_SINGLES[register]]
     double = _DOUBLES.get(register)
@@ -131,6 +131,6 @@ def single_numbers(register: int) -> list[int]:
 
 
 def _is_rotated(value: int) -> bool:
-    """True for an immediate made by rotation, which sets the carry; not for repeated bytes."""
+    """True for an immediate encoded by rotation, which sets the carry, not by repeated bytes."""
     low, high = value & 0xFF, value >> 8 & 0xFF
     return value not in (low | low << 16, high << 8 | high << 24, low * 0x0101_0101)

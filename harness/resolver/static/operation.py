@@ -1,4 +1,4 @@
-"""An instruction as a function of the state, and how it ends a straight line of code."""
+"""Instructions as functions of the state, and the events that end straight code."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from harness.resolver.static.values import Cause
 
 @dataclass(frozen=True)
 class Fork:
-    """A branch whose condition, or target, is not known."""
+    """An open branch: its condition or its target is unknown."""
 
     targets: tuple[int, ...]
     cause: Cause
@@ -24,7 +24,7 @@ JUMPED = "jumped"  # backwards, or to another function
 ENDED = "ended"  # nothing more happens on this path
 Event = Fork | str | None
 Operation = Callable[[State], Event]
-#: Makes an operation of an instruction: Capstone's view, mnemonic, address of the next one.
+#: Makes an operation from Capstone's instruction, its mnemonic and the next one's address.
 Builder = Callable[[Any, str, int], Operation]
 
 

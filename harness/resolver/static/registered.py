@@ -1,4 +1,4 @@
-"""The operators of the resolver that an image's interpreter gets, on every path to it."""
+"""The operators in the resolver of an image's interpreter, on every path to it."""
 
 from __future__ import annotations
 
@@ -21,13 +21,14 @@ from harness.resolver.static.state import Decision, Lost, Objects, State
 from harness.resolver.static.values import Cause, Unknown, Value
 
 _ALLOCATE = "tflite::MicroInterpreter::AllocateTensors"
-#: The stack at the start: at the end of the RAM part of the address map, where no chip has memory.
+#: The initial stack pointer: the end of the RAM part of the address map, where no chip has memory.
 _STACK = RAM.stop - 0x100
+#: Most passes over all paths, each with more memory that other threads may change.
 _MOST_PASSES = 4
-#: How the names begin of sections with pointers to constructors: GNU ld's, Zephyr's.
+#: Prefixes of sections with pointers to constructors: GNU ld's, Zephyr's.
 _CONSTRUCTORS = (".init_array", ".ctors", "init_array", "ctors")
-#: Part of the mangled names of functions that only an interpreter calls.
-_OF_THE_LIBRARY = ("P13TfLiteContext", "_ZN6tflite", "_ZNK6tflite", "_ZZN6tflite")
+#: Parts of the mangled names of functions that only an interpreter calls.
+_LIBRARY = ("P13TfLiteContext", "_ZN6tflite", "_ZNK6tflite", "_ZZN6tflite")
 
 #: An operator's name, and whether it is a custom one.
 Key = tuple[str, bool]
@@ -35,11 +36,11 @@ Key = tuple[str, bool]
 
 @dataclass(frozen=True)
 class Arrival:
-    """An interpreter that allocates its tensors, and the path that leads there.
+    """An interpreter that allocates its tensors, and the path to it.
 
-    ``attempts`` are the operators whose registration functions were called on the way, ``model``
-    is the address of the interpreter's model, None if it is not known. ``others``
-    counts the operators in the path's other resolvers, None if that is not known.
+    ``attempts`` are the operators whose registration functions the path calls, ``model`` is the
+    address of the interpreter's model, None if unknown. ``others`` counts the operators in the
+    path's other resolvers, None if unknown.
     """
 
     resolver: LiveResolver
@@ -51,9 +52,9 @@ class Arrival:
 
 @dataclass(frozen=True)
 class Trace:
-    """The result of all paths: every arrival, or why not every path could be followed.
+    """The result of all paths: their arrivals, or why a path could not be followed (``lost``).
 
-    ``others`` names functions that construct a resolver and are on no path.
+    ``others`` are functions outside of all paths that construct a resolver.
     """
 
     arrivals: tuple[Arrival, ...] = ()
@@ -62,20 +63,20 @@ class Trace:
 
 
 def trace(image: Image) -> Trace:
-    """Follow the image from its entry point to its interpreters; see :class:`Trace`.
+    """Follow the image from its entry point to its interpreters.
 
     If its start-up code cannot be followed (an operating system's), its constructors and main()
-    are followed with the memory as it is linked.
+    are, from the memory as linked.
     """
     at = frozenset(s.address for s in image.symbols
                    if s.kind == "func" and qualified(s.name) == _ALLOCATE)  # fmt: skip
     if not at:
         return Trace(lost=Cause("the image does not show where an interpreter allocates", 0))
     tracer = _Tracer(image, at)
-    found, entered = tracer.settled(tracer.at_entry)
+    found, entered = tracer.fixpoint(tracer.at_entry)
     main = image.symbol("main")
     if found.lost is not None and main is not None and main.address not in entered:
-        found, _ = tracer.settled(lambda explorer: tracer.at_main(explorer, main.address))
+        found, _ = tracer.fixpoint(lambda explorer: tracer.at_main(explorer, main.address))
     return found
 
 
@@ -90,15 +91,12 @@ class _Tracer:
             image, self.objects, allocates | frozenset(at - 8 for at in self.slots)
         )
         self.registers = {
-            image.graph.nodes[number].address: (one.operator, one.custom)
-            for one in image.registrations for number in one.register
+            image.graph.nodes[number].address: (registration.operator, registration.custom)
+            for registration in image.registrations for number in registration.register
         }  # fmt: skip
 
-    def settled(self, start: Callable[[Explorer], State]) -> tuple[Trace, set[int]]:
-        """The trace, with all that interrupts and other threads may change unknown.
-
-        And the functions that were entered.
-        """
+    def fixpoint(self, start: Callable[[Explorer], State]) -> tuple[Trace, set[int]]:
+        """The trace, in which all that threads may change is unknown, and the entered functions."""
         shared: frozenset[tuple[int, int]] = frozenset()
         for _ in range(_MOST_PASSES):
             found, explorer = self._pass(start, shared)
@@ -130,8 +128,8 @@ class _Tracer:
         except Lost as error:
             main = self.image.symbol("main")
             booted = main is None or main.address in explorer.entered
-            state_there = None if error.final or not booted else error.state
-            if state_there is not None and self.skipped.add(state_there):
+            stuck = None if error.final or not booted else error.state
+            if stuck is not None and self.skipped.add(stuck):
                 return self._pass(start, shared)
             lost = error.cause
         return Trace(tuple(arrivals), lost, tuple(self._others(explorer))), explorer
@@ -139,12 +137,12 @@ class _Tracer:
     # ------------------------------------------------------------------ starts
 
     def at_entry(self, explorer: Explorer) -> State:
-        """The image as the chip starts it."""
+        """The state at the image's entry point."""
         explorer.entered.add(self.image.entry & ~1)
         return State(self.image, self.image.entry & ~1, _STACK)
 
     def at_main(self, explorer: Explorer, main: int) -> State:
-        """Where main() is called, after the constructors of static objects."""
+        """The state at the call of main(), after the constructors of static objects."""
         state = State(self.image, main, _STACK)
         for section in self.image.sections:
             if section.address in RAM and section.writable:
@@ -180,15 +178,18 @@ class _Tracer:
     # ------------------------------------------------------------------ hooks
 
     def _registers(self, key: Key) -> Callable[[State], bool | None]:
+        """A hook that notes the call of a registration function."""
+
         def note(state: State) -> None:
             frame = state.frames[-1]
-            around = {each.function for each in state.frames[:-1]} | {frame.called}
-            if not (around - {state.pc}) & self.registers.keys():  # else a part of that one
+            callers = {each.function for each in state.frames[:-1]} | {frame.called}
+            if not (callers - {state.pc}) & self.registers.keys():  # not part of another one
                 state.calls = (*state.calls, key)
 
         return note
 
     def _arrive(self, state: State, arrivals: list[Arrival]) -> bool:
+        """A hook for AllocateTensors, which ends the path."""
         at = state.pc
         interpreter = state.r[0]
         if not isinstance(interpreter, int):
@@ -198,7 +199,7 @@ class _Tracer:
         )
         if not isinstance(address, int):
             raise Lost(
-                Cause(f"which resolver the interpreter has {_since(address)}", address.cause.at)
+                Cause(f"which resolver the interpreter has {_reason(address)}", address.cause.at)
             )
         arrivals.append(Arrival(
             self._table(state, address, at), model if isinstance(model, int) else None,
@@ -207,6 +208,7 @@ class _Tracer:
         return True
 
     def _in_others(self, state: State, chosen: int, at: int) -> Mapping[Key, int] | None:
+        """The number of registrations in resolvers other than ``chosen``, None if unknown."""
         found: Counter[Key] = Counter()
         for address in state.objects - {chosen}:
             if state.memory.load(address, WORD, at) in self.slots:  # it still exists
@@ -214,16 +216,16 @@ class _Tracer:
                     table = self._table(state, address, at)
                 except Lost:
                     return None
-                found.update((one.operator, one.custom) for one in table.registrations)
+                found.update((row.operator, row.custom) for row in table.registrations)
         return found
 
     def _table(self, state: State, address: int, at: int) -> LiveResolver:
-        """The resolver at ``address``. Raises :class:`Lost` if a part of it is not known."""
+        """The resolver at ``address``. Raises :class:`Lost` if a part of it is unknown."""
 
         def number(place: int, what: str) -> int:
             value = state.memory.load(place, WORD, at)
             if not isinstance(value, int):
-                raise Lost(Cause(f"{what} {_since(value)}", value.cause.at))
+                raise Lost(Cause(f"{what} {_reason(value)}", value.cause.at))
             return value
 
         slots = self.slots.get(number(address, "the resolver's class"))
@@ -250,9 +252,9 @@ class _Tracer:
         return found
 
     def _variant(self, state: State) -> object:
-        """The difference that keeps two states apart: the content of their resolvers."""
+        """The content of a state's resolvers; states that differ in it are not joined."""
         return tuple(
-            (at, tuple(_key(cell) for cell in state.memory.words(at, at + self._size(state, at))))
+            (at, tuple(map(_number, state.memory.words(at, at + self._size(state, at)))))
             for at in sorted(state.objects)
         ), state.calls
 
@@ -263,10 +265,10 @@ class _Tracer:
     # ------------------------------------------------------------------ beside the paths
 
     def _concurrent(self, explorer: Explorer) -> frozenset[tuple[int, int]]:
-        """The objects that interrupts and other threads can refer to.
+        """The extents of objects to which interrupts and other threads can refer.
 
-        Their functions are those whose addresses are stored or loaded somewhere and that the paths
-        do not enter. Calls of the library for an interpreter run later, on the path itself.
+        Their functions are those whose address is stored or loaded and that no path enters. An
+        interpreter's functions are excluded: they run later, on the path itself.
         """
         graph = self.image.graph
         starts = {
@@ -291,11 +293,11 @@ class _Tracer:
         return (
             node.kind in ("function", "label")
             and node.address not in explorer.entered
-            and not any(part in node.name for part in _OF_THE_LIBRARY)
+            and not any(part in node.name for part in _LIBRARY)
         )
 
     def _others(self, explorer: Explorer) -> Iterable[str]:
-        """Functions on no path that refer to a resolver's class: they construct one."""
+        """Functions outside of all paths that refer to a resolver's class: they construct one."""
         graph = self.image.graph
         wanted = {graph.at(address) for address in self.slots}
         for number in graph.reach(graph.roots):
@@ -307,7 +309,7 @@ class _Tracer:
 
 
 class _Stored:
-    """The image's stored data, as the memory in which a resolver's names are read."""
+    """The image's stored data as memory, from which a resolver's names are read."""
 
     def __init__(self, image: Image) -> None:
         self._image = image
@@ -322,9 +324,9 @@ class _Stored:
         raise NotImplementedError
 
 
-def _since(value: Value) -> str:
+def _reason(value: Value) -> str:
     return f"is not known: {value.cause.what}" if isinstance(value, Unknown) else ""
 
 
-def _key(cell: Cell) -> object:
+def _number(cell: Cell) -> int | None:
     return cell if isinstance(cell, int) else None

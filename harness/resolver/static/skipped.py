@@ -1,7 +1,7 @@
-"""Calls that are skipped: functions too hard to follow that have no part in a registration.
+"""Skipped calls: functions that cannot be followed and have no part in a registration.
 
-Such a call is taken to change all that it could: every variable that the function, or one that it
-calls, refers to, and all that its arguments point to. Nothing of that is known afterwards.
+All that such a call could change is unknown afterwards: every variable to which the function, or
+one that it calls, refers, and all objects to which its arguments point.
 """
 
 from __future__ import annotations
@@ -16,15 +16,16 @@ from harness.resolver.static.frames import aligned
 from harness.resolver.static.state import Frame, Lost, Objects, State
 from harness.resolver.static.values import Cause, Unknown, Value
 
+#: Most functions that are skipped.
 _MOST = 24
-_MOST_ARGUMENTS = 8  # of a function whose parameters are not known, in words
-_MOST_TEXT = 256
+_MOST_ARGUMENTS = 8  # words of arguments of a function with unknown parameters
+_MOST_TEXT = 256  # bytes of a format string
 #: A conversion of printf: flags and widths, length, letter.
 _CONVERSION = re.compile(rb"%([-+ #0-9.*]*)(hh?|ll?|[jztL])?([A-Za-z%])")
 
 
 class Skipped:
-    """The functions to skip, and how. ``relevant`` are addresses that none of them may reach."""
+    """The functions to skip. None of them may reach the addresses ``relevant``."""
 
     def __init__(self, image: Image, objects: Objects, relevant: frozenset[int]) -> None:
         self.functions: set[int] = set()
@@ -32,24 +33,25 @@ class Skipped:
         self._graph = image.graph
         self._objects = objects
         known = (self._graph.at(address) for address in relevant)
-        registers = (number for one in image.registrations for number in one.register)
-        self._relevant = {number for number in known if number is not None} | set(registers)
+        self._relevant = {number for number in known if number is not None}
+        self._relevant.update(*(registration.register for registration in image.registrations))
         self._reach = cache(lambda number: frozenset(self._graph.reach([number])))
 
     def add(self, state: State) -> bool:
-        """Skip a function that is active in ``state``; False if there is none to be skipped.
+        """Skip a function that is active in ``state``; False if none can be skipped.
 
-        The outermost one is chosen that is given no static object, else the innermost.
+        Of several, this is the outermost one without a static object among its arguments, else the
+        innermost.
         """
-        able = [
+        candidates = [
             frame for frame in state.frames[1:]
             if self._may_skip(frame.function)
             and not state.objects.intersection(self._arguments(state, frame))
         ]  # fmt: skip
-        if not able or len(self.functions) >= _MOST:
+        if not candidates or len(self.functions) >= _MOST:
             return False
-        chosen = next((frame for frame in able if self._is_harmless(state, frame)), able[-1])
-        self.functions.add(chosen.function)
+        harmless = (frame for frame in candidates if not self._gets_static_object(state, frame))
+        self.functions.add(next(harmless, candidates[-1]).function)
         return True
 
     def _may_skip(self, function: int) -> bool:
@@ -60,20 +62,21 @@ class Skipped:
             and not self._relevant & self._reach(number)
         )
 
-    def _is_harmless(self, state: State, frame: Frame) -> bool:
-        return not any(
+    def _gets_static_object(self, state: State, frame: Frame) -> bool:
+        return any(
             isinstance(value, int) and value in RAM and state.frame_of(value) is None
             for value in self._arguments(state, frame)
         )
 
     def _arguments(self, state: State, frame: Frame) -> list[Value]:
-        """The arguments in registers and, as far as any may be there, on the stack."""
+        """The arguments in registers, and those that may be on the stack."""
         count = self._argument_words(frame)
         places = range(frame.top, frame.top + WORD * (count - 4), WORD)
         on_stack = [state.memory.load(place, WORD, frame.function) for place in places]
         return [*frame.arguments[:count], *on_stack]
 
     def _argument_words(self, frame: Frame) -> int:
+        """Words of arguments, of a variadic function by its format string."""
         known = self._objects.locals.parameters(frame.function)
         if known is None:
             return _MOST_ARGUMENTS
@@ -100,7 +103,7 @@ class Skipped:
         return None
 
     def skip(self, state: State) -> bool:
-        """A hook: the call is done, and the memory that it could change is unknown."""
+        """A hook: return from the call, with the memory unknown that it could change."""
         at = state.pc
         number = self._graph.at(at)
         assert number is not None
@@ -128,12 +131,12 @@ class Skipped:
     def _forget(
         self, state: State, spans: list[tuple[int, int]], values: list[Value], unknown: Unknown
     ) -> None:
-        """Forget ``spans``, the objects behind ``values``, and all that they hold pointers to."""
+        """Forget ``spans``, the objects to which ``values`` point, and all reachable from them."""
         done: set[tuple[int, int]] = set()
         while spans or values:
             for value in values:
                 if isinstance(value, Unknown) and not value.external and value.base is None:
-                    continue  # a register that the function does not use, or a lost pointer
+                    continue  # an unused register, or a pointer whose object is unknown
                 pointer = value if isinstance(value, int) else value.base
                 if pointer is None:
                     continue

@@ -1,4 +1,4 @@
-"""The state of one path: registers, memory, the functions that it is in."""
+"""The state of one path: registers, memory, active functions."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from harness.resolver.static.memory import POWER_ON, Cell, WordMemory
 from harness.resolver.static.values import Cause, Unknown, Value
 
 SP, LR, PC = 13, 14, 15
-NOTHING = Unknown(Cause("a register that nothing has set", 0), external=True)
+UNSET = Unknown(Cause("a register that nothing has set", 0), external=True)
 #: Registers that a function preserves (AAPCS, section 6.1.1).
 _PRESERVED = range(4, 12)
 
 
 class Lost(Exception):
-    """The path cannot be followed: ``cause`` is where and why.
+    """The path cannot be followed, because of ``cause``; ``state`` is the state there.
 
-    If that is ``final``, it may be that the function does not return.
+    ``final``: the function may not return, so it must not be skipped.
     """
 
     def __init__(self, cause: Cause, *, final: bool = False) -> None:
@@ -32,12 +32,12 @@ class Lost(Exception):
 
 
 class Frame:
-    """One active function, and its caller's side: where it returns to, registers, arguments.
+    """An active function: its return address, arguments, and its caller's registers.
 
     ``function`` was called, or jumped to in tail position by ``called``. ``top`` is the stack
-    pointer at the call: the frame lies below, down to ``low``. ``saved`` is where it saved
-    registers, lr among them. ``jumps`` are counts of backward jumps, ``long`` is true if one of its
-    loops was followed for any number of rounds.
+    pointer at the call; the frame is below it, down to ``low``. ``saved`` is the range in which it
+    saved registers with lr. ``jumps`` counts backward jumps; ``long`` is true once a loop was
+    followed for any number of rounds.
     """
 
     __slots__ = ("arguments", "called", "function", "jumps", "long", "low", "preserved",
@@ -66,7 +66,7 @@ class Frame:
 
 @dataclass(frozen=True)
 class LoopMark:
-    """Registers and memory at one time."""
+    """Registers and memory in one round of a loop."""
 
     registers: tuple[object, ...]
     memory: WordMemory
@@ -74,7 +74,7 @@ class LoopMark:
 
 @dataclass(frozen=True)
 class Decision:
-    """A branch at ``at`` that was followed to ``to``, since ``cause`` leaves it open."""
+    """A branch at ``at``, open because of ``cause``, that was followed to ``to``."""
 
     at: int
     to: int
@@ -82,30 +82,30 @@ class Decision:
 
 
 class State:
-    """The machine on one path. A flag is 0, 1 or None (unknown, for ``flags_cause``).
+    """The machine on one path. A flag is 0, 1 or None (unknown, because of ``flags_cause``).
 
-    ``calls`` are the watched functions that it called so far, ``objects`` the addresses where it
-    stored one of the watched words.
+    ``calls`` are the watched functions that were called so far, ``objects`` the addresses at which
+    a watched word was stored.
     """
 
     def __init__(self, image: Image, pc: int, stack: int) -> None:
         self.memory = WordMemory(image)
-        self.r: list[Value] = [NOTHING] * 15
+        self.r: list[Value] = [UNSET] * 15
         self.r[SP] = stack
-        self.s: list[Value] = [NOTHING] * 32
+        self.s: list[Value] = [UNSET] * 32
         self.pc = pc
         self.n: int | None = 0
         self.z: int | None = 0
         self.c: int | None = 0
         self.v: int | None = 0
-        self.flags_cause = NOTHING.cause
+        self.flags_cause = UNSET.cause
         self.psp: Value = 0
         self.control = 0
         self.frames = [Frame(pc, 0, stack)]
         self.decisions: tuple[Decision, ...] = ()
         self.calls: tuple[tuple[str, bool], ...] = ()
         self.objects: frozenset[int] = frozenset()
-        self.outside = 0  # version of the memory when it last changed outside of the frame
+        self.outside = 0  # version of the memory at its last change outside of the frame
 
     def fork(self) -> State:
         """A copy of everything; memory is copied when it is written."""
@@ -132,7 +132,7 @@ class State:
         self.pc = function
 
     def leave(self) -> None:
-        """Return from the innermost function, which has preserved its caller's registers."""
+        """Return from the innermost function; its caller's registers are as before the call."""
         frame = self.frames.pop()
         if frame.low < frame.top:
             self.memory.forget(frame.low, frame.top, POWER_ON)
@@ -143,7 +143,7 @@ class State:
         self.pc = frame.returns_to
 
     def frame_of(self, address: int) -> tuple[int, Frame] | None:
-        """The active frame that holds ``address``, and where it starts."""
+        """The start of the active frame that contains ``address``, and the frame."""
         start = self.r[SP]
         for frame in reversed(self.frames):
             if isinstance(start, int) and start <= address < frame.top:
@@ -157,12 +157,12 @@ class State:
         self.flags_cause = cause
 
     def registers(self) -> tuple[object, ...]:
-        """Registers and flags, to be compared with those of another moment."""
+        """Registers and flags for comparisons, with None for unknown ones."""
         numbers = (v if isinstance(v, int) else None for v in (*self.r, *self.s))
         return self.n, self.z, self.c, self.v, *numbers
 
     def join(self, other: State, cause: Cause, objects: Objects) -> None:
-        """Make this state one that stands for itself and ``other``, at the same place."""
+        """Make this state stand for both itself and ``other``, which is at the same place."""
 
         def common(first: int, second: int) -> int | None:
             return objects.common(self, first, second)
@@ -205,7 +205,7 @@ class Objects:
         self._starts = [start for start, _ in self._spans]
 
     def at(self, state: State, address: int) -> tuple[int, int] | None:
-        """Start and end of the variable that holds ``address``; a whole frame without DWARF."""
+        """Start and end of the variable at ``address``; a whole frame without DWARF."""
         if address not in RAM:
             return None
         frame = state.frame_of(address)
@@ -216,8 +216,8 @@ class Objects:
             return None
         start, end = self._spans[index]
         stack = state.r[SP]
-        dead = isinstance(stack, int) and start <= stack <= end  # below the stack pointer
-        return None if dead else (start, end)
+        is_stack = isinstance(stack, int) and start <= stack <= end  # unused, below sp
+        return None if is_stack else (start, end)
 
     def _in_frame(self, address: int, start: int, frame: Frame) -> tuple[int, int] | None:
         end = frame.top
@@ -235,7 +235,7 @@ class Objects:
         return start, end
 
     def common(self, state: State, first: int, second: int) -> int | None:
-        """An address in the object that holds both addresses."""
+        """An address in the object that contains both addresses, None without one."""
         if first not in RAM or second not in RAM:
             return None
         found = self.at(state, first)
@@ -246,7 +246,7 @@ class Objects:
 
 
 def _merged(a: Cell, b: Cell, cause: Cause, common: Callable[[int, int], int | None]) -> Cell:
-    """A cell for ``a`` and ``b``, which differ; ``a`` itself if it stands for ``b``, too."""
+    """A cell for both ``a`` and ``b``, which differ; ``a`` itself if it includes ``b``."""
     if isinstance(a, tuple) or isinstance(b, tuple):
         return a if _is_any(a) else b if _is_shared(b) else Unknown(cause)
     if isinstance(a, Unknown) and a.shared:
@@ -259,7 +259,7 @@ def _merged(a: Cell, b: Cell, cause: Cause, common: Callable[[int, int], int | N
 def _merged_values(
     a: Value, b: Value, cause: Cause, common: Callable[[int, int], int | None]
 ) -> Value:
-    """A value for ``a`` and ``b``, which differ; ``a`` itself if it stands for ``b``, too."""
+    """A value for both ``a`` and ``b``, which differ; ``a`` itself if it includes ``b``."""
     if _is_any(a):
         return a
     unknown = next((value for value in (a, b) if isinstance(value, Unknown)), None)
@@ -280,6 +280,7 @@ def _merged_values(
 
 
 def _is_any(cell: Cell) -> bool:
+    """True for a value about which nothing is known."""
     return isinstance(cell, Unknown) and not cell.external and cell.base is None
 
 

@@ -33,7 +33,7 @@ def _fault(found: Any, name: str, following: int) -> Operation:
 
 
 def without_rule(found: Any, name: str, following: int) -> Operation:
-    """An instruction without a rule: its results are unknown."""
+    """An instruction without a rule, whose results are unknown."""
     written = [REGISTERS[r] for r in found.regs_access()[1] if r in REGISTERS]
     singles = [n for r in found.regs_access()[1] for n in single_numbers(r)]
     flags = found.update_flags
@@ -92,7 +92,7 @@ def _special_write(stacks: set[int], found: Any, name: str, following: int) -> O
             raise Lost(Cause("sets a stack pointer that is not known", at))
         state.r[SP] = stack
         stacks.add(stack)
-        for frame in state.frames:  # nothing of the old stack is used again
+        for frame in state.frames:  # the old stack is not used again
             frame.top = frame.low = stack
 
     def write(state: State) -> Event:
@@ -116,10 +116,7 @@ def _special_write(stacks: set[int], found: Any, name: str, following: int) -> O
 
 
 def builders(stacks: set[int]) -> dict[str, Builder]:
-    """Mnemonics -> how the instruction is made an operation, which adds to ``stacks``.
-
-    ``stacks`` are the tops of stacks that were switched to.
-    """
+    """The builders of operations, by mnemonic; ``stacks`` gets the tops of selected stacks."""
     return {
         **dict.fromkeys(_NOTHING, _nothing),
         **dict.fromkeys(_FAULTS, _fault),

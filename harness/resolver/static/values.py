@@ -11,19 +11,19 @@ MASK = 0xFFFF_FFFF
 
 @dataclass(frozen=True)
 class Cause:
-    """Why a value is not known: ``what`` happened at the instruction ``at``."""
+    """The reason why a value is unknown: ``what`` happened at the instruction ``at``."""
 
     what: str
     at: int
 
 
 class Unknown:
-    """A 32-bit value that is not known.
+    """An unknown 32-bit value.
 
-    ``external`` values come from outside (a peripheral, memory at power-on), so they are not
-    addresses of memory that only the followed path knows. ``base`` is an address in the object
-    that the value points into, if that much is known. A word that is ``shared`` may change at any
-    time: a store does not make it known.
+    ``external`` values are from outside (a peripheral, memory at power-on), so they cannot be
+    addresses of memory that only the followed path has. ``base`` is an address in the object into
+    which the value points, None if unknown. A ``shared`` word may change at any time: it is unknown
+    after a store, too.
     """
 
     __slots__ = ("base", "cause", "external", "shared")
@@ -37,7 +37,7 @@ class Unknown:
         self.shared = shared
 
     def copied(self) -> Unknown:
-        """The value as a load gives it: the copy does not change by itself."""
+        """The value as a load returns it, which is not shared."""
         return Unknown(self.cause, external=self.external, base=self.base)
 
     def __repr__(self) -> str:
@@ -55,7 +55,7 @@ def derived(*values: Value) -> Unknown:
 
 
 def offset(first: Value, second: Value) -> Unknown:
-    """The unknown sum or difference of two values: a pointer stays in its object."""
+    """The unknown sum or difference of two values; a pointer remains in its object."""
     result = derived(first, second)
     for value in (first, second):
         base = value if isinstance(value, int) else value.base

@@ -10,7 +10,19 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar
 
 from harness.base.clock import Deadline
-from harness.base.debug_access import C_DEBUGEN, C_HALT, DEMCR, DHCSR, DHCSR_KEY
+from harness.base.debug_access import (
+    C_DEBUGEN,
+    C_HALT,
+    CDS,
+    DCRDR,
+    DCRSR,
+    DEMCR,
+    DHCSR,
+    DHCSR_KEY,
+    DSCSR,
+    S_HALT,
+    S_REGRDY,
+)
 from harness.simulator.debug_port.core_registers import CoreRegisters
 from harness.simulator.debug_port.watchpoints import COMPARATORS, Watchpoints
 from harness.simulator.event_queue import NEVER
@@ -19,12 +31,11 @@ from harness.simulator.machine import End, Machine
 if TYPE_CHECKING:
     from harness.simulator.faults import FaultRecord
 
-_DFSR, _DCRSR, _DCRDR, _DAUTHSTATUS = 0xE000_ED30, 0xE000_EDF4, 0xE000_EDF8, 0xE000_EFB8
-_DSCSR, _CDS = 0xE000_EE08, 1 << 16
+_DFSR, _DAUTHSTATUS = 0xE000_ED30, 0xE000_EFB8
 _FP_CTRL, _FP_COMP, _BREAKPOINTS = 0xE000_2000, 0xE000_2008, 8
 _DWT_CTRL, _DWT_COMP = 0xE000_1000, 0xE000_1020
 _STEP, _MASKINTS, _KEPT = 4, 8, 0x2F
-_REGRDY, _S_HALT, _S_SLEEP, _S_LOCKUP, _S_SDE = 1 << 16, 1 << 17, 1 << 18, 1 << 19, 1 << 20
+_S_SLEEP, _S_LOCKUP, _S_SDE = 1 << 18, 1 << 19, 1 << 20
 _RETIRED, _WAS_RESET = 1 << 24, 1 << 25
 #: DFSR.
 HALTED, BKPT, DWTTRAP, VCATCH = 1, 2, 4, 8
@@ -214,8 +225,8 @@ class CoreDebug:
 
     def _read_dhcsr(self) -> int:
         core = self.machine.core
-        value = self._dhcsr | _REGRDY | _S_SDE | self._sticky
-        value |= _S_HALT if self.halted else 0
+        value = self._dhcsr | S_REGRDY | _S_SDE | self._sticky
+        value |= S_HALT if self.halted else 0
         value |= _S_SLEEP if core.sleeping and not self.halted else 0
         value |= _S_LOCKUP if core.locked_up and not self.halted else 0
         self._sticky = 0
@@ -275,7 +286,7 @@ class CoreDebug:
         return 0xFF  # invasive and non-invasive debug of both states is allowed
 
     def _read_dscsr(self) -> int:
-        return 0 if self.machine.core.nonsecure else _CDS
+        return 0 if self.machine.core.nonsecure else CDS
 
     def _set_breakpoints(self) -> None:
         wanted = {one & ~1 for one in self._comparators if one & 1 and self._fpb}
@@ -286,12 +297,12 @@ class CoreDebug:
         self._hooked = wanted
 
     _readers: ClassVar[dict[int, Callable[[CoreDebug], int]]] = {
-        DHCSR: _read_dhcsr, _DFSR: _read_dfsr, _DCRDR: _read_dcrdr, DEMCR: _read_demcr,
+        DHCSR: _read_dhcsr, _DFSR: _read_dfsr, DCRDR: _read_dcrdr, DEMCR: _read_demcr,
         _FP_CTRL: _read_fp_ctrl, _DWT_CTRL: _read_dwt_ctrl, _DAUTHSTATUS: _read_dauthstatus,
-        _DSCSR: _read_dscsr,
+        DSCSR: _read_dscsr,
     }  # fmt: skip
     _writers: ClassVar[dict[int, Callable[[CoreDebug, int], None]]] = {
-        DHCSR: _write_dhcsr, _DFSR: _write_dfsr, _DCRSR: _write_dcrsr, _DCRDR: _write_dcrdr,
+        DHCSR: _write_dhcsr, _DFSR: _write_dfsr, DCRSR: _write_dcrsr, DCRDR: _write_dcrdr,
         DEMCR: _write_demcr, _FP_CTRL: _write_fp_ctrl,
     }  # fmt: skip
 

@@ -9,12 +9,12 @@
 #include "thumb.h"
 #include "uarte.h"
 
-#define POLLS 4              // reads of a register that look like a wait
+#define POLLS 4              // reads of a register in a row that are taken for a wait
 #define PRIVATE 0xE0000000u  // the private peripheral bus
 
 static bool is_write(int type) { return type == MEM_WRITE_PROT || type == MEM_WRITE_UNMAPPED; }
 
-// Device memory in the default memory map, where each access must be aligned.
+// Whether an address is Device memory in the default memory map: each access must be aligned.
 static bool is_device(uint32_t address) {
   return address - 0x40000000 < 0x20000000 || address >= 0xA0000000;
 }
@@ -34,7 +34,7 @@ static bool stores_follow(Core *c, uint32_t pc) {
   for (uint32_t at = pc; area && at < c->block.address + c->block.size;) {
     uint16_t first = memory_halfword(area, at);
     if (at != pc && thumb_may_store(first)) return true;
-    // The rest of a store of several words would go on, too.
+    // The rest of a store of several words would be carried out, too.
     if (at == pc && thumb_length(first) == 2 && first >> 12 != 6) return true;
     if (at == pc && thumb_length(first) == 4 && (first & 0xFE00) != 0xF800) return true;
     at += thumb_length(first);
@@ -59,7 +59,7 @@ void access_undo(Core *c) {
   c->access.aborting = false;
 }
 
-// True if this access, or one before it in the block, ends the run before the end of the block.
+// Whether this access, or an earlier one in the block, ends the run before the end of the block.
 static bool wants_stop(Core *c) {
   return c->stop.after || c->time.stop_at < c->time.executed || priority_deliverable(c);
 }
@@ -70,7 +70,7 @@ static bool call_machine(Core *c, bool write, uint32_t address, int size, uint64
   c->access.failure = (Failure){BUS_FAULT, PRECISERR | BFARVALID};
   if (!c->machine.access(c, write, address, size, value, &word)) return false;
   if (write) return true;
-  if (memory_code(&c->memory, address)) return true;  // memory itself answers
+  if (memory_code(&c->memory, address)) return true;  // memory, not a device
   Area *window = memory_window(&c->memory, address);
   if (!window || address - window->base + (uint32_t)size > window->size) return false;
   memcpy(window->host + (address - window->base), &word, (size_t)(size < 4 ? size : 4));
@@ -89,7 +89,7 @@ static Served *served_at(Core *c, uint32_t address) {
   return NULL;
 }
 
-// Registers that are read again and again are waited for: look for an idle loop at once.
+// Searches for an idle loop as soon as registers are read again and again.
 static void note_poll(Core *c) {
   c->access.polls = c->access.total == c->access.others ? c->access.polls + 1 : 0;
   c->access.others = c->access.total;
@@ -99,8 +99,8 @@ static void note_poll(Core *c) {
   core_limit(c);
 }
 
-// An access to the MPU's regions, of which a kernel writes many: neither the time counts, nor can
-// an exception become deliverable.
+// Carries out an access to the MPU's regions, which a kernel writes often: neither does the time
+// count, nor can an exception become deliverable.
 static bool answer_region(Core *c, bool write, uint32_t address, uint32_t value) {
   if (c->attribution.divided || !scs_is_region(address)) return false;
   if (write && (c->part.single || wants_stop(c))) return false;
@@ -109,7 +109,7 @@ static bool answer_region(Core *c, bool write, uint32_t address, uint32_t value)
   return true;
 }
 
-// Carry out an access that is just a load or a store of a register; false: the machine must do so.
+// Carries out a plain load or store of a register; false if the machine must do so.
 static bool answer(Core *c, bool write, uint32_t address, int size, uint64_t value) {
   if (size != 4 || address & 3) return false;
   if (address >= PRIVATE) return answer_region(c, write, address, (uint32_t)value);
@@ -137,7 +137,7 @@ static bool carry_out_write(Core *c, Registers *r, uint32_t offset, uint32_t val
   return true;
 }
 
-// Carry out an access that has further effects; false: the machine must do so.
+// Carries out an access with further effects; false if the machine must do so.
 static bool carry_out(Core *c, bool write, uint32_t address, int size, uint64_t value) {
   if (size != 4 || address & 3 || c->attribution.divided) return false;
   if (address >= PRIVATE) return scs_access(c, write, address, (uint32_t)value);
@@ -152,13 +152,14 @@ static bool carry_out(Core *c, bool write, uint32_t address, int size, uint64_t 
   return true;
 }
 
-// The machine has allowed an access: it allows the next ones of this state until the SPU changes.
+// Notes an access that the machine has allowed: later ones are, for this state, until the SPU
+// changes.
 static void admit(Core *c, uint32_t address) {
   Served *at = address < PRIVATE && c->attribution.divided ? served_at(c, address) : NULL;
   if (at && !at->registers->split) at->admitted[c->cpu.nonsecure] = true;
 }
 
-// Unicorn restored the IT state for this callback; the running block does not expect it.
+// Undoes Unicorn's restoration of the IT state for this callback, which the block does not expect.
 static bool go_on(Core *c) {
   if (c->block.slot && !c->block.slot->conditional) return true;
   if (core_reg(c, REG_XPSR) & XPSR_IT) core_set_reg(c, REG_EPSR, XPSR_THUMB);
@@ -195,7 +196,7 @@ bool access_hook(void *uc, int type, uint64_t address64, int size, int64_t value
   bool allowed = true;
   if (!(write && c->access.count <= c->access.skip)) {
     uint64_t mask = size < 8 ? (1ULL << 8 * size) - 1 : ~0ULL;
-    c->time.executed = here;  // "now" during the access
+    c->time.executed = here;  // the time of the access
     const bool nonsecure = c->cpu.nonsecure;
     allowed = carry_out(c, write, address, size, (uint64_t)value) ||
               call_machine(c, write, address, size, (uint64_t)value & mask);

@@ -3,8 +3,8 @@
 #define HARNESS_SIMULATOR_NATIVE_ACCESS_H_
 #include "core.h"
 
-// Unicorn's hook.
+// The hook for Unicorn.
 bool access_hook(void *uc, int type, uint64_t address, int size, int64_t value, void *user);
-// Go back to the state before the refused store, whose block Unicorn has finished.
+// Restores the state before the refused store, after Unicorn has finished its block.
 void access_undo(Core *c);
 #endif  // HARNESS_SIMULATOR_NATIVE_ACCESS_H_

@@ -1,20 +1,20 @@
 // Accesses that must be aligned, and divisions by zero (Armv8-M ARM, "Alignment behavior", SDIV and
 // UDIV; CCR.UNALIGN_TRP, CCR.DIV_0_TRP).
 //
-// Unicorn loads and stores at any address, and gives 0 for a division by zero. An access whose base
-// register is, modulo 4, a sum of registers as they are when its block is entered, is checked
-// there: once for all such accesses, and not again while a block that moves the base by words only
+// Unicorn loads and stores at any address, and returns 0 for a division by zero. An access whose
+// base register is, modulo 4, a sum of the registers at the entry of its block is checked at the
+// entry: once for all such accesses, and not again while a block that moves the base by words only
 // loops to itself. An address that the block itself loads, and a divisor, are checked by a hook at
-// the instruction. Both may be wrong about an instruction that is not executed (in an IT block), so
-// a suspect is looked at again when the core stands before it.
+// the instruction. Both checks may be wrong for an instruction that is not executed (in an IT
+// block), so they are repeated when the core is before it.
 //
-// BASEPRI keeps the bits that priorities have. A value that is written to it is known to have no
-// others, or is that of a register as its block is entered, and checked there, or a hook looks at
-// it.
+// BASEPRI keeps only the implemented bits of a priority. A value written to it is known to have no
+// others, is that of a register at the entry of the block and checked there, or is checked by a
+// hook.
 //
-// Once CCR.UNALIGN_TRP was set in either bank, or the MPU made memory Device memory, a hook looks
-// at every instruction; once CCR.DIV_0_TRP was, hooks look at divisions. Unicorn walks a list of
-// all hooks at each one that it calls.
+// Once CCR.UNALIGN_TRP has been set in either bank, or the MPU has made memory Device memory, a
+// hook checks every instruction; once CCR.DIV_0_TRP has been set, hooks check divisions. Unicorn
+// walks the list of all hooks for each one that it calls.
 #include "alignment.h"
 
 #include <stdlib.h>
@@ -31,7 +31,7 @@ enum { WORDS_ONLY = 3 };  // bits of an address that is not a multiple of 4
 
 static uint32_t ccr(const Core *c) { return c->cpu.scb[c->cpu.nonsecure]->ccr; }
 
-// A register of r0 to r12 and lr; sp is a multiple of 4.
+// Returns a register of r0 to r12 and lr; sp is always a multiple of 4.
 static uint32_t value_of(Core *c, int number) {
   if (number == SP) return 0;
   return core_reg(c, number == LR ? REG_LR : REG_R0 + number);
@@ -42,7 +42,7 @@ static uint32_t address_now(Core *c, const Address *a) {
   return value_of(c, a->base) + index + (uint32_t)a->offset;
 }
 
-// The bit of CFSR for an instruction with the operands that the registers hold now; 0 for none.
+// Returns the bit of CFSR for an instruction with the current registers; 0 if it is not refused.
 static uint32_t refusal(Core *c, uint16_t first, uint16_t second) {
   Address a;
   const int divisor = operands_divisor(first, second);
@@ -62,7 +62,7 @@ static uint32_t refusal_at(Core *c, uint32_t pc) {
   return area ? refusal(c, memory_halfword(area, pc), memory_halfword(area, pc + 2)) : 0;
 }
 
-// The register at `pc` that is written to BASEPRI with bits that priorities do not have.
+// Returns the register that the instruction at `pc` writes to BASEPRI with unimplemented bits.
 static int odd_base_priority(Core *c, uint32_t pc) {
   const Area *area = memory_code(&c->memory, pc);
   if (!area) return NO_REGISTER;
@@ -90,7 +90,7 @@ static void hook(Core *c, uint32_t from, uint32_t to) {
   if (error) c->machine.failed = true;
 }
 
-// True if the hook is new: translations from before do not call it.
+// Returns whether the hook is new: existing translations do not call it.
 static bool hook_at(Core *c, Area *area, uint32_t address) {
   uint32_t halfword = (address - area->base) >> 1;
   uint8_t *bits = &area->hooked[halfword >> 3], bit = (uint8_t)(1u << (halfword & 7));
@@ -129,7 +129,7 @@ static bool is_known(const Check *list, uint32_t count, uint32_t sum, uint32_t b
   return false;
 }
 
-// Does the block leave the registers of all its checks as they were, modulo 4, or altogether?
+// Whether the block keeps the registers of all its checks, modulo 4, or does not write them at all.
 static bool keeps(const Residues *r, uint32_t written, const Check *list, uint32_t count) {
   for (uint32_t i = 0; i < count; i++) {
     for (int n = 0; n < 15; n++) {
@@ -141,8 +141,8 @@ static bool keeps(const Residues *r, uint32_t written, const Check *list, uint32
   return true;
 }
 
-// Can its operands be refused, or changed, whatever CCR.UNALIGN_TRP is? `*a` is the address; if
-// there is none its base is NO_REGISTER.
+// Whether the operands may be refused, or changed, independently of CCR.UNALIGN_TRP. `*a` is the
+// address; its base is NO_REGISTER if there is none.
 static bool may_be_refused(const Core *c, uint16_t first, uint16_t second, Address *a) {
   if (c->operands.divisions && operands_divisor(first, second) != NO_REGISTER) {
     a->base = NO_REGISTER;

@@ -3,16 +3,16 @@
 #define HARNESS_SIMULATOR_NATIVE_ALIGNMENT_H_
 #include "core.h"
 
-// CCR or the MPU in force has changed.
+// To be called after a change of CCR or of the MPU in force.
 void alignment_update(Core *c);
-// The code at `address` is decoded: note what must be checked when its block is entered. A new hook
-// asks for another translation (Operands.from, until). `kept`: it is decoded only once.
+// Notes the checks on entry of the block at `address`, which is being decoded. A new hook requires
+// another translation (Operands.from, until). `kept`: the code is decoded only once.
 void alignment_decode(Core *c, Area *area, Slot *s, uint32_t address, uint32_t size, bool kept);
-// The index of the first instruction of the current block whose operands may be refused; the count
-// of its instructions if there is none.
+// Returns the index of the first instruction of the current block whose operands may be refused, or
+// the number of its instructions.
 uint32_t alignment_suspect(Core *c);
-// Carry out the instruction at `pc`, whose operands may be refused.
+// Carries out the instruction at `pc`, whose operands may be refused.
 void alignment_carry_out(Core *c, uint32_t pc);
-// True if the instruction at `pc` is refused: the fault is taken.
+// Takes the fault of the instruction at `pc`, if it is refused; returns whether it is.
 bool alignment_is_refused(Core *c, uint32_t pc);
 #endif  // HARNESS_SIMULATOR_NATIVE_ALIGNMENT_H_

@@ -1,11 +1,11 @@
-// Which security state an address belongs to: SAU and IDAU (Armv8-M ARM, B8; nRF9160 PS, "SPU").
+// The security state of addresses: SAU and IDAU (Armv8-M ARM, B8; nRF9160 PS, "SPU").
 //
 // The chips' SAU has no regions: with SAU_CTRL.ALLNS it leaves the decision to the IDAU, which
-// follows the SPU's regions; otherwise everything is secure. A violation that the processor itself
-// finds is a SecureFault. What only the bus refuses (a region's read, write and execute
-// permissions) is a BusFault and an event of the SPU.
+// follows the SPU's regions; otherwise everything is secure. A violation detected by the processor
+// is a SecureFault. One detected by the bus (a region's read, write and execute permissions) is a
+// BusFault and an event of the SPU.
 //
-// Loads, stores and fetches are checked by Unicorn's page rights, which follow the state that runs.
+// Loads, stores and fetches are checked by Unicorn's page rights, which follow the current state.
 // This costs no time until a region is made non-secure or restricted.
 #include "attribution.h"
 
@@ -14,7 +14,7 @@
 enum { ALLNS = 2 };  // SAU_CTRL, with ENABLE clear
 enum { OPEN = PERM_EXECUTE | PERM_WRITE | PERM_READ | PERM_SECURE };
 enum { FIRST_RAM_REGION = 64 };  // IDAU region numbers, as TT gives them: flash from 0
-#define ALIAS_BITS 0xF0000000u   // of an address, which tell the two windows of devices apart
+#define ALIAS_BITS 0xF0000000u   // of an address, which distinguish the two windows of devices
 
 static uint32_t region_size(const Area *area) { return area->size / (uint32_t)area->regions; }
 
@@ -89,7 +89,8 @@ static uint32_t rights_by(uint8_t permission) {
          (permission & PERM_EXECUTE ? PAGE_EXECUTE : 0);
 }
 
-// Give a stretch other rights. This cannot fail: it is whole pages of mapped memory.
+// Gives a stretch other rights. This cannot fail, since it consists of whole pages of mapped
+// memory.
 static bool protect(Core *c, Stretch *s, uint32_t rights) {
   if (s->in_force == rights) return false;
   c->unicorn.api.mem_protect(c->unicorn.handle, s->base, s->size, rights);
@@ -97,7 +98,7 @@ static bool protect(Core *c, Stretch *s, uint32_t rights) {
   return true;
 }
 
-// All pages have their full rights again: new stretches may overlap old ones.
+// Gives all pages their full rights again, since new stretches may overlap old ones.
 static void open_pages(Core *c) {
   bool changed = false;
   for (int i = 0; i < c->attribution.stretch_count; i++) {
@@ -120,8 +121,8 @@ static void add(Core *c, const Stretch *s) {
   c->attribution.stretches[c->attribution.stretch_count++] = *s;
 }
 
-// `one`, whose last page refuses loads, which are then looked at, if `after` may not be read: for a
-// load that lies in two pages, Unicorn checks the rights of the first page only.
+// Adds `one`. If `after` may not be read, the last page of `one` refuses loads, which are then
+// checked one by one: Unicorn checks a load across two pages against the first page only.
 static void add_guarded(Core *c, Stretch one, const Stretch *after) {
   Stretch last = one;
   for (int i = 0; after && i < 2; i++) last.rights[i] &= ~PAGE_READ | after->rights[i];

@@ -1,4 +1,4 @@
-// Which security state an address belongs to, and the SPU's permissions.
+// The security state of addresses, and the SPU's permissions.
 #ifndef HARNESS_SIMULATOR_NATIVE_ATTRIBUTION_H_
 #define HARNESS_SIMULATOR_NATIVE_ATTRIBUTION_H_
 #include "core.h"
@@ -6,25 +6,26 @@
 // SPU.FLASHREGION[n].PERM and RAMREGION[n].PERM.
 enum { PERM_EXECUTE = 1, PERM_WRITE = 2, PERM_READ = 4, PERM_SECURE = 16 };
 
-// An address without memory or device is not secure: an access to it fails as in secure code.
+// Whether an address is secure. One without memory or device is not: an access to it fails as in
+// secure code.
 bool attribution_is_secure(const Core *c, uint32_t address);
 bool attribution_is_callable(const Core *c, uint32_t address);
-// May code at an address of an area run in the running state?
+// Whether code at an address of an area may run in the current state.
 bool attribution_may_run(const Core *c, const Area *area, uint32_t address);
-// The region number that TT gives, -1 outside flash and RAM.
+// Returns the region number for TT, -1 outside flash and RAM.
 int attribution_region(const Core *c, uint32_t address);
-// Do the SPU's permissions refuse an access? If so, this raises its event.
+// Returns whether the SPU's permissions refuse an access, and raises its event if they do.
 bool attribution_refuses(Core *c, uint32_t address, int permission);
-// May the running state not access all of it, or does the SPU refuse the access? `refusal` says
-// why.
+// Whether the current state may not access all of it, or the SPU refuses the access; `refusal` is
+// the reason.
 bool attribution_forbids(Core *c, uint32_t address, int size, bool write);
-// SPU or SAU have changed: PERM of each region of flash, then of RAM.
-// Ask the machine again who may use which device.
+// Applies a change of SPU or SAU: PERM of each region of flash, then of RAM.
+// Forgets which states may use which device: the machine must decide again.
 void attribution_forget(Core *c);
 void attribution_set(Core *c, uint32_t sau_ctrl, const uint8_t *regions, const Gateway *gateways,
                      int count);
-// The other security state runs now: put its page rights in force.
+// Puts the page rights of the current security state in force.
 void attribution_follow(Core *c);
-// Everything is secure and open.
+// Makes everything secure and open.
 void attribution_reset(Core *c);
 #endif  // HARNESS_SIMULATOR_NATIVE_ATTRIBUTION_H_

@@ -52,6 +52,7 @@ PyObject *methods_has_run(PyObject *self, PyObject *index);
 PyObject *methods_coverage(PyObject *self, PyObject *index);
 PyObject *methods_clear_profile(PyObject *self, PyObject *unused);
 PyObject *methods_profile_calls(PyObject *self, PyObject *arguments);
+PyObject *methods_rename_calls(PyObject *self, PyObject *arguments);
 PyObject *methods_call_tree(PyObject *self, PyObject *unused);
 
 // registers_methods.c

@@ -132,18 +132,35 @@ static void charge(Calls *calls, long long executed) {
   calls->charged = executed;
 }
 
+// The entry of `address` in the functions of flash or RAM, and the one behind the last (`end`);
+// NULL for an address outside of both.
+static uint32_t *entry_of(Core *c, uint32_t address, uint32_t **end) {
+  for (int i = 0; i < c->memory.code_count && i < 2; i++) {
+    const uint32_t at = (address - c->memory.code[i].base) >> 1;
+    if (address >= c->memory.code[i].base && at < c->calls->function_counts[i]) {
+      if (end) *end = c->calls->functions[i] + c->calls->function_counts[i];
+      return &c->calls->functions[i][at];
+    }
+  }
+  return NULL;
+}
+
+void calls_rename(Core *c, uint32_t address, uint32_t number) {
+  uint32_t *end = NULL, *first = entry_of(c, address, &end);
+  if (!first) return;
+  const uint32_t before = *first & ~(uint32_t)CALLS_ENTRY;
+  for (uint32_t *at = first; at < end && (*at & ~(uint32_t)CALLS_ENTRY) == before; at++) {
+    *at = number | (*at & CALLS_ENTRY);
+  }
+}
+
 // Code goes on at an address; so many instructions have been executed before.
 static void go_on(Core *c, uint32_t address, long long executed) {
   Calls *calls = c->calls;
   if (address == calls->last && !calls->last_entry) return;
   charge(calls, executed);
-  uint32_t function = 0;
-  for (int i = 0; i < c->memory.code_count && i < 2; i++) {
-    const uint32_t at = (address - c->memory.code[i].base) >> 1;
-    if (address >= c->memory.code[i].base && at < calls->function_counts[i]) {
-      function = calls->functions[i][at];
-    }
-  }
+  const uint32_t *entry = entry_of(c, address, NULL);
+  const uint32_t function = entry ? *entry : 0;
   calls->last = address;
   calls->last_entry = function & CALLS_ENTRY;
   const uint32_t number = core_reg(c, REG_XPSR) & 0x1FF, sp = core_reg(c, REG_SP);

@@ -11,6 +11,8 @@ enum { CALLS_ENTRY = 1u << 31, CALLS_EXCEPTION = 1u << 30 };
 bool calls_start(Core *c, const uint32_t *functions[2], const size_t counts[2]);
 // A block begins; Unicorn calls it behind count_block().
 void calls_block(void *uc, uint64_t address, uint32_t size, void *core);
+// From the next call on the function that begins at `address` has another number.
+void calls_rename(Core *c, uint32_t address, uint32_t number);
 // Charge what has been executed so far.
 void calls_settle(Core *c);
 void calls_free(Core *c);

@@ -1,4 +1,4 @@
-// What all files of the counting core need: registers, limits, counts.
+// Registers, limits and counts, for all files of the counting core.
 #include "core.h"
 
 #include <string.h>
@@ -6,7 +6,7 @@
 
 #include "thumb.h"
 
-// An answer by Python takes about as long as this many instructions.
+// Instructions that take about as long as a call of Python.
 #define PYTHON_INSTRUCTIONS 256
 
 uint32_t core_reg(Core *c, int id) {
@@ -59,13 +59,13 @@ void core_set_wall(Core *c, double seconds) {
   c->time.wall = seconds > 0 ? monotonic_ns() + (uint64_t)(seconds * 1e9) : 0;
 }
 
-// Slots are charged when their block is left: most blocks run many times in a row.
+// Slots are charged when their block is left, since most blocks run many times in a row.
 void core_settle_charge(Core *c) {
   if (c->block.slot) c->block.slot->executed += (uint64_t)(c->time.executed - c->time.charged);
   c->time.charged = c->time.executed;
 }
 
-// A loop asks for the same ones.
+// The last result is kept for loops.
 uint32_t core_count_before(Core *c, uint32_t pc) {
   const Counted same = {c->block.address, c->block.size, pc, c->block.generation, c->counted.count};
   Area *area = memory_code(&c->memory, c->block.address);
@@ -116,7 +116,7 @@ bool core_watch(Core *c, uint64_t from, uint64_t to) {
                                   c, from, to);
 }
 
-// Stores to pages that are watched are slow, whether they are refused or not.
+// Stores to watched pages are slow, whether they are refused or not.
 bool core_watch_ram(Core *c) {
   const Area *ram = memory_ram(&c->memory);
   if (c->memory.watches_ram) return true;

@@ -1,8 +1,8 @@
-// Counts instructions. For stopping at an exact one see emulate.c.
+// Counting of instructions. emulate.c stops at an exact one.
 //
 // Unicorn calls count_block() before each translated block. A block that would run past `stop_at`,
-// or holds an instruction that the machine carries out itself (WFI, TT, a breakpoint), is not
-// entered; its first part is run alone by asking Unicorn to stop "until" the address in its middle,
+// or contains an instruction that the machine carries out itself (WFI, TT, a breakpoint), is not
+// entered; its first part runs alone: Unicorn is started with the address in its middle as "until",
 // which cuts the translated block there.
 
 #include "count.h"
@@ -11,15 +11,16 @@
 #include "attribution.h"
 #include "idle.h"
 #include "priority.h"
+#include "protection.h"
 #include "security.h"
 #include "state.h"
 #include "thumb.h"
 
-// Instructions between two looks at the clock at most: a few milliseconds.
+// Most instructions between two checks of the clock: a few milliseconds.
 #define LAST_LOOK 262144
 #define MAX_BLOCK 4096
 
-// Rare functions are not inlined: their callers would save more registers on each call.
+// Rare functions are not inlined, since their callers would save more registers on each call.
 #ifdef __GNUC__
 #define SELDOM __attribute__((noinline, cold))
 #define APART __attribute__((noinline))
@@ -64,8 +65,8 @@ static void look_later(Core *c) {
   c->time.look_at = c->time.executed + c->time.step;
 }
 
-// The current block is entered: by a branch, unless it follows the last one directly. `stop_at` is
-// in instructions, and comes nearer with each tick that is not one.
+// Counts the branch to the current block, unless that follows the last one directly. `stop_at` is
+// in instructions, and decreases by each tick that is not one.
 static void note_branch(Core *c) {
   bool jumped = c->block.sequential && c->block.sequential != c->block.address;
   c->time.branches += jumped;
@@ -74,14 +75,14 @@ static void note_branch(Core *c) {
   c->block.sequential = c->block.address + c->block.size;
 }
 
-// The current block must not be entered; `executed` goes back to what it was before it.
+// Does not enter the current block, and restores `executed`.
 static void refuse_block(Core *c, int reason) {
   c->stop.reason = reason;
   c->time.executed -= c->block.count;
   c->block.count = 0;
   c->block.again = 1;
   if (c->time.branch_ticks)
-    c->block.sequential = c->block.address;  // the branch to it has taken its tick
+    c->block.sequential = c->block.address;  // the tick of the branch to it is counted
   c->unicorn.api.stop(c->unicorn.handle);
 }
 
@@ -113,7 +114,7 @@ static uint32_t first_special(Core *c) {
 static SELDOM void look_closer(Core *c) {
   if (c->time.branch_ticks) note_branch(c);
   if (c->part.running) {
-    // Unicorn's cache may hold a block that starts there and does not end at `until`.
+    // Unicorn's cache may contain a block that starts there and does not end at `until`.
     if (c->block.address == c->part.until) {
       refuse_block(c, REASON_NONE);
     } else {
@@ -149,7 +150,7 @@ static SELDOM void look_closer(Core *c) {
   }
 }
 
-// False if there is no memory that can hold code: the fetch fails next, nothing is executed.
+// Returns false outside memory for code: the fetch then fails, and nothing is executed.
 static bool enter_block(Core *c, uint32_t address, uint32_t size) {
   Area *area = c->memory.code;
   core_settle_charge(c);
@@ -183,7 +184,7 @@ static SELDOM void on_new_block(Core *c, uint32_t address, uint32_t size) {
   }
 }
 
-// Enter another block of flash, which is decoded already.
+// Enters another block of flash, which has been decoded.
 static void on_known_block(Core *c, uint32_t address, uint32_t size, Slot *s) {
   c->block.slot->executed += (uint64_t)(c->time.executed - c->time.charged);
   c->time.charged = c->time.executed;
@@ -195,19 +196,19 @@ static void on_known_block(Core *c, uint32_t address, uint32_t size, Slot *s) {
   c->block.again = address;
 }
 
-// The current block has something that may have to be looked at.
+// Checks the current block, which has operands or floating-point instructions to check.
 static APART void look_at_block(Core *c) {
   const Slot *s = c->block.slot;
   const bool floating = c->cpu.fp_lazy && s->looks & LOOK_FLOATING;
   if (floating || alignment_suspect(c) < s->count) look_closer(c);
 }
 
-// Each call is the last thing that it does: no register is saved.
+// All calls in it are tail calls, so that it saves no register.
 void count_block(void *uc, uint64_t address64, uint32_t size, void *user) {
   Core *c = user;
   const uint32_t address = (uint32_t)address64;
   (void)uc;
-  // A loop of one block, in which most programs spend their time, is looked up once.
+  // A loop of one block, in which most programs spend their time, is looked up only once.
   if (EXPECTED(address == c->block.again)) {
     c->time.executed += c->block.count;
     if (EXPECTED(c->time.executed <= c->time.limit)) return;

@@ -12,7 +12,7 @@ static uint32_t address_of(Core *c, uint32_t index) {
   return at;
 }
 
-// Subtract the count of the instructions of the current block from `pc` on.
+// Subtracts the instructions of the current block from `pc` on, which have not run.
 static void settle(Core *c, uint32_t pc) {
   if (pc - c->block.address >= c->block.size) return;
   uint32_t before = core_count_before(c, pc);
@@ -22,7 +22,7 @@ static void settle(Core *c, uint32_t pc) {
   c->block.sequential = pc;
 }
 
-// One uc_emu_start() from the current pc.
+// Calls uc_emu_start() once from the current pc.
 static void emulate(Core *c, uint64_t until) {
   uint32_t pc = core_reg(c, REG_PC), thumb = (core_reg(c, REG_XPSR) & XPSR_THUMB) != 0;
   Operands *o = &c->operands;
@@ -64,7 +64,7 @@ static void emulate_cut(Core *c, uint32_t from, uint32_t until) {
   c->part.running = false;
 }
 
-// The store at pc took effect: go on behind it, if the instruction does nothing else.
+// Skips the store at pc, which took effect, if the instruction does nothing else.
 static bool step_over(Core *c) {
   uint32_t pc = core_reg(c, REG_PC);
   Area *area = memory_code(&c->memory, pc);

@@ -3,12 +3,12 @@
 #define HARNESS_SIMULATOR_NATIVE_EMULATE_H_
 #include "core.h"
 
-// Hook a new Unicorn; false if it refuses a hook.
+// Adds the hooks to a new Unicorn; false if it refuses one.
 bool emulate_attach(Core *c);
-// Run until `stop.reason`; REASON_NONE after a part of a block.
+// Runs until `stop.reason`, which is REASON_NONE after a part of a block.
 void emulate_on(Core *c);
-// Run the one instruction at pc.
+// Runs the instruction at pc.
 void emulate_step(Core *c);
-// The same while a register has another value.
+// Runs the instruction at pc while a register has another value.
 void emulate_step_with(Core *c, int id, uint32_t value);
 #endif  // HARNESS_SIMULATOR_NATIVE_EMULATE_H_

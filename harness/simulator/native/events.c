@@ -1,4 +1,4 @@
-// What happens by itself, without the machine.
+// Events that the core handles without the machine.
 #include "events.h"
 
 #include "priority.h"

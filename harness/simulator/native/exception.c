@@ -1,8 +1,7 @@
 // Exception entry and return (Armv8-M ARM, B3.18 to B3.24), within a security state and between
 // both.
 //
-// A return to a pending exception tail-chains: the frame is neither read nor
-// written.
+// A return to a pending exception tail-chains: the frame is neither read nor written.
 #include "exception.h"
 
 #include <string.h>
@@ -40,7 +39,7 @@ static bool is_nonsecure(const Core *c, int number) {
 
 // entry
 
-// The handler of an exception; false if its vector cannot be read.
+// Reads the vector of an exception; false if it cannot be read.
 static bool vector_of(const Core *c, int number, uint32_t *vector) {
   const bool nonsecure = is_nonsecure(c, number);
   uint32_t address = c->cpu.scb[nonsecure]->vtor + 4 * (uint32_t)(number & NUMBER);
@@ -50,7 +49,7 @@ static bool vector_of(const Core *c, int number, uint32_t *vector) {
   return true;
 }
 
-// Push r4 to r11 on the stack that holds the frame.
+// Pushes r4 to r11 on the stack with the frame.
 static void push_callee_saved(Core *c, uint32_t exc_return) {
   bool process = exc_return & THREAD && core_reg(c, REG_CONTROL) & SPSEL;
   int stack = process ? REG_PSP : REG_SP;
@@ -79,9 +78,9 @@ static void clear_registers(Core *c, int number) {
   core_set_reg(c, REG_XPSR_NZCVQG, XPSR_THUMB | (uint32_t)(number & NUMBER));
 }
 
-// Change to the state that takes the exception (Armv8-M ARM, ExceptionTaken); returns EXC_RETURN.
-// On the way from secure to non-secure code, r4 to r11 are stacked with their signature, and all
-// registers are cleared. `tail`: nothing was stacked for this exception.
+// Changes to the state that takes the exception (Armv8-M ARM, ExceptionTaken); returns EXC_RETURN.
+// From secure to non-secure code, r4 to r11 are stacked with their signature, and all registers are
+// cleared. `tail`: nothing was stacked for this exception.
 static uint32_t cross(Core *c, int number, uint32_t exc_return, bool tail) {
   const bool target = is_nonsecure(c, number);
   const bool stacked = tail && !(exc_return & ES);  // by an earlier non-secure exception
@@ -103,7 +102,7 @@ static uint32_t cross(Core *c, int number, uint32_t exc_return, bool tail) {
   return exc_return;
 }
 
-// The handler of `*number`, or of the HardFault for a vector that cannot be read; false for lockup.
+// Finds the handler of `*number`, or of HardFault if its vector cannot be read; false for lockup.
 static bool find_handler(Core *c, int *number, uint32_t *exc_return, uint32_t *vector) {
   if (vector_of(c, *number, vector)) return true;
   c->cpu.shared->hfsr |= HFSR_VECTTBL;
@@ -133,14 +132,14 @@ static void go_to_handler(Core *c, int number, uint32_t exc_return, bool tail) {
   protection_follow(c);
 }
 
-// The frame's words, from the lowest address on.
+// Fills the frame's words, from the lowest address on.
 static void fill_frame(Core *c, uint32_t *words, uint32_t pc, uint32_t retpsr) {
   for (int i = 0; i < 6; i++) words[i] = core_reg(c, caller_saved[i]);
   words[6] = pc;
   words[7] = retpsr;
 }
 
-// RETPSR.SFPA: the code that is interrupted is secure, and has a secure FP context.
+// Returns RETPSR.SFPA: the interrupted code is secure, and has a secure FP context.
 static bool has_secure_fp(const Core *c, uint32_t control) {
   return control & SFPA && !c->cpu.nonsecure && !c->cpu.nonsecure_frames;
 }
@@ -233,7 +232,7 @@ static void chain(Core *c, int number, uint32_t exc_return) {
   go_to_handler(c, number, exc_return, true);
 }
 
-// A fault of the return itself is taken by tail-chaining: nothing is stacked.
+// Takes a fault of the return itself by tail-chaining: nothing is stacked.
 static void refuse(Core *c, Failure why, uint32_t exc_return) {
   const uint32_t *address = frame_address(c, why);
   int number = fault_judge(c, why.cause, why.status, exc_return & ~1u, address);
@@ -253,7 +252,7 @@ static void refuse_exc_return(Core *c, uint32_t exc_return) {
   refuse(c, (Failure){fault_own(c, USAGE_FAULT), INVPC}, exc_return);
 }
 
-// Change to the state whose stack holds the frame; returns that stack pointer.
+// Changes to the state whose stack has the frame; returns that stack pointer.
 static int stack_of(Core *c, uint32_t exc_return) {
   const uint32_t both = THREAD | PROCESS;
   if (!c->attribution.divided) return (exc_return & both) == both ? REG_PSP : REG_SP;
@@ -261,7 +260,7 @@ static int stack_of(Core *c, uint32_t exc_return) {
   return exc_return & THREAD && core_reg(c, REG_CONTROL) & SPSEL ? REG_PSP : REG_SP;
 }
 
-// Restore r4 to r11; false if this failed, and the fault was taken instead.
+// Restores r4 to r11; false if this failed, and the fault was taken.
 static bool pop_callee_saved(Core *c, int stack, uint32_t exc_return) {
   uint32_t words[CALLEE_SAVED / 4], frame = core_reg(c, stack);
   Failure why;
@@ -282,7 +281,7 @@ static bool pop_callee_saved(Core *c, int stack, uint32_t exc_return) {
   return true;
 }
 
-// Restore the state from the frame that `exc_return` means.
+// Restores the state from the frame of `exc_return`.
 static void unstack(Core *c, uint32_t exc_return) {
   const int stack = stack_of(c, exc_return);
   const bool more = exc_return & S && (exc_return & (ES | DCRS)) != (ES | DCRS);

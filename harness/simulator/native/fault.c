@@ -1,4 +1,4 @@
-// Which exception a fault becomes (Armv8-M ARM, B3.9 to B3.13).
+// The exception for a fault (Armv8-M ARM, B3.9 to B3.13).
 #include "fault.h"
 
 #include "priority.h"
@@ -16,7 +16,7 @@ int fault_hard(const Core *c, int cause) {
   return nonsecure ? HARD_FAULT | NONSECURE : HARD_FAULT;
 }
 
-// SHCSR's enable bit of a configurable fault.
+// Returns SHCSR's enable bit of a configurable fault.
 static uint32_t enable_bit(int number) {
   switch (number) {
     case MEM_MANAGE:
@@ -71,8 +71,8 @@ int fault_judge(Core *c, int cause, uint32_t status, uint32_t pc, const uint32_t
   return number;
 }
 
-// It escalates against the priority before the entry (Armv8-M ARM, DerivedLateArrival): a MemManage
-// whose own frame hits the stack guard stays a MemManage.
+// Escalation is against the priority before the entry (Armv8-M ARM, DerivedLateArrival): a
+// MemManage whose own frame hits the stack guard stays a MemManage.
 int fault_derive(Core *c, int number, Failure failure, uint32_t pc) {
   const int cause = failure.cause, plain = number & NUMBER;
   fault_note(c, cause, failure.status, NULL);
@@ -89,7 +89,7 @@ int fault_derive(Core *c, int number, Failure failure, uint32_t pc) {
     nvic_pend(c->cpu.nvic, derived);
     return number;
   }
-  // A secure fault is raised again when its instruction runs again.
+  // A secure fault of these is raised again when its instruction runs again.
   bool again = number == MEM_MANAGE || number == BUS_FAULT || number == USAGE_FAULT;
   if (!again) nvic_pend(c->cpu.nvic, number);
   return derived;

@@ -1,7 +1,7 @@
-// Floating-point contexts. With FPCCR.LSPEN exception entry and VLSTM only leave room for one:
-// FPCAR says where, LSPACT that it is deferred. The block with the next floating-point instruction
-// is cut before it (count.c), where the context is stored. Code that uses no such instruction costs
-// neither the store nor, on return, the load.
+// Floating-point contexts. With FPCCR.LSPEN exception entry and VLSTM only reserve space for one:
+// FPCAR is its address, LSPACT means that it is deferred. The block with the next floating-point
+// instruction is cut before it (count.c), and the context is stored there. Without such an
+// instruction neither the store nor, on return, the load takes place.
 #include "fpu.h"
 
 #include <string.h>
@@ -27,7 +27,7 @@ void fpu_clear(Core *c, int count) {
   core_set_reg(c, REG_FPSCR, 0);
 }
 
-// Where a context holds a register.
+// Returns the index of a register's word in a context.
 static int word_of(int number) { return number < FPU_CALLER_SAVED ? number : number + FPSCR_WORDS; }
 
 static void copy_out(Core *c, uint32_t *words, int count) {
@@ -48,7 +48,7 @@ static void set(uint32_t *bits, uint32_t which, bool value) {
   *bits = value ? *bits | which : *bits & ~which;
 }
 
-// Could the fault be taken if it came now?
+// Whether the fault could be taken now.
 static bool is_ready(const Core *c, int cause, int now) {
   return fault_escalate(c, cause, now) == cause;
 }
@@ -77,7 +77,7 @@ static void end_deferral(Core *c, bool nonsecure) {
   security_update_fp_access(c);
 }
 
-// Was the fault ready when the context was deferred?
+// Whether the fault could be taken when the context was deferred.
 static bool was_ready(const Core *c, int cause) {
   const uint32_t shared = c->cpu.scb[0]->fpccr, own = c->cpu.scb[cause >= NONSECURE]->fpccr;
   switch (cause & NUMBER) {
@@ -92,7 +92,8 @@ static bool was_ready(const Core *c, int cause) {
   }
 }
 
-// A fault of storing a deferred context belongs to the code whose context it is. False for lockup.
+// Pends a fault of storing a deferred context, which belongs to the context's code. False for
+// lockup.
 static bool pend_fault(Core *c, Failure why, uint32_t pc) {
   int number = why.cause;
   const uint32_t *address = frame_address(c, why);
@@ -126,7 +127,7 @@ static Failure failure_of_deferred(Failure why) {
   return why;
 }
 
-// Store the deferred context of a state; false if this is refused, and why.
+// Stores the deferred context of a state; false, with `why`, if this is refused.
 static bool store_deferred(Core *c, bool nonsecure, Failure *why) {
   const ScbBank *own = c->cpu.scb[nonsecure];
   const Accessor by = {nonsecure, !(own->fpccr & FPCCR_USER),
@@ -157,7 +158,7 @@ void fpu_preserve(Core *c, uint32_t pc) {
     if (!pend_fault(c, why, pc) || priority_deliverable(c)) return;
   }
   end_deferral(c, nonsecure);
-  // The architecture leaves the registers unknown without TS: non-secure code sees nothing of them.
+  // Registers are UNKNOWN without TS: they are cleared for non-secure code.
   if (count > FPU_CALLER_SAVED || (!nonsecure && c->cpu.nonsecure)) fpu_clear(c, count);
   set(&c->cpu.scb[0]->fpccr, FPCCR_S, !c->cpu.nonsecure);
 }

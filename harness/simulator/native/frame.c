@@ -10,7 +10,7 @@ enum { GRANULE = 32 };
 
 static Failure failure(int cause, uint32_t status) { return (Failure){cause, status}; }
 
-// A negative priority may switch the MPU off.
+// Whether the MPU allows all of an access; a negative priority may switch it off.
 static bool mpu_allows_all(const Core *c, const Accessor *by, uint32_t address, uint32_t size,
                            bool write) {
   const Regions *regions = &c->mpu.banks[by->nonsecure]->state.regions;

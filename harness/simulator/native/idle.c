@@ -1,9 +1,9 @@
-// Loops that can change nothing: skipped to the next event, exactly.
+// Loops without effect, which are skipped to the next event with exact counts.
 //
 // Such a loop has up to IDLE_BLOCKS blocks, no store, no access that the page rights refuse and no
-// instruction that the machine carries out; an iteration leaves the processor's state as it was. It
-// goes on for ever unless something outside happens. Nothing does before `stop_at`, so all whole
-// iterations up to there are counted without being run.
+// instruction that the machine carries out; an iteration does not change the processor's state. It
+// runs forever unless an event ends it. No event is due before `stop_at`, so all whole iterations
+// up to there are counted without being run.
 #include "idle.h"
 
 #include <string.h>
@@ -44,15 +44,15 @@ void idle_begin(Core *c) {
   if (idle->watching) c->unicorn.api.context_save(c->unicorn.handle, idle->context);
 }
 
-// The value of `executed` up to which nothing happens but that bytes are read and sent.
+// Returns the value of `executed` at the next event except bytes that are just read and sent.
 static long long room(const Core *c) {
   long long next = events_next(c), left = c->time.end_at - c->time.executed;
   long long ahead = next - core_now(c);
   return c->time.executed + (next == INT64_MAX || left < ahead ? left : ahead);
 }
 
-// Would a core that stands here stand for good? No byte leaves, no RTC counts to an event, and
-// nothing else is to come.
+// Whether a core at rest here would rest for good: no byte is being sent, no RTC counts to an
+// event, and nothing else is pending.
 static bool may_stand(const Core *c) { return c->idle.may_stand && events_next(c) == INT64_MAX; }
 
 static void skip(Core *c, long long period) {
@@ -71,7 +71,7 @@ static void skip(Core *c, long long period) {
   c->time.charged = c->time.executed;
 }
 
-// Is the processor's state that of the first instruction of the loop?
+// Whether the processor's state is that at the first instruction of the loop.
 static bool is_unchanged(Core *c) {
   c->unicorn.api.context_save(c->unicorn.handle, c->unicorn.context);
   const size_t from = c->unicorn.layout.registers, size = c->unicorn.layout.end - from;
@@ -90,7 +90,7 @@ void idle_block(Core *c) {
   skip(c, c->time.executed - c->block.count - idle->since);
 }
 
-// With ticks for branches each turn ends in one more, which may lie behind `stop_at`.
+// With ticks for branches each iteration ends with one more, which may be after `stop_at`.
 void idle_branch(Core *c, uint32_t pc) {
   long long branches = c->time.branch_ticks;
   long long times = (room(c) - c->time.executed + branches) / (1 + branches);
@@ -110,7 +110,7 @@ void idle_branch(Core *c, uint32_t pc) {
 
 // loops around a hint that does nothing
 
-// Watch the loop in which the hint at `pc` may stand, from here until it is next again.
+// Watches the loop with the hint at `pc`, from here until the hint is next again.
 static void begin_at_hint(Core *c, uint32_t pc) {
   Idle *idle = &c->idle;
   idle->watching = true;

@@ -1,7 +1,7 @@
 // Instructions that the core carries out itself: hints, those that set FAULTMASK, and calls and
 // returns between the security states with TT (Armv8-M ARM, B3.19, B3.20, C2.4).
 //
-// Unicorn takes WFE and YIELD for invalid instructions, cannot sleep, and answers TT for a
+// Unicorn treats WFE and YIELD as invalid instructions, cannot sleep, and carries out TT for a
 // processor with a non-secure side.
 #include "instructions.h"
 
@@ -22,9 +22,9 @@
 
 enum { SPECIAL_FAULTMASK = 0x13, SPECIAL_CONTROL = 0x14, SPECIAL_BASEPRI_NS = 0x91 };
 enum { YIELD = 1, WFE, WFI, SEV };
-#define FNC_RETURN 0xFEFFFFFFu  // what BLXNS leaves in lr; a branch to it, or one less, returns
+#define FNC_RETURN 0xFEFFFFFFu  // lr after BLXNS; a branch to it, or to one less, returns
 #define GATEWAY 0xE97F          // both halfwords of SG
-// What TT answers: number of the MPU's region (MRVALID), R, RW, NSR, NSRW, S, IDAU's region.
+// The result of TT: number of the MPU's region (MRVALID), R, RW, NSR, NSRW, S, IDAU's region.
 #define TT_MRVALID 0x00010000u
 #define TT_READ 0x00040000u
 #define TT_WRITE 0x00080000u
@@ -41,7 +41,7 @@ static int reg_id(unsigned number) {
   return number < 13 ? REG_R0 + (int)number : last[number - 13];
 }
 
-// ITSTATE advanced by one instruction, as bits of EPSR (Armv8-M ARM, ITAdvance).
+// Returns ITSTATE advanced by one instruction, as bits of EPSR (Armv8-M ARM, ITAdvance).
 static uint32_t next_it(uint32_t xpsr) {
   uint32_t state = thumb_it_state(xpsr);
   state = state & 7 ? (state & 0xE0) | (state << 1 & 0x1F) : 0;
@@ -61,7 +61,7 @@ static int hint_of(uint16_t first, uint16_t second) {
   return first == 0xF3AF && second >= 0x8001 && second <= 0x8004 ? second & 0xF : 0;
 }
 
-// WFI does not sleep if something would end the sleep at once (Armv8-M ARM, "Wait For Interrupt").
+// Whether WFI sleeps: not if a wake-up event is pending (Armv8-M ARM, "Wait For Interrupt").
 static bool falls_asleep(Core *c) {
   c->cpu.sleeping = SLEEP_WFI;
   const bool sleeps = !priority_wakes(c);
@@ -88,7 +88,7 @@ static void do_hint(Core *c, const Instruction *i, int hint) {
 
 // special registers
 
-// MRS and MSR of non-secure code: no registers with _NS names, CONTROL without SFPA.
+// Carries out MRS and MSR of non-secure code: no registers with _NS names, CONTROL without SFPA.
 static void nonsecure_register(Core *c, const Instruction *i) {
   uint32_t control = core_reg(c, REG_CONTROL);
   bool is_control = (i->second & 0xFF) == SPECIAL_CONTROL;
@@ -128,7 +128,7 @@ static void enter_gateway(Core *c, const Instruction *i) {
   core_set_reg(c, REG_EPSR, XPSR_THUMB);
 }
 
-// Push return address and exception number on the secure stack; false for a fault.
+// Pushes return address and exception number on the secure stack; false for a fault.
 static bool push_return(Core *c, uint32_t pc) {
   uint32_t xpsr = core_reg(c, REG_XPSR), control = core_reg(c, REG_CONTROL);
   const uint32_t frame = core_reg(c, REG_SP) - 8;
@@ -180,7 +180,7 @@ void instruction_function_return(Core *c) {
   core_set_reg(c, REG_PC, words[0]);
 }
 
-// BXWritePC of an instruction that is counted already.
+// Carries out BXWritePC for an instruction that has been counted.
 static void go_to(Core *c, uint32_t target) {
   if ((target | 1) == FNC_RETURN) {
     instruction_function_return(c);
@@ -191,7 +191,7 @@ static void go_to(Core *c, uint32_t target) {
   }
 }
 
-// BXNS and BLXNS; undefined in the non-secure state.
+// Carries out BXNS and BLXNS, which are undefined in the non-secure state.
 static void branch(Core *c, const Instruction *i) {
   const bool link = i->first & 0x80;
   const uint32_t target = core_reg(c, reg_id(i->first >> 3 & 0xF));
@@ -223,7 +223,7 @@ void instruction_magic_branch(Core *c, uint32_t target) {
 
 // FP state of the secure caller
 
-// VLSTM and VLLDM: the secure FP context is stored, or may be later; it is loaded.
+// Carries out VLSTM and VLLDM: the secure FP context is stored or deferred, or loaded.
 static void lazy_fp(Core *c, const Instruction *i) {
   const bool load = i->first & 0x10;
   const uint32_t control = core_reg(c, REG_CONTROL);
@@ -260,7 +260,7 @@ static void lazy_fp(Core *c, const Instruction *i) {
 
 // test target
 
-// An MPU's part of what TT answers.
+// Returns an MPU's part of the result of TT.
 static uint32_t test_mpu(const Mpu *mpu, uint32_t address, bool privileged) {
   const Regions *regions = &mpu->state.regions;
   if (!(regions->ctrl & MPU_ENABLE)) return TT_READ | TT_WRITE;
@@ -277,7 +277,7 @@ static bool other_is_privileged(Core *c) {
   return !(values[3] & NPRIV);
 }
 
-// TT, TTT, TTA, TTAT: Rd in bits 11..8, A and T in bits 7 and 6.
+// Carries out TT, TTT, TTA, TTAT: Rd in bits 11..8, A and T in bits 7 and 6.
 static void test_target(Core *c, const Instruction *i) {
   const bool alternate = i->second & 0x80, unprivileged = i->second & 0x40;
   const uint32_t address = core_reg(c, reg_id(i->first & 0xF));
@@ -354,7 +354,7 @@ static void carry_out(Core *c, const Instruction *i) {
   } else if ((first & 0xFFE0) == 0xEC20 && second == 0x0A00) {
     lazy_fp(c, i);
   } else {
-    // NSACR is asked after CPACR; it is the secure state that it reports to.
+    // NSACR is checked after CPACR, and its fault is one of the secure state.
     bool denied = c->cpu.nonsecure && security_cpacr_allows(c, true);
     exception_fault_of(c, denied ? USAGE_FAULT : fault_own(c, USAGE_FAULT), NOCP, i->pc, NULL);
   }

@@ -1,4 +1,4 @@
-// The address space: which area holds an address.
+// The address space: the areas that contain an address.
 #include "memory.h"
 
 #include <stddef.h>

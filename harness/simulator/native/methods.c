@@ -417,6 +417,7 @@ PyMethodDef core_methods[] = {
     {"listen", listen, METH_VARARGS,
      "Callback for bytes that are sent, or None; only at line ends?"},
     {"profile_calls", methods_profile_calls, METH_VARARGS, "Count instructions by call stack."},
+    {"rename_calls", methods_rename_calls, METH_VARARGS, "Another number for a function's calls."},
     {"call_tree", methods_call_tree, METH_NOARGS, "Parent, function, instructions of each node."},
     {"clear_profile", methods_clear_profile, METH_NOARGS, "Forget profile, coverage."},
     {NULL, NULL, 0, NULL},

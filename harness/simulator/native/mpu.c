@@ -1,4 +1,4 @@
-// The registers of an MPU (Armv8-M ARM, D1.2, MPU_*), and what they allow.
+// The registers of an MPU (Armv8-M ARM, D1.2, MPU_*), and its access checks.
 #include "mpu.h"
 
 #include <stddef.h>
@@ -6,7 +6,7 @@
 enum { ENABLE = 1, READ_ONLY = 4, UNPRIVILEGED = 2 };  // of RLAR, RBAR
 enum { TYPE = 0x90, CTRL = 0x94, RNR = 0x98, RBAR = 0x9C, ALIASES_END = 0xBC, MAIR0 = 0xC0 };
 
-// The region that holds an address, or MPU_NO_REGION or MPU_SEVERAL_REGIONS.
+// Returns the region that contains an address, or MPU_NO_REGION or MPU_SEVERAL_REGIONS.
 int mpu_region_at(const Regions *r, uint32_t address) {
   int hit = MPU_NO_REGION;
   for (int i = 0; i < MPU_REGIONS; i++) {
@@ -17,7 +17,7 @@ int mpu_region_at(const Regions *r, uint32_t address) {
   return hit;
 }
 
-// May data be accessed at this address while the MPU is on?
+// Whether data at this address may be accessed while the MPU is on.
 bool mpu_allows(const Regions *r, uint32_t address, bool write, bool privileged) {
   int hit = mpu_region_at(r, address);
   if (hit == MPU_NO_REGION) return privileged && r->ctrl & MPU_PRIVDEFENA;
@@ -35,7 +35,7 @@ bool mpu_is_device(const Mpu *m, uint32_t address) {
   return region >= 0 && mpu_makes_device(m, region);
 }
 
-// The register behind RBAR, RLAR or one of their aliases; NULL if there is none.
+// Returns the register of RBAR, RLAR or one of their aliases; NULL if there is none.
 static uint32_t *region_register(Mpu *m, uint32_t offset) {
   uint32_t alias = (offset - RBAR) >> 3, number = m->state.number;
   if (offset < RBAR || offset >= ALIASES_END) return NULL;

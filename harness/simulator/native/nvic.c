@@ -1,4 +1,4 @@
-// The interrupt controller's state and rules. priority_deliverable() looks at the masks as well;
+// The interrupt controller's state and rules. priority_deliverable() also considers the masks;
 // exception.c takes exceptions.
 #include "nvic.h"
 
@@ -42,7 +42,7 @@ bool nvic_is_banked(int number) {
   return number < FIRST_IRQ && banked >> number & 1;
 }
 
-// The whole priority; lower is more urgent.
+// Returns the whole priority; lower is more urgent.
 int nvic_priority(const Nvic *n, int number) {
   int plain = number & NUMBER;
   if (plain == NMI) return -2;
@@ -57,14 +57,14 @@ static int squash(const Nvic *n, int number, int value) {
   return lower ? value / 2 + SQUASHED : value;
 }
 
-// The part of the priority that preempts (Armv8-M ARM, ExceptionPriority).
+// Returns the group priority, which preempts (Armv8-M ARM, ExceptionPriority).
 int nvic_group_priority(const Nvic *n, int number) {
   int value = nvic_priority(n, number);
   if (value < 0) return value;
   return squash(n, number, value & n->state.group_masks[nvic_has(n, TARGETS_NONSECURE, number)]);
 }
 
-// With equal priorities the lower number goes first, with equal numbers the secure one.
+// Whether `one` is taken first: with equal priorities the lower number, then the secure exception.
 static bool goes_first(const Nvic *n, int one, int other) {
   int a = nvic_priority(n, one), b = nvic_priority(n, other);
   if (a >= 0) a = squash(n, one, a);
@@ -73,7 +73,7 @@ static bool goes_first(const Nvic *n, int one, int other) {
   return (one & NUMBER) != (other & NUMBER) ? (one & NUMBER) < (other & NUMBER) : one < other;
 }
 
-// Remove the lowest bit; returns its index.
+// Removes the lowest bit and returns its index.
 static unsigned take_lowest(uint32_t *word) {
   unsigned place = 0;
   for (uint32_t w = *word; !(w & 1); w >>= 1) place++;
@@ -99,7 +99,7 @@ void nvic_update(Nvic *n) {
   if (n->changed) n->changed(n->owner);
 }
 
-// Nothing pending or active, all interrupts off and secure, all priorities zero.
+// Resets: nothing pending or active, all interrupts disabled and secure, all priorities zero.
 void nvic_reset(Nvic *n) {
   memset(&n->state, 0, sizeof n->state);
   n->state.sets[ENABLED][0] = ~0u;
@@ -121,7 +121,7 @@ void nvic_set_group(Nvic *n, bool nonsecure, unsigned group) {
   nvic_update(n);
 }
 
-// AIRCR.BFHFNMINS: do BusFault, HardFault and NMI belong to the non-secure state?
+// Sets AIRCR.BFHFNMINS: BusFault, HardFault and NMI belong to the non-secure state.
 void nvic_set_faults_nonsecure(Nvic *n, bool value) {
   n->state.faults_nonsecure = value;
   nvic_put(n, TARGETS_NONSECURE, BUS_FAULT, value);
@@ -141,7 +141,7 @@ void nvic_unpend(Nvic *n, int number) {
   nvic_update(n);
 }
 
-// An exception is entered.
+// Makes an exception active when it is entered.
 void nvic_activate(Nvic *n, int number) {
   nvic_put(n, PENDING, number, false);
   nvic_put(n, ACTIVE, number, true);
@@ -149,7 +149,7 @@ void nvic_activate(Nvic *n, int number) {
   nvic_update(n);
 }
 
-// An exception returns; its interrupt line, if still high, pends it again.
+// Makes an exception inactive when it returns; its interrupt line, if still high, pends it again.
 void nvic_deactivate(Nvic *n, int number) {
   nvic_put(n, ACTIVE, number, false);
   if (nvic_has(n, LINES, number)) nvic_put(n, PENDING, number, true);
@@ -157,7 +157,7 @@ void nvic_deactivate(Nvic *n, int number) {
   nvic_update(n);
 }
 
-// A peripheral drives its interrupt line.
+// Sets the interrupt line of a peripheral.
 void nvic_line(Nvic *n, int irq, bool level) {
   int number = FIRST_IRQ + irq;
   bool was = nvic_has(n, LINES, number);
@@ -165,7 +165,7 @@ void nvic_line(Nvic *n, int irq, bool level) {
   if (level && !was && !nvic_has(n, ACTIVE, number)) nvic_pend(n, number);
 }
 
-// The interrupts of a word that a security state sees; it reads the others as zero.
+// Returns the mask of the interrupts in a word that a security state sees; others read as zero.
 static uint32_t seen(const Nvic *n, unsigned index, bool nonsecure) {
   int rest = n->irqs - 32 * (int)(index - 1);
   if (index >= WORDS || rest <= 0) return 0;
@@ -206,7 +206,8 @@ static void write_priorities(Nvic *n, uint32_t offset, uint32_t value, bool nons
   }
 }
 
-// A line that is still high keeps its interrupt pending; setting a pending one is not an event.
+// Writes ISPR or ICPR. A line that is high keeps its interrupt pending; setting a pending interrupt
+// is not an event.
 static void write_pending(Nvic *n, uint32_t offset, unsigned index, uint32_t bits) {
   uint32_t *pending = &n->state.sets[PENDING][index];
   if (offset >= ICPR) {
@@ -247,7 +248,7 @@ static bool any(const uint32_t *words, int count) {
   return all != 0;
 }
 
-// Is any other exception active? The number of a banked exception means both of them.
+// Whether any other exception is active. The number of a banked exception means both of them.
 bool nvic_active_beside(const Nvic *n, int number) {
   Nvic others = *n;
   nvic_put(&others, ACTIVE, number, false);
@@ -258,7 +259,7 @@ bool nvic_active_beside(const Nvic *n, int number) {
 enum { RETTOBASE = 11, VECTPENDING = 12, ISRPENDING = 22 };
 enum { PENDSTSET = 26, PENDSVSET = 28, PENDNMISET = 31 };
 
-// With AIRCR.BFHFNMINS, NMI belongs to the non-secure state.
+// Whether NMI belongs to a security state: with AIRCR.BFHFNMINS to the non-secure one.
 static bool sees_nmi(const Nvic *n, bool nonsecure) {
   return !nonsecure || n->state.faults_nonsecure;
 }
@@ -275,7 +276,7 @@ uint32_t nvic_read_control(const Nvic *n, int running, bool nonsecure) {
   return word | (uint32_t)(sees_nmi(n, nonsecure) && nvic_has(n, PENDING, NMI)) << PENDNMISET;
 }
 
-// Each exception has a bit that sets it pending, and below it one that clears this.
+// Writes the bit that sets an exception pending, and the bit below it, which clears that.
 static void write_pair(Nvic *n, uint32_t value, int set_bit, int number) {
   if (value >> set_bit & 1) {
     nvic_pend(n, number);

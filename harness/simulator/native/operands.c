@@ -44,7 +44,7 @@ static bool short_address(uint16_t first, Address *a) {
   }
 }
 
-// LDRD and STRD; exclusive accesses, load-acquire, store-release.
+// Decodes LDRD and STRD, exclusive accesses, load-acquire and store-release.
 static bool dual_or_exclusive(uint16_t first, uint16_t second, Address *a) {
   const int base = first & 0xF, operation = (int)bits(second, 4, 4);
   if (first & 0x0120) {
@@ -144,7 +144,7 @@ static void forget(Residues *r, uint32_t registers) {
   r->unknown |= registers & 0x7FFF & ~(1u << SP);
 }
 
-// Rd = value, of which nothing is known if one of the `sources` is unknown.
+// Assigns a value to Rd, which is unknown if one of the `sources` is.
 static void assign(Residues *r, int d, uint32_t sources, uint32_t value) {
   if (d >= SP && d != 14) return;
   r->written |= 1u << d;
@@ -262,7 +262,7 @@ static uint32_t immediate(uint16_t first, uint16_t second) {
   return bits(first, 10, 1) << 11 | bits(second, 12, 3) << 8 | (second & 0xFF);
 }
 
-// ThumbExpandImm, modulo 4.
+// Returns ThumbExpandImm, modulo 4.
 static uint32_t expanded(uint32_t imm12) {
   uint32_t byte = imm12 & 0xFF, turn = imm12 >> 7;
   if (imm12 >> 10) {
@@ -274,7 +274,7 @@ static uint32_t expanded(uint32_t imm12) {
 
 enum { AND = 0, BIC = 1, ORR = 2, ADD = 8, SUB = 13, RSB = 14 };
 
-// Rd = Rn op (a second operand that is `other`, from `sources`).
+// Computes Rd = Rn op `other`, a second operand from `sources`.
 static void compute(Residues *r, uint32_t operation, int d, int n, uint32_t sources,
                     uint32_t other) {
   const uint32_t from = sources | (n < 15 ? 1u << n : 0), rn = value_of(r, n);

@@ -1,32 +1,32 @@
-// Masks (Armv8-M ARM, B3, ExecutionPriority): may the pending exception that goes first be taken
-// now? Of two pending ones the more urgent goes first, then the lower number, then the secure one
-// (goes_first() in nvic.c).
+// Masks (Armv8-M ARM, B3, ExecutionPriority): whether the first pending exception can be taken now.
+// The first is the more urgent one, then the lower number, then the secure one (goes_first() in
+// nvic.c).
 #include "priority.h"
 
 #include "state.h"
 
 static int lower(int one, int other) { return one < other ? one : other; }
 
-// The priority that PRIMASK of a state boosts to.
+// Returns the priority to which PRIMASK of a state boosts.
 static int primask_priority(const NvicState *s, bool nonsecure) {
   return nonsecure && s->squashed ? SQUASHED : 0;
 }
 
-// The same for FAULTMASK.
+// Returns the priority to which FAULTMASK of a state boosts.
 static int faultmask_priority(const NvicState *s, bool nonsecure) {
   if (!nonsecure) return s->faults_nonsecure ? -3 : -1;
   return s->faults_nonsecure ? -1 : primask_priority(s, nonsecure);
 }
 
-// The same for BASEPRI, NO_PRIORITY if it masks nothing.
+// Returns the priority to which BASEPRI of a state boosts; NO_PRIORITY if it masks nothing.
 static int basepri_priority(const NvicState *s, bool nonsecure, uint32_t basepri) {
   int base = (int)(basepri & 0xFF) & s->group_masks[nonsecure];
   if (!base) return NO_PRIORITY;
   return nonsecure && s->squashed ? base / 2 + SQUASHED : base;
 }
 
-// The priority that a new exception must be below: that of active exceptions and of both masks
-// (Armv8-M ARM, ExecutionPriority).
+// Returns the highest priority of active exceptions and of both states' masks (Armv8-M ARM,
+// ExecutionPriority).
 int priority_now(Core *c) {
   const NvicState *s = &c->cpu.nvic->state;
   int now = lower(c->cpu.nvic->active_priority, c->cpu.other_priority);
@@ -53,8 +53,8 @@ bool priority_deliverable(Core *c) {
   return n->best_pending < priority_now(c);
 }
 
-// Does a pending exception end the sleep? WFI wakes for what would be taken if PRIMASK were clear;
-// WFE only for what is taken, and for events.
+// Whether the sleep ends. WFI wakes for an exception that would be taken if PRIMASK were clear; WFE
+// only for one that is taken, and for events.
 bool priority_wakes(Core *c) {
   const Nvic *n = c->cpu.nvic;
   if (c->cpu.sleeping == SLEEP_WFE && n->state.event) {

@@ -100,6 +100,13 @@ PyObject *methods_profile_calls(PyObject *self, PyObject *arguments) {
   Py_RETURN_NONE;
 }
 
+PyObject *methods_rename_calls(PyObject *self, PyObject *arguments) {
+  unsigned int address, number;
+  if (!PyArg_ParseTuple(arguments, "II", &address, &number)) return NULL;
+  if (CORE(self)->calls) calls_rename(CORE(self), address, number);
+  Py_RETURN_NONE;
+}
+
 PyObject *methods_call_tree(PyObject *self, PyObject *unused) {
   (void)unused;
   Core *c = CORE(self);

@@ -1,32 +1,27 @@
 // The MPU in force, with which Unicorn checks loads, stores and fetches.
 //
-// A region of whole pages costs nothing; in a page in which a region ends, each
-// access takes about 0.1 us more. Changes of MPU_CTRL take effect with the
-// instruction, those of regions with the next block of code: before the next
-// ISB, as the architecture promises, and after a few instructions at most, as
-// on the chip. Zephyr 3.1 uses a stack before any barrier.
+// A region of whole pages costs nothing; in a page in which a region ends, each access takes about
+// 0.1 us more. Changes of MPU_CTRL take effect with the instruction, those of regions with the next
+// block of code: before the next ISB, as the architecture guarantees, and after a few instructions
+// at most, as on the chip. Zephyr 3.1 uses a stack before any barrier.
 //
-// Unicorn remembers for each page the rights at its first use. It need not
-// forget them when a right is added: an access that is not remembered as
-// allowed is looked up again. The same holds for data in a page in which a
-// region ends, where each access is looked up; but code that ran there is found
-// again without a lookup. Only if a right is taken away must Unicorn forget all
-// pages, which costs about 2 us and a lookup for each page in use. It costs
-// 1,000 times as much if Unicorn's count of used pages is below zero (it
-// subtracts twice a page whose accesses it looks up), because Unicorn then
-// doubles a table: one more reason to avoid such pages.
+// Unicorn caches the rights of each page at its first use. The cache stays valid when a right is
+// added: an access that it does not allow is looked up again. It also stays valid for data in a
+// page in which a region ends, where each access is looked up; but code that has run there is found
+// again without a lookup. Only if a right is removed must the cache be flushed, which takes about 2
+// us and a lookup for each page in use. It takes 1,000 times as long if Unicorn's count of used
+// pages is negative (it subtracts a page with looked-up accesses twice), because Unicorn then
+// doubles a table: another reason to avoid such pages.
 //
-// Unicorn stores to a page at full speed only if no code can run there. In
-// other pages each store looks for translations to drop, which makes a program
-// half as fast. So data RAM is execute-never until code runs there for the
-// first time: all of it while the firmware's MPU is off, and while it is on the
-// part that only its background allows.
+// Unicorn stores to a page at full speed only if no code can run there. In other pages each store
+// searches for translations to drop, which halves the speed of a program. Data RAM is therefore
+// execute-never until code runs there for the first time: all of it while the firmware's MPU is
+// off, and while it is on the part that only its background allows.
 //
-// A kernel moves the regions of data RAM with each change of threads, though
-// its own code may load and store there with or without them. So regions that
-// give privileged code what the background gives it are folded into the
-// background, until unprivileged code needs one; and again when the firmware
-// next changes a region.
+// A kernel moves regions of data RAM with each change of threads, although privileged code may load
+// and store there without them. Regions that give privileged code the same rights as the background
+// are therefore folded into it, until unprivileged code needs one of them or the firmware changes a
+// region.
 #include "protection.h"
 
 #include <string.h>
@@ -38,7 +33,7 @@ enum {
   WRITE = 2,
   FETCH = 4,
   LEVELS = 3
-};  // rights of one level; two levels side by side
+};  // rights of one level, of which a byte has two
 enum { ALL = READ | WRITE | FETCH, FETCHES = FETCH | FETCH << LEVELS, GRANULE = 32 };
 enum { ENABLE = 1, READ_ONLY = 4, UNPRIVILEGED = 2, NEVER_EXECUTE = 1 };
 enum { ALWAYS = 3 };  // MPU_CTRL: on, whatever the priority
@@ -49,8 +44,8 @@ static bool enabled(const Regions *r, int i) {
   return (r->limits[i] & ENABLE) && mpu_last(r, i) >= mpu_first(r, i);
 }
 
-// Rights to all of [from, to], unprivileged ones above privileged ones; MIXED
-// if a region ends in between.
+// Returns the rights to all of [from, to], unprivileged ones above privileged ones; MIXED if a
+// region ends in between.
 static uint8_t rights(const Regions *r, uint32_t from, uint32_t to) {
   int hit = -1;
   if (!(r->ctrl & MPU_ENABLE)) return ALL | ALL << LEVELS;
@@ -60,8 +55,7 @@ static uint8_t rights(const Regions *r, uint32_t from, uint32_t to) {
     if (hit >= 0) return 0;
     hit = i;
   }
-  // Without a region the default memory map decides from where code may be
-  // fetched.
+  // Without a region the default memory map decides on fetches.
   if (hit < 0) return r->ctrl & MPU_PRIVDEFENA ? ALL : 0;
   uint8_t level = r->bases[hit] & READ_ONLY ? READ : READ | WRITE;
   if (!(r->bases[hit] & NEVER_EXECUTE)) level |= FETCH;
@@ -88,7 +82,7 @@ static bool loses_fetches(const Regions *before, const Regions *after, uint32_t 
   return false;
 }
 
-// Does any page between two addresses lose a right?
+// Whether any page between two addresses loses a right.
 static bool loses(const Core *c, const Regions *before, const Regions *after, uint32_t from,
                   uint32_t to) {
   if (to - from >= MOST_PAGES * PAGE) return true;
@@ -100,8 +94,8 @@ static bool loses(const Core *c, const Regions *before, const Regions *after, ui
   }
 }
 
-// Does code that has run lose the right to run? If data is stored there later,
-// its translations would stay.
+// Whether code that has run loses the right to run: its translations would remain if data is stored
+// there later.
 static bool stops_code(const Core *c, const Regions *before, const Regions *after) {
   for (int i = 0; i < c->memory.code_count && c->memory.ram_runs; i++) {
     const Area *area = &c->memory.code[i];
@@ -119,8 +113,7 @@ static void add(Regions *r, int *count, uint32_t from, uint32_t to, uint32_t fla
   r->limits[(*count)++] = (to & ~31u) | ENABLE;
 }
 
-// The default memory map (Armv8-M ARM, "The system address map") as regions,
-// except for data RAM.
+// Sets regions to the default memory map (Armv8-M ARM, "The system address map"), without data RAM.
 static void open(const Core *c, Regions *r) {
   const Area *ram = memory_ram(&c->memory);
   int count = 0;
@@ -134,8 +127,7 @@ static void open(const Core *c, Regions *r) {
   add(r, &count, 0xA0000000, 0xFFFFFFFF, NEVER_EXECUTE);
 }
 
-// The first address from `at` on that is in no region; `*end`: the last one
-// before the next region.
+// Returns the first address from `at` on outside all regions; `*end`: the last before the next one.
 static uint32_t gap_from(const Regions *r, uint32_t at, uint32_t last, uint32_t *end) {
   *end = last;
   for (int i = 0; i < MPU_REGIONS; i++) {
@@ -149,8 +141,8 @@ static uint32_t gap_from(const Regions *r, uint32_t at, uint32_t last, uint32_t 
   return at;
 }
 
-// May privileged code load and store in a region of data RAM, but not run, and
-// is it apart from all others?
+// Whether privileged code may load and store in a region of data RAM, but not run, and no other
+// region overlaps it.
 static bool is_like_filler(const Regions *r, int i, const Area *ram) {
   if (r->bases[i] & READ_ONLY || !(r->bases[i] & NEVER_EXECUTE)) return false;
   if (mpu_first(r, i) < ram->base || mpu_last(r, i) - ram->base >= ram->size) return false;
@@ -163,7 +155,7 @@ static bool is_like_filler(const Regions *r, int i, const Area *ram) {
   return true;
 }
 
-// Fold into the background the regions that privileged code does not need.
+// Folds into the background the regions that privileged code does not need.
 static void fold(const Core *c, Regions *r) {
   const Regions all = *r;
   for (int i = 0; i < MPU_REGIONS; i++) {
@@ -173,9 +165,8 @@ static void fold(const Core *c, Regions *r) {
   }
 }
 
-// Cover with unused regions the data RAM that only the background allows: loads
-// and stores as before, but execute-never. Does nothing if there are too few
-// regions.
+// Covers data RAM that only the background allows with unused, execute-never regions. Does nothing
+// if there are too few regions.
 static void fill(const Core *c, Regions *r, bool folds) {
   const Area *ram = memory_ram(&c->memory);
   const uint32_t last = ram->base + ram->size - 1;
@@ -197,8 +188,7 @@ static void fill(const Core *c, Regions *r, bool folds) {
   }
 }
 
-// Is an address one of data RAM that only the background allows, made
-// execute-never?
+// Is an address one of data RAM that only the background allows, made execute-never?
 static bool is_filled(const Core *c, uint32_t address) {
   int hit = mpu_region_at(&c->mpu.in_force, address);
   return hit >= 0 && c->mpu.in_force.fillers >> hit & 1 &&
@@ -209,8 +199,7 @@ static bool shrinks(const Core *c, const Regions *before, const Regions *after) 
   if (before->ctrl != after->ctrl || !before->fillers != !after->fillers) return true;
   for (int i = 0; i < MPU_REGIONS; i++) {
     if (before->bases[i] == after->bases[i] && before->limits[i] == after->limits[i]) continue;
-    // Outside the firmware's regions, fillers give the same rights as other
-    // fillers.
+    // Outside the firmware's regions, fillers give the same rights as other fillers.
     bool filled = before->fillers >> i & 1, fills = after->fillers >> i & 1;
     if (!filled && enabled(before, i) &&
         loses(c, before, after, mpu_first(before, i), mpu_last(before, i))) {
@@ -224,9 +213,9 @@ static bool shrinks(const Core *c, const Regions *before, const Regions *after) 
   return false;
 }
 
-// Folded or not, the regions give privileged code the same; unprivileged code
-// uses unfolded ones. So each way is compared with itself: between two threads
-// of a kernel, no right is lost.
+// Returns true if Unicorn may remember a right that is taken away. Privileged code has the same
+// rights with folded and with unfolded regions, unprivileged code only those of unfolded ones: each
+// way is compared with itself, so that a kernel may run between two threads at no cost.
 static bool is_lost(const Core *c, const Regions *folded, const Regions *made) {
   if (!c->mpu.in_force.fillers != !made->fillers || shrinks(c, &c->mpu.folded, folded)) return true;
   return c->mpu.unfolded && c->mpu.was_opened && shrinks(c, &c->mpu.opened, made);
@@ -246,7 +235,7 @@ static void enforce(Core *c, const Regions *folded, const Regions *made) {
   c->mpu.was_opened = true;
 }
 
-// The regions with which the firmware's MPU, `asked`, is put in force.
+// Returns the regions with which the firmware's MPU, `asked`, is put in force.
 static Regions derived(const Core *c, const Regions *asked, bool folds) {
   Regions made = *asked;
   for (int i = 0; i < MPU_REGIONS; i++) {
@@ -261,7 +250,7 @@ static Regions derived(const Core *c, const Regions *asked, bool folds) {
   return made;
 }
 
-// Put the firmware's MPU in force; a `ctrl` of zero is one that checks nothing.
+// Puts the firmware's MPU in force; with a `ctrl` of zero it checks nothing.
 static void put_in_force(Core *c, uint32_t ctrl, const Regions *regions) {
   Regions asked = *regions;
   asked.ctrl = ctrl;
@@ -274,8 +263,7 @@ static void put_in_force(Core *c, uint32_t ctrl, const Regions *regions) {
   core_limit(c);
 }
 
-// What was derived from the firmware's MPU has changed; its own changes wait
-// for the next block.
+// Derives the regions again from the firmware's MPU, whose own changes wait for the next block.
 static void derive_again(Core *c) {
   const Regions wanted = c->mpu.wanted;
   const bool stale = c->mpu.stale;
@@ -284,8 +272,7 @@ static void derive_again(Core *c) {
   core_limit(c);
 }
 
-// A fetch was refused: true if only open() or fill() refused it. It is allowed
-// from now on.
+// Allows a refused fetch from now on, if only open() or fill() refused it; returns whether it did.
 bool protection_admit_code(Core *c) {
   const Area *area = memory_code(&c->memory, c->access.address);
   if (c->memory.ram_runs || !area || area->stable) return false;
@@ -295,8 +282,7 @@ bool protection_admit_code(Core *c) {
   return true;
 }
 
-// A load or store was refused: true if unprivileged code may need a folded
-// region.
+// A load or store was refused: true if unprivileged code may need a folded region.
 bool protection_unfold(Core *c) {
   const int region = mpu_region_at(&c->mpu.wanted, c->access.address);
   if (c->mpu.unfolded || region < 0 || !(c->mpu.wanted.bases[region] & UNPRIVILEGED)) return false;
@@ -305,7 +291,7 @@ bool protection_unfold(Core *c) {
   return true;
 }
 
-// Try to run from `address`; true if the fetch is refused at this address.
+// Tries to run from `address`; returns whether the fetch is refused at this address.
 static bool refuses(Core *c, uint32_t address) {
   c->stop.reason = REASON_NONE;
   c->unicorn.api.start(c->unicorn.handle, address | 1, NEVER, 0, 0);
@@ -313,8 +299,7 @@ static bool refuses(Core *c, uint32_t address) {
          c->access.address == address;
 }
 
-// Is a fetch refused without a region, and from an execute-never one? Runs no
-// instruction.
+// Whether Unicorn refuses a fetch without a region, and from an execute-never one. Runs no code.
 bool protection_works(Core *c) {
   Regions tried = {0};
   uint32_t pc = core_reg(c, REG_PC);
@@ -332,8 +317,8 @@ bool protection_works(Core *c) {
   return works;
 }
 
-// Is the priority below zero, so that the MPU checks nothing unless HFNMIENA is
-// set (Armv8-M ARM, IsReqExecPriNeg)?
+// Whether the priority is below zero, so that the MPU checks nothing unless HFNMIENA is set
+// (Armv8-M ARM, IsReqExecPriNeg).
 static bool is_negative(Core *c) {
   int hard_fault = HARD_FAULT | (c->cpu.nonsecure ? NONSECURE : 0);
   if (nvic_has(c->cpu.nvic, ACTIVE, hard_fault)) return true;
@@ -342,8 +327,7 @@ static bool is_negative(Core *c) {
   return core_reg(c, REG_FAULTMASK) & 1;
 }
 
-// Does the MPU in force make memory Device memory, where each access must be
-// aligned?
+// Whether the MPU in force makes memory Device memory, where each access must be aligned.
 static bool makes_device(const Core *c) {
   const Mpu *mpu = c->mpu.banks[c->cpu.nonsecure];
   const Regions *regions = &mpu->state.regions;
@@ -359,8 +343,7 @@ static bool makes_device(const Core *c) {
   return false;
 }
 
-// Put the MPU of the running security state in force, by its registers and the
-// priority.
+// Puts the MPU of the current security state in force, by its registers and the priority.
 void protection_synchronize(Core *c) {
   const Regions *wanted = &c->mpu.banks[c->cpu.nonsecure]->state.regions;
   const size_t size = sizeof wanted->bases;
@@ -398,7 +381,7 @@ void protection_follow(Core *c) {
   }
 }
 
-// A register of an MPU has changed.
+// Handles a change of an MPU's register.
 static void on_change(Mpu *m, bool at_once) {
   Core *c = m->owner;
   if (c->cpu.nonsecure != m->nonsecure) return;

@@ -1,4 +1,4 @@
-// Runs Unicorn, again and again, until there is something that the machine must do.
+// Runs Unicorn repeatedly, until the machine must act.
 #include "run.h"
 
 #include "alignment.h"
@@ -12,10 +12,10 @@
 #include "protection.h"
 #include "thumb.h"
 
-// Instructions before the first look at the clock.
+// Instructions before the first check of the clock.
 #define FIRST_LOOK 2048
 #define NO_LOOK INT64_MAX
-// Exceptions between two looks, which may be few instructions apart.
+// Exceptions between two checks of the clock: they may be few instructions apart.
 #define EXCEPTIONS_BETWEEN_LOOKS 256
 
 static void look_soon(Core *c) {
@@ -34,11 +34,10 @@ static void begin(Core *c) {
   events_advance(c);
 }
 
-// Unicorn's fault status (short descriptor format) of an access that is not aligned.
+// Unicorn's fault status (short descriptor format) of an unaligned access.
 enum { ALIGNMENT = 1 };
 
-// Stands before an instruction that Unicorn must not run; false if the machine has a breakpoint
-// there.
+// Handles an instruction that Unicorn must not run; false if the machine has a breakpoint there.
 static bool stands_before(Core *c, uint32_t pc) {
   if (instruction_is_refused(c, pc)) return true;
   if (core_is_breakpoint(c, pc)) {
@@ -49,13 +48,13 @@ static bool stands_before(Core *c, uint32_t pc) {
   return true;
 }
 
-// Does pc belong to the other security state, so that the fault is not one of the MPU?
+// Whether pc belongs to the other security state, so that the fault is not one of the MPU.
 static bool is_outside(const Core *c, uint32_t pc) {
   if (!c->attribution.restricted || attribution_region(c, pc) < 0) return false;
   return attribution_is_secure(c, pc) == c->cpu.nonsecure;
 }
 
-// A branch to EXC_RETURN or FNC_RETURN, whose bit 0 Unicorn took for the Thumb bit.
+// Handles a branch to EXC_RETURN or FNC_RETURN, whose bit 0 Unicorn took for the Thumb bit.
 static void magic_branch(Core *c, uint32_t pc) {
   bool thumb = core_reg(c, REG_XPSR) & XPSR_THUMB;
   if (!thumb) core_set_reg(c, REG_EPSR, XPSR_THUMB);
@@ -79,7 +78,7 @@ static uint32_t usage_fault_of(int exception) {
   }
 }
 
-// An exception that Unicorn raised; false if it is none of this processor.
+// Handles an exception that Unicorn raised; false if this processor does not have it.
 static bool take_raised(Core *c, uint32_t pc) {
   uint32_t address = c->access.address;
   switch (c->stop.exception) {
@@ -89,7 +88,7 @@ static bool take_raised(Core *c, uint32_t pc) {
     case RAISED_RETURN:
       magic_branch(c, pc);
       return true;
-    case RAISED_BREAKPOINT:  // with no debugger: HardFault
+    case RAISED_BREAKPOINT:  // without a debugger: HardFault
       if (c->cpu.debugged) {
         c->stop.reason = REASON_BKPT;
         return false;
@@ -116,7 +115,7 @@ static bool take_raised(Core *c, uint32_t pc) {
   }
 }
 
-// An access was refused.
+// Handles a refused access.
 static bool take_refused(Core *c, uint32_t pc) {
   const uint32_t address = c->access.address;
   if (c->access.type != MEM_FETCH_PROT && c->access.type != MEM_FETCH_UNMAPPED) {
@@ -138,7 +137,7 @@ static void take_error(Core *c, uint32_t pc) {
   }
 }
 
-// Deal with what ended the emulation; false if the machine must do so.
+// Handles the end of an emulation; false if the machine must do so.
 static bool deal(Core *c) {
   const uint32_t pc = core_reg(c, REG_PC) & ~1u;
   switch (c->stop.reason) {
@@ -164,7 +163,7 @@ static bool deal(Core *c) {
   }
 }
 
-// Is the wall time over? `reason`: what the emulation ended with.
+// Whether the wall time is over; `reason` is that of the emulation's end.
 static bool is_over(Core *c, int reason) {
   if (reason == REASON_SYNC) return false;
   if (reason == REASON_NONE) return core_is_late(c);
@@ -172,7 +171,7 @@ static bool is_over(Core *c, int reason) {
   return ++c->time.exceptions % EXCEPTIONS_BETWEEN_LOOKS == 0 && core_is_late(c);
 }
 
-// Run until a reason to return, for at most about `seconds` of wall time (0: no bound).
+// Runs until a reason to return, for at most about `seconds` of wall time (0: no limit).
 int run_core(Core *c, double seconds) {
   begin(c);
   core_set_wall(c, seconds);

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-// SHCSR: the configurable faults that are enabled.
+// SHCSR: enable bits of the configurable faults.
 enum {
   MEMFAULTENA = 1 << 16,
   BUSFAULTENA = 1 << 17,
@@ -26,9 +26,9 @@ enum { LSPERR = 1 << 5, SFARVALID = 1 << 6, LSERR = 1 << 7 };
 #define HFSR_VECTTBL 0x00000002u
 #define HFSR_FORCED 0x40000000u
 #define HFSR_DEBUGEVT 0x80000000u
-#define CCR_RESET 0x00000201u  // STKALIGN, which v8-M fixes at one
-// FPCCR. Of both states together, kept in the secure bank: LSPEN, CLRONRET, TS, SFRDY, BFRDY, HFRDY
-// and S. One per state: all others.
+#define CCR_RESET 0x00000201u  // STKALIGN and bit 0, which v8-M fixes at one
+// FPCCR. Shared bits, kept in the secure bank: LSPEN, CLRONRET, TS, SFRDY, BFRDY, HFRDY and S. All
+// others exist once per state.
 #define FPCCR_ASPEN 0x80000000u
 enum { FPCCR_LSPEN = 1 << 30, FPCCR_CLRONRET = 1 << 28, FPCCR_TS = 1 << 26 };
 enum {
@@ -40,14 +40,14 @@ enum {
 enum { FPCCR_MMRDY = 1 << 5, FPCCR_HFRDY = 1 << 4, FPCCR_THREAD = 1 << 3, FPCCR_S = 1 << 2 };
 enum { FPCCR_USER = 1 << 1, FPCCR_LSPACT = 1 << 0 };
 
-// Of one security state.
+// Registers of one security state.
 typedef struct {
   uint32_t vtor, ccr, cpacr, fpccr, fpcar, fpdscr;
   uint32_t enables;      // SHCSR: of MemManage and UsageFault
   uint32_t cfsr, mmfar;  // CFSR without BFSR
 } ScbBank;
 
-// Of both together.
+// Shared registers.
 typedef struct {
   uint32_t enables;     // SHCSR: of BusFault and SecureFault
   uint32_t bfsr, bfar;  // BFSR at its place in CFSR

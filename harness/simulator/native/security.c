@@ -1,9 +1,9 @@
-// The two security states (Armv8-M ARM, B3): which of them runs, what its masks mean, and the
-// change between them.
+// The two security states (Armv8-M ARM, B3): the current one, its masks, and the change between
+// them.
 //
-// Unicorn's core is always in secure state. Its secure bank holds the registers of the state that
-// runs; a change of the state exchanges the banks. Blocks are decoded for one state: one that was
-// decoded for the other is decoded again when it is looked up, and one that may not run is refused.
+// Unicorn's core is always in secure state. Its secure bank has the registers of the current state;
+// a change of the state exchanges the banks. Blocks are decoded for one state: one that was decoded
+// for the other is decoded again when it is looked up, and one that may not run is refused.
 #include "security.h"
 
 #include "attribution.h"
@@ -45,15 +45,15 @@ void security_update_fp_access(Core *c) {
   if (before[0] != c->cpu.fp_allowed[0] || before[1] != c->cpu.fp_allowed[1]) core_invalidate(c);
 }
 
-// The state alone: the registers are those of this state already.
+// Sets the state only: the registers are already those of this state.
 void security_set_state(Core *c, bool nonsecure) {
   c->cpu.nonsecure = nonsecure;
   c->block.generation = (uint16_t)((c->block.generation & ~1) | nonsecure);
   c->block.again = 1;
 }
 
-// Go on in the other state; the secure one is entered without an FP context. While non-secure code
-// runs, Unicorn's SFPA stays set, so that its FP context is kept.
+// Changes to the other state; the secure one is entered without an FP context. While non-secure
+// code runs, Unicorn's SFPA stays set, so that its FP context is kept.
 void security_change_state(Core *c) {
   state_exchange_banks(c);
   core_refresh_mode(c);
@@ -67,7 +67,7 @@ void security_change_state(Core *c) {
   core_set_reg(c, REG_CONTROL, control | (c->cpu.nonsecure ? SFPA : 0));
 }
 
-// Out of reset, the core is in secure state.
+// Resets the core to the secure state.
 void security_reset(Core *c) {
   c->cpu.locked_up = false;
   c->cpu.sleeping = AWAKE;

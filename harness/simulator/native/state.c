@@ -1,16 +1,16 @@
-// The part of the processor's state that Unicorn's interface does not show.
+// The part of the processor's state that Unicorn's interface does not give.
 //
-// Unicorn has the Armv8-M MPU, stack limits and fault registers, but no bus address for them. A
-// saved context holds them at fixed distances from registers that the interface does show. These
-// distances are found and tried when a machine is opened: see state_find().
+// Unicorn has the Armv8-M MPU, stack limits and fault registers, but no bus address for them. In a
+// saved context they are at fixed distances from registers that the interface does give. These
+// distances are found and checked when a machine is opened: see state_find().
 #include "state.h"
 
 #include <string.h>
 
-// Distances from the first system register (the stack pointer that is not in use). Registers with
-// two banks hold the non-secure one first; the core is in secure state.
+// Distances from the first system register (the stack pointer that is not in use). Of banked
+// registers the non-secure one is first; the core is in secure state.
 enum {
-  OTHER_MSP = 4,  // of the security state that the core is not in
+  OTHER_MSP = 4,  // of the other security state
   OTHER_PSP = 8,
   BASEPRI = 20,
   CONTROL = 28,
@@ -59,7 +59,7 @@ static uint32_t *pointer(Core *c, size_t distance) {
   return value;
 }
 
-// The only place in a saved context that holds `value`, 0 if there is none or several.
+// Returns the only offset of `value` in a saved context, 0 if there is none or several.
 static size_t place_of(Core *c, uint32_t value) {
   size_t found = 0;
   save(c);
@@ -113,7 +113,7 @@ const char *state_find(Core *c) {
   return NULL;
 }
 
-// An access was refused by the MPU or the default memory map.
+// Reads the fault registers after a refusal by the MPU or the default memory map.
 void state_note_fault(Core *c) {
   save(c);
   c->access.address = word(c, FAULT_ADDRESS);
@@ -124,13 +124,13 @@ void state_set_mpu(Core *c, const Regions *regions) {
   save(c);
   set_word(c, MPU_CTRL + BANK, regions->ctrl);
   restore(c);
-  // These pointers lead to the processor's own registers, which restore() has set back.
+  // These pointers are to the processor's own registers, which restore() has restored.
   size_t bank = SECURE_BANK * sizeof(void *);
   memcpy(pointer(c, RBAR + bank), regions->bases, sizeof regions->bases);
   memcpy(pointer(c, RLAR + bank), regions->limits, sizeof regions->limits);
 }
 
-// Only ASPEN counts in Unicorn's FPCCR.
+// Unicorn uses only ASPEN of FPCCR.
 void state_set_fpu(Core *c, const uint32_t fpccr[2], const uint32_t fpdscr[2]) {
   bool same = true;
   save(c);
@@ -163,8 +163,8 @@ static void exchange(Core *c, size_t distance, uint32_t bits) {
   set_word(c, distance + BANK, (other & ~bits) | (one & bits));
 }
 
-// Unicorn's secure bank always holds the registers of the running security state. Its other bank
-// holds those of the other state, where MRS and MSR with _NS names find them.
+// Unicorn's secure bank always has the registers of the current security state. Its other bank has
+// those of the other state, which MRS and MSR with _NS names access.
 void state_exchange_banks(Core *c) {
   enum { SPSEL = 2, BANKED_CONTROL = 3 };
   save(c);
@@ -192,7 +192,7 @@ void state_exchange_banks(Core *c) {
   restore(c);
 }
 
-// PRIMASK, FAULTMASK, BASEPRI and CONTROL of the security state that does not run.
+// Returns PRIMASK, FAULTMASK, BASEPRI and CONTROL of the other security state.
 void state_other(Core *c, uint32_t values[4]) {
   save(c);
   values[0] = word(c, PRIMASK) & 1;
@@ -210,7 +210,7 @@ void state_clear_monitor(Core *c) {
 
 size_t state_size(const Core *c) { return c->unicorn.layout.end - c->unicorn.layout.registers; }
 
-// The MPU's registers are kept elsewhere, and stay in force whatever is loaded.
+// Saves the state without the MPU's registers, which are kept elsewhere and stay in force.
 void state_save(Core *c, uint8_t *into) {
   save(c);
   set_word(c, MPU_CTRL + BANK, 0);

@@ -1,11 +1,11 @@
-// What must be known of Thumb instructions to count them (Armv8-M ARM, C2.2 to C2.4).
+// Properties of Thumb instructions that are needed to count them (Armv8-M ARM, C2.2 to C2.4).
 #include "thumb.h"
 
 uint32_t thumb_length(uint16_t first) { return (first >> 11) >= 0x1D ? 4 : 2; }
 
 uint32_t thumb_it_state(uint32_t xpsr) { return (xpsr >> 8 & 0xFC) | (xpsr >> 25 & 3); }
 
-// Is the instruction in no IT block, or does its condition there hold?
+// Whether the instruction is outside an IT block, or its condition there holds.
 bool thumb_passes(uint32_t xpsr) {
   uint32_t state = thumb_it_state(xpsr), condition = state >> 4;
   bool n = xpsr >> 31 & 1, z = xpsr >> 30 & 1, carry = xpsr >> 29 & 1, v = xpsr >> 28 & 1;
@@ -14,14 +14,14 @@ bool thumb_passes(uint32_t xpsr) {
   return condition == 15 || met[condition >> 1] != (condition & 1);
 }
 
-// CPSIE f, CPSID f and MSR FAULTMASK, which may switch the MPU on and off.
+// Whether it is CPSIE f, CPSID f or MSR FAULTMASK, which may switch the MPU on and off.
 static bool sets_faultmask(uint16_t first, uint16_t second) {
   if (thumb_length(first) == 2) return (first & 0xFFE9) == 0xB661;
   return (first & 0xFFF0) == 0xF380 && (second & 0xF0FF) == 0x8013;
 }
 
-// MRS and MSR of the other security state's registers, if more than a value depends on it: its
-// masks, and for non-secure code all of them. Non-secure code also sees less of CONTROL.
+// Whether it is MRS or MSR of a register of the other security state that Unicorn must not run: its
+// masks, and for non-secure code all of them, with CONTROL, of which that sees less.
 static bool names_other_world(uint16_t first, uint16_t second, bool nonsecure) {
   bool write = (first & 0xFFF0) == 0xF380;
   if ((!write && first != 0xF3EF) || (second & 0xF000) != 0x8000) return false;
@@ -40,9 +40,9 @@ bool thumb_is_floating(uint16_t first, uint16_t second) {
   return (first & 0xEC00) == 0xEC00 && (second & 0x0E00) == 0x0A00 && (first & 0xEF00) != 0xEF00;
 }
 
-// Instructions that Unicorn lacks, or carries out without this project's system registers: YIELD,
-// WFE, WFI, SEV; TT and its variants; SG, BXNS and BLXNS; VLSTM and VLLDM; FP while CPACR refuses
-// it. And B to itself, behind which nothing may come.
+// Special are instructions that Unicorn lacks, or carries out without this project's system
+// registers: YIELD, WFE, WFI, SEV; TT and its variants; SG, BXNS and BLXNS; VLSTM and VLLDM; FP
+// while CPACR refuses it. So is a branch to itself, which may be the end.
 bool thumb_is_special(uint16_t first, uint16_t second, int context) {
   if (sets_faultmask(first, second) || thumb_branches_to_itself(first, second)) return true;
   if (names_other_world(first, second, context & CONTEXT_NONSECURE)) return true;
@@ -61,7 +61,7 @@ bool thumb_is_barrier_before_sleep(uint16_t first, uint16_t second, uint16_t nex
   return first == 0xF3BF && (second & 0xFFF0) == 0x8F40 && (next == 0xBF20 || next == 0xBF30);
 }
 
-// False only for instructions that certainly write no memory.
+// Returns false only for instructions that never write memory.
 bool thumb_may_store(uint16_t first) {
   if (thumb_length(first) == 4) {
     uint16_t group = first & 0xFE00;
@@ -83,8 +83,8 @@ bool thumb_may_store(uint16_t first) {
   }
 }
 
-// How many bytes an instruction stores that does nothing else: STR, STRH, STRB without writeback. 0
-// for all others.
+// Returns the number of bytes that STR, STRH or STRB without writeback stores; 0 for other
+// instructions.
 int thumb_plain_store(uint16_t first, uint16_t second) {
   static const int long_sizes[] = {1, 2, 4, 0}, register_sizes[] = {4, 2, 1, 0};
   if (thumb_length(first) == 4) {
@@ -106,7 +106,7 @@ int thumb_plain_store(uint16_t first, uint16_t second) {
   }
 }
 
-// State outside the registers that exception entry must deal with, once firmware uses it:
+// Returns the state besides the registers that exception entry must handle, once firmware uses it:
 // stack limits (MSR to MSPLIM, PSPLIM) and the exclusive monitor (LDREX and its variants).
 int thumb_extra_state(uint16_t first, uint16_t second) {
   if ((first & 0xFFF0) == 0xF380 && ((second & 0xFF7E) == 0x880A)) return EXTRA_LIMITS;

@@ -1,4 +1,4 @@
-// What must be known of Thumb instructions.
+// Properties of Thumb instructions.
 #ifndef HARNESS_SIMULATOR_NATIVE_THUMB_H_
 #define HARNESS_SIMULATOR_NATIVE_THUMB_H_
 #include <stdbool.h>
@@ -6,28 +6,28 @@
 
 #define XPSR_THUMB 0x01000000u
 #define XPSR_IT 0x0600FC00u
-// The context of an instruction, as far as it decides who carries it out.
+// The context of an instruction that decides whether the core carries it out.
 enum { CONTEXT_NO_FP = 1, CONTEXT_NONSECURE = 2 };
-// State outside the registers that exception entry must deal with, once firmware uses it.
+// State besides the registers that exception entry must handle, once firmware uses it.
 enum { EXTRA_LIMITS = 1, EXTRA_EXCLUSIVE = 2 };
 
 uint32_t thumb_length(uint16_t first);
-// ITSTATE, and whether an instruction that stands in it is executed.
+// Returns ITSTATE, and whether an instruction with that state is executed.
 uint32_t thumb_it_state(uint32_t xpsr);
 bool thumb_passes(uint32_t xpsr);
-// Must the core carry it out itself?
+// Whether the core must carry it out itself.
 bool thumb_is_special(uint16_t first, uint16_t second, int context);
-// Is it the DSB of the architecture's sequence DSB, WFI, before an instruction `next`? The core
-// carries it out, too: Unicorn would translate it anew each time, to stop behind it.
+// Whether it is the DSB of the sequence DSB, WFI (or WFE), before `next`. The core carries it out,
+// too: Unicorn would translate it each time, to stop after it.
 bool thumb_is_barrier_before_sleep(uint16_t first, uint16_t second, uint16_t next);
-// Does it use floating-point registers?
+// Whether it uses floating-point registers.
 bool thumb_is_floating(uint16_t first, uint16_t second);
 // Is it IT?
 bool thumb_begins_conditional(uint16_t first);
 bool thumb_branches_to_itself(uint16_t first, uint16_t second);
-// False only for instructions that certainly write no memory.
+// Returns false only for instructions that never write memory.
 bool thumb_may_store(uint16_t first);
-// How many bytes an instruction stores that does nothing else; 0 for all others.
+// Returns the number of bytes that a store without other effects writes; 0 for other instructions.
 int thumb_plain_store(uint16_t first, uint16_t second);
 int thumb_extra_state(uint16_t first, uint16_t second);
 #endif  // HARNESS_SIMULATOR_NATIVE_THUMB_H_

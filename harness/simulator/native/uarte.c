@@ -14,7 +14,7 @@ static bool published(Registers *r, uint32_t event) {
   return *word(r, event + PUBLISH) & PUBLISHES;
 }
 
-// Does ENDTX trigger STOPTX of this UARTE, and nothing else?
+// Whether ENDTX triggers STOPTX of this UARTE, and nothing else.
 static bool stops_itself(const Core *c, Registers *r) {
   uint32_t channel = *word(r, ENDTX + PUBLISH) & 0xFF;
   return published(r, ENDTX) && channel < 32 && r->stops_itself & 1u << channel &&
@@ -26,7 +26,7 @@ static bool stops(const Core *c, Registers *r) {
   return published(r, ENDTX) && *word(c->devices.channels, CHANNELS_ENABLED) >> channel & 1;
 }
 
-// Can the events of a byte, of the end, be raised without the device?
+// Whether the events of a byte, of the end, can be raised without the device.
 static bool sends_quietly(Registers *r) { return !published(r, TXDRDY); }
 
 static bool ends_quietly(const Core *c, Registers *r) {
@@ -50,7 +50,7 @@ static bool keep(Core *c, const uint8_t *bytes, uint32_t size, long long tick) {
   return true;
 }
 
-// A line that has left, or the rest at the end: to the console, else to the device.
+// Passes a complete line, or the rest at the end, to the console or else to the device.
 static void hand_on(Core *c, Registers *r, long long tick) {
   Transfer *t = r->transfer;
   const uint8_t *bytes = t->bytes + t->taken;
@@ -76,7 +76,7 @@ static void end(Core *c, Registers *r) {
   if (t->stopping || stops(c, r)) *word(r, TXSTOPPED) = 1;
 }
 
-// EasyDMA reads a byte when the one before it has left.
+// Reads the next byte by EasyDMA, after the previous one has been sent.
 static void fetch(Core *c, Transfer *t) {
   const uint8_t *from = bytes_at(c, t->pointer + t->sent, 1);
   if (!from || *from == t->bytes[t->sent]) return;
@@ -145,7 +145,7 @@ long long uarte_due(const Core *c) {
   return first;
 }
 
-// Until then nothing but memory decides what a transfer does.
+// Until that tick a transfer depends on memory alone.
 static long long next_of(Registers *r) {
   const Transfer *t = r->transfer;
   if (t->waits) return 0;

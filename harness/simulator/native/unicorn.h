@@ -1,5 +1,5 @@
-// Unicorn's public C interface, as far as the core uses it. Nothing is linked against Unicorn: the
-// addresses of its functions are passed in.
+// The part of Unicorn's public C interface that the core uses. Nothing is linked against Unicorn:
+// the addresses of its functions are passed in.
 #ifndef HARNESS_SIMULATOR_NATIVE_UNICORN_H_
 #define HARNESS_SIMULATOR_NATIVE_UNICORN_H_
 #include <stddef.h>

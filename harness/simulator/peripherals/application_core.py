@@ -12,7 +12,7 @@ from harness.base.findings import Kind
 from harness.simulator.peripherals.base import Device, Register
 from harness.simulator.peripherals.clock import HFXO_SECONDS, STATE_RUNNING, Clock
 from harness.simulator.peripherals.nvmc import Nvmc
-from harness.simulator.peripherals.storage import CtrlAp, Ipc, Regulators
+from harness.simulator.peripherals.storage import CtrlAp, Ipc, Regulators, ipc_registers
 
 _FORCEOFF, _HFCLKCTRL = 0x614, 0x558
 _NETWORK = "network core"
@@ -154,19 +154,7 @@ class Dcnf(Device):
 class LargeIpc(Ipc):
     """16 channels; a signal to the network core is a note."""
 
-    REGISTERS: ClassVar[tuple[Register, ...]] = (
-        Register(0x000, "TASKS_SEND", access="w", count=16),
-        Register(0x080, "SUBSCRIBE_SEND", count=16),
-        Register(0x100, "EVENTS_RECEIVE", count=16),
-        Register(0x180, "PUBLISH_RECEIVE", count=16),
-        Register(0x300, "INTEN"),
-        Register(0x304, "INTENSET"),
-        Register(0x308, "INTENCLR"),
-        Register(0x30C, "INTPEND", access="r"),
-        Register(0x510, "SEND_CNF", count=16),
-        Register(0x590, "RECEIVE_CNF", count=16),
-        Register(0x610, "GPMEM", count=2),
-    )
+    REGISTERS: ClassVar[tuple[Register, ...]] = ipc_registers(channels=16, words=2)
 
     def write_tasks_send(self, index: int, value: int) -> None:
         if value & 1:

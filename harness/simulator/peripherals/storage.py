@@ -54,22 +54,27 @@ class Regulators(Device):
             self.chip.system_off()
 
 
-class Ipc(Device):
-    """Interprocessor communication: nobody is at the other end (nRF9160 PS, "IPC")."""
-
-    REGISTERS: ClassVar[tuple[Register, ...]] = (
-        Register(0x000, "TASKS_SEND", access="w", count=8),
-        Register(0x080, "SUBSCRIBE_SEND", count=8),
-        Register(0x100, "EVENTS_RECEIVE", count=8),
-        Register(0x180, "PUBLISH_RECEIVE", count=8),
+def ipc_registers(*, channels: int, words: int) -> tuple[Register, ...]:
+    """Those of an IPC with so many channels, and so many words of memory."""
+    return (
+        Register(0x000, "TASKS_SEND", access="w", count=channels),
+        Register(0x080, "SUBSCRIBE_SEND", count=channels),
+        Register(0x100, "EVENTS_RECEIVE", count=channels),
+        Register(0x180, "PUBLISH_RECEIVE", count=channels),
         Register(0x300, "INTEN"),
         Register(0x304, "INTENSET"),
         Register(0x308, "INTENCLR"),
         Register(0x30C, "INTPEND", access="r"),
-        Register(0x510, "SEND_CNF", count=8),
-        Register(0x590, "RECEIVE_CNF", count=8),
-        Register(0x610, "GPMEM", count=4),
+        Register(0x510, "SEND_CNF", count=channels),
+        Register(0x590, "RECEIVE_CNF", count=channels),
+        Register(0x610, "GPMEM", count=words),
     )
+
+
+class Ipc(Device):
+    """Interprocessor communication: nobody is at the other end (nRF9160 PS, "IPC")."""
+
+    REGISTERS: ClassVar[tuple[Register, ...]] = ipc_registers(channels=8, words=4)
 
 
 class Vmc(Device):

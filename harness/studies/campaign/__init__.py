@@ -1,8 +1,7 @@
-"""Fault campaigns: the outcome of an inference when memory, registers or code are hit.
+"""Fault campaigns: outcomes of an inference under faults in memory, registers, code or input.
 
-:mod:`.baseline` runs the image to an inference once and records the fault-free run;
-:mod:`.faults` draws faults from a seed; :mod:`.inject` injects one; :mod:`.summary` counts the
-outcomes.
+:mod:`.baseline` records the fault-free run of an inference; :mod:`.faults` draws faults from a
+seed; :mod:`.inject` injects one; :mod:`.summary` counts the outcomes.
 """
 
 from harness.studies.campaign.baseline import Baseline, Checkpoint, record_baseline

@@ -1,6 +1,6 @@
 """The baseline of a campaign: a snapshot just before an inference, and its fault-free run.
 
-Tensors are found as in :mod:`harness.case.layers`: by the indices with which kernels call
+Tensors are located as in :mod:`harness.case.layers`: by the indices with which kernels call
 ``GetEvalTensor`` (tensorflow/lite/c/common.h, TfLiteContext) and the addresses that it returns.
 """
 
@@ -18,25 +18,26 @@ from harness.model import Model
 from harness.model.structures import EVAL_TENSOR
 from harness.simulator import End, Machine
 from harness.simulator.snapshot import Snapshot, take
-from harness.studies.campaign.feeding import QUESTION, Inputs, lines, send, to_question
+from harness.studies.campaign.feeding import READY, Inputs, lines, run_to_ready, send
 
 _INVOKE = "MicroInterpreter::Invoke"
 GET_TENSOR = "GetEvalTensor"
-#: Functions that images call when they give up.
+#: Functions that firmware calls when it gives up: reaching one detects a fault.
 _ABORTS = (
     "abort", "__assert_func", "assert_post_action", "z_fatal_error", "k_sys_fatal_error_handler",
     "TfLiteAbort", "hard_assert", "_exit",
 )  # fmt: skip
 #: Vectors of NMI, HardFault, MemManage, BusFault, UsageFault, SecureFault (Armv8-M ARM, B3.30).
 _FAULTS = range(2, 8)
-#: Virtual seconds in which an image must come to the inference.
+#: Virtual seconds within which an image must reach the next step to the inference.
 _BOOT_SECONDS = 60.0
-_STACK_MARGIN = 256  # bytes below the deepest stack pointer that was seen, for interrupts
+#: Bytes of stack below the lowest observed stack pointer, for interrupts.
+_STACK_MARGIN = 256
 
 
 @dataclass(frozen=True)
 class FaultSite:
-    """A stretch of memory, or of the serial line, that a fault may hit."""
+    """A range of memory, or of the bytes on the serial line, that a fault may hit."""
 
     name: str
     region: str  # "weights", "activations", "arena", "stack", "data", "line"
@@ -44,12 +45,12 @@ class FaultSite:
     size: int
     tensor: int = -1
     width: int = 1  # bytes of an element
-    operators: tuple[int, ...] = ()  # those that read it
+    operators: tuple[int, ...] = ()  # indices of the operators that read it
 
 
 @dataclass(frozen=True)
 class OutputTensor:
-    """One output tensor: its address, and its content after the fault-free run."""
+    """An output tensor: its address, and its content after the fault-free run."""
 
     address: int
     dtype: str
@@ -59,16 +60,16 @@ class OutputTensor:
 
     @property
     def size(self) -> int:
-        """Bytes of the tensor."""
+        """Size of the tensor in bytes."""
         return len(self.data) // 2
 
 
 @dataclass(frozen=True)
 class Baseline:
-    """The fault-free run of one inference; addresses and counts are the image's own.
+    """The fault-free run of one inference.
 
-    ``boundaries[i]`` is how many instructions after ``begin`` operator ``i`` requests its output.
-    At that point its inputs are complete and it has computed nothing yet.
+    Operator ``i`` requests its output ``boundaries[i]`` instructions after ``begin``: its inputs
+    are then complete, and it has computed nothing yet.
     """
 
     inference: int
@@ -76,29 +77,29 @@ class Baseline:
     boot_ticks: int  # virtual time before it
     length: int  # instructions of the inference
     ticks: int  # virtual time of it
-    ends: int  # the address to which it returns
+    ends: int  # address to which the inference returns
     boundaries: tuple[int, ...]
     operators: tuple[str, ...]
     weights: tuple[FaultSite, ...]
     activations: tuple[FaultSite, ...]
     ram: tuple[FaultSite, ...]
     outputs: tuple[OutputTensor, ...]
-    traps: dict[str, str] = field(default_factory=dict)  # address -> the meaning of reaching it
+    traps: dict[str, str] = field(default_factory=dict)  # address -> "fault", "reset", "assertion"
     printed: int = 0  # chunks of the console that the inference prints
-    line: tuple[FaultSite, ...] = ()  # records that the host sends for it, by their first byte
-    sending: int = 0  # virtual time from the image's question to the inference
+    line: tuple[FaultSite, ...] = ()  # records that the host sends for it
+    sending: int = 0  # virtual time from the image's ready record to the inference
 
     def operator_at(self, offset: int) -> int:
-        """The operator that runs at an offset in instructions; -1 before the first."""
+        """Return the index of the operator at an offset in instructions; -1 before the first."""
         return sum(1 for boundary in self.boundaries if boundary <= offset) - 1
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON types."""
+        """Return the baseline as JSON types."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, content: dict[str, Any]) -> Self:
-        """The baseline of :meth:`to_json`."""
+        """Return the baseline of a :meth:`to_json` document."""
 
         def sites(name: str) -> tuple[FaultSite, ...]:
             return tuple(
@@ -114,22 +115,21 @@ class Baseline:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A baseline and the states from which runs start: just before the inference, and, for an image
-    that is fed, when it requests that inference's inputs."""
+    """A baseline and the states from which runs start."""
 
     baseline: Baseline
-    snapshot: Snapshot
-    waiting: Snapshot | None
+    snapshot: Snapshot  # just before the inference
+    waiting: Snapshot | None  # when an image that is fed requests the inputs of the inference
 
 
 def record_baseline(
     machine: Machine, model: Model, inference: int = 0, inputs: Inputs = ()
 ) -> Checkpoint:
-    """Boot to ``inference`` (0: the first), keep that state, and run it without a fault.
+    """Boot to ``inference`` (0: the first), take a snapshot, and run it without a fault.
 
     ``inputs`` are sent to an image that is fed, one row per inference. Raises
-    :class:`UsageError` for an image without the functions to stop at, :class:`FirmwareFailed` if
-    it does not get that far, :class:`CheckFailed` if it runs another model.
+    :class:`UsageError` for an image without TFLM's functions, :class:`FirmwareFailed` if it does
+    not reach the inference, :class:`CheckFailed` if it runs another model.
     """
     return _Recorder(machine, model, inputs).run(inference)
 
@@ -137,7 +137,7 @@ def record_baseline(
 class _Recorder:
     def __init__(self, machine: Machine, model: Model, inputs: Inputs) -> None:
         self.machine, self.model, self.inputs = machine, model, inputs
-        self.requested = 0  # ticks at which the image requested inputs last
+        self.requested = 0  # tick at which the image last requested inputs
         self.invoke = address_of(machine.firmware, _INVOKE)
         self.get_tensor = address_of(machine.firmware, GET_TENSOR)
 
@@ -154,17 +154,17 @@ class _Recorder:
         snapshot, begin, start = take(machine), machine.core.executed, machine.now
         printed = len(machine.console)
         calls: list[tuple[int, int, int]] = []  # of GetEvalTensor: offset, index, stack pointer
-        answers: list[tuple[int, int]] = []  # index and address of the first tensor
+        returns: list[tuple[int, int]] = []  # index and address of the first tensor
 
         def called(machine: Machine) -> None:
             registers = machine.registers
             calls.append((machine.core.executed - begin, registers["r1"], registers["sp"]))
-            if not answers and len(calls) == 1:
+            if not returns and len(calls) == 1:
                 machine.hook(registers["lr"] & ~1, returned)
 
         def returned(machine: Machine) -> None:
-            if not answers:
-                answers.append((calls[-1][1], machine.registers["r0"]))
+            if not returns:
+                returns.append((calls[-1][1], machine.registers["r0"]))
 
         top = machine.registers["sp"]
         machine.hook(self.get_tensor, called)
@@ -174,10 +174,10 @@ class _Recorder:
             raise FirmwareFailed(
                 "the fault-free inference fails: Invoke() does not return kTfLiteOk"
             )
-        if not answers:
+        if not returns:
             raise CheckFailed("no kernel asked for a tensor: does the image run another model?")
         length = machine.core.executed - begin
-        first_index, address = answers[0]
+        first_index, address = returns[0]
         tensors = address - EVAL_TENSOR * first_index
         lowest = min(stack for _, _, stack in calls)
         boundaries = self._boundaries(calls)
@@ -194,13 +194,13 @@ class _Recorder:
     def _feed(self, number: int) -> Snapshot:
         """Run until the image requests the inputs of an inference and send them.
 
-        Gives the state before the first is sent.
+        Returns the state before the first record is sent.
         """
         machine = self.machine
         if number >= len(self.inputs):
             raise UsageError(f"there are inputs for {len(self.inputs)} inferences only")
         until = machine.now + round(_BOOT_SECONDS * machine.memory_map.cpu_hz)
-        if to_question(machine, until) is not End.CONDITION:
+        if run_to_ready(machine, until) is not End.CONDITION:
             raise FirmwareFailed(
                 f"the image does not ask for the inputs of inference {number}",
                 hint="" if number else "an image with inputs of its own takes no --inputs",
@@ -211,7 +211,7 @@ class _Recorder:
         return waiting
 
     def _line(self, number: int) -> tuple[FaultSite, ...]:
-        """Each record for an inference as a site on the line."""
+        """Return each record for an inference as a site on the line."""
         sites: list[FaultSite] = []
         offset = 0
         for name, line in lines(self.inputs, number) if self.inputs else ():
@@ -227,12 +227,12 @@ class _Recorder:
         machine.unhook(address)
         if end is not End.CONDITION:
             console = b"".join(chunk.data for chunk in machine.console)
-            if not self.inputs and re.search(QUESTION, console):
+            if not self.inputs and re.search(READY, console):
                 raise UsageError("the image waits for inputs", hint="send them with --inputs")
             raise FirmwareFailed(f"the image does not reach {name} ({end})")
 
     def _boundaries(self, calls: Sequence[tuple[int, int, int]]) -> tuple[int, ...]:
-        """The offset at which each operator requests its output."""
+        """Return the offset at which each operator requests its output."""
         offsets: list[int] = []
         remaining = iter(calls)
         for operator in self.model.operators:
@@ -246,7 +246,7 @@ class _Recorder:
         return tuple(offsets)
 
     def _tensors(self, base: int) -> tuple[tuple[FaultSite, ...], tuple[FaultSite, ...]]:
-        """The weights and the activations that operators read."""
+        """Return the weights and the activations that operators read."""
         weights: list[FaultSite] = []
         activations: list[FaultSite] = []
         operators = self.model.operators
@@ -289,7 +289,7 @@ class _Recorder:
         return tuple(outputs)
 
     def _ram(self, lowest: int, top: int) -> tuple[FaultSite, ...]:
-        """The objects in RAM, and the stack in use if no object holds it."""
+        """Return the objects in RAM, and the used stack if no object contains it."""
         ram = self.machine.memory_map.area("ram")
         sites = {
             symbol.address: FaultSite(
@@ -309,7 +309,7 @@ class _Recorder:
         return tuple(sites[address] for address in sorted(sites))
 
     def _traps(self) -> dict[str, str]:
-        """The addresses of an image that has noticed a fault: handlers, assertions, reset."""
+        """Return the addresses at which the image has detected a fault, with their kinds."""
         machine = self.machine
         table = machine.engine.scb[False].vtor
         traps: dict[str, str] = {}

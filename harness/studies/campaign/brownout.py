@@ -8,36 +8,36 @@ from typing import Self
 
 from harness.simulator import Machine
 
-#: Instructions from the warning to the reset, at most: a millisecond.
+#: Largest number of instructions from warning to reset: one millisecond at 64 MHz.
 _LONGEST_WARNING = 64_000
-#: The lost share of RAM's bits is 1, 1/2, 1/4, ... with fewer than so many halvings.
-_HALVINGS = 5
+#: Number of possible shares of lost bits: 1, 1/2, 1/4, 1/8, 1/16.
+_SHARES = 5
 
 
 @dataclass(frozen=True)
 class BrownOut:
-    """One failure of the supply; everything about it follows from its seed.
+    """A failure of the supply, derived from its seed.
 
-    1 / 2 ** ``halvings`` of RAM's bits are lost: each then has a random value.
+    A share of 1 / 2 ** ``halvings`` of RAM's bits is lost: they get random values.
     """
 
     seed: int
-    warning: int  # instructions that still run
+    warning: int  # instructions from the warning to the reset
     halvings: int
 
     @classmethod
     def of(cls, seed: int) -> Self:
-        """The brown-out of a seed."""
+        """Return the brown-out of a seed."""
         random = Random(f"brown-out {seed}")
-        return cls(seed, random.randrange(_LONGEST_WARNING), random.randrange(_HALVINGS))
+        return cls(seed, random.randrange(_LONGEST_WARNING), random.randrange(_SHARES))
 
     @property
     def name(self) -> str:
-        """The part of RAM that is lost, in words."""
+        """The lost share of RAM, in words."""
         return f"1/{2**self.halvings} of RAM" if self.halvings else "all of RAM"
 
-    def left_of(self, ram: bytes) -> bytes:
-        """The content of RAM afterwards."""
+    def corrupt(self, ram: bytes) -> bytes:
+        """Return the contents of RAM after the brown-out."""
         random = Random(f"RAM {self.seed}")
         bits = 8 * len(ram)
         lost = (1 << bits) - 1
@@ -48,7 +48,7 @@ class BrownOut:
 
 
 def brown_out(machine: Machine, seed: int) -> None:
-    """Warn the image, run on for as long as the supply lasts, reset."""
+    """Warn the image, run on until the supply fails, lose a share of RAM's bits, reset."""
     failure = BrownOut.of(seed)
     machine.warn_of_power_failure()
     machine.run(
@@ -56,4 +56,4 @@ def brown_out(machine: Machine, seed: int) -> None:
         until_tick=machine.now + failure.warning,
     )
     ram = machine.memory_map.area("ram")
-    machine.brown_out(failure.left_of(machine.read_memory(ram.origin, ram.size)))
+    machine.brown_out(failure.corrupt(machine.read_memory(ram.origin, ram.size)))

@@ -1,4 +1,4 @@
-"""Fault models, and how faults are drawn: a fault follows from a seed and its number."""
+"""Fault models, and the drawing of faults: a fault is determined by a seed and its number."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from harness.base.errors import UsageError
 from harness.studies.campaign.baseline import Baseline, FaultSite
 from harness.studies.campaign.brownout import BrownOut
 
-#: r0 to r12, sp, lr, pc: the registers that a fault may hit.
+#: Registers that a fault may hit.
 REGISTERS = (*(f"r{i}" for i in range(13)), "sp", "lr", "pc")
-_WORD = 32
-#: The tensor of faults in registers and instructions, and the operator before the first one.
+_WORD = 32  # bits
+#: Name of the tensor for a fault in code, and of the operator before the first one.
 NONE = ""
 NOISE, LOST = "noise", "lost"
 SENT = "bytes that are sent to it"
@@ -23,27 +23,21 @@ SENT = "bytes that are sent to it"
 
 @dataclass(frozen=True)
 class InjectedFault:
-    """One fault.
-
-    ``offset`` counts instructions from the beginning of the inference. ``mask`` has the bits that
-    flip, of the little-endian number at ``address``. Some models use the two otherwise: for
-    ``registers`` the address is the register's number. On the line it counts the bytes that the
-    host sends, and the mask of ``lost`` is how many are lost. The mask of ``brownout`` is a seed.
-    """
+    """One fault."""
 
     id: int
     model: str
-    offset: int
-    address: int
-    mask: int
+    offset: int  # instructions from the beginning of the inference
+    address: int  # of memory; "registers": number of the register; on the line: number of the byte
+    mask: int  # bits to flip; "lost": number of lost bytes; "brownout": seed
     region: str
     tensor: str
     operator: str
-    bit: int  # the lowest of the bits, within the tensor's element, the register or halfword
+    bit: int  # the lowest flipped bit, within the tensor's element, the register or halfword
 
     @property
     def when(self) -> str:
-        """When it happens, in words."""
+        """Its time, in words."""
         if self.model in LINE:
             return f"byte {self.address:,} of the host's input"
         where = f", in {self.operator}" if self.operator else ""
@@ -66,27 +60,27 @@ class InjectedFault:
         return f"{self.tensor}: bits 0x{self.mask:x} at 0x{self.address:08x}"
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON types."""
+        """Return the fault as JSON types."""
         return {**vars(self)}
 
 
 def draw(
     baseline: Baseline, seed: int, number: int, models: Sequence[str], bits: int = 1
 ) -> InjectedFault:
-    """Fault ``number`` of a campaign. Models take turns; the chance of a site is its size."""
-    random = Random(f"{seed} {number}")  # a text is hashed by SHA-512, the same everywhere
+    """Draw fault ``number`` of a campaign: models in turn, sites with the weight of their size."""
+    random = Random(f"{seed} {number}")  # text is hashed with SHA-512, equally on all machines
     return MODELS[models[number % len(models)]](baseline, random, number, bits)
 
 
 def check_models(names: Sequence[str]) -> None:
-    """Raise :class:`UsageError` for a fault model that does not exist."""
+    """Raise :class:`UsageError` for an unknown fault model."""
     for name in names:
         if name not in MODELS:
             raise UsageError(f"no fault model {name!r}", hint=f"one of {', '.join(MODELS)}")
 
 
 def _byte_of(sites: Sequence[FaultSite], kind: str, random: Random) -> tuple[FaultSite, int]:
-    """A site and a byte in it, each byte of ``sites`` as likely as any other."""
+    """Draw a site and a byte in it; all bytes of ``sites`` are equally likely."""
     if not sites:
         raise UsageError(
             f"the image has no {kind} to hit",
@@ -99,7 +93,7 @@ def _byte_of(sites: Sequence[FaultSite], kind: str, random: Random) -> tuple[Fau
 
 
 def _flip(site: FaultSite, byte: int, random: Random, bits: int) -> tuple[int, int, int]:
-    """Address, mask and lowest bit of ``bits`` neighbouring bits within one element."""
+    """Draw address, mask and lowest bit of ``bits`` adjacent bits within one element."""
     width = max(site.width, 1)
     start = byte - byte % width
     width = min(width, site.size - start)
@@ -126,7 +120,7 @@ def _activations(baseline: Baseline, random: Random, number: int, bits: int) -> 
 
 
 def _running(baseline: Baseline, offset: int) -> str:
-    """The operator that runs at ``offset``."""
+    """Return the operator that runs at ``offset``."""
     operator = baseline.operator_at(offset)
     return baseline.operators[operator] if operator >= 0 else NONE
 
@@ -184,7 +178,7 @@ def _brownout(baseline: Baseline, random: Random, number: int, bits: int) -> Inj
 
 
 def _noise(baseline: Baseline, random: Random, number: int, bits: int) -> InjectedFault:
-    """Neighbouring bits on the line, possibly of several bytes."""
+    """Draw adjacent bits on the line, possibly of several bytes."""
     site, byte = _byte_of(baseline.line, SENT, random)
     bits, low = min(bits, _WORD), random.randrange(8)
     mask = ((1 << bits) - 1) << low
@@ -202,7 +196,7 @@ def _lost(baseline: Baseline, random: Random, number: int, bits: int) -> Injecte
 
 Draw = Callable[[Baseline, Random, int, int], InjectedFault]
 
-#: Fault models: name -> how a fault is drawn.
+#: Name of a fault model -> the function that draws its faults.
 MODELS: dict[str, Draw] = {
     "weights": _weights,
     "activations": _activations,
@@ -217,9 +211,9 @@ MODELS: dict[str, Draw] = {
     LOST: _lost,
 }
 
-#: Models that reset the chip: the image boots again.
+#: Models that reset the chip, so that the image boots again.
 REBOOTING = ("reset", "brownout")
-#: Faults on the line, not in the chip.
+#: Models of faults on the serial line.
 LINE = (NOISE, LOST)
-#: Models for every image that do not need a boot for each fault.
+#: Models that apply to every image and need no boot for each fault.
 DEFAULT_MODELS = tuple(name for name in MODELS if name not in (*REBOOTING, *LINE))

@@ -1,4 +1,4 @@
-"""Inputs for an image that is fed, sent on a line without faults."""
+"""Sending of inputs to an image that is fed, on a line without faults."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from harness.uart.records import fill_blocks, pattern
 
 #: The input tensors of each inference.
 Inputs = Sequence[Sequence[bytes]]
-QUESTION = pattern("ready")
+READY = pattern("ready")
 _ANSWER = pattern("ack", "nak")
 
 
 def lines(inputs: Inputs, number: int) -> list[tuple[str, bytes]]:
-    """Name and bytes of each record that the host sends for inference ``number``."""
+    """Return name and bytes of each record that the host sends for inference ``number``."""
     return [
         (name, fill_blocks(line))
         for _, line, name in hand_over(sequence(inputs, number), number, inputs[number])
@@ -23,13 +23,13 @@ def lines(inputs: Inputs, number: int) -> list[tuple[str, bytes]]:
 
 
 def sequence(inputs: Inputs, number: int) -> int:
-    """How many records the host sends before those of inference ``number``."""
+    """Return the number of records that the host sends before those of inference ``number``."""
     return sum(len(list(hand_over(0, index, row))) for index, row in enumerate(inputs[:number]))
 
 
-def to_question(machine: Machine, until_tick: int) -> End:
+def run_to_ready(machine: Machine, until_tick: int) -> End:
     """Run until the image requests inputs."""
-    return machine.run(until_tick=until_tick, pattern=QUESTION)
+    return machine.run(until_tick=until_tick, pattern=READY)
 
 
 def send(
@@ -39,9 +39,9 @@ def send(
     until_tick: int,
     over: Callable[[], bool] = lambda: False,
 ) -> End:
-    """Send the inputs of inference ``number``, each record after the answer to the one before.
+    """Send the inputs of inference ``number``, each record after the answer to the previous one.
 
-    ``over`` is called after each answer; True stops the sending.
+    ``over`` is called after each answer; if it returns True, no more is sent.
     """
     *first, last = lines(inputs, number)
     for _, line in first:

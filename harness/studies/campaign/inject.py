@@ -1,7 +1,4 @@
-"""Inject one fault: restore, run to its instruction, apply it, run on, compare.
-
-Between these steps only the simulator runs; Python acts at the fault's instruction and at the end.
-"""
+"""Inject one fault: restore a snapshot, run to its instruction, apply it, run on, compare."""
 
 from __future__ import annotations
 
@@ -18,37 +15,38 @@ from harness.simulator.snapshot import Snapshot, restore
 from harness.studies.campaign.baseline import Checkpoint, OutputTensor
 from harness.studies.campaign.brownout import brown_out
 from harness.studies.campaign.faults import LINE, REBOOTING, REGISTERS, InjectedFault
-from harness.studies.campaign.feeding import Inputs, send, sequence, to_question
+from harness.studies.campaign.feeding import Inputs, run_to_ready, send, sequence
 from harness.studies.campaign.line_faults import Exchange, FaultyLine, exchange
 from harness.targets.simulator import SimulatorSession
 
 MASKED, TOLERABLE, CRITICAL, DETECTED, HANG = OUTCOMES = (
     "masked", "tolerable", "critical", "detected", "hang",
 )  # fmt: skip
-#: An inference that takes so many times the fault-free one, and some more, is a hang.
+#: A run is a hang if it takes longer than PATIENCE times the fault-free run and _EXTRA more
+#: instructions or ticks.
 PATIENCE = 4
-_LEAST = 20_000  # instructions and ticks that it may take more
-#: Virtual seconds that it may take more if the host waits for answers and sends again.
+_EXTRA = 20_000
+#: Further virtual seconds for a host that waits for answers and repeats records.
 HOST_SECONDS = 10.0
-#: A halfword whose top five bits are at least this begins a 32-bit instruction.
+#: Smallest value of a halfword's top five bits that begins a 32-bit instruction.
 _FIRST_32 = 0b11101
-#: Runs after which translations are dropped. Faults that lead astray, or change code, make new ones
-#: all the time (some 2 KB a run), and Unicorn gives their memory back at a flush alone.
-_RUNS_OF_CACHE = 5_000
+#: Runs after which Unicorn's translations are flushed, which alone frees their memory. Faults that
+#: change code or control flow add some 2 KB a run.
+_RUNS_BETWEEN_FLUSHES = 5_000
 
 
 @dataclass(frozen=True)
 class Result:
-    """The outcome of a fault; ``detail`` names its detector, ``changed`` counts output values."""
+    """The outcome of a fault."""
 
     fault: InjectedFault
     outcome: str
-    detail: str = ""
-    changed: int = 0
+    detail: str = ""  # how the fault was detected
+    changed: int = 0  # number of changed output values
     verdict: str = ""  # the harness's, on the whole run, with --judge
 
     def to_json(self) -> dict[str, Any]:
-        """One record of ``campaign --json``."""
+        """Return the result as a record of ``campaign --json``."""
         return {
             **self.fault.to_json(),
             "outcome": self.outcome,
@@ -63,17 +61,18 @@ class _Limit:
     instructions: int
     ticks: int
 
-
-def _limit(instructions: int, ticks: int) -> _Limit:
-    return _Limit(PATIENCE * instructions + _LEAST, PATIENCE * ticks + _LEAST)
+    @classmethod
+    def of(cls, instructions: int, ticks: int) -> _Limit:
+        """Return the limit of a run that takes these without a fault."""
+        return cls(PATIENCE * instructions + _EXTRA, PATIENCE * ticks + _EXTRA)
 
 
 class Injector:
     """A machine with snapshots, ready for any number of faults.
 
-    ``inputs`` are those that :func:`~harness.studies.campaign.baseline.record_baseline` was given.
-    ``tolerance``: by how much (in the output's own units) a value may differ and still be the same
-    decision, for outputs of one value. Of several values the largest one's index is the decision.
+    ``inputs`` are those of :func:`~harness.studies.campaign.baseline.record_baseline`. The decision
+    of an output with several values is the index of the largest; for an output of one value it is
+    the same while the value differs by at most ``tolerance``, in the output's units.
     """
 
     def __init__(
@@ -85,11 +84,11 @@ class Injector:
         self._tolerance = tolerance
         self._expected = [bytes.fromhex(output.data) for output in baseline.outputs]
         self._stopped_at = ""  # the trap that stopped the run: "end", "reset", "fault", ...
-        self._restored = 0
-        self._printed = 0  # console transfers before the inference
-        self._known = list(machine.findings)  # from before any fault
-        self._run_limit = _limit(baseline.length, baseline.ticks)
-        self._boot_limit = _limit(
+        self._restored = 0  # number of restores
+        self._printed = 0  # chunks of the console before the inference
+        self._known = list(machine.findings)  # of the fault-free run
+        self._run_limit = _Limit.of(baseline.length, baseline.ticks)
+        self._boot_limit = _Limit.of(
             baseline.begin + baseline.length, baseline.boot_ticks + baseline.ticks
         )
         self._traps = {baseline.ends: "end"}
@@ -112,7 +111,7 @@ class Injector:
     def run(
         self, fault: InjectedFault, then: Callable[[Result], None] = lambda result: None
     ) -> Result:
-        """Inject one fault and give its outcome; ``then`` sees the machine afterwards."""
+        """Inject one fault and return its outcome; call ``then`` before the machine is reused."""
         if fault.model in LINE:
             result = self._judge_exchange(fault)
             then(result)
@@ -128,11 +127,11 @@ class Injector:
         return result
 
     def watch(self, fault: InjectedFault | None) -> bool:
-        """Run the inference, with ``fault`` or without one; True if it came to its end."""
+        """Run the inference, with ``fault`` or without one; return whether it ended."""
         if fault is not None and fault.model in LINE:
             return bool(self._exchange(fault).ends)
         self.restore()
-        undo = self.apply(fault) if fault is not None else _nothing
+        undo = self.apply(fault) if fault is not None else _no_undo
         try:
             self._finish(self._run_limit)
         finally:
@@ -141,7 +140,7 @@ class Injector:
 
     @contextmanager
     def session(self, fault: InjectedFault | None) -> Iterator[SimulatorSession]:
-        """A session without traps, that begins at the fault, or before the inference without one.
+        """Open a session without traps that begins at the fault, or else before the inference.
 
         For an image that is fed it begins when the image requests inputs, and the fault must be one
         on the line.
@@ -152,7 +151,7 @@ class Injector:
                 yield FaultyLine(self.machine, fault)
             return
         self.restore()
-        undo = self.apply(fault) if fault is not None else _nothing
+        undo = self.apply(fault) if fault is not None else _no_undo
         try:
             with self.without_traps():
                 yield SimulatorSession(self.machine)
@@ -161,7 +160,7 @@ class Injector:
 
     @contextmanager
     def without_traps(self) -> Iterator[None]:
-        """A block in which no trap stops the machine, not even the end of the inference."""
+        """Disable all traps, even the end of the inference, within a block."""
         self._unhook_all()
         try:
             yield
@@ -175,9 +174,9 @@ class Injector:
             machine.run(until_tick=machine.now + round(seconds * machine.memory_map.cpu_hz))
 
     def restore(self, snapshot: Snapshot | None = None) -> None:
-        """Go back to just before the inference, or to another snapshot."""
+        """Restore the state just before the inference, or another snapshot."""
         self._restored += 1
-        if self._restored % _RUNS_OF_CACHE == 0:
+        if self._restored % _RUNS_BETWEEN_FLUSHES == 0:
             self.machine.engine.flush()
         restore(self.machine, snapshot or self._snapshot)
         self.machine.clear_evidence()
@@ -186,7 +185,7 @@ class Injector:
         self._printed = len(self.machine.console)
 
     def _finish(self, limit: _Limit) -> End:
-        """Run until the inference ends, another trap is reached, or ``limit`` is used up."""
+        """Run until the inference ends, another trap is reached, or ``limit`` is exceeded."""
         if self._stopped_at:
             return End.CONDITION
         machine = self.machine
@@ -198,7 +197,7 @@ class Injector:
     def _boot_again(self) -> End:
         """Run from a reset to the end of the same inference; the host sends all inputs again."""
         self._stopped_at = ""
-        self._finish(self._boot_limit)  # stops at once, at the trap of a reset
+        self._finish(self._boot_limit)  # stops immediately, at the trap of a reset
         end = End.CONDITION
         for number in range(self.baseline.inference + 1):
             if self._stopped_at not in ("end", "reset"):
@@ -213,13 +212,13 @@ class Injector:
     def _feed(self, number: int) -> End:
         """Run until the image requests the inputs of an inference, and send them."""
         until = self.machine.now + self._boot_limit.ticks
-        end = to_question(self.machine, until)
+        end = run_to_ready(self.machine, until)
         if end is not End.CONDITION or self._stopped_at:
             return end
         return send(self.machine, self.inputs, number, until, lambda: bool(self._stopped_at))
 
     def apply(self, fault: InjectedFault) -> Callable[[], None]:
-        """Run to the fault's instruction and apply it; gives a function that restores flash."""
+        """Run to the fault's instruction and apply it; return a function that restores flash."""
         if fault.offset:
             self.machine.run(until_executed=self.baseline.begin + fault.offset)
         return _ACTIONS[fault.model](self.machine, fault)
@@ -242,7 +241,7 @@ class Injector:
         return self._compare(fault, self._outputs())
 
     def _trap_kind(self) -> str:
-        """The reason of the stop: the kind of the processor's fault, if it had one."""
+        """Return the kind of the processor's fault, if there was one, or else of the trap."""
         return self.machine.faults[0].kind if self.machine.faults else self._stopped_at
 
     def _outputs(self) -> list[bytes]:
@@ -264,7 +263,7 @@ class Injector:
     # faults on the line
 
     def _exchange(self, fault: InjectedFault) -> _Exchanged:
-        """Let the host send the inputs of the inference while ``fault`` happens on the line."""
+        """Send the inputs of the inference over a line with ``fault``."""
         assert self._waiting is not None
         self.restore(self._waiting)
         ends: list[tuple[int, list[bytes]]] = []
@@ -289,14 +288,14 @@ class Injector:
         seen = self._exchange(fault)
         if self._stopped_at:
             return Result(fault, DETECTED, self._trap_kind())
-        if seen.host.late:
+        if seen.host.timed_out:
             return Result(fault, HANG)
         if seen.host.complaint:
             return Result(fault, DETECTED, "host")
         if len(seen.ends) != 1 or seen.ends[0][0]:
             return Result(fault, DETECTED, "status" if len(seen.ends) == 1 else "inferences")
         result = self._compare(fault, seen.ends[0][1])
-        return replace(result, detail="sent again") if seen.host.again else result
+        return replace(result, detail="sent again") if seen.host.repeated else result
 
 
 @dataclass(frozen=True)
@@ -308,10 +307,10 @@ class _Exchanged:
 def compare(
     output: OutputTensor, expected: bytes, got: bytes, tolerance: float
 ) -> tuple[int, bool]:
-    """How many values differ, and whether they make the same decision."""
+    """Return the number of values that differ, and whether the decision is the same."""
     kind = np.dtype(output.dtype)
     before, after = np.frombuffer(expected, kind), np.frombuffer(got, kind)
-    integers = np.dtype(f"u{kind.itemsize}")  # two NaNs of the same bits are the same
+    integers = np.dtype(f"u{kind.itemsize}")  # NaNs with the same bits are equal
     changed = int(np.count_nonzero(before.view(integers) != after.view(integers)))
     if kind.kind == "f" and not np.isfinite(after).all():
         return changed, False
@@ -322,15 +321,15 @@ def compare(
     return changed, difference <= tolerance
 
 
-def _nothing() -> None:
+def _no_undo() -> None:
     pass
 
 
 def _poke(machine: Machine, fault: InjectedFault) -> Callable[[], None]:
-    """Flip bits of memory that holds data.
+    """Flip bits of data in memory.
 
-    A snapshot does not restore flash that was not programmed, so that is undone. Data in flash may
-    be written past the engine, because it was never translated.
+    Flash is restored by the returned function, since a snapshot restores only what firmware has
+    programmed. It is written without the engine, which has translated no code there.
     """
     size = (fault.mask.bit_length() + 7) // 8
     store = machine.engine.store_of(fault.address, size)
@@ -340,7 +339,7 @@ def _poke(machine: Machine, fault: InjectedFault) -> Callable[[], None]:
     flipped = (int.from_bytes(before, "little") ^ fault.mask).to_bytes(size, "little")
     if store.area.name != "flash":
         machine.write_memory(fault.address, flipped)
-        return _nothing
+        return _no_undo
     content[:] = flipped
 
     def undo() -> None:
@@ -352,40 +351,35 @@ def _poke(machine: Machine, fault: InjectedFault) -> Callable[[], None]:
 def _register(machine: Machine, fault: InjectedFault) -> Callable[[], None]:
     name = REGISTERS[fault.address]
     machine.write_register(name, machine.registers[name] ^ fault.mask)
-    return _nothing
-
-
-def _length(machine: Machine, pc: int) -> int:
-    """Bytes of the instruction at ``pc``."""
-    halfword = int.from_bytes(machine.read_memory(pc, 2), "little")
-    return 4 if halfword >> 11 >= _FIRST_32 else 2
+    return _no_undo
 
 
 def _skip(machine: Machine, fault: InjectedFault) -> Callable[[], None]:
     pc = machine.registers["pc"] & ~1
-    machine.write_register("pc", pc + _length(machine, pc))
-    return _nothing
+    halfword = int.from_bytes(machine.read_memory(pc, 2), "little")
+    machine.write_register("pc", pc + (4 if halfword >> 11 >= _FIRST_32 else 2))
+    return _no_undo
 
 
 def _replace(machine: Machine, fault: InjectedFault) -> Callable[[], None]:
-    """Run one instruction with flipped bits; flash itself stays as it is."""
+    """Run one instruction with flipped bits, which are then restored."""
     pc = machine.registers["pc"] & ~1
     before = machine.read_memory(pc, 2)
     flipped = (int.from_bytes(before, "little") ^ fault.mask).to_bytes(2, "little")
     machine.write_memory(pc, flipped)
     machine.run(until_executed=machine.core.executed + 1)
     machine.write_memory(pc, before)
-    return _nothing
+    return _no_undo
 
 
 def _reset(machine: Machine, fault: InjectedFault) -> Callable[[], None]:
     machine.reset()
-    return _nothing
+    return _no_undo
 
 
 def _brownout(machine: Machine, fault: InjectedFault) -> Callable[[], None]:
     brown_out(machine, fault.mask)
-    return _nothing
+    return _no_undo
 
 
 _ACTIONS: dict[str, Callable[[Machine, InjectedFault], Callable[[], None]]] = {

@@ -1,7 +1,7 @@
 """Faults on the line to the image: noise and lost bytes while the host sends inputs.
 
-The host's side is that of every run (:mod:`harness.case.feed`): it waits for answers and sends lost
-records again.
+The host's side is that of every run (:mod:`harness.case.feed`): it waits for answers and repeats
+lost records.
 """
 
 from __future__ import annotations
@@ -19,14 +19,15 @@ from harness.targets.base import Stop, Until
 from harness.targets.simulator import SimulatorSession
 from harness.uart import Console
 
-#: Wall seconds of the guard. An exchange normally ends by its limit in virtual time.
+#: Wall-clock seconds for an exchange, which is normally limited by its virtual time.
 _GUARD = 600.0
 
 
 class FaultyLine(SimulatorSession):
-    """A session with a fault on its line (None: without one).
+    """A session with a fault (None: no fault) on its line.
 
-    ``may_go_on`` is called whenever the machine stops; False raises :class:`ExchangeAborted`.
+    ``may_go_on`` is called whenever the machine stops; if it returns False,
+    :class:`ExchangeAborted` is raised.
     """
 
     def __init__(
@@ -39,13 +40,13 @@ class FaultyLine(SimulatorSession):
         self._fault, self._may_go_on, self._sent = fault, may_go_on, 0
 
     def write(self, data: bytes) -> None:
-        """Send ``data``, or the rest of it after the fault."""
+        """Send ``data``, damaged by the fault."""
         start = self._sent
         self._sent += len(data)
         super().write(damaged(data, start, self._fault) if self._fault else data)
 
     def run(self, until: Until | None, deadline: Deadline) -> Stop:
-        """Run as every session; may raise :class:`ExchangeAborted`."""
+        """Run as every session does; raise :class:`ExchangeAborted` if the image gave up."""
         stop = super().run(until, deadline)
         if not self._may_go_on():
             raise ExchangeAborted("the image gave up")
@@ -53,11 +54,11 @@ class FaultyLine(SimulatorSession):
 
 
 class ExchangeAborted(FirmwareFailed):
-    """The exchange cannot go on."""
+    """The image gave up during the exchange."""
 
 
 def damaged(data: bytes, start: int, fault: InjectedFault) -> bytes:
-    """``data`` as it arrives; its first byte is byte ``start`` on the line."""
+    """Apply ``fault`` to ``data``, whose first byte is byte ``start`` on the line."""
     index = fault.address - start
     if fault.model == LOST:
         return data[: max(0, index)] + data[max(0, index + fault.mask) :]
@@ -68,11 +69,11 @@ def damaged(data: bytes, start: int, fault: InjectedFault) -> bytes:
 
 @dataclass(frozen=True)
 class Exchange:
-    """How the exchange went for the host; ``again`` counts records that it sent more than once."""
+    """The course of an exchange, on the host's side."""
 
-    complaint: str  # why it broke off; "" if it did not
-    late: bool  # time was up
-    again: int
+    complaint: str  # why it failed; "" if it did not
+    timed_out: bool
+    repeated: int  # records that were sent more than once
 
 
 def exchange(

@@ -1,4 +1,4 @@
-"""One fault injected again: its effect layer by layer, and the console of the image."""
+"""The replay of one fault: its effect layer by layer, and the console of the image."""
 
 from __future__ import annotations
 
@@ -15,24 +15,25 @@ from harness.studies.campaign.baseline import GET_TENSOR, FaultSite
 from harness.studies.campaign.faults import REBOOTING, InjectedFault
 from harness.studies.campaign.inject import Injector, Result
 
-#: Virtual seconds after the inference for more output of the image: a fault dump, a new boot.
+#: Virtual seconds after the inference for further output, such as a fault dump or a new boot.
 _AFTERMATH = 1.0
-_MOST_PLACES = 16  # of a trace
+#: Places in a trace.
+_MOST_PLACES = 16
 
 
 @dataclass(frozen=True)
 class Replay:
-    """A result, with the console from the image's start on and the places that ran last."""
+    """A result, with the image's console and the code that ran last."""
 
     result: Result
     console: bytes
     diverges: str  # the first operator whose output differs; "" if none does
-    differing: int  # bytes of that output that differ
-    trace: tuple[str, ...]  # the last blocks of code before the outcome was known, oldest first
-    report: str  # the fault's own report, if the processor faulted
+    differing: int  # number of differing bytes in that output
+    trace: tuple[str, ...]  # the last blocks of code before the outcome, oldest first
+    report: str  # of the processor's fault, if there was one
 
     def to_json(self) -> dict[str, Any]:
-        """The document of ``campaign --replay --json``."""
+        """Return the document of ``campaign --replay --json``."""
         return {
             **self.result.to_json(),
             "console": self.console.decode("utf-8", "backslashreplace"),
@@ -44,22 +45,22 @@ class Replay:
 
 
 def replay(injector: Injector, model: Model, fault: InjectedFault) -> Replay:
-    """Inject ``fault`` again and watch."""
+    """Inject ``fault`` again and record its effect."""
     diverges, differing = "", 0
-    if fault.model not in REBOOTING:  # after a boot all layers are computed again
+    if fault.model not in REBOOTING:  # a boot computes all layers again
         healthy = _layers(injector, model, None)
         diverges, differing = _first_difference(healthy, _layers(injector, model, fault))
     machine = injector.machine
     replays: list[Replay] = []
 
-    def look(result: Result) -> None:
+    def record(result: Result) -> None:
         trace = _trace(machine)
         report = machine.fault_report(machine.faults[0]) if machine.faults else ""
         injector.run_on(_AFTERMATH)
         console = b"".join(chunk.data for chunk in machine.console)
         replays.append(Replay(result, console, diverges, differing, trace, report))
 
-    injector.run(fault, look)
+    injector.run(fault, record)
     return replays[0]
 
 
@@ -79,7 +80,7 @@ def _first_difference(healthy: Mapping[str, bytes], faulty: Mapping[str, bytes])
 
 
 def _layers(injector: Injector, model: Model, fault: InjectedFault | None) -> dict[str, bytes]:
-    """The outputs of each operator, read when the next operator requests its own."""
+    """Return the outputs of each operator, read when the next operator requests its own."""
     machine, baseline = injector.machine, injector.baseline
     sites: dict[int, FaultSite] = {site.tensor: site for site in baseline.activations}
     layers: dict[str, bytes] = {}

@@ -1,4 +1,4 @@
-"""A campaign as a study: its parameters and blobs, and a worker's part of it."""
+"""A campaign as a study: its parameters and blobs, and the worker's side."""
 
 from __future__ import annotations
 
@@ -27,30 +27,32 @@ from harness.studies.store import ResultStore
 from harness.studies.study import Perform, Study, WorkUnit
 from harness.studies.workers import Workers
 
-#: Instructions of a unit: about half a second of work, little enough to lose.
+#: Instructions of a unit: about half a second of work, so that a lost unit costs little.
 _UNIT_INSTRUCTIONS = 40_000_000
-_RESTORE = 20_000  # instructions that take as long as to restore a snapshot
+#: Instructions that take as long as restoring a snapshot.
+_RESTORE = 20_000
+#: Faults in a unit.
 _MOST_ITEMS = 500
-#: Rows that a judged image is fed: one for the inference that is hit, and more.
+#: Rows that a judged image is fed: one for the inference with the fault, and later ones.
 _JUDGED_ROWS = 3
 
 
 @dataclass(frozen=True)
 class Options:
-    """Options that faults and outcomes depend on, beside image and model."""
+    """Options that determine faults and outcomes, besides image and model."""
 
     seed: int = 1
     models: tuple[str, ...] = DEFAULT_MODELS
     bits: int = 1
     inference: int = 0
     tolerance: float = 0.0
-    judge: bool = False  # let the harness judge the whole run of every fault that changes outputs
-    power_on: int = DEFAULT_SEED  # of what RAM and registers hold before the image boots
+    judge: bool = False  # judge the whole run of every fault that changes outputs
+    power_on: int = DEFAULT_SEED  # seed of RAM and registers at power-on
 
 
 @contextmanager
 def opened(parameters: Any, blobs: Mapping[str, bytes]) -> Iterator[Injector]:
-    """The injector of a campaign, in the state before the inference."""
+    """Open the injector of a campaign, in the state before the inference."""
     baseline = Baseline.from_json(parameters["baseline"])
     firmware = Image(Path(parameters["image"]), blobs["elf"])
     seed = parameters["options"]["power_on"]
@@ -72,19 +74,19 @@ def opened(parameters: Any, blobs: Mapping[str, bytes]) -> Iterator[Injector]:
 
 
 def inputs_of(parameters: Any) -> list[list[bytes]]:
-    """The input tensors that the host sends in a campaign, one row per inference."""
+    """Return the input tensors that the host sends in a campaign, one row per inference."""
     return [[bytes.fromhex(tensor) for tensor in row] for row in parameters["inputs"]]
 
 
 def fault_of(parameters: Any, baseline: Baseline, number: int) -> InjectedFault:
-    """Fault ``number`` of a campaign."""
+    """Draw fault ``number`` of a campaign."""
     options = parameters["options"]
     return draw(baseline, options["seed"], number, options["models"], options["bits"])
 
 
 @contextmanager
 def _performing(parameters: Any, blobs: Mapping[str, bytes]) -> Iterator[Perform]:
-    """In a worker: carries out slices of the campaign."""
+    """Open the campaign in a worker: yield the function that returns a unit's records."""
     with opened(parameters, blobs) as injector:
         judged = parameters["options"]["judge"]
         judge = Judge(injector, parameters["case"], blobs) if judged else None
@@ -99,7 +101,7 @@ def _performing(parameters: Any, blobs: Mapping[str, bytes]) -> Iterator[Perform
 
 
 def replay_one(study: Study, model: Model, number: int) -> Replay:
-    """Fault ``number`` of ``study`` alone, in detail."""
+    """Replay fault ``number`` of ``study``."""
     with opened(study.parameters, study.blobs) as injector:
         return replay(injector, model, fault_of(study.parameters, injector.baseline, number))
 
@@ -112,12 +114,12 @@ def study_of(
     case: tuple[str, str] | None = None,
     inputs: Inputs = (),
 ) -> Study:
-    """The study of ``faults`` faults in one inference of ``firmware``; runs it once, fault-free.
+    """Return the study of ``faults`` faults in one inference of ``firmware``.
 
-    ``case`` is sample and configuration of the image, if it is a sample's, for
-    :attr:`Options.judge`; ``inputs`` are rows for an image that is fed. Raises the errors of
-    :func:`~harness.studies.campaign.baseline.record_baseline`, and :class:`UsageError` for a fault
-    model that does not exist or has nothing to hit.
+    The inference is run once without a fault. For :attr:`Options.judge` ``case`` is the sample and
+    the configuration of a sample's image; ``inputs`` are rows for an image that is fed. Raises the
+    errors of :func:`~harness.studies.campaign.baseline.record_baseline`, and :class:`UsageError`
+    for a fault model that is unknown or has no sites in the image.
     """
     check_models(options.models)
     if options.judge and inputs and (options.inference or set(options.models) - set(LINE)):
@@ -160,9 +162,10 @@ def campaign(
     interval: float | None = None,
     progress: Callable[[Progress], None] = lambda progress: None,
 ) -> tuple[CampaignSummary, int]:
-    """Carry a campaign out; gives its summary, and the number of units in it.
+    """Carry out a campaign; return its summary, and the number of units in it.
 
-    ``interval``: stop after the first unit at which the interval of the critical rate is no wider.
+    With ``interval`` it stops after the first unit at which the confidence interval of the critical
+    rate is not wider than that.
     """
     summary = CampaignSummary(Baseline.from_json(study.parameters["baseline"]))
 

@@ -14,17 +14,18 @@ from typing import Any
 from harness.studies.campaign.baseline import Baseline
 from harness.studies.campaign.inject import CRITICAL, OUTCOMES
 
-#: Properties by which records are counted; ``time`` is the tenth of the inference with the fault.
+#: Properties by which records are grouped; ``time`` is the tenth of the inference with the fault.
 GROUPS = ("model", "region", "tensor", "operator", "bit", "time")
 _TENTHS = 10
+#: Sites listed as those to protect first.
 _HINTS = 5
-#: 95 of 100 such intervals contain the true rate.
+#: Confidence level of intervals: 95 of 100 contain the true rate.
 CONFIDENCE = 0.95
 _Z = NormalDist().inv_cdf(0.5 + CONFIDENCE / 2)
 
 
 def wilson(hits: int, of: int) -> tuple[float, float]:
-    """Wilson's score interval of a rate (E. B. Wilson, JASA 22, 1927); (0, 1) for no trial."""
+    """Return the score interval of a rate (E. B. Wilson, JASA 22, 1927); (0, 1) without trials."""
     if not of:
         return 0.0, 1.0
     rate, square = hits / of, _Z * _Z
@@ -36,7 +37,7 @@ def wilson(hits: int, of: int) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Rate:
-    """``hits`` of ``of`` faults, and Wilson's interval of 95 %."""
+    """The rate of ``hits`` among ``of`` faults, with Wilson's interval of 95 %."""
 
     hits: int
     of: int
@@ -54,7 +55,7 @@ class Rate:
 
 @dataclass(frozen=True)
 class Hint:
-    """A site that is worth protecting."""
+    """A site to protect."""
 
     region: str
     name: str
@@ -63,7 +64,7 @@ class Hint:
 
     @property
     def share(self) -> float:
-        """The weight for sorting: the critical rate times the size in bytes."""
+        """Weight for sorting: the critical rate times the size in bytes."""
         return self.critical.rate * self.bytes
 
     def __str__(self) -> str:
@@ -76,15 +77,15 @@ class Hint:
         )
 
 
-def _in_order(item: tuple[tuple[str, str, str], object]) -> list[tuple[int, str]]:
-    """A sorting key in which numbers in names count as numbers: 2 comes before 10."""
+def _natural_order(item: tuple[tuple[str, str, str], object]) -> list[tuple[int, str]]:
+    """Return a sorting key in which numbers in names are compared as numbers: 2 before 10."""
     words = re.findall(r"\d+|\D+", "\0".join(item[0]))
     return [(int(word), "") if word.isdecimal() else (-1, word) for word in words]
 
 
 @dataclass
 class CampaignSummary:
-    """Counts of outcomes; :meth:`add` takes records in any order."""
+    """Counts of outcomes, independent of the order of records."""
 
     baseline: Baseline
     outcomes: Counter[str] = field(default_factory=Counter)
@@ -114,7 +115,7 @@ class CampaignSummary:
                 self.by[record["model"], group, value][outcome] += 1
 
     def _bit(self, record: Mapping[str, Any]) -> str:
-        """The bit, for tensors with the width of their elements."""
+        """Return the bit, for tensors with the width of their elements; "" if there is none."""
         if record["bit"] < 0:
             return ""
         width = self.widths.get((record["model"], record["tensor"]))
@@ -122,33 +123,33 @@ class CampaignSummary:
 
     @cached_property
     def widths(self) -> dict[tuple[str, str], int]:
-        """Bytes of an element, by fault model and tensor."""
+        """Fault model and tensor -> bytes of an element."""
         sites = (*self.baseline.weights, *self.baseline.activations)
         return {(site.region, site.name): site.width for site in sites}
 
     @property
     def faults(self) -> int:
-        """How many were injected."""
+        """Number of injected faults."""
         return sum(self.outcomes.values())
 
     def rate(self, outcome: str) -> Rate:
-        """The rate of ``outcome`` among all faults."""
+        """Return the rate of ``outcome`` among all faults."""
         return Rate(self.outcomes[outcome], self.faults)
 
     def groups(self) -> Iterable[tuple[str, str, str, Counter[str]]]:
-        """Fault model, group, value and counts, sorted, without groups that have one value only."""
+        """Yield fault model, group, value and counts, sorted, without groups of a single value."""
         values = Counter((model, group) for model, group, _ in self.by)
-        for (model, group, value), counts in sorted(self.by.items(), key=_in_order):
+        for (model, group, value), counts in sorted(self.by.items(), key=_natural_order):
             if group == "model" or values[model, group] > 1:
                 yield model, group, value, counts
 
     @property
     def passed(self) -> int:
-        """How many faults changed outputs and got the verdict "pass"."""
+        """Number of faults that changed outputs and got the verdict "pass"."""
         return sum(count for (_, verdict), count in self.verdicts.items() if verdict == "pass")
 
     def hints(self) -> list[Hint]:
-        """The sites to protect first: critical hits weighted by size, by tensor and object."""
+        """Return the sites to protect first: tensors by critical rate times size."""
         sites = (*self.baseline.weights, *self.baseline.activations)
         sizes = {(site.region, site.name): site.size for site in sites}
         hints = [
@@ -159,7 +160,7 @@ class CampaignSummary:
         return sorted(hints, key=lambda hint: (-hint.share, hint.name))[:_HINTS]
 
     def to_json(self) -> dict[str, Any]:
-        """The document of ``campaign --json`` without its records and seed."""
+        """Return the document of ``campaign --json`` without its records and seed."""
         return {
             "faults": self.faults,
             "outcomes": {name: self.outcomes[name] for name in OUTCOMES},

@@ -1,4 +1,4 @@
-"""The harness's own verdict on a fault: the image runs on to its end and is judged like any run."""
+"""The harness's verdict on a fault: the image runs to its end and is judged like any run."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ from harness.model import Model
 from harness.studies.campaign.faults import InjectedFault
 from harness.studies.campaign.inject import HOST_SECONDS, PATIENCE, Injector, Result
 
-_LEAST_SECONDS = 0.1
+#: Virtual seconds that a run may always take, beyond the multiple of the fault-free run.
+_EXTRA_SECONDS = 0.1
 
 
 class Judge:
-    """Judges the runs of one injector; ``case`` names the sample, if it is one, and the model."""
+    """Judges the runs of one injector; ``case`` names the model, and the sample if it is one."""
 
     def __init__(
         self, injector: Injector, case: Mapping[str, Any], blobs: Mapping[str, bytes]
@@ -34,14 +35,14 @@ class Judge:
         self._case = replace(self._case, timeout=self._seconds())
 
     def _seconds(self) -> float:
-        """Virtual seconds that a run may take: a multiple of the fault-free run."""
+        """Return the virtual seconds that a run may take: a multiple of the fault-free run."""
         with self._injector.session(None) as session:
             observe(session, self._case, self._image.inputs)
             host = HOST_SECONDS if self._image.inputs else 0.0
-            return PATIENCE * session.machine.seconds + _LEAST_SECONDS + host
+            return PATIENCE * session.machine.seconds + _EXTRA_SECONDS + host
 
     def verdict(self, fault: InjectedFault | None) -> CaseResult:
-        """The result of the whole run, with ``fault`` or without one."""
+        """Return the result of the whole run, with ``fault`` or without one."""
         with self._injector.session(fault) as session:
             seen = observe(session, self._case, self._image.inputs)
             return judge_seen(self._case, self._setup, self._image, seen)
@@ -53,5 +54,5 @@ class Judge:
             raise CheckFailed(f"without a fault the image gets {result.judgement}")
 
     def __call__(self, result: Result) -> Result:
-        """``result`` with the verdict on its fault."""
+        """Return ``result`` with the verdict on its fault."""
         return replace(result, verdict=self.verdict(result.fault).judgement.verdict.value)

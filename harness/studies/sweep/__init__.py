@@ -1,7 +1,7 @@
 """Sweeps: which of all variants should be shipped?
 
-:mod:`.axes` reads a ``sweep.toml`` and makes its points; :mod:`.study` builds, runs and judges
-each; :mod:`.choose` finds the Pareto front and the best within a budget.
+:mod:`.axes` reads a ``sweep.toml`` and spans its points; :mod:`.study` builds, runs and judges
+each; :mod:`.choose` finds the Pareto front and the best point within a budget.
 """
 
 from harness.studies.sweep.axes import Sweep, SweepPoint, load

@@ -15,7 +15,7 @@ from harness.build.configurations import load as load_table
 from harness.case.subject import find_model
 from harness.targets.registry import DEFAULT, TARGETS
 
-#: A sweep with more points is refused: probably an axis is too long by mistake.
+#: Points of a sweep: more are refused, since an axis is probably too long by mistake.
 MOST_POINTS = 100_000
 
 Optimize = Literal["0", "1", "2", "3", "s", "g", "z", "fast"]
@@ -23,7 +23,7 @@ Optimize = Literal["0", "1", "2", "3", "s", "g", "z", "fast"]
 
 @dataclass(frozen=True)
 class SweepPoint:
-    """One variant: sample, build options, target. ``arena`` 0: as in the sample table."""
+    """One variant: sample, build options, target. ``arena`` is in bytes; 0: as in the table."""
 
     sample: str
     resolver: str = "exact"
@@ -37,17 +37,17 @@ class SweepPoint:
     target: str = DEFAULT
 
     def to_json(self) -> dict[str, Any]:
-        """The ``parameters`` of a row."""
+        """Return the ``parameters`` of a row."""
         return asdict(self)
 
 
 @dataclass(frozen=True)
 class Sweep:
-    """A ``sweep.toml``: every axis is a list; one that is left out has its default value only.
+    """A ``sweep.toml``: every axis is a list of values; a missing axis has its default value only.
 
-    ``skip`` and ``only`` are filters: tables with an axis' name (in the singular) and its value, or
-    a list of values. A point that fits one of ``skip`` is left out. If there are ``only``, a point
-    that fits none of them is left out too. A filter names values that its axis has.
+    ``skip`` and ``only`` are lists of filters: tables from an axis' name (in the singular) to a
+    value or a list of values of that axis. A point that matches a filter of ``skip``, or none of
+    ``only`` if there are any, is left out.
     """
 
     samples: tuple[str, ...]
@@ -67,31 +67,34 @@ class Sweep:
     def points(self) -> tuple[SweepPoint, ...]:
         """All points that pass the filters, in the order of the axes."""
         points = (SweepPoint(*values) for values in product(*self.axes.values()))
-        return tuple(point for point in points if self._wanted(point))
+        return tuple(point for point in points if self._passes_filters(point))
 
     @property
     def axes(self) -> dict[str, tuple[Any, ...]]:
-        """Each parameter of a point, in their order, with the values of its axis."""
+        """Parameter of a point -> values of its axis, in the order of the parameters."""
         values = (
             self.samples, self.resolvers, self.models, self.builders, self.optimize, self.lto,
             self.fpu, self.arena, self.defines, self.targets,
         )  # fmt: skip
         return dict(zip((axis.name for axis in fields(SweepPoint)), values, strict=True))
 
-    def _wanted(self, point: SweepPoint) -> bool:
-        if any(_fits(point, row) for row in self.skip):
+    def _passes_filters(self, point: SweepPoint) -> bool:
+        if any(_matches(point, row) for row in self.skip):
             return False
-        return not self.only or any(_fits(point, row) for row in self.only)
+        return not self.only or any(_matches(point, row) for row in self.only)
 
 
 def schema() -> dict[str, Any]:
-    """JSON Schema of a ``sweep.toml``."""
+    """Return the JSON Schema of a ``sweep.toml``."""
     return tables.json_schema(Sweep)
 
 
 def load(path: Path) -> Sweep:
-    """Read a sweep. Raises :class:`UsageError` for the first thing that is wrong."""
-    sweep = tables.read(Sweep, files.read_toml(path), str(path))
+    """Read a sweep; raise :class:`UsageError` for the first mistake in it."""
+    document = files.read_toml(path)
+    if "case" in document or "defaults" in document:
+        raise UsageError(f"{path} is a case file, not a sweep", hint=f"tflm-hil run {path}")
+    sweep = tables.read(Sweep, document, str(path))
     where = str(path)
     for builder in sweep.builders:
         _check_known(builder, BUILDERS, "builder", where)
@@ -124,10 +127,10 @@ def load(path: Path) -> Sweep:
 def _check_filter(
     row: Mapping[str, object], axes: Mapping[str, tuple[Any, ...]], where: str
 ) -> None:
-    """Refuse a filter that fits nothing by mistake: it would test less, or more, in silence."""
+    """Refuse a filter of unknown names or values: it would silently test less, or more."""
     tables.only(row, dict.fromkeys(axes), f"{where}, a filter")
-    for name, wanted in row.items():
-        for value in wanted if isinstance(wanted, list) else [wanted]:
+    for name, values in row.items():
+        for value in values if isinstance(values, list) else [values]:
             if not any(value == one and type(value) is type(one) for one in axes[name]):
                 known = ", ".join(repr(one) for one in axes[name])
                 raise UsageError(
@@ -137,7 +140,7 @@ def _check_filter(
 
 
 def _flags(point: SweepPoint) -> tuple[object, ...]:
-    """Options of a point that the standalone builders alone take."""
+    """Return the options of a point that only standalone builders take."""
     return point.optimize, point.lto, point.fpu, point.arena, point.defines, point.model
 
 
@@ -146,9 +149,9 @@ def _check_known(name: str, names: tuple[str, ...], kind: str, where: str) -> No
         raise UsageError(f"{where}: no {kind} {name!r}", hint=f"one of {', '.join(names)}")
 
 
-def _fits(point: SweepPoint, row: Mapping[str, object]) -> bool:
-    def fits(name: str, wanted: object) -> bool:
+def _matches(point: SweepPoint, row: Mapping[str, object]) -> bool:
+    for name, values in row.items():
         value = getattr(point, name, None)
-        return value in wanted if isinstance(wanted, list) else value == wanted
-
-    return all(fits(name, wanted) for name, wanted in row.items())
+        if not (value in values if isinstance(values, list) else value == values):
+            return False
+    return True

@@ -1,4 +1,4 @@
-"""The Pareto front of a sweep, and the best within a budget."""
+"""The Pareto front of a sweep, and the best point within a budget."""
 
 from __future__ import annotations
 
@@ -7,33 +7,33 @@ from typing import Any
 
 from harness.case.result import Verdict
 
-#: The measures by which rows are compared: -1 if less is better, 1 if more is better.
+#: Measures for comparing rows -> -1 if less is better, 1 if more is better.
 MEASURES = {"flash": -1, "ram": -1, "instructions": -1, "accuracy": 1}
 
 Row = Mapping[str, Any]
 
 
 def front(rows: Sequence[Row]) -> list[int]:
-    """Indices of the passing rows that no other row of the same task beats.
+    """Return the indices of the Pareto-optimal rows of each task, among those that pass.
 
-    A row beats another one of its task if it is worse in no measure and better in one. Of equal
-    rows all are on the front.
+    A row dominates another one of its task if it is worse in no measure and better in one. Equal
+    rows are all on the front.
     """
     passing = [index for index, row in enumerate(rows) if row["verdict"] == "pass"]
     return [
         index
         for index in passing
-        if not any(_beats(rows[other], rows[index]) for other in passing if other != index)
+        if not any(_dominates(rows[other], rows[index]) for other in passing if other != index)
     ]
 
 
 def task(row: Row) -> tuple[str, str, str, str]:
-    """Sample, model, target and builder: rows of different tasks are not compared."""
+    """Return sample, model, target and builder; rows of different tasks are not compared."""
     parameters = row["parameters"]
     return parameters["sample"], parameters["model"], parameters["target"], parameters["builder"]
 
 
-def _beats(first: Row, second: Row) -> bool:
+def _dominates(first: Row, second: Row) -> bool:
     if task(first) != task(second):
         return False
     better = False
@@ -41,7 +41,7 @@ def _beats(first: Row, second: Row) -> bool:
         left, right = first[name], second[name]
         if left is None or right is None:
             if left is not right:
-                return False  # a measure that one of them lacks cannot be compared
+                return False  # one of them does not have the measure
             continue
         if sign * left < sign * right:
             return False
@@ -50,13 +50,12 @@ def _beats(first: Row, second: Row) -> bool:
 
 
 def verdict(rows: Sequence[Row]) -> Verdict:
-    """Of all rows: *pass* if each task has a point that passes, so that it can be shipped.
+    """Return *pass* if each task has a point that passes, so that it can be shipped.
 
-    Otherwise the worst verdict of the points of a task that has none. Without rows nothing ran,
-    which is a *fail*.
+    Otherwise return the worst verdict in the tasks that have none; *fail* without any rows.
     """
-    lacking = without_pass(rows)
-    found = {Verdict(row["verdict"]) for row in rows if task(row) in lacking}
+    failed = without_pass(rows)
+    found = {Verdict(row["verdict"]) for row in rows if task(row) in failed}
     if not rows:
         found = {Verdict.FAIL}
     worst = (Verdict.FIRMWARE, Verdict.FAIL, Verdict.ERROR)
@@ -64,16 +63,16 @@ def verdict(rows: Sequence[Row]) -> Verdict:
 
 
 def without_pass(rows: Sequence[Row]) -> list[tuple[str, str, str, str]]:
-    """The tasks of which no point passes."""
+    """Return the tasks of which no point passes."""
     passing = {task(row) for row in rows if row["verdict"] == "pass"}
     return [each for each in dict.fromkeys(map(task, rows)) if each not in passing]
 
 
 def best(rows: Sequence[Row], limits: Mapping[str, float], by: str = "instructions") -> int | None:
-    """The index of the passing row within ``limits`` that is best ``by`` a measure, or None.
+    """Return the index of the passing row within ``limits`` that is best ``by`` a measure, or None.
 
-    The limit of ``accuracy`` is a lower bound, all others are upper bounds. A missing
-    measure is not within a limit. Of equal rows the first is taken.
+    The limit of ``accuracy`` is a lower bound, all others are upper bounds. A missing measure is
+    never within a limit. The first of equal rows is taken.
     """
     fitting = [
         index
@@ -88,7 +87,7 @@ def best(rows: Sequence[Row], limits: Mapping[str, float], by: str = "instructio
 def best_of_each(
     rows: Sequence[Row], limits: Mapping[str, float], by: str = "instructions"
 ) -> dict[tuple[Any, ...], int | None]:
-    """:func:`best` of each task (sample, model, target, builder) by itself."""
+    """Return :func:`best` for each task (sample, model, target, builder)."""
     chosen: dict[tuple[Any, ...], int | None] = {}
     for each in dict.fromkeys(map(task, rows)):
         indices = [index for index, row in enumerate(rows) if task(row) == each]

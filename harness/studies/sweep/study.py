@@ -24,8 +24,9 @@ from harness.case.subject import find_model
 from harness.studies.study import Perform, Study, WorkUnit
 from harness.studies.sweep.axes import SweepPoint
 
-_LONGEST = 400  # characters of a compiler's message
-#: Figures of a row. They depend on the run, not on the host; None if not measured.
+#: Characters of a compiler's message in a row.
+_LONGEST = 400
+#: Figures of a row, None if not measured. None of them depends on the host.
 FIGURES = (
     "flash", "ram", "arena_declared", "arena_used", "stack_used", "instructions", "cycles",
     "outputs_compared", "mismatches",
@@ -33,7 +34,7 @@ FIGURES = (
 
 
 def study_of(points: Sequence[SweepPoint]) -> Study:
-    """The study of ``points``. Samples, runtime and models are part of its identity."""
+    """Return the study of ``points``; sources of samples and runtime, and models, identify it."""
     parameters = {
         "points": [point.to_json() for point in points],
         "sources": tree_digest([paths.samples(), paths.platforms()]),
@@ -43,13 +44,13 @@ def study_of(points: Sequence[SweepPoint]) -> Study:
 
 
 def _digest(model: str) -> str:
-    """The content of a model of the user's own; a name alone would fit another file tomorrow."""
+    """Hash the content of a user's model, which may change under the same name."""
     return hashlib.sha256(files.read(find_model(model))).hexdigest() if model else ""
 
 
 @contextmanager
 def _performing(parameters: Any, blobs: Mapping[str, bytes]) -> Iterator[Perform]:
-    """In a worker: rows of the points of a unit."""
+    """Open the study in a worker: yield the function that returns a unit's rows."""
     with tempfile.TemporaryDirectory() as folder:
 
         def perform(unit: WorkUnit) -> Sequence[Any]:
@@ -60,9 +61,9 @@ def _performing(parameters: Any, blobs: Mapping[str, bytes]) -> Iterator[Perform
 
 
 def row(point: SweepPoint, folder: Path) -> dict[str, Any]:
-    """Build, run and judge one point: its parameters, verdict, reason and measures.
+    """Build, run and judge one point; return its parameters, verdict, reason and measures.
 
-    Raises :class:`EnvironmentMissing` if the target or the compiler is not here.
+    Raises :class:`EnvironmentMissing` if this machine has no such target, or no compiler.
     """
     try:
         case = _case(point)
@@ -71,7 +72,7 @@ def row(point: SweepPoint, folder: Path) -> dict[str, Any]:
         reason = " ".join(error.message.split())[:_LONGEST]
         return {"parameters": point.to_json(), "verdict": "error", "reason": reason, **blank}
     result = run_case(case, folder)
-    if result.judgement.verdict is Verdict.SKIPPED:  # not a row: a resumed sweep would keep it
+    if result.judgement.verdict is Verdict.SKIPPED:  # a row would stay in a resumed sweep
         raise EnvironmentMissing(result.judgement.reason, hint=result.judgement.hint)
     values = result.to_json()
     return {
@@ -84,7 +85,7 @@ def row(point: SweepPoint, folder: Path) -> dict[str, Any]:
 
 
 def history_case(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row as a case of ``run --json``, named after the parameters that are not the defaults."""
+    """Convert a row to a case of ``run --json``, named after its non-default parameters."""
     parameters = row["parameters"]
     defaults = SweepPoint("").to_json()
     columns = ("sample", "resolver", "builder", "target")
@@ -120,7 +121,7 @@ def _case(point: SweepPoint) -> Case:
 
 
 def _accuracy(result: CaseResult, case: Case) -> float | None:
-    """The share of right answers, if the whole test set was answered."""
+    """Return the share of right answers; None unless the whole test set was answered."""
     if not result.evidence.console or not case.model or case.inputs is None:
         return None
     try:

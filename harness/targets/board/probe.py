@@ -10,9 +10,11 @@ import contextlib
 from functools import partial
 from typing import Any, Protocol
 
+from harness.base.core_state import CoreState
 from harness.base.errors import EnvironmentMissing, TargetLost, UsageError
 from harness.base.platforms import ChipTable
 from harness.targets.base import MemoryAccess
+from harness.targets.board.core import core_state
 from harness.targets.board.lab import unpadded
 
 #: Options of pyOCD's session besides the chip's name. A locked chip is not unlocked: that would
@@ -34,6 +36,10 @@ def options(chip: ChipTable) -> dict[str, object]:
 class ProbeMemory(MemoryAccess, Protocol):
     """A memory that holds a debug probe until it is closed."""
 
+    def core_state(self) -> CoreState:
+        """The core, halted for a moment. Raises :class:`TargetLost` if the probe fails."""
+        ...
+
     def close(self) -> None:
         """Release the probe; safe to call twice."""
         ...
@@ -43,7 +49,7 @@ class PyocdMemory:
     """The address space of one board. Opened at the first access, closed with the session."""
 
     def __init__(self, probe: str, chip: ChipTable, *, connect: Any = None) -> None:
-        self._probe = unpadded(probe)
+        self._probe, self._chip = unpadded(probe), chip
         self._connect = connect or partial(_connect, chip=chip)
         self._session: Any = None
 
@@ -64,6 +70,21 @@ class PyocdMemory:
             self._target().write_memory_block8(address, list(data))
         except (OSError, RuntimeError, _pyocd_error()) as error:
             raise self._failed(f"write {len(data)} bytes at 0x{address:08x}", error) from error
+
+    def word(self, address: int) -> int:
+        """Read a register; errors are pyOCD's."""
+        return int(self._target().read32(address))
+
+    def write_word(self, address: int, word: int) -> None:
+        """Write a register; errors are pyOCD's."""
+        self._target().write32(address, word)
+
+    def core_state(self) -> CoreState:
+        """The core, halted for a moment. Raises :class:`TargetLost` if the probe fails."""
+        try:
+            return core_state(self, self._chip)
+        except (OSError, RuntimeError, _pyocd_error()) as error:
+            raise self._failed("read the core", error) from error
 
     def close(self) -> None:
         """Release the probe; safe to call twice."""

@@ -9,7 +9,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 
 from harness.base.clock import Deadline
-from harness.base.errors import FlashFailed, TargetLost, Unsupported
+from harness.base.core_state import CoreState
+from harness.base.errors import EnvironmentMissing, FlashFailed, TargetLost, Unsupported
 from harness.base.findings import Finding, Kind
 from harness.elf import Image
 from harness.targets.base import (
@@ -26,8 +27,9 @@ from harness.targets.board.console import ConsoleOverflow, SerialConsole
 from harness.targets.board.discovery import BenchBoard
 from harness.targets.board.flash import Flasher, FlashReport
 from harness.targets.board.lock import ProbeLock
+from harness.targets.board.probe import ProbeMemory
 from harness.targets.pins import Pins
-from harness.targets.registry import SessionDefaults
+from harness.targets.registry import Ability, SessionDefaults
 from harness.uart import records
 from harness.uart.lines import LineSplitter
 
@@ -119,7 +121,7 @@ class Connection:
     console: SerialConsole
     flasher: Flasher
     lock: ProbeLock
-    memory: MemoryAccess
+    memory: ProbeMemory
     pins: Pins | None
     resources: ExitStack
 
@@ -167,6 +169,17 @@ class BoardSession(SessionDefaults):
     def memory(self) -> MemoryAccess:
         """The board's memory through its debug probe, while it runs."""
         return self._connection.memory
+
+    @property
+    def core_state(self) -> CoreState:
+        """Its core, halted for a moment through its debug probe.
+
+        Raises :class:`Unsupported` if the probe does not reach it: without pyOCD, a locked chip.
+        """
+        try:
+            return self._connection.memory.core_state()
+        except (EnvironmentMissing, TargetLost) as error:
+            raise Unsupported(self.target, Ability.STACKS.value, hint=error.message) from error
 
     @property
     def pins(self) -> Pins:

@@ -1,6 +1,6 @@
-"""Target ``renode``: the image on Renode 1.16.1 or later.
+"""Target ``renode``: the image on Renode 1.16.1 or later, on the kit of its chip.
 
-The machine is the chip's kit, as ``platforms/BOARD.repl`` describes it.
+``platforms/BOARD.repl`` describes the machine.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ def open(  # noqa: A001 - the name that harness.targets calls
     pool: RenodePool | None = None,
     power_on: str | int = DEFAULT_SEED,
 ) -> RenodeSession:
-    """A session on ``server``, on one of ``pool``, or on a Renode that ends with the session.
+    """Open a session on ``server``, on one of ``pool``, or on a Renode that ends with the session.
 
     ``renode`` names the program (else RENODE, PATH, the usual places); ``power_on`` is the seed of
-    what RAM holds at first (:mod:`harness.base.power_on`). Raises
-    :class:`EnvironmentMissing` if there is none or it is too old.
+    RAM (:mod:`harness.base.power_on`). Raises :class:`EnvironmentMissing` if there is no Renode or
+    it is too old.
     """
     seed = seed_of(str(power_on))
     if server is None and pool is not None:

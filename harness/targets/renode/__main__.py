@@ -1,6 +1,6 @@
-"""``python -m harness.targets.renode [VERSION]``: a cache key of the archive for this machine.
+"""``python -m harness.targets.renode [VERSION]``: print a cache key of this machine's archive.
 
-Prints version, system, machine and SHA-256, joined by dashes.
+The key is version, system, machine and SHA-256, joined by dashes.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from harness.targets.renode.releases import ARCHIVES, PINNED, shown
 
 
 def main(arguments: list[str]) -> int:
-    """Print the key of the version in ``arguments``, else the pinned one; gives the exit code."""
+    """Print the key of the version in ``arguments``, else the pinned one; return the exit code."""
     version = arguments[0] if arguments else shown(PINNED)
-    wanted = version, platform.system(), platform.machine()
+    key = version, platform.system(), platform.machine()
     for archive in ARCHIVES:
-        if (shown(archive.version), archive.system, archive.machine) == wanted:
-            print(*wanted, archive.sha256, sep="-")
+        if (shown(archive.version), archive.system, archive.machine) == key:
+            print(*key, archive.sha256, sep="-")
             return 0
     print(f"no pinned archive of Renode {version} for this machine", file=sys.stderr)
     return 1

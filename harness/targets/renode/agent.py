@@ -2,12 +2,12 @@
 # mypy: ignore-errors
 """The half of the Renode target that runs inside Renode; never imported by the harness.
 
-Renode's Monitor includes this file, after agent_link.py, as IronPython 2.7
-(``monitor`` is given by it), and the link runs ``hil["agent"].method(...)``. Running in slices
-*inside* Renode costs no round trip a slice, stamps each console line with its virtual time, and
-stops the core on the very block that completed a match. Answers are ``name value`` lines with bytes
-in hex, sent as they arise. Code that runs once a console byte is kept small: it was most of a short
-case's time. Later releases of Renode call with more arguments than these, which is not an error.
+Renode's Monitor includes this file, after agent_link.py, as IronPython 2.7 and defines ``monitor``;
+the link runs ``hil["agent"].method(...)``. Running in slices *inside* Renode saves a round trip per
+slice, gives each console line its virtual time, and stops the core at the block that completes a
+match. Answers are lines ``name value`` with bytes in hex, sent immediately. Code that runs for each
+byte of the console is kept small, since it dominated the time of a short case. Callbacks take any
+number of arguments, because later releases of Renode pass more.
 """
 
 import re
@@ -21,23 +21,23 @@ from Antmicro.Renode.Peripherals.Miscellaneous import Button
 from Antmicro.Renode.Time import TimeInterval
 
 SLICE, LONGEST_SLICE = 1000000, 8000000  # ns of virtual time; doubles while the console is silent
-SILENT_SLICES = 4
-LONGEST_NAP, NAP_QUANTUM = 1000000000, 10000000  # ns; of a core that sleeps until a timer wakes it
+SILENT_SLICES = 4  # slices without output after which the length of a slice doubles
+LONGEST_NAP, NAP_QUANTUM = 1000000000, 10000000  # ns, for a core that sleeps until a timer's limit
 SEARCHED = 1024  # bytes before the newest line in which a match may begin
-KEPT = 65536  # bytes of console that are kept at most, for searching
+KEPT = 65536  # most bytes of console that are kept for searching
 CFSR, HFSR, MMFAR, BFAR = 0xE000ED28, 0xE000ED2C, 0xE000ED34, 0xE000ED38
 SFSR, SFAR, CFSR_NS, MMFAR_NS = 0xE000EDE4, 0xE000EDE8, 0xE002ED28, 0xE002ED34
 STATUS, SECURE_STATUS = (CFSR, HFSR, MMFAR, BFAR), (SFSR, SFAR, CFSR_NS, MMFAR_NS)
 LOCKED_UP = 0xEFFFFFFE  # the pc of a core in lockup
-MASKS = ("BASEPRI", "BASEPRI_S", "BASEPRI_NS")  # the NVIC's copies; which there are, by release
+MASKS = ("BASEPRI", "BASEPRI_S", "BASEPRI_NS")  # copies in the NVIC; each release has some of them
 AIRCR, VECTKEY, ITNS = 0xE000ED0C, 0x05FA0000, 0xE000E380
-NON_SECURE = 0x20000  # from a register of the SCS to its non-secure alias
-#: Registers that hold what was written, of MPU and FPU, in each world: MAIR0, MAIR1, FPCAR, RNR.
+NON_SECURE = 0x20000  # offset from a register of the SCS to its non-secure alias
+#: Registers of MPU and FPU in each world that keep any value: MAIR0, MAIR1, FPCAR, RNR.
 PLAIN = (0xE000EDC0, 0xE000EDC4, 0xE000EF38, 0xE000ED98)
-#: Where regions are: the register that counts them, its bit, and the one that selects one of them;
-#: behind that lie the base and the limit. Armv8-M ARM, D1.2, "MPU_TYPE", "SAU_TYPE".
+#: Regions: the register with their number, its lowest bit, and the register that selects one, which
+#: base and limit follow (Armv8-M ARM, D1.2, "MPU_TYPE", "SAU_TYPE").
 MPU, SAU = (0xE000ED90, 8, 0xE000ED98), (0xE000EDD4, 0, 0xE000EDD8)
-#: What firmware may leave behind in the core: SysTick, NVIC, SCB, CPACR, NSACR, MPU, FPU, SAU.
+#: Registers that firmware can change: SysTick, NVIC, SCB, CPACR, NSACR, MPU, FPU, SAU.
 KEPT_BY_CORE = (
     (0xE000E014, 0xE000ED0C, 0xE000ED10, 0xE000ED14, 0xE000ED24)
     + (CFSR, HFSR, 0xE000ED88, 0xE000ED8C, 0xE000ED94, 0xE000EF34, 0xE000EF3C)
@@ -52,31 +52,34 @@ KEPT_WITH_TRUSTZONE = (
     + tuple(at + NON_SECURE for at in (0xE000E010, 0xE000E014, 0xE000ED08, 0xE000ED10))
     + tuple(at + NON_SECURE for at in (0xE000ED14, 0xE000ED24, CFSR, 0xE000ED94, 0xE000EF34))
 )
-R0, SP, LR, PC, OTHER_SP, XPSR = 0, 13, 14, 15, 22, 25  # Renode's register numbers of a Cortex-M
-MAX_FAULTS = 16
-PROBES = (50, 70, 90, 110)  # ns, a few instructions each
+# Renode's register numbers of a Cortex-M.
+R0, SP, LR, PC, CONTROL, OTHER_SP, XPSR = 0, 13, 14, 15, 18, 22, 25
+CORE = tuple(range(16)) + (XPSR, OTHER_SP, CONTROL)
+MAX_FAULTS = 16  # faults of a run after which it counts as locked up
+MAX_STATES = 4  # faults of a run for which the core's registers and RAM are sent, too
+PROBES = (50, 70, 90, 110)  # ns of the runs that look for a lockup, a few instructions each
 SYST_CSR, TICKINT = 0xE000E010, 0x2
 PIN_CNF, INPUT, PULL_DOWN = 0x200, 0x2, 0x4  # offset in the model; GPIO, "PIN_CNF"
 ENDRX, RXD_MAXCNT, RXD_AMOUNT = 0x110, 0x538, 0x53C  # UARTE
-LOOK_AGAIN = System.UInt64(20)  # us in which firmware takes a buffer
+LOOK_AGAIN = System.UInt64(20)  # us after which the receive buffer is checked again
 
 LATIN_1 = System.Text.Encoding.GetEncoding(28591)
 
-WORLDS = 0x41  # EXC_RETURN.S and ES: whose stack, whose handler
-OTHER_STACK = (0x01, 0x40)  # the handler's world is not that of the stack
-SPSEL, ON_PSP = 0x4, 0xC  # EXC_RETURN.SPSEL, and Mode: only thread mode stacks on PSP
+WORLDS = 0x41  # EXC_RETURN.S and ES: the worlds of stack and handler
+OTHER_STACK = (0x01, 0x40)  # values of WORLDS in which stack and handler are of different worlds
+SPSEL, ON_PSP = 0x4, 0xC  # EXC_RETURN.SPSEL; with Mode, since only thread mode stacks on PSP
 CYCCNT = 0xE0001004
-MAGIC = 0xF0000000  # from here on lr holds no address: a return from an exception or a world
+MAGIC = 0xF0000000  # lr from here on is not an address but a return from an exception or a world
 TO_ITSELF, TO_ITSELF_WIDE = 0xE7FE, 0xBFFEF7FF  # b .
 MAX_WARNINGS = 1000
-ABORT = "CPU abort"  # the start of Renode's message that it gives a core up
+ABORT = "CPU abort"  # start of Renode's message when it stops a core for good
 
 
 def remember():
-    """Reset a machine that has just been made, and keep what a used one is brought back to.
+    """Reset a new machine, and keep the state to which a used one is restored.
 
-    Without the reset it differs from a used one: NSACR is 0xCFF in 1.17. Kept are the content of
-    FICR, UICR and the like, and the core's registers once an agent has reset the rest.
+    Without the reset it differs from a used one: NSACR is 0xCFF in 1.17. The state is the content
+    of FICR, UICR and the like, and the core's registers after the first agent's own reset.
     """
     monitor.Machine.Reset()
     storage = monitor.Machine.GetPeripheralsOfType[ArrayMemory]()
@@ -85,7 +88,7 @@ def remember():
 
 
 def has_trustzone(cpu):
-    """True if the core has security states: from 1.17 on, and where the platform asks for them."""
+    """Whether the core has security states: from 1.17 on, if the platform enables them."""
     return bool(getattr(cpu, "TrustZoneEnabled", False))
 
 
@@ -102,7 +105,7 @@ class Agent(object):
         self.worlds = has_trustzone(self.cpu)
         self.uart = self.machine["sysbus." + console]
         self.mips, self.vectors = mips, System.UInt32(vectors)
-        self.flash, self.ram = flash, ram  # first address, and the one behind the last
+        self.flash, self.ram = flash, ram  # first address, and end
         self.pins, self.max_resets = pins, max_resets
         self.cpu.VectorTableOffset = self.vectors
         self.log = Log(self.cpu, self.on_abort)
@@ -111,23 +114,24 @@ class Agent(object):
         self.start = self.ticks()
         self.printed = System.Collections.Generic.List[System.Byte]()
         self.add = self.printed.Add
-        self.sent = 0  # how much of it the harness has; a tail stays, to be searched
+        self.sent = 0  # bytes of it that the harness has; a tail is kept for searching
         self.faults, self.handlers, self.svc = 0, [], None
-        self.fault_pc = 0  # where the last fault was taken
+        self.fault_pc = 0  # pc of the last fault
         self.calls = Calls(self)
         self.incoming = []
-        self.heard, self.told = [], 0  # console while gdb drives, and how much of it was sent
+        self.debug_console, self.debug_sent = [], 0  # console under gdb, and bytes sent of it
         self.driven = set()  # pins whose level the model has
         self.pattern, self.symbol = None, None
         self.searched = 0  # output before this is not searched
         self.stopped = ""
-        self.earlier = self.resets = self.pressed = 0  # pressed: resets by the pin
+        self.earlier = 0  # instructions before the last reset
+        self.resets = self.pressed = 0  # all resets, and those by the pin
         self.blocks = {}
         self.knows_lockup = hasattr(self.cpu, "IsLockedUp")  # from 1.17 on
         self.size, self.silent = SLICE, 0
-        self.busy = False  # in the last slice it computed and printed nothing
-        self.asleep = False  # in the last slice it slept, and no timer came to its limit
-        self.last_pc = None  # where the core stood when it was last looked at
+        self.busy = False  # the core executed in the last slice and printed nothing
+        self.asleep = False  # the core slept in the last slice, and no timer reached its limit
+        self.last_pc = None  # pc at the last search for a lockup
         self.uart.CharReceived += self.on_char
         self.machine.MachineReset += self.on_reset
         if hil["core"] is None:
@@ -153,7 +157,7 @@ class Agent(object):
             self.mark()
 
     def mark(self):
-        """Send the output since the last mark with its time; look for the pattern in it."""
+        """Send the output since the last mark with its time, and search it for the pattern."""
         begin, count = self.sent, self.printed.Count
         if count == begin:
             return
@@ -180,21 +184,21 @@ class Agent(object):
             self.stop("resets")
 
     def after_reset(self):
-        """Reset the rest: vectors, masks, SysTick, pulls of pins, levels of buttons."""
+        """Reset what Renode's reset does not: vectors, masks, SysTick, pulls of pins, buttons."""
         self.cpu.VectorTableOffset = self.vectors
-        for name in MASKS:  # a copy, which outlives the core's own register
+        for name in MASKS:  # a copy, which Renode does not reset with the core's register
             if hasattr(self.nvic, name):
                 setattr(self.nvic, name, System.Byte(0))
         if self.worlds:
             self.write_word(AIRCR, VECTKEY)  # PRIS, BFHFNMINS, SYSRESETREQS, PRIGROUP
             for address in range(ITNS, ITNS + 12, 4):
                 self.write_word(address, 0)
-        for value in (TICKINT, 0):  # the model acts on changes, and takes itself for 0
+        for value in (TICKINT, 0):  # the model acts on changes only, and its copy is 0 already
             self.write_word(SYST_CSR, value)
         self.word(SYST_CSR)  # clears COUNTFLAG
         port = self.machine["sysbus.p0"]
         for offset in range(PIN_CNF, PIN_CNF + 4 * self.pins, 4):
-            for value in (PULL_DOWN | INPUT, INPUT):  # a pull's level stays until the other's comes
+            for value in (PULL_DOWN | INPUT, INPUT):  # a pull-up's level stays until a pull-down's
                 port.WriteDoubleWord(offset, System.UInt32(value))
         for button in self.machine.GetPeripheralsOfType[Button]():
             if not button.Pressed:
@@ -209,7 +213,7 @@ class Agent(object):
         if not 3 <= number <= 7:
             return
         link = self.register(LR)
-        # SPSEL alone is not enough: from 1.17 on it is CONTROL.SPSEL, in handlers, too.
+        # SPSEL alone is not enough: from 1.17 on it is that of CONTROL even in handlers.
         frame = self.register(OTHER_SP if link & ON_PSP == ON_PSP else SP)
         words = [self.stacked(frame + at) for at in range(0, 32, 4)]
         if link & WORLDS in OTHER_STACK:
@@ -217,20 +221,31 @@ class Agent(object):
         if words[6]:
             self.fault_pc = words[6]
         self.tell("fault", [number, link], words)
-        self.faults += 1
         if self.faults >= MAX_FAULTS:
             self.stop("lockup")
 
-    def on_abort(self):
-        """Renode gives up the core for good, because there is no memory at its pc.
+    def state(self):
+        """Send the core's registers, and RAM."""
+        first, end = self.ram
+        memory = self.bus.ReadBytes(System.UInt64(first), end - first)
+        text = System.BitConverter.ToString(memory).replace("-", "")
+        registers = ",".join("%x" % self.register(number) for number in CORE)
+        self.send("state %s %s" % (registers, text))
 
-        Such a core never ends its slice, unless it is halted.
+    def on_abort(self):
+        """Halt a core that Renode stops for good, because there is no memory at its pc.
+
+        Otherwise its slice would never end.
         """
         self.mark()
         self.tell("abort", [self.register(PC), self.register(LR)], [])
         self.stop("abort")
 
     def tell(self, name, first, last):
+        """Send a fault; of the first ones also the core, whose other world Renode does not show."""
+        if self.faults < MAX_STATES and not self.worlds:
+            self.state()
+        self.faults += 1
         words = first + [self.stacked(address) for address in STATUS]
         words += [self.stacked(at) if self.worlds else 0 for at in SECURE_STATUS] + last
         self.send(name + " " + " ".join("%x" % word for word in words))
@@ -247,13 +262,13 @@ class Agent(object):
             self.cpu.AddHook(System.UInt64(address), self.on_fault)
 
     def hook_svc(self, address):
-        """Let Zephyr's SVC handler find its frame in handlers, too: see :meth:`on_svc`."""
-        if self.knows_lockup:  # before 1.17 EXC_RETURN is right
+        """Let Zephyr's SVC handler find its frame even in handlers: see :meth:`on_svc`."""
+        if self.knows_lockup:  # from 1.17 on; before, EXC_RETURN is right
             self.svc = address
             self.cpu.AddHook(System.UInt64(address), self.on_svc)
 
     def on_svc(self, *_):
-        """Clear EXC_RETURN.SPSEL if a handler made the call: 1.17 has CONTROL.SPSEL there."""
+        """Clear EXC_RETURN.SPSEL, which is CONTROL.SPSEL in 1.17, if a handler made the call."""
         link = self.register(LR)
         if link & ON_PSP == SPSEL:
             self.cpu.SetRegister(LR, RegisterValue.Create(link & ~SPSEL, System.UInt32(32)))
@@ -262,7 +277,7 @@ class Agent(object):
         self.cpu.SetHookAtBlockEnd(self.on_block)
 
     def until(self, pattern="", symbol=None):
-        """Set the stop condition: a pattern (hex of a regular expression) or an address."""
+        """Set the stop condition: a regular expression, in hex, or an address."""
         if self.symbol is not None:
             self.cpu.RemoveHooksAt(System.UInt64(self.symbol))
             if self.symbol in self.handlers:
@@ -278,20 +293,20 @@ class Agent(object):
             self.cpu.AddHook(System.UInt64(symbol), self.on_symbol)
 
     def recycle(self):
-        """Bring the machine back to its first state, for the next image.
+        """Restore the machine's first state for the next image.
 
-        Renode's reset leaves memories alone, and hooks, handlers and input on their way are ours.
-        Flash and RAM are written as a whole with the next image (machine.py).
+        Renode's reset does not change memories, and hooks, handlers and incoming bytes are the
+        agent's. Flash and RAM are written as a whole with the next image (machine.py).
         """
         self.uart.CharReceived -= self.on_char
         self.machine.MachineReset -= self.on_reset
         self.cpu.RemoveAllHooks()
         self.incoming = []
-        self.driven = set()  # pins whose level the model has
+        self.driven = set()
         self.let_go()
         for storage, content in hil["storage"]:
             storage.WriteBytes(0, content, 0, content.Length)
-        self.machine.Reset()  # after the memories: it drops the code that was translated from them
+        self.machine.Reset()  # after the memories, since it drops code translated from them
         self.after_reset()
         self.restore(hil["core"])
         now = self.core()
@@ -300,7 +315,7 @@ class Agent(object):
                 self.send("left " + name)
 
     def core(self):
-        """The core's registers that firmware can change, by name, but for the vector table's."""
+        """Return name -> value of the registers that firmware can change, except VTOR."""
         seen = dict(
             (name, int(getattr(self.nvic, name))) for name in MASKS if hasattr(self.nvic, name)
         )
@@ -314,13 +329,13 @@ class Agent(object):
         return seen
 
     def plain(self):
-        """Addresses of the registers that can be written back, in both worlds."""
+        """Return the addresses of the registers that can be written back, in both worlds."""
         if not self.worlds:
             return PLAIN
         return PLAIN + tuple(at + NON_SECURE for at in PLAIN) + (SAU[2],)
 
     def regions(self):
-        """Base and limit of each region of MPUs and SAU: selecting register, region, address."""
+        """Return selecting register, region and address of each base and limit of MPUs and SAU."""
         units = [(MPU, 0)]
         if self.worlds:
             units += [(MPU, NON_SECURE), (SAU, 0)]
@@ -332,7 +347,7 @@ class Agent(object):
         ]
 
     def restore(self, core):
-        """Write back what a reset leaves in regions and plain registers."""
+        """Write back regions and plain registers, which a reset does not change."""
         for select, region, address in self.regions():
             self.write_word(select, region)
             self.put_back(address, core["0x%08x[%d]" % (address, region)])
@@ -349,7 +364,7 @@ class Agent(object):
         reason = "time"
         end = self.ticks() + budget
         self.stopped = ""
-        self.asleep = False  # what was done since the last run may have woken it
+        self.asleep = False  # the core may have been woken since the last run
         self.let_go()
         while self.ticks() < end:
             if target and self.executed() >= target:
@@ -367,9 +382,9 @@ class Agent(object):
         self.answer(reason)
 
     def debugged(self):
-        """Leave the machine to Renode's gdb server: what runs then runs in other threads.
+        """Leave the machine to Renode's gdb server, which runs it in other threads.
 
-        Nothing of the agent may stop the core, nor answer by itself.
+        The agent no longer stops the core or sends anything unasked.
         """
         self.cpu.RemoveAllHooks()
         if self.svc is not None:
@@ -380,25 +395,25 @@ class Agent(object):
         self.machine.MachineReset += self.on_reset_debugged
 
     def on_char_debugged(self, byte, *_):
-        self.heard.append(byte)
+        self.debug_console.append(byte)
 
     def on_reset_debugged(self, *_):
         self.after_reset()
 
     def hear(self):
         """Send the console since the last call."""
-        end = len(self.heard)  # the list only grows, in the core's thread
-        self.send("".join("%02x" % byte for byte in self.heard[self.told : end]))
-        self.told = end
+        end = len(self.debug_console)  # the core's thread only appends to it
+        self.send("".join("%02x" % byte for byte in self.debug_console[self.debug_sent : end]))
+        self.debug_sent = end
 
     def let_go(self):
-        """Let a halted core run again, which it does from the next synchronisation on."""
+        """Resume a halted core, which then runs from the next synchronisation on."""
         if self.cpu.IsHalted:
             self.cpu.IsHalted = False
             self.emulation.RunFor(TimeInterval.FromTicks(System.UInt64(1)))
 
     def step(self, target):
-        """Length of the next slice in ns; it ends just before ``target`` instructions."""
+        """Return the ns of the next slice, which ends just before ``target`` instructions."""
         if target:
             left = (target - self.executed()) * 1000 // self.mips - 16
             return max(1, min(left, LONGEST_SLICE))
@@ -407,11 +422,11 @@ class Agent(object):
         return self.size
 
     def next_limit(self):
-        """ns until the next timer comes to its limit."""
+        """Return the ns until the next timer reaches its limit."""
         return int(self.machine.ClockSource.NearestLimitIn.Ticks)
 
     def run_for(self, nanoseconds):
-        """Let time go on; faster while the core sleeps, as nothing resets it before it wakes."""
+        """Run for some time, with a longer quantum while the core sleeps and cannot reset."""
         time = self.emulation.MasterTimeSource
         quantum = time.Quantum
         if self.asleep and nanoseconds > self.size:
@@ -423,8 +438,8 @@ class Agent(object):
     def slice(self, nanoseconds):
         before = int(self.cpu.ExecutedInstructions)
         resets, printed = self.resets, self.printed.Count
-        limit = self.next_limit()  # a timer that comes to it may wake the core in the next slice
-        self.log.running = True  # ignore warnings caused by the harness's own reads
+        limit = self.next_limit()  # a timer that reaches it may wake the core in the next slice
+        self.log.running = True  # warnings outside are caused by the harness's own reads
         self.run_for(nanoseconds)
         self.log.running = False
         if self.resets != resets:
@@ -440,14 +455,14 @@ class Agent(object):
         self.asleep = not (moved or self.incoming or self.stopped) and nanoseconds < limit
         if self.printed.Count != printed:
             self.size, self.silent = SLICE, 0
-            self.mark()  # a prompt has no line end
+            self.mark()  # also for a prompt, which has no line end
         else:
             self.silent += 1
             if self.silent >= SILENT_SLICES:
                 self.size, self.silent = min(2 * self.size, LONGEST_SLICE), 0
 
     def look_for_lockup(self):
-        """Before 1.17 a fault that cannot be taken is raised at the same instruction for ever."""
+        """Detect a lockup before 1.17: a fault is raised again and again at one instruction."""
         if self.knows_lockup or self.stopped:
             return
         first_pc, self.last_pc = self.last_pc, self.register(PC)
@@ -459,12 +474,12 @@ class Agent(object):
             self.emulation.RunFor(TimeInterval.FromTicks(System.UInt64(nanoseconds)))
             self.last_pc = self.register(PC)
             divisor = gcd(divisor, int(self.cpu.ExecutedInstructions) - before)
-        # No loop of two or more comes back to it.
+        # A loop of two or more instructions would not be at the same pc after each probe.
         if self.last_pc == first_pc and divisor == 1 and not self.branches_to_itself():
             self.locked_up()
 
     def left_ram(self):
-        """True if the stack has grown out of RAM, where Renode drops pushed words."""
+        """Whether the stack has left RAM, where Renode drops pushed words."""
         sp = self.register(SP)
         if self.ram[0] <= sp <= self.ram[1]:
             return False
@@ -479,11 +494,11 @@ class Agent(object):
         self.tell("lockup", [pc, self.register(LR)], [])
 
     def stands(self, before):
-        """True if the core sleeps since it had executed ``before``, or branches to itself."""
+        """Whether the core has slept since ``before`` instructions, or branches to itself."""
         return int(self.cpu.ExecutedInstructions) == before or self.branches_to_itself()
 
     def branches_to_itself(self):
-        """True before a branch to itself, which Renode takes for WFI if it is a narrow one."""
+        """Whether a branch to itself is next; Renode treats a narrow one as WFI."""
         pc = self.register(PC)
         if not any(first <= pc < end for first, end in (self.flash, self.ram)):
             return False
@@ -491,14 +506,14 @@ class Agent(object):
         return code & 0xFFFF == TO_ITSELF or code == TO_ITSELF_WIDE
 
     def asleep_for_good(self):
-        """True if nothing can wake an idle core: no timer runs, and no input is on its way."""
+        """Whether nothing can wake an idle core: no timer runs, and no input is incoming."""
         if self.incoming or self.stopped:
             return False
         entries = self.machine.ClockSource.GetAllClockEntries()
         return not any(one.Enabled and one.Owner != self.dwt for one in entries)
 
     def reset(self):
-        self.let_go()  # before the reset: after it the core would read its vectors here
+        self.let_go()  # before the reset, since a resumed core would read its vectors
         before = int(self.cpu.ExecutedInstructions)
         self.pressed += 1
         self.machine.Reset()
@@ -524,16 +539,16 @@ class Agent(object):
     def drive(self, number, level):
         port = self.machine["sysbus.p0"]
         pulled = str(port.Pins[number].PullMode) == "PullUp"
-        if number not in self.driven:  # the model does not know yet that a pull lifted the pin
+        if number not in self.driven:  # the model does not have the level of a pull-up yet
             self.driven.add(number)
             port.OnGPIO(number, pulled)
         port.OnGPIO(number, pulled if level is None else level)
 
     def deliver(self, *_):
-        """Hand the UARTE as many bytes as its buffer has room for, and look again soon.
+        """Pass as many bytes to the UARTE as its buffer has room for, and check again soon.
 
-        More would stay in Renode's FIFO, of which each STARTRX takes one byte only, so that longer
-        transfers would stand still.
+        More would stay in Renode's FIFO, from which each STARTRX takes one byte only, and longer
+        transfers would stall.
         """
         room = int(self.uart.ReadDoubleWord(RXD_MAXCNT))
         if room > 1 and int(self.uart.ReadDoubleWord(ENDRX)):
@@ -549,11 +564,11 @@ class Agent(object):
             self.machine.ScheduleAction(TimeInterval.FromMicroseconds(LOOK_AGAIN), self.deliver)
 
     def word(self, address):
-        """The word as the core reads it: the NVIC answers only to the core."""
+        """Read a word as the core, to which alone the NVIC answers."""
         return int(self.bus.ReadDoubleWord(System.UInt64(address & 0xFFFFFFFF), self.cpu))
 
     def stacked(self, address):
-        """A word of a stack, 0 where nothing is: an exception in a hook would end Renode."""
+        """Read a word of a stack, 0 outside memory: an exception in a hook would end Renode."""
         try:
             return self.word(address)
         except System.Exception:
@@ -589,9 +604,9 @@ class Agent(object):
 
 
 class Calls(object):
-    """Hooks on the first instructions of functions, and on the addresses their calls return to.
+    """Hooks at the first instructions of functions, and at the return addresses of their calls.
 
-    Calls and returns carry the ticks of DWT_CYCCNT, the clock that the firmware reads.
+    Calls and returns come with DWT_CYCCNT, the clock that the firmware reads.
     """
 
     def __init__(self, agent):
@@ -612,7 +627,7 @@ class Calls(object):
         self.agent.send("restart")
 
     def on_call(self, *_):
-        """A watched function begins; one that loops back to its beginning is not watched on."""
+        """Send the call of a watched function; unhook one that loops back to its beginning."""
         frame, caller = (self.register(PC), self.register(SP)), self.register(LR)
         if self.running.get(frame) == caller:
             self.cpu.RemoveHooksAt(System.UInt64(frame[0]))
@@ -637,8 +652,8 @@ class Calls(object):
 class Log(LoggerBackend):
     """Renode's warnings while the firmware runs, each once, with the core's program counter.
 
-    Renode logs in the thread that makes the access, so an exception here would break that access.
-    From 1.17 on there is one more argument, the type of the entry's time stamp.
+    Renode logs in the thread that makes the access: an exception here would break the access. From
+    1.17 on there is one more argument, the type of the entry's time stamp.
     """
 
     def __init__(self, cpu, on_abort):

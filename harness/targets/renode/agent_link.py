@@ -1,10 +1,10 @@
 # mypy: ignore-errors
 # ruff: noqa: UP004, UP031, D102, D103
-"""The wire between Renode and the harness; runs inside Renode as IronPython 2.7, never imported.
+"""Renode's end of the link to the harness; runs inside Renode as IronPython 2.7, never imported.
 
 Renode inherits two pipes and opens no port: a request is a line (``monitor TEXT`` or ``agent
 PYTHON``), an answer any number of lines and then ``done`` or ``failed HEX``. Lines of an answer
-are sent at once, so that the harness has the console even if Renode never comes back.
+are sent immediately, so that the harness has the console even if Renode hangs later.
 """
 
 import System
@@ -51,15 +51,15 @@ class HarnessLink(object):
 
         Scripts that the command includes write to ``monitor.Interaction``.
         """
-        words = CommandInteractionEater()
-        usual, monitor.Interaction = monitor.Interaction, words  # noqa: F821 - Renode gives it
+        output = CommandInteractionEater()
+        usual, monitor.Interaction = monitor.Interaction, output  # noqa: F821 - defined by Renode
         try:
-            understood = monitor.Parse(text, words)  # noqa: F821
+            understood = monitor.Parse(text, output)  # noqa: F821
         finally:
             monitor.Interaction = usual  # noqa: F821
-        if words.HasError or not understood:
-            raise RuntimeError(words.GetError() or "not understood: " + text)
-        self.send("said " + in_hex(words.GetContents()))
+        if output.HasError or not understood:
+            raise RuntimeError(output.GetError() or "not understood: " + text)
+        self.send("said " + in_hex(output.GetContents()))
 
 
 def opened(number, access):

@@ -1,8 +1,8 @@
 """Renode's platform descriptions, from the tables of chips and boards.
 
-The texts stand in ``platforms/`` as files: ``python tests/support/renode_platforms.py`` writes
-them, a test compares. For each chip there is ``CHIP.repl``; for each board ``BOARD.repl``, which
-adds what is wired to it, and one file for each further :class:`Security`.
+``python tests/support/renode_platforms.py`` writes them to ``platforms/``, and a test compares
+them: for each chip ``CHIP.repl``; for each board ``BOARD.repl``, which adds its LEDs and buttons,
+and one file for each further :class:`Security`.
 """
 
 from __future__ import annotations
@@ -13,32 +13,29 @@ from enum import Enum
 
 from harness.base.platforms import Area, BoardTable, ChipTable, Peripheral
 
-#: Regions of the core's SAU, into which peripherals/spu.py writes those of the SPU: enough for 64
+#: Regions of the core's SAU, to which peripherals/spu.py writes those of the SPU: enough for 64
 #: regions of each memory, every other one non-secure.
 SAU_REGIONS = 72
-#: Both security states have a system control space (Armv8-M ARM, B3.2); it is as large as a page.
+#: Addresses of the system control space of each security state (Armv8-M ARM, B3.2), and of DWT.
 _SCS, _SCS_NS, _DWT = 0xE000_E000, 0xE002_E000, 0xE000_1000
 
 
 class Security(Enum):
-    """The security states of a machine, by the end of the name of its description."""
+    """The security states of a machine; values are suffixes of its description's name."""
 
     NONE = ""
-    STATES = "_trustzone"  # one world, whose exceptions look as on the chip
-    WORLDS = "_worlds"
+    STATES = "_trustzone"  # an image of one world, with the chip's exception frames
+    WORLDS = "_worlds"  # images of both worlds
 
 
 @dataclass(frozen=True)
 class RenodeModel:
-    """A model that stands for a block: a class of Renode, or of peripherals/counters.cs.
-
-    ``lost`` says what the block does and the model does not. ``mute``: it gives no interrupt.
-    """
+    """The model of a block: a class of Renode, or of peripherals/counters.cs."""
 
     type: str
     attributes: tuple[str, ...] = ()
-    lost: str = ""
-    mute: bool = False
+    lost: str = ""  # functions of the block that the model does not have
+    mute: bool = False  # it has no interrupt
 
 
 _CLOCK = RenodeModel(
@@ -48,7 +45,7 @@ _CLOCK = RenodeModel(
 _SPU = RenodeModel(
     "Memory.ArrayMemory", ("size: 0x1000",), "Attributes are kept, not enforced.", True
 )
-#: By ``model`` of the chip's table.
+#: ``model`` in the chip's table -> Renode's model.
 MODELS: Mapping[str, RenodeModel] = {
     "clock": _CLOCK,
     "clock_reset": _CLOCK,
@@ -66,12 +63,12 @@ MODELS: Mapping[str, RenodeModel] = {
     ),
     "wdt": RenodeModel("Timers.NRF52840_Watchdog"),
 }
-#: Blocks that scripts in peripherals/ stand for, and what they read as without the script.
+#: Blocks modelled by scripts in peripherals/ -> the value that they read as without the script.
 SCRIPTS: Mapping[str, int] = {"NVMC": 1, "DPPIC": 0}
 
 
 def unmodelled(chip: ChipTable) -> tuple[Peripheral, ...]:
-    """The blocks of ``chip`` that neither Renode nor this project has a model of for Renode."""
+    """Return the blocks of ``chip`` for which there is no model in Renode or in this project."""
     return tuple(one for one in chip.blocks if one.model not in MODELS and one.name not in SCRIPTS)
 
 
@@ -79,24 +76,24 @@ def unmodelled(chip: ChipTable) -> tuple[Peripheral, ...]:
 
 
 def descriptions(chips: Iterable[ChipTable], boards: Iterable[BoardTable]) -> dict[str, str]:
-    """Every ``.repl`` file of ``platforms/``: its name, its text."""
-    made = {f"{chip.key}.repl": chip_description(chip) for chip in chips}
+    """Return every ``.repl`` file of ``platforms/``: name -> text."""
+    files = {f"{chip.key}.repl": chip_description(chip) for chip in chips}
     for board in boards:
-        made[f"{board.key}.repl"] = board_description(board)
-        made[f"{board.key}{Security.STATES.value}.repl"] = _trustzone(board)
-        made[f"{board.key}{Security.WORLDS.value}.repl"] = _worlds(board)
-    return made
+        files[f"{board.key}.repl"] = board_description(board)
+        files[f"{board.key}{Security.STATES.value}.repl"] = _trustzone(board)
+        files[f"{board.key}{Security.WORLDS.value}.repl"] = _worlds(board)
+    return files
 
 
 def made_from(table: str) -> str:
-    """The line of a file that says where it comes from; ``table`` is a file in ``platforms/``."""
+    """Return the line of a file that names its source, a ``table`` in ``platforms/``."""
     return f"Made from {table} by tests/support/renode_platforms.py: change it there."
 
 
 def chip_description(chip: ChipTable) -> str:
-    """``CHIP.repl``: the core, the memories, and every block of the table.
+    """Return ``CHIP.repl``: the core, the memories, and every block of the table.
 
-    It boots secure images alone and needs peripherals/counters.cs to be included before it.
+    It boots secure images only, and peripherals/counters.cs must be included before it.
     """
     in_both = [one for one in chip.blocks if len(one.bases) > 1]
     in_one = [one for one in chip.blocks if len(one.bases) == 1]
@@ -151,13 +148,13 @@ def _memory(chip: ChipTable, area: Area) -> str:
     return f"{text}    initialValue: 0xFF\n    init:\n{''.join(writes)}"
 
 
-def _blocks(chip: ChipTable, blocks: Iterable[Peripheral], told: set[str]) -> Iterable[str]:
+def _blocks(chip: ChipTable, blocks: Iterable[Peripheral], noted: set[str]) -> Iterable[str]:
     for block in blocks:
         model = MODELS.get(block.model)
         if model is None:
             continue
-        if model.lost and model.lost not in told:
-            told.add(model.lost)
+        if model.lost and model.lost not in noted:
+            noted.add(model.lost)
             yield f"// {model.lost}\n{_block(chip, block, model)}"
         else:
             yield _block(chip, block, model)
@@ -179,7 +176,7 @@ def _block(chip: ChipTable, block: Peripheral, model: RenodeModel) -> str:
 
 
 def _tags(chip: ChipTable) -> str:
-    """Blocks without a model: reads give a value, writes are lost, each access is logged."""
+    """Return tags for blocks without a model: a value for reads, no writes, a log of accesses."""
     lines = []
     for block in chip.blocks:
         if block.model in MODELS:
@@ -199,7 +196,7 @@ sysbus:
 
 
 def board_description(board: BoardTable) -> str:
-    """``BOARD.repl``: LEDs and buttons at the pins of port 0 that the table names."""
+    """Return ``BOARD.repl``: LEDs and buttons at the pins of port 0 that the table names."""
     leds = {name: pin for name, pin in board.pins.items() if name.startswith("led")}
     keys = {name: pin for name, pin in board.pins.items() if name not in leds}
     console = board.console

@@ -1,12 +1,24 @@
-"""Decodes faults from the registers and stack words that the agent reads.
+"""Decoding of faults from the registers and stack words that the agent reads.
 
-Source of the bits: Armv8-M Architecture Reference Manual (DDI0553), CFSR and HFSR.
+The bits are those of the Armv8-M Architecture Reference Manual (DDI0553), CFSR and HFSR. In the
+docstrings STATUS are the words of CFSR, HFSR, MMFAR, BFAR, SFSR, SFAR, CFSR_NS and MMFAR_NS.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
+from harness.base.core_state import (
+    EXTENDED_FRAME,
+    FRAME,
+    IPSR,
+    MSP,
+    PSP,
+    SPSEL,
+    CoreState,
+    above_frame,
+)
 from harness.base.fault_status import status_names
 from harness.elf import Image
 from harness.targets.base import Fault
@@ -14,25 +26,24 @@ from harness.targets.base import Fault
 _KINDS = {3: "HardFault", 4: "MemManage", 5: "BusFault", 6: "UsageFault", 7: "SecureFault"}
 _SFARVALID = 1 << 6
 _FORCED = 1 << 30
-#: EXC_RETURN.S and ES, for frames that lie on a stack of the world that the handler is not of.
+#: EXC_RETURN.S and ES -> the world of a frame that is on the other world's stack.
 _WORLDS, _UNSEEN = 0x41, {0x01: "non-secure", 0x40: "secure"}
-#: Areas in which nothing may be executed: Armv8-M ARM, B8.1 "System address map" (Device, and all
-#: from 0xA000_0000 on).
+#: Execute-never areas of the Armv8-M ARM, B8.1 "System address map": Device memory, and all from
+#: 0xA000_0000 on.
 _EXECUTE_NEVER = (range(0x4000_0000, 0x6000_0000), range(0xA000_0000, 0x1_0000_0000))
 _MMARVALID, _BFARVALID = 1 << 7, 1 << 15
 
 
 def decode(words: Sequence[int], image: Image) -> Fault:
-    """A fault whose handler is about to run, from ``exception, EXC_RETURN, STATUS,
-    frame``; STATUS are CFSR, HFSR, MMFAR, BFAR, SFSR, SFAR, CFSR_NS, MMFAR_NS; ``frame`` are the
-    words that the core stacked: r0-r3, r12, lr, pc, xpsr.
+    """Decode a fault whose handler is about to run, from exception number, EXC_RETURN, STATUS and
+    the stacked frame: r0-r3, r12, lr, pc, xpsr.
     """
     number, link, *status, r0, r1, r2, r3, r12, lr, pc, xpsr = words
     kind, reason = _KINDS.get(number, f"exception {number}"), _names(status) or "no status bit"
     frame = (r0, r1, r2, r3, r12, lr, pc, xpsr)
     registers = zip(("r0", "r1", "r2", "r3", "r12", "lr", "pc", "xpsr"), frame, strict=True)
     rest = ["  " + " ".join(f"{name}=0x{value:08x}" for name, value in registers)]
-    # Renode gives the branch's address for a null call, the chip gives 0: the caller is in lr.
+    # For a null call pc is the branch's address in Renode, and 0 on the chip: then use the caller.
     where = str(image.frames(pc or lr)[0])
     if world := _UNSEEN.get(link & _WORLDS):
         where = f"a place in the {world} image that Renode does not show"
@@ -40,17 +51,17 @@ def decode(words: Sequence[int], image: Image) -> Fault:
 
 
 def locked_up(words: Sequence[int], image: Image) -> Fault:
-    """A core that stopped for good: ``pc, lr, STATUS`` as they stand."""
+    """Decode a lockup, from the core's pc, lr and STATUS."""
     pc, lr, *status = words
     reason = _names(status) or "a fault that could not be taken"
     return _fault("Lockup", reason, pc, lr, status, _place(image, pc, lr), image, [])
 
 
 def gave_up(words: Sequence[int], image: Image) -> Fault:
-    """``pc, lr, STATUS`` where Renode gives a core up: no memory holds ``pc``.
+    """Decode the abort of a core in Renode, whose pc is outside all memory, from pc, lr, STATUS.
 
-    The chip takes a BusFault there (IBUSERR), or a MemManage fault (IACCVIOL) where nothing may be
-    executed; Renode has no model of either.
+    The chip takes a BusFault there (IBUSERR), or a MemManage fault (IACCVIOL) in an execute-never
+    area; Renode models neither.
     """
     pc, lr, *status = words
     where = _place(image, pc, lr)
@@ -62,9 +73,9 @@ def gave_up(words: Sequence[int], image: Image) -> Fault:
 
 
 def left_ram(words: Sequence[int], image: Image) -> Fault:
-    """``pc, lr, STATUS, sp`` of a core whose stack has left RAM.
+    """Decode a stack that has left RAM, from the core's pc, lr, STATUS and sp.
 
-    The chip takes a BusFault at the first push; Renode runs on and loses the words that are pushed.
+    The chip takes a BusFault at the first push; Renode runs on and drops the pushed words.
     """
     pc, lr, *status, sp = words
     where = _place(image, pc, lr)
@@ -73,18 +84,51 @@ def left_ram(words: Sequence[int], image: Image) -> Fault:
     return _fault("BusFault", reason, pc, lr, status, where, image, rest)
 
 
-#: Decoders by the agent's name of the event.
+#: Name of the agent's event -> decoder.
 DECODERS = {"fault": decode, "lockup": locked_up, "abort": gave_up, "overflow": left_ram}
 
 
+_XPSR, _LR, _SP = 16, 14, 13
+#: EXC_RETURN: the frame has no floats; it lies on PSP.
+_STANDARD, _ON_PSP = 1 << 4, 0xC
+#: CFSR: MSTKERR, STKERR, STKOF.
+_NOT_STACKED = 1 << 4 | 1 << 12 | 1 << 20
+
+
+def core_state(text: str, ram: int) -> CoreState:
+    """The agent's ``REGISTER,... MEMORY``: r0 to r12, sp, lr, pc, xpsr, the other sp, CONTROL."""
+    numbers, _, memory = text.partition(" ")
+    *registers, other, control = (int(number, 16) for number in numbers.split(","))
+    on_psp = bool(control & SPSEL) and not registers[_XPSR] & IPSR
+    stacks = {(False, MSP): registers[_SP], (False, PSP): other}
+    if on_psp:
+        stacks = {(False, MSP): other, (False, PSP): registers[_SP]}
+    threads = {False: PSP if control & SPSEL else MSP}
+    return CoreState(tuple(registers), stacks, threads, memory=((ram, bytes.fromhex(memory)),))
+
+
+def interrupted(handler: CoreState, cfsr: int) -> CoreState | None:
+    """What a handler interrupted whose first instruction is next; None if no frame was stacked."""
+    link = handler.registers[_LR]
+    stack = PSP if link & _ON_PSP == _ON_PSP else MSP
+    frame = handler.stacks[False, stack]
+    words = [handler.word(frame + at) for at in range(0, FRAME, 4)]
+    if cfsr & _NOT_STACKED or None in words or not any(words):
+        return None
+    r0, r1, r2, r3, r12, lr, pc, xpsr = (word or 0 for word in words)
+    sp = above_frame(frame, xpsr, FRAME if link & _STANDARD else EXTENDED_FRAME)
+    registers = (r0, r1, r2, r3, *handler.registers[4:12], r12, sp, lr, pc, xpsr)
+    return replace(handler, registers=registers, stacks={**handler.stacks, (False, stack): sp})
+
+
 def _place(image: Image, pc: int, lr: int) -> str:
-    """Where the core stands; its caller if that is outside all functions."""
+    """Return the place of the core, or of its caller if the core is outside all functions."""
     here, caller = image.locate(pc), image.locate(lr)
     return str(here if here.function or not caller.function else caller)
 
 
 def _cause(status: Sequence[int]) -> str:
-    """The fault that became a HardFault, "" if the status registers do not tell one."""
+    """Return the fault that escalated to a HardFault; "" if the status registers show none."""
     cfsr, hfsr, _, _, sfsr, _, nonsecure, _ = status
     if not hfsr & _FORCED:
         return ""
@@ -118,6 +162,6 @@ def _fault(
     )
     address = next((register for holds, register in valid if holds), None)
     cause = _cause(status) if kind == _KINDS[3] else ""
-    told = f"{kind}: {reason}" + (f" (escalated from {cause})" if cause else "")
-    lines = [told, f"  at {where}", f"  called from {image.locate(lr)}"]
+    first = f"{kind}: {reason}" + (f" (escalated from {cause})" if cause else "")
+    lines = [first, f"  at {where}", f"  called from {image.locate(lr)}"]
     return Fault(kind, reason, pc, lr, address, where, "\n".join(lines + rest))

@@ -1,4 +1,4 @@
-"""Find Renode on this machine; versions that compute something else are refused."""
+"""Find Renode on this machine, and check its version."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from harness.base import paths
 from harness.base.errors import EnvironmentMissing
 from harness.targets.renode.releases import DIFFERENCES, MINIMUM, Version, shown, warnings
 
-#: Where installers put it, if it is not on PATH.
+#: Programs of usual installations that may not be on PATH.
 USUAL_PLACES = (
     "/opt/renode/renode",
     "/usr/lib/renode/renode",
@@ -24,16 +24,17 @@ USUAL_PLACES = (
 )
 _VERSION = re.compile(r"Renode v?(\d+)\.(\d+)\.(\d+)")
 _HINT = "`tflm-hil doctor --install --with renode` installs it, or set RENODE to its path"
+#: Wall-clock seconds for ``renode --version``.
 _VERSION_TIMEOUT = 30.0
 
 
 def home() -> Path:
-    """The folder where ``doctor`` installs Renodes, each in a folder named after its version."""
+    """Return the folder in which ``doctor`` installs Renode, in a folder for each version."""
     return paths.cache() / "renode"
 
 
 def installed() -> list[Path]:
-    """The programs in :func:`home`, the newest version first."""
+    """Return the programs in :func:`home`, the newest version first."""
     programs = []
     for program in home().glob("*/renode"):
         numbers = program.parent.name.split(".")
@@ -44,18 +45,17 @@ def installed() -> list[Path]:
 
 @dataclass(frozen=True)
 class RenodeProgram:
-    """A Renode that can be used: its executable, its version, and the bugs to warn of."""
+    """A usable Renode."""
 
     path: Path
     version: Version
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()  # notes on its bugs, for each result
 
 
 def locate(named: str | Path | None = None) -> Path:
-    """The executable: ``named``, RENODE, PATH, installed by ``doctor``, or in a usual place.
+    """Find the executable: ``named``, RENODE, PATH, installed by ``doctor``, in a usual place.
 
-    A path that is named and does not exist is an error, not a reason to look elsewhere.
-    Raises :class:`EnvironmentMissing`.
+    Raises :class:`EnvironmentMissing` if there is none, or if a named one does not exist.
     """
     for source, value in (("--renode", named), ("RENODE", os.environ.get("RENODE"))):
         if value:
@@ -74,7 +74,7 @@ def locate(named: str | Path | None = None) -> Path:
 
 
 def examine(path: Path) -> RenodeProgram:
-    """Ask ``path`` for its version and check it.
+    """Run ``path`` with --version and check the version.
 
     Raises :class:`EnvironmentMissing` for a program that does not answer or is too old.
     """
@@ -97,7 +97,7 @@ def examine(path: Path) -> RenodeProgram:
 
 
 def check(version: Version) -> tuple[str, ...]:
-    """Warnings for ``version``; raises :class:`EnvironmentMissing` below :data:`MINIMUM`."""
+    """Return warnings of ``version``; raise :class:`EnvironmentMissing` below :data:`MINIMUM`."""
     if version < MINIMUM:
         wrong = next(difference.what for difference in DIFFERENCES if difference.until == MINIMUM)
         raise EnvironmentMissing(f"Renode {shown(version)} is too old: {wrong}", hint=_HINT)
@@ -105,5 +105,5 @@ def check(version: Version) -> tuple[str, ...]:
 
 
 def find(named: str | Path | None = None) -> RenodeProgram:
-    """Find and check; raises :class:`EnvironmentMissing`."""
+    """Find Renode and check its version; raise :class:`EnvironmentMissing`."""
     return examine(locate(named))

@@ -1,6 +1,6 @@
-"""Put a pinned Renode into the cache: fetch, check, unpack, try, move into place.
+"""Installation of a pinned Renode into the cache: fetch, check, unpack, try, move into place.
 
-An attempt that fails or is interrupted leaves nothing.
+A failed or interrupted attempt leaves nothing behind.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ from harness.base.errors import CannotWrite, EnvironmentMissing, HilError, Usage
 from harness.targets.renode import find
 from harness.targets.renode.releases import ARCHIVES, PINNED, Archive, Version, shown
 
-if not hasattr(tarfile, "data_filter"):  # before Python 3.11.4: Debian 12's has none
+if not hasattr(tarfile, "data_filter"):  # before Python 3.11.4, such as Debian 12's
     from backports import tarfile  # type: ignore[no-redef]
 
 #: Called with the bytes received so far and in total (0: unknown).
 Progress = Callable[[int, int], None]
 
-_PIECE = 1 << 18
-_MOST_BYTES = 1 << 30  # of an archive
-_MOST_UNPACKED = 4 << 30
+_PIECE = 1 << 18  # bytes
+_MOST_BYTES = 1 << 30  # of an archive of unknown size
+_MOST_UNPACKED = 4 << 30  # bytes
 _MOST_FILES = 100_000
-_PATIENCE = 30.0  # wall seconds a server may be silent
+_PATIENCE = 30.0  # wall-clock seconds that a server may be silent
 _TRUSTED = 2  # independent sources of a hash that make it trusted
-_STAGING = ".new-"
+_STAGING = ".new-"  # prefix of the folder of an unfinished installation
 _BY_HAND = "install it by hand (renode.io) and set RENODE to its path"
 
 
 class _NotAllowed(HilError):
-    """A redirect that is not followed."""
+    """A redirect to a scheme that is not allowed."""
 
 
 class _Redirects(urllib.request.HTTPRedirectHandler):
@@ -64,7 +64,7 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
 def opener(
     schemes: Sequence[str] = ("https",), context: ssl.SSLContext | None = None
 ) -> urllib.request.OpenerDirector:
-    """An opener for addresses of ``schemes`` alone, which checks certificates."""
+    """Return an opener that checks certificates and accepts addresses of ``schemes`` only."""
     context = context or ssl.create_default_context()
     return urllib.request.build_opener(
         urllib.request.HTTPSHandler(context=context), _Redirects(schemes)
@@ -79,10 +79,10 @@ def archive_for(
     machine: str = "",
     unconfirmed: bool = False,
 ) -> Archive:
-    """The archive of ``version`` for this machine.
+    """Return the archive of ``version`` for this machine.
 
     Raises :class:`UsageError` for a version that is not pinned, and :class:`EnvironmentMissing`
-    if there is none for this machine, or it cannot be installed here.
+    if there is no archive for this machine, or it cannot be installed.
     """
     versions = sorted({archive.version for archive in archives}, reverse=True)
     if version not in versions:
@@ -112,7 +112,7 @@ def archive_for(
 
 
 def check_libc(name: str = "CS_GNU_LIBC_VERSION") -> None:
-    """Raises :class:`EnvironmentMissing` on a Linux whose C library is not glibc (musl)."""
+    """Raise :class:`EnvironmentMissing` on a Linux whose C library is not glibc (musl)."""
     if platform.system() != "Linux":
         return
     try:
@@ -133,10 +133,10 @@ def install(
     progress: Progress = lambda done, total: None,
     web: urllib.request.OpenerDirector | None = None,
 ) -> Path:
-    """Install ``archive``, from ``file`` or from its address; returns the program's path.
+    """Install ``archive``, from ``file`` or from its address; return the program's path.
 
-    An installed Renode that runs is left alone. Raises :class:`EnvironmentMissing` if the archive
-    cannot be fetched, is another one, or does not run here, :class:`CannotWrite` for a full disk,
+    An installed Renode that runs is kept. Raises :class:`EnvironmentMissing` if the archive cannot
+    be fetched, has another hash, or does not run here, :class:`CannotWrite` for a full disk,
     :class:`UsageError` for a ``file`` that cannot be read.
     """
     home = find.home()
@@ -165,7 +165,7 @@ def install(
 
 
 def _make(archive: Archive, folder: Path, pieces: Iterator[bytes], progress: Progress) -> None:
-    """Leave a Renode that runs in ``folder``/tree."""
+    """Unpack a Renode to ``folder``/tree and check that it runs."""
     packed = folder / archive.name
     _keep(archive, packed, pieces, progress)
     tree = _unpack(packed, folder / "unpacked")
@@ -208,7 +208,7 @@ def _pieces(source: IO[bytes]) -> Iterator[bytes]:
 def _download(archive: Archive, web: urllib.request.OpenerDirector) -> Iterator[bytes]:
     hint = "try again later, or fetch it elsewhere and pass --archive FILE"
     try:
-        # The opener follows allowed schemes only, and the address is a constant of this package.
+        # The address is a constant of this package, and the opener follows allowed schemes only.
         with web.open(archive.url, timeout=_PATIENCE) as answer:
             yield from _pieces(answer)
     except _NotAllowed as error:
@@ -226,7 +226,7 @@ def _download(archive: Archive, web: urllib.request.OpenerDirector) -> Iterator[
 
 
 def _keep(archive: Archive, path: Path, pieces: Iterable[bytes], progress: Progress) -> None:
-    """Write ``pieces`` to ``path``; their size and hash must be the pinned ones."""
+    """Write ``pieces`` to ``path``, and check their size and hash."""
     digest, size = hashlib.sha256(), 0
     most = archive.size or _MOST_BYTES
     with path.open("wb") as file:
@@ -251,7 +251,7 @@ def _other(archive: Archive, difference: str) -> EnvironmentMissing:
 
 
 def _unpack(packed: Path, folder: Path) -> Path:
-    """The archive's one folder, which holds ``renode``."""
+    """Unpack an archive to ``folder`` and return its only folder with a program ``renode``."""
     folder.mkdir()
     try:
         with tarfile.open(packed, "r:gz") as tar:
@@ -260,7 +260,7 @@ def _unpack(packed: Path, folder: Path) -> Path:
                 files, size = files + 1, size + member.size
                 if files > _MOST_FILES or size > _MOST_UNPACKED:
                     raise EnvironmentMissing(f"{packed.name} unpacks to too many files or bytes")
-                tar.extract(member, folder, filter="data")  # nothing outside, no links out
+                tar.extract(member, folder, filter="data")  # refuses files and links outside
     except (tarfile.TarError, EOFError, zlib.error) as error:
         raise EnvironmentMissing(f"{packed.name} cannot be unpacked: {error}") from error
     programs = [program for program in folder.glob("*/renode") if program.is_file()]

@@ -1,10 +1,10 @@
-"""Runs a Renode in a network of its own, of which one port can be reached; run as a script.
+"""Runs a Renode in a network namespace of its own and forwards one port to it; a script.
 
 Renode's gdb server listens on every interface without a password. ``python isolated.py LISTENER
-PORT FILES COMMAND...`` enters a network that has loopback only, runs COMMAND in it, and forwards
-each connection to the socket LISTENER, which the harness opened on 127.0.0.1 in the usual network,
-to PORT of the new one. COMMAND inherits the descriptors FILES (``5,6``). ``python isolated.py``
-alone only tries whether that is allowed. Standard library only.
+PORT FILES COMMAND...`` enters a network with loopback only, runs COMMAND in it, and forwards each
+connection to the socket LISTENER, which the harness opened on the host's 127.0.0.1, to PORT of the
+new network. COMMAND inherits the descriptors FILES (``5,6``). Without arguments it only tries
+whether that is allowed. It imports the standard library only.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from pathlib import Path
 _NEW_USER, _NEW_NET = 0x1000_0000, 0x4000_0000  # linux/sched.h, CLONE_NEWUSER and CLONE_NEWNET
 _SET_FLAGS, _UP = 0x8914, 0x1  # linux/sockios.h, SIOCSIFFLAGS; linux/if.h, IFF_UP
 _PR_SET_PDEATHSIG = 1
-_CHUNK = 1 << 16
-_PATIENCE = 10.0  # seconds until the server must listen
+_CHUNK = 1 << 16  # bytes of one read
+_PATIENCE = 10.0  # seconds within which the server must listen
 
 
 def enter() -> None:
-    """Move this process to a new network with loopback. Raises :class:`OSError` if not allowed."""
+    """Move this process to a new network with loopback; raise :class:`OSError` if not allowed."""
     if sys.platform != "linux":
         raise OSError("only Linux has networks of a process's own")
     libc = ctypes.CDLL(None, use_errno=True)
@@ -48,7 +48,7 @@ def enter() -> None:
 
 
 def forward(listener: socket.socket, port: int) -> None:
-    """Serve one connection after another, for ever."""
+    """Serve one connection after another, forever."""
     while True:
         outside, _ = listener.accept()
         with outside, contextlib.suppress(OSError), _connected(port) as inside:
@@ -81,7 +81,7 @@ def _die_with_parent() -> None:
 
 
 def main(arguments: list[str]) -> int:
-    """Run the command; its exit code."""
+    """Run the command and return its exit code."""
     try:
         enter()
     except OSError as error:
@@ -95,7 +95,7 @@ def main(arguments: list[str]) -> int:
         pass_fds=files,
         preexec_fn=_die_with_parent,  # noqa: PLW1509 - this process has one thread so far
     )
-    for descriptor in files:  # so that the other end sees when Renode has ended
+    for descriptor in files:  # so that the harness sees the end of Renode
         os.close(descriptor)
     threading.Thread(target=forward, args=(listener, int(arguments[1])), daemon=True).start()
     return child.wait()

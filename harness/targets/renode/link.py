@@ -1,6 +1,6 @@
-"""The harness's end of the wire to a Renode: lines through two pipes (agent_link.py has the other).
+"""The harness's end of the link to a Renode: lines through two pipes (agent_link.py: other end).
 
-No other program can reach this Renode: it opens no port and no socket.
+No other program can reach this Renode, which opens neither port nor socket.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from collections.abc import Callable, Iterator
 
 from harness.base.errors import HilError, TargetLost
 
-_CHUNK = 1 << 16
+_CHUNK = 1 << 16  # bytes of one read
 
 
 class MonitorError(HilError):
-    """Renode refused a command; the message holds Renode's own words."""
+    """Renode refused a command; the message quotes Renode."""
 
 
 class AgentLink:
     """Sends requests to one Renode and reads their answers, one after another.
 
     ``requests`` and ``answers`` are file descriptors, which :meth:`close` closes. Every request has
-    a wall-clock limit. A Renode that does not answer in time, or whose end of the wire closes,
-    raises :class:`TargetLost`; a request that it refuses raises :class:`MonitorError`.
+    a wall-clock limit. :class:`TargetLost` is raised if Renode does not answer in time or has
+    ended, :class:`MonitorError` if it refuses the request.
     """
 
     def __init__(self, requests: int, answers: int, *, timeout: float = 30.0) -> None:
@@ -32,14 +32,14 @@ class AgentLink:
         self._requests, self._answers = requests, answers
         self._rest = b""
         self._closed = False
-        self._waiting = False  # an answer was not read to its end
+        self._waiting = False  # an answer has not been read completely
 
     def ready(self, timeout: float) -> None:
-        """Wait for Renode's first word."""
+        """Wait until Renode has started."""
         self._answer("its start", timeout, None)
 
     def command(self, text: str, *, timeout: float = 0.0) -> str:
-        """Carry out one command of Renode's Monitor and give its output."""
+        """Carry out one command of Renode's Monitor and return its output."""
         lines = self._ask(f"monitor {text}", timeout, None)
         printed = "".join(line.removeprefix("said ") for line in lines)
         return bytes.fromhex(printed).decode("utf-8", "backslashreplace")
@@ -47,9 +47,9 @@ class AgentLink:
     def call(
         self, python: str, *, timeout: float = 0.0, take: Callable[[str], None] | None = None
     ) -> list[str]:
-        """Run ``python`` beside the agent and give the lines of its answer.
+        """Run ``python`` in the agent's namespace and return the lines of its answer.
 
-        ``take`` gets each line as it arrives instead, also those before a Renode is lost.
+        If given, ``take`` is called with each line on arrival instead: none is lost with Renode.
         """
         return self._ask(f"agent {python}", timeout, take)
 
@@ -100,7 +100,7 @@ class AgentLink:
             self._rest += data
 
     def close(self) -> None:
-        """Close this end; safe to call twice."""
+        """Close this end of the link; safe to call twice."""
         if not self._closed:
             self._closed = True
             os.close(self._requests)
@@ -112,7 +112,7 @@ def _first_line(text: str) -> str:
 
 
 def pipes() -> tuple[AgentLink, tuple[int, int]]:
-    """A link, and the two descriptors that its Renode reads requests from and answers on."""
-    requests, ours = os.pipe()
-    answers, theirs = os.pipe()
-    return AgentLink(ours, answers), (requests, theirs)
+    """Return a link, and Renode's two descriptors: to read requests and to write answers."""
+    read_requests, write_requests = os.pipe()
+    read_answers, write_answers = os.pipe()
+    return AgentLink(write_requests, read_answers), (read_requests, write_answers)

@@ -1,4 +1,4 @@
-"""The machine that runs an image in Renode, as commands of Renode's Monitor."""
+"""Commands of Renode's Monitor that make a machine and load an image."""
 
 from __future__ import annotations
 
@@ -17,27 +17,26 @@ from harness.targets.renode.description import (
     unmodelled,
 )
 
-#: Virtual seconds between synchronisations; measured in tests/benchmarks/bench_renode.py.
+#: Virtual seconds between synchronisations, chosen with tests/benchmarks/bench_renode.py.
 QUANTUM = 0.001
-#: Debug components that answer on the chip: Armv8-M ARM, B11 (ITM, FPB, TPIU, ETM).
+#: Addresses of debug components that exist on the chip (Armv8-M ARM, B11).
 _DEBUG = {"itm": 0xE000_0000, "fpb": 0xE000_2000, "tpiu": 0xE004_0000, "etm": 0xE004_1000}
-#: Firmware leaves attribution to the SPU by setting SAU_CTRL.ALLNS. In Renode the SPU's regions are
-#: regions of the SAU, so ENABLE is written instead.
+#: Hook of writes to the NVIC: where firmware leaves attribution to the SPU (SAU_CTRL.ALLNS), ENABLE
+#: is written instead, since the SPU's regions are regions of the SAU in Renode.
 _SAU_FOLLOWS = "value = 1 if offset == 0xDD0 and value & 3 == 2 else value"
 
 
 def make(chip: ChipTable, security: Security, *, quantum: float, strict: bool) -> list[str]:
-    """The commands that make a machine with empty memories.
+    """Return the commands that make a machine with empty memories.
 
-    ``strict``, for a release that knows how: CCR.DIV_0_TRP takes effect, and an access that nothing
-    answers is a BusFault.
+    With ``strict`` (1.17 on) CCR.DIV_0_TRP takes effect, and an unanswered access is a BusFault.
     """
     board = platforms.board_with(chip.key).key
     description = monitor_path(paths.platforms() / f"{board}{security.value}.repl")
     commands = [
         "Clear",
         "emulation SetGlobalAdvanceImmediately true",
-        "emulation Mode SynchronizedTimers",  # a button's level reaches its pin at once
+        "emulation Mode SynchronizedTimers",  # a button's level reaches its pin immediately
         f'emulation SetGlobalQuantum "{quantum:.6f}"',
         f'mach create "{board}"',
         f"machine LoadPlatformDescription {description}",
@@ -52,7 +51,7 @@ def make(chip: ChipTable, security: Security, *, quantum: float, strict: bool) -
 
 
 def start_script(board: BoardTable) -> str:
-    """``BOARD.resc``, which runs an ELF file on the board by hand."""
+    """Return ``BOARD.resc``, a script for running an ELF file on the board by hand."""
     scripts = "\n".join(_scripts(board.chip, "$ORIGIN"))
     return f'''\
 :name: {board.name}
@@ -85,9 +84,9 @@ runMacro $reset
 
 
 def agent(chip: ChipTable, vectors: int) -> str:
-    """The agent's constructor for an image whose vector table is at ``vectors``.
+    """Return the constructor of the agent for an image whose vector table is at ``vectors``.
 
-    Renode executes one instruction a cycle, as the built-in simulator does.
+    Renode executes one instruction per cycle, as the built-in simulator does.
     """
     console = platforms.board_with(chip.key).console.uarte.lower()
     flash, ram = ((area.origin, area.end) for area in (chip.area("flash"), chip.area("ram")))
@@ -96,10 +95,9 @@ def agent(chip: ChipTable, vectors: int) -> str:
 
 
 def load(image: Image, folder: Path, power_on: int) -> list[str]:
-    """Monitor commands that fill flash and RAM; the files that they read go to ``folder``.
+    """Return commands that fill flash and RAM from files, which are written to ``folder``.
 
-    Where the image loads nothing flash is erased, and RAM holds the pattern of the seed
-    ``power_on``.
+    Where the image loads nothing, flash is erased and RAM has the pattern of the seed ``power_on``.
     """
     flash, ram = (image.chip.area(name) for name in ("flash", "ram"))
     commands = []
@@ -119,7 +117,7 @@ def load(image: Image, folder: Path, power_on: int) -> list[str]:
 
 
 def _stubs(chip: ChipTable) -> list[str]:
-    """What stands for blocks without a model, in both windows."""
+    """Return commands for stubs of blocks without a model, in both windows."""
     folder = monitor_path(paths.platforms())
     commands = []
     for block in unmodelled(chip):
@@ -130,7 +128,7 @@ def _stubs(chip: ChipTable) -> list[str]:
 
 
 def _scripts(chip: ChipTable, folder: str) -> list[str]:
-    """The blocks that scripts in ``folder``/peripherals stand for, with the chip's facts."""
+    """Return commands for the blocks modelled by scripts in ``folder``/peripherals."""
     flash = chip.area("flash")
     facts = {"NVMC": (flash.origin, flash.size, chip.flash.page), "DPPIC": (chip.dppi_channels,)}
     commands = []
@@ -141,7 +139,7 @@ def _scripts(chip: ChipTable, folder: str) -> list[str]:
 
 
 def _attribution(chip: ChipTable) -> list[str]:
-    """The SPU that writes its regions into the core's SAU."""
+    """Return commands for the SPU that writes its regions into the core's SAU."""
     flash, ram = chip.area("flash"), chip.area("ram")
     facts = (
         *(flash.origin, chip.flash.region, chip.spu_regions("flash")),
@@ -165,7 +163,7 @@ def _script(
     size: int = 0x1000,
     facts: tuple[int, ...] = (),
 ) -> list[str]:
-    """A script of ``folder``/peripherals on the bus as ``name``; it is told ``facts`` in order."""
+    """Return commands that put a script on the bus as ``name`` and pass it ``facts`` in order."""
     first, *others = addresses
     file = f"{folder}/peripherals/{script}.py"
     return [
@@ -176,5 +174,5 @@ def _script(
 
 
 def monitor_path(path: Path) -> str:
-    """``path`` as Renode's Monitor reads one: blanks are escaped."""
+    """Format ``path`` for Renode's Monitor: blanks are escaped."""
     return "@" + str(path).replace(" ", "\\ ")

@@ -8,33 +8,30 @@ Version = tuple[int, int, int]
 
 #: The release that ``doctor --install --with renode`` installs.
 PINNED: Version = (1, 17, 0)
-#: The oldest version that runs a cortex-m33's floating point as the chip does.
+#: The oldest version whose cortex-m33 computes floating point as the chip does.
 MINIMUM: Version = (1, 16, 1)
 
 
 def shown(version: Version) -> str:
-    """``1.17.0``."""
+    """Format a version as ``1.17.0``."""
     return ".".join(map(str, version))
 
 
 @dataclass(frozen=True)
 class Archive:
-    """A published archive of a release, pinned by its content.
-
-    ``confirmed`` counts the independent sources of the SHA-256; ``size`` is in bytes, 0 if unknown.
-    """
+    """A published archive of a release, pinned by its content."""
 
     version: Version
     system: str  # as platform.system() returns
     machine: str  # as platform.machine() returns
     url: str
     sha256: str
-    confirmed: int
-    size: int = 0
+    confirmed: int  # independent sources of the SHA-256
+    size: int = 0  # bytes; 0: unknown
 
     @property
     def name(self) -> str:
-        """The file's own name."""
+        """The file's name."""
         return self.url.rpartition("/")[2]
 
 
@@ -90,25 +87,20 @@ MEASURED, BELIEVED = "measured", "believed"
 
 @dataclass(frozen=True)
 class RenodeDifference:
-    """Something that a range of versions gets wrong or does otherwise; docs/renode.md lists them.
+    """A difference of some versions from the chip; docs/renode.md lists them."""
 
-    It holds from version ``since`` up to, but not including, ``until`` (None: no limit).
-    ``known``: measured on that release, or believed from its sources. ``images`` of
-    tests/firmware/releases show it.
-    """
-
-    since: Version | None
-    until: Version | None
+    since: Version | None  # the first version with it; None: all earlier ones
+    until: Version | None  # the first version without it; None: all later ones have it
     what: str
     done: str  # the harness's remedy
-    warn: str = ""  # a note of its own in each result: why output may be another
-    passes: str = ""  # with which an image may pass wrongly: a part of one note in each result
-    known: str = MEASURED
-    images: tuple[str, ...] = ()
-    worlds: bool = False  # it concerns images of both worlds alone
+    warn: str = ""  # a note of its own in each result: why output may differ
+    passes: str = ""  # why an image may pass wrongly: part of a note in each result
+    known: str = MEASURED  # measured on that release, or believed from its sources
+    images: tuple[str, ...] = ()  # images of tests/firmware/releases that show it
+    worlds: bool = False  # it concerns only images of both worlds
 
     def holds(self, version: Version) -> bool:
-        """Whether ``version`` has it."""
+        """Whether ``version`` has the difference."""
         return (self.since is None or version >= self.since) and (
             self.until is None or version < self.until
         )
@@ -462,7 +454,7 @@ DIFFERENCES = (
 
 
 def warnings(version: Version) -> tuple[str, ...]:
-    """The notes in every result on ``version``."""
+    """Return the notes for every result on ``version``."""
     own = [one.warn for one in DIFFERENCES if one.warn and one.holds(version)]
     passes = _passes(version, worlds=False)
     name = f"Renode {shown(version)}"
@@ -473,7 +465,7 @@ def warnings(version: Version) -> tuple[str, ...]:
 
 
 def warnings_of_worlds(version: Version) -> str:
-    """The note in each result of images of both worlds; "" if there is nothing to note."""
+    """Return the note for results of images of both worlds; "" if there is none."""
     passes = _passes(version, worlds=True)
     text = f"Renode {shown(version)}, between the worlds, where an image may pass wrongly: {passes}"
     return text if passes else ""

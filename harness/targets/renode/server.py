@@ -1,4 +1,4 @@
-"""Renode's processes: one headless Renode, a server that reuses it for many cases, a pool."""
+"""Processes of Renode: one headless Renode, a server that reuses it for many cases, a pool."""
 
 from __future__ import annotations
 
@@ -26,32 +26,32 @@ from harness.targets.renode.link import AgentLink, pipes
 from harness.targets.renode.machine import QUANTUM, monitor_path
 from harness.targets.renode.releases import PINNED, shown, warnings_of_worlds
 
-#: Machines that one process may make: from 1.17 on each leaves a copy of the translation library
-#: (over 1 MB) in the process's temporary folder until the process ends.
+#: Machines per process: from 1.17 on each leaves a copy of the translation library (over 1 MB) in
+#: the process's temporary folder until the process ends.
 _MACHINES = 50
 _SUPERVISOR, _ISOLATED = (
     Path(__file__).with_name(f"{one}.py") for one in ("supervisor", "isolated")
 )
-#: The port of Renode's gdb server, in a network of its own.
+#: Port of Renode's gdb server, in its own network.
 GDB_PORT = 3333
-#: The scripts that run inside Renode, in the order in which they are read.
+#: Scripts that run inside Renode, in the order in which they are included.
 AGENT = tuple(Path(__file__).with_name(name) for name in ("agent_link.py", "agent.py"))
-#: Models in C#, which Renode compiles at its start; platform descriptions name their classes.
+#: Models in C#, which Renode compiles when it starts; platform descriptions name their classes.
 _MODELS = ("counters.cs",)
-#: With asynchronous logging the logging thread can end up waiting for an empty queue, and after
-#: 10,000 further messages the emulation blocks.
+#: Synchronous logging: an asynchronous logging thread may wait for its empty queue forever, and
+#: after 10,000 further messages the emulation blocks.
 _CONFIG = "[general]\nuse-synchronous-logging = True\n"
 
 
 class RenodeProcess:
     """A running Renode and the :attr:`link` to it.
 
-    The link is a pair of pipes that Renode inherits: it opens no port. Renode removes other
-    instances' ``renode-*`` folders from its temporary directory, and leaves a copy of its
-    translation library there for each machine, so each process has a TMPDIR of its own.
+    The link is a pair of pipes that Renode inherits, so that it opens no port. Each process has a
+    TMPDIR of its own, since Renode removes ``renode-*`` folders of other instances from it, and
+    leaves a copy of its translation library there for each machine.
 
-    With ``gdb``, a listening socket of the loopback interface, it runs in a network of its own, and
-    what connects to that socket is forwarded to its port :data:`GDB_PORT`.
+    With ``gdb``, a listening socket on loopback, Renode runs in a network of its own, and
+    connections to that socket are forwarded to its port :data:`GDB_PORT`.
     """
 
     def __init__(
@@ -86,8 +86,8 @@ class RenodeProcess:
         models = [paths.platforms() / "peripherals" / name for name in _MODELS]
         includes = [f"include {monitor_path(file)}\n" for file in (*models, *AGENT)]
         start.write_text("".join(includes) + 'python "serve({}, {})"\n'.format(*theirs))
-        # Without a window Renode's shell polls a dummy for ever, which costs a core; on a console
-        # it waits for input, here a pipe that stays silent. It opens no port unless it gets one.
+        # Without a window Renode's shell would poll a dummy forever, which takes a core; on a
+        # console it waits for input from a pipe that is never written. It opens no port by default.
         command = [str(program.path), "--disable-xwt", "--console", "--plain", "--hide-log"]
         command += ["--config", str(config), start.name]
         inherited: tuple[int, ...] = theirs
@@ -107,15 +107,15 @@ class RenodeProcess:
         try:
             self.link.ready(patience)
         except HilError as error:
-            words = self.output.strip().splitlines()
-            last = words[-1] if words else "it printed nothing"
+            lines = self.output.strip().splitlines()
+            last = lines[-1] if lines else "it printed nothing"
             failure = "ended while it started" if self._ends(10.0) else "did not start"
             hint = "start it by hand with --console to see why"
             raise TargetLost(f"Renode {failure}: {last}", hint=hint) from error
 
     @property
     def alive(self) -> bool:
-        """True while Renode runs."""
+        """Whether Renode runs."""
         return self._supervisor.poll() is None
 
     def _ends(self, seconds: float) -> bool:
@@ -125,7 +125,7 @@ class RenodeProcess:
 
     @property
     def output(self) -> str:
-        """The output of Renode, for messages about its end."""
+        """Renode's output, for messages about its end."""
         path = self.folder / "output"
         return path.read_text(errors="replace") if path.is_file() else ""
 
@@ -137,13 +137,13 @@ class RenodeProcess:
         try:
             self._supervisor.wait(timeout=10)
         except subprocess.TimeoutExpired:
-            self._supervisor.kill()  # PR_SET_PDEATHSIG takes Renode along
+            self._supervisor.kill()  # PR_SET_PDEATHSIG then kills Renode
             self._supervisor.wait()
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def _numbers(descriptors: tuple[int, ...]) -> str:
-    """As supervisor.py and isolated.py take them: ``5,6``."""
+    """Format descriptors for supervisor.py and isolated.py: ``5,6``."""
     return ",".join(map(str, descriptors))
 
 
@@ -151,9 +151,9 @@ class RenodeServer(Closing):
     """Starts Renode when it is first needed or was lost, and ends it on close().
 
     It serves one session at a time. Between sessions the machine is reset and its memories are
-    cleared, which takes a tenth of the time of a new one; after a session that faulted, hung or
-    was traced a new machine is made. ``gdb`` is the socket on which its gdb server can be reached
-    (:class:`RenodeProcess`); ``connect`` replaces the process (tests).
+    cleared, in a tenth of the time of a new one; after a session that faulted, hung or was traced a
+    new machine is made. ``gdb`` is the socket for its gdb server (:class:`RenodeProcess`);
+    ``connect`` replaces the process in tests.
     """
 
     def __init__(
@@ -166,30 +166,30 @@ class RenodeServer(Closing):
     ) -> None:
         self.program: RenodeProgram | None = None if connect else find(renode)
         self.quantum = quantum
-        self.starts = self.machines = 0  # how often Renode was started, and a machine made
+        self.starts = self.machines = 0  # number of processes started, and of machines made
         self.busy = False  # a session is open
         self._reusable = False
         self._security = Security.NONE  # of the machine
         self._chip: ChipTable | None = None
-        self._made = 0  # machines of the present process
+        self._made = 0  # machines of the current process
         self._connect, self._gdb = connect, gdb
         self._process: RenodeProcess | None = None
         self._client: AgentLink | None = None
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Known bugs of this version."""
+        """Notes on known bugs of this version."""
         return self.program.warnings if self.program else ()
 
     @property
     def warnings_of_worlds(self) -> tuple[str, ...]:
-        """Those that concern images of both worlds alone."""
+        """Notes that concern only images of both worlds."""
         text = warnings_of_worlds(self.program.version) if self.program else ""
         return (text,) if text else ()
 
     @property
     def client(self) -> AgentLink:
-        """The connection; starts Renode if none runs."""
+        """The link; Renode is started if it does not run."""
         if self._process is not None and not self._process.alive:
             self.lost()
         if self._client is None:
@@ -198,7 +198,7 @@ class RenodeServer(Closing):
 
     @property
     def folder(self) -> Path | None:
-        """Renode's own folder, which is removed with it; None if ``connect`` is used."""
+        """Renode's temporary folder, which is removed with it; None if ``connect`` is used."""
         return self._process.folder if self._process is not None else None
 
     def _start(self) -> AgentLink:
@@ -220,11 +220,10 @@ class RenodeServer(Closing):
         both_worlds: bool = False,
         power_on: int = DEFAULT_SEED,
     ) -> AgentLink:
-        """A clean machine with ``image`` in its memories, ready to run.
+        """Prepare a clean machine with ``image`` in its memories, until :meth:`release`.
 
-        ``folder`` takes the content of the memories; ``power_on`` is the seed of RAM's.
-        :meth:`release` gives the machine back. Raises
-        :class:`EnvironmentMissing` for ``both_worlds`` on a Renode without TrustZone-M.
+        ``folder`` is for files with the contents of memories; ``power_on`` is the seed of RAM.
+        Raises :class:`EnvironmentMissing` for ``both_worlds`` on a Renode without TrustZone-M.
         """
         if self.busy:
             raise UsageError(
@@ -245,14 +244,14 @@ class RenodeServer(Closing):
         return client
 
     def _clean(self, chip: ChipTable, security: Security) -> AgentLink:
-        """A machine with empty memories: the last one if it can be reused, else a new one.
+        """Prepare a machine with empty memories: the last one if it can be reused, else a new one.
 
-        One whose core keeps something over the reset is not used again.
+        A core that keeps a register's value over the reset is not reused.
         """
-        again = self._reusable and (chip, security) == (self._chip, self._security)
+        reuse = self._reusable and (chip, security) == (self._chip, self._security)
         client = self.client
         self._reusable = False
-        if again and not client.call("hil['agent'].recycle()"):
+        if reuse and not client.call("hil['agent'].recycle()"):
             return client
         if self._made >= _MACHINES:
             self.lost()
@@ -267,7 +266,7 @@ class RenodeServer(Closing):
         return client
 
     def release(self, *, reusable: bool) -> None:
-        """A session is over; ``reusable`` if its machine may serve the next one."""
+        """End a session; ``reusable``: its machine may serve the next one."""
         self._reusable = reusable and self._client is not None
         self.busy = False
 
@@ -289,7 +288,7 @@ class RenodeServer(Closing):
         return Security.STATES if self._modern and not non_secure else Security.NONE
 
     def lost(self) -> None:
-        """Renode hangs or died: kill it; the next machine starts a new one."""
+        """Kill a Renode that hangs or has died; the next machine starts a new one."""
         self._reusable = False
         if self._client is not None:
             self._client.close()
@@ -304,10 +303,10 @@ class RenodeServer(Closing):
 
 
 class RenodePool(Closing):
-    """Gives each session a Renode that no other session has open.
+    """Gives each session a Renode that no other session uses.
 
-    One after another, sessions share one process; a second that is open at the same time gets a
-    process of its own. Pass one pool to every ``open(..., pool=pool)`` of a run.
+    Successive sessions share one process; one that is open at the same time as another gets its
+    own. Pass one pool to every ``open(..., pool=pool)`` of a run.
     """
 
     def __init__(self) -> None:
@@ -316,14 +315,14 @@ class RenodePool(Closing):
 
     @property
     def starts(self) -> int:
-        """How often a Renode was started."""
+        """Number of processes started."""
         return sum(server.starts for _, server in self._servers)
 
     def server(self, renode: str | Path | None = None) -> RenodeServer:
-        """A server that is not busy, of the program ``renode``.
+        """Return a server of the program ``renode`` that is not busy.
 
-        Raises :class:`EnvironmentMissing` if there is none or it is too old. Later
-        calls raise the same error again, because asking Renode for its version takes a second.
+        Raises :class:`EnvironmentMissing` if there is none or it is too old. Later calls raise the
+        same error again, because ``renode --version`` takes a second.
         """
         program = str(renode or "")
         for name, server in self._servers:

@@ -9,10 +9,12 @@ import struct
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from harness.base.clock import Deadline
-from harness.base.errors import BadElf, TargetLost, UsageError
+from harness.base.core_state import CoreState
+from harness.base.errors import BadElf, TargetLost, Unsupported, UsageError
 from harness.base.findings import Finding, Kind
 from harness.base.power_on import DEFAULT_SEED
 from harness.elf import Image, trustzone, vectors
@@ -29,7 +31,7 @@ from harness.targets.base import (
     Until,
 )
 from harness.targets.calls import Call, CallLog
-from harness.targets.registry import SessionDefaults
+from harness.targets.registry import Ability, SessionDefaults
 from harness.targets.renode import faults
 from harness.targets.renode.link import AgentLink
 from harness.targets.renode.server import RenodeServer
@@ -181,11 +183,12 @@ class RenodeSession(SessionDefaults):
         self._notes += image.chip.approximations
         self._warnings = self._reason = ""
         self._closed = False
+        self._state: CoreState | None = None  # of the fault that comes next
         self._spoilt = False  # a reset may not bring the machine back to its first state
         self._opened = False
         non_secure = trustzone.is_non_secure(image)
-        both_worlds = trustzone.gateways(image) is not None
-        if both_worlds:
+        self._both_worlds = trustzone.first_gateway(image) is not None
+        if self._both_worlds:
             texts = (_NO_SPU, *server.warnings_of_worlds)
             self._notes += [Finding(Kind.APPROXIMATION, text, "renode") for text in texts]
         try:
@@ -196,7 +199,7 @@ class RenodeSession(SessionDefaults):
                 self._folder,
                 start.address,
                 non_secure=non_secure,
-                both_worlds=both_worlds,
+                both_worlds=self._both_worlds,
                 power_on=power_on,
             )
             self._opened = True
@@ -244,6 +247,17 @@ class RenodeSession(SessionDefaults):
         """The core's registers r0..r12, sp, lr, pc, xpsr."""
         (line,) = self.agent.call(f"registers({list(REGISTERS.values())})")
         return dict(zip(REGISTERS, (int(value, 16) for value in line.split()), strict=True))
+
+    @property
+    def core_state(self) -> CoreState:
+        """Registers, stack pointers and RAM. Raises :class:`Unsupported` for two worlds."""
+        if self._both_worlds or self.agent.gone:
+            why = self.agent.gone or "it does not show the stack pointers of the other world"
+            raise Unsupported(self.target, Ability.STACKS.value, hint=why)
+        self.agent.call("state()", take=self._take)
+        state, self._state = self._state, None
+        assert state is not None
+        return state
 
     def watch_calls(self, addresses: Iterable[int]) -> None:
         """Note calls of the functions at ``addresses`` from here on."""
@@ -314,9 +328,10 @@ class RenodeSession(SessionDefaults):
         if name == "console":
             time_stamp, _, data = value.partition(" ")
             self._print(int(time_stamp) / _NS, bytes.fromhex(data))
+        elif name == "state":
+            self._state = faults.core_state(value, self._image.chip.area("ram").origin)
         elif name in faults.DECODERS:
-            words = [int(word, 16) for word in value.split()]
-            self._faults.append(faults.DECODERS[name](words, self._image))
+            self._take_fault(name, [int(word, 16) for word in value.split()])
         elif name == "call":
             self._calls.enter(Call(*(int(word, 16) for word in value.split())))
         elif name == "return":
@@ -331,6 +346,14 @@ class RenodeSession(SessionDefaults):
             self._executed = int(value)
         elif name == "resets":
             self._resets = int(value)
+
+    def _take_fault(self, name: str, words: list[int]) -> None:
+        """A fault; the core's state stands in the line before, if it is known."""
+        state, self._state = self._state, None
+        if state is not None and name == "fault":
+            state = faults.interrupted(state, cfsr=words[2])
+        fault = faults.DECODERS[name](words, self._image)
+        self._faults.append(replace(fault, state=state))
 
     def _print(self, time_stamp: float, data: bytes) -> None:
         if len(self._console) > self._unread and self._console[-1].time == time_stamp:

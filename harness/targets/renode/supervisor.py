@@ -1,10 +1,10 @@
-"""Ends one Renode with the harness; run as a script of its own.
+"""Runs one Renode and ends it together with the harness; a script.
 
 ``python supervisor.py FOLDER FILES COMMAND...`` runs COMMAND in FOLDER as the leader of a new
 process group. COMMAND inherits the file descriptors FILES (``5,6``), which this process closes.
-Standard input is a pipe whose other end only the harness holds: when it closes, however the harness
-ended, the whole group is killed and FOLDER removed. Should the supervisor itself be killed,
-PR_SET_PDEATHSIG takes Renode with it. Standard library only: it starts in a few milliseconds.
+Standard input is a pipe whose other end only the harness has: when it closes, however the harness
+ended, the whole group is killed and FOLDER removed. If the supervisor itself is killed,
+PR_SET_PDEATHSIG kills Renode. It imports the standard library only, to start in milliseconds.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import sys
 from pathlib import Path
 
 _PR_SET_PDEATHSIG = 1
-_POLL = 0.2
+_POLL = 0.2  # seconds between checks that the command runs
 
 
 def _die_with_parent() -> None:
@@ -29,7 +29,7 @@ def _die_with_parent() -> None:
 
 
 def main(arguments: list[str]) -> int:
-    """Run the command until it ends or standard input closes; returns the exit code."""
+    """Run the command until it ends or standard input closes; return the exit code."""
     folder, command = Path(arguments[0]), arguments[2:]
     inherited = [int(number) for number in arguments[1].split(",") if number]
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -37,7 +37,7 @@ def main(arguments: list[str]) -> int:
         child = subprocess.Popen(
             command,
             cwd=folder,
-            stdin=subprocess.PIPE,  # silent; a closed one would keep Renode's shell busy
+            stdin=subprocess.PIPE,  # never written; if closed, Renode's shell polls it all the time
             stdout=output,
             stderr=subprocess.STDOUT,
             env={**os.environ, "TMPDIR": str(folder)},
@@ -45,7 +45,7 @@ def main(arguments: list[str]) -> int:
             pass_fds=inherited,
             preexec_fn=_die_with_parent,  # noqa: PLW1509 - this process has one thread
         )
-    for descriptor in inherited:  # so that the other end sees when Renode has ended
+    for descriptor in inherited:  # so that the harness sees the end of Renode
         os.close(descriptor)
     closed = False
     try:

@@ -1,4 +1,4 @@
-"""Scrapers: they read results from the console text of images that print no records.
+"""Scrapers, which read results from the console text of images that print no records.
 
 A scraper is chosen by name, or made from a regex in the case file.
 """
@@ -44,7 +44,7 @@ def scraper(name: str) -> Scraper:
 
 
 def scrapers_that_fit(lines: Iterable[Line]) -> dict[str, int]:
-    """The named scrapers that read something from a console, and how many results each reads."""
+    """The named scrapers that read results from a console, with the number of results."""
     scrapers = {name: make() for name, make in SCRAPERS.items()}
     for line in lines:
         for candidate in scrapers.values():
@@ -55,7 +55,7 @@ def scrapers_that_fit(lines: Iterable[Line]) -> dict[str, int]:
 
 
 def failed_tests(text: str) -> str:
-    """The scraper of the suite whose failed tests a line counts; "" for other text."""
+    """The scraper for the suite whose failed tests a line reports; "" for other text."""
     suites = ((name, kind) for name, kind in SCRAPERS.items() if issubclass(kind, TestScraper))
     return next((name for name, kind in suites if kind.failed.search(text)), "")
 

@@ -1,4 +1,4 @@
-"""The base of all scrapers: fed lines, they keep the results in them and check these."""
+"""The base class of scrapers, which read results from lines and check them."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from harness.uart.scrapers.readings import Readings
 #: One value of a result, read or expected.
 Value = float | str
 
-#: Differences that a check lists; the others are counted.
+#: Most differences that a check lists; the others are counted.
 SHOWN = 20
-#: Results that are kept of one console.
+#: Most results of one console that are kept.
 MOST_RESULTS = 100_000
-#: The references of a comparison, as every report names them.
+#: Names of the references of comparisons, in all reports.
 LISTED_VALUES, REFERENCE = "expect.values", "the NumPy reference"
 OWN_TESTS = "the image's own tests"
-#: The reference for results of any form.
-HELD_BY = "expect.values in a case file (docs/cases.md)"
+#: For hints: the reference that fits results of any form.
+VALUES_HINT = "expect.values in a case file (docs/cases.md)"
 
 
 @dataclass(frozen=True, slots=True)
 class Scraped:
-    """One result read from the text: an inference, one test, one line that matched."""
+    """One result read from the text: an inference, a test, or a line that matched."""
 
     values: Mapping[str, Value]
     line: int
@@ -37,7 +37,7 @@ class Scraped:
 
 
 class Compare(Protocol):
-    """Compares the tensors that a console gave with what the model computes."""
+    """Compares the tensors read from a console with the model's."""
 
     def __call__(self, readings: Readings) -> Check:
         """The comparison of all complete inferences."""
@@ -49,7 +49,7 @@ class Expected:
     """The results that a case expects, as plain data."""
 
     values: tuple[Mapping[str, Value], ...] = ()  # of each result in turn
-    repeats: bool = False  # the firmware never ends: after the last of values the first comes again
+    repeats: bool = False  # the firmware never ends: its results repeat values
     tests: Mapping[str, str] = field(default_factory=dict)  # name -> pass, fail, skip
     tolerance: float | None = None
     compare: Compare | None = None
@@ -62,7 +62,7 @@ class TestResult:
     __test__ = False  # pytest: not a test
 
     name: str  # suite.test, or just test if there are no suites
-    state: str  # pass, fail, skip; unfinished: it began and never ended
+    state: str  # pass, fail, skip, or unfinished: no end was printed
     line: int  # console line of its beginning
     seconds: float | None = None  # on the target's clock, if the image prints it
     messages: tuple[str, ...] = ()  # of failures, with file and line
@@ -74,20 +74,20 @@ class Check:
 
     compared: int = 0
     mismatches: int = 0
-    problems: tuple[str, ...] = ()  # the most important first; none: all is right
+    problems: tuple[str, ...] = ()  # the most important one first; empty for a pass
     details: str = ""  # several lines
     hint: str = ""
-    praise: str = ""  # a pass in words; "" for the usual ones
+    praise: str = ""  # the text of a pass; "" for the default one
     tests: tuple[TestResult, ...] = ()
     compared_with: tuple[str, ...] = ()  # the references
 
 
 class Scraper(ABC):
-    """Reads results out of lines.
+    """Reads results from lines.
 
-    ``end`` is a bytes regex of the image's last line, its line feed included, at which a run stops;
-    None if it has none. ``ended`` is true once it came. ``owner`` is the running test's number,
-    0 for none: the image's output meanwhile belongs to that test and is not a finding.
+    ``end`` is a bytes regex of the image's last line with its line feed, at which a run stops; None
+    without one. ``ended`` is true after that line. ``owner`` is the running test's number, 0 for
+    none: output of a running test belongs to the test and is not a finding.
     """
 
     end: bytes | None = None
@@ -99,7 +99,7 @@ class Scraper(ABC):
         self.left_out = 0  # results beyond the limit
 
     def keep(self, result: Scraped) -> None:
-        """Add a result; at most MOST_RESULTS are kept, further ones are counted."""
+        """Add a result; beyond MOST_RESULTS, only count it."""
         if len(self.results) < MOST_RESULTS:
             self.results.append(result)
         else:
@@ -109,17 +109,17 @@ class Scraper(ABC):
     def feed(self, line: Line) -> None:
         """Read one line."""
 
-    def finish(self) -> None:  # noqa: B027  most scrapers have nothing to add
-        """No more lines will come."""
+    def finish(self) -> None:  # noqa: B027 - most scrapers have nothing to do
+        """Handle the end of the text."""
 
     @property
     def ended(self) -> bool:
-        """True once the text has come to its own end."""
+        """True once the image's last line was read."""
         return False
 
     @property
     def between_tests(self) -> bool:
-        """True if tests ran and none is running: every fault so far was one of theirs."""
+        """True if tests ran and none is running: all faults so far belong to tests."""
         return False
 
     def check(self, expected: Expected) -> Check:
@@ -138,7 +138,7 @@ class Scraper(ABC):
             return against_values(self.results, expected)
         return Check(
             problems=("the results were read but compared with nothing",),
-            hint=f"give {HELD_BY}",
+            hint=f"give {VALUES_HINT}",
         )
 
     def _unparsed(self, line: Line, why: str) -> None:
@@ -147,7 +147,7 @@ class Scraper(ABC):
 
 
 def against_values(results: Sequence[Scraped], expected: Expected) -> Check:
-    """Compare results with those that the case lists: each one, in order, and no further ones."""
+    """Compare results with the case's list, in order; missing and extra results are problems."""
     listed = len(expected.values)
     compared = results if expected.repeats else results[:listed]
     extra = results[len(compared) :]
@@ -175,7 +175,7 @@ def against_values(results: Sequence[Scraped], expected: Expected) -> Check:
 
 
 def first_rows(rows: Iterable[str]) -> tuple[int, list[str]]:
-    """How many rows there are, and the first SHOWN of them with a last one that counts the rest."""
+    """The number of ``rows``, and the first SHOWN of them, with a row that counts the others."""
     remaining = iter(rows)
     shown = list(islice(remaining, SHOWN))
     more = sum(1 for _ in remaining)
@@ -183,13 +183,13 @@ def first_rows(rows: Iterable[str]) -> tuple[int, list[str]]:
 
 
 def _difference(got: Value | None, value: Value, tolerance: float) -> str:
-    """How ``got`` differs from ``value``; "" for the same text, or a number within tolerance."""
+    """The difference of ``got`` and ``value``; "" for equal text or a number within tolerance."""
     if got is None:
         return f"not there, expected {_shown(value)}"
     if isinstance(value, str):
         return "" if got == value else f"{_shown(got)}, expected {value!r}"
     read = number(got) if isinstance(got, str) else got
-    # A number read as mantissa * 2^exponent may differ from the decimal one by a rounding.
+    # A number read as mantissa * 2^exponent may differ from the decimal one by rounding.
     if read is not None and math.isclose(read, value, rel_tol=1e-12, abs_tol=tolerance):
         return ""
     shown = _shown(got) if read is None or not isinstance(got, str) else got[:80]
@@ -197,7 +197,7 @@ def _difference(got: Value | None, value: Value, tolerance: float) -> str:
 
 
 def _named(result: Scraped, name: str) -> str:
-    """The texts beside the value ``name`` of a result, by which a reader knows it again; or ""."""
+    """A result's texts other than ``name``, which identify it for the reader; "" without any."""
     others = {other: text for other, text in result.values.items() if other != name}
     texts = [
         f"{other} {text[:80]!r}"

@@ -3,8 +3,7 @@
 Images of 2021 print floats as mantissa and exponent (``1.2566366*2^-2``). Images without float
 printf print nothing in place of the numbers, which is a finding and not a result.
 
-The sample's inferences go round in cycles of 20, in newer releases of 1000; the x of inference i is
-i / cycle * 2 pi.
+The x of inference i is ``i % cycle / cycle * 2 pi``; the cycle is 20, in newer releases 1000.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from dataclasses import replace
 
 from harness.uart.lines import Line, last_digit, number
 from harness.uart.scrapers.base import (
-    HELD_BY,
+    VALUES_HINT,
     Check,
     Expected,
     Scraped,
@@ -27,12 +26,12 @@ from harness.uart.scrapers.base import (
 )
 from harness.uart.scrapers.readings import Elements, Readings
 
-#: Inferences from x = 0 to x = 2 pi.
+#: Possible numbers of inferences from x = 0 to x = 2 pi.
 CYCLES = (20, 1000)
 
 
 class HelloWorld(Scraper):
-    """x and y of each inference: x must follow the sample's sequence, y be the model's answer."""
+    """x and y of each inference: x must follow the sample's sequence, y must be the model's."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -72,7 +71,7 @@ class HelloWorld(Scraper):
     def _check(self, expected: Expected) -> Check:
         """Check every x; check results against listed values and the model, if the case has any."""
         if not expected.values and expected.compare is None:
-            return replace(super()._check(expected), hint=f"give --model, or {HELD_BY}")
+            return replace(super()._check(expected), hint=f"give --model, or {VALUES_HINT}")
         if not self.results:
             return Check(problems=("no result was printed",))
         x = [_float(result, "x") for result in self.results]
@@ -97,12 +96,12 @@ def _float(result: Scraped, name: str) -> float:
 
 
 def _close(printed: float, exact: float) -> bool:
-    """Whether ``exact`` may be printed so: with six decimals or seven digits, cut or rounded."""
+    """True if ``printed`` is ``exact``, cut or rounded to six decimals or seven digits."""
     return abs(printed - exact) <= max(1.5e-6, abs(exact) * 1e-6)
 
 
 def _check_sequence(x: Sequence[float]) -> Check:
-    """Check that each x is the next in the sample's sequence, which may begin at any point."""
+    """Check that x follows the sample's sequence, from any starting point."""
     misses = min((_misses(x, cycle) for cycle in CYCLES), key=len)
     if not misses:
         return Check()
@@ -115,7 +114,7 @@ def _check_sequence(x: Sequence[float]) -> Check:
 
 
 def _misses(x: Sequence[float], cycle: int) -> dict[int, float]:
-    """The right values for the indices of ``x`` that depart from the sample's sequence."""
+    """Indices at which ``x`` departs from the sample's sequence, with the sequence's values."""
     start = round(x[0] % math.tau / math.tau * cycle)
     sequence = (step % cycle / cycle * math.tau for step in itertools.count(start))
     pairs = enumerate(zip(x, sequence, strict=False))  # the sequence is endless

@@ -1,9 +1,8 @@
-"""A scraper made from a regex with named groups, for output of any other form.
+"""Scrapers made from a user's regex, for output of any form.
 
 Neither the user's regex nor the device's text may make a match slow: RE2 takes time linear in the
-line, whatever the regex. (A time limit on a backtracking engine would let the verdict depend on how
-busy the machine is.) RE2 has no look-around and no back-references; a regex that uses them is
-refused.
+line for every regex. (With a time limit on a backtracking engine, the verdict would depend on the
+machine's load.) RE2 has no look-around and no back-references; a regex with them is refused.
 """
 
 from __future__ import annotations
@@ -22,9 +21,9 @@ _LONGEST = 2000
 
 
 def compile_regex(pattern: str, name: str) -> re2._Regexp:
-    """A user's regex, compiled.
+    """Compile a user's regex.
 
-    Raises :class:`UsageError`, which calls it ``name``, if it cannot be used.
+    Raises :class:`UsageError`, with ``name`` in the message, if it cannot be used.
     """
     options = re2.Options()
     options.log_errors = False
@@ -57,7 +56,7 @@ class Pattern(Scraper):
 
     def feed(self, line: Line) -> None:
         """Read one line."""
-        # RE2 works on UTF-8. Given bytes, it need not convert positions back to characters.
+        # RE2 works on UTF-8; with bytes it does not convert positions to characters.
         match = self._pattern.search(line.text.encode())
         if match is None:
             return
@@ -67,7 +66,7 @@ class Pattern(Scraper):
 
 
 class AbsentLines:
-    """Reports every line that matches one of some regexes."""
+    """Reports every line that matches one of the regexes."""
 
     def __init__(self, patterns: Sequence[str]) -> None:
         self.findings = Findings()
@@ -87,7 +86,7 @@ class AbsentLines:
 
 
 class EndLine(Scraper):
-    """Reads no results; recognizes the image's last line."""
+    """Recognizes the image's last line; reads no results."""
 
     def __init__(self, pattern: str) -> None:
         super().__init__()
@@ -100,5 +99,5 @@ class EndLine(Scraper):
 
     @property
     def ended(self) -> bool:
-        """True once the line came."""
+        """True once the line was read."""
         return self._seen

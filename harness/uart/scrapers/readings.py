@@ -1,4 +1,4 @@
-"""The tensors that were read from printed text, inference by inference."""
+"""Tensors that were read from printed text, by inference."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Elements:
-    """The elements of one tensor in all complete inferences, one inference after the other.
+    """The elements of one tensor in all complete inferences, concatenated.
 
-    ``units`` holds the worth of each number's last digit, 0 for integers: the image may have cut or
-    rounded what it printed.
+    ``units`` has one unit of each number's last digit, 0 for integers: the image may have cut or
+    rounded the printed numbers.
     """
 
     real: bool
@@ -22,7 +22,7 @@ class Elements:
 
 @dataclass(frozen=True)
 class Readings:
-    """What was read; ``lines`` holds the console line with which each inference was complete."""
+    """The tensors that were read; ``lines`` are the console lines that completed each inference."""
 
     inputs: Sequence[Elements]
     outputs: Sequence[Elements]

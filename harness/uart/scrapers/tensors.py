@@ -1,8 +1,8 @@
-"""The tensors of a model as an image prints them in plain text: one regex for each tensor.
+"""The tensors of a model, read from an image's plain text with one regex for each tensor.
 
-An inference is complete once every tensor has all its elements. A number that comes too early, too
-late or twice makes its inference incomplete, and the check says so: a line that was lost must not
-shift the values of one inference into the next.
+An inference is complete once every tensor has all its elements. A number too early, too late or
+repeated makes its inference incomplete, which the check reports: a lost line must not shift the
+values of one inference into the next.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ from harness.uart.scrapers.base import Check, Expected, Scraped, Scraper, first_
 from harness.uart.scrapers.pattern import compile_regex
 from harness.uart.scrapers.readings import Elements, Readings
 
-#: ``quantized``: the elements as they lie in memory; ``real``: what they stand for.
+#: ``quantized``: the elements as stored in memory; ``real``: the values that they represent.
 Form = Literal["quantized", "real"]
-#: The named group of a regex that holds an element's position, counted from 0, and no value.
+#: The name of a regex's group for an element's position, counted from 0.
 INDEX = "index"
-#: Numbers that are kept of one console.
+#: Most numbers of one console that are kept.
 _MOST_NUMBERS = 10_000_000
-#: Larger integers are not exact in a double.
+#: The largest integer up to which all integers are exact in a double.
 _MOST_EXACT = 2**53
-#: Between the numbers of one group.
+#: Text between the numbers of one group.
 _SEPARATORS = re.compile(r"[\s,;|\[\](){}]+")
 
 
 @dataclass(frozen=True)
 class TensorRegex:
-    """How one tensor stands in the text.
+    """The regex of one tensor in the text.
 
-    Each match gives the numbers of all its groups, in order: one number a group, or several with
-    blanks, commas or brackets between them. A group called ``index`` is the position of the first.
+    The groups of a match have its numbers, in order: one in each group, or several with blanks,
+    commas or brackets between them. A group called ``index`` has the position of the first.
     """
 
     regex: str
@@ -50,10 +50,10 @@ class TensorRegex:
 
 @dataclass(frozen=True)
 class PrintedTensors:
-    """The regexes of a model's inputs and outputs. No inputs: the case has them in a file.
+    """The regexes of a model's inputs and outputs. Without inputs, the case has them in a file.
 
-    ``most``: more inferences than that are a problem, 0 for no limit; an image that never ends has
-    none.
+    ``most`` is the largest number of inferences, 0 for no limit; it does not apply to an image that
+    never ends.
     """
 
     outputs: tuple[TensorRegex, ...]
@@ -62,7 +62,7 @@ class PrintedTensors:
 
 
 class _Reader:
-    """Reads one tensor: what came for the inference that is not complete yet."""
+    """Reads one tensor; ``values`` and ``units`` are those of the incomplete inference."""
 
     def __init__(self, name: str, regex: TensorRegex, tensor: Tensor) -> None:
         self.name = name
@@ -136,7 +136,7 @@ class TensorText(Scraper):
         self._readers = [*self._inputs, *self._outputs]
         self._numbers = 0
         self._partial: Line | None = None  # the last line of an inference that is not complete
-        self._first: _Reader | None = None  # with which each inference begins
+        self._first: _Reader | None = None  # the tensor with which each inference begins
         self._broken: list[str] = []
         self._lines = array("Q")
 
@@ -158,24 +158,24 @@ class TensorText(Scraper):
             self._unparsed(line, f"{reader.name}: {error}")
             return
         if len(values) > reader.size:
-            self._break(line, f"{len(values)} numbers for {reader.name}, which has {reader.size}")
+            self._abandon(line, f"{len(values)} numbers for {reader.name}, which has {reader.size}")
             return
         have = len(reader.values)
         self._first = self._first or reader
         if self._partial is None and reader is not self._first:
-            self._break(line, f"{reader.name} came before {self._first.name}")
+            self._abandon(line, f"{reader.name} came before {self._first.name}")
             return
         if have + len(values) > reader.size or (position == 0 and have):
-            self._break(line, f"{reader.name} came again before {self._lacking()} was complete")
+            self._abandon(line, f"{reader.name} came again before {self._missing()} was complete")
             if reader is not self._first:
                 return
         elif position is not None and position != have:
-            self._break(line, f"element {position} of {reader.name} came, {have} is the next")
+            self._abandon(line, f"element {position} of {reader.name} came, {have} is the next")
             return
         reader.values += values
         reader.units += units
         self._partial = line
-        if all(one.full for one in self._readers):
+        if all(each.full for each in self._readers):
             self._complete(line)
 
     def _complete(self, line: Line) -> None:
@@ -191,11 +191,12 @@ class TensorText(Scraper):
         for reader in self._readers:
             reader.keep()
 
-    def _lacking(self) -> str:
+    def _missing(self) -> str:
+        """The name of the first tensor that is not complete."""
         return next(reader.name for reader in self._readers if not reader.full)
 
-    def _break(self, line: Line, why: str) -> None:
-        """Give up the inference that was being read."""
+    def _abandon(self, line: Line, why: str) -> None:
+        """Drop the incomplete inference and keep the reason."""
         self._broken.append(f"line {line.number} {line.text[:80]!r}: {why}")
         self._partial = None
         for reader in self._readers:
@@ -204,15 +205,16 @@ class TensorText(Scraper):
     @property
     def readings(self) -> Readings:
         """All complete inferences."""
-        inputs, outputs = ([one.elements for one in some] for some in (self._inputs, self._outputs))
+        inputs = [reader.elements for reader in self._inputs]
+        outputs = [reader.elements for reader in self._outputs]
         return Readings(inputs, outputs, self._lines)
 
     def _check(self, expected: Expected) -> Check:
-        """Compare with the model. An image that never ends may be cut short in an inference."""
+        """Compare with the model. The last inference of an image that never ends may be partial."""
         broken = list(self._broken)
         if self._partial is not None and not expected.repeats:
             end = self._partial
-            broken.append(f"line {end.number} {end.text[:80]!r}: no more of {self._lacking()} came")
+            broken.append(f"line {end.number} {end.text[:80]!r}: no more of {self._missing()} came")
         if not self.results and not broken:
             names = ", ".join(reader.name for reader in self._readers)
             return Check(
@@ -247,7 +249,7 @@ def _readers(role: str, regexes: Sequence[TensorRegex], tensors: Sequence[Tensor
 
 
 def _range(dtype: str) -> tuple[int, int]:
-    """The numbers of an integer type, as far as a double holds them; 0 and 1 of a bool."""
+    """The least and the largest number of an integer type, as far as a double is exact."""
     if dtype == "bool":
         return 0, 1
     bits = int(dtype.lstrip("uint"))

@@ -1,4 +1,4 @@
-"""The base of scrapers of test suites: tests that begin and end, and known failures."""
+"""The base class of scrapers for test suites: tests that begin and end, and known failures."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from harness.uart.scrapers.base import (
     TestResult,
 )
 
-#: Most tests that are kept of one console.
+#: Most tests of one console that are kept.
 MOST_TESTS = 10_000
-#: Most lines that are kept of one test's failure, and characters of each.
+#: Most lines of one test's failure that are kept, and characters of each.
 _MESSAGES, _WIDTH = 10, 300
-#: Contradictions that are listed.
-_COMPLAINTS = 50
+#: Most contradictions that are kept.
+_MOST_CONTRADICTIONS = 50
 
 
 @dataclass
@@ -35,7 +35,7 @@ class _Running:
 
 
 class TestScraper(Scraper):
-    """Reads tests: one result each, and complaints if the image's own tallies contradict them."""
+    """Reads tests, one result each, and reports contradictions in the image's own tallies."""
 
     __test__ = False  # pytest: not a test
 
@@ -46,12 +46,12 @@ class TestScraper(Scraper):
         super().__init__()
         self.tests: list[TestResult] = []
         self._running: _Running | None = None
-        self._complaints: list[str] = []
-        self._once: dict[str, int] = {}  # a line that may come once -> its number
+        self._contradictions: list[str] = []
+        self._once: dict[str, int] = {}  # a line that may be printed once -> its number
         self._begun = 0
 
     def _begin(self, name: str, line: Line) -> None:
-        """Begin a test; one that was running never ended."""
+        """Begin a test; a test that is still running is unfinished."""
         self._end_unfinished()
         self._running = _Running(name, line)
         self._begun += 1
@@ -79,26 +79,26 @@ class TestScraper(Scraper):
             self._running.messages.append(message[:_WIDTH])
 
     def _only_once(self, name: str, line: Line) -> None:
-        """Complain if a line of this name came before."""
+        """Report a line of this name that is printed again."""
         if name in self._once:
             first = self._once[name]
-            self._complain(f"{name} came on line {first} and again on line {line.number}")
+            self._report(f"{name} came on line {first} and again on line {line.number}")
         else:
             self._once[name] = line.number
 
     def _not_after_the_end(self, line: Line) -> None:
-        """Complain if the suite has ended already."""
+        """Report a line after the suite's end."""
         if self.ended:
-            self._complain_of(line, "came after the end")
+            self._report_line(line, "came after the end")
 
-    def _complain(self, message: str) -> None:
-        """Keep a message about a contradiction in the image's output."""
-        if len(self._complaints) < _COMPLAINTS:
-            self._complaints.append(message[:_WIDTH])
+    def _report(self, message: str) -> None:
+        """Report a contradiction in the image's output."""
+        if len(self._contradictions) < _MOST_CONTRADICTIONS:
+            self._contradictions.append(message[:_WIDTH])
 
-    def _complain_of(self, line: Line, why: str) -> None:
-        """Complain of a line that cannot be right."""
-        self._complain(f"line {line.number} {line.text[:80]!r} {why}")
+    def _report_line(self, line: Line, why: str) -> None:
+        """Report a line that contradicts others."""
+        self._report(f"line {line.number} {line.text[:80]!r} {why}")
 
     @property
     def between_tests(self) -> bool:
@@ -106,13 +106,13 @@ class TestScraper(Scraper):
         return bool(self.tests) and self._running is None
 
     def finish(self) -> None:
-        """End the text. A test that is still running never ended: its messages are findings."""
+        """Handle the end of the text. The messages of an unfinished test are findings."""
         owner = self.owner
         self._end_unfinished()
         self.owner = owner
 
     def count(self, state: str) -> int:
-        """How many tests ended in ``state``."""
+        """The number of tests that ended in ``state``."""
         return sum(test.state == state for test in self.tests)
 
     def _check(self, expected: Expected) -> Check:
@@ -127,7 +127,7 @@ class TestScraper(Scraper):
         return Check(
             len(self.tests),
             len(failed),
-            (*problems, *self._complaints),
+            (*problems, *self._contradictions),
             "\n".join(_reports(failed)),
             praise=self._praise(expected),
             tests=tuple(self.tests),
@@ -135,7 +135,7 @@ class TestScraper(Scraper):
         )
 
     def _outdated(self, expected: Expected) -> Iterable[str]:
-        """Problems with the case's own list: tests that did not run, or pass by now."""
+        """Problems of the case's list: tests that did not run, or that pass now."""
         seen = {test.name for test in self.tests}
         for name, state in expected.tests.items():
             if name not in seen:
@@ -156,7 +156,7 @@ class TestScraper(Scraper):
 
 
 def _as_expected(test: TestResult, expected: Expected) -> bool:
-    """Whether a test ended well. (An unexpected pass is another problem, see ``_outdated``.)"""
+    """True if a test ended as the case allows; ``_outdated`` reports unexpected passes."""
     state = expected.tests.get(test.name)
     return test.state in ("pass", state or "skip")
 

@@ -3,13 +3,13 @@
 Current::
 
     [ RUN      ] Suite.Name            [       OK ] Suite.Name        [  FAILED  ] Suite.Name
-    a_test.cc:215: Failure             (and indented lines that hold the expression)
+    a_test.cc:215: Failure             (and indented lines with the expression)
     [==========] 2 tests ran.          [  PASSED  ] 1 tests.
     [  FAILED  ] 1 tests, listed below: (and their names)
     ~~~ALL TESTS PASSED~~~             (only if none failed)
 
-Old: ``Testing Name`` begins a test and ends the one before, ``... failed at a_test.cc:12`` reports
-a failure, then come ``3/3 tests passed`` and ``~~~ALL TESTS PASSED~~~`` or
+Old: ``Testing Name`` begins a test and ends the previous one, ``... failed at a_test.cc:12``
+reports a failure; the last lines are ``3/3 tests passed`` and ``~~~ALL TESTS PASSED~~~`` or
 ``~~~SOME TESTS FAILED~~~``.
 """
 
@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 
-from harness.uart.lines import Line, integer
+from harness.uart.lines import Line
 from harness.uart.scrapers.base import MOST_RESULTS
 from harness.uart.scrapers.tests import TestScraper
 
@@ -42,12 +42,10 @@ class UnitTests(TestScraper):
 
     def __init__(self) -> None:
         super().__init__()
-        self._ran: int | None = None  # the number in "N tests ran."
-        self._passed: int | None = None
-        self._failed: int | None = None
-        self._listed: list[str] = []
-        self._closed: bool | None = None  # the closing line's word
-        self._details = 0  # lines of a failure's details that may still come
+        self._tallies: dict[str, int] = {}  # the numbers of tests that ran, passed, failed
+        self._listed: list[str] = []  # the failed tests that the image lists
+        self._closed: bool | None = None  # the closing line: whether all tests passed
+        self._details = 0  # lines that may still follow with a failure's details
 
     def feed(self, line: Line) -> None:
         """Read one line."""
@@ -65,14 +63,14 @@ class UnitTests(TestScraper):
             self._end_of_old_test()
             self._not_after_the_end(line)
             self._only_once("the tally", line)
-            self._passed, self._ran = integer(match["passed"]), integer(match["total"])
+            self._tallies |= {"passed": int(match["passed"]), "ran": int(match["total"])}
         elif self._running is not None:
             self._read_failure(text)
 
     def _begin_once(self, name: str, line: Line) -> None:
         self._only_once(f"the beginning of {name}", line)
-        if self._ran is not None:
-            self._complain(f"{name} began after the tests were counted")
+        if "ran" in self._tallies:
+            self._report(f"{name} began after the tests were counted")
         self._begin(name, line)
 
     def _bracket(self, word: str, rest: str, line: Line) -> None:
@@ -84,46 +82,46 @@ class UnitTests(TestScraper):
             case "==========" if rest == "Running tests.":
                 self._only_once("Running tests", line)
             case "==========":
-                self._tally(_RAN.match(rest), "_ran", line)
+                self._tally(_RAN.match(rest), "ran", line)
             case "PASSED":
-                self._tally(_COUNT.match(rest), "_passed", line)
+                self._tally(_COUNT.match(rest), "passed", line)
             case "FAILED" if self._running is not None:
                 self._close("fail", rest)
             case "FAILED":
                 self._failed_or_listed(rest, line)
             case _ if self._running is None:
-                self._complain_of(line, "makes no sense")
+                self._report_line(line, "makes no sense")
 
     def _failed_or_listed(self, rest: str, line: Line) -> None:
         count = _COUNT.match(rest)
         if count is not None and count["listed"]:
-            self._tally(count, "_failed", line)
+            self._tally(count, "failed", line)
         elif len(self._listed) < MOST_RESULTS:
             self._listed.append(rest)
 
     def _tally(self, match: re.Match[str] | None, name: str, line: Line) -> None:
         self._end_unfinished()
-        self._only_once(f"the number of tests that {name[1:]}", line)
+        self._only_once(f"the number of tests that {name}", line)
         if self._closed is not None:
-            self._complain_of(line, "came after the closing line")
+            self._report_line(line, "came after the closing line")
         if match is None:
-            self._complain_of(line, "makes no sense")
-        elif name != "_ran" and self._ran is None:
-            self._complain_of(line, "came before the number of tests")
+            self._report_line(line, "makes no sense")
+        elif name != "ran" and "ran" not in self._tallies:
+            self._report_line(line, "came before the number of tests")
         else:
-            setattr(self, name, integer(match["count"]))
+            self._tallies[name] = int(match["count"])
 
     def _close(self, state: str, name: str) -> None:
         if self._running is None or self._running.name != name:
             running = self._running.name if self._running else "no test"
-            self._complain(f"{name} ends ({state}) while {running} is running")
+            self._report(f"{name} ends ({state}) while {running} is running")
             if self._running is None:
                 return
         self._end(state)
         self._details = 0
 
     def _end_of_old_test(self) -> None:
-        """End a running test: the old form prints nothing at a test's end."""
+        """End a running test; the old form prints nothing at a test's end."""
         if self._running is not None:
             self._end("fail" if self._running.messages else "pass")
 
@@ -142,33 +140,31 @@ class UnitTests(TestScraper):
         """True after the closing line, or after a complete tally."""
         if self._closed is not None:
             return True
-        if self._ran is None or self._passed is None or self._passed > self._ran:
+        ran, passed, failed = map(self._tallies.get, ("ran", "passed", "failed"))
+        if ran is None or passed is None or passed > ran:
             return False
-        if self._passed == self._ran:
-            return True
-        return self._failed is not None and len(self._listed) >= self._failed
+        return passed == ran or (failed is not None and len(self._listed) >= failed)
 
     def finish(self) -> None:
-        """End the text: check tallies and closing line against the tests that were seen."""
+        """Handle the end of the text: compare tallies and closing line with the tests."""
         super().finish()
-        passed, failed = self.count("pass"), self.count("fail")
-        total = len(self.tests)
-        if self.tests and (self._ran is None or self._passed is None):
-            self._complain("how many tests ran and how many passed was never printed")
-        if self._ran is not None and self._ran != total:
-            self._complain(f"the image says that {self._ran} tests ran, {total} were seen")
-        if self._passed is not None and self._passed != passed:
-            self._complain(f"the image says that {self._passed} tests passed, {passed} did")
-        if self._failed is not None and self._failed != failed:
-            self._complain(f"the image says that {self._failed} tests failed, {failed} did")
+        total, passed, failed = len(self.tests), self.count("pass"), self.count("fail")
+        if self.tests and not {"ran", "passed"} <= self._tallies.keys():
+            self._report("how many tests ran and how many passed was never printed")
+        for name, seen, verb in (
+            ("ran", total, "were seen"), ("passed", passed, "did"), ("failed", failed, "did"),
+        ):  # fmt: skip
+            claimed = self._tallies.get(name, seen)
+            if claimed != seen:
+                self._report(f"the image says that {claimed} tests {name}, {seen} {verb}")
         named = sorted(test.name for test in self.tests if test.state == "fail")
         if self._listed and sorted(self._listed) != named:
-            self._complain("the failed tests that the image lists are not those that failed")
+            self._report("the failed tests that the image lists are not those that failed")
         if not self.ended:
-            self._complain("the closing line (~~~ALL TESTS PASSED~~~) or tally never came")
+            self._report("the closing line (~~~ALL TESTS PASSED~~~) or tally never came")
         elif self._closed is None and not failed:
-            self._complain("no test failed, and the line ~~~ALL TESTS PASSED~~~ never came")
+            self._report("no test failed, and the line ~~~ALL TESTS PASSED~~~ never came")
         elif self._closed is False and not failed:
-            self._complain("SOME TESTS FAILED, and no line says which")
+            self._report("SOME TESTS FAILED, and no line says which")
         elif self._closed and (failed or self.count("unfinished")):
-            self._complain("ALL TESTS PASSED is printed, but the lines before say otherwise")
+            self._report("ALL TESTS PASSED is printed, but the lines before say otherwise")

@@ -6,12 +6,12 @@ Plain, a line for each test::
     test/test_add.c:30:test_add_s16:FAIL: Expected 1 Was 2
     test/test_add.c:41:test_add_s32:IGNORE: no kernel
 
-Fixtures, verbose: ``TEST(group, name) PASS``, ``TEST(group, name)a.c:30::FAIL: Expected 1 Was 2``
-and ``IGNORE_TEST(group, name)``. Otherwise each test prints ``.`` (``!`` if it is ignored), and
-only tests that fail or ignore themselves have names: ``...a.c:30:TEST(group, name):FAIL: ...``.
+Verbose fixtures: ``TEST(group, name) PASS``, ``TEST(group, name)a.c:30::FAIL: Expected 1 Was 2``
+and ``IGNORE_TEST(group, name)``. Quiet fixtures print ``.`` for each test (``!`` if it is ignored)
+and name only those that fail or ignore themselves: ``...a.c:30:TEST(group, name):FAIL: ...``.
 
-All end with ``3 Tests 1 Failures 1 Ignored`` and a line ``OK`` or ``FAIL``. Nothing shows where a
-plain test begins, so errors and faults are findings whenever they come.
+All end with ``3 Tests 1 Failures 1 Ignored`` and a line ``OK`` or ``FAIL``. Plain tests do not
+print their beginning, so errors and faults are findings at any time.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _FIXTURE = re.compile(
 _PASSED = re.compile(r"(?:^| )PASS(?: \(\d{1,9}(?:\.\d{1,9})? ms\))?\s{0,4}$")
 _HEADER = re.compile(r"Unity test run \d{1,9} of \d{1,9}")
 _STATES = {"PASS": "pass", "FAIL": "fail", "IGNORE": "skip"}
-#: Lines that are kept for the test that may fail next.
+#: Most printed lines that are kept for the details of a failure.
 _PRINTED = 9
 
 
@@ -46,7 +46,7 @@ class _Marks:
     def __init__(self) -> None:
         self.ran = 0
         self.ignored = 0
-        self.of_paths = 0  # at most so many of `ran` belong to a path, as in `..` of `../test.c`
+        self.of_paths = 0  # most of `ran` that may belong to a path: two in `../test.c`
 
     def add(self, marks: str, after: str = "") -> None:
         """Count ``marks``; ``after`` is the path that follows them."""
@@ -66,8 +66,8 @@ class Unity(TestScraper):
         super().__init__()
         self._first = 0  # index of the first test after the last tally
         self._marks = _Marks()
-        self._is_fixture = False  # its header came: dots are tests
-        self._tally: dict[str, int] | None = None  # that waits for its closing line
+        self._is_fixture = False  # after a fixture's header, dots are tests
+        self._tally: dict[str, int] | None = None  # a tally without its closing line yet
         self._closed = False
         self._printed: list[str] = []
 
@@ -95,7 +95,7 @@ class Unity(TestScraper):
             self._read_result(rest, line)
 
     def _read_result(self, text: str, line: Line) -> None:
-        """Read a test's result, or text that a test printed."""
+        """Read a test's result, or a line that a test printed."""
         unmarked = text.lstrip(".!")
         marks = text[: len(text) - len(unmarked)]
         if match := _ROW.match(unmarked):
@@ -111,7 +111,7 @@ class Unity(TestScraper):
             self._marks.add(marks)
 
     def _take_row(self, match: re.Match[str], dots: str, line: Line) -> None:
-        """Take the result of a test; ``dots`` are those with which its path begins."""
+        """Read the result of a test; ``dots`` are the beginning of its path."""
         where, rest = f"{dots}{match['file']}:{match['line']}", match.string[match.end() :]
         message = f"{where}{rest.rstrip()}"
         if match["state"] == "INFO":
@@ -133,7 +133,7 @@ class Unity(TestScraper):
             self._printed.append(text.strip())
 
     def _finish_test(self, state: str, rest: str) -> None:
-        """End the running test; ``rest`` may end with its time."""
+        """End the running test; ``rest`` may end with its duration."""
         match = _SECONDS.search(rest)
         self._end(state, int(match["ms"]) / 1000 if match else None)
         self._printed.clear()
@@ -141,7 +141,7 @@ class Unity(TestScraper):
     def _take_tally(self, tally: dict[str, int], line: Line) -> None:
         self._end_unfinished()
         if self._tally is not None:
-            self._complain_of(line, "came before OK or FAIL of the tally before it")
+            self._report_line(line, "came before OK or FAIL of the tally before it")
         if self._is_fixture:
             self._add_unnamed(tally, line)
         states = [test.state for test in self.tests[self._first :]]
@@ -152,14 +152,14 @@ class Unity(TestScraper):
         }
         if seen != tally and not self.left_out:
             words = ", ".join(f"{name} {tally[name]} of {seen[name]} seen" for name in tally)
-            self._complain(f"the tally on line {line.number} counts {words}")
+            self._report(f"the tally on line {line.number} counts {words}")
         self._tally, self._closed = tally, False
         self._first, self._marks = len(self.tests), _Marks()
 
     def _add_unnamed(self, tally: dict[str, int], line: Line) -> None:
-        """Add the tests that a quiet fixture shows as marks only, if their number is the tally's.
+        """Add the tests that a quiet fixture shows as marks alone, if their number fits the tally.
 
-        Tests that are running, and not ignored, had named themselves if they did not pass.
+        Those that are not ignored have passed: a test that fails prints its name.
         """
         marks, named = self._marks, len(self.tests) - self._first
         passed = tally["tests"] - named - marks.ignored
@@ -173,31 +173,31 @@ class Unity(TestScraper):
     def _close(self, line: Line, *, passed: bool) -> None:
         tally, self._tally, self._closed = self._tally, None, True
         if tally is None:
-            self._complain_of(line, "came after the end")
+            self._report_line(line, "came after the end")
         elif passed != (tally["failures"] == 0):
             word = "OK" if passed else "FAIL"
-            self._complain(f"{word} is printed, and the tally counts {tally['failures']} failures")
+            self._report(f"{word} is printed, and the tally counts {tally['failures']} failures")
 
     @property
     def ended(self) -> bool:
-        """True after a tally with its closing line, until another test's result comes."""
+        """True after a tally with its closing line, until the next test's result."""
         return self._closed and len(self.tests) == self._first and self._running is None
 
     @property
     def between_tests(self) -> bool:
-        """False: a plain test does not show that it runs, so a fault may be none of a test's."""
+        """False: plain tests do not print their beginning, so a fault may be outside of tests."""
         return False
 
     def finish(self) -> None:
-        """End the text: every test must be before a tally, every tally before OK or FAIL."""
+        """Handle the end: a tally must follow every test, and OK or FAIL every tally."""
         super().finish()
         more = len(self.tests) - self._first
         if self._tally is not None:
-            self._complain("after the last tally neither OK nor FAIL came")
+            self._report("after the last tally neither OK nor FAIL came")
         elif not self._closed:
-            self._complain("the tally (N Tests N Failures N Ignored) never came")
+            self._report("the tally (N Tests N Failures N Ignored) never came")
         if more and self._first:
-            self._complain(f"{more} tests came after the last tally")
+            self._report(f"{more} tests came after the last tally")
 
 
 def _name_of(fixture: re.Match[str]) -> str:

@@ -1,4 +1,4 @@
-"""Zephyr's test suites (ztest), in both of their forms.
+"""Zephyr's test suites (ztest), before and since Zephyr 3.2.
 
 ``Running TESTSUITE s`` .. ``TESTSUITE s succeeded``, between them for each test ``START - t`` and
 `` PASS - t in 0.101 seconds`` (FAIL, SKIP). From Zephyr 3.2 on a summary follows, ``SUITE PASS -
@@ -31,7 +31,7 @@ _ROW = re.compile(
 )
 _SUMMARY = re.compile(r"-{6} TESTSUITE SUMMARY (?P<word>(?P<start>START)|END) -{6}$")
 _PROJECT = re.compile(r"PROJECT EXECUTION (?:(?P<passed>SUCCESSFUL)|FAILED)\s*$")
-#: A line of interest outside the summary contains one of these.
+#: A line outside the summary that is read contains one of these.
 _TRIGGERS = ("TEST", "START", "PASS", "FAIL", "SKIP", "SUITE", "PROJECT", "Assertion", " - ")
 
 
@@ -46,7 +46,7 @@ class _Suite:
 class Ztest(TestScraper):
     """One result per test, called ``suite.test``; checks suites, summary and closing line.
 
-    A test that runs again (in a repeated suite) is one more result of the same name.
+    A test that runs again (in a repeated suite) is another result with the same name.
     """
 
     end = rb"PROJECT EXECUTION (?:SUCCESSFUL|FAILED)\s{0,4}\n"
@@ -83,7 +83,7 @@ class Ztest(TestScraper):
         elif match := _CLOSED.match(text):
             self._end_unfinished()
             if self._suite is None or self._suite.name != match["suite"]:
-                self._complain(f"TESTSUITE {match['suite']} ends and did not begin")
+                self._report(f"TESTSUITE {match['suite']} ends and did not begin")
             self._close_suite(match["word"])
         elif match := _SUMMARY.match(text):
             self._end_unfinished()
@@ -96,10 +96,10 @@ class Ztest(TestScraper):
             self._only_once("PROJECT EXECUTION", line)
             self._project = match["passed"] is not None
         elif self._running is None and (_ROW.match(text) or _SUITE.match(text)):
-            self._complain_of(line, "is outside the summary")
+            self._report_line(line, "is outside the summary")
 
     def _read_summary(self, line: Line) -> None:
-        """Read a line of the summary: every line there is a suite's, a test's, or empty."""
+        """Read a line of the summary: a suite's, a test's, or an empty one."""
         text = line.text
         if match := _ROW.match(text):
             self._only_once(f"the summary's row of {match['name']}", line)
@@ -112,11 +112,11 @@ class Ztest(TestScraper):
             self._only_once(f"TESTSUITE SUMMARY {match['word']}", line)
             self._in_summary = match["start"] is not None
         elif _PROJECT.search(text):
-            self._complain("the summary has no end")
+            self._report("the summary has no end")
             self._in_summary = False
             self._read_test(line)
         elif text.strip():
-            self._complain_of(line, "of the summary makes no sense")
+            self._report_line(line, "of the summary makes no sense")
 
     def _take_total(self, match: re.Match[str]) -> None:
         names = ("pass", "fail", "skip", "total")
@@ -125,7 +125,7 @@ class Ztest(TestScraper):
             self._totals[match["suite"]] = counts
         if (match["failed"] is not None) != bool(counts["fail"]):
             claim = f"says {match['word']}, and counts {counts['fail']} failures"
-            self._complain(f"the summary of {match['suite']} {claim}")
+            self._report(f"the summary of {match['suite']} {claim}")
 
     def _full(self, test: str) -> str:
         return f"{self._suite.name}.{test}" if self._suite else test
@@ -134,25 +134,23 @@ class Ztest(TestScraper):
         name = self._full(match["test"])
         if self._running is None or self._running.name != name:
             running = self._running.name if self._running else "no test"
-            self._complain(f"{name} ends ({match['state']}) while {running} is running")
+            self._report(f"{name} ends ({match['state']}) while {running} is running")
         else:
             self._end(match["state"].lower(), _seconds(match["whole"], match["rest"]))
 
     def _close_suite(self, word: str) -> None:
-        """End the running suite with the ``word`` of its closing line; "" if that never came."""
+        """End the running suite with the ``word`` of its closing line; "" without one."""
         suite, self._suite = self._suite, None
         if suite is None:
             return
         states = {test.state for test in self.tests[suite.first :]}
         match word, not {"fail", "unfinished"}.isdisjoint(states):
             case "", _:
-                self._complain(f"the closing line of TESTSUITE {suite.name} never came")
+                self._report(f"the closing line of TESTSUITE {suite.name} never came")
             case "succeeded", True:
-                self._complain(
-                    f"TESTSUITE {suite.name} says succeeded, and not all of its tests did"
-                )
+                self._report(f"TESTSUITE {suite.name} says succeeded, and not all of its tests did")
             case "failed.", False:
-                self._complain(f"TESTSUITE {suite.name} says failed, and none of its tests did")
+                self._report(f"TESTSUITE {suite.name} says failed, and none of its tests did")
 
     @property
     def ended(self) -> bool:
@@ -160,7 +158,7 @@ class Ztest(TestScraper):
         return self._project is not None
 
     def finish(self) -> None:
-        """End the text: check the summary and the closing line against the tests that were seen."""
+        """Handle the end of the text: compare summary and closing line with the tests."""
         super().finish()
         self._close_suite("")
         states = {test.name: test.state for test in self.tests}
@@ -168,32 +166,30 @@ class Ztest(TestScraper):
             self._check_summary(states)
         bad = not {"fail", "unfinished"}.isdisjoint(states.values())
         if self._project is None:
-            self._complain("the closing line (PROJECT EXECUTION) never came")
+            self._report("the closing line (PROJECT EXECUTION) never came")
         elif self._project and bad:
-            self._complain("PROJECT EXECUTION SUCCESSFUL is printed, and not all tests passed")
+            self._report("PROJECT EXECUTION SUCCESSFUL is printed, and not all tests passed")
         elif not self._project and not bad:
-            self._complain("PROJECT EXECUTION FAILED is printed, and no test failed")
+            self._report("PROJECT EXECUTION FAILED is printed, and no test failed")
 
     def _check_summary(self, states: dict[str, str]) -> None:
         for name, state in states.items():
             if name not in self._rows:
-                self._complain(f"the summary does not name {name}, which ran ({state})")
+                self._report(f"the summary does not name {name}, which ran ({state})")
             elif self._rows[name] != state:
-                self._complain(
-                    f"the summary says {self._rows[name]} of {name}, which ended {state}"
-                )
+                self._report(f"the summary says {self._rows[name]} of {name}, which ended {state}")
         for suite in dict.fromkeys(name.rpartition(".")[0] for name in states):
             if suite not in self._totals:
-                self._complain(f"the summary does not count suite {suite}")
+                self._report(f"the summary does not count suite {suite}")
         for name in self._rows.keys() - states.keys():
-            self._complain(f"the summary names {name}, which did not run")
+            self._report(f"the summary names {name}, which did not run")
         for suite, counts in self._totals.items():
             ended = [state for name, state in states.items() if name.startswith(f"{suite}.")]
             seen = {name: ended.count(name) for name in ("pass", "fail", "skip")}
             seen["total"] = len(ended)
             if seen != counts:
                 words = ", ".join(f"{name} {counts[name]} of {seen[name]} seen" for name in counts)
-                self._complain(f"the summary of {suite} counts {words}")
+                self._report(f"the summary of {suite} counts {words}")
 
 
 def _seconds(whole: str, rest: str) -> float:

@@ -5,8 +5,11 @@ from __future__ import annotations
 import time
 
 import pytest
+from firmwares import build  # noqa: F401
 
 from harness.base.errors import EnvironmentMissing, Unsupported, UsageError
+from harness.case.observe import place_and_stacks
+from harness.targets import open_target
 from harness.targets.base import ConsoleMatch, Elapsed, Executed, Stop
 from harness.targets.board.discovery import attached
 from harness.targets.board.lab import Lab
@@ -37,10 +40,10 @@ def test_west_flashes_what_lies_in_a_zephyr_build_folder(dk, run, firmware, tmp_
     from harness.elf import Image
 
     dk()
-    build = tmp_path / "build"
-    (build / "zephyr").mkdir(parents=True)
-    (build / "CMakeCache.txt").touch()
-    elf = build / "zephyr" / "zephyr.elf"
+    folder = tmp_path / "build"
+    (folder / "zephyr").mkdir(parents=True)
+    (folder / "CMakeCache.txt").touch()
+    elf = folder / "zephyr" / "zephyr.elf"
     elf.write_bytes(firmware("alpha").data)
     session = run(Image.from_elf(elf), runner="west")
     assert session.run(END, session.deadline(10)) is Stop.CONDITION
@@ -117,6 +120,19 @@ def test_memory_is_read_while_the_board_runs(dk, run, firmware):
     dk()
     session = run(firmware("alpha"))
     assert session.memory.read(0, 16) == firmware("alpha").segments[0].data[:16]
+
+
+@pytest.mark.slow
+def test_a_board_that_hangs_has_a_call_stack_as_often_as_one_looks(build):  # noqa: F811
+    image = build("deep")
+    with open_target("virtual-board", image) as session:
+        limit = session.deadline(30)
+        while "Divide at deep.c:" not in place_and_stacks(session, image)[1]:
+            assert session.run(Elapsed(0.05), limit) is Stop.CONDITION
+        place, stacks = place_and_stacks(session, image)
+    assert place.startswith("HardFault at deep.c:")
+    assert "Inner at deep.c:25  <- IRQ27" in stacks
+    assert "Outer at deep.c:" in stacks
 
 
 def test_what_needs_a_debugger_is_refused_by_name(dk, run, firmware):

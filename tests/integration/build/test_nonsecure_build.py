@@ -48,7 +48,7 @@ def test_each_image_tells_its_side(folder):
 
 
 def test_the_gateways_lie_at_the_end_of_the_secure_flash(folder):
-    assert trustzone.gateways(Image.from_elf(folder / "secure.elf")) == 0x7F00
+    assert trustzone.first_gateway(Image.from_elf(folder / "secure.elf")) == 0x7F00
 
 
 def test_the_worlds_share_no_byte(folder):

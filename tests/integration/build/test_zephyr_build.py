@@ -35,7 +35,7 @@ def build(workspace: Workspace, tmp_path_factory: pytest.TempPathFactory):
 def test_a_shared_tree_builds_what_an_empty_one_builds(build) -> None:
     build("exact")
     folder: Path = build("too_small").elf.parents[2]
-    (folder / "exact.json").unlink()  # not the image that was kept
+    (folder / "hello_world-exact.json").unlink()  # not the image that was kept
     shared = build("exact")
     assert not shared.cached
     elf = shared.elf.read_bytes()
@@ -55,14 +55,14 @@ def test_flash_is_the_size_of_the_binary_and_ram_the_linker_s_figure(build) -> N
     elf = build("exact").elf
     used = {region.name: region.used for region in regions(Image.from_elf(elf))}
     assert used["FLASH"] == elf.with_suffix(".bin").stat().st_size
-    log = (elf.parents[2] / "exact.log").read_text()
+    log = (elf.parents[2] / "hello_world-exact.log").read_text()
     table = [line.split() for line in log.splitlines() if line.strip().startswith("RAM:")]
     assert table[-1][1:3] == [str(used["RAM"]), "B"]
 
 
 def test_a_compiler_s_error_is_told_in_one_line(build, workspace: Workspace) -> None:
     folder = build("exact").elf.parents[2]
-    (folder / "exact.json").unlink()
+    (folder / "hello_world-exact.json").unlink()
     source = folder / "build" / "tflm_hil" / "tflm_hil_data.cc"
     source.write_text("int here(;\n")
     with pytest.raises(BuildFailed) as failed:

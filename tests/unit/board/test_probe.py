@@ -6,9 +6,12 @@ import importlib
 import sys
 
 import pytest
+from firmwares import build  # noqa: F401
 
 from harness.base.errors import EnvironmentMissing, TargetLost, UsageError
 from harness.base.platforms import chip_table
+from harness.simulator import Machine
+from harness.simulator.debug_port import DebugPort
 from harness.targets.board.probe import PyocdMemory
 
 CHIP = chip_table()
@@ -93,6 +96,31 @@ def test_a_write_that_fails_is_target_lost_and_one_out_of_range_a_mistake(fake):
         memory.write(0x10, b"abc")
     with pytest.raises(UsageError):
         memory.write(1 << 32, b"x")
+
+
+def test_a_core_that_the_probe_does_not_reach_is_target_lost(fake):
+    def refused(address):
+        raise RuntimeError(f"Memory transfer fault @ 0x{address:08x}")
+
+    fake.target.read32 = refused
+    memory = PyocdMemory("1", CHIP, connect=lambda _: fake)
+    with pytest.raises(TargetLost, match="could not read the core: Memory transfer fault"):
+        memory.core_state()
+
+
+def test_the_core_is_read_through_the_debug_registers(fake, build):  # noqa: F811
+    """The fake's target is the simulated chip's debug port."""
+    machine = Machine(build("counter"))
+    machine.run(until_tick=1_000_000)
+    port = DebugPort(machine)
+    fake.target.read32 = lambda address: port.read_memory(address, 4)
+    fake.target.write32 = lambda address, word: port.write_memory(address, 4, word)
+    fake.target.read_memory_block8 = lambda address, size: port.read_block(address, size, 1)
+    state = PyocdMemory("1", CHIP, connect=lambda _: fake).core_state()
+    assert state.registers == machine.core_state().registers
+    assert state.memory == machine.core_state().memory
+    assert not port.core.halted
+    machine.close()
 
 
 def test_closing_a_vanished_probe_is_not_an_error(fake):

@@ -126,3 +126,10 @@ def test_chip_has_the_name_that_each_tool_knows(image, tmp_path):
     assert programmed["nrfjprog"][1:3] == ("--family", "NRF91")
     assert "-Device nRF9160_xxAA -If SWD -Speed 4000" in " ".join(programmed["jlink"])
     assert "--target nrf91" in " ".join(programmed["pyocd"])
+
+
+@pytest.mark.parametrize("name", sorted(RUNNERS.keys() - {"west"}))
+def test_calls_that_reset_have_a_part_of_the_limit(name):
+    kind = RUNNERS[name]
+    limits = [kind("1", seconds=seconds).reset()[0].timeout for seconds in (1.0, 120.0, 480.0)]
+    assert limits == [30.0, 30.0, 120.0]

@@ -9,12 +9,13 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from serial_pty import SerialPty
 
-from harness.base.errors import FlashFailed, TargetLost, Unsupported
+from harness.base.errors import EnvironmentMissing, FlashFailed, HilError, TargetLost, Unsupported
 from harness.base.findings import Kind
 from harness.elf import Image
 from harness.elf.wrapped import wrap
@@ -61,13 +62,19 @@ class Bench:
         self.done.append("reset")
 
     def session(
-        self, start: int = 0, *, control: Path | None = None, pins: Any = None, settled: bool = True
+        self,
+        start: int = 0,
+        *,
+        control: Path | None = None,
+        pins: Any = None,
+        settled: bool = True,
+        memory: Any = None,
     ) -> BoardSession:
         """A session; the bench itself is its flash tool and its lock."""
         resources = ExitStack()
         resources.callback(self.done.append, "close")
         board = BenchBoard("mine", "960000001", self.wire.port, control=control)
-        connection = Connection(board, self.console, self, self, b"memory", pins, resources)
+        connection = Connection(board, self.console, self, self, memory, pins, resources)
         return BoardSession(connection, self.image, FLASHED, start=start, settled=settled)
 
     def say(self, *data: bytes) -> None:
@@ -259,7 +266,7 @@ def test_pins_are_a_virtual_boards_alone(bench: Bench) -> None:
     assert bench.session(pins=pins).pins is pins
     with pytest.raises(Unsupported, match="'board' cannot drive pins"):
         _ = bench.session().pins
-    assert bench.session().memory == b"memory"
+    assert bench.session(memory=b"memory").memory == b"memory"
     assert bench.session().flashed is FLASHED
 
 
@@ -367,3 +374,18 @@ def test_a_boot_is_waited_for(bench: Bench) -> None:
 def test_without_a_boot_all_bytes_since_the_reset_are_taken(bench: Bench) -> None:
     bench.say(b"garbage\n")
     assert boot_position(bench.console, 3, 0.05) == (3, False)
+
+
+@pytest.mark.parametrize(
+    "error", [EnvironmentMissing("pyOCD is not installed"), TargetLost("the chip is locked")]
+)
+def test_a_core_that_the_probe_does_not_reach_is_unsupported(bench: Bench, error: HilError) -> None:
+    """The firmware's verdict does not depend on a debugger."""
+
+    def refuse() -> None:
+        raise error
+
+    session = bench.session(memory=SimpleNamespace(core_state=refuse))
+    with pytest.raises(Unsupported, match="cannot show its stacks") as refused:
+        _ = session.core_state
+    assert refused.value.hint == error.message

@@ -1,4 +1,4 @@
-"""Smallest arenas: one for each revision of tflite-micro that was measured; the nearest is used."""
+"""What depends on the revision of tflite-micro: the smallest arena, and what it refuses."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from elf_writer import MadeSection, write_elf
 from harness.base import paths
 from harness.base.findings import Kind
 from harness.build import configurations, generated
+from harness.build.variants import Expectation
 from harness.case.evidence import known_of
-from harness.case.samples import sample_case
+from harness.case.samples import as_built, sample_case
 from harness.elf import Image
 
 TABLE = configurations.load()
@@ -62,11 +63,14 @@ def test_every_figure_of_the_table_is_of_a_revision_with_a_date() -> None:
             assert name == "standalone" or name.removeprefix("tflm@") in TABLE.tflite_micro
 
 
-def image_of(revision: str, path: Path) -> Image:
+def image_of(
+    revision: str, path: Path, sample: str = "hello_world", name: str = "arena_fits"
+) -> Image:
     """An image that contains the identifier of the build with ``revision``."""
-    variant = TABLE.variant("hello_world", "arena_fits", "tflm", revision)
+    variant = TABLE.variant(sample, name, "tflm", revision)
     model = (paths.models() / variant.sample.model).read_bytes()
-    header = generated.config_header(variant, model, None)
+    inputs = generated.inputs_of(variant.sample, paths.models())
+    header = generated.config_header(variant, model, inputs)
     found = re.search(r'TFLM_HIL_BUILD "(\w+)"', header)
     assert found is not None
     data = bytes(64) + found[1].encode() + b"\0"
@@ -87,6 +91,45 @@ def test_a_result_names_the_source_of_its_arena_figure(tmp_path: Path, revision)
     assert note.kind is Kind.APPROXIMATION
     assert f"{figure} B" in note.message
     assert revision in note.message
+
+
+REFUSED = {("prepare_failed", "FULLY_CONNECTED"), ("allocation_failed", "")}
+CNN_ON_37 = [
+    ("exact", False, REFUSED),
+    ("too_small", False, {("resolver_too_small", "LOGISTIC"), *REFUSED}),
+    ("arena_fits", False, REFUSED),
+    ("arena_one_byte_short", False, REFUSED),
+    ("console", False, REFUSED),
+    ("override", True, set()),  # the application's own kernel takes the model
+    ("missing", False, {("missing_operator", "DEQUANTIZE"), ("allocation_failed", "")}),
+    ("arena_too_small", False, {("arena_too_small", ""), ("allocation_failed", "")}),
+]
+
+
+@pytest.mark.parametrize(("name", "outputs", "findings"), CNN_ON_37)
+def test_what_a_revision_refuses_is_expected_of_its_images(
+    tmp_path: Path, name: str, outputs: bool, findings: set[tuple[str, str]]
+) -> None:
+    case = sample_case("digits_cnn", name, builder="zephyr")
+    old = as_built(case, image_of("48613f7b", tmp_path / "old.elf", "digits_cnn", name))
+    assert (old.expected.outputs, set(old.expected.findings)) == (outputs, findings)
+    new = as_built(case, image_of("2026-08", tmp_path / "new.elf", "digits_cnn", name))
+    assert new == case
+
+
+def test_a_result_names_the_revision_that_refuses_the_model(tmp_path: Path) -> None:
+    case = sample_case("digits_cnn", "exact", builder="zephyr")
+    image = image_of("48613f7b", tmp_path / "a.elf", "digits_cnn", "exact")
+    (note,) = known_of(case, image, None, ()).notes
+    assert "tflite-micro 48613f7b cannot run digits_cnn_int8.tflite" in note.message
+    assert "FULLY_CONNECTED" in note.message
+
+
+def test_expectations_of_a_case_s_own_stay(tmp_path: Path) -> None:
+    case = sample_case("digits_cnn", "exact", builder="zephyr")
+    case = replace(case, expected=Expectation(False, (("fault", ""),)))
+    image = image_of("48613f7b", tmp_path / "a.elf", "digits_cnn", "exact")
+    assert as_built(case, image) == case
 
 
 def test_a_declared_arena_needs_no_note(tmp_path: Path) -> None:

@@ -65,7 +65,7 @@ ERRORS = {
         "  Cannot find source file:\n\n    src/main.cpp\n\n  Tried extensions .c\n\n\n"
         "CMake Error: No SOURCES given to target: app\n-- Configuring incomplete, errors!\n"
         "FATAL ERROR: command exited with status 1: /usr/bin/cmake\n",
-        "/w/CMakeLists.txt:4: Cannot find source file:",
+        "/w/CMakeLists.txt:4: Cannot find source file: src/main.cpp",
     ),
     "Kconfig, an unknown symbol": (
         "Parsing /w/Kconfig\n/w/prj.conf:3: warning: attempt to assign the value 'y' to the\n"

@@ -1,4 +1,4 @@
-"""The Zephyr builder: one tree for a sample's configurations, one for each workspace."""
+"""The Zephyr builder: one tree for an application's images, one for each workspace."""
 
 from __future__ import annotations
 
@@ -57,10 +57,22 @@ def test_another_configuration_compiles_only_what_differs(workspace):
     assert compiled(elf) == ["cmake", "kernel.o", "main.o", "main.o"]
 
 
+def test_samples_of_one_application_share_its_tree(workspace):
+    one = workspace("one")
+    results = [
+        zephyr.build_zephyr(sample, workspace=one).elf
+        for sample in ("hello_world", "hello_world_float")
+    ]
+    assert compiled(results[0]) == ["cmake", "kernel.o", "main.o", "main.o"]
+    assert [elf.read_text().rpartition("}")[2] for elf in results] == [
+        "hello_world exact", "hello_world_float exact",
+    ]  # fmt: skip
+
+
 def test_the_images_of_all_configurations_are_kept(workspace):
     elves = [build(workspace("one"), name) for name in ("exact", "all", "too_small")]
-    texts = [elf.read_text().splitlines()[-1] for elf in elves]
-    assert [text.rpartition("}")[2] for text in texts] == ["exact", "all", "too_small"]
+    texts = [elf.read_text().rpartition(" ")[2] for elf in elves]
+    assert texts == ["exact", "all", "too_small"]
 
 
 def test_the_order_of_configurations_does_not_matter(workspace):
@@ -85,11 +97,11 @@ def test_an_interrupted_build_is_resumed(workspace):
     assert compiled(build(workspace("one"))) == ["cmake", "kernel.o", "main.o"]
 
 
-def test_other_arguments_for_cmake_configure_the_tree_again(workspace):
+def test_other_arguments_for_cmake_build_the_tree_anew(workspace):
     elf = build(workspace("one"))
-    (elf.parents[2] / "arguments.json").write_text("[]")
+    (elf.parents[2] / "arguments.json").write_text('["-DCONFIG_FPU=n"]')
     build(workspace("one"), "all")
-    assert compiled(elf).count("cmake") == 2
+    assert compiled(elf) == ["cmake", "kernel.o", "main.o"]
 
 
 def test_a_tree_without_its_elf_is_an_error_whatever_was_kept_before(workspace):
@@ -134,7 +146,7 @@ def test_builds_of_one_tree_at_once_do_not_mix(workspace):
     names = ["exact", "all", "too_small", "missing"]
     with ThreadPoolExecutor(4) as pool:
         elves = list(pool.map(lambda name: build(workspace("one"), name), names))
-    assert [elf.read_text().strip().rpartition("}")[2] for elf in elves] == names
+    assert [elf.read_text().rpartition(" ")[2] for elf in elves] == names
 
 
 def test_each_workspace_has_build_trees_of_its_own(workspace):
@@ -207,3 +219,17 @@ def test_any_other_failure_shows_its_first_error_and_where_all_of_it_is(workspac
         build(workspace("one", fails="[1/2] cc perror.c\nperror.c:1: error: no"))
     assert failed.value.message == "west build failed: perror.c:1: no"
     assert failed.value.hint.endswith("exact.log")
+
+
+@pytest.mark.parametrize(
+    ("option", "module"),
+    [("CMSIS_DSP", "cmsis-dsp"), ("HAS_NRFX", "hal_nordic"), ("HAS_CMSIS_CORE", "cmsis_6")],
+)
+def test_a_module_that_the_workspace_lacks_is_named(workspace, option, module):
+    warning = (
+        f"warning: {option} (defined at modules/a/Kconfig:7) has direct dependencies 0 with value"
+        " n, but is currently being y-selected by the following symbols:\n - OTHER (defined at"
+        " modules/b/Kconfig:7), with value y\n\nerror: Aborting due to Kconfig warnings\n"
+    )
+    with pytest.raises(BuildFailed, match=f"lacks the module {module}"):
+        build(workspace("one", fails=warning))

@@ -11,7 +11,7 @@ import pytest
 from harness.base import paths
 from harness.base.errors import UsageError
 from harness.case import Case, load_cases
-from harness.case.adequacy import check_adequacy
+from harness.case.budgets import check_adequacy
 from harness.case.case import Budgets
 from harness.case.outputs import OutputCheck
 from harness.model import Model
@@ -28,8 +28,8 @@ def case(adequacy: float | None) -> Case:
 def test_inputs_that_notice_enough_pass() -> None:
     found = check_adequacy(case(1.0), MODEL, EVERY)
     assert not found.problems
-    assert found.found is not None
-    assert found.found.share == 1
+    assert found.adequacy is not None
+    assert found.adequacy.share == 1
 
 
 def test_inputs_that_notice_too_little_fail_and_name_what_they_miss() -> None:
@@ -39,7 +39,7 @@ def test_inputs_that_notice_too_little_fail_and_name_what_they_miss() -> None:
 
 
 def test_without_a_budget_nothing_is_examined() -> None:
-    assert check_adequacy(case(None), MODEL, FLAT).found is None
+    assert check_adequacy(case(None), MODEL, FLAT).adequacy is None
 
 
 def test_a_budget_that_cannot_be_checked_is_a_problem() -> None:

@@ -6,7 +6,7 @@ import struct
 
 import pytest
 
-from harness.case.arena import Arena, Division
+from harness.case.arena import Arena, ArenaLayout
 
 AT, SIZE = 0x2000_1000, 4096
 #: Planned and temporary end, then the persistent begin; and as this project's own runtime has them.
@@ -31,29 +31,29 @@ def with_bytes(before: Arena, offset: int, count: int) -> Arena:
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_the_allocator_in_the_arena_says_what_is_given_out(order: str) -> None:
-    assert arena(order).division() == Division(AT, AT + 256, AT + 3072, AT + SIZE)
-    assert arena(order).division().used == 256 + SIZE - 3072
+    assert arena(order).layout() == ArenaLayout(AT, AT + 256, AT + 3072, AT + SIZE)
+    assert arena(order).layout().used == 256 + SIZE - 3072
 
 
 @pytest.mark.parametrize("at", [AT + 4, AT + 8, AT + 2, AT + 1])
 def test_the_start_of_an_arena_is_aligned(at: int) -> None:
-    division = arena(at=at).division()
-    assert (division.start, division.end) == (AT + 16, at + SIZE)
+    layout = arena(at=at).layout()
+    assert (layout.start, layout.end) == (AT + 16, at + SIZE)
 
 
 @pytest.mark.parametrize("size", [0, 3, 16, 64])
 def test_an_arena_without_an_allocator_has_no_division(size: int) -> None:
-    assert Arena(AT, bytes(size)).division() is None
+    assert Arena(AT, bytes(size)).layout() is None
 
 
 def test_pointers_out_of_order_are_no_allocator() -> None:
-    assert arena(head=-64).division() is None
+    assert arena(head=-64).layout() is None
 
 
 def test_of_two_copies_the_fuller_counts() -> None:
     stale = bytearray(arena().content)
     stale[3600:3620] = struct.pack("<5I", AT, AT + SIZE, AT, AT + SIZE, AT)
-    assert Arena(AT, bytes(stale)).division() == arena().division()
+    assert Arena(AT, bytes(stale)).layout() == arena().layout()
 
 
 def test_what_is_written_between_head_and_tail_strays() -> None:

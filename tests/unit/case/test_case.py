@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from harness.base.errors import UsageError
@@ -15,6 +17,14 @@ def test_a_case_on_another_target_leaves_the_first_ones_options_behind():
     assert (other.name, other.target, other.target_options) == ("own", "renode", {})
     assert OWN.on("renode", {"y": 2}).target_options == {"y": 2}
     assert (OWN.target, OWN.target_options) == ("simulator", {"x": 1})
+
+
+def test_a_named_chip_is_the_cases_unless_the_case_has_another():
+    assert OWN.for_chip("nRF9151").chip == "nrf9151"
+    own = replace(OWN, chip="nrf9151")
+    assert own.for_chip("").chip == own.for_chip("nrf9151").chip == "nrf9151"
+    with pytest.raises(UsageError, match=r"'own' is for the nRF9151, .* named is the nRF5340"):
+        own.for_chip("nrf5340")
 
 
 def test_cases_run_once_on_each_target_whatever_targets_a_file_names():

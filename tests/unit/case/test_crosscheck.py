@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.base.errors import Unsupported, UsageError
-from harness.case.crosscheck import CrossCheck, Seen, arenas, compare, look, run
+from harness.case.crosscheck import CrossCheck, TargetRun, arenas, collect, compare, run
 from harness.elf import Image
 from harness.targets import ConsoleMatch, Stop
 
@@ -20,8 +20,8 @@ RUN = line(0, "output", total=1, hex="7f")
 AGAIN = line(1, "output", inference=1, total=1, hex="7f")
 
 
-def seen(console: bytes, *, stop: Stop = Stop.CONDITION, **more) -> Seen:
-    return replace(Seen("simulator", stop, console, ()), **more)
+def seen(console: bytes, *, stop: Stop = Stop.CONDITION, **more) -> TargetRun:
+    return replace(TargetRun("simulator", stop, console, ()), **more)
 
 
 def test_an_image_without_an_end_may_be_cut_off_at_another_byte():
@@ -70,7 +70,7 @@ def test_the_first_output_that_differs_is_named():
 
 
 def test_measured_ticks_may_differ_and_nothing_else_of_their_records():
-    def inference(**fields: int) -> Seen:
+    def inference(**fields: int) -> TargetRun:
         return seen(line(0, "inference", **fields) + line(1, "op", ticks=fields["ticks"]) + END)
 
     check = compare(inference(ticks=5), inference(ticks=7))
@@ -133,7 +133,7 @@ def test_the_comparison_is_described_in_one_line():
     )
 
 
-def ticked(*ticks: int) -> Seen:
+def ticked(*ticks: int) -> TargetRun:
     lines = [line(n, "inference", index=n, ticks=count) for n, count in enumerate(ticks)]
     return seen(b"".join(lines) + line(len(ticks), "end"))
 
@@ -222,19 +222,19 @@ def test_a_run_leaves_console_and_arenas(scripted, firmware):
 
 def test_objects_can_be_named_in_either_spelling(scripted, firmware):
     names = ["counter", "(anonymous namespace)::Arena", "_ZN12_GLOBAL__N_15ArenaE"]
-    found = look(session(scripted, Memory()), firmware, Stop.IDLE, names).symbols
+    found = collect(session(scripted, Memory()), firmware, Stop.IDLE, names).symbols
     assert [data for _, data in found] == [b"\x10", b"\x08\x09", b"\x08\x09"]
-    assert look(session(scripted, Memory()), firmware, Stop.IDLE, []).symbols == ()
+    assert collect(session(scripted, Memory()), firmware, Stop.IDLE, []).symbols == ()
 
 
 @pytest.mark.parametrize("name", ["nothing", "arena_end"])
 def test_an_object_that_the_image_does_not_have_is_refused(scripted, firmware, name):
     with pytest.raises(UsageError, match=f"own.elf has no object '{name}'"):
-        look(session(scripted, Memory()), firmware, Stop.IDLE, [name])
+        collect(session(scripted, Memory()), firmware, Stop.IDLE, [name])
 
 
 def test_a_target_that_cannot_read_memory_shows_no_objects(scripted, firmware):
-    assert look(session(scripted, Closed()), firmware, Stop.IDLE).symbols == ()
+    assert collect(session(scripted, Closed()), firmware, Stop.IDLE).symbols == ()
 
 
 def test_a_target_without_objects_is_compared_by_its_console():

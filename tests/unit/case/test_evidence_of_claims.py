@@ -10,7 +10,7 @@ from harness.base.findings import Kind
 from harness.case.evidence import Measured, check_evidence
 from harness.case.measure import measure
 from harness.case.observe import Observation
-from harness.case.run import most_ticks
+from harness.case.run import measured_of
 from harness.case.target_counts import TargetCounts
 from harness.elf import Image
 from harness.targets.base import Counters, Stop
@@ -131,7 +131,7 @@ def test_no_record_says_more_ticks_than_had_passed(seconds, told):
 )  # fmt: skip
 def test_times_of_records_bound_ticks_only_on_the_simulators_own_clock(counters, ticks, hertz):
     seen = Observation(Console(), Stop.CONDITION, True, "", "", counters, (), ())
-    limit = most_ticks(seen, HZ)
+    limit = measured_of(seen, HZ)
     assert limit.hertz == hertz
     assert limit.ticks == pytest.approx(ticks, rel=0.05)
 

@@ -100,6 +100,12 @@ def test_a_scraper_that_reads_results_is_suggested_by_name():
     assert hint == "--scraper hello_world reads 2 results from it"
 
 
+def test_text_that_nothing_reads_has_a_hint_at_init():
+    what, hint = unread(CASE, seen(Stop.IDLE, said=b"score 12 of 20\n"))
+    assert what == ""
+    assert hint.endswith("or a /regex/; `tflm-hil init` writes a case file for its text")
+
+
 @pytest.mark.parametrize("kind", ["boot", "stack"])
 def test_an_image_whose_last_record_is_not_ready_does_not_wait_for_input(kind):
     said = line(0, "ready") + line(1, kind)

@@ -169,6 +169,15 @@ def test_the_wall_clock_guard_is_named_with_the_time_reached(judged):
     assert "--guard" in told.hint
 
 
+TOO_SMALL = b"Failed to resize buffer. Requested: 900, available 772, missing: 128\r\n"
+
+
+@pytest.mark.parametrize("faults", [[], [FAULT]], ids=["end", "fault"])
+def test_too_small_an_arena_has_a_hint_at_the_command_that_finds_the_smallest(judged, faults):
+    assert "tflm-hil arena" in judged([BOOT, TOO_SMALL, END], OutputCheck(), faults=faults).hint
+    assert "tflm-hil arena" not in judged([BOOT, REFUSED, END]).hint
+
+
 def test_text_that_a_scraper_reads_is_a_failed_check_with_a_hint(judged):
     lines = [f"x_value: {i}.0, y_value: 0.0\r\n".encode() for i in range(10)]
     told = judged(lines, OutputCheck(), end=Stop.DEADLINE)

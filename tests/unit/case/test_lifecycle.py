@@ -12,36 +12,36 @@ from harness.case.lifecycle import Lifecycle, lifecycle, nodes_of
 RIGHT = {"init": 1, "prepare": 1, "invoke": 10, "free": 1, "reset": 2}
 
 
-def departures(order="iprvrf", inferences=10, nodes=1, **calls):
-    return list(Lifecycle("Atan", RIGHT | calls, order, inferences).departures(nodes))
+def violations(order="iprvrf", inferences=10, nodes=1, **calls):
+    return list(Lifecycle("Atan", RIGHT | calls, order, inferences).violations(nodes))
 
 
 def test_a_documented_life_has_no_departures():
-    assert departures() == []
+    assert violations() == []
 
 
 def test_a_life_without_inferences_may_end_after_init_or_prepare():
     nothing = {"invoke": 0, "reset": 0}
-    assert departures("if", inferences=0, prepare=0, **nothing) == []
-    assert departures("ipf", inferences=0, **nothing) == []
+    assert violations("if", inferences=0, prepare=0, **nothing) == []
+    assert violations("ipf", inferences=0, **nothing) == []
 
 
 @pytest.mark.parametrize("method", ["init", "prepare", "invoke", "free"])
 @pytest.mark.parametrize("count", [0, 2])
 def test_a_call_too_few_or_too_many_is_a_departure(method, count):
-    assert departures(**{method: count})[0].startswith(f"{method} was called {count} times")
+    assert violations(**{method: count})[0].startswith(f"{method} was called {count} times")
 
 
 def test_calls_are_expected_of_every_node():
     twice = {"init": 2, "prepare": 2, "invoke": 20, "free": 2}
-    assert departures(nodes=2, **twice) == []
-    assert departures(nodes=1, **twice) != []
+    assert violations(nodes=2, **twice) == []
+    assert violations(nodes=1, **twice) != []
 
 
 @pytest.mark.parametrize("order", ["", "pivf", "ivpf", "ipfv", "ipv", "iprvrfi", "ipvpvf"])
 def test_another_order_is_a_departure(order):
     said = f"the calls came in the order {order or '(none)'}"
-    assert departures(order) == [said]
+    assert violations(order) == [said]
 
 
 @pytest.fixture

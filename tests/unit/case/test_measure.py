@@ -28,7 +28,6 @@ from harness.elf import Image
 from harness.elf.call_tree import CallNode, CallTree
 from harness.elf.coverage import Coverage
 from harness.elf.wrapped import wrap
-from harness.footprint import operators
 from harness.model import Model
 from harness.uart import Console
 
@@ -188,8 +187,8 @@ TRACED = Coverage(calls=CallTree(NODES))
         ([], None, ()),
     ],
 )
-def test_code_below_an_operators_function_is_the_operators(
-    monkeypatch, registrations, coverage, found
-):
-    monkeypatch.setattr(operators, "entry_functions", lambda image: {0x100: "CONV_2D"})
-    assert profiled(SimpleNamespace(registrations=registrations), coverage) == found
+def test_code_below_an_operators_function_is_the_operators(registrations, coverage, found):
+    image = SimpleNamespace(
+        registrations=registrations, operator_functions={0x100: tuple(registrations)}
+    )
+    assert profiled(image, coverage) == found

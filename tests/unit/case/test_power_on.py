@@ -8,10 +8,10 @@ import pytest
 
 from harness.base.findings import Kind
 from harness.case.case import Case
-from harness.case.power_on import Shown, first_difference, runs_of, seeds_of
+from harness.case.power_on import Behaviour, first_difference, runs_of, seeds_of
 from harness.targets.base import Stop
 
-ONE = Shown(b"first\nsecond\n", Stop.IDLE, 1000)
+ONE = Behaviour(b"first\nsecond\n", Stop.IDLE, 1000)
 
 
 def case(**options: object) -> Case:
@@ -45,7 +45,7 @@ def test_one_run_differs_from_nothing() -> None:
 
 
 def test_runs_that_the_guard_ended_are_not_compared() -> None:
-    ended = [Shown(b"", Stop.GUARD, count) for count in (1, 2)]
+    ended = [Behaviour(b"", Stop.GUARD, count) for count in (1, 2)]
     assert first_difference(ended) == ()
     assert first_difference([ONE, ended[0]]) != ()
 
@@ -53,15 +53,21 @@ def test_runs_that_the_guard_ended_are_not_compared() -> None:
 @pytest.mark.parametrize(
     ("other", "words"),
     [
-        (Shown(b"first\nother\n", Stop.IDLE, 1000), "console line 2 is 'second' against 'other'"),
-        (Shown(b"first\n", Stop.IDLE, 1000), "console line 2 is 'second' against ''"),
-        (Shown(b"first\nsecond\nx", Stop.IDLE, 1), "console line 3 is '' against 'x'"),
-        (Shown(b"", Stop.IDLE, 1000), "console line 1 is 'first' against ''"),
-        (Shown(ONE.console, Stop.LOCKUP, 1000), "the end of the run is idle against lockup"),
-        (Shown(ONE.console, Stop.IDLE, 1001), "the count of instructions is 1,000 against 1,001"),
+        (
+            Behaviour(b"first\nother\n", Stop.IDLE, 1000),
+            "console line 2 is 'second' against 'other'",
+        ),
+        (Behaviour(b"first\n", Stop.IDLE, 1000), "console line 2 is 'second' against ''"),
+        (Behaviour(b"first\nsecond\nx", Stop.IDLE, 1), "console line 3 is '' against 'x'"),
+        (Behaviour(b"", Stop.IDLE, 1000), "console line 1 is 'first' against ''"),
+        (Behaviour(ONE.console, Stop.LOCKUP, 1000), "the end of the run is idle against lockup"),
+        (
+            Behaviour(ONE.console, Stop.IDLE, 1001),
+            "the count of instructions is 1,000 against 1,001",
+        ),
     ],
 )
-def test_the_first_difference_is_named(other: Shown, words: str) -> None:
+def test_the_first_difference_is_named(other: Behaviour, words: str) -> None:
     (finding,) = first_difference([ONE, other])
     assert finding.kind is Kind.UNINITIALISED_MEMORY
     assert finding.message.endswith(f": {words} (power-on seeds 1 and 2)")

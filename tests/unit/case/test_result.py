@@ -31,6 +31,7 @@ from harness.case.result import (
     Verdict,
 )
 from harness.elf.coverage import Coverage
+from harness.footprint.budget import BudgetVerdict
 from harness.uart.scrapers import TestResult
 
 RUN_SCHEMA = json.loads((Path(harness.__file__).parent / "schemas" / "run.json").read_text())
@@ -77,6 +78,7 @@ FULL = case_result(
     profiled=(Profiled("CONV_2D", 70), Profiled("the rest", 30)),
     time="0.1 ms",
     compared_with="expect.values",
+    budgets=(BudgetVerdict("flash", "region", 20_000, 30_000, None, True, "within"),),
 )
 
 
@@ -98,6 +100,17 @@ def test_the_document_has_the_fields_of_all_parts_side_by_side():
                 "message": "Didn't find op",
                 "line": 3,
                 "values": {"code": 3},
+            }
+        ],
+        "budgets": [
+            {
+                "name": "flash",
+                "kind": "region",
+                "used": 20_000,
+                "limit": 30_000,
+                "baseline": None,
+                "passed": True,
+                "message": "within",
             }
         ],
         "outputs_compared": 20,

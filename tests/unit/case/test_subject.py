@@ -112,10 +112,14 @@ def test_the_case_of_a_sample_is_the_exact_standalone_one_by_default():
 
 def test_the_image_of_a_sample_is_built(here, monkeypatch):
     built = []
-    monkeypatch.setattr(
-        "harness.build.builders.build_one", lambda *names: built.append(names) or Path("b.elf")
-    )
+
+    def build_one(sample, resolver, *, chip):
+        built.append((sample, resolver, chip))
+        return Path("b.elf")
+
+    monkeypatch.setattr("harness.build.builders.build_one", build_one)
     assert Subject("digits", sample="digits").image("all") == Path("b.elf")
-    assert built == [("digits", "all")]
+    Subject("digits", sample="digits").image("all", chip="nrf5340")
+    assert built == [("digits", "all", ""), ("digits", "all", "nrf5340")]
     assert Subject.find("own.elf", here).image() == here / "own.elf"
     assert subject.CASE_FILE == "hil.toml"

@@ -89,7 +89,7 @@ def test_a_comparison_without_the_objects_that_it_names_compared_nothing():
             return iter(())
 
         def results(self):
-            seen = type("Seen", (), {"target": "board", "symbols": ()})
+            seen = type("TargetRun", (), {"target": "board", "symbols": ()})
             yield "a", type("Check", (), {"first": seen, "second": seen})
 
     assert "the memory of board cannot be read" in Blind([], ["arena"]).untested

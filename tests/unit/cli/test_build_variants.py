@@ -11,6 +11,7 @@ from harness.base.errors import UsageError
 from harness.build import zephyr
 from harness.build.options import BuildResult
 from harness.cli.build import build
+from harness.cli.run import run
 
 
 @pytest.mark.parametrize("option", [["--variant", "soft-float"], ["--board", "nrf9160dk/nrf9160"]])
@@ -20,10 +21,32 @@ def test_variants_and_boards_are_refused_for_the_standalone_builder(option: list
     assert "--builder zephyr" in failed.message
 
 
-def test_they_go_with_one_configuration_at_a_time() -> None:
-    words = ["hello_world", "--builder", "zephyr", "--variant", "cmsis-nn"]
+def test_a_board_goes_with_one_configuration_at_a_time() -> None:
+    words = ["hello_world", "--builder", "zephyr", "--board", "nrf9160dk/nrf9160"]
     failed = CliRunner().invoke(build, [*words, "--resolver", "all-configurations"]).exception
     assert isinstance(failed, UsageError)
+
+
+@pytest.mark.parametrize(
+    ("builder", "variants", "name"),
+    [
+        ("zephyr", ["cmsis-nn"], "zephyr-cmsis-nn"),
+        ("zephyr-ns", ["soft-float"], "zephyr-ns-soft-float"),
+        ("zephyr", ["soft-float", "cmsis-nn"], "zephyr-cmsis-nn-soft-float"),
+        ("zephyr-cmsis-nn", [], "zephyr-cmsis-nn"),
+    ],
+)
+def test_a_variant_is_a_part_of_the_builder_s_name(builder, variants, name, monkeypatch) -> None:
+    asked: list[dict[str, object]] = []
+
+    def record(options: dict[str, object]) -> list[object]:
+        asked.append(options)
+        raise UsageError("noted")
+
+    monkeypatch.setattr("harness.cli.run.select", record)
+    words = [word for one in variants for word in ("--variant", one)]
+    CliRunner().invoke(run, ["digits", "--builder", builder, *words])
+    assert [options["builder"] for options in asked] == [name]
 
 
 def test_the_zephyr_builder_gets_them(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -37,5 +60,5 @@ def test_the_zephyr_builder_gets_them(monkeypatch: pytest.MonkeyPatch) -> None:
     words = ["digits", "--builder", "zephyr", "--variant", "cmsis-nn", "--variant", "soft-float"]
     result = CliRunner().invoke(build, words)
     assert result.output.strip() == "z.elf"
-    options = {"board": "nrf9160dk/nrf9160", "fragments": ("cmsis-nn", "soft-float")}
+    options = {"board": "nrf9160dk/nrf9160", "fragments": ["cmsis-nn", "soft-float"]}
     assert asked == [("digits", "exact", options)]

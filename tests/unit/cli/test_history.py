@@ -43,6 +43,26 @@ def test_a_regression_is_named_with_exit_code_1_and_written_as_markdown(keep, ca
 
 
 @pytest.mark.slow
+def test_a_table_has_a_row_for_each_sample_and_setup(keep, capsys):
+    zephyr = {"builder": "zephyr", "flash": 70_728, "ram": 11_344, "instructions": 8_107}
+    keep(
+        lab.document(
+            lab.case(),
+            lab.case("hello_world-all", resolver="all", flash=48_000, verdict="fail"),
+            lab.case(**zephyr),
+            lab.case("mine", sample="", resolver=""),
+        )
+    )
+    capsys.readouterr()
+    assert main(["history", "show", "--markdown", "-"]) == 0
+    assert capsys.readouterr().out.splitlines()[2:] == [
+        "| hello_world |  | standalone | simulator | 1 of 2 | 29,048 | 9,176 | 564 | 5,950 |",
+        "| hello_world |  | zephyr | simulator | 1 of 1 | 70,728 | 11,344 | 564 | 8,107 |",
+        "| mine |  | standalone | simulator | 1 of 1 | 29,048 | 9,176 | 564 | 5,950 |",
+    ]
+
+
+@pytest.mark.slow
 def test_results_that_are_not_kept_can_be_checked(keep, capsys):
     keep(two(0), two(1))
     Path("pr.json").write_text(json.dumps(two(2, verdict="fail", reason="x|y")))

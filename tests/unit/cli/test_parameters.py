@@ -7,15 +7,22 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
+import click
 import pytest
 from click.shell_completion import ShellComplete
+from results import case_result
 
 from harness.base import paths
 from harness.base.errors import UsageError
 from harness.case.subject import Subject
 from harness.cli import cli, main
+from harness.cli.parameters import Destination, Existing, Name, Number
+from harness.history.keep import document, keep
+from harness.history.run import Occasion
 from harness.reference import compare
 
 ROOT = Path(__file__).parents[3]
@@ -117,6 +124,95 @@ def test_names_are_completed(words, incomplete, expected):
     assert plain == expected
 
 
+#: Options whose values are free text or numbers: nothing can be offered.
+FREE = {
+    "--symbol", "--until", "--namespace", "--scheduler", "--commit", "--at", "--commit-url",
+    "--current", "--voltage", "--supply-source", "--serial", "--name",
+}  # fmt: skip
+NUMBERS = (click.IntRange, Number)
+COMPLETED = (click.Choice, click.Path, Name, Existing, Destination)
+
+
+def parameters(
+    command: click.Command, context: click.Context, path: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], click.Parameter]]:
+    """Every parameter of every subcommand that takes a value."""
+    for one in command.params:
+        if not (isinstance(one, click.Option) and one.is_flag):
+            yield path, one
+    if isinstance(command, click.Group):
+        for name in command.list_commands(context):
+            below = command.get_command(context, name)
+            inner = click.Context(below, info_name=name, parent=context)
+            yield from parameters(below, inner, (*path, name))
+
+
+def test_every_option_with_a_closed_set_is_completed():
+    """Each parameter completes names or files, is a number, or is named as free text."""
+    mute = {
+        (*path, one.opts[0])
+        for path, one in parameters(cli, click.Context(cli))
+        if not isinstance(one.type, (*COMPLETED, *NUMBERS))
+    }
+    assert {words[-1] for words in mute} <= FREE, mute
+
+
+@pytest.mark.parametrize(
+    ("words", "incomplete", "expected"),
+    [
+        (["run", "--scraper"], "zt", {"ztest"}),
+        (["run", "--chip"], "nrf5", {"nrf5340"}),
+        (["run", "--power-on"], "", {"zero", "both"}),
+        (["run", "--timing"], "b", {"branches"}),
+        (["run", "--runner"], "py", {"pyocd"}),
+        (["run", "--wiring"], "nrf9160", {"nrf9160dk"}),
+        (["run", "--press"], "button2", {"button2"}),
+        (["run", "--peripherals"], "SAA", {"SAADC="}),
+        (["run", "--builder"], "zephyr-s", {"zephyr-soft-float"}),
+        (["debug", "--at"], "fau", {"fault"}),
+        (["campaign"], "digits_", {"digits_cnn"}),
+        (["campaign", "--faults"], "weights,reg", {"weights,registers"}),
+        (["campaign", "--budget"], "crit", {"critical="}),
+        (["sweep", "--budget"], "fl", {"flash="}),
+        (["resolver", "explain"], "FULLY", {"FULLY_CONNECTED"}),
+        (["footprint", "--region"], "F", {"FLASH"}),
+        (["boards", "flash", "--runner"], "jl", {"jlink"}),
+        (["virtual-board", "--misbehave"], "lock", {"locked"}),
+        (["virtual-board", "--kit"], "nrf53", {"nrf5340dk"}),
+        (["doctor", "--renode-version"], "1.17", {"1.17.0"}),
+        (["where"], "exam", {"examples"}),
+        (["completion"], "z", {"zsh"}),
+    ],
+)
+def test_closed_sets_are_completed(words, incomplete, expected):
+    assert completed(words, incomplete) == expected
+
+
+def test_boards_of_the_lab_file_are_completed(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert completed(["run", "--board"], "") == set()
+    (tmp_path / "lab.toml").write_text(
+        '[[board]]\nname = "bench-1"\nprobe = "960000001"\ntags = ["quiet"]\n'
+    )
+    assert completed(["run", "--board"], "b") == {"bench-1"}
+    assert completed(["boards", "release"], "") == {"bench-1", "quiet"}
+    (tmp_path / "lab.toml").write_text("[[board]")
+    assert completed(["run", "--board"], "") == set()
+
+
+def test_names_of_a_history_are_completed(tmp_path, monkeypatch):
+    file = tmp_path / "lab.db"
+    monkeypatch.setenv("TFLM_HIL_HISTORY", str(file))
+    assert completed(["history", "show"], "") == set()
+    assert not file.exists()
+    occasion = replace(Occasion.here(), branch="main", machine="bench")
+    keep(str(file), document([case_result(name="boot")], occasion), occasion)
+    assert completed(["history", "show"], "bo") == {"boot"}
+    assert completed(["history", "check", "--base"], "") == {"main"}
+    assert completed(["history", "record", "--machine"], "") == {"bench"}
+    assert completed(["history", "bisect", "--figure"], "fl") == {"flash"}
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_each_shell_gets_its_script(shell, capsys):
     assert main(["completion", shell]) == 0
@@ -129,6 +225,15 @@ COMP_CWORD=2
 _tflm_hil_completion tflm-hil
 echo ${COMPREPLY[@]}
 """
+IN_ZSH = """zmodload zsh/zpty
+zpty shell 'PS1="> " zsh -f -i'
+zpty -w shell 'autoload -Uz compinit && compinit -u -D'
+zpty -w shell 'eval "$(tflm-hil completion zsh)"; echo rea""dy'
+zpty -r shell seen '*ready*'
+zpty -w -n shell $'tflm-hil run hello_world_f\\t'
+zpty -r shell seen '*hello_world_float*'
+[[ $seen == *hello_world_float* ]] && print hello_world_float
+"""
 IN_FISH = """tflm-hil completion fish | source
 complete -C "tflm-hil run hello_world_f"
 """
@@ -137,8 +242,8 @@ complete -C "tflm-hil run hello_world_f"
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("shell", "script"),
-    [("bash", IN_BASH), ("fish", IN_FISH)],
-    ids=["bash", "fish"],
+    [("bash", IN_BASH), ("fish", IN_FISH), ("zsh", IN_ZSH)],
+    ids=["bash", "fish", "zsh"],
 )
 def test_a_shell_completes_through_its_script(shell, script, tmp_path):
     if shutil.which(shell) is None:
@@ -149,7 +254,12 @@ def test_a_shell_completes_through_its_script(shell, script, tmp_path):
     path = f"{tmp_path}:{os.environ['PATH']}"
     environment = {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), "HOME": str(tmp_path)}
     done = subprocess.run(
-        [shell, "-c", script], capture_output=True, text=True, env=environment, check=False
+        [shell, "-c", script],
+        capture_output=True,
+        text=True,
+        env=environment,
+        check=False,
+        timeout=120,
     )
     assert done.stdout.split() == ["hello_world_float"], done.stderr
 

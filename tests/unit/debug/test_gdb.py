@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from harness.base.errors import EnvironmentMissing
-from harness.debug.gdb import GdbCall, check_port, debug, find_gdb, free_port
+from harness.debug.gdb import GdbCall, debug, find_gdb, free_port, listen
 
 
 def program(folder: Path, text: str) -> str:
@@ -24,8 +24,8 @@ def test_a_port_that_is_in_use_is_named() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         number = taken.getsockname()[1]
         with pytest.raises(EnvironmentMissing, match=f":{number}: Address already in use"):
-            check_port(number)
-    check_port(number)
+            listen(number)
+    listen(number).close()
 
 
 @pytest.mark.parametrize("text", ["exit 1", "echo hello", "not-a-command"])

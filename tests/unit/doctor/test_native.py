@@ -13,6 +13,7 @@ from harness.base import logs, native
 from harness.base.errors import BuildFailed, EnvironmentMissing
 from harness.base.platforms import chip_table
 from harness.base.sources import MACRO, fingerprint
+from harness.cli import main
 from harness.simulator.engine import Engine
 
 needs_compiler = pytest.mark.skipif(
@@ -122,13 +123,26 @@ def test_a_core_of_other_sources_is_refused_by_its_file_name(loaded, number):
     with pytest.raises(EnvironmentMissing, match=r"of another version: .*cpython-311") as told:
         native.load()
     assert "tflm-hil doctor --install" in told.value.hint
-    assert native.find() == ""
 
 
 def test_a_core_of_these_sources_is_loaded(loaded):
     loaded.SOURCES = fingerprint(native._SOURCES)
     assert native.load() is loaded
     assert native.find() == loaded.__file__
+
+
+def test_a_core_that_was_built_after_an_older_one_was_loaded_is_found(loaded):
+    loaded.SOURCES = "0123456789abcdef"
+    assert native.find() == loaded.__file__  # another process loads this checkout's core
+
+
+def test_an_older_core_is_not_found_if_no_process_can_load_a_newer_one(loaded, monkeypatch):
+    def check():
+        raise BuildFailed("the counting core cannot be loaded")
+
+    loaded.SOURCES = "0123456789abcdef"
+    monkeypatch.setattr(native, "check", check)
+    assert not native.find()
 
 
 def test_a_simulator_with_an_old_core_is_refused_before_anything_runs(loaded):
@@ -147,3 +161,17 @@ def test_a_build_that_would_hide_the_new_one_is_removed(sources):
     assert {path.name for path in sources.parent.iterdir()} == {
         library.name, other.name, "native"
     }  # fmt: skip
+
+
+def test_doctor_is_content_once_it_has_built_the_core(monkeypatch, capsys):
+    built = []
+
+    def build(*, dry_run=False):
+        built.append("_native.so")
+        return "built it"
+
+    core = doctor.Requirement("counting core", "x", "", look=lambda: "".join(built))
+    monkeypatch.setattr(doctor, "build_core", build)
+    monkeypatch.setattr(doctor, "examine", lambda *_: [doctor.Diagnosis(core, core.look())])
+    assert main(["doctor", "--install"]) == 0
+    assert "everything that is required is here" in capsys.readouterr().out

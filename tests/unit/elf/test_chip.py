@@ -9,6 +9,7 @@ import pytest
 from elf_writer import MadeSection, MadeSymbol
 
 from harness.base.errors import BadElf, UsageError
+from harness.base.platforms import chip_names
 from harness.elf import Image, combined, vectors
 from harness.elf.chip import MARK
 
@@ -25,20 +26,24 @@ def image(make):
     return made
 
 
-@pytest.mark.parametrize(
-    ("marks", "chip"),
-    [
-        ([], "nrf9160"),
-        (["CONFIG_SOC_NRF9160", "CONFIG_SOC_NRF9160_SICA"], "nrf9160"),
-        (["CONFIG_SOC_NRF9120", "CONFIG_SOC_NRF9161_LACA"], "nrf9161"),
-        (["CONFIG_SOC_NRF9151_LACA"], "nrf9151"),
-        (["CONFIG_SOC_NRF9131_LACA"], "nrf9131"),
-        (["CONFIG_SOC_NRF5340_CPUAPP", "CONFIG_SOC_NRF5340_CPUAPP_QKAA"], "nrf5340"),
-        ([f"{MARK}nrf5340"], "nrf5340"),
-    ],
-)
+MARKS = [
+    ([], "nrf9160"),
+    (["CONFIG_SOC_NRF9160", "CONFIG_SOC_NRF9160_SICA"], "nrf9160"),
+    (["CONFIG_SOC_NRF9120", "CONFIG_SOC_NRF9161_LACA"], "nrf9161"),
+    (["CONFIG_SOC_NRF9151_LACA"], "nrf9151"),
+    (["CONFIG_SOC_NRF9131_LACA"], "nrf9131"),
+    (["CONFIG_SOC_NRF5340_CPUAPP", "CONFIG_SOC_NRF5340_CPUAPP_QKAA"], "nrf5340"),
+    ([f"{MARK}nrf5340"], "nrf5340"),
+]
+
+
+@pytest.mark.parametrize(("marks", "chip"), MARKS)
 def test_the_image_says_its_chip(image, marks, chip):
     assert image(*marks).chip.key == chip
+
+
+def test_each_chip_has_a_mark():
+    assert {chip for _, chip in MARKS} == {*chip_names()}
 
 
 def test_an_image_that_does_not_say_is_for_the_chip_that_is_named(image):

@@ -121,10 +121,10 @@ def test_an_image_that_the_core_boots_is_secure(make):
 
 def test_an_image_with_gateways_is_secure_wherever_it_lies(tmp_path):
     image = plain(tmp_path, (0x60000, table(0x60081)), (0x68000, SG_VENEER))
-    assert trustzone.gateways(image) == 0x68000
+    assert trustzone.first_gateway(image) == 0x68000
     assert not trustzone.is_non_secure(image)
 
 
 @pytest.mark.parametrize("data", [SG_VENEER[:4] + bytes(4), b"\0\0" + SG_VENEER])
 def test_bytes_that_only_look_like_a_gateway_are_none(tmp_path, data):
-    assert trustzone.gateways(plain(tmp_path, (0x8000, data))) is None
+    assert trustzone.first_gateway(plain(tmp_path, (0x8000, data))) is None

@@ -14,7 +14,7 @@ from harness.footprint.files import (
     Contribution,
     FileCost,
     Sources,
-    _made_by_compiler,
+    _compiler_generated,
     by_file,
     by_library,
     contributions,
@@ -103,7 +103,7 @@ def test_compiler_made_symbols_belong_to_the_file_of_their_owner():
         part("_ZTSN6tflite1AE", 3, 4, "object"), part("_ZTVN6tflite1BE", 4, 4, "object"),
         part("_ZGVZ6onlyfnvE1x", 5, 4, "object"), part("_ZGVZ5otherfnvE1x", 6, 4, "object"),
     ]  # fmt: skip
-    assert _made_by_compiler(made, named) == {1: "a.cc", 2: "a.cc", 3: "a.cc", 5: "only.cc"}
+    assert _compiler_generated(made, named) == {1: "a.cc", 2: "a.cc", 3: "a.cc", 5: "only.cc"}
 
 
 def test_a_unit_that_is_garbled_hides_none_behind_it():

@@ -79,6 +79,7 @@ def test_the_commands_search_the_commits_of_the_step(kept):
         ({"verdict": "error"}, BisectCode.SKIP),
         ({"flash": None}, BisectCode.SKIP),
         ({"name": "another"}, BisectCode.SKIP),
+        ({"chip": "nrf5340"}, BisectCode.SKIP),
     ],
 )
 def test_a_run_is_judged_by_the_figure_of_the_step(kept, changes, code):

@@ -28,6 +28,22 @@ def test_another_labs_larger_image_is_not_a_regression(history, keep):
     assert [one.regressions for one in check_labs(history, "main", 10)] == [(), ()]
 
 
+def test_nights_of_two_chips_lack_none_of_each_others_cases(history, run):
+    def keep(night: int, chip: str, *names: str) -> None:
+        rows = [lab.case(name, chip=chip) for name in names]
+        asked = {"sources": ["tests"], "filters": [], "targets": [], "chips": [chip]}
+        started = lab.FIRST + lab.DAY * night + len(history.runs())
+        history.record(run(lab.document(*rows, started=started, selection=asked)))
+
+    for night in range(2):
+        for chip in ("nrf9160", "nrf5340"):
+            keep(night, chip, "a", "b")
+            assert check(history, "main", 10).passed
+    keep(2, "nrf9160", "a")
+    (lost,) = check(history, "main", 10).regressions
+    assert (lost.key.case, lost.key.chip) == ("b", "nrf9160")
+
+
 def test_a_step_in_one_lab_is_found_though_the_other_recorded_later(history, keep):
     for night in range(3):
         keep(night, "lab A", flash=29_000 + 40 * (night == 2))

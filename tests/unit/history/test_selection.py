@@ -39,7 +39,7 @@ def test_a_command_truncated_within_quotes_is_read():
 
 
 @pytest.mark.parametrize("selection", [
-    Selection(), Selection.of(["b", "a"], ["case é"], ["renode"]),
+    Selection(), Selection.of(["b", "a"], ["case é"], ["renode"], ["nrf5340"]),
 ])  # fmt: skip
 def test_a_selection_round_trips_as_text(selection):
     assert Selection.from_text(selection.to_text()) == selection
@@ -50,6 +50,11 @@ def test_a_selection_round_trips_as_text(selection):
 ])  # fmt: skip
 def test_a_document_without_a_selection_has_none(document):
     assert Selection.from_json(document) is None
+
+
+def test_a_selection_of_a_version_that_knew_no_chips_names_none():
+    document = {"sources": ["a"], "filters": [], "targets": ["renode"]}
+    assert Selection.from_json(document) == Selection(("a",), targets=("renode",))
 
 
 def test_paths_are_relative_to_the_repository(tmp_path, monkeypatch):
@@ -95,9 +100,11 @@ def test_runs_record_the_selection_of_their_command(tmp_path, monkeypatch):
     main(["run", "hil.toml", "--history", "lab.db", "--json", "one.json"])
     main(["run", ".", "--history", "lab.db", "--case", "b", "--target", "simulator"])
     main(["run", "hello_world", "--history", "lab.db", "--builder", "standalone"])
+    main(["run", "hello_world", "--history", "lab.db", "--chip", "nRF9160"])
     with History.open("lab.db") as history:
-        whole, partial, sample = (run.occasion.selection for run in history.runs())
+        whole, partial, sample, named = (run.occasion.selection for run in history.runs())
     assert whole == Selection(("hil.toml",))
     assert partial == Selection(("hil.toml",), ("case b",), ("simulator",))
     assert sample == Selection(("hello_world/exact/standalone",))
+    assert named == Selection(("hello_world/exact/standalone",), chips=("nrf9160",))
     assert json.loads((tmp_path / "one.json").read_text())["run"]["selection"] == whole.to_json()

@@ -62,6 +62,7 @@ def test_the_selection_is_that_of_robots_command_line():
         ("tests/suites",), ("include fast", "test a*"), ("renode",)
     )
     assert selection(["-d", "other", "tests"]) == Selection(("tests",))
+    assert selection(["-v", "CHIP:nRF5340", "tests"]) == Selection(("tests",), chips=("nrf5340",))
 
 
 def test_arguments_that_robot_refuses_have_no_selection():

@@ -138,7 +138,32 @@ class TestCaseFiles:
     def test_the_results_name_the_requested_cases(self, pytester, run):
         run("-k", "sine", "--hil-target=simulator", "--hil-output=out")
         kept = json.loads((pytester.path / "out" / "results.json").read_text())["run"]["selection"]
-        assert kept == {"sources": ["."], "filters": ["-k sine"], "targets": ["simulator"]}
+        assert kept == {
+            "sources": ["."], "filters": ["-k sine"], "targets": ["simulator"], "chips": [],
+        }  # fmt: skip
+
+    @pytest.mark.slow
+    def test_a_chip_that_is_named_is_the_cases(self, pytester, run):
+        run("-k", "sine", "--hil-chip=nRF9151")
+        told = json.loads((pytester.path / "hil-results" / "results.json").read_text())
+        assert [one["chip"] for one in told["cases"]] == ["nrf9151"]
+        assert told["run"]["selection"]["chips"] == ["nrf9151"]
+
+    @pytest.mark.slow
+    def test_a_case_for_another_chip_than_the_one_that_is_named_is_not_run(self, pytester, run):
+        text = CASES.replace("inferences = 20", 'inferences = 20\nchip = "nrf9151"')
+        (pytester.path / "hil.toml").write_text(text)
+        done = run("--hil-chip=nrf5340")
+        done.assert_outcomes(errors=1)
+        done.stdout.fnmatch_lines(
+            ["*'sine' is for the nRF9151, and the chip that is named is the *"]
+        )
+
+    @pytest.mark.slow
+    def test_a_chip_without_a_table_is_a_usage_error(self, run):
+        done = run("--hil-chip=nrf5430")
+        assert done.ret == pytest.ExitCode.USAGE_ERROR
+        done.stderr.fnmatch_lines(["*no chip 'nrf5430'*", "*hint: one of nrf5340, nrf9131*"])
 
     @pytest.mark.slow
     def test_a_run_that_stopped_at_a_failure_is_partial(self, pytester, run):
@@ -221,6 +246,15 @@ class TestFixture:
                 assert len(live.memory.read(0, 8)) == 8
                 with pytest.raises(FirmwareFailed, match="no line matched 'never': it sleeps"):
                     live.wait_for("never")
+            """)
+        run().assert_outcomes(passed=1)
+
+    @pytest.mark.slow
+    def test_operators_are_compared_with_the_reference(self, pytester, run):
+        pytester.makepyfile("""
+            def test_layers(hil):
+                report = hil.layers("hello_world", "hello_world_int8", inference=2)
+                assert report.equal and len(report.layers) == 3, report
             """)
         run().assert_outcomes(passed=1)
 

@@ -13,8 +13,12 @@ from harness.model import Model
 from harness.reference import Interpreter, Kernels, float_error
 from harness.reference.float_error import allowed_errors, allowed_in_batch
 
-#: Half a unit in the last place of 1; eight deviations are allowed.
-U, ALLOWED = 2.0**-24, 8.0
+#: Half a unit in the last place of 1; seven deviations are allowed.
+U, ALLOWED = 2.0**-24, 7.0
+#: The deviations of a C library's function and of one rounding, in such halves.
+LIBRARY, ROUNDING = 4 / ALLOWED, 3**-0.5
+#: The ends of an interval of four half units are float32 numbers, of which it has few.
+_FLOAT32 = 0.2
 _RULES = (
     "_EXACT", "_FUNCTIONS", "_JUMPS", "_MEMORY", "_PRODUCTS", "_ROUNDED", "_SHARES", "_VARIABLES",
     "_SUMS",
@@ -119,16 +123,16 @@ def test_a_bias_of_a_transposed_convolution_is_its_fourth_input() -> None:
     found = _deviations(tensors, operators, [[[[[0]]]]])
     # 3 * exp(0) + 1000; what exp(0) = 1 may be off by counts three times, the bias does not.
     own = np.sqrt(1 + 2) * U * np.sqrt(1003**2 + 3**2 + 1000**2) / 3
-    expected = np.hypot(own, 3 * 4 * U)
+    expected = np.hypot(own, 3 * LIBRARY * U)
     np.testing.assert_allclose(found[5].item(), expected, rtol=1e-6)
 
 
 @pytest.mark.parametrize("name", ["COS", "EXP", "LOGISTIC", "SIN", "TANH"])
-def test_a_function_of_exact_values_has_a_bound_of_four_half_ulp(name: str) -> None:
+def test_a_function_of_exact_values_may_be_off_by_four_half_ulp(name: str) -> None:
     tensors = [_real(3), _real(3)]
     interpreter = Interpreter(Model.from_bytes(build(tensors, [Op(name, [0], [1])], [0], [1])))
     (y,) = interpreter.invoke([np.array([-0.5, 0.25, 1], np.float32)])
-    expected = ALLOWED * 4 * U * np.abs(y.astype(np.float64))
+    expected = 4 * U * np.abs(y.astype(np.float64))
     np.testing.assert_allclose(allowed_errors(interpreter)[1], expected, rtol=1e-6)
 
 
@@ -138,7 +142,7 @@ def test_the_bound_of_a_function_propagates_through_a_sum() -> None:
     x = np.array([[0.5, 1, 2]], np.float32)
     found = _deviations(tensors, operators, [x])
     y = np.exp(x) + x
-    np.testing.assert_allclose(found[2], np.hypot(found[1], U * y), rtol=0.05)
+    np.testing.assert_allclose(found[2], np.hypot(found[1], ROUNDING * U * y), rtol=_FLOAT32)
 
 
 def test_the_bound_of_a_product_has_both_inputs() -> None:
@@ -152,14 +156,14 @@ def test_the_bound_of_a_product_has_both_inputs() -> None:
     found = _deviations(tensors, operators, [x])
     one, other = np.exp(x.astype(np.float64)), np.cos(x.astype(np.float64))
     moved = np.hypot(found[1] * other, found[2] * one)
-    np.testing.assert_allclose(found[3], np.hypot(moved, U * one * other), rtol=0.05)
+    np.testing.assert_allclose(found[3], np.hypot(moved, ROUNDING * U * one * other), rtol=_FLOAT32)
 
 
 def test_the_bound_of_a_maximum_is_that_of_its_largest_input() -> None:
     tensors = [_real(1, 64), T((1,), "int32", data=[1]), _real(1, 64), _real(1)]
     operators = [Op("EXP", [0], [2]), Op("REDUCE_MAX", [2, 1], [3], ("Reducer", {}))]
     found = _deviations(tensors, operators, [np.linspace(0, 1, 64)[None]])
-    np.testing.assert_allclose(found[3], [found[2][0, -1]], rtol=0.05)  # to what float32 shows
+    np.testing.assert_allclose(found[3], [found[2][0, -1]], rtol=_FLOAT32)
 
 
 @pytest.mark.parametrize("name", ["MAXIMUM", "MINIMUM"])
@@ -167,7 +171,7 @@ def test_a_one_sided_deviation_is_bounded(name: str) -> None:
     """exp(0) or 1: the larger shows what exp(0) is too large by, the smaller what it lacks."""
     tensors = [_real(1, 4), _real(1, 4), _real(1, 4, data=np.ones((1, 4))), _real(1, 4)]
     found = _deviations(tensors, [Op("EXP", [0], [1]), Op(name, [1, 2], [3])], [np.zeros((1, 4))])
-    np.testing.assert_allclose(found[3], found[1], rtol=0.05)
+    np.testing.assert_allclose(found[3], found[1], rtol=_FLOAT32)
 
 
 def test_an_average_is_a_sum_of_magnitudes() -> None:
@@ -197,7 +201,7 @@ def test_a_clear_comparison_is_exact_and_a_selection_keeps_its_bound() -> None:
     ]
     found = _deviations(tensors, operators, [[0.5, 1]])
     assert set(found) == {1, 3}
-    np.testing.assert_allclose(found[3], found[1], rtol=0.05)
+    np.testing.assert_allclose(found[3], found[1], rtol=_FLOAT32)
 
 
 #: exp(x) against its own float32 value: a device may have either side of it.
@@ -268,7 +272,7 @@ def test_a_normalized_vector_moves_with_each_pattern_of_signs() -> None:
 def test_a_subnormal_result_has_an_absolute_bound() -> None:
     tensors = [_real(1), _real(1)]
     found = _deviations(tensors, [Op("EXP", [0], [1])], [[-100.0]])
-    np.testing.assert_allclose(found[1], [4 * 2.0**-150])
+    np.testing.assert_allclose(found[1], [LIBRARY * 2.0**-150])
 
 
 def test_every_operator_has_one_rule() -> None:
@@ -281,7 +285,7 @@ def test_bounds_are_never_nan() -> None:
     """The deviation of 0 / 0 is nothing that anything may be off by."""
     tensors = [_real(2), _real(2)]
     found = _deviations(tensors, [Op("LOG", [0], [1])], [[-1, 2]])
-    np.testing.assert_allclose(found[1], [0, 4 * U * np.log(2)], rtol=1e-6)
+    np.testing.assert_allclose(found[1], [0, LIBRARY * U * np.log(2)], rtol=1e-6)
 
 
 def _memory(x: T, weights: T, state: T) -> list[T]:
@@ -296,7 +300,7 @@ def test_a_stateful_operator_has_the_bound_of_a_sum() -> None:
     (y,) = interpreter.invoke([np.array([[1, 2, 3, 4]], np.float32)])
     assert y.tolist() == [[300, 600]]
     # The weights are its largest input: 8 elements. The largest output is 600.
-    expected = ALLOWED * np.sqrt(8) * U * 600
+    expected = ALLOWED * np.sqrt(8) / 3 * U * 600
     np.testing.assert_allclose(allowed_errors(interpreter)[4], [[expected] * 2], rtol=1e-6)
 
 
@@ -313,7 +317,7 @@ def test_a_stateful_operator_propagates_relative_deviations() -> None:
     interpreter = Interpreter(Model.from_bytes(build(tensors, operators, [5], [4])))
     (y,) = interpreter.invoke([np.array([[1, 0, 2, -1]], np.float32)])
     assert np.abs(y).max() < 1  # what is smaller than 1 may be off as 1 may be
-    expected = ALLOWED * np.hypot(4 * U, np.sqrt(8) * U)
+    expected = ALLOWED * np.hypot(LIBRARY * U, np.sqrt(8) / 3 * U)
     np.testing.assert_allclose(allowed_errors(interpreter)[4], [[expected] * 2], rtol=1e-5)
 
 
@@ -324,7 +328,7 @@ def test_a_custom_operator_is_off_by_the_relative_deviation_of_its_input_alone()
     assert not exact[3].any()
     found = _deviations(tensors, [Op("EXP", [0], [1]), atan[1]], [[[0.5, 1]]])
     largest = np.arctan(np.e)
-    np.testing.assert_allclose(found[3], [[4 * U * largest] * 2], rtol=1e-6)
+    np.testing.assert_allclose(found[3], [[LIBRARY * U * largest] * 2], rtol=1e-6)
 
 
 def test_bounds_of_a_stateful_batch_are_those_of_single_inferences() -> None:

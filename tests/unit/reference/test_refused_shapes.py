@@ -282,3 +282,10 @@ def test_a_declared_shape_that_contradicts_a_free_dimension_names_its_axis() -> 
     with pytest.raises(BadModel, match="computes the shape") as refusal:
         Interpreter(Model.from_bytes(_one("EXP", [x, real(2, 4)], [0])))
     assert "axis 1 of tensor 0" in refusal.value.hint
+
+
+def test_an_empty_output_of_a_free_dimension_is_refused_with_its_axis() -> None:
+    x = T((0, 3), "float32", signature=(-1, 3))
+    with pytest.raises(BadModel, match=r"tensor 1 has the shape \[0, 3\]") as refusal:
+        Interpreter(Model.from_bytes(_one("EXP", [x, real(0, 3)], [0])))
+    assert "axis 0 of tensor 0" in refusal.value.hint

@@ -106,7 +106,7 @@ def test_refused_command_has_renodes_message(server):
 
 
 def test_two_sessions_agree_and_the_first_difference_is_named(fake, server, firmware):
-    def seen(*lines: bytes) -> crosscheck.Seen:
+    def seen(*lines: bytes) -> crosscheck.TargetRun:
         fake.script = [(1000 * (n + 1), line) for n, line in enumerate(lines)]
         with open_target("renode", firmware, server=server) as session:
             return crosscheck.run(session, firmware, None, 1)

@@ -72,6 +72,18 @@ def test_the_overview_lists_what_moved_in_the_last_runs(site):
 
 
 @pytest.mark.slow
+def test_a_case_of_a_sibling_is_a_row_and_a_page_of_its_own(tmp_path):
+    with History.open(str(tmp_path / "lab.db")) as history:
+        rows = [lab.case("hello", chip=chip) for chip in ("nrf9160", "nrf5340")]
+        history.record(_run(lab.document(*rows)))
+        write_site(history, tmp_path / "site")
+    text = (tmp_path / "site" / "index.html").read_text()
+    assert text.count('<span class="dim">simulator (nrf5340)</span>') == 1
+    pages = [path.read_text() for path in (tmp_path / "site" / "cases").glob("*.html")]
+    assert sorted("on simulator (nrf5340), standalone image" in one for one in pages) == [0, 1]
+
+
+@pytest.mark.slow
 def test_moves_below_the_threshold_are_counted(tmp_path, site):
     with History.open(str(tmp_path / "lab.db")) as history:
         write_site(history, tmp_path / "coarse", threshold=1.0)

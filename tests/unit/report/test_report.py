@@ -12,9 +12,11 @@ from harness.base.findings import Finding, Kind
 from harness.case.columns import MEASURES
 from harness.case.result import CaseResult, ImageSize, OperatorTicks, Size, Verdict
 from harness.elf.coverage import Coverage
+from harness.footprint.budget import BudgetVerdict
 from harness.history.run import Occasion
 from harness.report.html import About, html
 from harness.report.junit import junit
+from harness.report.markdown import markdown
 from harness.report.terminal import print_failures, print_images, print_table
 from harness.uart.scrapers import TestResult
 
@@ -179,6 +181,25 @@ def test_a_problem_is_linked_with_its_line_of_the_console(tmp_path):
     assert '<mark id="case-1-line-2">line 2</mark>' in page
 
 
+def test_each_line_that_a_problem_names_is_a_link(tmp_path):
+    (tmp_path / "transcript.txt").write_text("a\nb\nc\n")
+    findings = tuple(Finding(Kind.LOG_ERROR, "no", "", line) for line in (1, 3, 8))
+    page = html([result(findings=findings, console=tmp_path / "console.bin")])
+    links = '<a href="#case-1-line-1">1</a>, <a href="#case-1-line-3">3</a>, 8'
+    assert f"(3 times, console lines {links})" in page
+
+
+def test_budgets_are_bars():
+    kept = BudgetVerdict("flash", "region", 3_000, 4_000, None, True, "within")
+    over = BudgetVerdict("ram", "region", 50, 40, 30, False, "over")
+    unknown = BudgetVerdict("arena", "figure", None, 9, None, False, "it was not measured")
+    page = html([result(budgets=(kept, over, unknown))])
+    assert '<i style="width: 75.0%"></i></span> 3,000 of 4,000 B, 1,000 left' in page
+    assert '<i style="width: 100.0%"></i><b style="left: 80.0%"></b></span> 50 of 40 B, ' in page
+    assert '<span class="fail">10 over</span>; baseline 30</dd>' in page
+    assert '<span class="fail">it was not measured</span>' in page
+
+
 def test_a_line_that_the_page_does_not_show_is_no_link(tmp_path):
     assert "#case-1-line-9" not in html([failure_with_console(tmp_path, 3, 9)])
 
@@ -245,6 +266,21 @@ def test_values_equal_for_all_cases_are_shown_once():
     assert page.count("<td>renode</td>") == 1
 
 
+def test_a_chip_that_is_not_the_default_is_named_beside_the_target():
+    default, sibling = result(chip="nrf9160"), result(chip="nrf5340")
+    for report in (text([default, sibling]), markdown([default, sibling])):
+        assert (report.count("simulator (nrf5340)"), report.count("nrf9160")) == (1, 0)
+    page = html([default, sibling])
+    assert page.count("<td>simulator (nrf5340)</td>") == page.count("<td>simulator</td>") == 1
+    assert page.count("<dt>chip</dt><dd>nrf5340</dd>") == 1
+    assert "standalone images on simulator (nrf5340)" in html([sibling])
+    assert str(sibling.setup) == "hello_world-exact on simulator (nrf5340)"
+    root = ElementTree.fromstring(junit([sibling]).encode())
+    assert [one.get("value") for one in root.iter("property") if one.get("name") == "chip"] == [
+        "nrf5340"
+    ]
+
+
 def test_junit_carries_measured_values_only():
     root = ElementTree.fromstring(junit([result()]).encode())
     found = {one.get("name"): one.get("value") for one in root.iter("property")}
@@ -298,6 +334,7 @@ MEASURED = {
     "milliseconds": 0.125,
     "milliseconds_spread": 0.25,
     "outputs_compared": 27,
+    "mistakes_missed": 8,
 }
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from harness.resolver.static.core import Core
 from harness.resolver.static.operation import Fork
-from harness.resolver.static.state import NOTHING, State
+from harness.resolver.static.state import UNSET, State
 from harness.resolver.static.values import Cause, Unknown
 
 CODE, RAM = 0x1000, 0x2000_0000
@@ -291,5 +291,5 @@ def test_an_unknown_flag_leaves_a_branch_open(encodings: dict[str, bytes]) -> No
     image: Any = Stored(bytes.fromhex("00d0 00bf 00bf".replace(" ", "")))  # beq, nop, nop
     core = Core(image, NoObjects())  # type: ignore[arg-type]
     state = State(image, CODE, RAM)
-    state.flags_unknown(NOTHING.cause)
-    assert core.operation(CODE)(state) == Fork((CODE + 4, CODE + 2), NOTHING.cause)
+    state.flags_unknown(UNSET.cause)
+    assert core.operation(CODE)(state) == Fork((CODE + 4, CODE + 2), UNSET.cause)

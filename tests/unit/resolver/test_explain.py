@@ -181,7 +181,7 @@ def test_an_operator_that_is_not_there_is_refused_with_what_is(image: Image):
 
 def test_the_lines_tell_callers_steps_and_cost(found: Explanation):
     lines = list(explanation_lines(found))
-    assert lines[0] == "CONV_2D is asked for by"
+    assert lines[0] == "CONV_2D is registered by"
     (step,) = found.steps
     assert f"{step.name}: {step.size} B at 0x{step.address:08x}" in lines
     cost = found.cost

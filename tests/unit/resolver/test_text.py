@@ -112,7 +112,7 @@ def test_an_explanation_goes_from_the_callers_over_the_steps_to_the_cost() -> No
     assert (
         "\n".join(explanation_lines(found))
         == """\
-CONV_2D is asked for by
+CONV_2D is registered by
     setup(): 20 B at 0x00000080 (main.cc:7)
 
 Register_CONV_2D(): 12 B at 0x00000100

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import sys
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ import pytest
 from harness import Verdict, load_cases, run_case, starter
 from harness.base.errors import UsageError
 from harness.cli import main
+from harness.model import Model
 
 FIRMWARE = Path(__file__).parents[2] / "firmware"
 GCC = shutil.which("arm-none-eabi-gcc")
@@ -324,6 +327,39 @@ def test_a_wrong_score_is_told_and_fails_the_written_case(tmp_path, capsys):
     result = run_case(case, tmp_path / "out")
     assert result.verdict is Verdict.FAIL
     assert "printed values are not what the model computes" in result.reason
+
+
+@pytest.mark.slow
+def test_a_model_that_is_not_in_the_image_is_the_first_suspect(tmp_path):
+    folder = windows(tmp_path / "w")
+    assert main(["init", str(folder)]) == 0
+    [case] = load_cases(folder / "hil.toml")
+    content = bytearray(case.model.read_bytes())
+    tensors = Model.from_bytes(bytes(content)).subgraphs[0].tensors
+    [weights] = [one for one in tensors if one.data is not None and one.dtype == "int8"]
+    content[content.index(bytes(weights.data))] ^= 0x7F
+    other = folder / "other.tflite"
+    other.write_bytes(content)
+    result = run_case(replace(case, model=other), tmp_path / "out")
+    assert result.verdict is Verdict.FAIL
+    assert result.hint == "is other.tflite the model of this image? The image holds another one"
+
+
+@pytest.mark.slow
+def test_a_zephyr_application_is_called_by_its_folder(tmp_path):
+    folder = windows(tmp_path / "gesture")
+    (folder / "build" / "zephyr").mkdir(parents=True)
+    (folder / "app.elf").rename(folder / "build" / "zephyr" / "zephyr.elf")
+    assert main(["init", str(folder)]) == 0
+    assert [case.name for case in load_cases(folder / "hil.toml")] == ["gesture"]
+
+
+@pytest.mark.slow
+def test_a_program_of_the_host_is_no_firmware(tmp_path):
+    folder = windows(tmp_path / "w")
+    shutil.copyfile(sys.executable, folder / "newer.elf")
+    assert main(["init", str(folder)]) == 0
+    assert [case.name for case in load_cases(folder / "hil.toml")] == ["app"]
 
 
 @pytest.mark.slow

@@ -49,7 +49,7 @@ def test_noise_flips_its_bits_however_they_were_written(writes, address, mask):
 @pytest.mark.parametrize("halvings", range(5))
 def test_a_brown_out_loses_its_share_of_bits_and_half_of_those_change(halvings):
     size = 1 << 16
-    left = BrownOut(1, 0, halvings).left_of(bytes(size))
+    left = BrownOut(1, 0, halvings).corrupt(bytes(size))
     changed = int.from_bytes(left, "little").bit_count() / (8 * size)
     assert changed == pytest.approx(0.5 / 2**halvings, rel=0.05)
 
@@ -58,7 +58,7 @@ def test_a_brown_out_loses_its_share_of_bits_and_half_of_those_change(halvings):
 def test_a_brown_out_follows_from_its_seed(seed):
     one, same = BrownOut.of(seed), BrownOut.of(seed)
     assert one == same
-    assert one.left_of(b"content") == same.left_of(b"content")
+    assert one.corrupt(b"content") == same.corrupt(b"content")
 
 
 def output(dtype: str, scale: float = 0.0) -> OutputTensor:

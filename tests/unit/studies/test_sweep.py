@@ -61,6 +61,13 @@ def test_invalid_sweep_is_a_usage_error(tmp_path, text):
         load(written(tmp_path, text))
 
 
+def test_a_case_file_in_the_place_of_a_sweep_is_told(tmp_path):
+    (tmp_path / "hil.toml").write_text('[defaults]\ntimeout = 1\n[[case]]\nname = "a"\n')
+    with pytest.raises(UsageError, match="is a case file, not a sweep") as refused:
+        load(tmp_path / "hil.toml")
+    assert refused.value.hint == f"tflm-hil run {tmp_path / 'hil.toml'}"
+
+
 def test_a_row_that_is_worse_in_all_is_not_on_the_front():
     assert front([row(flash=9), row(), row(flash=20, instructions=5)]) == [0, 2]
 

@@ -8,7 +8,7 @@ import pytest
 
 from harness.base.findings import Kind
 from harness.uart import Console
-from harness.uart.fatal_reasons import arm_reason
+from harness.uart.faults import arm_reason
 
 
 def read(text: str) -> list:

@@ -108,7 +108,7 @@ def test_a_repeated_message_is_one_finding():
 
 
 def test_beyond_the_deduplication_limit_each_message_counts(monkeypatch):
-    monkeypatch.setattr("harness.uart.messages._MOST", 2)
+    monkeypatch.setattr("harness.uart.messages._MOST_KNOWN", 2)
     text = "".join(f"<err> {name}: wrong\r\n" for name in "aabbccc")
     assert [subject for _, subject, _ in read(text)] == ["a", "b", "c", "c", "c"]
 

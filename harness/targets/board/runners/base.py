@@ -14,7 +14,8 @@ from harness.targets.board.flash_image import FlashImage
 
 #: Wall seconds for one call. 1 MB over SWD takes some 20 s; a tool that takes longer hangs.
 PROGRAM_SECONDS = 120.0
-SHORT_SECONDS = 30.0
+#: The same for calls that reset or read: at least, and as a share of a longer limit that is set.
+_SHORT_SECONDS, _SHORT_SHARE = 30.0, 0.25
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,8 @@ class Runner(ABC):
 
     ``serial`` is the probe's J-Link serial number; every command carries it, so that no tool
     chooses a board by itself. ``host`` is a remote J-Link server, if the tool can use one.
-    ``seconds`` limits the call that programs; ``kit`` has the chip's names in the tools.
+    ``seconds`` limits the call that programs, a part of it those that do not; ``kit`` has the
+    chip's names in the tools.
     """
 
     name: ClassVar[str]
@@ -35,6 +37,11 @@ class Runner(ABC):
     host: str = ""
     seconds: float = PROGRAM_SECONDS
     kit: BoardTable = field(default_factory=board_table)
+
+    @property
+    def short_seconds(self) -> float:
+        """Limit of a call that resets or reads. On a busy machine a tool's own start takes long."""
+        return max(_SHORT_SECONDS, _SHORT_SHARE * self.seconds)
 
     @abstractmethod
     def program(self, image: FlashImage, folder: Path) -> list[Command]:

@@ -10,7 +10,7 @@ from typing import ClassVar
 from harness.targets.board.command import SCRIPT, Command
 from harness.targets.board.flash_image import FlashImage
 from harness.targets.board.lab import unpadded
-from harness.targets.board.runners.base import SHORT_SECONDS, Runner
+from harness.targets.board.runners.base import Runner
 
 #: J-Link Commander has ended with exit code 0 after each of these.
 _FAILURES = (
@@ -40,11 +40,13 @@ class Jlink(Runner):
 
     def reset(self) -> list[Command]:
         # Reset type 2 pulses the reset pin; `g` lets the core run from there.
-        return [self._run(["RSetType 2", "r", "g"], SHORT_SECONDS, "")]
+        return [self._run(["RSetType 2", "r", "g"], self.short_seconds, "")]
 
     def read(self, address: int, size: int, file: Path) -> list[Command]:
         return [
-            self._run([f'savebin "{file}",0x{address:x},0x{size:x}'], SHORT_SECONDS, "O\\.K\\.")
+            self._run(
+                [f'savebin "{file}",0x{address:x},0x{size:x}'], self.short_seconds, "O\\.K\\."
+            )
         ]
 
     def _run(self, lines: list[str], seconds: float, success: str) -> Command:

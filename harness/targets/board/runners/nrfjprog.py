@@ -10,7 +10,7 @@ from typing import ClassVar
 from harness.targets.board.command import Command
 from harness.targets.board.flash_image import FlashImage
 from harness.targets.board.lab import unpadded
-from harness.targets.board.runners.base import SHORT_SECONDS, Runner
+from harness.targets.board.runners.base import Runner
 
 
 class Nrfjprog(Runner):
@@ -28,7 +28,7 @@ class Nrfjprog(Runner):
         return [Command(self._call("--verify", str(image.hex)), self.seconds)]
 
     def reset(self) -> list[Command]:
-        return [Command(self._call("--pinreset"), SHORT_SECONDS)]
+        return [Command(self._call("--pinreset"), self.short_seconds)]
 
     def _call(self, *arguments: str) -> tuple[str, ...]:
         self._local()

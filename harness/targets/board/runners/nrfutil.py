@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from harness.targets.board.command import Command
 from harness.targets.board.flash_image import FlashImage
-from harness.targets.board.runners.base import SHORT_SECONDS, Runner
+from harness.targets.board.runners.base import Runner
 
 
 class Nrfutil(Runner):
@@ -30,11 +30,11 @@ class Nrfutil(Runner):
         return [Command(self._device("fw-verify", "--firmware", str(image.hex)), self.seconds)]
 
     def reset(self) -> list[Command]:
-        return [Command(self._device("reset", "--reset-kind", "RESET_PIN"), SHORT_SECONDS)]
+        return [Command(self._device("reset", "--reset-kind", "RESET_PIN"), self.short_seconds)]
 
     def read(self, address: int, size: int, file: Path) -> list[Command]:
         where = ("--address", f"0x{address:08x}", "--bytes", str(size), "--width", "8")
-        return [Command(self._device("read", *where, "--to-file", str(file)), SHORT_SECONDS)]
+        return [Command(self._device("read", *where, "--to-file", str(file)), self.short_seconds)]
 
     def _device(self, *arguments: str) -> tuple[str, ...]:
         remote = ("--remote-jlink", self.host) if self.host else ()

@@ -10,7 +10,7 @@ from typing import ClassVar
 from harness.targets.board.command import Command
 from harness.targets.board.flash_image import FlashImage
 from harness.targets.board.lab import unpadded
-from harness.targets.board.runners.base import SHORT_SECONDS, Runner
+from harness.targets.board.runners.base import Runner
 
 #: A locked chip is not unlocked silently: unlocking erases all of it.
 _KEEP_LOCKED = ("-O", "auto_unlock=false")
@@ -47,12 +47,12 @@ class Pyocd(Runner):
         ]
 
     def reset(self) -> list[Command]:
-        return [Command(self._call("reset", "--method", "hw"), SHORT_SECONDS)]
+        return [Command(self._call("reset", "--method", "hw"), self.short_seconds)]
 
     def read(self, address: int, size: int, file: Path) -> list[Command]:
         call = self._call("commander", "--connect", "attach")
         command = (*call, "--command", f"savemem 0x{address:x} {size} {file.name}")
-        return [Command(command, SHORT_SECONDS, failures=("Error: .*",), folder=file.parent)]
+        return [Command(command, self.short_seconds, failures=("Error: .*",), folder=file.parent)]
 
     def _call(self, subcommand: str, *arguments: str) -> tuple[str, ...]:
         probe = f"remote:{self.host}" if self.host else unpadded(self.serial)

@@ -23,6 +23,8 @@ from harness.targets.board.virtual.bench import install_tools
 from harness.targets.board.virtual.client import VirtualDk
 
 Result = TypeVar("Result")
+#: Nothing but a busy machine makes its tools slow.
+_POLICY = labs.Policy(backoff=0.6, flash_seconds=480.0)
 
 
 def serial_number(kit: BoardTable) -> str:
@@ -54,7 +56,7 @@ def _started(
                        console=console, kit=kit) as dk:  # fmt: skip
             yield Opening(
                 image,
-                lab=lab or labs.Lab(policy=labs.Policy(backoff=0.6), state=bench / "state"),
+                lab=lab or labs.Lab(policy=_POLICY, state=bench / "state"),
                 source=dk,
                 runner=runner,
             )

@@ -14,8 +14,10 @@ from typing import Any
 
 from harness.base import platforms
 from harness.base.closing import Closing
+from harness.base.core_state import CoreState
 from harness.base.errors import EnvironmentMissing, TargetLost
 from harness.base.platforms import BoardTable
+from harness.targets.board.core import core_state
 from harness.targets.board.discovery import BenchBoard, on_bench
 from harness.targets.board.lab import checked_name
 from harness.targets.board.virtual import bench as benches
@@ -75,6 +77,11 @@ class VirtualMemory:
         """Write ``data`` to RAM. Raises :class:`TargetLost` if there is none."""
         with self._port(f"write at 0x{address:08x}") as port:
             port.write(address, data)
+
+    def core_state(self) -> CoreState:
+        """The core, halted for a moment. Raises :class:`TargetLost` if there is none."""
+        with self._port("read its core") as port:
+            return core_state(port, port.chip)
 
     @contextmanager
     def _port(self, action: str) -> Iterator[PortClient]:

@@ -48,7 +48,7 @@ class PortClient(Closing):
     """
 
     def __init__(self, number: int, chip: ChipTable) -> None:
-        self._number, self._chip, self._ports = 0, chip, chip.debug
+        self._number, self.chip, self._ports = 0, chip, chip.debug
         try:
             self._socket = socket.create_connection((LOOPBACK, number), _SECONDS)
         except OSError as error:
@@ -88,6 +88,10 @@ class PortClient(Closing):
         """Write RAM, byte by byte."""
         for at in range(0, len(data), _CHUNK):
             self._ask("write_block8", self._ports.core, address + at, list(data[at : at + _CHUNK]))
+
+    def word(self, address: int) -> int:
+        """Read a register."""
+        return int(self._ask("read_mem", self._ports.core, address, 32))
 
     def write_word(self, address: int, word: int) -> None:
         """Write a register."""
@@ -133,7 +137,7 @@ class PortClient(Closing):
 
     def erase_pages(self, blocks: Sequence[Block]) -> None:
         """Have NVMC erase the pages of flash that ``blocks`` touch; UICR has none."""
-        flash, page = self._chip.area("flash"), self._chip.flash.page
+        flash, page = self.chip.area("flash"), self.chip.flash.page
         pages = {
             number
             for address, data in blocks
@@ -161,4 +165,4 @@ class PortClient(Closing):
 
     @property
     def _nvmc(self) -> int:
-        return max(self._chip.peripheral("NVMC").addresses)
+        return max(self.chip.peripheral("NVMC").addresses)

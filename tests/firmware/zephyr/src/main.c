@@ -21,37 +21,37 @@ K_SEM_DEFINE(never, 0, 1);
 static int (*volatile read_channel)(int channel);
 static volatile int depth = 1 << 20, level = 100;
 
-static __noinline int read_sensor(int channel) { return read_channel(channel) + 1; }
+static __attribute__((noinline)) int read_sensor(int channel) { return read_channel(channel) + 1; }
 
-static __noinline int sum(int n) {
+static __attribute__((noinline)) int sum(int n) {
   volatile char room[64];
   room[n & 63] = (char)n;
   return n > depth ? 0 : sum(n + 1) + room[(n + 1) & 63];
 }
 
-static __noinline void check_level(int limit) {
+static __attribute__((noinline)) void check_level(int limit) {
   __ASSERT(level < limit, "level %d is above %d", level, limit);
 }
 
-static __noinline void give_up(void) {
+static __attribute__((noinline)) void give_up(void) {
   k_panic();
   level++;
 }
 
-static __noinline void take_both(struct k_mutex *one, struct k_mutex *other) {
+static __attribute__((noinline)) void take_both(struct k_mutex *one, struct k_mutex *other) {
   k_mutex_lock(one, K_FOREVER);
   k_msleep(10);
   k_mutex_lock(other, K_FOREVER);
   level++;
 }
 
-static __noinline void wait_ready(volatile int *flag) {
+static __attribute__((noinline)) void wait_ready(volatile int *flag) {
   while (!*flag) {
   }
 }
 static volatile int ready;
 
-static __noinline int divide(int value) {
+static __attribute__((noinline)) int divide(int value) {
   volatile int *bad = (volatile int *)0x60000000;
   return value / 3 + *bad;
 }

@@ -14,10 +14,6 @@ struct PadData {
   int32_t value;            // what is added: the output's zero point
 };
 
-int64_t PaddingAt(const TfLiteTensor* paddings, int index) {
-  return paddings->type == kTfLiteInt64 ? paddings->data.i64[index] : paddings->data.i32[index];
-}
-
 TfLiteStatus Prepare(TfLiteContext* context, TfLiteNode* node) {
   auto* data = static_cast<PadData*>(node->user_data);
   TF_LITE_ENSURE(context, data != nullptr);
@@ -28,14 +24,14 @@ TfLiteStatus Prepare(TfLiteContext* context, TfLiteNode* node) {
   TF_LITE_ENSURE(context, input != nullptr && paddings != nullptr && output != nullptr);
   TF_LITE_ENSURE_TYPES_EQ(context, input->type, output->type);
   TF_LITE_ENSURE(context, input->type == kTfLiteInt8 || input->type == kTfLiteFloat32);
-  TF_LITE_ENSURE(context, paddings->type == kTfLiteInt32 || paddings->type == kTfLiteInt64);
+  TF_LITE_ENSURE_TYPES_EQ(context, paddings->type, kTfLiteInt32);
   TF_LITE_ENSURE(context, paddings->data.raw != nullptr && "paddings must be constant");
   const int dimensions = input->dims->size;
   TF_LITE_ENSURE(context, dimensions <= kDimensions);
   *data = {};
   for (int n = 0; n < dimensions; ++n) {
-    const auto before = static_cast<int>(PaddingAt(paddings, 2 * n));
-    const auto after = static_cast<int>(PaddingAt(paddings, 2 * n + 1));
+    const int before = paddings->data.i32[2 * n];
+    const int after = paddings->data.i32[2 * n + 1];
     TF_LITE_ENSURE(context, before >= 0 && after >= 0);
     TF_LITE_ENSURE_EQ(context, input->dims->data[n] + before + after, output->dims->data[n]);
     data->before[kDimensions - dimensions + n] = before;

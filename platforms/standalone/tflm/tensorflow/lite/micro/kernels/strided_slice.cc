@@ -64,8 +64,7 @@ TfLiteStatus RangeOf(TfLiteContext* context, const TfLiteNode* node, int index, 
     *range = {place, 1, 1};
     return kTfLiteOk;
   }
-  const int end = options.offset ? given[0] + given[1] : given[1];
-  *range = Resolve(given[0], end, given[2], extent, Bit(options.begin_mask, index),
+  *range = Resolve(given[0], given[1], given[2], extent, Bit(options.begin_mask, index),
                    Bit(options.end_mask, index));
   return kTfLiteOk;
 }
@@ -76,6 +75,7 @@ TfLiteStatus Prepare(TfLiteContext* context, TfLiteNode* node) {
   const auto& options = *static_cast<const TfLiteStridedSliceParams*>(node->builtin_data);
   TF_LITE_ENSURE_EQ(context, options.ellipsis_mask, 0);
   TF_LITE_ENSURE_EQ(context, options.new_axis_mask, 0);
+  TF_LITE_ENSURE_EQ(context, options.offset, false);
   const TfLiteEvalTensor* input = micro::GetEvalInput(context, node, 0);
   const TfLiteEvalTensor* output = micro::GetEvalOutput(context, node, 0);
   TF_LITE_ENSURE_TYPES_EQ(context, input->type, output->type);
@@ -113,7 +113,7 @@ TfLiteStatus Invoke(TfLiteContext* context, TfLiteNode* node) {
   const auto& data = *static_cast<const SliceData*>(node->user_data);
   const TfLiteEvalTensor* input = micro::GetEvalInput(context, node, 0);
   TfLiteEvalTensor* output = micro::GetEvalOutput(context, node, 0);
-  int stretches = TfLiteEvalTensorByteLength(output) > 0 ? 1 : 0;
+  int stretches = 1;
   for (const int count : data.count) stretches *= count;
   int at[kDimensions] = {};
   const char* from = input->data.raw + data.first;

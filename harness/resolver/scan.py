@@ -1,7 +1,7 @@
-"""The form of registrations and resolvers in memory, strict enough to exclude everything else.
+"""A scan of memory for resolvers, by the form of their registrations and tables.
 
-Zeroed memory looks like a registration of ADD (builtin 0). So a row counts only if ``invoke`` is a
-Thumb address in the image's code, and each other function is such an address or null.
+Zeroed memory looks like a registration of ADD (builtin 0). So ``invoke`` must be a Thumb address in
+the image's code, and each other function must be such an address or null.
 """
 
 from __future__ import annotations
@@ -17,12 +17,13 @@ from harness.model.schema import OPERATOR_NAMES
 from harness.model.structures import WORD
 
 CUSTOM = OPERATOR_NAMES.index("CUSTOM")
+#: Most slots of a resolver; the schema has about 200 operators.
 _MOST_SLOTS = 1024
 _FUNCTIONS = ("init", "free", "prepare", "reset")
 
 
 class Ranges:
-    """The addresses of the image's code, and those of its data in flash."""
+    """The address ranges of an image's code, and of all that it stores in flash."""
 
     def __init__(self, image: Image) -> None:
         self.stored = [
@@ -38,12 +39,12 @@ class Ranges:
         return bool(word & 1) and any(start <= word < end for start, end in self.code)
 
     def is_stored(self, address: int) -> bool:
-        """True for an address of something that the image stores in flash."""
+        """True for the address of a byte that the image stores in flash."""
         return any(start <= address < end for start, end in self.stored)
 
 
 def words_in(data: bytes) -> Sequence[int]:
-    """The whole words of ``data``."""
+    """The words of ``data``; an incomplete last one is left out."""
     return memoryview(data)[: len(data) // WORD * WORD].cast("I")
 
 
@@ -70,7 +71,7 @@ def is_registration(layout: ResolverLayout, ranges: Ranges, row: bytes) -> bool:
 
 @dataclass(frozen=True)
 class FoundTable:
-    """A resolver found by its form: its address, layout, number of slots and filled rows."""
+    """A resolver that was found: address, layout, number of slots and filled rows."""
 
     address: int
     layout: ResolverLayout
@@ -79,11 +80,11 @@ class FoundTable:
 
 
 def tables(image: Image, ranges: Ranges, origin: int, data: bytes) -> Iterator[FoundTable]:
-    """The resolvers in RAM ``data`` from ``origin`` on, found without symbols.
+    """The resolvers in RAM ``data`` from ``origin`` on.
 
-    A resolver is a vtable pointer, then the registrations, and behind all slots their count, their
-    builtin codes and their parsers; unused elements are 0. All of this must agree. (So an object on
-    a stack is not found if its unused slots hold old data.)
+    A resolver is a vtable pointer, the slots of registrations, their count, their builtin codes and
+    their parsers; unused elements are 0. All of these must agree. (An object on a stack is not
+    found if old data is in its unused slots.)
     """
     for index, word in enumerate(words_in(data)):
         if word and _is_vtable(image, ranges, word):
@@ -101,9 +102,9 @@ def _is_vtable(image: Image, ranges: Ranges, word: int) -> bool:
 
 def _table_at(ranges: Ranges, origin: int, data: bytes, at: int) -> FoundTable | None:
     for layout in known_layouts():
-        behind = data[at + layout.registrations_at :]
-        rows = _rows(layout, ranges, behind)
-        slots = _slots(layout, ranges, behind, rows) if rows else 0
+        table = data[at + layout.registrations_at :]
+        rows = _rows(layout, ranges, table)
+        slots = _slots(layout, ranges, table, rows) if rows else 0
         if slots:
             return FoundTable(origin + at, layout, slots, rows)
     return None
@@ -118,7 +119,7 @@ def _rows(layout: ResolverLayout, ranges: Ranges, data: bytes) -> tuple[bytes, .
 
 
 def _slots(layout: ResolverLayout, ranges: Ranges, data: bytes, rows: Sequence[bytes]) -> int:
-    """The number of slots that agrees with the bytes behind them, 0 for none."""
+    """The number of slots that agrees with the bytes after them, 0 for none."""
     size = layout.registration_bytes
     for slots in range(len(rows), _MOST_SLOTS + 1):
         at = slots * size
@@ -134,7 +135,7 @@ def _slots(layout: ResolverLayout, ranges: Ranges, data: bytes, rows: Sequence[b
 def _agrees(
     layout: ResolverLayout, ranges: Ranges, data: bytes, slots: int, rows: Sequence[bytes]
 ) -> bool:
-    """True if builtin codes, parsers and their number are those of ``rows``, and the rest is 0."""
+    """True if ``data`` has the builtin codes and parsers of ``rows``, their number, and zeros."""
     codes = [words_of(layout, row)["builtin_code"] for row in rows]
     builtins = [code for code in codes if code != CUSTOM]
     number, used, width = len(builtins), len(builtins) * WORD, layout.code_bytes

@@ -15,7 +15,7 @@ from harness.elf import Image
 from harness.footprint.resolver_layout import ResolverLayout, known_layouts
 from harness.model.schema import OPERATOR_NAMES
 from harness.model.structures import WORD
-from harness.resolver.shape import CUSTOM, FoundTable, Ranges, is_registration, tables
+from harness.resolver.scan import CUSTOM, FoundTable, Ranges, is_registration, tables
 
 CODE, CODE_BYTES = 0x1000, 0x100
 STORED, STORED_BYTES = 0x2000, 0x42

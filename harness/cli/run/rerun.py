@@ -1,0 +1,97 @@
+"""``tflm-hil run --rerun``: run again whenever one of the files that it reads has changed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import NoReturn
+
+import click
+
+from harness.base import paths
+from harness.base.errors import HilError
+from harness.base.text import count_of
+from harness.build.configurations import load
+from harness.case import Case
+from harness.case.subject import Subject
+from harness.elf.build_folder import BuildFolder
+
+#: Seconds between two looks; a file that is being written has to rest for as long.
+_PAUSE = 0.3
+
+State = dict[Path, tuple[int, int] | None]
+
+
+def repeat(
+    once: Callable[[], object], files: Callable[[], Iterable[Path]], pause: float = _PAUSE
+) -> NoReturn:
+    """Call ``once``, and again after each change of ``files``, until Ctrl-C.
+
+    Errors are shown; the files as they were before count, if their names cannot be told now.
+    """
+    before: State = {}
+    while True:
+        before = _state(before)
+        try:
+            before = _state(files())
+            once()
+        except HilError as error:
+            click.echo(f"tflm-hil: {error}", err=True)
+        click.echo(f"waiting for a change of {count_of(len(before), 'file')}", err=True)
+        _wait_for_change(before, pause)
+
+
+def _wait_for_change(before: State, pause: float) -> None:
+    now = before
+    while True:
+        time.sleep(pause)
+        last, now = now, _state(before)
+        if now != before and now == last and None not in now.values():
+            return
+
+
+def _state(files: Iterable[Path]) -> State:
+    """Time and size of each file; None for one that is not there."""
+    return {path: _of_file(path) for path in files}
+
+
+def _of_file(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size
+
+
+def files_of(what: Subject, others: Iterable[Path]) -> Iterator[Path]:
+    """The files that a run of ``what`` reads, and ``others``; of a sample its sources."""
+    cases = [what.case()] if what.case_file is None else _cases_of(what.case_file)
+    if what.case_file is not None:
+        yield what.case_file
+    for case in cases:
+        read = [case.elf, *case.beside, case.model, case.inputs, case.vectors]
+        yield from (_file(path) for path in read if path is not None)
+        if case.sample:
+            yield from _sources(case.sample)
+    yield from others
+
+
+def _cases_of(case_file: Path) -> list[Case]:
+    from harness.case import load_cases  # noqa: PLC0415 - only a case file needs it
+
+    return load_cases(case_file)
+
+
+def _file(image: Path) -> Path:
+    """The file of an image: of ``FILE@ADDRESS`` and of a build folder, too."""
+    if image.is_dir():
+        return BuildFolder(image).application or image
+    return image if image.exists() else Path(str(image).rpartition("@")[0] or image)
+
+
+def _sources(sample: str) -> Iterator[Path]:
+    samples = paths.samples()
+    folders = {samples / Path(source).parts[0] for source in load().sample(sample).sources}
+    for folder in sorted(folders):
+        yield from (path for path in sorted(folder.rglob("*")) if path.is_file())
