@@ -136,6 +136,9 @@ typedef struct {
   Mpu *banks[2];     // of the secure, of the non-secure state
   Regions wanted;    // the firmware's MPU when it was last put in force
   Regions in_force;  // derived from it
+  Regions folded;    // the same, folded, whether in force so or not
+  Regions opened;    // what was in force unfolded since Unicorn last forgot all pages
+  bool was_opened;   // anything was
   bool off;          // the firmware's MPU is off: nothing is refused
   bool negative;     // it was put in force for code of a priority below zero
   bool stale;        // changes are to be put in force with the next block

@@ -176,6 +176,7 @@ static SELDOM void on_new_block(Core *c, uint32_t address, uint32_t size) {
   c->time.executed += c->block.count;
   const Slot *s = c->block.slot;
   if (c->operands.from < c->operands.until) {
+    if (c->time.branch_ticks) note_branch(c);
     refuse_block(c, REASON_NONE);
   } else if (c->time.executed > c->time.limit || s->special != NO_SPECIAL ||
              s->looks & c->block.looks) {

@@ -167,13 +167,13 @@ static void fold(const Core *c, Regions *r) {
 
 // Covers data RAM that only the background allows with unused, execute-never regions. Does nothing
 // if there are too few regions.
-static void fill(const Core *c, Regions *r) {
+static void fill(const Core *c, Regions *r, bool folds) {
   const Area *ram = memory_ram(&c->memory);
   const uint32_t last = ram->base + ram->size - 1;
   const Regions asked = *r;
   uint32_t end;
   if (!(r->ctrl & MPU_ENABLE) || !(r->ctrl & MPU_PRIVDEFENA)) return;
-  if (!c->mpu.unfolded) fold(c, r);
+  if (folds) fold(c, r);
   for (uint32_t at = gap_from(r, ram->base, last, &end); at <= last;
        at = gap_from(r, at, last, &end)) {
     int i = 0;
@@ -213,22 +213,37 @@ static bool shrinks(const Core *c, const Regions *before, const Regions *after) 
   return false;
 }
 
-static void enforce(Core *c, const Regions *after) {
-  state_set_mpu(c, after);
-  if (stops_code(c, &c->mpu.in_force, after)) c->unicorn.api.ctl(c->unicorn.handle, CTL_FLUSH_TB);
-  if (shrinks(c, &c->mpu.in_force, after)) c->unicorn.api.ctl(c->unicorn.handle, CTL_FLUSH_TLB);
-  c->mpu.in_force = *after;
+// Returns true if Unicorn may remember a right that is taken away. Privileged code has the same
+// rights with folded and with unfolded regions, unprivileged code only those of unfolded ones: each
+// way is compared with itself, so that a kernel may run between two threads at no cost.
+static bool is_lost(const Core *c, const Regions *folded, const Regions *made) {
+  if (!c->mpu.in_force.fillers != !made->fillers || shrinks(c, &c->mpu.folded, folded)) return true;
+  return c->mpu.unfolded && c->mpu.was_opened && shrinks(c, &c->mpu.opened, made);
+}
+
+static void enforce(Core *c, const Regions *folded, const Regions *made) {
+  state_set_mpu(c, made);
+  if (stops_code(c, &c->mpu.in_force, made)) c->unicorn.api.ctl(c->unicorn.handle, CTL_FLUSH_TB);
+  if (is_lost(c, folded, made)) {
+    c->unicorn.api.ctl(c->unicorn.handle, CTL_FLUSH_TLB);
+    c->mpu.was_opened = false;
+  }
+  c->mpu.in_force = *made;
+  c->mpu.folded = *folded;
+  if (!c->mpu.unfolded) return;
+  c->mpu.opened = *made;
+  c->mpu.was_opened = true;
 }
 
 // Returns the regions with which the firmware's MPU, `asked`, is put in force.
-static Regions derived(const Core *c, const Regions *asked) {
+static Regions derived(const Core *c, const Regions *asked, bool folds) {
   Regions made = *asked;
   for (int i = 0; i < MPU_REGIONS; i++) {
     if (!enabled(asked, i)) made.bases[i] = made.limits[i] = 0;
   }
   if (c->memory.ram_runs) return made;
   if (asked->ctrl) {
-    fill(c, &made);
+    fill(c, &made, folds);
   } else {
     open(c, &made);
   }
@@ -241,8 +256,9 @@ static void put_in_force(Core *c, uint32_t ctrl, const Regions *regions) {
   asked.ctrl = ctrl;
   c->mpu.wanted = asked;
   c->mpu.off = ctrl == 0;
-  const Regions made = derived(c, &asked);
-  if (memcmp(&made, &c->mpu.in_force, sizeof made)) enforce(c, &made);
+  const Regions folded = derived(c, &asked, true);
+  const Regions made = c->mpu.unfolded ? derived(c, &asked, false) : folded;
+  if (memcmp(&made, &c->mpu.in_force, sizeof made)) enforce(c, &folded, &made);
   c->mpu.stale = false;
   core_limit(c);
 }
@@ -348,7 +364,7 @@ void protection_synchronize(Core *c) {
 bool protection_settle(Core *c) {
   const Regions asked = c->mpu.banks[c->cpu.nonsecure]->state.regions;
   if (!asked.ctrl || asked.ctrl != c->mpu.wanted.ctrl) return false;
-  const Regions made = derived(c, &asked);
+  const Regions made = derived(c, &asked, true);
   if (memcmp(&made, &c->mpu.in_force, sizeof made)) return false;
   if (makes_device(c) != c->mpu.device) return false;
   c->mpu.wanted = asked;
