@@ -15,7 +15,7 @@ import sys
 import time
 import tty
 
-from harness.targets.board.console import Console
+from harness.targets.board.console import SerialConsole
 
 WRITER = """
 import hashlib, os, sys, time
@@ -42,7 +42,7 @@ def measure(seconds: float, rate: float) -> tuple[int, int, float, float]:
     """Bytes sent, bytes lost (-1: the same number, not the same bytes), seconds, CPU seconds."""
     master, slave = os.openpty()
     tty.setraw(slave)
-    console = Console(os.ttyname(slave), 1_000_000, limit=1 << 30)
+    console = SerialConsole(os.ttyname(slave), 1_000_000, limit=1 << 30)
     started, busy = time.monotonic(), time.process_time()
     arguments = [sys.executable, "-c", WRITER, str(master), str(seconds), str(rate)]
     done = subprocess.run(arguments, pass_fds=(master,), capture_output=True, check=True)
