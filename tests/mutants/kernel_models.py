@@ -168,6 +168,7 @@ def _pools(b: _Branches) -> None:
             ((2, 5, 6, 3), (2, 3), (1, 2), _SAME, _NONE),
             ((1, 6, 5, 2), (3, 2), (2, 1), _VALID, _RELU6),
             ((1, 4, 7, 1), (3, 3), (2, 3), _SAME, _RELU),
+            ((1, 5, 7, 2), (1, 4), (1, 1), _SAME, _NONE),
         ):
             inner = _extents(shape[1:3], taps, stride, (1, 1), padding)
             options = _window(
