@@ -31,6 +31,8 @@ A Session Is Looked Into
     ${stack} =    Call Stack
     Should Contain    ${stack}    main
     Reset Target
+    # A board has gone on printing until its reset pin fell.
+    Wait For Line    ~HIL 0 boot
     ${x} =    Wait For Line    x_value: (\\S+),
     Should Be Equal    ${x}    0.000000
 
