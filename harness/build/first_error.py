@@ -32,7 +32,7 @@ _DEVICETREE = r"^devicetree error: (?P<text>.+)"
 #: The message is the first paragraph below, and what it announces.
 _CMAKE = (
     r"^CMake Error(?: at (?P<place>.+?:\d+)| in (?P<file>[^\n]+?))?(?: \(\w+\))?:\s+"
-    r"(?P<text>(?:.+(?:(?<=:)\n)?\n?)+)"
+    r"(?P<text>(?:(?!Call Stack \().+(?:(?<=:)\n)?\n?)+)"
 )
 #: Of a script: its exception, or the text that it exits with.
 _EXCEPTION = r"^(?P<text>(?:\w+\.)*\w*(?:Error|Exception): .+)"

@@ -279,7 +279,10 @@ class _BuildTree:
                 seconds=_BUILD_SECONDS, session=True,
             )  # fmt: skip
         except subprocess.TimeoutExpired as error:
-            raise BuildFailed(f"west build took more than {_BUILD_SECONDS:.0f} s") from error
+            raise BuildFailed(
+                f"west build took more than {_BUILD_SECONDS:.0f} s",
+                hint="build again: it goes on with what was compiled",
+            ) from error
         files.write(log, done.output)
         if done.code != 0:
             raise _failure(done.output, log)

@@ -46,7 +46,7 @@ class TflmHil(LiveSession, ImageChecks):
 
     The target is the variable ``${TARGET}`` (``simulator``, ``renode``, ``board``,
     ``virtual-board``) unless a keyword names another; samples are built by
-    ``${BUILDER}`` (``standalone``, ``standalone-ns``, ``zephyr``) for the chip ``${CHIP}``
+    ``${BUILDER}`` (``standalone``, ``zephyr``, ``zephyr-cmsis-nn``, ...) for the chip ``${CHIP}``
     (``nrf9160``; ``tflm-hil chips`` lists them). A test fails if this machine lacks its
     target; with ``--variable ALLOW_SKIPS:true`` it is skipped. An execution of which every test is
     skipped fails, too.

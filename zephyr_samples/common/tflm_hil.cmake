@@ -3,6 +3,10 @@
 
 set(TFLM_HIL_COMMON ${CMAKE_CURRENT_LIST_DIR})
 
+if(NOT ZEPHYR_TFLITE_MICRO_MODULE_DIR)
+  message(FATAL_ERROR "this workspace lacks the module tflite-micro (group optional): take it into its manifest, and west update")
+endif()
+
 # Not Kconfig options, on which every file of the image depends: only generated files differ.
 get_filename_component(tflm_hil_application ${APPLICATION_SOURCE_DIR} NAME)
 set(TFLM_HIL_SAMPLE ${tflm_hil_application} CACHE STRING "A sample of resolvers.toml, or @ and a file with its name")

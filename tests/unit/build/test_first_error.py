@@ -67,6 +67,11 @@ ERRORS = {
         "FATAL ERROR: command exited with status 1: /usr/bin/cmake\n",
         "/w/CMakeLists.txt:4: Cannot find source file: src/main.cpp",
     ),
+    "CMake, a message": (
+        "CMake Error at /w/common.cmake:7 (message):\n  the module is not\n  there\n"
+        "Call Stack (most recent call first):\n  CMakeLists.txt:8 (include)\n\n\n",
+        "/w/common.cmake:7: the module is not there",
+    ),
     "Kconfig, an unknown symbol": (
         "Parsing /w/Kconfig\n/w/prj.conf:3: warning: attempt to assign the value 'y' to the\n"
         "undefined symbol NOT_THERE\n\nerror: Aborting due to Kconfig warnings\n\n"
