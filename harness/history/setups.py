@@ -1,4 +1,4 @@
-"""Which samples pass with which builder, compiler and release: one table of the last results."""
+"""The last results by sample, compiler (with Zephyr's release), builder and target, as a table."""
 
 from __future__ import annotations
 
@@ -11,20 +11,21 @@ from harness.history.regression import CaseKey
 from harness.history.store import RecordedCase
 
 _HEADS = ("sample", "compiler", "builder", "target", "passed")
-#: Figures of the case that stands for a sample, with the heads of their columns.
+#: Figures in the table -> heads of their columns.
 _FIGURES = {
     "flash": "flash B",
     "ram": "RAM B",
     "arena": "arena B",
     "instructions": "instructions",
 }
+#: Resolver configuration whose figures are shown.
 _TYPICAL = "exact"
 
 
 def setups(cases: Mapping[CaseKey, Sequence[RecordedCase]]) -> Grid:
-    """One row a sample (or a case of no sample) and setup, from the last result of each case.
+    """Return a row for each setup of a sample, or of a case of another image.
 
-    ``passed`` counts the sample's configurations; the figures are those of ``exact``.
+    Each case counts with its last result. ``passed`` counts the sample's configurations.
     """
     groups: defaultdict[tuple[str, ...], list[RecordedCase]] = defaultdict(list)
     for key, points in cases.items():
@@ -46,7 +47,7 @@ def _cells(results: Sequence[RecordedCase]) -> list[str]:
 
 
 def _short(compiler: str) -> str:
-    """A compiler's name without what stands in brackets."""
+    """Return a compiler's name without the parts in brackets."""
     words, depth = "", 0
     for letter in compiler:
         depth += letter == "("

@@ -1,8 +1,8 @@
-"""Whose call it is of a function that several operators register.
+"""The operator of a call to a function that several operators register.
 
-tflite-micro gives the functions of a registration the node as their second argument, or what hangs
-on it: its options (init), its data (free, reset). The interpreter that calls them has the address
-of the node, or of the array that it is an element of, in a register or on its stack.
+The second argument of a registration's function is the node, or belongs to it: its options (init),
+its data (free, reset). Its caller, the interpreter, has the address of the node, or of the array of
+nodes, in a register or on the stack.
 """
 
 from __future__ import annotations
@@ -23,22 +23,23 @@ from harness.model.structures import (
 Read = Callable[[int, int], bytes | None]
 
 _CUSTOM = OPERATOR_NAMES.index("CUSTOM")
-#: Bytes of the interpreter's stack that are looked through; nodes of a model.
-_STACK, _MOST_NODES = 256, 4096
-_LONGEST_NAME = 64
+#: Bytes of the interpreter's stack that are searched for the address of a node.
+_STACK = 256
+#: Nodes of a model, and bytes of a custom operator's name, that are read.
+_MOST_NODES, _LONGEST_NAME = 4096, 64
 
 
 class OperatorCalls:
-    """The functions of an image that several operators register: ``shared``, by address."""
+    """Finds the operator of a call; ``shared`` has the operators of each function by address."""
 
     def __init__(self, image: Image) -> None:
         owned = image.operator_functions.items()
         self.shared = {address: operators for address, operators in owned if len(operators) > 1}
 
     def operator(self, address: int, registers: Sequence[int], read: Read) -> str:
-        """Whose call it is that is about to begin at ``address``; "" if that cannot be told.
+        """Return the operator of the call that is about to begin at ``address``; "" if unknown.
 
-        ``registers`` are r0 to r12 and sp; ``read`` gives memory, None where there is none.
+        ``registers`` are r0 to r12 and sp; ``read`` returns memory, None where there is none.
         """
         argument = registers[1]
         stack = read(registers[13], _STACK) or b""
@@ -52,7 +53,7 @@ class OperatorCalls:
 
 
 def _nodes(pointer: int, read: Read) -> Iterator[tuple[int, tuple[int, ...], tuple[int, ...]]]:
-    """Address, data and registration of the nodes from ``pointer`` on, as long as there are any."""
+    """Yield address, data and registration of each node of the array that starts at ``pointer``."""
     for number in range(_MOST_NODES):
         node = pointer + number * (NODE + WORD)
         words = _words(read(node, NODE + WORD) or b"") if node % WORD == 0 else ()
@@ -69,7 +70,7 @@ def _is_registration(words: Sequence[int]) -> bool:
 
 
 def _name(address: int, registration: Sequence[int], read: Read) -> str:
-    """The operator of a registration that holds ``address``."""
+    """Return the operator of a registration with the function ``address``; "" for another one."""
     if address | 1 not in registration[:REGISTERED_FUNCTIONS]:
         return ""
     code, name = registration[REGISTERED_FUNCTIONS:]
