@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, TextIO
 
 from harness.case.result import CaseResult
@@ -56,18 +57,33 @@ class Ticker:
 class StudyProgress:
     """A line of progress on standard error every other second."""
 
-    def __init__(self) -> None:
-        self._started = self._shown = time.monotonic()
-        self._first: int | None = None
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._started = self._shown = clock()
 
     def __call__(self, progress: Progress) -> None:
-        """Show how many are done, how fast, and how many workers were lost."""
-        now = time.monotonic()
-        if self._first is None:
-            self._first = progress.items
+        """Show finished items, their rate, the time left, and losses of workers."""
+        now = self._clock()
         if now - self._shown < _EVERY:
             return
         self._shown = now
-        rate = (progress.items - self._first) / (now - self._started)
-        lost = f", a worker was lost {progress.lost} times" if progress.lost else ""
-        sys.stderr.write(f"{progress.items:,} of {progress.of:,}, {rate:,.0f} a second{lost}\n")
+        rate = (progress.items - progress.stored) / (now - self._started)
+        parts = [f"{progress.items:,} of {progress.of:,}"]
+        if rate > 0:
+            parts += [_rate(rate), f"{_duration((progress.of - progress.items) / rate)} left"]
+        if progress.lost:
+            parts.append(f"workers lost: {progress.lost}")
+        sys.stderr.write(", ".join(parts) + "\n")
+
+
+def _rate(rate: float) -> str:
+    """Return a number of items a second as text; of slow items those a minute."""
+    return f"{rate:,.0f} a second" if rate >= 2 else f"{60 * rate:,.1f} a minute"
+
+
+def _duration(seconds: float) -> str:
+    """Return a duration as text: ``40 s``, ``12 min``, ``3 h 5 min``."""
+    minutes = round(seconds / 60)
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{minutes} min" if minutes < 100 else f"{minutes // 60} h {minutes % 60} min"

@@ -31,6 +31,7 @@ class Progress:
 
     items: int  # finished items
     of: int  # all items
+    stored: int  # items that were finished before the start
     lost: int  # losses of workers
 
 
@@ -73,6 +74,7 @@ class _Dispatcher:
         # A stored unit was shorter if it was the last one of a smaller study: it is done again.
         self._done = {unit.number for unit in self._units if done.get(unit.number) == unit.count}
         self._waiting = [unit for unit in reversed(self._units) if unit.number not in self._done]
+        self._stored = self._items()
 
     def run(self) -> int:
         """Run to the end; see :func:`carry_out`."""
@@ -130,9 +132,12 @@ class _Dispatcher:
             self._consume_next(unpacked(reply.rows))
         self._report()
 
+    def _items(self) -> int:
+        return min(len(self._done) * self._study.each, self._study.items)
+
     def _report(self) -> None:
-        items = min(len(self._done) * self._study.each, self._study.items)
-        self._progress(Progress(items, self._study.items, self._lost))
+        progress = Progress(self._items(), self._study.items, self._stored, self._lost)
+        self._progress(progress)
 
     def _consume_next(self, rows: Sequence[Any]) -> None:
         self._next += 1
