@@ -72,14 +72,14 @@ def debug(**options: Any) -> int:
 
     if options["port"] is not None and (options["gdb"] or options["batch"]):
         raise UsageError("--port starts no gdb", hint="leave out --gdb and --batch, or --port")
+    case = _with_options(_case(options), options)
+    image = _image(case)  # a contradiction in the arguments comes before a missing program
     if options["target"] == "simulator" and not gdb.has_pyocd():
         raise gdb.pyocd_missing()
     if options["port"]:
         gdb.listen(options["port"]).close()
     program = None if options["port"] is not None else gdb.find_gdb(options["gdb"])
     call = gdb.GdbCall(program, options["batch"], options["port"] or 0)
-    case = _with_options(_case(options), options)
-    image = _image(case)
     if not image.symbols:
         click.echo(f"{image.path} has no symbols: gdb shows addresses only", err=True)
     if options["target"] == "renode":

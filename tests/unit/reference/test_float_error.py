@@ -103,7 +103,7 @@ def test_a_function_of_a_library_may_be_off_by_a_few_units_in_the_last_place(nam
     interpreter = Interpreter(model)
     (y,) = interpreter.invoke([np.array([[-2.5, -0.1, 0.3, 1.0, 2.0]], np.float32)])
     units = allowed_errors(interpreter)[1] / (np.abs(y) * 2.0**-24)
-    assert 4 <= units.min() <= units.max() <= 64
+    assert 4 <= units.min().round(9) <= units.max() <= 64  # 7 times 4/7 is not 4 in double
 
 
 def test_a_batch_has_bounds_where_they_are_asked_for() -> None:
