@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +13,7 @@ from harness.base.form import check_format
 from harness.base.platforms import DEFAULT_CHIP, chip_called
 from harness.case.case import Case
 from harness.case.outputs import OutputCheck
-from harness.case.result import Measures
+from harness.case.result import BudgetCheck, Measures
 from harness.elf import Image
 from harness.footprint.budget import FIGURES, BudgetVerdict, check, is_region
 from harness.model import Model
@@ -22,7 +21,6 @@ from harness.reference import Interpreter
 
 if TYPE_CHECKING:
     from harness.footprint.compare import SizeComparison
-    from harness.reference.adequacy import Adequacy
 
 #: Rows of a table of grown symbols or files.
 _TABLE_ROWS = 10
@@ -34,19 +32,6 @@ _MISTAKES_LISTED = 20
 _RUN_FIGURES = {"arena": "arena_used", "stack": "stack_used", "instructions": "instructions"}
 #: Figures of memory in that document, named like the areas of the chip.
 _RUN_AREAS = ("flash", "ram")
-
-
-@dataclass(frozen=True)
-class BudgetCheck:
-    """A line for each budget that is exceeded or cannot be checked, and tables that explain it.
-
-    ``verdicts`` are those of all budgets, kept or not.
-    """
-
-    verdicts: tuple[BudgetVerdict, ...] = ()
-    problems: tuple[str, ...] = ()
-    tables: tuple[str, ...] = ()
-    adequacy: Adequacy | None = None  # of the inputs, if budgeted
 
 
 def check_adequacy(case: Case, model: Model | None, outputs: OutputCheck) -> BudgetCheck:

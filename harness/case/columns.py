@@ -19,6 +19,7 @@ def number(value: int | None) -> str:
 
 
 def _count(value: int, result: CaseResult) -> str:
+    """Format a figure as a whole number."""
     return number(value)
 
 

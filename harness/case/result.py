@@ -17,6 +17,7 @@ from harness.uart.scrapers import TestResult
 if TYPE_CHECKING:
     from harness.elf.coverage import Coverage
     from harness.footprint.budget import BudgetVerdict
+    from harness.reference.adequacy import Adequacy
 
 
 class Verdict(StrEnum):
@@ -128,6 +129,19 @@ class Judgement:
 
     def __str__(self) -> str:
         return f"{self.verdict}: {self.reason}"
+
+
+@dataclass(frozen=True)
+class BudgetCheck:
+    """A line for each budget that is exceeded or cannot be checked, and tables that explain it.
+
+    ``verdicts`` are those of all budgets, kept or not.
+    """
+
+    verdicts: tuple[BudgetVerdict, ...] = ()
+    problems: tuple[str, ...] = ()
+    tables: tuple[str, ...] = ()
+    adequacy: Adequacy | None = None  # of the inputs, if budgeted
 
 
 @dataclass(frozen=True)

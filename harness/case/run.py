@@ -25,7 +25,6 @@ from harness.base.errors import (
 from harness.build.builders import build_one
 from harness.build.first_error import first_error
 from harness.case import artifacts
-from harness.case.budgets import BudgetCheck, check_adequacy, check_budgets
 from harness.case.case import Case, check_expects
 from harness.case.evidence import Measured, check_evidence, known_of
 from harness.case.inputs import load_inputs
@@ -34,7 +33,15 @@ from harness.case.measure import measure, profiled, size_of
 from harness.case.observe import Observation, observe
 from harness.case.outputs import OutputCheck, check_outputs
 from harness.case.power_on import Behaviour, first_difference, runs_of, seeds_of
-from harness.case.result import CaseResult, Evidence, Judgement, Measures, Setup, Verdict
+from harness.case.result import (
+    BudgetCheck,
+    CaseResult,
+    Evidence,
+    Judgement,
+    Measures,
+    Setup,
+    Verdict,
+)
 from harness.case.samples import as_built
 from harness.elf import Image, combined
 from harness.model import Model
@@ -255,6 +262,10 @@ def _check_budgets(
     case: Case, image: RunImage, measures: Measures, outputs: OutputCheck
 ) -> BudgetCheck:
     """Check the case's budgets of sizes and of adequacy."""
+    if not case.budgets.limits and case.budgets.adequacy is None:
+        return BudgetCheck()
+    from harness.case.budgets import check_adequacy, check_budgets  # noqa: PLC0415 - few have them
+
     sizes = check_budgets(case, image.firmware, measures)
     inputs = check_adequacy(case, image.model, outputs)
     return replace(

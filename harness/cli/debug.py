@@ -191,7 +191,9 @@ def _image(case: Case) -> Image:
     from harness.elf import combined  # noqa: PLC0415
 
     elf: Path = case.elf or build_one(case.sample, case.resolver, case.builder, case.chip)
-    return combined.read(elf, case.beside, case.chip)
+    image = combined.read(elf, case.beside, case.chip)
+    _ = image.chip  # raises if it is not the case's
+    return image
 
 
 def _records(case: Case) -> list[list[bytes]]:

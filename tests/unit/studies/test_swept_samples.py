@@ -69,7 +69,7 @@ def test_csv_file_has_the_same_rows(swept, rows):
 
 def test_the_page_names_the_points(swept):
     page = (swept / "sweep.html").read_text()
-    assert "resolver exact, lto True" in page
+    assert "resolver exact, lto true" in page
 
 
 def test_two_workers_give_the_same_rows_as_one(swept, capsys):
