@@ -255,12 +255,12 @@ class Machine:
                 if self._nvmc.stalled_until > self.now:
                     self._stall(min(self._nvmc.stalled_until, until_tick), guard)
                     continue
-                if self.core.sleeping and not self._awake(until_tick, guard):
-                    if self.now >= until_tick:
-                        return End.DEADLINE
-                    if guard is not None and guard.guard_expired:
-                        return End.GUARD
-                    return End.IDLE
+                if self.core.sleeping and not self.core.wakes():
+                    if self._rests(until_tick):
+                        return End.IDLE
+                    self.core.slept += max(0, min(self.chip.next_time, until_tick) - self.now)
+                    continue
+                self.core.sleeping = 0
                 seconds = max(guard.guard_remaining, 1e-6) if guard is not None else 0.0
                 self.core.may_stand = stand and self._nothing_pending()
                 recheck = stand and not self.core.may_stand  # firmware may stop the last timer
@@ -330,32 +330,12 @@ class Machine:
             self.core.slept += max(0, min(self.chip.next_time, until) - self.now)
             self.chip.run_due()
 
-    def _awake(self, until_tick: int, guard: Deadline | None) -> bool:
-        """Sleep until an event wakes the core.
-
-        Returns False if none does before ``until_tick``, or before the guard has expired.
-        """
-        while not self.core.wakes():
-            if guard is not None and guard.guard_expired:
-                return False
-            time = self.chip.next_time
-            if time >= until_tick:
-                if (until_tick < NEVER and time < NEVER) or (
-                    until_tick < NEVER and self.uart.incoming
-                ):
-                    self.core.slept += until_tick - self.now
-                return False
-            self.core.slept += max(0, time - self.now)
-            self.chip.run_due()
-            if self.chip.reset_reason is not None or self._hit:
-                return True
-        self.core.sleeping = 0
-        return True
+    def _rests(self, until_tick: int) -> bool:
+        """Whether nothing wakes the sleeping core: no event, and no input before a deadline."""
+        return self.chip.next_time >= NEVER and (until_tick >= NEVER or not self.uart.incoming)
 
     def _execute(self, until_tick: int, until_executed: int, seconds: float) -> None:
         core = self.core
-        if core.sleeping:  # a reset or the end of the run is due
-            return
         ahead = min(self.events.next_time, until_tick) - self.now
         core.stop_at = min(core.executed + max(ahead, 1), until_executed)
         reason = core.run(seconds)

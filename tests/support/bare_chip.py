@@ -32,8 +32,9 @@ def endless_loop(path: Path, at: int = 0) -> Image:
 class BareChip:
     """The chip as secure privileged code sees it, unless a test changes that."""
 
-    def __init__(self, firmware: Image) -> None:
-        self.machine = Machine(firmware, power_on=ZERO)  # tests set what matters to them
+    def __init__(self, firmware: Image, timing: str = "instructions") -> None:
+        # Tests set what matters to them.
+        self.machine = Machine(firmware, power_on=ZERO, timing=timing)
         self.machine.run(until_executed=1)
 
     def read(self, address: int, size: int = 4) -> int:
