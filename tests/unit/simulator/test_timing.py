@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import struct
 from collections.abc import Callable
 
 import pytest
+from bare_chip import BareChip
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -18,6 +20,7 @@ from harness.targets import simulator
 Build = Callable[[str], Image]
 HZ = 64_000_000
 BRANCHES = "branches"
+RAM = 0x2000_0000
 UNTIL = 40_000  # ticks: interrupts, sleep and loops of each kind
 
 
@@ -39,6 +42,17 @@ def test_each_taken_branch_of_a_loop_lasts_a_tick_more(build: Build) -> None:
     assert plain.registers == timed.registers
     plain.close()
     timed.close()
+
+
+def test_a_branch_to_a_block_whose_operands_get_a_hook_takes_its_tick(waiting: Image) -> None:
+    chip = BareChip(waiting, timing=BRANCHES)
+    chip.machine.write_memory(RAM, struct.pack("<I", RAM))
+    before = chip.machine.core.branches
+    branch, load, load_two = (0xE000, 0xBF00), (0x6801,), (0xE9D1, 0x2300)  # b; ldr r1; ldrd [r1]
+    chip.play(*branch, *load, *load_two, steps=3, r0=RAM)
+    assert chip.machine.registers["r2"] == RAM
+    assert chip.machine.core.branches - before == 1
+    chip.machine.close()
 
 
 @pytest.mark.slow
