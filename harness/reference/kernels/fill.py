@@ -1,4 +1,4 @@
-"""FILL, ZEROS_LIKE, SHAPE, BROADCAST_TO, BROADCAST_ARGS: shapes, and values for them.
+"""FILL, ZEROS_LIKE, SHAPE, BROADCAST_TO, BROADCAST_ARGS.
 
 Source: tflite-micro, the operators' own files.
 """
@@ -38,7 +38,7 @@ def zeros_like(node: Node) -> Run:
 
 
 def shape(node: Node) -> Run:
-    """The shape of the input, of any type, as the model states it (a free batch is 1). int32."""
+    """The declared shape of the input, of any type; an axis of dynamic size is 1. int32."""
     x, output = node.input(0), node.output()
     if output.dtype != "int32":
         raise node.unsupported(f"an output of type {output.dtype} is not supported")
@@ -48,7 +48,7 @@ def shape(node: Node) -> Run:
 
 
 def broadcast_to(node: Node) -> Run:
-    """The input repeated to the constant shape of input 1, up to 5 axes. Any type."""
+    """The input broadcast to the constant shape of input 1, up to 5 axes. Any type."""
     x, output = node.input(0), node.output()
     if x.dtype != output.dtype:
         raise node.bad(f"its input is {x.dtype}, its output {output.dtype}")
@@ -73,7 +73,7 @@ def broadcast_args(node: Node) -> Run:
     node.check_output((length,))
 
     def run(*shapes: Array) -> Array:
-        a, b = (_led_by_ones(value, length) for value in whole_runs(shapes))
+        a, b = (_prepended_by_ones(value, length) for value in whole_runs(shapes))
         if np.any((a != b) & (a != 1) & (b != 1)):
             raise node.aborts("its shapes do not broadcast")
         return np.where(a == 1, b, a)
@@ -81,5 +81,5 @@ def broadcast_args(node: Node) -> Run:
     return run
 
 
-def _led_by_ones(x: Array, length: int) -> Array:
+def _prepended_by_ones(x: Array, length: int) -> Array:
     return np.pad(x, ((0, 0), (length - x.shape[1], 0)), constant_values=1)

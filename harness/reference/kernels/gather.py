@@ -1,7 +1,7 @@
-"""GATHER, GATHER_ND, EMBEDDING_LOOKUP, DYNAMIC_UPDATE_SLICE: elements by computed places.
+"""GATHER, GATHER_ND, EMBEDDING_LOOKUP, DYNAMIC_UPDATE_SLICE: access by computed indices.
 
-Source: tflite-micro, the operators' own files. A place outside the tensor is refused when it
-arrives: TFLM refuses it, too, or reads the memory there (GATHER).
+Source: tflite-micro, the operators' own files. An index outside the tensor is refused at run time;
+TFLM refuses it too, or reads other memory (GATHER).
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ def _check_places(node: Node, places: Array, size: int) -> None:
 
 
 def gather(node: Node) -> Run:
-    """Slices of input 0 along an axis at the places (int32) of input 1. int8, float32."""
+    """Slices of input 0 along an axis at the indices (int32) of input 1. int8, float32."""
     node.check_types("int8 float32")
     x, places = node.input(0), node.input(1)
     if places.dtype != "int32":
-        raise node.unsupported(f"places of type {places.dtype} are not supported")
+        raise node.unsupported(f"indices of type {places.dtype} are not supported")
     axis = node.axis(int(node.option("axis")), len(x.shape))
     batch = int(node.option("batch_dims"))
     batch += len(places.shape) if batch < 0 else 0
@@ -52,17 +52,17 @@ def gather(node: Node) -> Run:
 
 
 def gather_nd(node: Node) -> Run:
-    """Slices of input 0 at the places (..., axes) (int32) of input 1. int8, float32.
+    """Slices of input 0 at the indices (..., axes) (int32) of input 1. int8, float32.
 
-    As in TFLM, the place is one number, the sum of index * stride, and only this must be inside.
+    As in TFLM, only the flat index, the sum of index * stride, must be within the tensor.
     """
     node.check_types("int8 float32")
     x, places = node.input(0), node.input(1)
     if places.dtype != "int32":
-        raise node.unsupported(f"places of type {places.dtype} are not supported")
+        raise node.unsupported(f"indices of type {places.dtype} are not supported")
     depth = places.shape[-1] if places.shape else 0
     if not x.shape or not places.shape or depth > min(len(x.shape), 5):
-        raise node.bad(f"places {list(places.shape)} in {list(x.shape)}")
+        raise node.bad(f"indices {list(places.shape)} into {list(x.shape)}")
     node.check_output((*places.shape[:-1], *x.shape[depth:]))
     slices, inner = math.prod(x.shape[:depth]), math.prod(x.shape[depth:])
     strides = np.array([math.prod(x.shape[i + 1 : depth]) for i in range(depth)], np.int64)
@@ -78,13 +78,13 @@ def gather_nd(node: Node) -> Run:
 
 
 def embedding_lookup(node: Node) -> Run:
-    """Rows of input 1 (rank 2 or more) at the places (int32) of input 0.
+    """Rows of input 1 (rank 2 or more) at the indices (int32) of input 0.
 
     float32, int8, int8 to float32 (dequantized; the zero point must be 0).
     """
     places, table, output = node.input(0), node.input(1), node.output()
     if places.dtype != "int32" or len(places.shape) != 1 or len(table.shape) < 2:
-        raise node.bad(f"places {places.dtype} {list(places.shape)} in {list(table.shape)}")
+        raise node.bad(f"indices {places.dtype} {list(places.shape)} into {list(table.shape)}")
     if (table.dtype, output.dtype) not in (
         ("float32", "float32"),
         ("int8", "int8"),
@@ -109,9 +109,9 @@ def embedding_lookup(node: Node) -> Run:
 
 
 def dynamic_update_slice(node: Node) -> Run:
-    """Input 0 with input 1 in it at the start indices (int32, int64) of input 2, moved inside.
+    """Input 0 with a slice replaced by input 1; input 2 (int32, int64) is its begin.
 
-    int8, int16, int32, float32.
+    The begin is clamped so that the slice is within the tensor. int8, int16, int32, float32.
     """
     node.check_types("int8 int16 int32 float32")
     x, part, start = node.input(0), node.input(1), node.input(2)

@@ -234,7 +234,7 @@ BOUNDS: dict[str, tuple[Callable[[], bytes], Callable[[], bytes], str]] = {
     "levels of subgraphs": (
         lambda: _nested(32),
         lambda: _nested(33),
-        "its subgraphs call each other without end",
+        "its subgraphs call each other recursively",
     ),
     "pairs of boxes": (
         lambda: _boxes(4096),
@@ -292,7 +292,7 @@ def test_an_inference_runs_50000_operators_and_no_more() -> None:
     interpreter = Interpreter(Model.from_bytes(_counting(8334)))
     with pytest.raises(BadModel, match="an inference runs more than 50,000 operators") as refusal:
         interpreter.invoke(zero)
-    assert refusal.value.hint == "does a loop of the model never end?"
+    assert refusal.value.hint == "does the model contain an endless loop?"
 
 
 @pytest.mark.slow

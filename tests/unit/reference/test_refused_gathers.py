@@ -75,27 +75,27 @@ REFUSED = {
     ),
     "GATHER_ND at places of int64": (
         _gather_nd(_a(4), _c([[0]], "int64"), _a(1)),
-        "places of type int64 are not supported",
+        "indices of type int64 are not supported",
     ),
     "GATHER_ND at places of more axes than there are": (
         _gather_nd(_a(4), _c([[0, 0]]), _a(1)),
-        "places [1, 2] in [4]",
+        "indices [1, 2] into [4]",
     ),
-    "GATHER_ND at a scalar": (_gather_nd(_a(4), _c(0), _a(4)), "places [] in [4]"),
-    "GATHER_ND in a scalar": (_gather_nd(_a(), _c([[0]]), _a(1)), "places [1, 1] in []"),
+    "GATHER_ND at a scalar": (_gather_nd(_a(4), _c(0), _a(4)), "indices [] into [4]"),
+    "GATHER_ND in a scalar": (_gather_nd(_a(), _c([[0]]), _a(1)), "indices [1, 1] into []"),
     "GATHER_ND to another shape": (
         _gather_nd(_a(4, 2), _c([[0], [1], [2]]), _a(3)),
         "computes the shape [3, 2]",
     ),
     "EMBEDDING_LOOKUP at places of int64": (
         _lookup(_c([0], "int64"), _a(4, 2), _a(1, 2)),
-        "places int64 [1] in [4, 2]",
+        "indices int64 [1] into [4, 2]",
     ),
     "EMBEDDING_LOOKUP at indices that are not a vector": (
         _lookup(_c([[0]]), _a(4, 2), _a(1, 2)),
-        "places int32 [1, 1] in [4, 2]",
+        "indices int32 [1, 1] into [4, 2]",
     ),
-    "EMBEDDING_LOOKUP in a vector": (_lookup(_c([0]), _a(4), _a(1)), "places int32 [1] in [4]"),
+    "EMBEDDING_LOOKUP in a vector": (_lookup(_c([0]), _a(4), _a(1)), "indices int32 [1] into [4]"),
     "EMBEDDING_LOOKUP of int16": (
         _lookup(_c([0]), _a(4, 2, dtype="int16"), _a(1, 2, dtype="int16")),
         "int16 to int16 is not supported",
@@ -223,11 +223,11 @@ REFUSED = {
     ),
     "REVERSE_V2 of axes apart": (
         _reverse(_a(2, 3, 4), _c([0, 2]), _a(2, 3, 4)),
-        "axes [0, 2] are not neighbours",
+        "axes [0, 2] are not adjacent",
     ),
     "REVERSE_V2 of an axis twice": (
         _reverse(_a(2, 3), _c([1, 1]), _a(2, 3)),
-        "axes [1, 1] are not neighbours",
+        "axes [1, 1] are not adjacent",
     ),
     "REVERSE_V2 to another shape": (
         _reverse(_a(2, 3), _c([0]), _a(3, 2)),

@@ -144,7 +144,7 @@ REFUSED = {
     ),
     "GATHER at places of int64": (
         gather(_a(4), _c([0], "int64"), _a(1)),
-        "places of type int64 are not supported",
+        "indices of type int64 are not supported",
     ),
 }
 

@@ -272,8 +272,8 @@ def test_a_computed_shape_of_a_free_dimension_is_refused_with_its_axis() -> None
     with pytest.raises(UnsupportedOperator, match="computed at run time") as refusal:
         Interpreter(Model.from_bytes(padded))
     assert refusal.value.hint == (
-        "axis 0 of tensor 0 ('frames') is free (a batch?), and 1 in TFLM: convert the model with a"
-        " fixed size"
+        "axis 0 of tensor 0 ('frames') is dynamic (a batch?), and 1 in TFLM: convert the model with"
+        " a fixed size"
     )
 
 

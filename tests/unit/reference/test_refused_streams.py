@@ -211,19 +211,19 @@ REFUSED = {
     ),
     "detection without room for its boxes": (
         _detection({"boxes": (1, 1, 4)}),
-        "2 detections have no room in outputs of [4, 2, 2, 1] elements",
+        "2 detections do not fit in outputs of [4, 2, 2, 1] elements",
     ),
     "detection without room for its classes": (
         _detection({"classes": (1, 1)}),
-        "2 detections have no room in outputs of [8, 1, 2, 1] elements",
+        "2 detections do not fit in outputs of [8, 1, 2, 1] elements",
     ),
     "detection without room for its scores": (
         _detection({"best": (1, 1)}),
-        "2 detections have no room in outputs of [8, 2, 1, 1] elements",
+        "2 detections do not fit in outputs of [8, 2, 1, 1] elements",
     ),
     "detection without room for their number": (
         _detection({"count": (0,)}),
-        "2 detections have no room in outputs of [8, 2, 2, 0] elements",
+        "2 detections do not fit in outputs of [8, 2, 2, 0] elements",
     ),
 }
 
