@@ -7,13 +7,13 @@ import pytest
 from harness.base.errors import EnvironmentMissing, Unsupported
 from harness.base.platforms import board_table
 from harness.debug import board as boards
-from harness.debug.replay import Place
+from harness.debug.replay import Breakpoint
 from harness.targets.board.discovery import BenchBoard
 
 REAL = BenchBoard("dk1", "000960012345", port="/dev/ttyACM0")
 VIRTUAL = BenchBoard("v", "960000001", port="/tmp/tty", remote_probe="127.0.0.1:4711",
                      control="folder")  # fmt: skip
-FAULT = Place("fault", "fault")
+FAULT = Breakpoint("fault", "fault")
 
 
 @pytest.fixture
@@ -62,7 +62,9 @@ def test_jlinks_server_is_there_for_a_real_board(without_pyocd, monkeypatch, tmp
 
 def test_without_a_server_one_line_says_so(without_pyocd, monkeypatch):
     monkeypatch.setenv("PATH", "")
-    with pytest.raises(EnvironmentMissing, match="J-Link's gdb server is not there") as refused:
+    with pytest.raises(
+        EnvironmentMissing, match="not installed, nor is J-Link's gdb server"
+    ) as refused:
         boards.server_command(REAL, KIT, None)
     assert refused.value.exit_code == 3
 
@@ -70,15 +72,15 @@ def test_without_a_server_one_line_says_so(without_pyocd, monkeypatch):
 @pytest.mark.parametrize(
     ("place", "commands"),
     [(None, []), (FAULT, ["continue"]),
-     (Place("main", 0x464), ["tbreak *0x464", "ignore $bpnum 0", "continue"]),
-     (Place("inference 3", 0x464, times=3),
+     (Breakpoint("main", 0x464), ["tbreak *0x464", "ignore $bpnum 0", "continue"]),
+     (Breakpoint("inference 3", 0x464, hit=3),
       ["tbreak *0x464", "ignore $bpnum 2", "continue"])],
 )  # fmt: skip
 def test_gdb_runs_from_the_reset_up_to_a_place(place, commands):
     assert boards.first_commands(place, "board") == ["monitor reset halt", *commands]
 
 
-@pytest.mark.parametrize("place", [Place("fault-10", "fault", 10), Place("hang", "hang")])
+@pytest.mark.parametrize("place", [Breakpoint("fault-10", "fault", 10), Breakpoint("hang", "hang")])
 def test_a_board_cannot_go_back_in_time(place):
     with pytest.raises(Unsupported, match=f"'board' cannot stop at {place.text}"):
         boards.first_commands(place, "board")
@@ -100,10 +102,10 @@ class Session:
 def test_console_is_shown_from_the_debugger_on():
     session, shown = Session(), []
     debuggee = boards.DebuggedBoard(session, shown.append)
-    debuggee.turn()
+    debuggee.poll()
     debuggee.begin()
-    debuggee.turn()
+    debuggee.poll()
     session.said = b"behind"
-    debuggee.turn()
+    debuggee.poll()
     assert shown == [b"behind"]
     assert debuggee.note == "console: /dev/ttyACM0"

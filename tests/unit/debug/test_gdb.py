@@ -56,7 +56,7 @@ class Idle:
     def begin(self) -> None:
         pass
 
-    def turn(self) -> None:
+    def poll(self) -> None:
         pass
 
 

@@ -4,12 +4,12 @@ import pytest
 
 from harness.base.errors import CheckFailed, UsageError
 from harness.debug.gdb import GdbCall, gdb_command, run_up_to
-from harness.debug.replay import Place, Rerun, next_address, stop_at
+from harness.debug.replay import Breakpoint, Rerun, next_address, stop_at
 from harness.simulator import Machine
 
 
 def stop(image, text, **options):
-    place = Place.parse(text, image)
+    place = Breakpoint.parse(text, image)
     return stop_at(lambda: Rerun(Machine(image)), place, 1.0, 30.0, **options).machine
 
 
@@ -44,7 +44,7 @@ def test_a_hang_is_where_the_image_does_not_go_on(build):
 @pytest.mark.parametrize("text", ["nowhere", "inference 2", "-5", "fault-x"])
 def test_a_place_that_is_not_there_is_refused(build, text):
     with pytest.raises(UsageError):
-        Place.parse(text, build("nullcall"))
+        Breakpoint.parse(text, build("nullcall"))
 
 
 def test_an_image_without_a_fault_says_so(build):
