@@ -78,6 +78,7 @@ class CallableSubgraph(Protocol):
 
 
 def _identity(step: Any) -> Any:
+    """``step``, unchanged."""
     return step
 
 

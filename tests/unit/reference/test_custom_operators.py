@@ -126,7 +126,7 @@ def test_outputs_too_small_for_the_detections_are_refused(data: st.DataObject) -
         draw, "TFLite_Detection_PostProcess", [*tensors, T((1,), "float32")], [0, 1, 2],
         outputs=(3, 4, 5, 6), fed=(0, 1, 2), flex={**flex, "nms_iou_threshold": 0.5},
     )  # fmt: skip
-    with pytest.raises(BadModel, match="2 detections have no room"):
+    with pytest.raises(BadModel, match="2 detections do not fit"):
         Interpreter(Model.from_bytes(case.model))
 
 

@@ -158,7 +158,7 @@ REFUSED = {
     ),
     "CIRCULAR_BUFFER without a period, of a number that ends early": (
         _ring(*_RING, cycles_max=0),
-        "of 2 inferences it ends 1 early",
+        "it ends 1 of 2 inferences early",
     ),
     "detection of no class": (_detection(num_classes=0), "its options are {"),
     "detection of too many": (_detection(max_detections=1025), "its options are {"),

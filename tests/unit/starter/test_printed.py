@@ -7,7 +7,7 @@ import re2
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.starter.printed import Printed, first_failure, last_line, what_to_expect
+from harness.starter.printed import Printed, expectation, first_failure, last_line
 from harness.uart.lines import Line
 
 
@@ -20,7 +20,7 @@ def expected(
 ) -> Printed | None:
     other = None if again is None else lines_of(*again)
     until = len(texts) * step
-    return what_to_expect(lines_of(*texts, step=step), ends=ends, until=until, again=other)
+    return expectation(lines_of(*texts, step=step), ends=ends, until=until, again=other)
 
 
 def test_the_form_that_most_lines_share_is_read():

@@ -81,7 +81,7 @@ void Main(void) {
 @pytest.mark.slow
 def test_a_number_that_never_comes_again_is_not_expected(tmp_path):
     image(tmp_path, COUNTING)
-    found = starter.look(tmp_path)
+    found = starter.scan(tmp_path)
     assert found.printed is not None
     assert found.printed.values == ({"product": 6.0},)
 
@@ -99,7 +99,7 @@ def test_the_model_is_the_one_whose_bytes_are_in_the_image(tmp_path):
             f"const unsigned char model[] __attribute__((used)) = {{{listed}}};\nvoid Main",
         ),
     )
-    found = starter.look(tmp_path)
+    found = starter.scan(tmp_path)
     assert found.model == tmp_path / "mine.tflite"
 
 
@@ -115,7 +115,7 @@ def test_nothing_is_overwritten_and_nothing_half_written(tmp_path, capsys):
 
 def test_a_folder_without_firmware_is_refused(tmp_path):
     with pytest.raises(UsageError, match=r"holds no \.elf"):
-        starter.look(tmp_path)
+        starter.scan(tmp_path)
 
 
 @pytest.mark.slow
@@ -123,7 +123,7 @@ def test_the_case_file_is_toml_whatever_the_names_hold(tmp_path):
     elf = image(tmp_path, LOOPING)
     odd = elf.with_name('a "quoted" \\ name.elf')
     elf.rename(odd)
-    text = starter.texts(starter.look(tmp_path), tmp_path)["hil.toml"]
+    text = starter.texts(starter.scan(tmp_path), tmp_path)["hil.toml"]
     assert tomllib.loads(text)["case"][0]["elf"] == f"build/{odd.name}"
 
 
@@ -148,7 +148,7 @@ void Main(void) {
 @pytest.mark.slow
 def test_numbers_printed_once_are_expected_of_an_image_that_goes_on(tmp_path):
     image(tmp_path, ONCE_THEN_COUNTING)
-    found = starter.look(tmp_path)
+    found = starter.scan(tmp_path)
     assert not found.ends
     assert found.printed is not None
     assert found.printed.values == ({"score": 12.0}, {"score": -7.0})
@@ -190,7 +190,7 @@ def test_output_before_a_crash_is_not_expected(tmp_path, capsys):
     image(tmp_path, ONCE_THEN_COUNTING.replace("  for", crash, 1))
     assert main(["init", str(tmp_path)]) == 0
     assert "ended badly: lockup" in capsys.readouterr().out
-    assert starter.look(tmp_path).printed is None
+    assert starter.scan(tmp_path).printed is None
 
 
 def printing(*lines: str, then: str = "") -> str:
@@ -248,7 +248,7 @@ def test_a_console_that_shows_a_failure_is_not_expected(line, tmp_path, capsys):
 def test_a_fault_is_not_expected_even_if_the_image_goes_on(tmp_path):
     crash = "  *(volatile int *)0xF0000000u = 1;\n"
     image(tmp_path, printing("score: 12", "score: 13", then=crash))
-    assert starter.look(tmp_path).printed is None
+    assert starter.scan(tmp_path).printed is None
 
 
 @pytest.mark.slow
@@ -265,7 +265,7 @@ def test_the_last_line_is_the_end(tmp_path):
 def test_the_case_file_names_its_unknowns(tmp_path):
     image(tmp_path, printing("score: 12", "score: 13", "all done"))
     written(tmp_path)
-    assert "Whether it is right is not known here" in (tmp_path / "hil.toml").read_text()
+    assert "It is not verified" in (tmp_path / "hil.toml").read_text()
 
 
 @pytest.mark.slow
