@@ -175,31 +175,19 @@ class Batch:
         It is the number of operators whose outputs differ, or infinity if those of the model do.
         """
         reach = np.zeros(self.runs)
-        with np.errstate(all="ignore"), one_thread(self._elements):
-            for rows, changed, last in self._propagate(step, run):
-                reach[rows] += 1
-                if last:
-                    reach[rows[self._outputs_differ(rows, changed)]] = np.inf
-        return reach
-
-    def _propagate(self, step: int, run: Run) -> Iterator[tuple[Array, dict[int, Array], bool]]:
-        """After each operator: the runs that still differ, and their changed tensors.
-
-        The last item, marked True, repeats the state after the last operator.
-        """
         rows = np.arange(self.runs)
         changed: dict[int, Array] = {}
-        steps = self.interpreter.steps
-        for number in range(step, len(steps)):
-            prepared = steps[number]
-            if number > step and not any(index in changed for index in prepared.inputs):
-                continue
-            function = run if number == step else prepared.run
-            rows, changed = self._after(prepared, function, rows, changed)
-            if not rows.size:
-                return
-            yield rows, changed, False
-        yield rows, changed, True
+        with np.errstate(all="ignore"), one_thread(self._elements):
+            for number, prepared in enumerate(self.interpreter.steps[step:], step):
+                if number > step and not any(index in changed for index in prepared.inputs):
+                    continue
+                function = run if number == step else prepared.run
+                rows, changed = self._after(prepared, function, rows, changed)
+                if not rows.size:
+                    return reach
+                reach[rows] += 1
+            reach[rows[self._outputs_differ(rows, changed)]] = np.inf
+        return reach
 
     def _after(
         self, prepared: PreparedOperator, run: Run, rows: Array, changed: dict[int, Array]

@@ -22,8 +22,8 @@ Each operator belongs to one of these sets, by its propagation of deviations and
 * ``_PRODUCTS``: d^2 = sum d_x^2 w^2 + n u^2 (y^2 + sum (x w)^2) / 9, the sums by the operator's own
   kernel from squared inputs and weights;
 * ``_SUMS`` of one input without weights: the smaller of worst case and random walk (``_sums``);
-* ``_SHARES`` (SOFTMAX, LOG_SOFTMAX, L2_NORMALIZATION): each output depends on all inputs, with
-  either sign: a closed form;
+* ``_NORMALIZATIONS`` (SOFTMAX, LOG_SOFTMAX, L2_NORMALIZATION): each output depends on all inputs,
+  with either sign: a closed form;
 * ``_FUNCTIONS`` and ``_ROUNDED``, element by element: the outputs at the ends of the inputs'
   intervals, and rounding errors: at most _LIBRARY half units for a function of a C library; for
   a single rounding the deviation 1 / sqrt(3) of a uniform error, and 0 if the inputs are exact;
@@ -32,7 +32,7 @@ Each operator belongs to one of these sets, by its propagation of deviations and
 * ``_TRANSFORMS``: Fourier transforms; each output is a sum of all inputs;
 * ``_MEMORY`` and other custom operators: the relative deviations of the inputs and of a sum of all
   weights;
-* ``_JUMPS``: discontinuous operators (rounding, comparisons, arg max). A float close to a
+* ``_DISCONTINUOUS``: discontinuous operators (rounding, comparisons, arg max). A float close to a
   discontinuity may give another integer on a device. The rest of the network is computed for each
   such element (``_Branches``), and the resulting changes are allowed as well.
 
@@ -72,7 +72,7 @@ _PRODUCTS = frozenset(
     {"BATCH_MATMUL", "CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "TRANSPOSE_CONV"}
 )
 _SUMS = frozenset({"AVERAGE_POOL_2D", "CUMSUM", "L2_POOL_2D", "MEAN", "RESIZE_BILINEAR", "SUM"})
-_SHARES = frozenset({"L2_NORMALIZATION", "LOG_SOFTMAX", "SOFTMAX"})
+_NORMALIZATIONS = frozenset({"L2_NORMALIZATION", "LOG_SOFTMAX", "SOFTMAX"})
 _FUNCTIONS = frozenset(
     {
         "COS", "ELU", "EXP", "HARD_SWISH", "LOG", "LOGISTIC", "RSQRT", "SIN", "SQUARED_DIFFERENCE",
@@ -91,7 +91,7 @@ _EXACT = frozenset(
         "SPLIT", "SPLIT_V", "SQUEEZE", "STRIDED_SLICE", "TRANSPOSE", "UNPACK", "ZEROS_LIKE",
     }
 )  # fmt: skip
-_JUMPS = frozenset(
+_DISCONTINUOUS = frozenset(
     {
         "ARG_MAX", "ARG_MIN", "CAST", "CEIL", "EQUAL", "FLOOR", "FLOOR_DIV", "FLOOR_MOD",
         "GREATER", "GREATER_EQUAL", "LESS", "LESS_EQUAL", "NOT_EQUAL", "QUANTIZE", "ROUND",
@@ -153,7 +153,7 @@ class _Branches:
     def start(self, step: _Step) -> None:
         """Adds a branch for each output element that may have another value on a device."""
         (base,) = step.results
-        jumps = list(_jumps(step))
+        jumps = list(_discontinuities(step))
         for group in np.array_split(np.arange(len(jumps)), min(len(jumps), _GROUPS) or 1):
             other = base.copy()
             for number in group:
@@ -200,14 +200,14 @@ class _ErrorWalk:
             results = tuple(known[tensor.index] for tensor in prepared.outputs)
             step = _Step(interpreter, prepared, values, walk.deviations, results)
             if step.relative:
-                given = {i: walk.allowed(i) / SAFETY for i in prepared.inputs if i in known}
-                found = _relative(replace(step, given=given))
+                total = {i: walk.allowed(i) / SAFETY for i in prepared.inputs if i in known}
+                found = _relative(replace(step, deviations=total))
             elif step.name in _VARIABLES:
                 found = walk.variable(step, states)
             else:
                 found = _deviations(step)
                 walk.branches.follow(step)
-            if step.name in _JUMPS and step.moved:
+            if step.name in _DISCONTINUOUS and step.moved:
                 walk.branches.start(step)
             for tensor, deviation in zip(prepared.outputs, found, strict=True):
                 if tensor.dtype == "float32" or deviation.any():
@@ -242,14 +242,14 @@ def _value(interpreter: Interpreter, known: Mapping[int, Array], index: int) -> 
 class _Step:
     """One operator after an inference: its inputs (None: omitted or unknown) and its outputs.
 
-    ``given`` holds the deviations of inputs by tensor index; a tensor without one is exact. All
-    arrays have a leading axis of one run.
+    ``deviations`` are by tensor index; a tensor without one is exact. All arrays have a leading
+    axis of one run.
     """
 
     interpreter: Interpreter
     prepared: PreparedOperator
     values: tuple[Array | None, ...]
-    given: Mapping[int, Array]
+    deviations: Mapping[int, Array]
     results: tuple[Array, ...]
 
     @property
@@ -274,7 +274,7 @@ class _Step:
     def moved(self) -> tuple[int, ...]:
         """The indices of input tensors with a nonzero deviation, each once."""
         inputs = dict.fromkeys(self.prepared.inputs)
-        return tuple(i for i in inputs if i in self.given and self.given[i].any())
+        return tuple(i for i in inputs if i in self.deviations and self.deviations[i].any())
 
     def value(self, index: int) -> Array:
         """The value of the input with the tensor index ``index``."""
@@ -291,11 +291,11 @@ class _Step:
     def deviation(self, place: int) -> Array:
         """The deviation of input ``place``, zeros if it is exact."""
         value, index = self.values[place], self.prepared.inputs[place]
-        return self.given.get(index, np.zeros(() if value is None else value.shape))
+        return self.deviations.get(index, np.zeros(() if value is None else value.shape))
 
     def end(self, index: int, sign: float) -> Array:
         """The end of the interval of input tensor ``index``: value + sign * allowed error."""
-        moved = self.value(index).astype(np.float64) + sign * SAFETY * self.given[index]
+        moved = self.value(index).astype(np.float64) + sign * SAFETY * self.deviations[index]
         return moved.astype(np.float32)
 
     def outputs(self, changed: Mapping[int, Array]) -> list[Array]:
@@ -326,7 +326,7 @@ class _Step:
 
 def _deviations(step: _Step) -> list[Array]:
     """The deviations of the step's outputs, without its discontinuities."""
-    if step.name in _JUMPS or all(y.dtype != np.float32 for y in step.results):
+    if step.name in _DISCONTINUOUS or all(y.dtype != np.float32 for y in step.results):
         return step.zeros()
     plain = step.plain()
     found = _rule(plain)
@@ -341,17 +341,18 @@ def _rule(step: _Step) -> list[Array]:
         return [_products(step)]
     if name in _TRANSFORMS:
         return [_transform(step)]
-    if name in _SHARES:
+    if name in _NORMALIZATIONS:
         return [_normalized(step) if name == "L2_NORMALIZATION" else _softmax(step)]
     if name in _SUMS:
         return [_sums(step)]
     units = _LIBRARY / SAFETY if name in _FUNCTIONS else _ROUNDING if step.moved else 0.0
     return [
-        np.hypot(moved, _own(units, y)) for moved, y in zip(_ends(step), step.results, strict=True)
+        np.hypot(moved, _half_units(units, y))
+        for moved, y in zip(_ends(step), step.results, strict=True)
     ]
 
 
-def _own(units: float | Array, magnitude: Array) -> Array:
+def _half_units(units: float | Array, magnitude: Array) -> Array:
     """``units`` half units in the last place of ``magnitude``; subnormals: of the smallest one."""
     return units * np.maximum(_UNIT * np.abs(magnitude.astype(np.float64)), _SUBNORMAL)
 
@@ -379,7 +380,7 @@ def _ends(step: _Step) -> list[Array]:
     return total
 
 
-def _jumps(step: _Step) -> Iterator[tuple[int, Any]]:
+def _discontinuities(step: _Step) -> Iterator[tuple[int, Any]]:
     """Output elements that may have another value on a device: (flat index, other value)."""
     base = step.results[0]
     if step.name in ("ARG_MAX", "ARG_MIN"):
@@ -435,7 +436,7 @@ def _sums(step: _Step) -> Array:
     if step.name == "L2_POOL_2D":  # a sum of squares: the sign of an element has no effect
         step = replace(step, values=absolute)
     units = min(terms / SAFETY, np.sqrt(terms * _multiplicity(terms, value))) + 1.0
-    return np.hypot(_ends(step)[0], _own(units, step.prepared(absolute)[0]))
+    return np.hypot(_ends(step)[0], _half_units(units, step.prepared(absolute)[0]))
 
 
 def _multiplicity(terms: int, *factors: Array) -> float:
@@ -484,7 +485,7 @@ def _softmax(step: _Step) -> Array:
         own = own + _LIBRARY * np.log(total) + np.abs(below - np.log(total))
         return np.asarray(np.hypot(moved, _UNIT * own))
     carried = np.minimum(share * np.expm1(SAFETY * moved), 1.0) / SAFETY
-    return np.asarray(np.hypot(carried, _own(own + _LIBRARY + 1, share)))
+    return np.asarray(np.hypot(carried, _half_units(own + _LIBRARY + 1, share)))
 
 
 def _normalized(step: _Step) -> Array:
@@ -500,7 +501,7 @@ def _normalized(step: _Step) -> Array:
     others = (y * deviation).sum(axis=-1, keepdims=True)
     moved = ((1 - 2 * y * y) * deviation + y * others) / np.maximum(norm, _SUBNORMAL)
     moved = np.where(deviation.any(axis=-1, keepdims=True), np.minimum(moved, 2 / SAFETY), 0.0)
-    return np.hypot(moved, _own(np.sqrt(x.shape[-1]) + 3, y))
+    return np.hypot(moved, _half_units(np.sqrt(x.shape[-1]) + 3, y))
 
 
 def _transform(step: _Step) -> Array:
@@ -521,7 +522,7 @@ def _transform(step: _Step) -> Array:
         points = y.shape[-1]
         factor, size = 2.0 / points, np.sqrt(np.square(y).mean(axis=-1, keepdims=True))
     moved = factor * np.sqrt(np.square(deviation).sum(axis=-1, keepdims=True))
-    own = _own(np.sqrt(np.log2(points)), size)
+    own = _half_units(np.sqrt(np.log2(points)), size)
     return np.broadcast_to(np.hypot(moved, own), y.shape).copy()
 
 
@@ -538,11 +539,11 @@ def _products(step: _Step) -> Array:
         terms = weight.elements // max(step.prepared.outputs[0].shape[-1], 1) or 1
     factors = [v for v in step.values if v is not None and v.dtype == np.float32][:2]
     own = np.sqrt((terms + 2.0) * _multiplicity(terms, *factors))
-    total = _own(own, magnitude)
+    total = _half_units(own, magnitude)
     for place, index in enumerate(step.prepared.inputs):
         if index not in step.moved:
             continue
-        deviation = step.given[index]
+        deviation = step.deviations[index]
         top = float(deviation.max())
         part = list(step.values)
         part[place] = (deviation / top).astype(np.float32)
@@ -589,7 +590,7 @@ def _with_data(tensor: Tensor | None, value: Array | None) -> Tensor | None:
 def _relative(step: _Step) -> list[Array]:
     """The relative deviations of inputs and weights, of the largest element of each output."""
     relative = [
-        float(step.given[index].max()) / (float(np.abs(step.value(index)).max()) or 1.0)
+        float(step.deviations[index].max()) / (float(np.abs(step.value(index)).max()) or 1.0)
         for index in step.moved
     ]
     terms = max((t.elements for t in step.prepared.node.inputs if t is not None), default=1)

@@ -245,22 +245,24 @@ def _node(
     arithmetic: Arithmetic,
     decoded: Mapping[int, Tensor],
 ) -> Node:
-    def named(indices: Sequence[int]) -> tuple[Tensor | None, ...]:
+    """The node of ``operator``; ``decoded`` tensors replace those of the graph."""
+
+    def tensors(indices: Sequence[int]) -> tuple[Tensor | None, ...]:
         return tuple(
             decoded.get(index, graph.tensors[index]) if index >= 0 else None for index in indices
         )
 
     return Node(
         operator,
-        named(operator.inputs),
-        tuple(graph.tensors[index] for index in operator.outputs),
-        named(operator.intermediates),
-        arithmetic,
-        f"{graph.name}: {operator}",
-        memory,
-        graph.number,
-        graphs,
-        frozenset(decoded),
+        inputs=tensors(operator.inputs),
+        outputs=tuple(graph.tensors[index] for index in operator.outputs),
+        intermediates=tensors(operator.intermediates),
+        arithmetic=arithmetic,
+        where=f"{graph.name}: {operator}",
+        memory=memory,
+        graph=graph.number,
+        subroutines=graphs,
+        decoded=frozenset(decoded),
     )
 
 
