@@ -71,6 +71,7 @@ class Unwinder:
         return tuple(islice(self._walk(_Unwinding(self._image, state)), DEEPEST))
 
     def _walk(self, walk: _Unwinding) -> Iterator[StackFrame]:
+        """The frames, until a root function, a loop, or an address without code."""
         seen = set()
         guess = False
         while True:

@@ -61,34 +61,20 @@ def detection_postprocess(node: Node) -> Run:
     """
     node.check_signature("float32 float32 float32 -> float32 float32 float32 float32")
     options = _Settings.of(node)
-    encodings, scores, anchors = (node.input(index).shape for index in range(3))
-    if (len(encodings), len(scores), len(anchors)) != (3, 3, 2):
-        raise node.refused(f"its inputs are {list(encodings)}, {list(scores)}, {list(anchors)}")
-    count = encodings[1]
-    if (encodings[0], scores[:2], anchors) != (1, (1, count), (count, 4)) or encodings[2] < 4:
-        raise node.bad(f"its inputs are {list(encodings)}, {list(scores)}, {list(anchors)}")
-    if scores[2] - options.classes not in (0, 1):
-        raise node.bad(f"{scores[2]} scores a box for {options.classes} classes")
-    if not options.regular and min(options.classes_per_box, options.classes) > 1:
-        raise node.bad("fast suppression with several classes a box writes beyond its outputs")
-    most = options.detections
-    if max(most, options.classes * min(options.detections_per_class, count)) * count > _MAX_PAIRS:
-        raise node.bad(f"{most} detections among {count} boxes")
+    count = _check_tensors(node, options)
     shapes = [tensor.shape for tensor in node.outputs]
     sizes = [tensor.elements for tensor in node.outputs]
-    if sizes[0] < 4 * most or min(sizes[1:3]) < most or sizes[3] < 1:
-        raise node.bad(f"{most} detections do not fit in outputs of {sizes} elements")
 
-    def run_one(encoded: Array, given: Array, anchor: Array) -> list[Array]:
-        boxes = _decoded(encoded[:, :4], anchor, options.scales)
+    def run_one(encodings: Array, scores: Array, anchors: Array) -> list[Array]:
+        boxes = _decoded(encodings[:, :4], anchors, options.scales)
         if not ((boxes[:, 0] < boxes[:, 2]) & (boxes[:, 1] < boxes[:, 3])).all():
             raise node.refused("a decoded box has no height or no width")
-        kept = given[:, given.shape[1] - options.classes :]
-        found = (_regular if options.regular else _fast)(boxes, kept, options)
+        scores = scores[:, scores.shape[1] - options.classes :]  # without the background class
+        found = (_regular if options.regular else _fast)(boxes, scores, options)
         results = [np.zeros(size, np.float32) for size in sizes]
         for place, (box, category) in enumerate(found):
             results[0][4 * place : 4 * place + 4] = boxes[box]
-            results[1][place], results[2][place] = category, kept[box, category]
+            results[1][place], results[2][place] = category, scores[box, category]
         results[3][0] = len(found)
         return [value.reshape(shape) for value, shape in zip(results, shapes, strict=True)]
 
@@ -101,6 +87,28 @@ def detection_postprocess(node: Node) -> Run:
         return [np.stack(column) for column in zip(*rows, strict=True)]
 
     return run
+
+
+def _check_tensors(node: Node, options: _Settings) -> int:
+    """The number of boxes. Raises BadModel for shapes that do not fit each other or the options."""
+    encodings, scores, anchors = (node.input(index).shape for index in range(3))
+    shapes = f"its inputs are {list(encodings)}, {list(scores)}, {list(anchors)}"
+    if (len(encodings), len(scores), len(anchors)) != (3, 3, 2):
+        raise node.refused(shapes)
+    count = encodings[1]
+    if (encodings[0], scores[:2], anchors) != (1, (1, count), (count, 4)) or encodings[2] < 4:
+        raise node.bad(shapes)
+    if scores[2] - options.classes not in (0, 1):
+        raise node.bad(f"{scores[2]} scores a box for {options.classes} classes")
+    if not options.regular and min(options.classes_per_box, options.classes) > 1:
+        raise node.bad("fast suppression with several classes a box writes beyond its outputs")
+    most = options.detections
+    if max(most, options.classes * min(options.detections_per_class, count)) * count > _MAX_PAIRS:
+        raise node.bad(f"{most} detections among {count} boxes")
+    sizes = [tensor.elements for tensor in node.outputs]
+    if sizes[0] < 4 * most or min(sizes[1:3]) < most or sizes[3] < 1:
+        raise node.bad(f"{most} detections do not fit in outputs of {sizes} elements")
+    return count
 
 
 def _decoded(encoded: Array, anchors: Array, scales: Sequence[float]) -> Array:
