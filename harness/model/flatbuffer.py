@@ -59,7 +59,7 @@ class Buffer:
         """The target of the offset at ``position``. Raises Malformed if it exceeds the file."""
         target = position + int(self.scalar("uint32", position))
         if target >= len(self.data):
-            raise Malformed(f"the offset at {position} leaves the file")
+            raise Malformed(f"the offset at {position} points outside the file")
         return target
 
     def span(self, position: int, width: int) -> tuple[int, int]:
@@ -70,7 +70,7 @@ class Buffer:
         count = int(self.scalar("uint32", position))
         start = position + 4
         if count * width > len(self.data) - start:
-            raise Malformed(f"the vector at {position} claims {count} elements, beyond the file")
+            raise Malformed(f"the vector at {position} has {count} elements, which exceed the file")
         return start, count
 
     def spend(self, elements: int) -> None:

@@ -267,7 +267,7 @@ class Node:
     def axis(self, axis: int, rank: int) -> int:
         """``axis`` of ``rank`` axes as a nonnegative index. Raises BadModel if out of range."""
         if not -rank <= axis < rank:
-            raise self.bad(f"axis {axis} of {rank} axes")
+            raise self.bad(f"axis {axis} is out of range for {rank} axes")
         return axis % rank
 
     def check_broadcast(self) -> None:

@@ -50,7 +50,9 @@ def axis(node: Node, size: int, kernel: int, stride: int, dilation: int) -> Axis
     Raises BadModel for sizes below 1, and for a kernel larger than the input.
     """
     if min(size, kernel, stride, dilation) < 1:
-        raise node.bad(f"size {size}, kernel {kernel}, stride {stride}, dilation {dilation}")
+        raise node.bad(
+            f"size {size}, kernel {kernel}, stride {stride} or dilation {dilation} is not positive"
+        )
     extent = (kernel - 1) * dilation + 1
     padding = node.option("padding")
     if padding == "SAME":
@@ -84,7 +86,9 @@ class Window:
         if 0 in shape:
             raise node.bad(f"its input {list(shape)} is empty")
         if kernel[0] * kernel[1] > MAX_TAPS:
-            raise node.bad(f"a kernel of {kernel[0]} x {kernel[1]}")
+            raise node.bad(
+                f"a kernel of {kernel[0]} x {kernel[1]} has more than {MAX_TAPS} elements"
+            )
         h_factor = node.option("dilation_h_factor") if dilated else 1
         w_factor = node.option("dilation_w_factor") if dilated else 1
         window = cls(

@@ -272,7 +272,7 @@ def cumsum(node: Node) -> Run:
     dtype = node.check_types("int8 float32")
     shape, axis = node.input(0).shape, node.input(1)
     if not shape or axis.dtype != "int32" or axis.elements != 1:
-        raise node.bad(f"its axis is {axis.dtype} {list(axis.shape)} of {list(shape)}")
+        raise node.bad(f"its axis is {axis.dtype} {list(axis.shape)}, its input {list(shape)}")
     node.check_output(shape)
     exclusive, backward = bool(node.option("exclusive")), bool(node.option("reverse"))
     quantized = _quantized_sum(node) if dtype == "int8" else None

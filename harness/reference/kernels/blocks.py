@@ -27,7 +27,7 @@ def _spatial(node: Node, blocks: list[int], pairs: list[int]) -> list[tuple[int,
     """(block, before, after) per spatial axis."""
     axes = len(node.input(0).shape) - 2
     if len(blocks) != axes or len(pairs) != 2 * axes or min(blocks) < 1 or min(pairs) < 0:
-        raise node.bad(f"blocks {blocks} and margins {pairs} for {axes} spatial axes")
+        raise node.bad(f"blocks {blocks} and margins {pairs} are invalid for {axes} spatial axes")
     return list(zip(blocks, pairs[::2], pairs[1::2], strict=True))
 
 
@@ -73,7 +73,7 @@ def batch_to_space_nd(node: Node) -> Run:
         whole = [size * block for size, block in zip(shape[1:-1], blocks, strict=True)]
         out = [size - a - b for size, (_, a, b) in zip(whole, spatial, strict=True)]
         if rest or min(out) < 0:
-            raise node.bad(f"blocks {blocks} and crops {crops} of {list(shape)}")
+            raise node.bad(f"blocks {blocks} and crops {crops} do not fit the input {list(shape)}")
         node.check_output((batch, *out, shape[-1]))
         axes = len(out)
         pairs = [place for i in range(axes) for place in (axes + 2 + i, 1 + i)]
@@ -95,7 +95,7 @@ def _block(node: Node) -> tuple[int, tuple[int, ...]]:
     node.check_types("int8 float32")
     shape, block = node.input(0).shape, int(node.option("block_size"))
     if len(shape) != 4 or block < 1:
-        raise node.bad(f"blocks of {block} of the shape {list(shape)}")
+        raise node.bad(f"the block size {block} does not fit the input {list(shape)}")
     return block, shape
 
 

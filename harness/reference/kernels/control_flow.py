@@ -18,15 +18,15 @@ from harness.reference.node import CallableSubgraph, Node, Run
 
 
 def _passed(
-    node: Node, values: Sequence[Array], given: Sequence[Tensor], wanted: Sequence[Tensor]
+    node: Node, values: Sequence[Array], sources: Sequence[Tensor], targets: Sequence[Tensor]
 ) -> list[Array]:
-    """``values`` of the tensors ``given`` in the shapes of the tensors ``wanted``.
+    """``values`` of the tensors ``sources`` in the shapes of the tensors ``targets``.
 
     Variables are copied. Raises BadModel if numbers, types or sizes of the tensors differ.
     """
-    if len(given) != len(wanted):
-        raise node.bad(f"it passes {len(given)} tensors for {len(wanted)}")
-    for source, target in zip(given, wanted, strict=True):
+    if len(sources) != len(targets):
+        raise node.bad(f"it passes {len(sources)} tensors to {len(targets)}")
+    for source, target in zip(sources, targets, strict=True):
         if source.dtype != target.dtype or source.elements != target.elements:
             raise node.bad(
                 f"it passes {source.dtype} {list(source.shape)} as {target.dtype}"
@@ -34,15 +34,15 @@ def _passed(
             )
     return [
         (value.copy() if source.variable else value).reshape(len(value), *target.shape)
-        for value, source, target in zip(values, given, wanted, strict=True)
+        for value, source, target in zip(values, sources, targets, strict=True)
     ]
 
 
 def _called(
-    node: Node, graph: CallableSubgraph, values: Sequence[Array], given: Sequence[Tensor]
+    node: Node, graph: CallableSubgraph, values: Sequence[Array], sources: Sequence[Tensor]
 ) -> list[Array]:
     """The outputs of ``graph`` for ``values``, in the shapes of the node's outputs."""
-    results = graph.call(_passed(node, values, given, graph.inputs))
+    results = graph.call(_passed(node, values, sources, graph.inputs))
     return _passed(node, results, graph.outputs, node.outputs) if results else []
 
 
@@ -60,17 +60,17 @@ def if_(node: Node) -> Run:
     if condition.dtype != "bool" or condition.elements != 1:
         raise node.bad(f"its condition is {condition.dtype} {list(condition.shape)}")
     then, other = (node.subroutine(f"{branch}_subgraph_index") for branch in ("then", "else"))
-    given = [node.input(index) for index in range(1, len(node.inputs))]
-    if (len(given), len(node.outputs)) != (len(then.inputs), len(then.outputs)):
+    sources = [node.input(index) for index in range(1, len(node.inputs))]
+    if (len(sources), len(node.outputs)) != (len(then.inputs), len(then.outputs)):
         raise node.bad("the number of its inputs or outputs differs from its subgraph's")
 
     def run(condition: Array, *values: Array) -> list[Array]:
         chosen = condition.reshape(-1)
         if chosen.all() or not chosen.any():
-            return _called(node, then if chosen[0] else other, values, given)
+            return _called(node, then if chosen[0] else other, values, sources)
         rest = whole_runs([chosen, *values])[1:]
-        yes = _called(node, then, [value[chosen] for value in rest], given)
-        no = _called(node, other, [value[~chosen] for value in rest], given)
+        yes = _called(node, then, [value[chosen] for value in rest], sources)
+        no = _called(node, other, [value[~chosen] for value in rest], sources)
         outputs = [np.empty((len(chosen), *part.shape[1:]), part.dtype) for part in yes]
         return _where(~chosen, no, _where(chosen, yes, outputs))
 
@@ -80,18 +80,18 @@ def if_(node: Node) -> Run:
 def while_(node: Node) -> Run:
     """The body subgraph, applied repeatedly to the inputs while the condition subgraph is true."""
     condition, body = (node.subroutine(f"{part}_subgraph_index") for part in ("cond", "body"))
-    given = [node.input(index) for index in range(len(node.inputs))]
-    counts = {len(given), len(node.outputs), *map(len, (condition.inputs, body.inputs))}
+    sources = [node.input(index) for index in range(len(node.inputs))]
+    counts = {len(sources), len(node.outputs), *map(len, (condition.inputs, body.inputs))}
     if counts != {len(body.outputs)}:
         raise node.bad("the number of its inputs or outputs differs from its subgraphs'")
-    if not given:
+    if not sources:
         raise node.bad("it has no input, so its condition never changes")
     results = [each for each in condition.outputs[:1] if each.dtype == "bool" and each.elements]
     if not results:
         raise node.bad("the output of its condition is not a bool")
 
     def run(*values: Array) -> list[Array]:
-        current = whole_runs(_passed(node, values, given, node.outputs))
+        current = whole_runs(_passed(node, values, sources, node.outputs))
         running = np.ones(len(current[0]), bool)
         active = current
         while True:

@@ -175,7 +175,9 @@ class Scatter:
         stride = (node.option("stride_h"), node.option("stride_w"))
         x, y = node.input(0).shape, node.output().shape
         if min(*stride, *kernel) < 1 or node.option("padding") not in ("SAME", "VALID"):
-            raise node.bad(f"stride {stride}, kernel {kernel}, padding {node.option('padding')}")
+            raise node.bad(
+                f"stride {stride}, kernel {kernel} or padding {node.option('padding')} is invalid"
+            )
         before = [0, 0]
         for a in (0, 1):
             if node.option("padding") == "SAME":

@@ -110,15 +110,15 @@ def _looked_up(encoded: _Encoded) -> Array:
         raise encoded.node.bad("its indices have no bits")
     count, together = encoded.channels()
     bits = encoded.bits(encoded.output.elements * width).reshape(-1, width)
-    places = np.zeros(len(bits), np.int32)
+    indices = np.zeros(len(bits), np.int32)
     for column in bits.T:
-        places = 2 * places + column
+        indices = 2 * indices + column
     starts = np.repeat(np.arange(count, dtype=np.int32) * stride, together)
-    places = (places.reshape(-1, max(len(starts), 1)) + starts).ravel()
+    indices = (indices.reshape(-1, max(len(starts), 1)) + starts).ravel()
     values = encoded.values()
-    if places.max(initial=-1) >= len(values):
-        raise encoded.node.bad(f"an index of {places.max()} into a table of {len(values)} values")
-    return values[places]
+    if indices.max(initial=-1) >= len(values):
+        raise encoded.node.bad(f"an index of {indices.max()} into a table of {len(values)} values")
+    return values[indices]
 
 
 def _masked(encoded: _Encoded) -> Array:

@@ -99,7 +99,7 @@ def _check_tensors(node: Node, options: _Settings) -> int:
     if (encodings[0], scores[:2], anchors) != (1, (1, count), (count, 4)) or encodings[2] < 4:
         raise node.bad(shapes)
     if scores[2] - options.classes not in (0, 1):
-        raise node.bad(f"{scores[2]} scores a box for {options.classes} classes")
+        raise node.bad(f"{scores[2]} scores per box for {options.classes} classes")
     if not options.regular and min(options.classes_per_box, options.classes) > 1:
         raise node.bad("fast suppression with several classes a box writes beyond its outputs")
     most = options.detections

@@ -55,11 +55,11 @@ def broadcast_to(node: Node) -> Run:
     target = node.integers(1, "its shape", "int32 int64")
     rank = len(target)
     if len(x.shape) > rank or rank > _MAX_RANK or len(node.input(1).shape) != 1:
-        raise node.bad(f"{list(x.shape)} in the shape {target}")
+        raise node.bad(f"{list(x.shape)} cannot be broadcast to {target}")
     node.check_output(target)
     ends = zip(x.shape[::-1], target[::-1], strict=False)
     if any(size not in (1, wanted) for size, wanted in ends):
-        raise node.bad(f"{list(x.shape)} cannot be repeated to {target}")
+        raise node.bad(f"{list(x.shape)} cannot be broadcast to {target}")
     return lambda x, _: np.broadcast_to(aligned(x, rank), (len(x), *target))
 
 
@@ -68,7 +68,7 @@ def broadcast_args(node: Node) -> Run:
     dtype = node.check_types("int32 int64")
     first, second, output = node.input(0), node.input(1), node.output()
     if second.dtype != dtype or {len(t.shape) for t in (first, second, output)} != {1}:
-        raise node.bad(f"its shapes are {dtype} and {second.dtype} or no vectors")
+        raise node.bad(f"its shapes are {dtype} and {second.dtype}, or not vectors")
     length = max(first.elements, second.elements)
     node.check_output((length,))
 

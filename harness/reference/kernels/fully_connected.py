@@ -141,6 +141,6 @@ def _check_shapes(node: Node) -> int:
     except ValueError:
         raise node.bad(f"{x} and {y} do not broadcast") from None
     if x[-1] != y[-2] or 0 in x + y:
-        raise node.bad(f"{x} times {y}")
+        raise node.bad(f"the shapes {x} and {y} cannot be multiplied")
     node.check_output((*lead, x[-2], y[-1]))
     return x[-1]

@@ -16,7 +16,7 @@ def _pairs(node: Node, paddings: list[int]) -> list[tuple[int, int]]:
     """(before, after) for each axis. Raises BadModel if the output has another shape."""
     shape = node.input(0).shape
     if len(paddings) != 2 * len(shape) or min(paddings, default=0) < 0:
-        raise node.bad(f"paddings {paddings} for {len(shape)} axes")
+        raise node.bad(f"paddings {paddings} are invalid for {len(shape)} axes")
     pairs = list(zip(paddings[::2], paddings[1::2], strict=True))
     node.check_output([a + size + b for size, (a, b) in zip(shape, pairs, strict=True)])
     return pairs
@@ -67,7 +67,9 @@ def mirror_pad(node: Node) -> Run:
     node.check_types("int8 float32")
     shape = node.input(0).shape
     if node.input(1).shape != (len(shape), 2):
-        raise node.bad(f"paddings of the shape {list(node.input(1).shape)} for {list(shape)}")
+        raise node.bad(
+            f"its paddings have the shape {list(node.input(1).shape)}, its input {list(shape)}"
+        )
     offset = 1 if node.option("mode") == "REFLECT" else 0
 
     def make(paddings: list[int]) -> Run:

@@ -21,7 +21,7 @@ def _check(node: Node, allowed: str) -> tuple[tuple[int, int], tuple[int, int]]:
     node.check_types(allowed)
     size = node.integers(1, "its size")
     if len(x.shape) != 4 or len(size) != 2 or min(*x.shape, *size) < 1:
-        raise node.bad(f"size {size} for an input {list(x.shape)}")
+        raise node.bad(f"the size {size} is invalid for the input {list(x.shape)}")
     node.check_output((x.shape[0], size[0], size[1], x.shape[3]))
     return (x.shape[1], x.shape[2]), (size[0], size[1])
 

@@ -89,9 +89,9 @@ def transpose(node: Node) -> Run:
     x = node.input(0)
     order = node.integers(1, "its permutation")
     if order and not 0 <= min(order) <= max(order) < len(x.shape) <= 5:
-        raise node.refused(f"permutation {order} of {len(x.shape)} axes")
+        raise node.refused(f"the permutation {order} is invalid for {len(x.shape)} axes")
     if sorted(order) != list(range(len(x.shape))):
-        raise node.bad(f"permutation {order} of {len(x.shape)} axes")
+        raise node.bad(f"the permutation {order} is invalid for {len(x.shape)} axes")
     node.check_output([x.shape[axis] for axis in order])
     axes = (0, *(axis + 1 for axis in order))
     return lambda x, _: np.transpose(x, axes)
@@ -120,7 +120,7 @@ def unpack(node: Node) -> Run:
     if node.option("num") != len(node.outputs):
         raise node.bad(f"num is {node.option('num')} for {len(node.outputs)} outputs")
     if x.shape[axis] != len(node.outputs):
-        raise node.bad(f"axis {axis} of {list(x.shape)} for {len(node.outputs)} outputs")
+        raise node.bad(f"axis {axis} of {list(x.shape)} does not have the size {len(node.outputs)}")
     for index in range(len(node.outputs)):
         node.check_output([*x.shape[:axis], *x.shape[axis + 1 :]], index)
     return lambda x: list(np.moveaxis(x, axis + 1, 0))
@@ -172,7 +172,7 @@ def split(node: Node) -> Run:
     axis = node.axis(node.integers(0, "its axis")[0], len(x.shape))
     count = len(node.outputs)
     if count == 0 or x.shape[axis] % count:
-        raise node.bad(f"axis {axis} of {list(x.shape)} in {count} parts")
+        raise node.bad(f"axis {axis} of {list(x.shape)} cannot be split into {count} parts")
     return _parts(node, 1, axis, [x.shape[axis] // count] * count)
 
 
@@ -185,7 +185,7 @@ def split_v(node: Node) -> Run:
     if -1 in sizes:
         sizes[sizes.index(-1)] = x.shape[axis] - sum(size for size in sizes if size >= 0)
     if len(sizes) != len(node.outputs) or sum(sizes) != x.shape[axis] or min(sizes) < 0:
-        raise node.bad(f"axis {axis} of {list(x.shape)} in parts of {sizes}")
+        raise node.bad(f"axis {axis} of {list(x.shape)} cannot be split into sizes {sizes}")
     return _parts(node, 0, axis, sizes)
 
 
@@ -213,7 +213,7 @@ def _sliced(node: Node, begin: list[int], size: list[int]) -> Run:
     for start, length, extent in zip(begin, size, x.shape, strict=True):
         stop = extent if length == -1 else start + length
         if not 0 <= start <= stop <= extent:
-            raise node.bad(f"begin {begin} and size {size} of {list(x.shape)}")
+            raise node.bad(f"begin {begin} and size {size} are out of range for {list(x.shape)}")
         cuts.append(slice(start, stop))
     node.check_output([cut.stop - cut.start for cut in cuts])
     where = (slice(None), *cuts)
@@ -279,7 +279,7 @@ def reverse_v2(node: Node) -> Run:
     node.check_types(_REVERSED)
     x, axis = node.input(0), node.input(1)
     if axis.dtype != "int32" or len(axis.shape) != 1 or not 0 < axis.elements <= len(x.shape):
-        raise node.bad(f"axes {axis.dtype} {list(axis.shape)} of {list(x.shape)}")
+        raise node.bad(f"its axes are {axis.dtype} {list(axis.shape)}, its input {list(x.shape)}")
     node.check_output(x.shape)
 
     def make(given: list[int]) -> Run:

@@ -34,7 +34,7 @@ def filter_bank(node: Node) -> Run:
     own, rest, bins, places, widths = constants
     size = node.input(0).elements
     if min(map(len, (bins, places, widths))) <= channels or (channels + 1) * size > _MAX_WEIGHTS:
-        raise node.bad(f"{channels} channels of {size} bins, described for {len(bins)}")
+        raise node.bad(f"{channels} channels of {size} bins do not fit tables of {len(bins)}")
     table = np.zeros((channels + 2, size), np.int64)
     for channel in range(channels + 1):
         first, place, width = (int(each[channel]) for each in (bins, places, widths))
@@ -90,7 +90,7 @@ def filter_bank_spectral_subtraction(node: Node) -> Run:
     channels = node.number("num_channels", 1, 1 << 20)
     for shape in (node.input(0).shape, node.output().shape, node.output(1).shape):
         if shape != (channels,):
-            raise node.bad(f"{channels} channels in {list(shape)}")
+            raise node.bad(f"num_channels is {channels} for the shape {list(shape)}")
 
     def factors(even: str, odd: str) -> Array:
         pair = [node.number(name, -(1 << 31), 1 << 31) & _WORD for name in (even, odd)]

@@ -19,7 +19,7 @@ def window(node: Node) -> Run:
     x, weights = node.input(0), node.input(1)
     shift = node.number("shift", 0, 31)
     if len(weights.shape) != 1 or not weights.elements or x.elements % weights.elements:
-        raise node.bad(f"a window of {list(weights.shape)} for {list(x.shape)}")
+        raise node.bad(f"its window {list(weights.shape)} does not fit the input {list(x.shape)}")
     node.check_output(x.shape)
 
     def run(*values: Array) -> Array:
@@ -83,7 +83,7 @@ def rfft(node: Node) -> Run:
     dtype, length = typed(node, "int16 int32 float32"), _length(node)
     shape = node.input(0).shape
     if not shape or shape[-1] > length:
-        raise node.bad(f"{list(shape)} is longer than the transform's {length}")
+        raise node.bad(f"its input {list(shape)} is longer than the transform, {length}")
     node.check_output((*shape[:-1], length + 2))
     margins = [(0, 0)] * len(shape) + [(0, length - shape[-1])]
     transform = Transform(length, 16 if dtype == "int16" else 32, inverse=False)
@@ -127,7 +127,9 @@ def energy(node: Node) -> Run:
     x, output = node.input(0), node.output()
     start, end = node.number("start_index", 0, 1 << 30), node.number("end_index", 0, 1 << 30)
     if len(x.shape) != 1 or len(output.shape) != 1 or end > min(x.elements // 2, output.elements):
-        raise node.bad(f"bins to {end} of {list(x.shape)} in {list(output.shape)}")
+        raise node.bad(
+            f"end_index {end} is out of range for {list(x.shape)} and {list(output.shape)}"
+        )
 
     def run(x: Array) -> Array:
         parts = x[:, : 2 * end].astype(np.int64)

@@ -61,7 +61,7 @@ def framer(node: Node) -> Run:
     size, step = node.number("frame_size", 1, _MAX_SIZE), node.number("frame_step", 1, _MAX_SIZE)
     prefill = bool(node.number("prefill", 0, 1))
     if not shape or shape[-1] < step or shape[-1] % step or (prefill and step > size):
-        raise node.bad(f"frames of {size} each {step} of {list(shape)}")
+        raise node.bad(f"frame size {size} and step {step} do not fit the input {list(shape)}")
     outer, frames = math.prod(shape[:-1]), shape[-1] // step
     node.check_output((*shape[:-1], frames, size))
     node.check_output((), 1)
@@ -99,7 +99,9 @@ def stacker(node: Node) -> Run:
     )
     size = channels * (left + right + 1)
     if node.input(0).shape != (channels,) or step > left + right + 1 or size > _MAX_SIZE:
-        raise node.bad(f"{channels} channels, {left} + {right} frames, each {step}")
+        raise node.bad(
+            f"{channels} channels, context {left} + {right} and step {step} do not fit its input"
+        )
     node.check_output((size,))
     node.check_output((), 1)
     queue = _Queue(node, 1, size, 0)
@@ -147,7 +149,7 @@ def overlap_add(node: Node) -> Run:
     dtype = typed(node, "int16 float32")
     shape, step = node.input(0).shape, node.number("frame_step", 1, _MAX_SIZE)
     if len(shape) < 2 or step > shape[-1]:
-        raise node.bad(f"frames {list(shape)} each {step}")
+        raise node.bad(f"the frame step {step} does not fit the frames {list(shape)}")
     *lead, frames, size = shape
     outer = math.prod(lead)
     node.check_output((*lead, frames * step))
@@ -177,10 +179,10 @@ def circular_buffer(node: Node) -> Run:
     node.check_signature("int8 -> int8")
     shape, output = node.input(0).shape, node.output()
     if len(shape) != 4 or len(output.shape) != 4 or shape[0] != 1 or 0 in output.shape:
-        raise node.bad(f"it takes {list(shape)} and gives {list(output.shape)}")
+        raise node.bad(f"its input is {list(shape)}, its output {list(output.shape)}")
     slots = output.shape[1]
     if shape[1] != 1 or (shape[0], *shape[2:]) != (output.shape[0], *output.shape[2:]):
-        raise node.refused(f"slots of {list(shape)} do not make {list(output.shape)}")
+        raise node.refused(f"slots {list(shape)} do not fit the output {list(output.shape)}")
     if not output.variable:
         raise node.bad("its output is not a variable tensor, so other operators overwrite it")
     options = node.operator.custom_options

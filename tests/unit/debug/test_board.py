@@ -1,4 +1,4 @@
-"""A board under a debugger: its gdb server, gdb's first commands, its console."""
+"""gdb on a board: the gdb server, gdb's first commands, the console."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ def test_pyocd_finds_the_board_by_its_probe(board, uid, with_pyocd):
     assert command[-1] == "--port"
 
 
-def test_faults_halt_only_if_they_are_waited_for(with_pyocd):
+def test_faults_halt_only_for_the_breakpoint_fault(with_pyocd):
     assert "vector_catch=h" in boards.server_command(REAL, KIT, None)
     assert "vector_catch=hbmiscp" in boards.server_command(REAL, KIT, FAULT)
 
 
-def test_jlinks_server_is_there_for_a_real_board(without_pyocd, monkeypatch, tmp_path):
+def test_jlinks_server_is_the_fallback_for_a_real_board(without_pyocd, monkeypatch, tmp_path):
     program = tmp_path / "JLinkGDBServerCLExe"
     program.write_text("#!/bin/sh\n")
     program.chmod(0o755)
@@ -60,7 +60,7 @@ def test_jlinks_server_is_there_for_a_real_board(without_pyocd, monkeypatch, tmp
         boards.server_command(VIRTUAL, KIT, None)
 
 
-def test_without_a_server_one_line_says_so(without_pyocd, monkeypatch):
+def test_a_missing_server_is_an_error(without_pyocd, monkeypatch):
     monkeypatch.setenv("PATH", "")
     with pytest.raises(
         EnvironmentMissing, match="not installed, nor is J-Link's gdb server"
@@ -76,12 +76,12 @@ def test_without_a_server_one_line_says_so(without_pyocd, monkeypatch):
      (Breakpoint("inference 3", 0x464, hit=3),
       ["tbreak *0x464", "ignore $bpnum 2", "continue"])],
 )  # fmt: skip
-def test_gdb_runs_from_the_reset_up_to_a_place(place, commands):
+def test_gdb_runs_from_reset_to_a_breakpoint(place, commands):
     assert boards.first_commands(place, "board") == ["monitor reset halt", *commands]
 
 
 @pytest.mark.parametrize("place", [Breakpoint("fault-10", "fault", 10), Breakpoint("hang", "hang")])
-def test_a_board_cannot_go_back_in_time(place):
+def test_a_board_has_no_repeatable_runs(place):
     with pytest.raises(Unsupported, match=f"'board' cannot stop at {place.text}"):
         boards.first_commands(place, "board")
 
@@ -99,7 +99,7 @@ class Session:
         return said
 
 
-def test_console_is_shown_from_the_debugger_on():
+def test_console_output_is_shown_once_the_debugger_is_connected():
     session, shown = Session(), []
     debuggee = boards.DebuggedBoard(session, shown.append)
     debuggee.poll()

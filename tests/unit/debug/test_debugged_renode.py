@@ -1,4 +1,4 @@
-"""`tflm-hil debug --target renode`: a network of its own, gdb's commands, the console beside it."""
+"""`tflm-hil debug --target renode`: the network namespace, gdb's commands, the console."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a user is told of a core: callers, threads, stacks and their overflow."""
+"""Reports on a core: callers, threads, stacks and stack overflows."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def told(image: Image, seconds: float = 1.0, *, limit: bool = False) -> list[Fau
 
 
 @pytest.mark.slow
-def test_a_fault_names_its_callers_and_what_the_handler_interrupted(
+def test_a_fault_names_its_callers_and_the_interrupted_function(
     build: Callable[[str], Image],
 ) -> None:
     first, *_ = told(build("deep"))
@@ -55,7 +55,7 @@ def test_a_fault_names_its_callers_and_what_the_handler_interrupted(
 
 
 @pytest.mark.slow
-def test_a_core_deep_in_a_handler_is_told_with_what_that_interrupted(
+def test_the_place_in_a_nested_handler_has_the_interrupted_function(
     build: Callable[[str], Image],
 ) -> None:
     image = build("deep")
@@ -70,9 +70,7 @@ def test_a_core_deep_in_a_handler_is_told_with_what_that_interrupted(
 @pytest.mark.parametrize(
     ("limit", "how"), [(True, "STKOF: the processor refused it"), (False, "bytes below it")]
 )
-def test_a_stack_overflow_is_told_as_one(
-    build: Callable[[str], Image], limit: bool, how: str
-) -> None:
+def test_a_stack_overflow_is_reported(build: Callable[[str], Image], limit: bool, how: str) -> None:
     first, *_ = told(build("overflow"), limit=limit)
     assert "; stack overflow of main stack (" in str(first)
     assert str(first).endswith(how)
@@ -82,14 +80,14 @@ def test_a_stack_overflow_is_told_as_one(
 
 
 @pytest.mark.slow
-def test_a_sound_stack_is_not_told_as_an_overflow(build: Callable[[str], Image]) -> None:
+def test_an_intact_stack_is_not_reported_as_an_overflow(build: Callable[[str], Image]) -> None:
     first, *_ = told(build("wildbranch"))
     assert first.overflow == ""
     assert "\n  stack main stack (" in first.report
 
 
 @pytest.mark.slow
-def test_threads_that_wait_are_told() -> None:
+def test_waiting_threads_are_reported() -> None:
     image = zephyr("philosophers")
     with simulator.open(image) as session:
         session.run(None, session.deadline(1.2))
@@ -139,7 +137,7 @@ def test_repeated_lines_are_folded(lines: str, shown: str) -> None:
         (0x1000_0000, ""),
     ],
 )
-def test_a_stack_that_ran_out_of_ram_has_overflowed(
+def test_sp_below_the_stack_is_an_overflow(
     build: Callable[[str], Image], sp: int, how: str
 ) -> None:
     stack = Stack("worker_stack", 0x2000_0508, 1024, 976)
@@ -149,7 +147,7 @@ def test_a_stack_that_ran_out_of_ram_has_overflowed(
 
 
 @pytest.mark.slow
-def test_faults_have_call_stacks_as_long_as_there_is_room(build: Callable[[str], Image]) -> None:
+def test_the_first_64_faults_have_call_stacks(build: Callable[[str], Image]) -> None:
     image = build("faults")
     with simulator.open(image) as session:
         session.run(None, session.deadline(1.0))

@@ -1,4 +1,4 @@
-"""Call stacks on Renode and through a board's debug port: those of the simulator."""
+"""Call stacks on Renode and through a board's debug port equal those of the simulator."""
 
 from __future__ import annotations
 
@@ -104,7 +104,9 @@ def at_rest(image: Image) -> tuple[CoreState, tuple[str, str]]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["deep", "mpu", "ramcode"])
-def test_a_renode_that_stands_tells_where(build: Callable[[str], Image], name: str) -> None:
+def test_place_and_stacks_of_a_stopped_renode_equal_the_simulators(
+    build: Callable[[str], Image], name: str
+) -> None:
     image = build(name)
     state, told = at_rest(image)
     renode = FakeRenode()
@@ -185,7 +187,7 @@ class PortAccess:
 @pytest.mark.slow
 @pytest.mark.parametrize("halted", [False, True])
 @pytest.mark.parametrize("name", ["threads", "counter", "deep"])
-def test_a_debug_port_shows_what_the_simulator_has(
+def test_the_state_through_a_debug_port_equals_the_simulators(
     build: Callable[[str], Image], name: str, halted: bool
 ) -> None:
     image = build(name)

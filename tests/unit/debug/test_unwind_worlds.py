@@ -1,4 +1,4 @@
-"""Call stacks that go through both security states, held against the source of both images."""
+"""Call stacks across both security states, compared with the source of both images."""
 
 from __future__ import annotations
 

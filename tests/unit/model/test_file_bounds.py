@@ -1,4 +1,4 @@
-"""Each bound of what a file may say, from both sides, and what is read where it says nothing."""
+"""Bounds of the values in a file, from both sides, and defaults of absent fields."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_a_file_that_is_not_a_model_has_a_hint(data: bytes, hint: str) -> None:
 # operator codes
 
 
-def test_a_version_that_is_not_there_is_1() -> None:
+def test_an_absent_version_is_1() -> None:
     assert read(code_with(version=1)).operators[0].version == 1
 
 

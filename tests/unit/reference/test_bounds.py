@@ -1,4 +1,4 @@
-"""Bounds of damaged models: the last that runs, and the first that is refused."""
+"""Limits for damaged models: the largest value that runs, the smallest that is refused."""
 
 from __future__ import annotations
 
@@ -199,12 +199,12 @@ BOUNDS: dict[str, tuple[Callable[[], bytes], Callable[[], bytes], str]] = {
     "places of a high window": (
         lambda: _places(1 << 14, 4),
         lambda: _places((1 << 14) + 1, 4),
-        "a kernel of 16385 x 4",
+        "a kernel of 16385 x 4 has more than 65536 elements",
     ),
     "places of a wide window": (
         lambda: _places(4, 1 << 14),
         lambda: _places(4, (1 << 14) + 1),
-        "a kernel of 4 x 16385",
+        "a kernel of 4 x 16385 has more than 65536 elements",
     ),
     "products of an LSTM": (
         lambda: _lstm(2048),

@@ -1,4 +1,4 @@
-"""tflite-micro's custom operators, but for the signal library's, equal the official interpreter."""
+"""tflite-micro's custom operators, except the signal library's, equal the official interpreter."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def test_outputs_too_small_for_the_detections_are_refused(data: st.DataObject) -
 
 @pytest.mark.slow
 @given(data=st.data())
-def test_several_classes_a_box_are_refused_where_the_device_writes_behind_its_outputs(
+def test_several_classes_per_box_are_refused_for_fast_suppression(
     data: st.DataObject,
 ) -> None:
     """The official interpreter dies of some such models."""

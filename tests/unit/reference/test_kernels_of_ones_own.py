@@ -1,4 +1,4 @@
-"""Kernels of one's own, and models that are refused or break a promise."""
+"""User-defined kernels, and models that are refused or contradict their declarations."""
 
 from __future__ import annotations
 

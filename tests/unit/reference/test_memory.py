@@ -1,4 +1,4 @@
-"""A model's memory between inferences: resource variables, and operators' own buffers."""
+"""State between inferences: resource variables and operators' buffers."""
 
 from __future__ import annotations
 

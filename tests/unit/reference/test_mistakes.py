@@ -1,4 +1,4 @@
-"""Mistakes, and whether inputs notice them."""
+"""Mutants of operators, and the inputs that notice them."""
 
 from __future__ import annotations
 
@@ -94,14 +94,14 @@ def test_some_operator_can_have_each_mistake_of_the_table(name: str) -> None:
     assert name in made()
 
 
-def test_an_examination_leaves_the_model_as_it_was() -> None:
+def test_examine_does_not_change_the_interpreter() -> None:
     interpreter = Interpreter(small_network())
     before = interpreter.invoke_batch(images(5))[0]
     examine(interpreter, images(3))
     assert np.array_equal(interpreter.invoke_batch(images(5))[0], before)
 
 
-def test_noticed_means_that_the_whole_model_with_the_mistake_gives_other_outputs() -> None:
+def test_a_mistake_is_noticed_if_the_outputs_of_the_mutated_model_differ() -> None:
     examiner, inputs = Examiner(Interpreter(small_network())), images(6)
     found = examiner.noticed(inputs)
     (right,) = examiner.interpreter.invoke_batch(inputs)
@@ -113,7 +113,7 @@ def test_noticed_means_that_the_whole_model_with_the_mistake_gives_other_outputs
         assert np.array_equal(found[number], differs), trial
 
 
-def test_no_input_at_all_notices_a_mistake_that_is_called_equivalent() -> None:
+def test_no_input_notices_an_equivalent_mutant() -> None:
     rng = np.random.default_rng(3)
     for name in ("hello_world_int8", "digits_int8", "residual_int8"):
         interpreter = Interpreter(paths.models() / f"{name}.tflite")

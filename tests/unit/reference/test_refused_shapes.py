@@ -1,4 +1,4 @@
-"""Operators whose tensors do not fit together are refused, each with its own words."""
+"""Messages for tensors whose shapes do not fit each other."""
 
 from __future__ import annotations
 
@@ -132,7 +132,10 @@ REFUSED = {
         _matmul(_a(2, 2, 3), _a(3, 3, 2), _a(2, 2, 2)),
         "do not broadcast",
     ),
-    "BATCH_MATMUL of two depths": (_matmul(_a(2, 3), _a(4, 2), _a(2, 2)), "[2, 3] times [4, 2]"),
+    "BATCH_MATMUL of two depths": (
+        _matmul(_a(2, 3), _a(4, 2), _a(2, 2)),
+        "the shapes [2, 3] and [4, 2] cannot be multiplied",
+    ),
     "CONV_2D to int16 with a zero point and an activation": (
         _conv(
             _a(1, 4, 4, 3, dtype="int16"),

@@ -1,4 +1,4 @@
-"""Control flow and resources that do not fit are refused, each in its words."""
+"""Messages for refused control flow and resource variables."""
 
 from __future__ import annotations
 

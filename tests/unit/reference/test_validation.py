@@ -72,7 +72,7 @@ def test_an_input_cannot_be_a_constant() -> None:
         Interpreter(model)
 
 
-def test_a_tensor_that_nobody_uses_may_be_anything() -> None:
+def test_an_unused_tensor_is_not_checked() -> None:
     idle = T((1 << 30,), "int8", 0.5, 999)
     model = Model.from_bytes(_relu(T((2,), "int8", 0.5), T((2,), "int8", 0.5), idle))
     assert Interpreter(model).operators

@@ -79,7 +79,7 @@ void Main(void) {
 
 
 @pytest.mark.slow
-def test_a_number_that_never_comes_again_is_not_expected(tmp_path):
+def test_a_number_without_a_period_is_not_expected(tmp_path):
     image(tmp_path, COUNTING)
     found = starter.scan(tmp_path)
     assert found.printed is not None
@@ -104,7 +104,7 @@ def test_the_model_is_the_one_whose_bytes_are_in_the_image(tmp_path):
 
 
 @pytest.mark.slow
-def test_nothing_is_overwritten_and_nothing_half_written(tmp_path, capsys):
+def test_existing_files_are_kept_and_nothing_is_written(tmp_path, capsys):
     image(tmp_path, LOOPING)
     (tmp_path / "test_firmware.py").write_text("mine")
     assert main(["init", str(tmp_path)]) == 2
@@ -119,7 +119,7 @@ def test_a_folder_without_firmware_is_refused(tmp_path):
 
 
 @pytest.mark.slow
-def test_the_case_file_is_toml_whatever_the_names_hold(tmp_path):
+def test_the_case_file_is_toml_for_any_file_name(tmp_path):
     elf = image(tmp_path, LOOPING)
     odd = elf.with_name('a "quoted" \\ name.elf')
     elf.rename(odd)
@@ -317,7 +317,7 @@ def test_printed_tensors_are_compared_with_the_model(tmp_path, capsys, embedded)
 
 
 @pytest.mark.slow
-def test_a_wrong_score_is_told_and_fails_the_written_case(tmp_path, capsys):
+def test_a_wrong_score_is_reported_and_fails_the_written_case(tmp_path, capsys):
     folder = windows(tmp_path / "w", change=("score > 127 ? 127", "score > 20 ? 20"))
     assert main(["init", str(folder)]) == 0
     out = capsys.readouterr().out
@@ -363,7 +363,7 @@ def test_a_program_of_the_host_is_no_firmware(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_capture_stands_in_for_the_run(tmp_path, capsys):
+def test_a_capture_replaces_the_run(tmp_path, capsys):
     folder = windows(tmp_path / "w")
     console = tmp_path / "board.log"
     console.write_text("window 0 0 0 0 scores -10 -11 -10\nwindow 16 32 48 64 scores 26 -4 -10\n")
