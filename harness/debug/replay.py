@@ -22,6 +22,7 @@ from harness.uart.records import pattern
 #: Records that the host answers.
 _REQUEST = pattern("ready", "ack")
 _READY = b" ready "
+#: Bytes at the end of the console that contain the last record.
 _LONGEST_LINE = 400
 _INVOKE = "tflite::MicroInterpreter::Invoke"
 _PLACE = re.compile(r"(?P<where>.+?)(?:-(?P<count>\d{1,15}))?")
@@ -48,8 +49,8 @@ class Breakpoint:
 
         A suffix ``-COUNT`` is a number of instructions before it. Raises :class:`UsageError`.
         """
-        if (symbol := _function(image, text)) is not None:  # names may also end in "-1"
-            return cls(text, symbol)
+        if len(addresses := _functions(image, text)) == 1:  # names may also end in "-1"
+            return cls(text, addresses[0])
         match = _PLACE.fullmatch(text)
         if match is None:
             raise UsageError("--at needs a place", hint=_PLACES)
@@ -57,33 +58,35 @@ class Breakpoint:
         if where in ("fault", "hang"):
             return cls(text, where, count)
         if number := _INFERENCE.fullmatch(where):
-            return cls(text, _invoke(image), count, max(1, int(number["number"])))
+            invoke = _function(image, _INVOKE, "name a function instead")
+            return cls(text, invoke, count, max(1, int(number["number"])))
         if re.fullmatch("0x[0-9a-fA-F]{1,8}", where):
             return cls(text, int(where, 16) & ~1, count)
-        address = _function(image, where)
-        if address is None:
-            raise UsageError(f"{image.path} has no function {short(where)}", hint=_PLACES)
-        return cls(text, address, count)
+        return cls(text, _function(image, where, _PLACES), count)
 
 
 _PLACES = "fault, hang, main, inference N, a function or 0xADDRESS; with -COUNT instructions before"
 
 
-def _function(image: Image, name: str) -> int | None:
-    """The address of a function by its symbol or qualified name; None if it is not unique."""
+def _functions(image: Image, name: str) -> list[int]:
+    """The addresses of all functions with this symbol, or else with this qualified name."""
     functions = [one for one in image.symbols if one.kind == "func"]
     exact = [one for one in functions if one.name == name]
-    found = {
-        s.address & ~1 for s in exact or functions if s.name == name or qualified(s.name) == name
-    }
-    return found.pop() if len(found) == 1 else None
+    found = exact or [one for one in functions if qualified(one.name) == name]
+    return sorted({one.address & ~1 for one in found})
 
 
-def _invoke(image: Image) -> int:
-    address = _function(image, _INVOKE)
-    if address is None:
-        raise UsageError(f"{image.path} has no {_INVOKE}", hint="name a function instead")
-    return address
+def _function(image: Image, name: str, hint: str) -> int:
+    """The address of the only function of this name. Raises :class:`UsageError`."""
+    addresses = _functions(image, name)
+    if not addresses:
+        raise UsageError(f"{image.path} has no function {short(name)}", hint=hint)
+    if len(addresses) > 1:
+        raise UsageError(
+            f"{image.path} has {len(addresses)} functions {short(name)}",
+            hint="name one by its address: " + ", ".join(f"0x{each:x}" for each in addresses[:8]),
+        )
+    return addresses[0]
 
 
 class Rerun:

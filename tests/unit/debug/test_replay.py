@@ -1,5 +1,7 @@
 """Breakpoints of `tflm-hil debug --at`, and runs that stop there."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from harness.base.errors import CheckFailed, UsageError
@@ -45,6 +47,14 @@ def test_hang_stops_where_the_image_hangs(build):
 def test_an_unknown_place_is_refused(build, text):
     with pytest.raises(UsageError):
         Breakpoint.parse(text, build("nullcall"))
+
+
+def test_an_ambiguous_function_name_is_an_error_with_the_addresses():
+    functions = [SimpleNamespace(kind="func", name="Step", address=one) for one in (0x201, 0x101)]
+    image = SimpleNamespace(path="a.elf", symbols=functions)
+    with pytest.raises(UsageError, match="has 2 functions 'Step'") as refused:
+        Breakpoint.parse("Step", image)
+    assert refused.value.hint == "name one by its address: 0x100, 0x200"
 
 
 def test_an_image_without_a_fault_is_an_error(build):
