@@ -79,7 +79,7 @@ def find_vectors(
     ``given`` inputs, arrays (runs, ...), are candidates, and floats are drawn from their range
     (without them from -8 to 8). For a stateful model the result is one sequence, to be run in order
     after a restart. ``over`` maps hill climbs, for example over a process pool. Raises UsageError
-    for a model without inputs.
+    for a model without inputs, and for another number of given inputs.
     """
     if count < 1:
         raise UsageError(f"{count} inputs are requested", hint="--count 64, for example")
@@ -87,6 +87,11 @@ def find_vectors(
     interpreter = Interpreter(loaded(model), arithmetic)
     if not interpreter.inputs:
         raise UsageError(f"{interpreter.model.name} has no inputs that a search could vary")
+    if len(given) not in (0, len(interpreter.inputs)):
+        raise UsageError(
+            f"{interpreter.model.name}: {len(given)} inputs given, the model has"
+            f" {len(interpreter.inputs)}"
+        )
     source = Source.of(interpreter, given)
     search = _sequence if interpreter.stateful else _independent
     inputs = search(Examiner(interpreter), source, list(given), count, seed, over, progress)

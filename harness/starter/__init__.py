@@ -139,7 +139,8 @@ def scan(folder: Path, console: Path | None = None) -> FirmwareFolder:
     """
     elf = _newest_image(folder)
     content = files.read(elf)
-    model = next((path for path in _below(folder, ".tflite") if files.read(path) in content), None)
+    models = ((path, files.read(path)) for path in _below(folder, ".tflite"))
+    model = next((path for path, data in models if data and data in content), None)
     embedded = b"" if model is not None else _embedded(elf)
     run = _run(elf) if console is None else _captured(console)
     if embedded:

@@ -89,6 +89,13 @@ def test_a_model_without_inputs_is_refused() -> None:
         find_vectors(model)
 
 
+def test_another_number_of_given_inputs_is_refused() -> None:
+    tensors = [T((2,), "float32"), T((2,), "float32"), T((2,), "float32")]
+    model = Model.from_bytes(build(tensors, [Op("ADD", [0, 1], [2], ("Add", {}))], [0, 1], [2]))
+    with pytest.raises(UsageError, match="1 inputs given, the model has 2"):
+        find_vectors(model, [np.zeros((1, 2), np.float32)])
+
+
 def test_operators_are_counted_by_kind() -> None:
     table = by_operator(find_vectors(small_network()).adequacy)
     assert all(0 < seen <= possible for seen, possible in table.values())

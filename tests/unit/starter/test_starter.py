@@ -88,6 +88,7 @@ def test_a_number_without_a_period_is_not_expected(tmp_path):
 
 @pytest.mark.slow
 def test_the_model_is_the_one_whose_bytes_are_in_the_image(tmp_path):
+    (tmp_path / "empty.tflite").write_bytes(b"")
     (tmp_path / "other.tflite").write_bytes(b"TFL3 another model" * 20)
     model = b"TFL3 my model" * 9
     (tmp_path / "mine.tflite").write_bytes(model)
