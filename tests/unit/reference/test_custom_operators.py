@@ -58,7 +58,7 @@ def test_a_circular_buffer_that_ends_inferences_early_is_refused_with_its_period
 @given(data=st.data())
 def test_a_circular_buffer_without_slots_is_refused(data: st.DataObject) -> None:
     model = ring(Draw(data), 0, {"cycles_max": 1}).model
-    with pytest.raises(BadModel, match="it takes"):
+    with pytest.raises(BadModel, match="its input is"):
         Interpreter(Model.from_bytes(model))
 
 

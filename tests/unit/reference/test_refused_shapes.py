@@ -175,15 +175,15 @@ REFUSED = {
     ),
     "RESIZE_BILINEAR of three dimensions": (
         _resize("RESIZE_BILINEAR", _a(4, 4, 1), [8, 8], _a(1, 8, 8, 1)),
-        "for an input [4, 4, 1]",
+        "is invalid for the input [4, 4, 1]",
     ),
     "RESIZE_BILINEAR to one number": (
         _resize("RESIZE_BILINEAR", _a(1, 4, 4, 1), [8], _a(1, 8, 8, 1)),
-        "size [8] for an input",
+        "the size [8] is invalid for the input",
     ),
     "RESIZE_BILINEAR to nothing": (
         _resize("RESIZE_BILINEAR", _a(1, 4, 4, 1), [0, 8], _a(1, 0, 8, 1)),
-        "for an input [1, 4, 4, 1]",
+        "is invalid for the input [1, 4, 4, 1]",
     ),
     "RESIZE_BILINEAR by both ways at once": (
         _resize(
@@ -198,7 +198,7 @@ REFUSED = {
     ),
     "RESIZE_NEAREST_NEIGHBOR of three dimensions": (
         _resize("RESIZE_NEAREST_NEIGHBOR", _a(4, 4, 1), [8, 8], _a(1, 8, 8, 1)),
-        "for an input [4, 4, 1]",
+        "is invalid for the input [4, 4, 1]",
     ),
 }
 
