@@ -115,7 +115,7 @@ def compare(
     relative: float = 0.0,
     alternatives: Alternatives | None = None,
 ) -> Comparison:
-    """Compare two tensors element by element.
+    """The element-by-element comparison of two tensors.
 
     The comparison is exact if ``tolerance`` is None and ``relative`` is 0; otherwise an element may
     differ by ``tolerance + relative * |expected|``, in the units of the tensors (quantized steps

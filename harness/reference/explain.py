@@ -29,7 +29,7 @@ def compare_outputs(
     relative: float = 0.0,
     real_inputs: Sequence[Any] | None = None,
 ) -> list[Comparison]:
-    """Run one inference and compare each output with the device's, ``obtained``.
+    """The comparison of each output of one inference with the device's output, ``obtained``.
 
     ``real_inputs`` are the inputs before quantization, if known. ``tolerance`` and ``relative`` are
     those of :func:`compare`.

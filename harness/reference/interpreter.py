@@ -133,7 +133,7 @@ class Interpreter:
         return f"<Interpreter of {self.model.name}: {inputs} -> {outputs}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle as the model's bytes; the copy has the state after a reboot."""
+        """The pickled form: the model's bytes. The copy has the state after a reboot."""
         return _restored, (self.model.data, self.model.name, self.arithmetic, self.kernels)
 
     @property
@@ -153,7 +153,7 @@ class Interpreter:
 
     @property
     def operators(self) -> tuple[Operator, ...]:
-        """The main subgraph's operators in the order in which they run."""
+        """The main subgraph's operators in execution order."""
         return tuple(step.operator for step in self.steps)
 
     @property
@@ -213,10 +213,10 @@ class Interpreter:
             self._program.reset(restart=restart)
 
     def invoke(self, inputs: Sequence[Any]) -> list[Array]:
-        """Run one inference; ``inputs`` and the outputs have one array per model input or output.
+        """The outputs of one inference, one array for each output of the model.
 
-        The arrays have the shapes and dtypes of the tensors. Raises UsageError for a wrong number,
-        shape or dtype of inputs.
+        ``inputs`` has one array for each input. All arrays have the shapes and dtypes of the
+        tensors. Raises UsageError for a wrong number, shape or dtype of inputs.
         """
         arrays = [array[None].copy() for array in self._checked(inputs, 0)]
         with self._lock:
@@ -227,7 +227,7 @@ class Interpreter:
         return outputs
 
     def invoke_batch(self, inputs: Sequence[Any], runs: int | None = None) -> list[Array]:
-        """Run many inferences: arrays (runs, *input shape) -> arrays (runs, *output shape).
+        """The outputs of many inferences: (runs, *input shape) -> (runs, *output shape).
 
         The results equal those of :meth:`invoke` in sequence. Stateful models do run in sequence;
         others run vectorized, in chunks that bound the memory. ``runs`` (default 1) is the number

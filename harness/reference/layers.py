@@ -61,7 +61,7 @@ class Layer:
 
 @dataclass(frozen=True)
 class LayerReport:
-    """All operators in the order in which they run; ``first`` is the first that differs."""
+    """All outputs of operators in execution order; ``first`` is the first that differs."""
 
     layers: tuple[Layer, ...]
 
@@ -113,7 +113,7 @@ class LayerReport:
 
 
 def table(interpreter: Interpreter, inputs: Sequence[Any]) -> LayerReport:
-    """Run one inference; the outputs of every operator, without comparisons."""
+    """The outputs of every operator in one inference, without comparisons."""
     interpreter.invoke(inputs)
     values = interpreter.tensors
     return LayerReport(
@@ -133,7 +133,7 @@ def compare_layers(
     tolerance: Tolerance = None,
     relative: float = 0.0,
 ) -> LayerReport:
-    """Run one inference and compare the outputs of the operators that a device dumped.
+    """The comparison of one inference with the operators' outputs that a device dumped.
 
     ``dump`` holds arrays, or raw little-endian bytes, by operator index (its only output) or
     (operator index, output index). ``inputs``, ``tolerance`` and ``relative`` are those of
