@@ -205,14 +205,14 @@ class Live(Closing):
         Raises :class:`Unsupported` on a target without access to core and memory,
         :class:`UsageError` without an image.
         """
-        from harness.debug.report import Narrator  # noqa: PLC0415 - few sessions need it
+        from harness.debug.report import StateReporter  # noqa: PLC0415 - few sessions need it
 
         if self._image is None:
             raise UsageError(
                 "a call stack needs the image that runs", hint="give `elf` or a sample"
             )
         state = self.session.core_state
-        return Narrator(self._image, self.session.power_on).threads(state)
+        return StateReporter(self._image, self.session.power_on).threads(state)
 
     def address(self, place: str | int) -> int:
         """Convert a number (``0x20000000``) or a symbol of the image to an address.

@@ -35,7 +35,7 @@ from harness.uart.records import pattern
 from harness.uart.scrapers import EndLine, TensorText
 
 if TYPE_CHECKING:
-    from harness.debug.report import Narrator
+    from harness.debug.report import StateReporter
 
 #: Lines after which a run stops to check whether the image has ended.
 _LAST_WORDS = rb"(?:AllocateTensors\(\) failed|Halting system)[^\n]{0,300}\n"
@@ -141,8 +141,8 @@ def place_and_stacks(session: Session, image: Image | None) -> tuple[str, str]:
         state = session.core_state
     except Unsupported:
         return session.where(), ""
-    narrator = _narrator(session, image)
-    return narrator.place(state), narrator.threads(state)
+    reporter = _reporter(session, image)
+    return reporter.place(state), reporter.threads(state)
 
 
 def _last_resort(session: Session, image: Image, functions: dict[int, str]) -> Finding | None:
@@ -151,7 +151,7 @@ def _last_resort(session: Session, image: Image, functions: dict[int, str]) -> F
     if found is None:
         return None
     try:
-        interrupted = _narrator(session, image).interrupted(session.core_state)
+        interrupted = _reporter(session, image).interrupted(session.core_state)
     except Unsupported:
         return found
     return replace(found, message=found.message + interrupted)
@@ -162,13 +162,13 @@ def faults_with_stacks(session: Session, image: Image | None) -> tuple[Fault, ..
     faults = tuple(session.faults)
     if image is None or not any(fault.state for fault in faults):
         return faults
-    return tuple(map(_narrator(session, image).fault, faults))
+    return tuple(map(_reporter(session, image).fault, faults))
 
 
-def _narrator(session: Session, image: Image) -> Narrator:
-    from harness.debug.report import Narrator  # noqa: PLC0415 - a passing run needs no call stack
+def _reporter(session: Session, image: Image) -> StateReporter:
+    from harness.debug.report import StateReporter  # noqa: PLC0415 - a passing run needs no call stack
 
-    return Narrator(image, session.power_on)
+    return StateReporter(image, session.power_on)
 
 
 def _quiet(session: Session) -> float | None:

@@ -19,7 +19,7 @@ from harness.uart.echo import Echo
 if TYPE_CHECKING:
     from harness.case import Case
     from harness.debug.gdb import GdbCall
-    from harness.debug.replay import Place, Rerun
+    from harness.debug.replay import Breakpoint, Rerun
     from harness.elf import Image
 
 
@@ -142,13 +142,13 @@ def _debug_renode(case: Case, image: Image, call: GdbCall, options: dict[str, An
             return gdb.run_gdb(debuggee, gdb.gdb_command(call, port, image.path, first, before))
 
 
-def _place(image: Image, options: dict[str, Any]) -> Place | None:
+def _place(image: Image, options: dict[str, Any]) -> Breakpoint | None:
     """Where to stop; None is the reset, of an image without main() too."""
     from harness.debug import replay  # noqa: PLC0415
 
     if options["place"] == "main" and image.symbol("main") is None:
         return None
-    place: Place = replay.Place.parse(options["place"], image)
+    place: Breakpoint = replay.Breakpoint.parse(options["place"], image)
     return place
 
 

@@ -47,7 +47,7 @@ def init(folder: Path, console: Path | None, records: bool) -> None:
         click.echo(f"wrote {starter.write_header(folder)}")
         click.echo("next: include it, and print the records that its first lines show")
         return
-    contents = starter.look(folder, console)
+    contents = starter.scan(folder, console)
     for path in starter.write(contents, folder):
         click.echo(f"wrote {path}")
     if contents.stop in (Stop.LOCKUP, Stop.RESET_LOOP):

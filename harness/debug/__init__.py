@@ -1,1 +1,1 @@
-"""Looking into an image that runs: gdb on any target."""
+"""gdb on any target, and call stacks without a debugger."""

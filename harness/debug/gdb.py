@@ -1,4 +1,4 @@
-"""gdb on a debug port: a gdb server (pyOCD's or J-Link's), and a gdb with the image's symbols."""
+"""Debug sessions: a gdb server (pyOCD's or J-Link's), and a gdb with the symbols of the image."""
 
 from __future__ import annotations
 
@@ -19,33 +19,37 @@ from typing import Protocol
 
 from harness.base.debug_access import LOOPBACK
 from harness.base.errors import EnvironmentMissing, Unsupported
-from harness.debug.replay import Place
+from harness.debug.replay import Breakpoint
 
-#: Tried in this order.
+#: Names of a gdb for Arm, in order of preference.
 GDBS = ("arm-none-eabi-gdb", "arm-zephyr-eabi-gdb", "gdb-multiarch")
-_PATIENCE = 30.0
+#: Seconds for the start of a gdb or a gdb server.
+_START_TIMEOUT = 30.0
 _GDB_HINT = f"install one of {', '.join(GDBS)}, name it with --gdb, or start no gdb: --port 0"
 _LOG = "server.log"
 
 
 class Debuggee(Protocol):
-    """What is debugged, beside the gdb server that reaches it."""
+    """The target of a debug session, beside its gdb server."""
 
     @property
     def note(self) -> str:
-        """What to tell somebody who starts a gdb by hand, behind the server's address."""
+        """A note for users who start a gdb themselves, printed after the server's address."""
 
     def begin(self) -> None:
-        """The gdb server stands, and the core is halted."""
+        """Called once, when the gdb server listens and the core is halted."""
 
-    def turn(self) -> None:
-        """Let it go on for a moment, and show what its console said."""
+    def poll(self) -> None:
+        """Called repeatedly: waits or runs for some milliseconds, and shows console output."""
 
 
 @dataclass(frozen=True)
 class GdbCall:
-    """How gdb is started: its program (None: only the server), commands from a file (``batch``),
-    the TCP port of the server (0: any)."""
+    """The gdb of a debug session, and the port of its server.
+
+    ``program`` None: only the server is started. ``batch``: a file of gdb commands. ``port``: a TCP
+    port, 0 for any free one.
+    """
 
     program: str | None
     batch: Path | None = None
@@ -53,47 +57,51 @@ class GdbCall:
 
 
 def find_gdb(path: str | None) -> str:
-    """The program. Raises :class:`EnvironmentMissing` if there is none that knows Arm."""
+    """The gdb at ``path``, or (None) the first of GDBS on the search path.
+
+    Raises :class:`EnvironmentMissing` if there is none, or ``path`` is not a gdb for Arm.
+    """
     found = next(filter(None, map(shutil.which, (path,) if path else GDBS)), None)
     if found is None:
         raise EnvironmentMissing(f"there is no {path or 'gdb for Arm'}", hint=_GDB_HINT)
-    if path and not _knows_arm(found):
+    if path and not _supports_arm(found):
         raise EnvironmentMissing(f"{path} is not a gdb for Arm", hint=_GDB_HINT)
     return found
 
 
-def _knows_arm(program: str) -> bool:
+def _supports_arm(program: str) -> bool:
     command = [program, "-nx", "-batch", "-ex", "set architecture arm", "-ex", "show architecture"]
     try:
         done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=_PATIENCE
-        )
+            command, stdin=subprocess.DEVNULL, capture_output=True, check=False,
+            timeout=_START_TIMEOUT,
+        )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired):
         return False
     return b'"arm"' in done.stdout
 
 
-def listen(number: int) -> socket.socket:
-    """A socket on this TCP port of 127.0.0.1, 0 for any free one.
+def listen(port: int) -> socket.socket:
+    """A socket that listens on this TCP port of 127.0.0.1 (0: any free one).
 
-    Raises :class:`EnvironmentMissing` if somebody else has it.
+    Raises :class:`EnvironmentMissing` if the port is in use.
     """
     try:
-        return socket.create_server((LOOPBACK, number))
+        return socket.create_server((LOOPBACK, port))
     except OSError as error:
         raise EnvironmentMissing(
-            f"no gdb server can listen on {LOOPBACK}:{number}: {os.strerror(error.errno or 0)}",
+            f"no gdb server can listen on {LOOPBACK}:{port}: {os.strerror(error.errno or 0)}",
             hint="choose another --port, or --port 0 for any free one",
         ) from None
 
 
 def has_pyocd() -> bool:
-    """Whether pyOCD is installed."""
+    """True if pyOCD is installed."""
     return importlib.util.find_spec("pyocd") is not None
 
 
 def pyocd_missing(others: str = "") -> EnvironmentMissing:
-    """The error without it; ``others`` says what is not there either."""
+    """The error for a missing pyOCD; ``others`` is appended to its first clause."""
     return EnvironmentMissing(
         f"debugging needs pyOCD, which is not installed{others}",
         hint="install it with: pip install 'tflm-hil[pyocd]'",
@@ -101,17 +109,18 @@ def pyocd_missing(others: str = "") -> EnvironmentMissing:
 
 
 def free_port() -> int:
-    """A TCP port of the loopback interface that nobody uses now."""
-    with listen(0) as made:
-        number: int = made.getsockname()[1]
-        return number
+    """A TCP port of 127.0.0.1 that is free now."""
+    with listen(0) as listener:
+        port: int = listener.getsockname()[1]
+        return port
 
 
 def pyocd_server(probe: str, target: str, *, board: bool = False, catch: str = "h") -> list[str]:
-    """pyOCD's gdb server for the probe of this id, but for the port.
+    """The command of pyOCD's gdb server, without the port number at its end.
 
-    ``target`` is pyOCD's name of the chip. A ``board`` is halted when it starts, and runs on when
-    it ends; ``catch`` says which faults halt (pyOCD's option "vector_catch").
+    ``probe`` is the probe's unique id, ``target`` pyOCD's name of the chip. A ``board`` is halted
+    when the server starts, and resumed when it ends. ``catch`` selects the faults that halt
+    (pyOCD's option "vector_catch").
     """
     connect, resumes = ("halt", "true") if board else ("attach", "false")
     return [
@@ -124,11 +133,11 @@ def pyocd_server(probe: str, target: str, *, board: bool = False, catch: str = "
 
 @contextmanager
 def gdb_server(command: Sequence[str], folder: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """A gdb server on 127.0.0.1; its log is in ``folder``."""
+    """A running gdb server, terminated at the end; its log and working folder is ``folder``."""
     with (folder / _LOG).open("wb") as log:
         process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, cwd=folder,
-            start_new_session=True,  # Ctrl-C is gdb's
+            start_new_session=True,  # Ctrl-C is for gdb
         )  # fmt: skip
         try:
             yield process
@@ -146,29 +155,33 @@ def run_up_to(address: int) -> list[str]:
     return [f"tbreak *0x{address:x}", "continue"]
 
 
-def commands_to(place: Place, target: str, faults: Sequence[str]) -> list[str]:
-    """The gdb commands that run the image from its reset on up to ``place``.
+def commands_to(place: Breakpoint, target: str, faults: Sequence[str]) -> list[str]:
+    """The gdb commands that run the image from its reset up to ``place``.
 
-    ``faults`` are those that halt at one. Raises :class:`Unsupported` for places that only a run
-    that can be repeated has.
+    ``faults`` are the commands that make faults halt. Raises :class:`Unsupported` for places that
+    need a repeatable run: a hang, and a number of instructions before a place.
     """
     if place.count or place.where == "hang":
         raise Unsupported(
             target, f"stop at {place.text}",
-            hint="time goes backwards on the simulator alone; without -COUNT, or Ctrl-C in gdb",
+            hint="only runs of the simulator are repeatable; leave out -COUNT, or press Ctrl-C in"
+            " gdb",
         )  # fmt: skip
     if place.where == "fault":
         return [*faults, "continue"]
     assert isinstance(place.where, int)
     stop, run = run_up_to(place.where)
-    return [stop, f"ignore $bpnum {place.times - 1}", run]
+    return [stop, f"ignore $bpnum {place.hit - 1}", run]
 
 
 def gdb_command(
     call: GdbCall, port: int, elf: Path, first: Sequence[str], before: Sequence[str] = ()
 ) -> list[str]:
-    """The command line of gdb: symbols of ``elf``, commands ``before`` it is connected to ``port``,
-    and those to do ``first`` behind that."""
+    """The command line of gdb, with the symbols of ``elf``.
+
+    gdb runs the commands ``before``, connects to ``port``, then runs the commands ``first`` and
+    those of the batch file.
+    """
     assert call.program is not None
     words = [call.program, "-q", "-ex", "set confirm off", "-ex", "set pagination off"]
     if call.batch is not None:
@@ -181,8 +194,8 @@ def gdb_command(
 
 
 def listening(port: int) -> bool:
-    """True if somebody listens there."""
-    # A connection would count as gdb's: the kernel's table tells without one.
+    """True if a socket listens on this TCP port of 127.0.0.1."""
+    # Read from the kernel's table: the server would take a connection for gdb's.
     table = Path("/proc/net/tcp")
     if not table.exists():
         return False
@@ -196,15 +209,15 @@ def debug(
     server_command: Sequence[str],
     call: GdbCall,
     elf: Path,
-    say: Callable[[str], None],
+    echo: Callable[[str], None],
     first: Sequence[str] = (),
 ) -> int:
-    """Serve until gdb ends (its exit code), or, without a gdb, until Ctrl-C.
+    """Runs a debug session until gdb ends, and returns its exit code; without a gdb until Ctrl-C.
 
-    ``server_command`` starts the gdb server; the port goes behind it. ``first`` are the commands
-    that gdb begins with.
+    The port number is appended to ``server_command``. ``first`` are gdb's first commands. ``echo``
+    prints a line for users who start a gdb themselves.
 
-    Raises :class:`EnvironmentMissing` if the server does not start, or ends by itself.
+    Raises :class:`EnvironmentMissing` if the server does not start, or ends.
     """
     with tempfile.TemporaryDirectory(prefix="tflm-debug-") as name:
         folder = Path(name)
@@ -213,43 +226,44 @@ def debug(
             _wait(debuggee, server, port, folder)
             debuggee.begin()
             if call.program is None:
-                serve(debuggee, port, say, lambda: server.poll() is None)
+                serve(debuggee, port, echo, lambda: server.poll() is None)
                 raise EnvironmentMissing(f"the gdb server ended: {_last_line(folder)}")
             return run_gdb(debuggee, gdb_command(call, port, elf, first))
 
 
 def serve(
-    debuggee: Debuggee, port: int, say: Callable[[str], None], alive: Callable[[], bool]
+    debuggee: Debuggee, port: int, echo: Callable[[str], None], alive: Callable[[], bool]
 ) -> None:
-    """Serve whoever connects to ``port`` until the server is not ``alive``, or Ctrl-C."""
-    say(f"gdb: target remote {LOOPBACK}:{port}    {debuggee.note}".rstrip())
+    """Polls ``debuggee`` until its gdb server on ``port`` is not ``alive``, or Ctrl-C."""
+    echo(f"gdb: target remote {LOOPBACK}:{port}    {debuggee.note}".rstrip())
     while alive():
-        debuggee.turn()
+        debuggee.poll()
 
 
 def _wait(debuggee: Debuggee, server: subprocess.Popen[bytes], port: int, folder: Path) -> None:
-    limit = time.monotonic() + _PATIENCE
+    """Waits until the gdb server listens. Raises :class:`EnvironmentMissing`."""
+    limit = time.monotonic() + _START_TIMEOUT
     while not listening(port):
-        debuggee.turn()
+        debuggee.poll()
         if server.poll() is not None or time.monotonic() > limit:
             raise EnvironmentMissing(f"the gdb server did not start: {_last_line(folder)}")
 
 
 def _last_line(folder: Path) -> str:
     lines = (folder / _LOG).read_text("utf-8", "backslashreplace").splitlines()
-    return lines[-1] if lines else "it said nothing"
+    return lines[-1] if lines else "no output"
 
 
 def run_gdb(debuggee: Debuggee, command: Sequence[str]) -> int:
-    """Serve until gdb ends; its exit code."""
+    """Runs gdb and polls ``debuggee`` until gdb ends; returns its exit code."""
     gdb = subprocess.Popen(command)
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # gdb's Ctrl-C halts the firmware
+    previous = signal.signal(signal.SIGINT, signal.SIG_IGN)  # gdb handles Ctrl-C
     try:
         while gdb.poll() is None:
-            debuggee.turn()
+            debuggee.poll()
         return gdb.returncode
     finally:
-        if gdb.poll() is None:  # the debuggee was lost: nobody answers gdb any more
+        if gdb.poll() is None:  # the debuggee is lost
             gdb.terminate()
             gdb.wait()
-        signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGINT, previous)

@@ -1,4 +1,4 @@
-"""A Renode under a debugger: its gdb server, in a network of its own, and gdb's first commands."""
+"""gdb on Renode: its own gdb server, isolated in a network namespace."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from pathlib import Path
 
 from harness.base.errors import EnvironmentMissing
 from harness.debug.gdb import commands_to
-from harness.debug.replay import Place
+from harness.debug.replay import Breakpoint
 from harness.targets.renode import isolated
 from harness.targets.renode.server import GDB_PORT
 from harness.targets.renode.session import REGISTERS, RenodeSession
 
-_GLANCE = 0.02
+_POLL_SECONDS = 0.02
 _REGISTER = '    <reg name="{}" bitsize="32" regnum="{}"{}/>\n'
 _TYPES = {"sp": ' type="data_ptr"', "pc": ' type="code_ptr"'}
 
 
 def description(folder: Path) -> Path:
-    """A file for gdb's ``set tdesc filename``: the registers that Renode's server has right.
+    """A target description for gdb's ``set tdesc filename``, without msp, psp and control.
 
-    Its own description has msp, psp and control under the numbers of other registers, with which
-    gdb does not find the frame that an exception stacked. Without them it takes sp.
+    Renode's own description gives these three the numbers of other registers, so that gdb does not
+    find the stack frame of an exception. Without them gdb uses sp.
     """
     registers = "".join(
         _REGISTER.format(name, number, _TYPES.get(name, "")) for name, number in REGISTERS.items()
@@ -40,24 +40,24 @@ def description(folder: Path) -> Path:
 
 
 def check_network() -> None:
-    """Raises :class:`EnvironmentMissing` if Renode cannot have a network of its own here."""
+    """Raises :class:`EnvironmentMissing` if this machine allows no network namespace for Renode."""
     program = [sys.executable, "-I", isolated.__file__]
     tried = subprocess.run(program, capture_output=True, text=True, check=False)
     if tried.returncode:
         words = tried.stderr.strip().splitlines() or ["unknown"]
         raise EnvironmentMissing(
-            "Renode's gdb server listens on every interface, and this machine does not let it have"
-            f" a network of its own: {words[-1]}",
+            "Renode's gdb server listens on every interface, and this machine does not allow it a"
+            f" network namespace: {words[-1]}",
             hint="allow user namespaces (on Ubuntu: sysctl"
             " kernel.apparmor_restrict_unprivileged_userns=0), or debug on --target simulator",
         )
 
 
-def first_commands(place: Place | None, handlers: list[int], target: str) -> list[str]:
-    """The gdb commands that run the image from its reset up to ``place`` (None: the reset).
+def first_commands(place: Breakpoint | None, handlers: list[int], target: str) -> list[str]:
+    """The gdb commands that run the image from its reset to ``place`` (None: the reset).
 
-    A fault is stopped at before the first instruction of its handler. Raises :class:`Unsupported`
-    for places that only a run that can be repeated has.
+    A fault halts at the first instruction of its handler; ``handlers`` are their addresses. Raises
+    :class:`Unsupported` for places that need a repeatable run.
     """
     breaks = [f"break *0x{address:x}" for address in handlers]
     return [] if place is None else commands_to(place, target, breaks)
@@ -65,27 +65,27 @@ def first_commands(place: Place | None, handlers: list[int], target: str) -> lis
 
 @dataclass(frozen=True)
 class DebuggedRenode:
-    """A session that gdb drives; ``shown`` gets the console's bytes as they come.
+    """Renode in a debug session; ``show`` is called with the console output.
 
-    Raises :class:`TargetLost` in each method if Renode has gone.
+    Each method raises :class:`TargetLost` if Renode has ended.
     """
 
     session: RenodeSession
-    shown: Callable[[bytes], None]
+    show: Callable[[bytes], None]
     description: Path
 
     @property
     def note(self) -> str:
-        """What gdb must be told before it connects."""
+        """The gdb command that must precede the connection."""
         return f"before it: set tdesc filename {self.description}"
 
     def begin(self) -> None:
-        """Give the machine to Renode's gdb server."""
+        """Starts Renode's gdb server, which controls the machine from then on."""
         self.session.serve_gdb(GDB_PORT)
 
-    def turn(self) -> None:
-        """Show what came; gdb lets the core run."""
+    def poll(self) -> None:
+        """Shows new console output."""
         data = self.session.heard()
         if data:
-            self.shown(data)
-        time.sleep(_GLANCE)
+            self.show(data)
+        time.sleep(_POLL_SECONDS)

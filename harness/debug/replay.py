@@ -1,7 +1,7 @@
-"""A run of the simulator that can be had again: the same image, options, and answers of the host.
+"""Repeatable runs of the simulator: the same image, options, and records from the host.
 
-Runs are deterministic, so a place in one is a number of executed instructions, and to stop before
-it costs one more run.
+Runs are deterministic, so a place in a run is a number of executed instructions. Stopping before it
+takes a second run.
 """
 
 from __future__ import annotations
@@ -19,74 +19,81 @@ from harness.simulator import End, Machine, snapshot
 from harness.simulator.event_queue import NEVER
 from harness.uart.records import pattern
 
-_ASKS = pattern("ready", "ack")
+#: Records that the host answers.
+_REQUEST = pattern("ready", "ack")
 _READY = b" ready "
+#: Bytes at the end of the console that contain the last record.
 _LONGEST_LINE = 400
 _INVOKE = "tflite::MicroInterpreter::Invoke"
 _PLACE = re.compile(r"(?P<where>.+?)(?:-(?P<count>\d{1,15}))?")
 _INFERENCE = re.compile(r"inference[ =]?(?P<number>\d{1,9})")
-#: How a run ends that hangs.
+#: Ends of a run that hangs.
 _HANGS = (End.IDLE, End.LOCKUP, End.RESET_LOOP, End.DEADLINE, End.GUARD)
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where to stop: ``where`` is fault, hang, or a function's address; ``count`` is instructions
-    before it; ``times`` is which of the calls."""
+class Breakpoint:
+    """A place in a run: ``count`` instructions before ``where`` is reached for the ``hit``-th time.
+
+    ``where`` is "fault", "hang", or an address; ``text`` is its form on the command line.
+    """
 
     text: str
     where: str | int
     count: int = 0
-    times: int = 1
+    hit: int = 1
 
     @classmethod
-    def parse(cls, text: str, image: Image) -> Place:
-        """From ``fault``, ``hang``, ``main``, ``inference 2``, a function or an address.
+    def parse(cls, text: str, image: Image) -> Breakpoint:
+        """The place ``fault``, ``hang``, ``main``, ``inference 2``, a function or an address.
 
-        ``-COUNT`` behind it: so many instructions earlier. Raises :class:`UsageError`.
+        A suffix ``-COUNT`` is a number of instructions before it. Raises :class:`UsageError`.
         """
-        if (symbol := _function(image, text)) is not None:  # a name may end in a number, too
-            return cls(text, symbol)
+        if len(addresses := _functions(image, text)) == 1:  # names may also end in "-1"
+            return cls(text, addresses[0])
         match = _PLACE.fullmatch(text)
         if match is None:
-            raise UsageError("--at names no place", hint=_PLACES)
+            raise UsageError("--at needs a place", hint=_PLACES)
         where, count = match["where"].strip(), int(match["count"] or 0)
         if where in ("fault", "hang"):
             return cls(text, where, count)
         if number := _INFERENCE.fullmatch(where):
-            return cls(text, _invoke(image), count, max(1, int(number["number"])))
+            invoke = _function(image, _INVOKE, "name a function instead")
+            return cls(text, invoke, count, max(1, int(number["number"])))
         if re.fullmatch("0x[0-9a-fA-F]{1,8}", where):
             return cls(text, int(where, 16) & ~1, count)
-        address = _function(image, where)
-        if address is None:
-            raise UsageError(f"{image.path} has no function {short(where)}", hint=_PLACES)
-        return cls(text, address, count)
+        return cls(text, _function(image, where, _PLACES), count)
 
 
 _PLACES = "fault, hang, main, inference N, a function or 0xADDRESS; with -COUNT instructions before"
 
 
-def _function(image: Image, name: str) -> int | None:
+def _functions(image: Image, name: str) -> list[int]:
+    """The addresses of all functions with this symbol, or else with this qualified name."""
     functions = [one for one in image.symbols if one.kind == "func"]
     exact = [one for one in functions if one.name == name]
-    found = {
-        s.address & ~1 for s in exact or functions if s.name == name or qualified(s.name) == name
-    }
-    return found.pop() if len(found) == 1 else None
+    found = exact or [one for one in functions if qualified(one.name) == name]
+    return sorted({one.address & ~1 for one in found})
 
 
-def _invoke(image: Image) -> int:
-    address = _function(image, _INVOKE)
-    if address is None:
-        raise UsageError(f"{image.path} has no {_INVOKE}", hint="name a function instead")
-    return address
+def _function(image: Image, name: str, hint: str) -> int:
+    """The address of the only function of this name. Raises :class:`UsageError`."""
+    addresses = _functions(image, name)
+    if not addresses:
+        raise UsageError(f"{image.path} has no function {short(name)}", hint=hint)
+    if len(addresses) > 1:
+        raise UsageError(
+            f"{image.path} has {len(addresses)} functions {short(name)}",
+            hint="name one by its address: " + ", ".join(f"0x{each:x}" for each in addresses[:8]),
+        )
+    return addresses[0]
 
 
 class Rerun:
-    """One run: a machine, and the records that the host has not sent yet.
+    """One run: a machine, and the records that the host has yet to send.
 
-    ``sends`` holds the records of each inference; the first goes out when the image is ready, each
-    further one when it has acknowledged the one before.
+    ``sends`` holds the records of each inference. The first record is sent when the image is ready,
+    each further one when the image has acknowledged its predecessor.
     """
 
     def __init__(self, machine: Machine, sends: Sequence[Sequence[bytes]] = ()) -> None:
@@ -96,11 +103,11 @@ class Rerun:
 
     @property
     def waits_for(self) -> bytes | None:
-        """The pattern at which the host has to answer; None if it never will."""
-        return _ASKS if self._sends or self._pending else None
+        """The pattern of console output that the host answers; None if it has nothing to send."""
+        return _REQUEST if self._sends or self._pending else None
 
     def answer(self) -> None:
-        """The image has asked: send the next record."""
+        """Sends the next record."""
         if _READY in self._tail().splitlines()[-1]:
             self._pending = self._sends.pop(0) if self._sends else []
         if self._pending:
@@ -109,22 +116,19 @@ class Rerun:
     def run(
         self, until_tick: int, until_executed: int = NEVER, guard: Deadline | None = None
     ) -> End:
-        """Run on, and answer what the image asks."""
+        """Runs the machine, and answers the image's requests; returns how the run ended."""
         machine = self.machine
         while True:
-            asks = self.waits_for
+            request = self.waits_for
             end = machine.run(
-                until_tick=until_tick, until_executed=until_executed, pattern=asks, guard=guard,
+                until_tick=until_tick, until_executed=until_executed, pattern=request, guard=guard,
                 stand=until_executed == NEVER,
             )  # fmt: skip
             if end is not End.CONDITION or machine.core.executed >= until_executed:
                 return end
-            if asks is None or not self._asked(asks):
+            if request is None or re.search(request + rb"\Z", self._tail()) is None:
                 return end
             self.answer()
-
-    def _asked(self, asks: bytes) -> bool:
-        return re.search(asks + rb"\Z", self._tail()) is not None
 
     def _tail(self) -> bytes:
         console = self.machine.console
@@ -132,40 +136,40 @@ class Rerun:
 
 
 def stop_at(
-    make: Callable[[], Rerun], place: Place, seconds: float, guard: float, *, lead: int = 0
+    make: Callable[[], Rerun], place: Breakpoint, seconds: float, guard: float, *, lead: int = 0
 ) -> Rerun:
-    """A run that stands ``lead`` instructions before ``place``.
+    """A run that has stopped ``lead`` instructions before ``place``; ``make`` makes runs.
 
-    ``seconds`` limit the virtual time, ``guard`` the wall clock. Raises :class:`CheckFailed` if the
-    image does not get there.
+    ``seconds`` limits the virtual time, ``guard`` the wall time. Raises :class:`CheckFailed` if the
+    image does not reach the place.
     """
-    replay = make()
+    run = make()
     try:
-        executed = _find(replay, place, seconds, guard)
+        executed = _run_to(run, place, seconds, guard)
     except BaseException:
-        replay.machine.close()
+        run.machine.close()
         raise
     target = max(0, executed - place.count - lead)
-    if place.where != "fault" and replay.machine.core.executed == target:
-        return replay
-    replay.machine.close()
-    replay = make()
-    limit = Deadline(seconds, now=lambda: replay.machine.seconds, guard=guard)
-    replay.run(NEVER, target, limit)
-    return replay
+    if place.where != "fault" and run.machine.core.executed == target:
+        return run
+    run.machine.close()
+    run = make()
+    limit = Deadline(seconds, now=lambda: run.machine.seconds, guard=guard)
+    run.run(NEVER, target, limit)
+    return run
 
 
-def lead_of(place: Place) -> int:
-    """How many instructions before ``place`` gdb begins, so that it can run up to it.
+def lead_of(place: Breakpoint) -> int:
+    """The number of instructions before ``place`` at which gdb connects.
 
-    It runs one instruction. Where an image hangs that must not be the last one, after which a core
-    that sleeps never gets to the next.
+    gdb then runs one instruction. For a hang this must not be the last one before the core sleeps,
+    because the core would not reach the next.
     """
     return 2 if place.where == "hang" else 1
 
 
 def next_address(machine: Machine) -> int:
-    """Where the core will stand after one more instruction."""
+    """The pc after one more instruction; the machine is left unchanged."""
     before = snapshot.take(machine)
     machine.run(until_executed=machine.core.executed + 1)
     address = machine.pc
@@ -173,36 +177,38 @@ def next_address(machine: Machine) -> int:
     return address
 
 
-def _find(replay: Rerun, place: Place, seconds: float, guard: float) -> int:
-    """Run to ``place``; how many instructions were executed there."""
-    machine = replay.machine
+def _run_to(run: Rerun, place: Breakpoint, seconds: float, guard: float) -> int:
+    """Runs to ``place``; returns the number of instructions executed before it."""
+    machine = run.machine
     limit = Deadline(seconds, now=lambda: machine.seconds, guard=guard)
     last = round(seconds * machine.memory_map.cpu_hz)
     if place.where == "hang":
-        end = replay.run(last, guard=limit)
+        end = run.run(last, guard=limit)
         if end not in _HANGS:
             raise CheckFailed(f"the image does not hang: it ended with {end}")
         return machine.core.executed
-    left = [place.times]
+    if place.where == "fault":
+        run.run(last, guard=limit)
+        if not machine.faults:
+            raise CheckFailed(
+                f"no fault within {seconds:g} s of the image's time",
+                hint="--at hang shows where it is then; --timeout gives it more time",
+            )
+        return machine.faults[0].instructions
+    assert isinstance(place.where, int)
+    hits = 0
 
     def reached(_: Machine) -> bool:
-        left[0] -= 1
-        return left[0] <= 0
+        nonlocal hits
+        hits += 1
+        return hits >= place.hit
 
-    if isinstance(place.where, int):
-        machine.hook(place.where, reached)
-        replay.run(last, guard=limit)
-        machine.unhook(place.where, reached)
-        if left[0] > 0:
-            raise CheckFailed(
-                f"the image does not get to {place.text} within {seconds:g} s of its time",
-                hint="--at hang shows where it is instead; --timeout gives it more time",
-            )
-        return machine.core.executed
-    replay.run(last, guard=limit)
-    if not machine.faults:
+    machine.hook(place.where, reached)
+    run.run(last, guard=limit)
+    machine.unhook(place.where, reached)
+    if hits < place.hit:
         raise CheckFailed(
-            f"no fault within {seconds:g} s of the image's time",
-            hint="--at hang shows where it is then; --timeout gives it more time",
+            f"the image does not reach {place.text} within {seconds:g} s of its time",
+            hint="--at hang shows where it is instead; --timeout gives it more time",
         )
-    return machine.faults[0].instructions
+    return machine.core.executed

@@ -1,41 +1,43 @@
-"""What a core does, in words: its call stack, the thread, and how far the stack was used."""
+"""Text about the state of a core: call stacks, threads, and the use of stacks."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
 from harness.base import power_on
-from harness.base.core_state import MSP, PSP, CoreState
+from harness.base.core_state import IPSR, MSP, PSP, CoreState
 from harness.base.errors import BadElf
 from harness.base.text import folded
 from harness.debug.unwind import StackFrame, Unwinder
-from harness.debug.zephyr import Thread, Zephyr, told_apart
+from harness.debug.zephyr import Thread, Zephyr, without_idle
 from harness.elf import Image, vectors
 from harness.targets.base import Fault
 
-#: Callers that one line names, and threads that it names if none runs.
+#: Callers in one line, and waiting threads in one line.
 _CALLERS, _WAITING = 3, 2
-#: Threads of a report.
+#: Threads in a report of several lines.
 _THREADS_SHOWN = 16
-#: Bytes below a stack in which a refused access is an overflow: guards and frames.
+#: A refused access up to so many bytes below a stack is an overflow: the size of guards and frames.
 _BELOW = 256
-#: As many bytes at a stack's end that nobody wrote are no coincidence.
+#: Fewer unwritten bytes at the end of a stack may be a coincidence.
 _LEAST_UNUSED = 4
+#: Bits of CFSR for stacking errors.
 _OVERFLOWS = ("STKOF", "MSTKERR", "STKERR")
-#: How names of the kernel's own functions begin, which a line about a waiting thread leaves out.
+#: Prefixes of kernel functions, which a line about a waiting thread omits; of system calls.
 _KERNEL = ("arch_", "z_")
 _IMPLEMENTATION = "z_impl_"
-#: Zephyr's stack of handlers; the kernel's start uses another.
+#: Zephyr's stack of interrupt handlers; the kernel starts on another one.
 _HANDLERS = "z_interrupt_stacks"
 
 
 @dataclass(frozen=True)
 class Stack:
-    """``size`` bytes from ``begin``; ``used``: its high-water mark, None if unknown."""
+    """A stack of ``size`` bytes at ``begin``; ``used`` is its high-water mark, None if unknown."""
 
     name: str
     begin: int
@@ -47,50 +49,57 @@ class Stack:
         return f"{self.name} ({self.size:,} bytes from 0x{self.begin:08x}{used})"
 
 
-class Narrator:
-    """Tells what a core with one image does."""
+class StateReporter:
+    """Describes states of a core that runs ``image``.
+
+    ``seed`` is that of the RAM's content at power-on, by which unwritten bytes are recognized.
+    """
 
     def __init__(self, image: Image, seed: int | None = None) -> None:
         self._image, self._seed = image, seed
         self._unwinder, self._zephyr = Unwinder(image), Zephyr(image)
 
     def fault(self, fault: Fault) -> Fault:
-        """``fault`` with its callers, its thread and its stack; as it was without a state."""
+        """``fault`` with its call stack, thread and stack; unchanged if it has no state."""
         state = fault.state
         if state is None:
             return fault
         frames, thread = self._unwinder.walk(state), self._running(state)
-        stack = self.stack(state, thread, refused=_refused(fault.reason))
+        stack = self.stack(state, thread, refused=_stacking_error(fault.reason))
         overflow = self.overflow(state, stack, fault.reason, fault.address)
-        wild = frames[0].location.function == ""  # its place is the caller's already
-        words = _callers(frames[1:] if wild else frames) + (
-            f", thread {thread.name}" if thread is not None else ""
-        )
-        title = "  call stack" + (f" of thread {thread.name}" if thread is not None else "")
-        lines = [f"{title}, innermost first:", *_lines(frames)]
+        # For an invalid pc the place of the fault is that of the caller already.
+        callers = _callers(frames if frames[0].location.function else frames[1:])
+        title = "  call stack"
+        if thread is not None:
+            callers += f", thread {thread.name}"
+            title += f" of thread {thread.name}"
+        lines = [fault.report, f"{title}, innermost first:", *_lines(frames)]
         lines += [f"  stack {stack}"] if stack is not None else []
         lines += [f"  {overflow}"] if overflow else []
-        report = "\n".join([fault.report, *lines])
         return replace(
-            fault, report=report, callers=words, overflow=overflow, state=None
-        )  # fmt: skip
+            fault, report="\n".join(lines), callers=callers, overflow=overflow, state=None
+        )
 
     def place(self, state: CoreState) -> str:
-        """Where the core is, and what its threads wait for, in one line."""
+        """The place of the core with its callers and thread; if idle, the waiting threads.
+
+        One line.
+        """
         thread, frames = self._running(state), self._unwinder.walk(state)
         at = _interrupted_at(frames)
         here = str(frames[0]) + _callers(frames if at <= _CALLERS else frames[at - 1 :])
         if thread is None:
             return here
-        if any(told_apart([thread])) or state.registers[16] & 0x1FF:
+        if any(without_idle([thread])) or state.registers[16] & IPSR:
             return f"{here}, thread {thread.name}"
         here = f"{next(_outlined(frames))}, thread {thread.name}"
-        waiting = [self._waits(state, one) for one in told_apart(self._zephyr.threads(state))]
+        waiting = [self._waits(state, one) for one in without_idle(self._zephyr.threads(state))]
         waiting = [one for one in waiting if one]
         more = f", and {len(waiting) - _WAITING} more" if len(waiting) > _WAITING else ""
         return "; ".join([here, *waiting[:_WAITING]]) + more
 
     def _waits(self, state: CoreState, thread: Thread) -> str:
+        """The place where a thread waits, and the object that it waits for; "" if unknown."""
         saved = self._zephyr.waiting(state, thread)
         if saved is None:
             return ""
@@ -103,14 +112,15 @@ class Narrator:
         return f"thread {thread.name} waits in {_function(own[0])}{cause}{_callers(own)}"
 
     def interrupted(self, state: CoreState) -> str:
-        """What the handler that runs has interrupted, and the thread; "" for none."""
+        """The function and thread that the running handler has interrupted; "" for none."""
         frames, thread = self._unwinder.walk(state), self._running(state)
         at = _interrupted_at(frames)
-        words = _callers(frames[at - 1 :]) if at else ""
-        return words + (f", thread {thread.name}" if words and thread is not None else "")
+        if not at:
+            return ""
+        return _callers(frames[at - 1 :]) + (f", thread {thread.name}" if thread else "")
 
     def threads(self, state: CoreState) -> str:
-        """The call stack of each thread, several lines; of the core, if there is no kernel."""
+        """The call stack of each thread, several lines; without a kernel that of the core."""
         threads = self._zephyr.threads(state)
         if not threads:
             return "\n".join(["call stack, innermost first:", *_lines(self._unwinder.walk(state))])
@@ -133,10 +143,9 @@ class Narrator:
     # stacks
 
     def stack(self, state: CoreState, thread: Thread | None, *, refused: str = "") -> Stack | None:
-        """The stack that sp is of; None if nobody says where it is.
+        """The stack of the current sp; None if its location is unknown.
 
-        If the processor ``refused`` to use a stack: that one, of those of MSP and PSP, whose
-        pointer is nearer to its end.
+        If the processor ``refused`` to stack: the one of MSP and PSP closer to its end.
         """
         nonsecure = state.nonsecure
         process = None
@@ -148,8 +157,7 @@ class Narrator:
         if refused and process is not None and main is not None:
             psp, msp = (state.stacks.get((nonsecure, one), 0) for one in (PSP, MSP))
             return min((psp - process.begin, 1, process), (msp - main.begin, 0, main))[2]
-        handler = bool(state.registers[16] & 0x1FF)
-        if handler or state.threads.get(nonsecure, MSP) == MSP:
+        if state.registers[16] & IPSR or state.threads.get(nonsecure, MSP) == MSP:
             return main
         return process
 
@@ -160,7 +168,7 @@ class Narrator:
         return Stack(name, thread.begin, thread.size, used)
 
     def _object(self, state: CoreState, sp: int) -> Stack | None:
-        """The variable in which a stack pointer lies; a stack grows down from its end."""
+        """The variable that contains a stack pointer; its end counts, as stacks grow down."""
         for symbol in self._image.symbols:
             end = symbol.address + symbol.size
             if symbol.kind == "object" and symbol.address < sp <= end:
@@ -169,16 +177,16 @@ class Narrator:
         return None
 
     def _main_stack(self, state: CoreState) -> Stack | None:
-        """The stack of reset and of handlers: it ends where the vector table says."""
+        """The stack of reset and handlers, whose end is word 0 of the vector table."""
         top = self._top
         if top is None:
             return None
         known = self._object(state, top)
         handlers, msp = self._image.symbol(_HANDLERS), state.stacks.get((state.nonsecure, MSP), 0)
-        if handlers is not None and 0 < handlers.address + handlers.size - msp + 1 <= (
-            handlers.size + _BELOW
-        ):
-            known = self._object(state, handlers.address + handlers.size)
+        if handlers is not None:
+            end = handlers.address + handlers.size
+            if -1 < end - msp < handlers.size + _BELOW:
+                known = self._object(state, end)
         if known is not None:
             return known
         ram = self._image.chip.area("ram")
@@ -194,38 +202,43 @@ class Narrator:
             return None
 
     def _used(self, state: CoreState, begin: int, size: int) -> int | None:
-        """Bytes above those at the stack's end that nobody wrote; None if that cannot be told."""
+        """The size less the unwritten bytes at the stack's end; None if the memory is unknown.
+
+        Bytes are unwritten if they are equal (a painted stack), or have their power-on content.
+        """
         memory = state.read(begin, size)
         if not memory:
             return None
         painted = len(memory) - len(memory.lstrip(memory[:1]))
-        unused = max(painted, self._as_at_power_on(begin, memory))
+        unused = max(painted, self._unchanged_since_power_on(begin, memory))
         return size - unused if unused >= _LEAST_UNUSED else size
 
-    def _as_at_power_on(self, begin: int, memory: bytes) -> int:
+    def _unchanged_since_power_on(self, begin: int, memory: bytes) -> int:
+        """The number of leading bytes with their content at power-on."""
         if self._seed is None:
             return 0
         skip = begin % 4
         size = (skip + len(memory) + 3) // 4 * 4
-        held = power_on.pattern(self._seed, begin - skip, size)[skip : skip + len(memory)]
-        same = np.frombuffer(memory, np.uint8) == np.frombuffer(held, np.uint8)
+        initial = power_on.pattern(self._seed, begin - skip, size)[skip : skip + len(memory)]
+        same = np.frombuffer(memory, np.uint8) == np.frombuffer(initial, np.uint8)
         return int(np.argmin(same)) if not same.all() else len(memory)
-
-    def _room_below(self, stack: Stack) -> int:
-        """Bytes from the begin of RAM to a stack, which a stack without a guard runs through."""
-        return max(stack.begin - self._image.chip.area("ram").origin, 0) + _BELOW
 
     def overflow(
         self, state: CoreState, stack: Stack | None, reason: str, address: int | None
     ) -> str:
-        """That a stack overflowed, and how that is known; "" if it did not."""
-        caught = _refused(reason)
+        """A description of a stack overflow with the evidence for it; "" if there is none.
+
+        ``reason`` and ``address`` are those of a fault.
+        """
+        error = _stacking_error(reason)
         if stack is None:
-            return f"stack overflow ({caught})" if caught else ""
+            return f"stack overflow ({error})" if error else ""
         sp = state.registers[13]
-        if caught:
-            how = f"{caught}: the processor refused it"
-        elif sp < stack.begin and stack.begin - sp < stack.size + self._room_below(stack):
+        # Without a guard sp may run below the stack down to the begin of RAM.
+        below = max(stack.begin - self._image.chip.area("ram").origin, 0) + _BELOW
+        if error:
+            how = f"{error}: the processor refused it"
+        elif 0 < stack.begin - sp < stack.size + below:
             how = f"sp is {stack.begin - sp:,} bytes below it"
         elif address is not None and 0 < stack.begin - address <= _BELOW:
             how = f"the refused access is {stack.begin - address:,} bytes below it"
@@ -236,18 +249,18 @@ class Narrator:
         return f"stack overflow of {stack}: {how}"
 
 
-def _refused(reason: str) -> str:
-    """The status bit with which the processor refuses to use a stack, "" for none."""
+def _stacking_error(reason: str) -> str:
+    """The bit of CFSR for a stacking error or stack limit in a fault's reason; "" for none."""
     return next((bit for bit in _OVERFLOWS if bit in reason.split(", ")), "")
 
 
 def _outlined(frames: Sequence[StackFrame]) -> Iterator[StackFrame]:
-    """The functions that were not inlined."""
+    """The frames of functions that are not inlined."""
     return (one for one in frames if not one.inlined)
 
 
 def _interrupted_at(frames: Sequence[StackFrame]) -> int:
-    """The number of the frame that the running handler has interrupted, 0 for none."""
+    """The index of the frame that the running handler has interrupted; 0 for none."""
     return next((number for number, one in enumerate(frames) if one.exception), 0)
 
 
@@ -257,7 +270,7 @@ def _is_kernel(frame: StackFrame) -> bool:
 
 
 def _function(frame: StackFrame) -> str:
-    """Name and place; of a system call the name that the firmware calls."""
+    """Name and place of a function; a system call has the name that firmware calls."""
     name = _name(frame)
     return str(replace(frame.location, function=name)) if name else str(frame.location)
 
@@ -267,22 +280,24 @@ def _name(frame: StackFrame) -> str:
 
 
 def _callers(frames: Sequence[StackFrame]) -> str:
-    """``, called from f at a.c:1, g at b.c:2``."""
-    words = ""
-    for number, frame in enumerate(frames[1 : 1 + _CALLERS]):
-        verb = "called from " if not number else ""
+    """``, called from f at a.c:1, g at b.c:2``: the callers of ``frames[0]``."""
+    text = ""
+    shown = frames[: 1 + _CALLERS]
+    for number, (callee, frame) in enumerate(pairwise(shown)):
+        verb = ""
         if frame.exception:
             verb = f"in the handler of {frame.exception}, which interrupted "
-        elif words and not verb and frames[number].exception:
+        elif number == 0 or callee.exception:
             verb = "called from "
-        words += f", {verb}{_function(frame)}"
-    return words
+        text += f", {verb}{_function(frame)}"
+    return text
 
 
 def _lines(frames: Sequence[StackFrame]) -> list[str]:
+    """One indented line for each frame; repeated lines are folded."""
     shown = []
     for frame in frames:
-        sure = " (guessed: no call-frame table)" if frame.guess else ""
+        guess = " (guessed: no call-frame table)" if frame.guess else ""
         by = f"  <- {frame.exception}" if frame.exception else ""
-        shown.append(f"    {frame.location}{by}{sure}")
+        shown.append(f"    {frame.location}{by}{guess}")
     return [line if line.startswith(" ") else f"    {line}" for line in folded(shown)]

@@ -1,8 +1,8 @@
-"""Call stacks, without a debugger: walked from the core's registers and memory.
+"""Call stacks without a debugger: stack unwinding from the core's registers and memory.
 
-Out of exceptions as the processor left them: Armv8-M ARM, B3.19 to B3.22 (EXC_RETURN, FNC_RETURN,
-frames with and without floating-point registers, the secure state's additional context). Whatever
-memory holds, a walk ends, and raises nothing.
+Exception frames are those of the Armv8-M ARM, B3.19 to B3.22 (EXC_RETURN, FNC_RETURN, frames with
+and without floating-point registers, the additional context of the secure state). A walk ends and
+raises nothing for any content of memory.
 """
 
 from __future__ import annotations
@@ -25,25 +25,26 @@ from harness.elf.call_frames import LR, PC, SP, CallFrames
 from harness.elf.image import Location
 from harness.simulator.faults import exception_name
 
-#: Frames of the longest walk.
+#: Most frames of a call stack.
 DEEPEST = 64
-#: Functions in which a stack begins, whatever lies above.
+#: Functions at the base of a stack: the walk ends there.
 _ROOTS = ("z_thread_entry", "z_arm_reset", "__start", "_start", "Reset_Handler")
 _XPSR = 16
 _FNC_RETURN = (0xFEFF_FFFE, 0xFEFF_FFFF)
-#: Bits of EXC_RETURN.
+#: Bits of EXC_RETURN: S, FType, Mode, SPSEL.
 _SECURE, _STANDARD, _THREAD, _PROCESS = 1 << 6, 1 << 4, 1 << 3, 1 << 2
+#: Integrity signatures of the additional state context.
 _SIGNATURES = (0xFEFA_125A, 0xFEFA_125B)
-#: Bytes: the additional context of the secure state, a frame with S0 to S31.
+#: Bytes of the additional state context, and of a frame with S0 to S31.
 _ADDITIONAL, _SECURE_FLOATS = 0x28, 0xA8
 
 
 @dataclass(frozen=True)
 class StackFrame:
-    """One function of a call stack, with the stack pointer of the frame that it is part of.
+    """One function of a call stack, and the stack pointer in it.
 
-    ``exception`` names the exception that the function was interrupted by, if it was. ``guess``:
-    found without a table of call frames. ``inlined``: into the function behind it.
+    ``exception`` is the name of the exception that interrupted the function, or "". ``guess``:
+    found without a call-frame table. ``inlined``: into the function of the next frame.
     """
 
     location: Location
@@ -58,7 +59,7 @@ class StackFrame:
 
 
 class Unwinder:
-    """Walks stacks of one image, and of those beside it."""
+    """Unwinds stacks of an image and the images beside it."""
 
     def __init__(self, image: Image) -> None:
         self._image = image
@@ -66,10 +67,11 @@ class Unwinder:
         self._tables = {one.path: CallFrames(one) for one in self._images}
 
     def walk(self, state: CoreState) -> tuple[StackFrame, ...]:
-        """The functions that are running, innermost first; inlined ones are among them."""
+        """The call stack, innermost first, with inlined functions; at most DEEPEST frames."""
         return tuple(islice(self._walk(_Unwinding(self._image, state)), DEEPEST))
 
     def _walk(self, walk: _Unwinding) -> Iterator[StackFrame]:
+        """The frames, until a root function, a loop, or an address without code."""
         seen = set()
         guess = False
         while True:
@@ -78,8 +80,8 @@ class Unwinder:
             if (here := (walk.registers[PC], walk.registers[SP])) in seen:
                 return
             seen.add(here)
-            holder = self._holder(place)
-            if holder is None and not walk.exact:
+            image = self._image_at(place)
+            if image is None and not walk.exact:
                 return
             sp = walk.registers[SP] or 0
             *inlined, function = self._image.frames(place)
@@ -90,13 +92,16 @@ class Unwinder:
             yield StackFrame(function, sp, exception, guess)
             if function.function in _ROOTS:
                 return
-            left = walk.leave_wild() if holder is None else self._leave(walk, holder, place)
-            if left is None:
+            if image is None:  # an invalid pc: it was called from lr
+                source = "prologue" if walk.return_to(walk.registers[LR]) else None
+            else:
+                source = self._leave(walk, image, place)
+            if source is None:
                 return
-            guess = left == "prologue"
+            guess = source == "prologue"
 
-    def _holder(self, address: int) -> Image | None:
-        """The image whose code is at ``address``."""
+    def _image_at(self, address: int) -> Image | None:
+        """The image with code at ``address``."""
         for one in self._images:
             for section in one.sections:
                 if section.executable and section.address <= address < section.end:
@@ -104,7 +109,7 @@ class Unwinder:
         return None
 
     def _leave(self, walk: _Unwinding, image: Image, place: int) -> str | None:
-        """Go on in the caller; the source of the rule, or None if there is no caller."""
+        """Continues in the caller; returns the source of the rule, None if there is no caller."""
         rule = self._tables[image.path].rule(place, called=not walk.exact)
         if rule is None or rule.ends:
             return None
@@ -122,32 +127,28 @@ class Unwinder:
 
 
 class _Unwinding:
-    """The registers as they were in the function that the walk has come to."""
+    """The registers in the function that the walk has reached; None: unknown."""
 
     def __init__(self, image: Image, state: CoreState) -> None:
         self._image, self._state = image, state
         values = (*state.registers, *(0,) * 17)[:17]
         self.registers: list[int | None] = list(values[:16])
-        self.exact = True  # pc is the next instruction, not where a call returns to
-        self.exception = ""  # what interrupted the function
+        self.exact = True  # pc is the next instruction, not a return address
+        self.exception = ""  # the exception that interrupted the function
         self._number = values[_XPSR] & IPSR
         self._nonsecure = state.nonsecure
         self._stacks = dict(state.stacks)
 
     def word(self, address: int) -> int | None:
-        """The word at ``address``, of RAM or of the image."""
+        """The word at ``address`` in RAM or in the image; None if unknown."""
         found = self._state.word(address & 0xFFFF_FFFF)
         if found is not None:
             return found
         data = self._image.read(address, 4)
         return None if data is None else int.from_bytes(data, "little")
 
-    def leave_wild(self) -> str | None:
-        """pc points nowhere: it was called from where lr says."""
-        return "prologue" if self.return_to(self.registers[LR]) else None
-
     def return_to(self, address: int | None) -> bool:
-        """Go on where a function returns to; False if that is nowhere."""
+        """Continues at a return address; False if it is invalid."""
         if address is None:
             return False
         self.exception = ""
@@ -156,30 +157,31 @@ class _Unwinding:
         if address in _FNC_RETURN:
             return self._leave_nonsecure_call()
         if self._state.divided and not self._nonsecure and not address & 1 and address:
-            self._enter_world(nonsecure=True)
+            self._switch_state(nonsecure=True)
         self.exact = False
         self.registers[PC], self.registers[LR] = address, None
         return address & ~1 > 1
 
-    def _enter_world(self, *, nonsecure: bool) -> None:
-        """The other security state has its own stacks; what the one left has is kept."""
+    def _switch_state(self, *, nonsecure: bool) -> None:
+        """Switches to the other security state and its stack."""
         self._stacks[self._nonsecure, self._stack()] = self.registers[SP] or 0
         self._nonsecure = nonsecure
         self.registers[SP] = self._stacks.get((nonsecure, self._stack()), 0)
 
     def _stack(self) -> str:
-        """The stack that runs in the present mode and state."""
+        """The stack pointer of the current mode and state, MSP or PSP."""
         return MSP if self._number else self._state.threads.get(self._nonsecure, MSP)
 
     def _leave_nonsecure_call(self) -> bool:
-        """FNC_RETURN: secure code had called; its stack holds where to return to, and xPSR."""
-        self._enter_world(nonsecure=False)
+        """Continues in secure code after FNC_RETURN; its stack has the return address and xPSR."""
+        self._switch_state(nonsecure=False)
         sp = self.registers[SP] or 0
         self.registers[PC] = self.word(sp)
         self.registers[LR], self.registers[SP], self.exact = None, sp + 8, False
         return bool(self.registers[PC])
 
     def _leave_exception(self, code: int) -> bool:
+        """Continues in the interrupted function; ``code`` is EXC_RETURN."""
         nonsecure = not code & _SECURE if self._state.divided else self._nonsecure
         self._stacks[self._nonsecure, MSP] = self.registers[SP] or 0
         stack = PSP if code & _THREAD and code & _PROCESS else MSP

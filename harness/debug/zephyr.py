@@ -1,7 +1,7 @@
-"""Zephyr's threads, read from memory: their names, stacks, and the registers of those that wait.
+"""Zephyr's threads, read from memory: names, stacks, and the saved registers of waiting threads.
 
-Where the kernel's structures have what is the image's to say (DWARF): ``_kernel``, ``k_thread`` and
-Arm's ``_callee_saved``, by the names of Zephyr's include/zephyr/kernel/thread.h and
+The layout of the kernel's structures ``_kernel``, ``k_thread`` and Arm's ``_callee_saved`` is that
+of the image's DWARF. Member names: Zephyr's include/zephyr/kernel/thread.h and
 include/zephyr/arch/arm/thread.h.
 """
 
@@ -16,7 +16,7 @@ from harness.elf import Image
 from harness.elf.dwarf.entries import Entry
 from harness.elf.file import Symbol
 
-#: Threads that a list may have.
+#: Most threads that are read from the kernel's list.
 _MOST_THREADS = 64
 _LONGEST_NAME = 64
 _XPSR = 1 << 24
@@ -24,7 +24,7 @@ _XPSR = 1 << 24
 
 @dataclass(frozen=True)
 class Thread:
-    """A thread: its stack is ``size`` bytes from ``begin``; 0 bytes if that is not known."""
+    """A thread; its stack has ``size`` bytes (0: unknown) from ``begin``."""
 
     address: int
     name: str
@@ -34,7 +34,7 @@ class Thread:
 
 
 class Zephyr:
-    """The kernel of one image; without DWARF it has no threads."""
+    """The kernel of one image; without DWARF no threads are found."""
 
     def __init__(self, image: Image) -> None:
         self._image = image
@@ -47,11 +47,12 @@ class Zephyr:
         return self._image.variables.type_of(self._kernel) if self._kernel else None
 
     def _of_kernel(self, *path: str) -> tuple[int, Entry | None] | None:
+        """Offset and type of a member of ``_kernel``."""
         return self._image.variables.member(self._kind, *path) if self._kind is not None else None
 
     @cached_property
     def _current(self) -> tuple[int, Entry | None] | None:
-        """The offset of the running thread's pointer in ``_kernel``, and its type."""
+        """Offset in ``_kernel`` and type of the pointer to the running thread."""
         cpus = self._of_kernel("cpus")
         own = self._image.variables.member(cpus[1], "current") if cpus is not None else None
         return (cpus[0] + own[0], own[1]) if cpus is not None and own is not None else None
@@ -96,7 +97,7 @@ class Zephyr:
         return symbol.name if symbol is not None else f"0x{address:08x}"
 
     def waiting(self, state: CoreState, thread: Thread) -> CoreState | None:
-        """The registers with which a thread that does not run will go on; None if unknown."""
+        """The state in which a waiting thread resumes; None if unknown."""
         saved = self._field("callee_saved")
         if saved is None or thread.running:
             return None
@@ -113,7 +114,7 @@ class Zephyr:
         return replace(state, registers=(*registers, _XPSR))
 
     def waits_for(self, state: CoreState, thread: Thread) -> str:
-        """`` for NAME, which thread OTHER holds``: the object that a thread waits for, if known."""
+        """The object that a thread waits for: `` for NAME, which thread OTHER holds``, or ""."""
         at = self._field("base", "pended_on")
         queue = state.word(thread.address + at) if at is not None else 0
         symbol = self._object(queue) if queue else None
@@ -126,20 +127,20 @@ class Zephyr:
         return f" for {symbol.name}{held}"
 
     def _object(self, address: int) -> Symbol | None:
-        """The variable that is at an address."""
+        """The variable at an address."""
         for symbol in self._image.symbols:
             if symbol.kind == "object" and symbol.address <= address < symbol.address + symbol.size:
                 return symbol
         return None
 
     def _frame_size(self, state: CoreState, thread: Thread) -> int:
-        """Bytes of the thread's exception frame, by the EXC_RETURN that the kernel keeps of it."""
+        """The size of the thread's exception frame, from its EXC_RETURN that the kernel saves."""
         mode = self._field("arch", "mode_exc_return")
         data = state.read(thread.address + mode, 1) if mode is not None else None
         standard = data is None or data[0] & 1 << 4
         return FRAME if standard else EXTENDED_FRAME
 
 
-def told_apart(threads: list[Thread]) -> Iterator[Thread]:
-    """The threads without the idle one."""
+def without_idle(threads: list[Thread]) -> Iterator[Thread]:
+    """The threads except idle threads."""
     return (one for one in threads if not one.name.startswith(("idle", "z_idle")))

@@ -1,7 +1,7 @@
 """Reading a ``.tflite`` model: operators, tensors, quantization.
 
-``Model.from_file(path)`` reads and checks the whole structure and copies no weights; a broken file
-raises :class:`BadModel`. Needs neither NumPy nor TensorFlow.
+``Model.from_file(path)`` reads and checks the whole structure without copying weights; it raises
+:class:`BadModel` for a broken file. Neither NumPy nor TensorFlow is imported.
 """
 
 from __future__ import annotations

@@ -1,12 +1,13 @@
-"""Reading a FlatBuffer that may be broken.
+"""Bounds-checked reading of FlatBuffers.
 
-The format is that of the FlatBuffers documentation ("FlatBuffers Internals"): little-endian; an
-offset points forward, relative to its own position; a table starts with a signed offset back to its
-vtable, which has the table's size and the offset of each field (0: absent).
+Source of the format: the FlatBuffers documentation ("FlatBuffers Internals"). Numbers are
+little-endian. An offset points forward, relative to its own position. A table starts with a signed
+offset back to its vtable, which has its own size, the table's size, and the offset of each field
+(0: absent).
 
-The ``flatbuffers`` package trusts the offsets and lengths in its input. Here every access is
-checked against the file's size, and the number of elements that are read is bounded, because tables
-may overlap: a file of 100 kB can describe 10^10 elements.
+Unlike the ``flatbuffers`` package, which trusts the offsets and lengths of its input, this module
+checks every access against the size of the file, and bounds the number of elements that are read:
+tables may overlap, and a file of 100 kB can describe 10^10 elements.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+#: Scalar type -> format of :mod:`struct`.
 SCALARS = {
     "bool": "<?",
     "int8": "<b",
@@ -31,14 +33,14 @@ SCALARS = {
 
 
 class Malformed(Exception):
-    """An offset, a length or a vtable leaves the file. Readers turn it into ``BadModel``."""
+    """An offset, a length or a vtable exceeds the file. Readers convert it to ``BadModel``."""
 
 
 class Buffer:
-    """The file's bytes, with checked access and a budget of elements.
+    """The bytes of a file, with checked access and a budget of elements.
 
-    The budget is 16 elements per byte (well-formed files use less than one), and 65,536 for small
-    files; a file with overlapping tables exceeds it early.
+    The budget is 65,536 elements and 16 per byte. Well-formed files use less than one per byte;
+    files with overlapping tables exceed the budget early.
     """
 
     def __init__(self, data: bytes) -> None:
@@ -54,25 +56,28 @@ class Buffer:
         return value
 
     def follow(self, position: int) -> int:
-        """The position that the offset at ``position`` points to."""
+        """The target of the offset at ``position``. Raises Malformed if it exceeds the file."""
         target = position + int(self.scalar("uint32", position))
         if target >= len(self.data):
-            raise Malformed(f"the offset at {position} leaves the file")
+            raise Malformed(f"the offset at {position} points outside the file")
         return target
 
     def span(self, position: int, width: int) -> tuple[int, int]:
-        """Start and length of the vector at ``position`` whose elements have ``width`` bytes."""
+        """Start and length of the vector at ``position`` with elements of ``width`` bytes.
+
+        Raises Malformed if it exceeds the file.
+        """
         count = int(self.scalar("uint32", position))
         start = position + 4
         if count * width > len(self.data) - start:
-            raise Malformed(f"the vector at {position} claims {count} elements, beyond the file")
+            raise Malformed(f"the vector at {position} has {count} elements, which exceed the file")
         return start, count
 
     def spend(self, elements: int) -> None:
-        """Take ``elements`` from the budget. Raises Malformed if it is used up."""
+        """Subtracts ``elements`` from the budget. Raises Malformed if it is exhausted."""
         self._budget -= elements
         if self._budget < 0:
-            raise Malformed("its tables overlap and describe far more than the file holds")
+            raise Malformed("overlapping tables describe far more than the file contains")
 
     def root(self) -> FlatTable:
         """The root table."""
@@ -81,14 +86,14 @@ class Buffer:
 
 @dataclass(frozen=True)
 class FlatTable:
-    """One table: fields by their slot number (the order in the schema, 0 first)."""
+    """One table; its fields are addressed by slot, their number in the schema, from 0 on."""
 
     buffer: Buffer
     position: int
 
     @classmethod
     def empty(cls) -> FlatTable:
-        """A table without any field: every read gives the default."""
+        """A table without fields: every read returns the default."""
         return cls(Buffer(b"\4\0\4\0" + b"\4\0\0\0"), 4)  # a vtable, then the table
 
     def _field(self, slot: int) -> int:

@@ -1,7 +1,7 @@
-"""Reading the FlexBuffer map of a custom operator's options.
+"""Bounds-checked reading of the FlexBuffer map with a custom operator's options.
 
-Source: the FlatBuffers documentation ("FlexBuffers"): offsets point backwards, and the last two
-bytes are the root's type and width. Every access is checked against the buffer.
+Source of the format: the FlatBuffers documentation ("FlexBuffers"). Offsets point backward, and the
+last two bytes are the type and width of the root.
 """
 
 from __future__ import annotations
@@ -9,15 +9,15 @@ from __future__ import annotations
 import struct
 from collections.abc import Mapping
 
-#: Types of values.
+#: FlexBuffer types.
 _INT, _UINT, _FLOAT, _INDIRECT_INT, _INDIRECT_UINT, _INDIRECT_FLOAT, _MAP, _BOOL = (
     1, 2, 3, 6, 7, 8, 9, 26,
 )  # fmt: skip
-#: Formats of :mod:`struct` by width in bytes.
+#: Width in bytes -> format of :mod:`struct`.
 _SIGNED = {1: "<b", 2: "<h", 4: "<i", 8: "<q"}
 _UNSIGNED = {1: "<B", 2: "<H", 4: "<I", 8: "<Q"}
 _REAL = {4: "<f", 8: "<d"}
-#: Most entries of a map; a larger count is garbled.
+#: Most entries of a map; a larger count is an error.
 _MAX_ENTRIES = 256
 
 
@@ -26,9 +26,9 @@ class NoFlexMap(Exception):
 
 
 def scalars(data: bytes) -> Mapping[str, int | float]:
-    """The numbers and booleans (0 or 1) of a map by name; other values are left out.
+    """The numbers and booleans (0 or 1) of a map by name, without other values.
 
-    Raises NoFlexMap for any other bytes.
+    Raises NoFlexMap if ``data`` is not a FlexBuffer map.
     """
     try:
         return _map(data)
@@ -49,7 +49,7 @@ def _unsigned(data: bytes, position: int, width: int) -> int:
 
 
 def _target(data: bytes, position: int, width: int) -> int:
-    """The position that the offset at ``position`` points to."""
+    """The target of the offset at ``position``."""
     target = position - _unsigned(data, position, width)
     if target < 0:
         raise ValueError("an offset leaves the buffer")
@@ -77,6 +77,7 @@ def _map(data: bytes) -> dict[str, int | float]:
 
 
 def _value(data: bytes, position: int, width: int, packed: int) -> int | float | None:
+    """A value of packed type ``packed``; None if it is not a number or boolean."""
     kind = packed >> 2
     if kind in (_INDIRECT_INT, _INDIRECT_UINT, _INDIRECT_FLOAT):
         position, width = _target(data, position, width), 1 << (packed & 3)

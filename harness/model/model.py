@@ -1,4 +1,4 @@
-"""The content of a ``.tflite`` file as plain values: operators, tensors, quantization."""
+"""A ``.tflite`` model: operators, tensors, quantization."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ from harness.model.types import Operator, Subgraph, Tensor
 
 @dataclass(frozen=True)
 class Model:
-    """A model; :attr:`operators`, :attr:`tensors`, :attr:`inputs` are those of the main subgraph.
+    """A model. :attr:`operators`, :attr:`tensors`, :attr:`inputs`, :attr:`outputs` are those of the
+    main subgraph.
 
-    ``name`` is the file's name, for messages. ``subgraphs`` are all of them, the main one first.
+    ``name`` is the file's name, for messages. ``subgraphs`` has all subgraphs, the main one first.
     """
 
     name: str
@@ -31,19 +32,19 @@ class Model:
 
     @classmethod
     def from_file(cls, path: Path | str) -> Model:
-        """Read ``path``. Raises :class:`BadModel` if it cannot be read or is broken."""
+        """The model in ``path``. Raises :class:`BadModel` if it is unreadable or broken."""
         path = Path(path)
         return cls.from_bytes(files.read(path, error=BadModel), path.name)
 
     @classmethod
     def from_bytes(cls, data: bytes, name: str = "model") -> Model:
-        """Read a model from ``data``. Raises :class:`BadModel` if it is broken."""
+        """The model with the bytes ``data``. Raises :class:`BadModel` if it is broken."""
         content = reader.read(data, name)
         return cls(name, bytes(data), content.version, content.description, content.subgraphs)
 
     @property
     def operators(self) -> tuple[Operator, ...]:
-        """The main subgraph's operators in the order in which they run."""
+        """The main subgraph's operators in execution order."""
         return self.subgraphs[0].operators
 
     @property
@@ -63,24 +64,24 @@ class Model:
 
     @cached_property
     def operator_names(self) -> tuple[str, ...]:
-        """The names of the operators that the model uses, each once, in order of first use."""
+        """The names of all operators, each once, in order of first use."""
         names = (operator.name for graph in self.subgraphs for operator in graph.operators)
         return tuple(dict.fromkeys(names))
 
     @property
     def custom_operator_names(self) -> tuple[str, ...]:
-        """Those of :attr:`operator_names` that are custom operators."""
+        """The names of custom operators, each once, in order of first use."""
         operators = (operator for graph in self.subgraphs for operator in graph.operators)
         return tuple(dict.fromkeys(operator.name for operator in operators if operator.custom))
 
     @property
     def size(self) -> int:
-        """Bytes of the file."""
+        """The size of the file in bytes."""
         return len(self.data)
 
     @cached_property
     def crc32(self) -> int:
-        """CRC-32 (IEEE 802.3, as zlib's) of the file."""
+        """The CRC-32 (IEEE 802.3) of the file."""
         return zlib.crc32(self.data)
 
     def to_json(self) -> Mapping[str, Any]:

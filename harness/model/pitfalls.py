@@ -1,6 +1,6 @@
-"""Operators that tflite-micro computes wrongly without a message, and TensorFlow Lite correctly.
+"""Operators that tflite-micro silently computes wrongly, unlike TensorFlow Lite.
 
-The notes are about a model alone, whatever image runs it.
+The notes depend on the model only, not on an image.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ def pitfalls(model: Model) -> tuple[str, ...]:
         note
         for graph in model.subgraphs
         for operator in graph.operators
-        for check in (_clamps_without_rescaling, _per_channel)
+        for check in (_relu6_without_rescaling, _per_channel_weights)
         for note in check(graph, operator)
     )
 
 
-def _clamps_without_rescaling(graph: Subgraph, operator: Operator) -> Iterator[str]:
+def _relu6_without_rescaling(graph: Subgraph, operator: Operator) -> Iterator[str]:
     """A RELU6 whose input and output have different quantizations.
 
-    tflite-micro clamps the quantized values between the input's zero point and its 6, and does not
-    rescale them to the output. Measured: a network that is right for 99.5 % of its inputs in
-    TensorFlow Lite is right for 10 % in tflite-micro (0.dev20261023).
+    tflite-micro clamps the quantized values to 0 and 6 in the input's quantization, and does not
+    rescale them to the output's. Measured: a network with 99.5 % correct results in TensorFlow Lite
+    has 10 % in tflite-micro (0.dev20261023).
     """
     indices = (*operator.inputs[:1], *operator.outputs[:1])
     if operator.name != "RELU6" or len(indices) < 2 or min(indices) < 0:
@@ -43,11 +43,11 @@ def _clamps_without_rescaling(graph: Subgraph, operator: Operator) -> Iterator[s
         f"operator {operator.index} RELU6: tflite-micro does not rescale from "
         f"({source.scale:.6g}, {source.zero_point}) to ({result.scale:.6g}, {result.zero_point}), "
         "so its outputs are silently wrong; TensorFlow Lite rescales. Let the converter fuse the "
-        "activation into the operator before it, or give both tensors one range"
+        "activation into the preceding operator, or give both tensors the same range"
     )
 
 
-def _per_channel(graph: Subgraph, operator: Operator) -> Iterator[str]:
+def _per_channel_weights(graph: Subgraph, operator: Operator) -> Iterator[str]:
     """Per-channel weights of FULLY_CONNECTED, the converter's default since 2024.
 
     Source: tflite-micro pull requests 2602 and 2673.

@@ -1,4 +1,4 @@
-"""Decoding the bytes of a ``.tflite`` file into the values of :mod:`harness.model.types`."""
+"""Decoding of a ``.tflite`` file into the values of :mod:`harness.model.types`."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from harness.model import schema
 from harness.model.flatbuffer import Buffer, FlatTable, Malformed
 from harness.model.types import Operator, Quantization, Subgraph, Tensor, shown
 
-#: Most dimensions of a tensor; TFLM refuses more.
+#: Most axes of a tensor; TFLM refuses more.
 MAX_RANK = 8
-#: Most elements of a tensor, which bounds the sizes that a broken file can claim.
+#: Most elements of a tensor, a bound for the sizes in a broken file.
 MAX_ELEMENTS = 1 << 31
-_HINT = "is it a whole, unchanged .tflite file?"
+_HINT = "is it a complete, unmodified .tflite file?"
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,10 @@ class _OperatorCode:
 
 
 def read(data: bytes, name: str) -> Content:
-    """Decode a model. Raises :class:`BadModel` with a message of one line."""
+    """The content of the model ``data``; ``name`` is the prefix of messages.
+
+    Raises :class:`BadModel` with a message of one line.
+    """
     if not data:
         raise BadModel(f"{name}: the file is empty", hint=_HINT)
     if data[4:8] != schema.IDENTIFIER:
@@ -61,7 +64,7 @@ def _content(root: FlatTable) -> Content:
 
 
 def _code(table: FlatTable) -> _OperatorCode:
-    # Old files have the number in the deprecated byte only; new ones in both fields, if it fits.
+    # Old files have the code in the deprecated byte only, new files in both fields if it fits.
     old = int(table.scalar(schema.DEPRECATED_BUILTIN_CODE, "int8"))
     number = max(old, int(table.scalar(schema.BUILTIN_CODE, "int32")))
     version = int(table.scalar(schema.OPERATOR_VERSION, "int32", 1))
@@ -78,7 +81,7 @@ def _buffer(table: FlatTable) -> memoryview | None:
     data = table.raw(schema.DATA)
     if data is not None and len(data):
         return data
-    # Models beyond 2 GB have their data after the FlatBuffer; 1 is the writer's placeholder.
+    # Models above 2 GB have their data after the FlatBuffer; offset 1 is the writer's placeholder.
     offset = int(table.scalar(schema.DATA_OFFSET, "uint64"))
     size = int(table.scalar(schema.DATA_SIZE, "uint64"))
     if offset <= 1 or size == 0:

@@ -1,7 +1,7 @@
-"""The numbers of the TensorFlow Lite schema: operators, types, and the fields of options.
+"""The TensorFlow Lite schema: slots of fields, enumerations, and the fields of options.
 
 Source: ``schema.fbs`` of TensorFlow Lite (schema version 3), the public file format. The index of a
-name in a table below is its number in the schema. ``tests/unit/model`` compares each table with the
+name in a tuple below is its number in the schema. ``tests/unit/model`` compares each table with the
 generated ``tflite`` package.
 """
 
@@ -72,9 +72,9 @@ _TYPES = """
 float32 float16 int32 uint8 int64 string bool int16 complex64 int8 float64 complex128
 uint64 resource variant uint32 uint16 int4 bfloat16 int2 uint4 float8_e4m3fn float8_e5m2
 """
-#: TensorType, by NumPy's names where NumPy has the type
+#: TensorType, with NumPy's names of types that NumPy has
 TENSOR_TYPES = tuple(_TYPES.split())
-#: Bits of an element in a constant's buffer; types that are left out have no fixed size
+#: Bits of an element in a constant's buffer; other types have no fixed size
 TYPE_BITS: Mapping[str, int] = MappingProxyType(
     {
         **dict.fromkeys(("float32", "int32", "uint32", "resource"), 32),
@@ -108,7 +108,7 @@ HashtableImport HashtableSize VarHandle ReadVariable AssignVariable Random Bucke
 DynamicUpdateSlice UnsortedSegmentProd UnsortedSegmentMax UnsortedSegmentMin
 UnsortedSegmentSum ATan2 Sign Bitcast BitwiseXor RightShift
 """
-#: BuiltinOptions, a union: its tables by their type number, from 1 on (0: none)
+#: BuiltinOptions, a union: type number (0: none) -> table
 OPTION_TABLES: Mapping[int, str] = MappingProxyType(dict(enumerate(_OPTIONS.split(), 1)))
 
 _ENUMS: Mapping[str, tuple[str, ...]] = MappingProxyType(
@@ -123,8 +123,8 @@ _ACTIVATION = "fused_activation_function:activation"
 _WINDOW = "padding:padding stride_w:int32 stride_h:int32"
 _BIAS_TYPE = "quantized_bias_type:type"
 
-#: Fields of each options table in their order: name:kind[=default]. ``-`` is a deprecated slot.
-#: Tables without fields, or that no operator of TFLM uses, are left out.
+#: Options table -> its fields in order: name:kind[=default]; ``-`` is a deprecated slot. Tables
+#: without fields, and tables of operators that TFLM lacks, are omitted.
 _FIELDS: Mapping[str, str] = MappingProxyType(
     {
         "Conv2D": f"{_WINDOW} {_ACTIVATION} dilation_w_factor:int32=1 dilation_h_factor:int32=1"
@@ -176,7 +176,7 @@ _FIELDS: Mapping[str, str] = MappingProxyType(
 
 
 def _enum(table: FlatTable, slot: int, kind: str, default: int) -> str:
-    """The name of an enumeration's value, or ``kind#number`` for an unknown number."""
+    """The name of an enumerator, or ``kind#number`` for an unknown number."""
     number = int(table.scalar(slot, "int8", default))
     names = _ENUMS[kind]
     return names[number] if 0 <= number < len(names) else f"{kind}#{number}"
@@ -205,12 +205,12 @@ def fields(name: str) -> tuple[tuple[int, str, str, str], ...]:
 
 
 def known_tables() -> tuple[str, ...]:
-    """The options tables whose fields are decoded."""
+    """The names of the options tables in :func:`fields`."""
     return tuple(_FIELDS)
 
 
 def options(name: str, table: FlatTable | None) -> dict[str, Any]:
-    """The fields of the options table ``name``; all defaults if the file has none."""
+    """The values of the fields of options table ``name``, all defaults if ``table`` is None."""
     source = FlatTable.empty() if table is None else table
     return {
         field: _field(source, slot, kind, default) for slot, field, kind, default in fields(name)

@@ -1,4 +1,4 @@
-"""The values that make up a model."""
+"""The parts of a model: subgraphs, operators, tensors, quantization."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Quantization:
-    """Affine quantization, real = scale * (quantized - zero point).
+    """Affine quantization: real = scale * (quantized - zero point).
 
-    Either one scale and zero point for the whole tensor, or one for each index along ``axis``.
-    Scales are float32 in the file and exact as Python floats.
+    There is one scale and zero point for the whole tensor, or one for each index along ``axis``.
+    Scales are float32 in the file, represented exactly by Python floats.
     """
 
     scales: tuple[float, ...]
@@ -23,12 +23,11 @@ class Quantization:
 
 @dataclass(frozen=True)
 class Tensor:
-    """One tensor. ``dtype`` is NumPy's name, or ``int4``, ``string``, ... for others.
+    """One tensor. ``dtype`` is NumPy's name of the type, or ``int4``, ``string``, ...
 
-    ``data`` is a constant's bytes as stored in the file (``int4``: two per byte, the low nibble
-    first), None for a computed tensor. ``variable`` tensors keep their value between inferences.
-    ``free`` are the axes of dynamic size (-1 in ``shape_signature``); TFLM takes the size in
-    ``shape``.
+    ``data`` are a constant's bytes in the file (``int4``: two per byte, low nibble first), None for
+    a computed tensor. ``variable`` tensors keep their value between inferences. ``free`` are the
+    axes of dynamic size (-1 in ``shape_signature``), for which TFLM uses the size in ``shape``.
     """
 
     index: int
@@ -42,12 +41,12 @@ class Tensor:
 
     @property
     def scale(self) -> float:
-        """The scale (the first one of several), 0.0 if the tensor is not quantized."""
+        """The first scale, 0.0 if the tensor is not quantized."""
         return self.quantization.scales[0] if self.quantization else 0.0
 
     @property
     def zero_point(self) -> int:
-        """The zero point (the first one of several), 0 if the tensor is not quantized."""
+        """The first zero point, 0 if the tensor is not quantized."""
         return self.quantization.zero_points[0] if self.quantization else 0
 
     @property
@@ -57,11 +56,11 @@ class Tensor:
 
     @property
     def constant(self) -> bool:
-        """True if the file contains the tensor's value."""
+        """True if the file contains the value."""
         return self.data is not None
 
     def to_json(self) -> Mapping[str, Any]:
-        """Everything but the data."""
+        """The tensor without its data, as JSON types."""
         return {
             "index": self.index,
             "name": self.name,
@@ -73,17 +72,17 @@ class Tensor:
 
 
 def shown(name: str) -> str:
-    """An operator's name, cut and escaped for a message: a damaged file may have any text there."""
+    """An operator's name for a message: truncated and escaped, as a damaged file has any text."""
     return name[:64] if name.isprintable() else ascii(name[:64])
 
 
 @dataclass(frozen=True)
 class Operator:
-    """One operator: tensors by their index in the subgraph, -1 for an omitted optional input.
+    """One operator. Tensors are indices in the subgraph, -1 for an omitted optional input.
 
-    ``name`` is the schema's name (``CONV_2D``), or a custom operator's own. ``options`` are the
-    fields of the options table with the schema's names and defaults; enumerations by name
-    (``"SAME"``, ``"RELU6"``). ``custom_options`` are a custom operator's bytes, uninterpreted.
+    ``name`` is the schema's name (``CONV_2D``), or that of a custom operator. ``options`` are the
+    fields of the options table with the schema's names and defaults, and enumerators by name
+    (``"SAME"``, ``"RELU6"``). ``custom_options`` are the raw bytes of a custom operator.
     """
 
     index: int
@@ -103,7 +102,7 @@ class Operator:
 
 @dataclass(frozen=True)
 class Subgraph:
-    """A graph of operators in the order in which they run."""
+    """A graph of operators in execution order; ``inputs`` and ``outputs`` are tensor indices."""
 
     name: str
     tensors: tuple[Tensor, ...]

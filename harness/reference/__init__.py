@@ -1,8 +1,8 @@
-"""The NumPy reference: the outputs that a device should give.
+"""The NumPy reference: the expected outputs of a model.
 
 ``Interpreter.from_file(path).invoke([x])`` runs a model; ``compare(obtained, expected)`` describes
-how two tensors differ; ``quantize`` and ``dequantize`` convert real values and quantized ones. Each
-name is imported when it is first used.
+how two tensors differ; ``quantize`` and ``dequantize`` convert between real and quantized values.
+Names are imported on first use.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-#: Every public name, and the module that has it.
+#: Public name -> module that defines it.
 _PUBLIC = {
     "Arithmetic": "harness.base.arithmetic",
     "Adequacy": "harness.reference.adequacy",

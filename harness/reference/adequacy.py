@@ -1,8 +1,8 @@
-"""Which mistakes of an implementation a set of inputs would notice at a model's outputs.
+"""Mutation adequacy: the share of plausible mistakes that a set of inputs shows at the outputs.
 
-Each mistake of the table (:mod:`.mistakes`) is made in each operator in turn, and the rest of the
-model computed as it should be. An input notices it if an output of the model differs: by anything
-where the outputs must agree to the bit, by more than the allowed error of real numbers where not.
+Each mistake of the table (:mod:`.mistakes`) is made in each operator in turn; all other operators
+are computed correctly. An input notices a mistake if an output of the model differs: in any bit
+where outputs must be bit-exact, by more than the allowed error where the model has float tensors.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from harness.reference.proofs import proven
 
 @dataclass(frozen=True)
 class Adequacy:
-    """What inputs would notice: ``noticed`` has the number of such inputs for each trial.
+    """The result of :func:`examine` for ``runs`` inputs.
 
-    ``equivalent`` says of trials that no input can notice why that is so. ``runs`` is the number of
-    inputs.
+    ``noticed`` has, for each trial, the number of inputs that notice it. ``equivalent`` maps trials
+    that no input can notice (equivalent mutants) to the proof.
     """
 
     model: str
@@ -36,18 +36,18 @@ class Adequacy:
 
     @cached_property
     def missed(self) -> tuple[Trial, ...]:
-        """The mistakes that no input notices, without those that none can notice."""
+        """The trials that no input notices, without the equivalent ones."""
         pairs = zip(self.trials, self.noticed, strict=True)
         return tuple(trial for trial, count in pairs if not count and trial not in self.equivalent)
 
     @property
     def possible(self) -> int:
-        """The number of mistakes that are not known to be equivalent."""
+        """The number of trials that are not proven equivalent."""
         return len(self.trials) - len(self.equivalent)
 
     @property
     def share(self) -> float:
-        """The part of the possible mistakes that is noticed; 1 where none is possible."""
+        """The noticed part of the possible trials, 0 to 1; 1 if there are none."""
         return 1 - len(self.missed) / self.possible if self.possible else 1.0
 
     def __str__(self) -> str:
@@ -57,7 +57,7 @@ class Adequacy:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """The same as plain data."""
+        """The result as JSON types."""
         return {
             "model": self.model,
             "runs": self.runs,
@@ -79,19 +79,19 @@ def examine(
     *,
     tolerance: float | None = None,
 ) -> Adequacy:
-    """Which mistakes these inputs, arrays of (runs, ...), would notice, and which none can.
+    """The adequacy of ``inputs``, one array of shape (runs, ...) for each input of the model.
 
-    The runs of a model with a memory are one sequence of inferences after a restart. With a
-    ``tolerance`` (in the outputs' own units) a mistake must change an output by more.
+    For a stateful model the runs are one sequence of inferences after a restart. ``tolerance``, in
+    the units of the outputs, replaces the computed error bounds: smaller differences do not count.
     """
     interpreter = model if isinstance(model, Interpreter) else Interpreter(model, arithmetic)
     examiner = Examiner(interpreter, tolerance)
     counts = examiner.noticed(inputs).sum(axis=1)
-    quiet = [number for number, count in enumerate(counts) if not count]
+    unnoticed = [number for number, count in enumerate(counts) if not count]
     return Adequacy(
         interpreter.model.name,
         len(inputs[0]) if len(inputs) else 1,
         examiner.trials,
         tuple(map(int, counts)),
-        proven(examiner, quiet),
+        proven(examiner, unnoticed),
     )

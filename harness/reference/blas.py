@@ -1,7 +1,7 @@
-"""One thread for matrix products: for models of this size, more threads are slower.
+"""Limits BLAS to one thread: products of this size are slower with more.
 
-The number of a BLAS' threads holds for the whole process. So all interpreters share one count of
-users: the first sets one thread, the last restores the number from before.
+The thread count of a BLAS is a property of the process. All interpreters therefore share one count
+of users: the first one sets one thread, the last one restores the previous number.
 """
 
 from __future__ import annotations
@@ -15,28 +15,30 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from threadpoolctl import LibController
 
-#: OpenBLAS starts threads from 2^18 products on. Models with so few elements have fewer products.
+#: OpenBLAS uses threads from 2^18 multiplications on; a model with at most so many elements has
+#: fewer in each operator.
 SMALL = 1 << 12
 
 
-class _OneThread:
+class _ThreadLimit:
+    """The shared limit; entering is reentrant and thread-safe."""
+
     def __init__(self) -> None:
-        # Small models do not need it.
-        from threadpoolctl import ThreadpoolController  # noqa: PLC0415
+        from threadpoolctl import ThreadpoolController  # noqa: PLC0415 - small models need none
 
         self._libraries: list[LibController] = (
             ThreadpoolController().select(user_api="blas").lib_controllers
         )
         self._lock = threading.Lock()
         self._users = 0
-        self._before: list[int | None] = []
+        self._previous: list[int | None] = []
 
     @contextmanager
     def __call__(self) -> Iterator[None]:
         with self._lock:
             self._users += 1
             if self._users == 1:
-                self._before = [library.num_threads for library in self._libraries]
+                self._previous = [library.num_threads for library in self._libraries]
                 self._set([1] * len(self._libraries))
         try:
             yield
@@ -44,13 +46,13 @@ class _OneThread:
             with self._lock:
                 self._users -= 1
                 if self._users == 0:
-                    self._set(self._before)
+                    self._set(self._previous)
 
     def _set(self, counts: list[int] | list[int | None]) -> None:
         for library, count in zip(self._libraries, counts, strict=True):
             if count is not None:
-                # If the process has one pool, threadpoolctl obeys only the thread that set it
-                # first; here any thread may be the first or the last, and the lock orders them.
+                # threadpoolctl ties a shared pool to the first thread that limits it. Here any
+                # thread may be the first or the last user; the lock serializes them.
                 release = getattr(library, "clear_controlling_thread", lambda **_: None)
                 release(force=True)
                 library.set_num_threads(count)
@@ -58,10 +60,10 @@ class _OneThread:
 
 
 @cache
-def _shared() -> _OneThread:
-    return _OneThread()
+def _shared() -> _ThreadLimit:
+    return _ThreadLimit()
 
 
 def one_thread(elements: int) -> AbstractContextManager[None]:
-    """A context in which products of matrices of so many elements run on the caller's thread."""
+    """A context in which a model of so many elements computes its products on one thread."""
     return nullcontext() if elements <= SMALL else _shared()()

@@ -1,4 +1,4 @@
-"""Comparing a device's outputs with the right ones, and explaining differences."""
+"""Element-by-element comparison of tensors, with an explanation of the differences."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ import numpy.typing as npt
 from harness.base.errors import UsageError
 from harness.reference.arrays import Array
 
-#: How many differing elements a message shows.
+#: Most differing elements in a message.
 SHOWN = 5
 
-#: Outputs of other inputs or settings, to be tried if the outputs differ: the words for one that
-#: fits, and a function that computes it.
+#: Outputs under other assumptions, tried if the tensors differ: explanation -> function that
+#: computes the output.
 Alternatives = Mapping[str, Callable[[], npt.ArrayLike]]
 
 
 @dataclass(frozen=True)
 class Difference:
-    """One element that differs, by more than ``allowed``."""
+    """One element that differs by more than ``allowed``."""
 
     index: tuple[int, ...]
     obtained: float
@@ -33,24 +33,25 @@ class Difference:
 
     def __str__(self) -> str:
         at = ", ".join(map(str, self.index))
-        obtained, expected = _apart(self.obtained, self.expected)
+        obtained, expected = _distinguishable(self.obtained, self.expected)
         bound = f", {self.allowed:.3g} allowed" if self.allowed else ""
         return f"[{at}]: obtained {obtained}, expected {expected}{bound}"
 
 
-def _apart(one: float, other: float) -> tuple[str, str]:
-    """Both with as many digits as they need to differ: 6, 9 (float32) or 17 (float64)."""
-    words = [(f"{one:.{digits}g}", f"{other:.{digits}g}") for digits in (6, 9, 17)]
-    return next((pair for pair in words if pair[0] != pair[1]), words[0])
+def _distinguishable(a: float, b: float) -> tuple[str, str]:
+    """Both numbers as text, with 6, 9 (float32) or 17 (float64) digits: the fewest that differ."""
+    texts = [(f"{a:.{digits}g}", f"{b:.{digits}g}") for digits in (6, 9, 17)]
+    return next((pair for pair in texts if pair[0] != pair[1]), texts[0])
 
 
 @dataclass(frozen=True)
 class Comparison:
     """The result of :func:`compare`.
 
-    ``mismatches`` elements of ``total`` differ by more than the tolerance, by at most ``largest``;
-    ``first`` are the first few of them in index order. ``explanation`` names a known cause that
-    fits, or is empty. ``reason`` is why the tensors cannot be compared, or empty.
+    ``mismatches`` of ``total`` elements differ by more than the tolerance, by at most ``largest``;
+    ``first`` holds the first few of them in index order. ``explanation`` names a known cause that
+    reproduces the obtained tensor, or is empty. ``reason`` says why the tensors are not comparable,
+    or is empty.
     """
 
     equal: bool
@@ -81,7 +82,7 @@ class Comparison:
         return "\n".join(lines)
 
     def to_json(self) -> Mapping[str, Any]:
-        """The same as plain data; NaN and infinities as text, as JSON has no numbers for them."""
+        """The result as JSON types; NaN and infinities, which JSON lacks, as text."""
         return {
             "equal": self.equal,
             "mismatches": self.mismatches,
@@ -114,24 +115,22 @@ def compare(
     relative: float = 0.0,
     alternatives: Alternatives | None = None,
 ) -> Comparison:
-    """Compare two tensors element by element.
+    """The element-by-element comparison of two tensors.
 
-    ``tolerance`` is one number, or an array with one per element.
-
-    The comparison is exact if ``tolerance`` is None and ``relative`` is 0; else an element may
-    differ by ``tolerance + relative * |expected|``, in the tensors' own units (quantized steps for
-    integers). NaN equals NaN. Tensors without elements are not equal, nor are tensors of different
-    shape or dtype: the result has a ``reason``. If they differ, ``alternatives`` are tried in
-    their order; see :mod:`harness.reference.explain`. Raises :class:`UsageError` for a negative
-    tolerance.
+    The comparison is exact if ``tolerance`` is None and ``relative`` is 0; otherwise an element may
+    differ by ``tolerance + relative * |expected|``, in the units of the tensors (quantized steps
+    for integers). ``tolerance`` is one number, or an array with one per element. NaN equals NaN.
+    Empty tensors, and tensors of different shape or dtype, are unequal, with a ``reason``. If
+    elements differ, ``alternatives`` are tried in their order; see
+    :mod:`harness.reference.explain`. Raises :class:`UsageError` for a negative tolerance.
     """
     x, y = np.asarray(obtained), np.asarray(expected)
     limit = np.asarray(0.0 if tolerance is None else tolerance, np.float64)
     if not (limit >= 0).all() or not relative >= 0:
         raise UsageError(f"a tolerance can't be negative: {tolerance}, {relative}")
-    refused = _refused(x, y)
-    if refused:
-        return Comparison(False, max(x.size, y.size), y.size, float("nan"), reason=refused)
+    reason = _incomparable(x, y)
+    if reason:
+        return Comparison(False, max(x.size, y.size), y.size, float("nan"), reason=reason)
     difference = _difference(x, y)
     magnitude = np.abs(y.astype(np.float64))
     allowed = limit + relative * np.where(np.isfinite(magnitude), magnitude, 0.0)
@@ -153,7 +152,8 @@ def compare(
     return Comparison(False, count, y.size, largest, first, explanation)
 
 
-def _refused(x: Array, y: Array) -> str:
+def _incomparable(x: Array, y: Array) -> str:
+    """The reason why two tensors cannot be compared, or ""."""
     if y.size == 0 or x.size == 0:
         return f"nothing to compare: obtained {list(x.shape)}, expected {list(y.shape)}"
     if x.dtype != y.dtype:
@@ -164,7 +164,7 @@ def _refused(x: Array, y: Array) -> str:
 
 
 def _difference(x: Array, y: Array) -> Array:
-    """|x - y| without overflow; 0 for two NaN or the same infinity, infinite for one NaN."""
+    """|x - y| without overflow: 0 for two NaN or equal infinities, infinity for one NaN."""
     if x.dtype.kind in "iub":
         return np.abs(x.astype(np.int64) - y.astype(np.int64))
     with np.errstate(invalid="ignore"):
@@ -176,17 +176,18 @@ def _difference(x: Array, y: Array) -> Array:
 def _explain(
     x: Array, y: Array, difference: Array, wrong: Array, alternatives: Alternatives
 ) -> str:
-    for guess in _guesses(x, y, alternatives):
-        if guess:
-            return guess
+    """The first explanation that fits, or ""."""
+    found = next(filter(None, _explanations(x, y, alternatives)), "")
+    if found:
+        return found
     if x.dtype.kind in "iu" and int(difference.max()) == 1:
         count = int(np.count_nonzero(wrong))
         return f"differs by 1 LSB in {count:,} of {y.size:,} elements: a rounding difference?"
     return ""
 
 
-def _guesses(x: Array, y: Array, alternatives: Alternatives) -> Iterator[str]:
-    """Explanations of the difference, the more specific ones first; "" if one does not fit."""
+def _explanations(x: Array, y: Array, alternatives: Alternatives) -> Iterator[str]:
+    """Explanations of the difference, the most specific ones first; "" where one does not fit."""
     wrong = int(np.count_nonzero(x != y))
     for cause, compute in alternatives.items():
         other = np.asarray(compute())
@@ -206,7 +207,7 @@ def _constant_offset(x: Array, y: Array) -> str:
         return ""
     info = np.iinfo(y.dtype)
     offset = int((x.astype(np.int64) - y.astype(np.int64)).ravel()[np.argmax(x != y)])
-    # Saturated elements cannot show the offset.
+    # Saturated elements hide the offset.
     moved = np.clip(y.astype(np.int64) + offset, info.min, info.max)
     if not np.array_equal(moved, x.astype(np.int64)):
         return ""
@@ -216,9 +217,9 @@ def _constant_offset(x: Array, y: Array) -> str:
 
 
 def _rearranged(x: Array, y: Array) -> Iterator[str]:
-    """Explanations by another order of axes or bytes, or by a shift of some elements."""
+    """Explanations by permuted axes, swapped bytes, a reversed axis, or shifted elements."""
     for order in _orders(y.ndim):
-        # Both ways: the device may hold the transposed tensor's bytes under the model's shape.
+        # Flat: the device may hold the transposed tensor's bytes under the model's shape.
         if np.array_equal(np.transpose(y, order).ravel(), x.ravel()):
             yield f"equal after {_order_name(order)}"
     if x.dtype.itemsize > 1 and np.array_equal(x.byteswap(), y):

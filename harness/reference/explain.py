@@ -1,7 +1,7 @@
-"""Known causes of a wrong output, tried one after another if outputs differ.
+"""Known causes of a wrong output, tried in order when outputs differ.
 
-Each cause is another way to compute the model: with another rounding, or from an input that was
-changed on its way. A cause is named only if it reproduces each element of the device's output.
+A cause is another way to compute the model: with another rounding, or from a differently prepared
+input. It is reported only if it reproduces every element of the device's output.
 """
 
 from __future__ import annotations
@@ -29,9 +29,10 @@ def compare_outputs(
     relative: float = 0.0,
     real_inputs: Sequence[Any] | None = None,
 ) -> list[Comparison]:
-    """Run one inference and compare each output with the device's, for the same inputs.
+    """The comparison of each output of one inference with the device's output, ``obtained``.
 
-    ``real_inputs`` are the inputs before they were quantized, if the caller knows them.
+    ``real_inputs`` are the inputs before quantization, if known. ``tolerance`` and ``relative`` are
+    those of :func:`compare`.
     """
     expected = interpreter.invoke(inputs)
     return [
@@ -54,10 +55,10 @@ def alternatives(
     real_inputs: Sequence[Any] | None = None,
     batch: bool = False,
 ) -> Alternatives:
-    """Alternatives for output ``output``, for :func:`compare`; they are computed when called.
+    """Alternatives of output ``output`` for :func:`compare`, computed on demand.
 
-    ``batch``: inputs and output have a leading axis of runs, as for ``invoke_batch``. Models with
-    a state have no alternatives: their outputs depend on earlier inferences, too.
+    ``batch``: inputs and output have a leading axis of runs, as for ``invoke_batch``. Stateful
+    models have no alternatives, because their outputs also depend on earlier inferences.
     """
     if interpreter.stateful:
         return {}
@@ -74,9 +75,9 @@ def alternatives(
     return found
 
 
-#: One inference, or a batch, and the output in question.
+#: Runs one inference or a batch; the examined output.
 _Invoke = Callable[[Interpreter, Sequence[Any]], Array]
-#: From the right inputs to those that the device may have used.
+#: Correct inputs -> inputs that the device may have used instead.
 _Change = Callable[[Sequence[Array]], list[Array]]
 
 
@@ -109,7 +110,7 @@ def _arithmetics(interpreter: Interpreter) -> Iterator[tuple[str, Callable[[], I
 def _changes(
     interpreter: Interpreter, real_inputs: Sequence[Any] | None
 ) -> Iterator[tuple[str, _Change]]:
-    """Ways to get an input wrong; axes are counted from the end, as a runs axis may precede."""
+    """Mistakes in preparing an input; axes are counted from the end: a runs axis may precede."""
     tensors = interpreter.inputs
     images = [len(tensor.shape) == 4 for tensor in tensors]
 

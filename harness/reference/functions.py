@@ -1,8 +1,8 @@
-"""Functions in fixed point: gemmlowp's for 8 bits, the tables of TensorFlow Lite for 16 bits.
+"""Fixed-point functions: gemmlowp's for 8 bits, the lookup tables of TensorFlow Lite for 16 bits.
 
 Source: gemmlowp ``fixedpoint/fixedpoint.h``. A number with i integer bits (``Q(i).(31-i)``) is an
-int32 that stands for raw / 2^(31-i); products are saturating rounding doubling high multiplies.
-All arrays here are int64 with int32 values, of any shape.
+int32 ``raw`` with the value raw / 2^(31-i); products are saturating rounding doubling high
+multiplies. All arrays are int64 with int32 values, of any shape.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from harness.reference.arrays import Array
 from harness.reference.quantization import round_away
 from harness.reference.scale import doubling_high_multiply, rounding_right_shift, wrap32
 
-_ONE = (1 << 31) - 1  # the largest Q0.31, which stands for 1
+_ONE = (1 << 31) - 1  # the largest Q0.31 number; gemmlowp's 1
 _HALF = 1 << 30
 
 
@@ -25,7 +25,7 @@ def _q31(real: float) -> int:
     return math.floor(real * (1 << 31) + 0.5)
 
 
-#: exp(-2^k) for k = -2 .. 4, Q0.31: the factors that the bits of an exponent select.
+#: exp(-2^k) for k = -2 .. 4, Q0.31: the factors selected by the bits of an exponent.
 _FACTORS = tuple((k, _q31(math.exp(-(2.0**k)))) for k in range(-2, 5))
 _EXP_EIGHTH = _q31(math.exp(-0.125))
 _THIRD = _q31(1 / 3)
@@ -152,7 +152,7 @@ def logarithm(x: Array, input_bits: int, output_bits: int) -> Array:
 
     Source: TensorFlow Lite's ``log_x_for_x_greater_than_or_equal_to_1``.
     """
-    bits = output_bits + 1  # one more, so that the sum at the end does not saturate
+    bits = output_bits + 1  # one more, because the final sum would saturate
     unit = 31 - bits
     quarter = rounding_right_shift(np.array(1 << 29), bits)
 
@@ -185,7 +185,7 @@ def _headroom(x: Array) -> Array:
 
 
 def input_radius(integer_bits: int, left_shift: int) -> int:
-    """The largest input that stays in range after scaling (TFLite ``CalculateInputRadius``)."""
+    """The largest input magnitude within range after scaling (TFLite ``CalculateInputRadius``)."""
     top = ((1 << integer_bits) - 1) * float(1 << (31 - integer_bits))
     return math.floor(top / 2.0**left_shift)
 
@@ -194,7 +194,7 @@ _LN2 = np.float32(1) / np.log(np.float32(2))
 
 
 def log2_of(scale: float) -> tuple[int, bool]:
-    """log2, rounded, and whether that is right within 0.001 (TFLite ``CheckedLog2``)."""
+    """log2, rounded, and whether it is exact within 0.001 (TFLite ``CheckedLog2``)."""
     exact = np.log(np.float32(scale)) * _LN2
     rounded = round_away(np.asarray(exact))
     return int(rounded), bool(abs(exact - rounded) < 1e-3)
@@ -210,10 +210,11 @@ def interpolated_table(
     input_zero: int,
     output_scale: np.float32,
 ) -> Array:
-    """513 int16 entries of ``function`` (float64 -> float64), as int64.
+    """A lookup table of ``function`` (float64 -> float64): 513 int16 values as int64.
 
-    Each entry is moved by half of the error of the chord at its middle: the average error of the
-    interpolation is smaller. All in single precision. Source: TensorFlow Lite's ``LUTPopulate``.
+    Each entry is corrected by half the error of the chord at its midpoint, which reduces the
+    average interpolation error. The arithmetic is in single precision. Source: TensorFlow Lite's
+    ``LUTPopulate``.
     """
     f32 = np.float32
 
@@ -237,7 +238,7 @@ def interpolated_table(
 
 
 def look_up(table: Array, x: Array) -> Array:
-    """Interpolate ``table`` at int16 values x (int64): 7 bits of fraction, halves up."""
+    """``table`` interpolated at int16 values ``x`` (int64): 7 fraction bits, halves up."""
     index = 256 + (x >> 7)
     base = table[index]
     slope = table[index + 1] - base
@@ -248,8 +249,8 @@ def look_up(table: Array, x: Array) -> Array:
 def _sigmoid_table() -> Array:
     """sigmoid(i / 24) in 0.16 format for i = 0 .. 255.
 
-    Each entry is lowered by half of the error of the chord to the next one, at its middle; the last
-    entry is the type's largest value. (This gives the published table of TensorFlow Lite.)
+    Each entry is reduced by half the error, at its midpoint, of the chord to the next entry; the
+    last entry is the largest value of the type. This equals TensorFlow Lite's published table.
     """
     i = np.arange(256)
 
@@ -267,7 +268,7 @@ def sigmoid16(x: Array) -> Array:
     """sigmoid in Q0.15 of x, int64 in steps of 1/(3 * 2^12). Source: TFLite ``Logistic`` int16."""
     table = _sigmoid_table()
     magnitude = np.abs(x)
-    index = np.minimum(magnitude >> 9, 254)  # behind it all outputs round to one
+    index = np.minimum(magnitude >> 9, 254)  # beyond it all outputs round to one
     value = (table[index] << 9) + (magnitude & 511) * (table[index + 1] - table[index])
     value = np.where(x >= 0, value + (1 << 9), (1 << 25) - value + (1 << 9) - 1)
     return np.asarray(value >> 10)
@@ -289,9 +290,9 @@ def tanh16(x: Array) -> Array:
 
 
 def table_multiplier(scale: float, shifts: tuple[int, ...]) -> tuple[int, int]:
-    """``(multiplier, right shift)`` from ``scale`` to 1/(3 * 2^12).
+    """``(multiplier, right shift)`` from the scale ``scale`` to 1/(3 * 2^12).
 
-    Scales of 2^(shift - 12) for one of ``shifts`` are exact.
+    A scale of 2^(shift - 12), shift in ``shifts``, has an exact multiplier.
     """
     power, exact = log2_of(scale)
     if exact and 12 + power in shifts:

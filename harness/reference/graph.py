@@ -1,7 +1,7 @@
-"""A model as graphs of prepared operators that can call each other.
+"""A model as graphs of prepared operators, which can call each other.
 
-Source of the rules: tflite-micro, ``MicroInterpreterGraph``. All subgraphs are prepared, even if
-nothing calls them; the first one is the model.
+Source of the rules: tflite-micro, ``MicroInterpreterGraph``. All subgraphs are prepared, called or
+not; the first one is the main graph.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from harness.reference.node import NUMPY_TYPES, KnownOutputs, Node, Run, constan
 from harness.reference.registry import Kernels
 from harness.reference.validation import check_calls, check_order, check_tensors
 
-#: The most work of the subgraphs that one inference calls, in small operators (see
-#: :attr:`PreparedOperator.work`): a damaged loop would not end. It takes one or two seconds.
+#: The most work in subgraphs per inference, in units of :attr:`PreparedOperator.work`. It bounds
+#: the endless loops of damaged models to one or two seconds.
 MAX_WORK = 50_000
 _ELEMENTS_OF_WORK = 1 << 12
 
@@ -36,7 +36,11 @@ TensorSpec = tuple[int, tuple[int, ...], np.dtype[Any]]
 
 @dataclass(frozen=True)
 class PreparedOperator:
-    """One operator, ready to run."""
+    """One operator, ready to run.
+
+    ``inputs`` are tensor indices, -1 for an omitted input. ``work`` is its estimated time in small
+    operators.
+    """
 
     operator: Operator
     run: Run
@@ -47,7 +51,7 @@ class PreparedOperator:
     work: int = 1
 
     def __call__(self, values: Sequence[Array | None]) -> list[Array]:
-        """The outputs from the inputs' arrays, both with a leading axis of runs."""
+        """The outputs for the inputs ``values``, both with a leading axis of runs."""
         results = self.run(*values)
         return [results] if isinstance(results, np.ndarray) else list(results)
 
@@ -57,7 +61,7 @@ class PreparedOperator:
         return _specs(self.outputs)
 
     def check(self, results: Sequence[Array]) -> None:
-        """Compare ``results``, with a leading axis of runs, with the declared types and shapes."""
+        """Raises BadModel unless ``results`` (runs, ...) have the declared types and shapes."""
         specs = self.specs
         if len(results) != len(specs):
             raise BadModel(
@@ -76,19 +80,20 @@ def _specs(tensors: Sequence[Tensor]) -> tuple[TensorSpec, ...]:
 
 
 class WorkLimit(threading.local):
-    """The rest of MAX_WORK for the inference of each thread."""
+    """The remaining work of the current inference, per thread."""
 
     left = MAX_WORK
 
     def start(self) -> None:
-        """Begin a new inference."""
+        """Starts a new inference."""
         self.left = MAX_WORK
 
 
 class GraphRunner:
-    """One subgraph with its tensors; ``number`` is its index in the model.
+    """One subgraph with its tensors and state; ``number`` is its index in the model.
 
-    ``copies``: results are copied, because a kernel may return a view of a state.
+    ``copies``: results are copied, because a kernel may return a view of a state. ``bytes`` is the
+    size of one run's computed tensors.
     """
 
     def __init__(self, model: Model, number: int, limit: WorkLimit) -> None:
@@ -119,29 +124,32 @@ class GraphRunner:
         self.reset()
 
     def prepare(self, steps: Sequence[PreparedOperator]) -> None:
-        """Take the prepared operators."""
+        """Sets the prepared operators."""
         self.steps = tuple(steps)
         self._work = 1 + sum(step.work for step in steps)
 
     def reset(self) -> None:
-        """Set every variable tensor as TFLM does: int8 to its zero point, other types to 0."""
+        """Resets every variable tensor as TFLM does: int8 to its zero point, other types to 0."""
         for index, value in self.state.items():
             tensor = self.tensors[index]
             value[...] = tensor.zero_point if tensor.dtype == "int8" else 0
 
     def call(self, values: Sequence[Array]) -> list[Array]:
-        """Run it for an operator of another graph."""
+        """The outputs for the inputs ``values``; called by an operator of another graph.
+
+        Raises BadModel if the inference exceeds MAX_WORK.
+        """
         self.limit.left -= self._work
         if self.limit.left < 0:
             raise BadModel(
                 f"{self.name}: an inference runs more than {MAX_WORK:,} operators",
-                hint="does a loop of the model never end?",
+                hint="does the model contain an endless loop?",
             )
         known = self.run(values)
         return [self.value(known, tensor.index) for tensor in self.outputs]
 
     def run(self, inputs: Sequence[Array]) -> dict[int, Array]:
-        """All computed tensors by index, with a leading axis of runs."""
+        """The inputs and all computed tensors by index, with a leading axis of runs."""
         values = {spec[0]: array for spec, array in zip(self.sources, inputs, strict=True)}
         known: dict[int, Array | None] = {-1: None, **self.constants, **self.state, **values}
         for step in self.steps:
@@ -152,7 +160,7 @@ class GraphRunner:
         return values
 
     def value(self, values: Mapping[int, Array], index: int) -> Array:
-        """A tensor's value during or after a run."""
+        """The value of any tensor after a run that returned ``values``."""
         if index in values:
             return values[index]
         return self.state[index] if index in self.state else self.constants[index]
@@ -160,7 +168,10 @@ class GraphRunner:
 
 @dataclass(frozen=True)
 class Program:
-    """All graphs of a model, and their memory between inferences."""
+    """All graphs of a model, the main one first, and their memory between inferences.
+
+    ``elements`` is the number of elements of all tensors.
+    """
 
     graphs: tuple[GraphRunner, ...]
     memory: ModelMemory
@@ -169,7 +180,10 @@ class Program:
 
     @classmethod
     def of(cls, model: Model, kernels: Kernels, arithmetic: Arithmetic) -> Program:
-        """Prepare every operator. Raises BadModel; UnsupportedOperator with all their names."""
+        """The program of ``model``, every operator prepared.
+
+        Raises BadModel, or one UnsupportedOperator for all operators without a kernel.
+        """
         check_calls(model)
         limit, memory = WorkLimit(), ModelMemory()
         graphs = tuple(GraphRunner(model, number, limit) for number in range(len(model.subgraphs)))
@@ -197,7 +211,7 @@ class Program:
                 )
             graph.prepare(steps)
         if refused:
-            raise _together(refused)
+            raise _combined(refused)
         elements = sum(tensor.elements for graph in graphs for tensor in graph.tensors)
         program = cls(graphs, memory, limit, elements)
         for graph in graphs:
@@ -210,7 +224,7 @@ class Program:
         return self.memory.used or any(graph.state for graph in self.graphs)
 
     def reset(self, *, restart: bool) -> None:
-        """Set variable tensors and resources back; with ``restart`` CALL_ONCE runs again."""
+        """Resets variable tensors and resources; with ``restart`` CALL_ONCE runs again."""
         for graph in self.graphs:
             graph.reset()
         self.memory.reset(restart=restart)
@@ -218,7 +232,7 @@ class Program:
     def run(self, inputs: Sequence[Array]) -> dict[int, Array]:
         """All computed tensors of the main graph, see :meth:`GraphRunner.run`."""
         self.limit.start()
-        # Overflow and NaN are values here, as they are on the device.
+        # Overflow and NaN are results, as on a device, not errors.
         with np.errstate(all="ignore"), one_thread(self.elements):
             return self.graphs[0].run(inputs)
 
@@ -231,27 +245,29 @@ def _node(
     arithmetic: Arithmetic,
     decoded: Mapping[int, Tensor],
 ) -> Node:
-    def named(indices: Sequence[int]) -> tuple[Tensor | None, ...]:
+    """The node of ``operator``; ``decoded`` tensors replace those of the graph."""
+
+    def tensors(indices: Sequence[int]) -> tuple[Tensor | None, ...]:
         return tuple(
             decoded.get(index, graph.tensors[index]) if index >= 0 else None for index in indices
         )
 
     return Node(
         operator,
-        named(operator.inputs),
-        tuple(graph.tensors[index] for index in operator.outputs),
-        named(operator.intermediates),
-        arithmetic,
-        f"{graph.name}: {operator}",
-        memory,
-        graph.number,
-        graphs,
-        frozenset(decoded),
+        inputs=tensors(operator.inputs),
+        outputs=tuple(graph.tensors[index] for index in operator.outputs),
+        intermediates=tensors(operator.intermediates),
+        arithmetic=arithmetic,
+        where=f"{graph.name}: {operator}",
+        memory=memory,
+        graph=graph.number,
+        subroutines=graphs,
+        decoded=frozenset(decoded),
     )
 
 
 def _decoded(run: Run, outputs: Sequence[Tensor]) -> dict[int, Tensor]:
-    """The outputs that are known already, as constants for the operators behind it."""
+    """The outputs that are known before the first run, as constants of the later operators."""
     if not isinstance(run, KnownOutputs):
         return {}
     pairs = zip(outputs, run.arrays, strict=True)
@@ -261,16 +277,17 @@ def _decoded(run: Run, outputs: Sequence[Tensor]) -> dict[int, Tensor]:
 
 
 def _check_types(node: Node) -> None:
-    """TFLM does not read a model whose options name a type that the schema does not have."""
+    """Raises BadModel if an option names a type that the schema lacks: TFLM refuses the model."""
     for name, value in node.options.items():
         if str(value).startswith("type#"):
             raise node.refused(f"its option {name} is {value}")
 
 
 def _check_sizes(node: Node) -> None:
-    """TFLM takes outputs with an axis of 0 for dynamic, except the scalars of old converters.
+    """Raises BadModel for outputs with an axis of size 0, which TFLM treats as dynamic.
 
-    Source: tflite-micro, ``CheckDynamicTensors``.
+    Vectors are exempt: old converters write scalars so. Source: tflite-micro,
+    ``CheckDynamicTensors``.
     """
     for tensor in node.outputs:
         if 0 in tensor.shape and len(tensor.shape) > 1:
@@ -280,7 +297,7 @@ def _check_sizes(node: Node) -> None:
 
 
 def _work(node: Node) -> int:
-    """Roughly the time of an operator in small operators, from its elements and products."""
+    """The estimated time of an operator in small operators, from its elements and products."""
     inputs = [tensor for tensor in node.inputs if tensor is not None]
     elements = sum(tensor.elements for tensor in (*inputs, *node.outputs))
     weights = max((tensor.elements for tensor in inputs if tensor.constant), default=0)
@@ -288,12 +305,12 @@ def _work(node: Node) -> int:
     return 1 + (elements + products // 16) // _ELEMENTS_OF_WORK
 
 
-#: How many refusals one message holds.
+#: Most refused operators in one message.
 _SHOWN = 8
 
 
-def _together(refused: Sequence[HilError]) -> HilError:
-    """One error for all refused operators; each kind of refusal is said once."""
+def _combined(refused: Sequence[HilError]) -> HilError:
+    """One error for all refused operators."""
     first = refused[0]
     if len(refused) == 1:
         return first

@@ -1,4 +1,4 @@
-"""Running a whole model with the NumPy kernels."""
+"""Inference of a whole model with the NumPy kernels."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from harness.reference.graph import PreparedOperator, Program
 from harness.reference.node import NUMPY_TYPES
 from harness.reference.registry import Kernels
 
-#: Bytes of tensors in one chunk of a batch: sums take eight times as much, which the cache should
-#: hold.
+#: Bytes of the tensors of one chunk of a batch; their sums in double precision, eight times as
+#: large, should fit in the cache.
 CHUNK_BYTES = 1 << 22
-#: Memory that the process keeps after a batch, for the next one.
+#: Bytes of freed arrays that the C library keeps for the next batch.
 _KEPT = 16 << 20
 
 
 class UnknownTensor(UsageError, KeyError):
-    """The last inference has no value of this index."""
+    """The last inference has no value for this tensor index."""
 
 
 class LastValues(Mapping[int, Array]):
-    """The tensors of one inference by index; each access gives a copy, without the runs axis."""
+    """The tensors of one inference by index; each access returns a copy without the runs axis."""
 
     def __init__(self, model: Model, values: Mapping[int, Array]) -> None:
         self._model = model
@@ -48,7 +48,7 @@ class LastValues(Mapping[int, Array]):
         if tensor.constant:
             hint = f"its bytes are model.tensors[{index}].data"
             raise UnknownTensor(
-                f"{named} is a constant of the model: nothing computes it", hint=hint
+                f"{named} is a constant of the model, which no operator computes", hint=hint
             )
         if not self._values:
             raise UnknownTensor(f"{named} has no value before the first inference")
@@ -67,11 +67,11 @@ class LastValues(Mapping[int, Array]):
 
 
 class Interpreter:
-    """Runs a model, bit-exactly as TFLM's reference kernels do for integers.
+    """Runs a model; integer results are bit-exact with TFLM's reference kernels.
 
     ``arithmetic`` is that of the device's build. Variable tensors (the state of SVDF and LSTM),
-    resource variables and the samples of streaming operators last from one inference to the next,
-    as on the device, until :meth:`reset` or :meth:`restart`.
+    resource variables and the samples of streaming operators persist between inferences, as on the
+    device, until :meth:`reset` or :meth:`restart`. Raises BadModel, UnsupportedOperator.
     """
 
     def __init__(
@@ -94,10 +94,7 @@ class Interpreter:
         self._program = Program.of(self.model, self.kernels, arithmetic)
         self._main = self._program.graphs[0]
         self._run_bytes = sum(graph.bytes for graph in self._program.graphs)
-        self._wanted = [
-            (place, each.shape, NUMPY_TYPES[each.dtype])
-            for place, each in enumerate(self._main.inputs)
-        ]
+
         self._results = tuple(tensor.index for tensor in self._main.outputs)
         self._lock = Lock()
         self._tensors = LastValues(self.model, {})
@@ -110,7 +107,7 @@ class Interpreter:
         *,
         kernels: Kernels | None = None,
     ) -> Interpreter:
-        """Read ``path`` and prepare it. Raises BadModel, UnsupportedOperator."""
+        """The interpreter of the model in ``path``. Raises BadModel, UnsupportedOperator."""
         return cls(path, arithmetic, kernels=kernels)
 
     @classmethod
@@ -121,11 +118,11 @@ class Interpreter:
         *,
         kernels: Kernels | None = None,
     ) -> Interpreter:
-        """Prepare a model. Raises BadModel, UnsupportedOperator."""
+        """The interpreter of ``model``. Raises BadModel, UnsupportedOperator."""
         return cls(model, arithmetic, kernels=kernels)
 
     def with_arithmetic(self, arithmetic: Arithmetic) -> Interpreter:
-        """A new interpreter of the same model and kernels."""
+        """A new interpreter of the same model and kernels, without state."""
         return type(self)(self.model, arithmetic, kernels=self.kernels)
 
     def __repr__(self) -> str:
@@ -136,7 +133,7 @@ class Interpreter:
         return f"<Interpreter of {self.model.name}: {inputs} -> {outputs}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickled as the model's bytes; the copy starts as after a reboot."""
+        """The pickled form: the model's bytes. The copy has the state after a reboot."""
         return _restored, (self.model.data, self.model.name, self.arithmetic, self.kernels)
 
     @property
@@ -156,12 +153,12 @@ class Interpreter:
 
     @property
     def operators(self) -> tuple[Operator, ...]:
-        """The main subgraph's operators in the order in which they run."""
+        """The main subgraph's operators in execution order."""
         return tuple(step.operator for step in self.steps)
 
     @property
     def stateful(self) -> bool:
-        """True where outputs depend on earlier inferences too (SVDF, LSTM, resources)."""
+        """True if outputs depend on earlier inferences (SVDF, LSTM, resource variables)."""
         return self._program.stateful
 
     @property
@@ -171,17 +168,17 @@ class Interpreter:
 
     @property
     def tensors(self) -> Mapping[int, Array]:
-        """The values of all computed tensors of the last :meth:`invoke`, by tensor index; copies.
+        """Copies of the computed tensors of the last :meth:`invoke`, by tensor index.
 
-        Model inputs are among them, constants are not. Empty before the first inference.
+        Model inputs are included, constants are not. Empty before the first inference.
         """
         return self._tensors
 
     def run_operator(self, index: int, values: Mapping[int, Array | None]) -> list[Array] | None:
-        """The outputs of operator ``index`` alone, from ``values`` by tensor index.
+        """The outputs of operator ``index`` alone, for ``values`` by tensor index.
 
-        Constants need not be among the values. None where an input is missing or does not have
-        the tensor's shape and type.
+        ``values`` may omit constants. Returns None if another input is missing or has another shape
+        or type than its tensor.
         """
         step = self.steps[index]
         inputs: list[Array | None] = []
@@ -200,15 +197,14 @@ class Interpreter:
             return [output[0] for output in step(inputs)]
 
     def reset(self) -> None:
-        """As ``MicroInterpreter::Reset``: variables get their first values.
+        """Resets all state as ``MicroInterpreter::Reset`` does: variables to their zero points.
 
-        Those are zero points. A subgraph that CALL_ONCE has run does not run again; see
-        :meth:`restart`.
+        A subgraph that CALL_ONCE has run does not run again; see :meth:`restart`.
         """
         self._reset(restart=False)
 
     def restart(self) -> None:
-        """As after a reboot: :meth:`reset`, and CALL_ONCE initialises anew."""
+        """Resets all state as a reboot does: CALL_ONCE runs again."""
         self._reset(restart=True)
 
     def _reset(self, *, restart: bool) -> None:
@@ -217,9 +213,10 @@ class Interpreter:
             self._program.reset(restart=restart)
 
     def invoke(self, inputs: Sequence[Any]) -> list[Array]:
-        """One inference: one array for each input, of its shape and dtype; the outputs likewise.
+        """The outputs of one inference, one array for each output of the model.
 
-        Raises UsageError where number, shape or dtype of the arrays is wrong.
+        ``inputs`` has one array for each input. All arrays have the shapes and dtypes of the
+        tensors. Raises UsageError for a wrong number, shape or dtype of inputs.
         """
         arrays = [array[None].copy() for array in self._checked(inputs, 0)]
         with self._lock:
@@ -230,11 +227,11 @@ class Interpreter:
         return outputs
 
     def invoke_batch(self, inputs: Sequence[Any], runs: int | None = None) -> list[Array]:
-        """Many inferences at once: arrays of shape (runs, *input shape) -> (runs, *output shape).
+        """The outputs of many inferences: (runs, *input shape) -> (runs, *output shape).
 
-        The result is that of :meth:`invoke` on one after another. Models with a state really run
-        that way; all others run vectorised, in chunks that bound the memory. ``runs`` is how many
-        of a model without inputs (default 1).
+        The results equal those of :meth:`invoke` in sequence. Stateful models do run in sequence;
+        others run vectorized, in chunks that bound the memory. ``runs`` (default 1) is the number
+        of inferences of a model without inputs. Raises UsageError as :meth:`invoke` does.
         """
         arrays = self._checked(inputs, 1)
         count = self._runs(arrays, runs)
@@ -243,26 +240,26 @@ class Interpreter:
         chunk = max(1, CHUNK_BYTES // max(self._run_bytes, 1))
         if self.stateful:
             chunk = 1
-        elif not arrays:  # outputs without inputs are computed once
+        elif not arrays:  # constant outputs: computed once
             chunk = count
         with self._lock:
             parts = [
-                self._part([array[start : start + chunk] for array in arrays])
+                self._run_chunk([array[start : start + chunk] for array in arrays])
                 for start in range(0, count, chunk)
             ]
         return [_joined(column, count) for column in zip(*parts, strict=True)]
 
     def trace(self, inputs: Sequence[Any]) -> dict[int, Array]:
-        """All tensors that the main graph computes in a batch, and the inputs, by tensor index.
+        """The inputs and all tensors that the main graph computes in a batch, by tensor index.
 
-        Arrays have a leading axis of runs; those that depend on no input may have one run.
+        Arrays have a leading axis of runs; one run if the tensor depends on no input.
         """
         arrays = self._checked(inputs, 1)
         self._runs(arrays, None)
         with self._lock:
             return self._program.run(arrays)
 
-    def _part(self, arrays: Sequence[Array]) -> list[Array]:
+    def _run_chunk(self, arrays: Sequence[Array]) -> list[Array]:
         values = self._program.run(arrays)
         outputs = (self._main.value(values, index) for index in self._results)
         return [value.copy() if self.stateful else value for value in outputs]
@@ -281,26 +278,27 @@ class Interpreter:
         return count
 
     def _checked(self, inputs: Sequence[Any], lead: int) -> list[Array]:
-        """The inputs as arrays; ``lead`` axes come before a tensor's own."""
+        """The inputs as arrays with ``lead`` axes before the tensor's own. Raises UsageError."""
         if isinstance(inputs, str | bytes | Mapping) or not hasattr(inputs, "__len__"):
             raise UsageError(
                 f"{self.model.name}: inputs are a list of arrays, one for each input, not"
                 f" {type(inputs).__name__}"
             )
-        if len(inputs) != len(self._wanted):
+        if len(inputs) != len(self._main.sources):
             raise UsageError(
-                f"{self.model.name}: {len(inputs)} inputs given, the model has {len(self._wanted)}"
+                f"{self.model.name}: {len(inputs)} inputs given, the model has {len(self.inputs)}"
             )
         arrays = []
-        for given, (place, shape, dtype) in zip(inputs, self._wanted, strict=True):
-            tensor = self.inputs[place]
+        for given, tensor, (_, shape, dtype) in zip(
+            inputs, self.inputs, self._main.sources, strict=True
+        ):
             array = given if type(given) is np.ndarray else _array(given, tensor)
             if array.dtype != dtype or array.shape[lead:] != shape or array.ndim < lead:
                 before = "(runs, ...) of " if lead else ""
                 raise UsageError(
                     f"{self.model.name}: input {tensor.name!r} needs {before}{tensor.dtype}"
                     f" {list(tensor.shape)}, not {array.dtype} {list(array.shape)}",
-                    hint="quantize() turns real values into quantized ones",
+                    hint="quantize() converts real values to quantized ones",
                 )
             arrays.append(array)
         return arrays
@@ -308,21 +306,21 @@ class Interpreter:
 
 @cache
 def _keep_memory() -> None:
-    """A C library gives large freed arrays back to the kernel and gets new ones page by page.
+    """Raises glibc's threshold above which freed arrays are returned to the kernel, once.
 
-    glibc does so with arrays larger than the largest that was freed before (mallopt(3)): one large
-    array that is freed at once spares half of the time of many batches.
+    The threshold is the size of the largest array freed so far (M_MMAP_THRESHOLD in mallopt(3)).
+    Without page faults for each new array, many batches take half the time.
     """
     np.empty(_KEPT, np.uint8)
 
 
 def loaded(model: Model | Path | str) -> Model:
-    """A model, read where a path is given. Raises UsageError for anything else."""
+    """``model``, or the model in that file. Raises UsageError for any other type."""
     if isinstance(model, Model):
         return model
     if isinstance(model, Path | str):
         return Model.from_file(model)
-    raise UsageError(f"a model, or the path of one, is wanted, not {type(model).__name__}")
+    raise UsageError(f"a model, or the path of one, is required, not {type(model).__name__}")
 
 
 def _restored(data: bytes, name: str, arithmetic: Arithmetic, kernels: Kernels) -> Interpreter:
@@ -330,7 +328,7 @@ def _restored(data: bytes, name: str, arithmetic: Arithmetic, kernels: Kernels) 
 
 
 def _joined(parts: Sequence[Array], count: int) -> Array:
-    """The parts of one output; one that depends on no input has one run in each part."""
+    """The chunks of one output; each chunk has one run if the output depends on no input."""
     if sum(map(len, parts)) == count:
         return np.concatenate(parts)
     return np.repeat(parts[0], count, axis=0)

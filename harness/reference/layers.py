@@ -1,4 +1,4 @@
-"""The first operator that differs: a device's intermediate tensors against the reference's."""
+"""Layer-by-layer comparison: a device's intermediate tensors with the reference's."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from harness.reference.node import NUMPY_TYPES
 
 #: A device's dump: operator index, or (operator index, output index), -> bytes or array.
 Dump = Mapping[int, Any] | Mapping[tuple[int, int], Any]
-#: The allowed difference of an element: one number, or a function from the interpreter after the
-#: inference to arrays by tensor index. Tensors without one must be equal.
+#: The allowed difference of an element: one number, or a function that gets the interpreter after
+#: the inference and returns arrays by tensor index. Tensors without an array must be equal.
 Tolerance = float | Callable[[Interpreter], Mapping[int, Array]] | None
 _Limits = tuple[float | Array | None, float]
 
@@ -27,8 +27,8 @@ _Limits = tuple[float | Array | None, float]
 class Layer:
     """One output of one operator. ``comparison`` is None if the device did not dump it.
 
-    ``own_fault`` is True if the operator is wrong on the inputs that the device gave it, False if
-    the reference computes the same from the device's wrong inputs, None if that is unknown.
+    ``own_fault``: True if the operator is wrong for the inputs that it read on the device, False if
+    the reference computes the same output from these (wrong) inputs, None if unknown.
     """
 
     operator: Operator
@@ -40,7 +40,7 @@ class Layer:
 
     @property
     def differs(self) -> bool:
-        """True if the device gave another output."""
+        """True if the device's output is compared and unequal."""
         return self.comparison is not None and not self.comparison.equal
 
     def to_json(self) -> Mapping[str, Any]:
@@ -61,13 +61,13 @@ class Layer:
 
 @dataclass(frozen=True)
 class LayerReport:
-    """All operators in the order in which they run; ``first`` is the first that differs."""
+    """All outputs of operators in execution order; ``first`` is the first that differs."""
 
     layers: tuple[Layer, ...]
 
     @property
     def compared(self) -> int:
-        """How many outputs the device dumped."""
+        """The number of outputs that the device dumped."""
         return sum(layer.comparison is not None for layer in self.layers)
 
     @property
@@ -77,7 +77,7 @@ class LayerReport:
 
     @property
     def equal(self) -> bool:
-        """True if something was compared and nothing differs."""
+        """True if at least one output was compared and none differs."""
         return self.compared > 0 and self.first is None
 
     def __bool__(self) -> bool:
@@ -89,9 +89,10 @@ class LayerReport:
         first = self.first
         if first is None:
             return f"all {self.compared} dumped layers equal"
-        return f"first diverging layer: {first.operator}{self._doubt(first)}\n{first.comparison}"
+        return f"first diverging layer: {first.operator}{self._note(first)}\n{first.comparison}"
 
-    def _doubt(self, first: Layer) -> str:
+    def _note(self, first: Layer) -> str:
+        """Whether an earlier operator may be the first wrong one."""
         if first.own_fault:
             return ", from right inputs"
         before = [layer for layer in self.layers if layer.operator.index < first.operator.index]
@@ -112,7 +113,7 @@ class LayerReport:
 
 
 def table(interpreter: Interpreter, inputs: Sequence[Any]) -> LayerReport:
-    """Run one inference; every operator's outputs without a comparison."""
+    """The outputs of every operator in one inference, without comparisons."""
     interpreter.invoke(inputs)
     values = interpreter.tensors
     return LayerReport(
@@ -132,17 +133,18 @@ def compare_layers(
     tolerance: Tolerance = None,
     relative: float = 0.0,
 ) -> LayerReport:
-    """Run one inference and compare the outputs of the operators that a device dumped.
+    """The comparison of one inference with the operators' outputs that a device dumped.
 
-    ``dump`` holds raw little-endian bytes, or arrays, by the operator's index (its only output)
-    or (operator index, output index). Raises UsageError if the model has no such operator.
+    ``dump`` holds arrays, or raw little-endian bytes, by operator index (its only output) or
+    (operator index, output index). ``inputs``, ``tolerance`` and ``relative`` are those of
+    ``Interpreter.invoke`` and :func:`compare`. Raises UsageError if the model has no such operator.
     """
     obtained = {key if isinstance(key, tuple) else (key, 0): value for key, value in dump.items()}
     report = table(interpreter, inputs)
     errors = tolerance(interpreter) if callable(tolerance) else {}
     known = {(layer.operator.index, layer.output) for layer in report.layers}
-    if strange := sorted(set(obtained) - known):
-        node, output = strange[0]
+    if unknown := sorted(set(obtained) - known):
+        node, output = unknown[0]
         raise UsageError(f"{interpreter.model.name} has no operator {node} with an output {output}")
     device: dict[int, Array | None] = {
         tensor.index: np.asarray(each)
@@ -160,7 +162,7 @@ def compare_layers(
 
 
 def _array(raw: Any, tensor: Tensor) -> Array:
-    """A dump as an array; bytes of a wrong length stay flat, and are not equal to the tensor."""
+    """A dumped tensor as an array; bytes of a wrong length stay flat uint8, which never compare."""
     if not isinstance(raw, (bytes, bytearray, memoryview)):
         return np.asarray(raw)
     dtype = NUMPY_TYPES[tensor.dtype].newbyteorder("<")
@@ -195,7 +197,7 @@ def _own_fault(
     device: Mapping[int, Array | None],
     limits: _Limits,
 ) -> bool | None:
-    """Whether the operator is wrong for the inputs that the device gave it."""
+    """Whether the operator is wrong for the inputs that it read on the device; None: unknown."""
     if interpreter.stateful:
         return None
     recomputed = interpreter.run_operator(layer.operator.index, device)

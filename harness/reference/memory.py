@@ -1,8 +1,8 @@
-"""A model's memory between inferences, besides its variable tensors.
+"""State between inferences, except variable tensors: resource variables and operators' buffers.
 
 Source: tflite-micro, ``MicroResourceVariables`` and ``MicroInterpreter::Reset``. A resource
-variable is a named buffer of bytes; VAR_HANDLE gives its number, ASSIGN_VARIABLE gives it its size
-when the model is prepared, READ_VARIABLE copies it out. Operators may have buffers of their own.
+variable is a named buffer of bytes. VAR_HANDLE outputs its number, ASSIGN_VARIABLE sets its size
+when it is prepared and its content when it runs, READ_VARIABLE outputs a copy of the content.
 """
 
 from __future__ import annotations
@@ -16,12 +16,15 @@ from harness.reference.arrays import Array
 
 
 class BadResource(Exception):
-    """A resource variable is missing or has another size; kernels add the operator's name."""
+    """A resource variable is missing or has another size; the caller adds the operator's name."""
 
 
 @dataclass
 class Resource:
-    """One resource variable: its name and, once something assigns it, its bytes."""
+    """One resource variable: its name and, if an operator assigns it, its bytes.
+
+    ``default`` is the value of each byte after a reset.
+    """
 
     container: str | None
     shared_name: str | None
@@ -30,20 +33,20 @@ class Resource:
 
 
 class ModelMemory:
-    """Resource variables and the operators' own buffers of one interpreter."""
+    """Resource variables and operators' buffers of one interpreter."""
 
     def __init__(self) -> None:
         self._resources: list[Resource] = []
-        self._cells: list[OperatorBuffer] = []
+        self._buffers: list[OperatorBuffer] = []
         self._handles: dict[tuple[int, int], int] = {}
 
     @property
     def used(self) -> bool:
-        """True if an inference can depend on an earlier one through this memory."""
-        return bool(self._resources or self._cells)
+        """True if any state is allocated: inferences can depend on earlier ones."""
+        return bool(self._resources or self._buffers)
 
     def handle(self, container: str | None, shared_name: str | None) -> int:
-        """The number of the resource of this name; a new one if there is none.
+        """The number of the resource of this name, which is created if it is new.
 
         An empty container matches every container.
         """
@@ -54,17 +57,17 @@ class ModelMemory:
         return len(self._resources) - 1
 
     def bind(self, graph: int, tensor: int, number: int) -> None:
-        """Note the resource of a tensor's handle, before anything runs."""
+        """Records the resource of a handle tensor, for operators that are prepared later."""
         self._handles[graph, tensor] = number
 
     def bound(self, graph: int, tensor: int) -> int | None:
-        """The resource that :meth:`bind` noted for a tensor, or None."""
+        """The resource that :meth:`bind` recorded for a tensor, or None."""
         return self._handles.get((graph, tensor))
 
     def allocate(self, number: int, tensor: Tensor, width: int) -> None:
-        """Set size and first value of a resource; the first operator that assigns it decides.
+        """Allocates a resource like ``tensor``, unless an earlier operator has done so.
 
-        ``width`` is the size of one element in bytes. Each byte starts as the tensor's zero point.
+        ``width`` is the size of one element in bytes. Each byte is initially the zero point.
         """
         resource = self._resource(number)
         if resource.buffer is None:
@@ -72,27 +75,27 @@ class ModelMemory:
             resource.buffer = np.full(tensor.elements * width, resource.default, np.uint8)
 
     def read(self, number: int, size: int) -> Array:
-        """A copy of the resource's ``size`` bytes."""
+        """A copy of the resource's bytes. Raises BadResource if there are not ``size``."""
         return self._bytes(number, size).copy()
 
     def assign(self, number: int, data: Array) -> None:
-        """Replace the resource's bytes by those of ``data``."""
+        """Replaces the resource's bytes by those of ``data``. Raises BadResource."""
         flat = np.ascontiguousarray(data).reshape(-1).view(np.uint8)
         self._bytes(number, flat.size)[:] = flat
 
     def cell(self, initial: Array, *, survives_reset: bool = False) -> Array:
-        """A new buffer for an operator, to be changed in place; it starts as ``initial``."""
-        self._cells.append(OperatorBuffer(initial.copy(), initial.copy(), survives_reset))
-        return self._cells[-1].value
+        """A new buffer of an operator, a copy of ``initial``, to be changed in place."""
+        self._buffers.append(OperatorBuffer(initial.copy(), initial.copy(), survives_reset))
+        return self._buffers[-1].value
 
     def reset(self, *, restart: bool) -> None:
-        """Reset as TFLM's ``Reset`` does; ``restart``, as a reboot does: CALL_ONCE's flags, too."""
+        """Resets as TFLM's ``Reset`` does; with ``restart`` also buffers that survive it."""
         for resource in self._resources:
             if resource.buffer is not None:
                 resource.buffer[:] = resource.default
-        for cell in self._cells:
-            if restart or not cell.survives_reset:
-                cell.value[...] = cell.initial
+        for buffer in self._buffers:
+            if restart or not buffer.survives_reset:
+                buffer.value[...] = buffer.initial
 
     def _resource(self, number: int) -> Resource:
         if not 0 <= number < len(self._resources):
@@ -103,7 +106,7 @@ class ModelMemory:
         resource = self._resource(number)
         name = repr((resource.shared_name or "")[:64])
         if resource.buffer is None:
-            raise BadResource(f"the resource variable {name} is assigned by no operator")
+            raise BadResource(f"no operator assigns the resource variable {name}")
         if resource.buffer.size != size:
             raise BadResource(
                 f"the resource variable {name} has {resource.buffer.size} bytes, not {size}"
@@ -113,7 +116,7 @@ class ModelMemory:
 
 @dataclass(frozen=True)
 class OperatorBuffer:
-    """A buffer of one operator."""
+    """The buffer of one operator, and its value after a reset."""
 
     value: Array
     initial: Array = field(repr=False)

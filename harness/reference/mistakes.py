@@ -1,8 +1,8 @@
-"""The plausible mistakes of an implementation: one table, from which test data is judged.
+"""The table of plausible implementation mistakes, the mutation operators of test adequacy.
 
-A mistake is a change of one operator: of its tensors and options as the kernel reads them, of a
-step that the kernel takes from the node's seams (:class:`~harness.reference.node.Seams`), or of
-the arrays that go in and come out. The kernels know nothing of it.
+A mistake changes one operator: its tensors and options as the kernel reads them, a step that the
+kernel takes from the node's hooks (:class:`~harness.reference.node.Hooks`), or its input and output
+arrays. The kernels contain no code for it.
 """
 
 from __future__ import annotations
@@ -17,59 +17,59 @@ from harness.base.errors import HilError
 from harness.model import Tensor
 from harness.reference.arrays import Array
 from harness.reference.memory import ModelMemory
-from harness.reference.node import NUMPY_TYPES, Node, Run, Seams, constant
+from harness.reference.node import NUMPY_TYPES, Hooks, Node, Run, constant
 from harness.reference.registry import Kernels
 from harness.reference.scale import Clamp, Multiplier, Requantizer
 from harness.reference.window import Window
 
-#: The arrays of an operator's inputs, None for one that is left out.
-Given = Sequence["Array | None"]
+#: The arrays of an operator's inputs, None for an omitted one.
+InputArrays = Sequence["Array | None"]
 
 
 @dataclass(frozen=True)
-class Altered:
-    """How an implementation with a mistake runs an operator.
+class Mutant:
+    """An operator with a mistake.
 
-    ``node`` is what its kernel reads, ``kernel`` the operator whose kernel runs (default: its
-    own), ``constants`` replace inputs, ``before`` changes the inputs, and ``after`` the outputs.
-    ``forgets``: the operator's own memory starts anew in each inference.
+    ``node`` is passed to the kernel of the operator ``kernel`` (default: its own). ``constants``
+    replace inputs by index, ``before`` changes the inputs, ``after`` the outputs. ``forgets``: the
+    operator's memory is reset before each inference.
     """
 
     node: Node
     kernel: str = ""
     constants: Mapping[int, Array] = field(default_factory=dict)
-    before: Callable[[list[Array | None]], Given] | None = None
+    before: Callable[[list[Array | None]], InputArrays] | None = None
     after: Callable[[list[Array]], list[Array]] | None = None
     forgets: bool = False
 
     def prepare(self, kernels: Kernels) -> Run:
-        """The function that runs it. Raises HilError where the kernel refuses what it reads."""
+        """The function that runs the mutant. Raises HilError if the kernel refuses its node."""
         node = self.node
         if self.forgets:
             node = replace(node, memory=ModelMemory())
         name = self.kernel or node.operator.name
         run = kernels.find(replace(node, operator=replace(node.operator, name=name)))(node)
 
-        def changed(*inputs: Array | None) -> Sequence[Array]:
-            given = [self.constants.get(place, each) for place, each in enumerate(inputs)]
+        def mutated(*inputs: Array | None) -> Sequence[Array]:
+            arrays = [self.constants.get(place, each) for place, each in enumerate(inputs)]
             if self.before is not None:
-                given = list(self.before(given))
+                arrays = list(self.before(arrays))
             if self.forgets:
                 node.memory.reset(restart=True)
-            result = run(*given)
+            result = run(*arrays)
             outputs = [result] if isinstance(result, np.ndarray) else list(result)
             return self.after(outputs) if self.after is not None else outputs
 
-        return changed
+        return mutated
 
 
-#: A mistake in one operator; None where the operator has no such step.
-Change = Callable[[Node], "Altered | None"]
+#: Makes the mistake in one operator; None if the operator has no such step.
+Change = Callable[[Node], "Mutant | None"]
 
 
 @dataclass(frozen=True)
 class Mistake:
-    """A row of the table: ``name`` completes the sentence "the device ..."."""
+    """A row of the table; ``name`` completes the sentence "The device ..."."""
 
     name: str
     change: Change
@@ -77,80 +77,76 @@ class Mistake:
 
 
 @dataclass(frozen=True)
-class Mistaken:
-    """A mistake in one operator of a model, ready to run."""
+class PreparedMutant:
+    """A mutant of one operator of a model, ready to run."""
 
     mistake: Mistake
-    variant: Altered
+    mutant: Mutant
     run: Run
 
 
-def mistakes_of(node: Node, kernels: Kernels) -> Iterator[Mistaken]:
-    """Every mistake of the table that this operator can have."""
+def mutants_of(node: Node, kernels: Kernels) -> Iterator[PreparedMutant]:
+    """The mutants of one operator, one for each mistake of the table that applies to it."""
     for mistake in MISTAKES:
         if mistake.operators is not None and node.operator.name not in mistake.operators:
             continue
         with np.errstate(all="ignore"):
             try:
-                variant = mistake.change(node)
-                prepared = None if variant is None else variant.prepare(kernels)
-            except HilError:  # Prepare would refuse it: nobody runs such an implementation
+                mutant = mistake.change(node)
+                run = None if mutant is None else mutant.prepare(kernels)
+            except HilError:  # Prepare refuses the mutant: it cannot occur on a device
                 continue
-        if variant is not None and prepared is not None and _takes(variant, node):
-            yield Mistaken(mistake, variant, prepared)
+        if mutant is not None and run is not None and _is_changed(mutant):
+            yield PreparedMutant(mistake, mutant, run)
 
 
-def _takes(variant: Altered, node: Node) -> bool:
-    """False where the kernel takes no such step from the seams, or the step is unchanged."""
-    seams = variant.node.seams
-    return not isinstance(seams, _Watched) or seams.used
+def _is_changed(mutant: Mutant) -> bool:
+    """False if the mistake is in a hook that the kernel did not use, or left the step unchanged."""
+    hooks = mutant.node.hooks
+    return not isinstance(hooks, _RecordingHooks) or any(hooks.changed)
 
 
-# Seams.
+# Hooks.
 
 
 @dataclass(frozen=True)
-class _Watched(Seams):
-    """Seams that know whether they changed anything."""
+class _RecordingHooks(Hooks):
+    """Hooks that record whether they changed their steps."""
 
     changed: list[bool] = field(default_factory=list)
 
-    @property
-    def used(self) -> bool:
-        return any(self.changed)
 
+def _at_hook(name: str, change: Callable[[Node, Any], Any]) -> Change:
+    """The mistake of applying ``change`` to the step of that hook; None or itself: unchanged."""
 
-def _at_seam(name: str, change: Callable[[Node, Any], Any]) -> Change:
-    """``change`` of what the kernel takes from that seam; None or the same: no such mistake."""
-
-    def make(node: Node) -> Altered:
+    def make(node: Node) -> Mutant:
         changed: list[bool] = []
 
-        def seam(step: Any) -> Any:
+        def hook(step: Any) -> Any:
             other = change(node, step)
             changed.append(other is not None and other is not step)
             return step if other is None else other
 
-        seams: dict[str, Any] = {name: seam}
-        return Altered(replace(node, seams=_Watched(**seams, changed=changed)))
+        hooks: dict[str, Any] = {name: hook}
+        return Mutant(replace(node, hooks=_RecordingHooks(**hooks, changed=changed)))
 
     return make
 
 
 @dataclass(frozen=True)
-class _Truncated(Multiplier):
+class _TruncatingMultiplier(Multiplier):
     """Drops the fraction."""
 
     def scale(self, x: Array) -> Array:
-        return _exact(self, x, lambda product, unit: product // unit)
+        return _scaled(self, x, lambda product, unit: product // unit)
 
     def scale64(self, x: Array) -> Array:
         return self.scale(x)
 
 
 @dataclass(frozen=True)
-class _ToEven(Multiplier):
-    """Rounds halves to even, once."""
+class _HalfEvenMultiplier(Multiplier):
+    """Rounds once, halves to even."""
 
     def scale(self, x: Array) -> Array:
         def rounded(product: Array, unit: Array) -> Array:
@@ -158,36 +154,31 @@ class _ToEven(Multiplier):
             up = (2 * rest > unit) | ((2 * rest == unit) & (whole & 1 == 1))
             return np.asarray(whole + up)
 
-        return _exact(self, x, rounded)
+        return _scaled(self, x, rounded)
 
     def scale64(self, x: Array) -> Array:
         return self.scale(x)
 
 
-def _exact(of: Multiplier, x: Array, divide: Callable[[Array, Array], Array]) -> Array:
-    """x * multiplier / 2^(31 - shift) by ``divide``, with the shift kept where 64 bits hold it."""
-    shift = np.clip(31 - of.shift, 1, 62)
-    return np.asarray(divide(x.astype(np.int64) * of.multiplier, np.int64(1) << shift))
+def _scaled(m: Multiplier, x: Array, divide: Callable[[Array, Array], Array]) -> Array:
+    """x * multiplier / 2^(31 - shift) by ``divide``; the exponent is clipped to 1 .. 62."""
+    shift = np.clip(31 - m.shift, 1, 62)
+    return np.asarray(divide(x.astype(np.int64) * m.multiplier, np.int64(1) << shift))
 
 
-def _rounds_by(kind: type[Multiplier]) -> Change:
-    return _at_seam("multiplier", lambda _, m: kind(m.multiplier, m.shift, m.rounding))
+def _rounding_of(kind: type[Multiplier]) -> Change:
+    return _at_hook("multiplier", lambda _, m: kind(m.multiplier, m.shift, m.rounding))
 
 
-def _other_rounding(node: Node) -> Altered | None:
-    """Rounded once instead of twice, or twice instead of once."""
-
-    def other(_: Node, m: Multiplier) -> Multiplier:
-        return replace(m, rounding="double" if m.rounding == "single" else "single")
-
-    return _at_seam("multiplier", other)(node)
+def _other_rounding(_: Node, m: Multiplier) -> Multiplier:
+    return replace(m, rounding="double" if m.rounding == "single" else "single")
 
 
 def _first_channel(_: Node, m: Multiplier) -> Multiplier | None:
-    alike = m.multiplier.ndim == 0 or (
+    uniform = m.multiplier.ndim == 0 or (
         (m.multiplier == m.multiplier[0]).all() and (m.shift == m.shift[0]).all()
     )
-    if alike:
+    if uniform:
         return None
     return replace(
         m, multiplier=np.full_like(m.multiplier, m.multiplier[0]),
@@ -196,8 +187,8 @@ def _first_channel(_: Node, m: Multiplier) -> Multiplier | None:
 
 
 @dataclass(frozen=True)
-class _Wraps(Clamp):
-    """Stores the low bits of what the type cannot hold; the activation's ends stay."""
+class _WrappingClamp(Clamp):
+    """Wraps at the range of the type; the limits of the activation are kept."""
 
     def __call__(self, x: Array) -> Array:
         whole = Clamp.whole(self.dtype)
@@ -213,7 +204,7 @@ def _wraps(_: Node, requantizer: Requantizer) -> Requantizer | None:
     clamp = requantizer.clamp
     if clamp.dtype.kind not in "iu":
         return None
-    return replace(requantizer, clamp=_Wraps(clamp.low, clamp.high, clamp.dtype))
+    return replace(requantizer, clamp=_WrappingClamp(clamp.low, clamp.high, clamp.dtype))
 
 
 def _moved_end(low: int, high: int) -> Change:
@@ -222,12 +213,12 @@ def _moved_end(low: int, high: int) -> Change:
         ends = Clamp(clamp.low + low, clamp.high + high, clamp.dtype)
         return replace(requantizer, clamp=ends)
 
-    return _at_seam("requantizer", change)
+    return _at_hook("requantizer", change)
 
 
 @dataclass(frozen=True)
-class _Narrow(Requantizer):
-    """Accumulates in half of the bits: 16, or 32 of the 64."""
+class _NarrowRequantizer(Requantizer):
+    """Accumulates in half of the bits: 16 instead of 32, 32 instead of 64."""
 
     def _output(self, accumulators: Array, bias: Array | None, multiplier: Multiplier) -> Array:
         sums = accumulators.astype(np.int64)
@@ -238,7 +229,7 @@ class _Narrow(Requantizer):
 
 
 def _narrow(_: Node, r: Requantizer) -> Requantizer:
-    return _Narrow(r.multiplier, r.zero_point, r.clamp, r.wide)
+    return _NarrowRequantizer(r.multiplier, r.zero_point, r.clamp, r.wide)
 
 
 # Windows.
@@ -259,7 +250,7 @@ def _other_axis(name: str) -> Change:
             replace(h, **{name: getattr(w, name)}), replace(w, **{name: getattr(h, name)})
         )
 
-    return _at_seam("window", change)
+    return _at_hook("window", change)
 
 
 def _scatter_before(scatter: Any, before: tuple[int, int]) -> Any:
@@ -277,7 +268,7 @@ def _no_padding(_: Node, window: Any) -> Any:
 
 
 def _padding_up(_: Node, window: Any) -> Any:
-    """The odd one of the padding in front instead of behind."""
+    """The odd element of the padding before the image instead of after it."""
     if not isinstance(window, Window):
         return None
 
@@ -291,8 +282,8 @@ def _padding_up(_: Node, window: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class _PadsWith(Window):
-    """Pads with another value."""
+class _WindowPaddedWith(Window):
+    """A window that pads with ``value``."""
 
     value: float = 0.0
 
@@ -301,7 +292,7 @@ class _PadsWith(Window):
 
 
 def _raw_zero(node: Node, window: Any) -> Any:
-    """The stored 0 in the padding, which is not the real value 0."""
+    """Padding with the stored value 0 instead of the real value 0."""
     zero_point = node.input(0).zero_point
     name = node.operator.name
     if not isinstance(window, Window) or node.input(0).dtype not in ("int8", "int16"):
@@ -310,17 +301,17 @@ def _raw_zero(node: Node, window: Any) -> Any:
     if all(padded == size for padded, size in sizes):
         return None
     if name == "MAX_POOL_2D":
-        return _PadsWith(window.height, window.width, 0)
+        return _WindowPaddedWith(window.height, window.width, 0)
     if name == "AVERAGE_POOL_2D" or zero_point == 0:
         return None
-    return _PadsWith(window.height, window.width, -zero_point)
+    return _WindowPaddedWith(window.height, window.width, -zero_point)
 
 
 # Divisors.
 
 
 def _whole_window(node: Node, count: Array) -> Array | None:
-    """Elements outside the image counted."""
+    """The size of the window, including elements outside the image."""
     if node.operator.name not in ("AVERAGE_POOL_2D", "L2_POOL_2D"):
         return None
     whole = node.option("filter_height") * node.option("filter_width")
@@ -332,10 +323,10 @@ def _one_more(node: Node, count: Array) -> Array | None:
 
 
 def _quotient(divide: Callable[[Array, Array], Array]) -> Change:
-    def make(node: Node) -> Altered | None:
+    def make(node: Node) -> Mutant | None:
         if node.input(0).dtype == "float32":
             return None
-        return Altered(replace(node, seams=Seams(quotient=divide)))
+        return Mutant(replace(node, hooks=Hooks(quotient=divide)))
 
     return make
 
@@ -357,7 +348,7 @@ def _replaced(node: Node, place: int, tensor: Tensor) -> Node:
     return replace(node, inputs=(*node.inputs[:place], tensor, *node.inputs[place + 1 :]))
 
 
-#: Operators whose outputs are some of their first input's values: they know no zero point.
+#: Operators that copy or select elements of their first input: they do not use its zero point.
 COPIES = frozenset(
     {
         "BATCH_TO_SPACE_ND", "BROADCAST_TO", "DEPTH_TO_SPACE", "DYNAMIC_UPDATE_SLICE",
@@ -366,7 +357,7 @@ COPIES = frozenset(
         "SPACE_TO_DEPTH", "SPLIT", "SPLIT_V", "SQUEEZE", "STRIDED_SLICE", "TRANSPOSE", "UNPACK",
     }
 )  # fmt: skip
-#: The others that compute with stored values, or with differences of them.
+#: All operators that compute with stored values, or with differences of them.
 _STORED = COPIES | {
     "AVERAGE_POOL_2D", "CONCATENATION", "MAXIMUM", "MINIMUM", "PACK", "PAD", "PADV2", "SELECT_V2",
     "SHAPE", "SOFTMAX", "LOG_SOFTMAX", "SPACE_TO_BATCH_ND", "SUM", "ARG_MAX", "ARG_MIN",
@@ -376,18 +367,18 @@ _STORED = COPIES | {
 
 
 def _input_zero(place: int) -> Change:
-    def make(node: Node) -> Altered | None:
+    def make(node: Node) -> Mutant | None:
         tensor = node.inputs[place] if place < len(node.inputs) else None
         if node.operator.name in _STORED or tensor is None:
             return None
         if not _quantized(tensor) or tensor.zero_point == 0:
             return None
-        return Altered(_replaced(node, place, _with_zero_point_0(tensor)))
+        return Mutant(_replaced(node, place, _with_zero_point_0(tensor)))
 
     return make
 
 
-def _output_zero(node: Node) -> Altered | None:
+def _output_zero(node: Node) -> Mutant | None:
     output = node.output()
     if node.operator.name in _STORED - {"SOFTMAX", "LOG_SOFTMAX"}:
         return None
@@ -398,11 +389,11 @@ def _output_zero(node: Node) -> Altered | None:
     def moved(outputs: list[Array]) -> list[Array]:
         return [whole(outputs[0].astype(np.int64) - output.zero_point), *outputs[1:]]
 
-    return Altered(node, after=moved)
+    return Mutant(node, after=moved)
 
 
-def _same_scale(node: Node) -> Altered | None:
-    """Input 1 taken for one of the scale of input 0."""
+def _same_scale(node: Node) -> Mutant | None:
+    """Input 1 read with the scale of input 0."""
     pair = node.inputs[:2]
     if len(pair) < 2 or not all(map(_quantized, pair)):
         return None
@@ -410,10 +401,10 @@ def _same_scale(node: Node) -> Altered | None:
     if first.scale == second.scale or first.quantization is None:
         return None
     scaled = replace(first.quantization, zero_points=second.quantization.zero_points)  # type: ignore[union-attr]
-    return Altered(_replaced(node, 1, replace(second, quantization=scaled)))
+    return Mutant(_replaced(node, 1, replace(second, quantization=scaled)))
 
 
-def _no_activation(node: Node) -> Altered | None:
+def _no_activation(node: Node) -> Mutant | None:
     if node.options.get("fused_activation_function", "NONE") in ("NONE", "TANH"):
         return None
     if node.clamp() == node.clamp("NONE"):
@@ -421,9 +412,9 @@ def _no_activation(node: Node) -> Altered | None:
     return _with_option(node, "fused_activation_function", "NONE")
 
 
-def _with_option(node: Node, name: str, value: Any) -> Altered:
+def _with_option(node: Node, name: str, value: Any) -> Mutant:
     operator = replace(node.operator, options={**node.options, name: value})
-    return Altered(replace(node, operator=operator))
+    return Mutant(replace(node, operator=operator))
 
 
 def _flipped(name: str) -> Change:
@@ -431,23 +422,19 @@ def _flipped(name: str) -> Change:
 
 
 def _reads_as(kernels: Mapping[str, str]) -> Change:
-    """The kernel of a neighbour."""
-
-    def make(node: Node) -> Altered | None:
-        return Altered(node, kernel=kernels[node.operator.name])
-
-    return make
+    """The kernel of a similar operator."""
+    return lambda node: Mutant(node, kernel=kernels[node.operator.name])
 
 
 # Constants.
 
-#: The input with the weights, and that with the bias.
+#: Operator -> index of its weights, and of its bias.
 _WEIGHTS = {"FULLY_CONNECTED": 1, "CONV_2D": 1, "DEPTHWISE_CONV_2D": 1, "TRANSPOSE_CONV": 1}
 _BIASES = dict.fromkeys(_WEIGHTS, 2) | {"TRANSPOSE_CONV": 3, "SVDF": 3}
 
 
-def _constant(node: Node, place: int, change: Callable[[Array], Array | None]) -> Altered | None:
-    """A constant input with other values."""
+def _constant(node: Node, place: int, change: Callable[[Array], Array | None]) -> Mutant | None:
+    """Constant input ``place`` with the values ``change(value)``; None if it is not constant."""
     tensor = node.inputs[place] if place < len(node.inputs) else None
     if tensor is None or not tensor.constant or tensor.variable:
         return None
@@ -457,7 +444,7 @@ def _constant(node: Node, place: int, change: Callable[[Array], Array | None]) -
         return None
     other = np.ascontiguousarray(other, value.dtype)
     changed = replace(tensor, data=memoryview(_packed(other, tensor.dtype)))
-    return Altered(_replaced(node, place, changed), constants={place: other[None]})
+    return Mutant(_replaced(node, place, changed), constants={place: other[None]})
 
 
 def _packed(value: Array, dtype: str) -> bytes:
@@ -473,7 +460,7 @@ def _bias(change: Callable[[Array], Array]) -> Change:
 
 
 def _weights(change: Callable[[str, Array], Array | None]) -> Change:
-    def make(node: Node) -> Altered | None:
+    def make(node: Node) -> Mutant | None:
         name = node.operator.name
         return _constant(node, _WEIGHTS[name], lambda w: change(name, w))
 
@@ -481,7 +468,7 @@ def _weights(change: Callable[[str, Array], Array | None]) -> Change:
 
 
 def _without(axis: int) -> Change:
-    """The last place along an axis of the weights (outputs, rows, columns, inputs) is 0."""
+    """Weights (outputs, rows, columns, inputs) whose last element along ``axis`` is 0."""
 
     def change(name: str, w: Array) -> Array | None:
         depthwise = name == "DEPTHWISE_CONV_2D"
@@ -497,7 +484,7 @@ def _without(axis: int) -> Change:
     return _weights(change)
 
 
-def _turned(_: str, w: Array) -> Array | None:
+def _transposed(_: str, w: Array) -> Array | None:
     """Rows and columns of a square kernel exchanged."""
     return w.swapaxes(1, 2) if w.ndim == 4 and w.shape[1] == w.shape[2] > 1 else None
 
@@ -505,10 +492,10 @@ def _turned(_: str, w: Array) -> Array | None:
 # Arrays.
 
 
-def _output_place(axis: int, rank: int) -> Change:
-    """The last place along an axis of a large output stays as the memory was: 0."""
+def _unwritten(axis: int, rank: int) -> Change:
+    """The last element along ``axis`` of an output of at least ``rank`` axes is not written: 0."""
 
-    def make(node: Node) -> Altered | None:
+    def make(node: Node) -> Mutant | None:
         shape = node.output().shape
         if len(shape) < rank or shape[axis] < 2:
             return None
@@ -518,13 +505,13 @@ def _output_place(axis: int, rank: int) -> Change:
             np.moveaxis(other, axis, 0)[-1] = 0
             return [other, *outputs[1:]]
 
-        return Altered(node, after=after)
+        return Mutant(node, after=after)
 
     return make
 
 
 def _computed(node: Node) -> list[int]:
-    """The inputs that arrive at run time."""
+    """The indices of the inputs that are computed at run time."""
     return [
         place
         for place, each in enumerate(node.inputs)
@@ -533,16 +520,16 @@ def _computed(node: Node) -> list[int]:
 
 
 def _overwritten(older: int, newer: int) -> Change:
-    """An input whose memory the other one was given too early."""
+    """The memory of input ``older`` is reused for input ``newer`` too early."""
 
-    def make(node: Node) -> Altered | None:
+    def make(node: Node) -> Mutant | None:
         if _computed(node)[:2] != [0, 1]:
             return None
         one, other = node.input(0), node.input(1)
         if one.dtype != other.dtype or one.index == other.index:
             return None
 
-        def before(given: list[Array | None]) -> Given:
+        def before(given: list[Array | None]) -> InputArrays:
             old, new = given[older], given[newer]
             assert old is not None
             assert new is not None
@@ -553,101 +540,97 @@ def _overwritten(older: int, newer: int) -> Change:
             given[older] = old
             return given
 
-        return Altered(node, before=before)
+        return Mutant(node, before=before)
 
     return make
 
 
-def _exchanged(node: Node) -> Altered | None:
-    """Two inputs in the other order."""
+def _exchanged(node: Node) -> Mutant | None:
+    """Inputs 0 and 1 exchanged."""
     if len(node.inputs) < 2 or None in node.inputs[:2]:
         return None
     one, other = node.input(0), node.input(1)
     if (one.shape, one.dtype) != (other.shape, other.dtype) or one.index == other.index:
         return None
     changed = replace(node, inputs=(other, one, *node.inputs[2:]))
-    return Altered(changed, before=lambda given: [given[1], given[0], *given[2:]])
+    return Mutant(changed, before=lambda given: [given[1], given[0], *given[2:]])
 
 
-def _next_entry(node: Node) -> Altered | None:
-    """A table read one entry too far."""
+def _next_entry(node: Node) -> Mutant | None:
+    """A lookup table read one entry too far."""
     x = node.input(0)
     if x.dtype not in ("int8", "int16"):
         return None
     top = np.iinfo(x.dtype).max
 
-    def before(given: list[Array | None]) -> Given:
+    def before(given: list[Array | None]) -> InputArrays:
         value = given[0]
         assert value is not None
         return [np.minimum(value, top - 1).astype(value.dtype) + value.dtype.type(1), *given[1:]]
 
-    return Altered(node, before=before)
+    return Mutant(node, before=before)
 
 
-def _last_of_equals(node: Node) -> Altered | None:
-    """The last of several equal elements."""
+def _last_of_equals(node: Node) -> Mutant | None:
+    """The index of the last of several equal elements."""
     axis = node.constant(1)
     if axis is None:
         return None
     place = node.axis(int(axis.item()), len(node.input(0).shape))
     size = node.input(0).shape[place]
 
-    def before(given: list[Array | None]) -> Given:
+    def before(given: list[Array | None]) -> InputArrays:
         value = given[0]
         assert value is not None
         return [np.flip(value, place + 1), *given[1:]]
 
-    return Altered(node, before=before, after=lambda outputs: [size - 1 - outputs[0]])
+    return Mutant(node, before=before, after=lambda outputs: [size - 1 - outputs[0]])
 
 
-def _outputs_reversed(node: Node) -> Altered | None:
+def _outputs_reversed(node: Node) -> Mutant | None:
     shapes = [tensor.shape for tensor in node.outputs]
     if len(shapes) < 2 or shapes != shapes[::-1]:
         return None
-    return Altered(node, after=lambda outputs: outputs[::-1])
+    return Mutant(node, after=lambda outputs: outputs[::-1])
 
 
-def _parts_reversed(node: Node) -> Altered | None:
-    """The parts of a concatenation in the other order."""
+def _parts_reversed(node: Node) -> Mutant | None:
+    """The parts of a concatenation in reverse order."""
     if len({each.shape for each in node.inputs if each}) != 1 or len(node.inputs) < 2:
         return None
     changed = replace(node, inputs=node.inputs[::-1])
-    return Altered(changed, before=lambda given: given[::-1])
-
-
-def _inverse(order: Array) -> Array:
-    return np.argsort(order)
+    return Mutant(changed, before=lambda given: given[::-1])
 
 
 def _parameter(place: int, change: Callable[[Array], Array | None]) -> Change:
     return lambda node: _constant(node, place, change)
 
 
-def _moved_by_one(node: Node) -> Altered | None:
-    """A slice or an index that begins one element too late, the last one repeated."""
+def _moved_by_one(node: Node) -> Mutant | None:
+    """A slice or an index that begins one element too late; the last element is repeated."""
 
     def after(outputs: list[Array]) -> list[Array]:
         y = outputs[0]
         flat = y.reshape(len(y), -1)
         return [np.concatenate([flat[:, 1:], flat[:, -1:]], axis=1).reshape(y.shape)]
 
-    return Altered(node, after=after) if node.output().elements > 1 else None
+    return Mutant(node, after=after) if node.output().elements > 1 else None
 
 
-def _stored_zero(node: Node) -> Altered | None:
-    """Places that an operator fills hold the stored 0 instead of the zero point."""
+def _stored_zero(node: Node) -> Mutant | None:
+    """Filled elements have the stored value 0 instead of the zero point."""
     x = node.input(0)
     if not _quantized(x) or x.zero_point == 0 or node.present(2):
         return None
     flat = replace(node, outputs=(_with_zero_point_0(node.output()), *node.outputs[1:]))
-    return Altered(_replaced(flat, 0, _with_zero_point_0(x)))
+    return Mutant(_replaced(flat, 0, _with_zero_point_0(x)))
 
 
 # State.
 
 
-def _state_forgotten(node: Node) -> Altered | None:
-    """The state is that of the first inference in each one."""
+def _state_forgotten(node: Node) -> Mutant | None:
+    """The state is reset before each inference."""
     states = {
         place: tensor
         for place, tensor in enumerate(node.inputs)
@@ -656,22 +639,22 @@ def _state_forgotten(node: Node) -> Altered | None:
     if not states:
         return None
 
-    def before(given: list[Array | None]) -> Given:
+    def before(given: list[Array | None]) -> InputArrays:
         for place, tensor in states.items():
             value = given[place]
             assert value is not None
             value[...] = tensor.zero_point if tensor.dtype == "int8" else 0
         return given
 
-    return Altered(node, before=before)
+    return Mutant(node, before=before)
 
 
-def _memory_forgotten(node: Node) -> Altered | None:
-    return Altered(node, forgets=True)
+def _memory_forgotten(node: Node) -> Mutant | None:
+    return Mutant(node, forgets=True)
 
 
-def _reads_nothing(node: Node) -> Altered | None:
-    return Altered(node, after=lambda outputs: [np.zeros_like(each) for each in outputs])
+def _reads_nothing(node: Node) -> Mutant | None:
+    return Mutant(node, after=lambda outputs: [np.zeros_like(each) for each in outputs])
 
 
 def _set(names: str) -> frozenset[str]:
@@ -686,7 +669,7 @@ _STREAMS = _set(
     "CIRCULAR_BUFFER SignalDelay SignalFramer SignalOverlapAdd SignalStacker"
     " SignalFilterBankSpectralSubtraction"
 )
-#: Kernels that are easily taken for each other.
+#: Operator -> a similar one that is easily confused with it.
 _NEIGHBOURS = {
     "GREATER": "GREATER_EQUAL", "GREATER_EQUAL": "GREATER", "LESS": "LESS_EQUAL",
     "LESS_EQUAL": "LESS", "MAXIMUM": "MINIMUM", "MINIMUM": "MAXIMUM", "REDUCE_MAX": "REDUCE_MIN",
@@ -701,18 +684,18 @@ _FLAGS = {
     "reverse": _set("CUMSUM"),
 }
 
-#: The table. Names are stable: histories hold them.
+#: The table. Names are stable, because databases of histories store them.
 MISTAKES: tuple[Mistake, ...] = (
-    Mistake("drops the fraction when it scales", _rounds_by(_Truncated)),
-    Mistake("rounds halves to even when it scales", _rounds_by(_ToEven)),
-    Mistake("rounds once for twice, or twice for once", _other_rounding),
+    Mistake("drops the fraction when it scales", _rounding_of(_TruncatingMultiplier)),
+    Mistake("rounds halves to even when it scales", _rounding_of(_HalfEvenMultiplier)),
+    Mistake("rounds once for twice, or twice for once", _at_hook("multiplier", _other_rounding)),
     Mistake("scales all channels by the multiplier of channel 0",
-            _at_seam("multiplier", _first_channel)),
+            _at_hook("multiplier", _first_channel)),
     Mistake("stores results beyond the type's range by their low bits",
-            _at_seam("requantizer", _wraps)),
+            _at_hook("requantizer", _wraps)),
     Mistake("clamps one step above the lower end", _moved_end(1, 0)),
     Mistake("clamps one step below the upper end", _moved_end(0, -1)),
-    Mistake("accumulates in half of the bits", _at_seam("requantizer", _narrow)),
+    Mistake("accumulates in half of the bits", _at_hook("requantizer", _narrow)),
     Mistake("leaves out the fused activation", _no_activation),
     Mistake("forgets the zero point of input 0", _input_zero(0)),
     Mistake("forgets the zero point of input 1", _input_zero(1)),
@@ -725,25 +708,24 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake("leaves out the last input channel", _without(3), frozenset(_WEIGHTS)),
     Mistake("leaves out the last row of the kernel", _without(1), _CONVOLUTIONS),
     Mistake("leaves out the last column of the kernel", _without(2), _CONVOLUTIONS),
-    Mistake("exchanges rows and columns of the kernel", _weights(_turned), _CONVOLUTIONS),
+    Mistake("exchanges rows and columns of the kernel", _weights(_transposed), _CONVOLUTIONS),
     Mistake("takes the stride of the other axis", _other_axis("stride"), _WINDOWS),
     Mistake("takes the dilation of the other axis", _other_axis("dilation"), _WINDOWS),
     Mistake("takes the padding of the other axis", _other_axis("before"), _WINDOWS),
-    Mistake("pads behind only", _at_seam("window", _no_padding), _WINDOWS),
-    Mistake("rounds half of an odd padding up", _at_seam("window", _padding_up), _WINDOWS),
-    Mistake("pads with the stored 0", _at_seam("window", _raw_zero), _WINDOWS),
-    Mistake("counts elements outside the image", _at_seam("divisor", _whole_window)),
-    Mistake("divides by one element more",
-            _at_seam("divisor", _one_more)),
+    Mistake("pads behind only", _at_hook("window", _no_padding), _WINDOWS),
+    Mistake("rounds half of an odd padding up", _at_hook("window", _padding_up), _WINDOWS),
+    Mistake("pads with the stored 0", _at_hook("window", _raw_zero), _WINDOWS),
+    Mistake("counts elements outside the image", _at_hook("divisor", _whole_window)),
+    Mistake("divides by one element more", _at_hook("divisor", _one_more)),
     Mistake("drops the fraction of an average",
             _quotient(lambda sums, count: np.asarray(np.sign(sums) * (np.abs(sums) // count))),
             _set("AVERAGE_POOL_2D")),
     Mistake("rounds halves of an average up",
             _quotient(lambda sums, count: np.asarray((2 * sums + count) // (2 * count))),
             _set("AVERAGE_POOL_2D")),
-    Mistake("does not write the last channel", _output_place(-1, 1)),
-    Mistake("does not write the last column", _output_place(-2, 4)),
-    Mistake("does not write the last row", _output_place(-3, 4)),
+    Mistake("does not write the last channel", _unwritten(-1, 1)),
+    Mistake("does not write the last column", _unwritten(-2, 4)),
+    Mistake("does not write the last row", _unwritten(-3, 4)),
     Mistake("overwrites input 0 by input 1 too early", _overwritten(0, 1)),
     Mistake("overwrites input 1 by input 0 too early", _overwritten(1, 0)),
     Mistake("takes the inputs in the other order", _exchanged,
@@ -755,7 +737,7 @@ MISTAKES: tuple[Mistake, ...] = (
       for name, names in _FLAGS.items()),
     Mistake("joins its parts in the other order", _parts_reversed, _set("CONCATENATION PACK")),
     Mistake("gives its parts in the other order", _outputs_reversed, _set("SPLIT SPLIT_V UNPACK")),
-    Mistake("takes the inverse order of the axes", _parameter(1, _inverse), _set("TRANSPOSE")),
+    Mistake("takes the inverse order of the axes", _parameter(1, np.argsort), _set("TRANSPOSE")),
     Mistake("pads in front and behind the wrong way round",
             _parameter(1, lambda pairs: pairs[:, ::-1]), _set("PAD PADV2 MIRROR_PAD")),
     Mistake("fills with the stored 0", _stored_zero, _set("PAD")),

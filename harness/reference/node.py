@@ -1,8 +1,8 @@
-"""Kernels, and their argument: one operator with its tensors and the device's arithmetic.
+"""The interface of kernels: a kernel's argument, one operator of a model, and its result.
 
 A kernel is a function of a node. It checks the operator once, prepares everything that does not
 depend on computed values (weights in matrix form, multipliers, tables), and returns the function
-that runs it on arrays with a leading axis of runs.
+that runs the operator on arrays with a leading axis of runs.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from harness.reference.memory import ModelMemory
 from harness.reference.quantization import round_away
 from harness.reference.scale import Clamp, Multiplier, Requantizer, rounded_quotient
 
-#: Runs one operator: from the arrays of its inputs (None: left out) to that of its output, or to a
-#: sequence with that of each output. Every array has a leading axis of *runs* before the tensor's
-#: own shape: one per independent inference, or 1 for an array that is the same in all of them
-#: (constants). Inputs are not changed, but for variable tensors, which are updated in place; an
-#: operator with a memory runs one inference at a time.
+#: Runs one operator. The arguments are the arrays of its inputs (None: omitted); the result is the
+#: array of its only output, or a sequence of the arrays of all outputs. Every array has a leading
+#: axis of *runs* before the shape of the tensor: one per independent inference, or 1 for an array
+#: that is the same in all of them (constants). Inputs are not changed, except variable tensors,
+#: which are updated in place. A stateful operator runs one inference at a time.
 Run = Callable[..., "Array | Sequence[Array]"]
 
-#: Checks an operator, as TFLM's Prepare does, and returns the function that runs it.
+#: Checks an operator as TFLM's Prepare does, and returns the function that runs it.
 Kernel = Callable[["Node"], Run]
 
-#: The real range that a fused activation allows (ActivationFunctionType of the schema).
+#: The real range of a fused activation (ActivationFunctionType of the schema).
 REAL_RANGES = {
     "NONE": (-math.inf, math.inf),
     "RELU": (0.0, math.inf),
@@ -51,8 +51,8 @@ OWN_KERNEL = (
     " Kernels.with_builtin or with_custom (docs/reference.md, Your own custom operator)"
 )
 
-#: Types that a reference kernel can hold, by the schema's name; int4 is unpacked to int8, a
-#: resource is the number of a resource variable.
+#: Type of the schema -> type of the kernels' arrays. int4 is unpacked to int8; a resource is the
+#: number of a resource variable.
 NUMPY_TYPES: Mapping[str, np.dtype[Any]] = MappingProxyType(
     {
         **{name: np.dtype(name) for name in _PLAIN.split()},
@@ -67,33 +67,33 @@ class CallableSubgraph(Protocol):
 
     @property
     def inputs(self) -> tuple[Tensor, ...]:
-        """The tensors that :meth:`call` takes."""
+        """The parameters of :meth:`call`."""
 
     @property
     def outputs(self) -> tuple[Tensor, ...]:
-        """The tensors that :meth:`call` returns."""
+        """The results of :meth:`call`."""
 
     def call(self, values: Sequence[Array]) -> list[Array]:
-        """Run it once on arrays with a leading axis of runs."""
+        """The outputs for ``values``; all arrays have a leading axis of runs."""
 
 
-def _nothing() -> Callable[[Any], Any]:
-    """What leaves a step as it is."""
-    return lambda step: step
+def _identity(step: Any) -> Any:
+    """``step``, unchanged."""
+    return step
 
 
 @dataclass(frozen=True)
-class Seams:
-    """The steps of kernels that :mod:`.mistakes` replaces; a kernel takes each of them from here.
+class Hooks:
+    """The steps of kernels that :mod:`.mistakes` can replace; kernels pass each step through them.
 
-    ``divisor`` is of averages: the number of elements, an int64 array. ``quotient`` divides sums
-    by it. ``window`` changes a Window or the places of a transposed convolution.
+    ``divisor`` changes the number of elements of averages, an int64 array; ``quotient`` divides
+    sums by it. ``window`` changes a Window, or the Scatter of a transposed convolution.
     """
 
-    multiplier: Callable[[Multiplier], Multiplier] = field(default_factory=_nothing)
-    requantizer: Callable[[Requantizer], Requantizer] = field(default_factory=_nothing)
-    window: Callable[[Any], Any] = field(default_factory=_nothing)
-    divisor: Callable[[Array], Array] = field(default_factory=_nothing)
+    multiplier: Callable[[Multiplier], Multiplier] = _identity
+    requantizer: Callable[[Requantizer], Requantizer] = _identity
+    window: Callable[[Any], Any] = _identity
+    divisor: Callable[[Array], Array] = _identity
     quotient: Callable[[Array, Array], Array] = rounded_quotient
 
 
@@ -101,10 +101,11 @@ class Seams:
 class Node:
     """One operator of a model.
 
-    ``inputs`` holds None for an optional input that is left out. ``where`` begins every message:
-    the model's name and the operator's index, name and version. ``memory`` outlasts inferences;
-    ``graph`` is the number of the operator's subgraph, ``subroutines`` are all of them. ``decoded``
-    tensors are constants here, but computed ones to TFLM (see :mod:`.kernels.decode`).
+    ``inputs`` holds None for an omitted optional input. ``where`` is the prefix of every message:
+    the model's name and the operator's index, name and version. ``memory`` persists between
+    inferences. ``graph`` is the index of the operator's subgraph, ``subroutines`` are all
+    subgraphs. ``decoded`` are the indices of tensors that are constants here but computed in TFLM
+    (see :mod:`.kernels.decode`).
     """
 
     operator: Operator
@@ -117,11 +118,11 @@ class Node:
     graph: int = 0
     subroutines: Sequence[CallableSubgraph] = field(default=(), repr=False)
     decoded: frozenset[int] = frozenset()
-    seams: Seams = Seams()
+    hooks: Hooks = Hooks()
 
     @property
     def rounding(self) -> Rounding:
-        """The rounding of its kernel's requantization."""
+        """The rounding of requantization."""
         return self.arithmetic.rounding
 
     @property
@@ -138,19 +139,19 @@ class Node:
     def bad(self, reason: str) -> BadModel:
         """The error for an operator that contradicts itself, in its model or its inputs.
 
-        TFLM does not check all of this; it may read memory outside of the tensor.
+        TFLM does not check all of this, and may read memory outside the tensor.
         """
         return BadModel(
             f"{self.where}: {reason}",
-            hint="TFLM refuses this too, or computes something that nothing defines",
+            hint="TFLM refuses this too, or its result is undefined",
         )
 
     def refused(self, reason: str) -> BadModel:
-        """The error for a model that TFLM refuses, too; tests compare this with TFLM."""
+        """The error for a model that TFLM also refuses; tests compare this with TFLM."""
         return BadModel(f"{self.where}: {reason}", hint="TFLM refuses such a model too")
 
     def aborts(self, reason: str) -> BadModel:
-        """The error for inputs on which TFLM ends the program; tests compare this with TFLM."""
+        """The error for inputs for which TFLM aborts; tests compare this with TFLM."""
         return BadModel(f"{self.where}: {reason}", hint="TFLM aborts here (TFLITE_CHECK)")
 
     def unsupported(self, reason: str) -> UnsupportedOperator:
@@ -158,16 +159,16 @@ class Node:
         return UnsupportedOperator(f"{self.where}: {reason}", hint=OWN_KERNEL)
 
     def settings(self) -> Mapping[str, int | float]:
-        """The numbers among a custom operator's options, a FlexBuffer map."""
+        """The numeric options of a custom operator, from its FlexBuffer map. Raises BadModel."""
         try:
             return flexbuffer.scalars(self.operator.custom_options)
         except flexbuffer.NoFlexMap as error:
             raise self.bad(f"its options are not a FlexBuffer map: {error}") from None
 
     def number(self, name: str, low: int, high: int) -> int:
-        """A whole number from ``low`` to ``high`` among a custom operator's options.
+        """An integer option of a custom operator, from ``low`` to ``high``.
 
-        Raises BadModel if it is missing or another number.
+        Raises BadModel if it is missing, out of range, or not an integer.
         """
         value = self.settings().get(name)
         if value is None:
@@ -177,7 +178,7 @@ class Node:
         return int(value)
 
     def check_signature(self, signature: str) -> None:
-        """Check the types of all inputs and outputs, written as ``int16 int16 -> int32``."""
+        """Raises BadModel unless the types are ``signature``, e.g. ``int16 int16 -> int32``."""
         inputs, outputs = ([tensor.dtype if tensor else "none" for tensor in tensors]
                            for tensors in (self.inputs, self.outputs))  # fmt: skip
         given = f"{' '.join(inputs)} -> {' '.join(outputs)}"
@@ -202,7 +203,7 @@ class Node:
         return self.outputs[index]
 
     def subroutine(self, option: str) -> CallableSubgraph:
-        """The subgraph that an option names by its number."""
+        """The subgraph whose index is the value of ``option``. Raises BadModel if there is none."""
         number = int(self.option(option))
         if not 0 <= number < len(self.subroutines):
             raise self.bad(f"{option} is {number}, there are {len(self.subroutines)} subgraphs")
@@ -214,7 +215,10 @@ class Node:
         return constant(tensor) if tensor.constant and not tensor.variable else None
 
     def required_constant(self, index: int, what: str) -> Array:
-        """The value of constant input ``index``. Raises UnsupportedOperator if it is computed."""
+        """The value of constant input ``index``, called ``what`` in messages.
+
+        Raises UnsupportedOperator if it is computed.
+        """
         value = self.constant(index)
         if value is None or self.input(index).index in self.decoded:
             error = self.unsupported(f"{what} is computed at run time, not a constant of the model")
@@ -223,14 +227,17 @@ class Node:
         return value
 
     def integers(self, index: int, what: str, types: str = "int32") -> list[int]:
-        """A constant input of one of those types as a flat list."""
+        """The value of constant input ``index`` as a flat list. Raises BadModel for other types."""
         value, dtype = self.required_constant(index, what), self.input(index).dtype
         if dtype not in types.split():
             raise self.bad(f"{what} has the type {dtype}")
         return [int(each) for each in value.ravel()]
 
     def check_types(self, allowed: str) -> str:
-        """The common type of input 0 and output 0, which must be one of ``allowed``."""
+        """The common type of input 0 and output 0.
+
+        Raises BadModel if they differ, UnsupportedOperator if the type is not in ``allowed``.
+        """
         dtype = self.input(0).dtype
         if self.output().dtype != dtype:
             raise self.bad(f"its input is {dtype}, its output {self.output().dtype}")
@@ -239,7 +246,7 @@ class Node:
         return dtype
 
     def check_output(self, shape: Sequence[int], index: int = 0) -> None:
-        """Compare the shape that the operator computes with the shape that the model declares."""
+        """Raises BadModel if the model declares another shape for output ``index``."""
         if tuple(shape) != self.output(index).shape:
             declared = list(self.output(index).shape)
             error = self.bad(f"computes the shape {list(shape)}, but the model declares {declared}")
@@ -247,24 +254,24 @@ class Node:
             raise error
 
     def free_dimension(self) -> str:
-        """The hint for a shape that depends on a dimension that the model leaves open, or ""."""
+        """The hint for a tensor with an axis of dynamic size, or ""."""
         for tensor in (*self.inputs, *self.outputs):
             if tensor and tensor.free:
                 return (
-                    f"axis {tensor.free[0]} of tensor {tensor.index} ({tensor.name[:64]!r}) is free"
-                    f" (a batch?), and {tensor.shape[tensor.free[0]]} in TFLM: convert the model"
-                    " with a fixed size"
+                    f"axis {tensor.free[0]} of tensor {tensor.index} ({tensor.name[:64]!r}) is"
+                    f" dynamic (a batch?), and {tensor.shape[tensor.free[0]]} in TFLM: convert the"
+                    " model with a fixed size"
                 )
         return ""
 
     def axis(self, axis: int, rank: int) -> int:
-        """``axis`` counted from the front. Raises BadModel if there are too few axes."""
+        """``axis`` of ``rank`` axes as a nonnegative index. Raises BadModel if out of range."""
         if not -rank <= axis < rank:
-            raise self.bad(f"axis {axis} of {rank} axes")
+            raise self.bad(f"axis {axis} is out of range for {rank} axes")
         return axis % rank
 
     def check_broadcast(self) -> None:
-        """Check that the output has the shape of both inputs broadcast."""
+        """Raises BadModel unless the output has the broadcast shape of both inputs."""
         shapes = [self.input(index).shape for index in (0, 1)]
         try:
             shape = np.broadcast_shapes(*shapes)
@@ -274,27 +281,27 @@ class Node:
         self.check_output(shape)
 
     def precise(self, real: float) -> Any:
-        """A scale as the type in which TFLM computes a multiplier from it.
+        """A scale in the precision with which TFLM computes a multiplier from it.
 
         float for ``multipliers`` "double", np.float32 for "single", in FULLY_CONNECTED,
         BATCH_MATMUL, SUB, DIV, SVDF, LSTM, ABS, RSQRT, RELU, LEAKY_RELU, HARD_SWISH. The tests
-        compare "double" with the package tflite-micro of October 2026, and "single", which is
-        that of earlier revisions, with LiteRT (except SVDF and LSTM, which differ there).
+        compare "double" with the package tflite-micro of October 2026, and "single", as in earlier
+        revisions, with LiteRT (except SVDF and LSTM, which differ there).
         """
         return np.float32(real) if self.arithmetic.multipliers == "single" else float(real)
 
     def scale(self, tensor: Tensor) -> float:
-        """A tensor's scale. Raises BadModel if it has none above 0."""
+        """A tensor's scale. Raises BadModel unless it is positive."""
         if not tensor.scale > 0:
             raise self.bad(f"tensor {tensor.index} ({tensor.name!r}) has no scale")
         return tensor.scale
 
     def multiplier(self, real: float | Iterable[float]) -> Multiplier:
         """A real multiplier, or one per channel, in the device's fixed point."""
-        return self.seams.multiplier(Multiplier.of(real, self.rounding))
+        return self.hooks.multiplier(Multiplier.of(real, self.rounding))
 
     def requantizer(self, real: float, clamp: Clamp | None = None) -> Requantizer:
-        """From accumulators to output 0; ``clamp`` is by default the range of its type."""
+        """The requantizer to output 0; ``clamp`` is by default the range of its type."""
         output = self.output()
         clamp = clamp or Clamp.whole(NUMPY_TYPES[output.dtype])
         return self.rescaled(self.multiplier(real), output.zero_point, clamp)
@@ -302,13 +309,13 @@ class Node:
     def rescaled(
         self, multiplier: Multiplier, zero_point: int, clamp: Clamp, wide: bool = False
     ) -> Requantizer:
-        """From accumulators to a tensor with that zero point, see :class:`Requantizer`."""
-        return self.seams.requantizer(Requantizer(multiplier, zero_point, clamp, wide))
+        """The :class:`Requantizer` to a tensor with this zero point."""
+        return self.hooks.requantizer(Requantizer(multiplier, zero_point, clamp, wide))
 
     def clamp(self, activation: str | None = None) -> Clamp:
-        """The clamp of output 0 under a fused activation (default: the node's own option).
+        """The clamp of output 0 for a fused activation (default: the node's option).
 
-        Quantized limits are zero_point + round(limit / scale), cut to the type's range
+        Quantized limits are zero_point + round(limit / scale), within the range of the type
         (TensorFlow Lite, ``CalculateActivationRangeQuantized``).
         """
         name = self.option("fused_activation_function") if activation is None else activation
@@ -336,17 +343,17 @@ class Node:
 
 @dataclass(frozen=True)
 class KnownOutputs:
-    """A :data:`Run` that always gives ``arrays``: constants for the operators behind it."""
+    """A :data:`Run` that always returns ``arrays``, constants for the later operators."""
 
     arrays: Sequence[Array]
 
     def __call__(self, *_: Array) -> Sequence[Array]:
-        """The arrays, each of one run."""
+        """The arrays, each with one run."""
         return self.arrays
 
 
 def constant(tensor: Tensor) -> Array:
-    """A constant tensor's value, shape ``tensor.shape``; int4 comes as int8."""
+    """The value of a constant tensor, of shape ``tensor.shape``; int4 as int8."""
     assert tensor.data is not None
     if tensor.dtype == "int4":
         return unpack_int4(np.frombuffer(tensor.data, np.uint8), tensor.elements).reshape(

@@ -1,7 +1,7 @@
 """Operators whose parameters are tensors: axes, begins, paddings, shapes.
 
-Converters write them as constants, and the operator is prepared once. TFLM also takes most of them
-computed: then the operator is prepared when they arrive, once per value.
+Converters write these as constants, and the operator is prepared once. TFLM also accepts most of
+them computed at run time; the operator is then prepared at run time, once per value.
 """
 
 from __future__ import annotations
@@ -14,16 +14,17 @@ import numpy as np
 from harness.reference.arrays import Array
 from harness.reference.node import Node, Run
 
-#: How many values of a computed parameter keep their preparation.
-_REMEMBERED = 64
+#: Most values of computed parameters whose prepared operators are cached.
+_CACHED = 64
 
 
 def parametrized(
     node: Node, indices: Sequence[int], make: Callable[..., Run], types: str = "int32"
 ) -> Run:
-    """``make(*parameters)`` with the flat integer values of those inputs; checks and prepares.
+    """The function that runs ``make(*parameters)``, from the values of the inputs ``indices``.
 
-    Raises BadModel if a parameter has none of the ``types``.
+    ``make`` checks and prepares the operator; each parameter is a flat list of integers. Raises
+    BadModel if the type of a parameter is not one of ``types``.
     """
     for index in indices:
         if node.input(index).dtype not in types.split():
@@ -31,15 +32,15 @@ def parametrized(
     constants = [node.constant(index) for index in indices]
     if all(value is not None for value in constants):
         return make(*map(_flat, constants))
-    known: dict[bytes, Run] = {}
+    cache: dict[bytes, Run] = {}
 
     def prepared(parameters: Sequence[Array]) -> Run:
         key = b"|".join(each.tobytes() for each in parameters)
-        if key not in known:
-            if len(known) >= _REMEMBERED:
-                known.clear()
-            known[key] = make(*map(_flat, parameters))
-        return known[key]
+        if key not in cache:
+            if len(cache) >= _CACHED:
+                cache.clear()
+            cache[key] = make(*map(_flat, parameters))
+        return cache[key]
 
     def run(*values: Array) -> Any:
         if all(len(values[index]) == 1 for index in indices):

@@ -1,9 +1,9 @@
 """Sums of products: FULLY_CONNECTED, the convolutions, BATCH_MATMUL, LSTM.
 
-Products are computed in double precision, by a BLAS where possible. It holds every whole number up
-to 2^53: with |x| <= 2^16 and |w| <= 2^7 every sum of 2^30 terms is exact, in any order and with
-fused operations; no file holds more weights. A product sum of float32 values is rounded once, when
-it is stored.
+They are computed in double precision, by a BLAS where possible. Double precision represents every
+integer up to 2^53: with |x| <= 2^16 and |w| <= 2^7 every sum of 2^30 terms, more than a file has
+weights, is exact in any order and with fused operations. A sum of products of float32 values is
+rounded once, when it is stored.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from harness.reference.arrays import Array
 from harness.reference.node import Node
 from harness.reference.scale import Multiplier
 
-#: The most products of an operator: a damaged model could ask for any time. Person detection has 7
-#: million.
+#: Most products of one operator, a bound for the time that a damaged model takes. All operators of
+#: person detection have 7 million.
 MAX_PRODUCTS = 1 << 32
-#: TFLM refuses a bias whose scale is off by more than this many output steps.
+#: The largest error of a bias scale that TFLM accepts, in output steps.
 _BIAS_TOLERANCE = 0.02
-#: The largest shifts that are defined for the 64-bit and the 32-bit scaling.
+#: The largest defined shifts of 64-bit and 32-bit scaling.
 _MAX_SHIFT_WIDE = 7
 _MAX_SHIFT = 30
 
-#: From sums (runs, ..., channels) and a bias (runs or 1, channels), or None, to outputs.
+#: Sums (runs, ..., channels), bias (runs or 1, channels) or None -> outputs.
 Output = Callable[[Array, "Array | None"], Array]
 
 
 def check_products(node: Node, products: int) -> None:
-    """Refuse an operator that would take minutes."""
+    """Raises BadModel for an operator that would take minutes."""
     if products > MAX_PRODUCTS:
         raise node.bad(f"it takes {products} products, the reference at most {MAX_PRODUCTS}")
 
@@ -46,7 +46,7 @@ def centred(x: Array, zero_point: int) -> Array:
 
 
 def without_zero_point(tensor: Tensor) -> Tensor:
-    """The same tensor with zero points of 0."""
+    """``tensor`` with all zero points 0."""
     if tensor.quantization is None:
         return tensor
     zeros = (0,) * len(tensor.quantization.zero_points)
@@ -54,7 +54,7 @@ def without_zero_point(tensor: Tensor) -> Tensor:
 
 
 def check_weight_types(node: Node, weights: Tensor, *, int4: bool = True) -> str:
-    """The activations' type. Raises UnsupportedOperator if TFLM does not have the pair of types."""
+    """The type of the activations. Raises UnsupportedOperator for a pair of types TFLM lacks."""
     dtype = node.check_types("int8 int16 float32")
     allowed = {
         "int8": ("int8", "int4") if int4 else ("int8",),
@@ -76,7 +76,7 @@ def weight_scales(node: Node, weights: Tensor) -> tuple[float, ...]:
 
 
 def product_multiplier(node: Node, x: Tensor, weights: Tensor) -> Multiplier:
-    """x scale * weight scale / output scale.
+    """The multiplier input scale * weight scale / output scale.
 
     Source: TensorFlow Lite's ``GetQuantizedConvolutionMultipler``.
     """
@@ -85,7 +85,7 @@ def product_multiplier(node: Node, x: Tensor, weights: Tensor) -> Multiplier:
 
 
 def channel_multiplier(node: Node, weights: Tensor, channels: int) -> Multiplier:
-    """input scale * weight scale / output scale per channel, in double precision.
+    """The multipliers input scale * weight scale / output scale per channel, from float64.
 
     Source: TensorFlow Lite's ``PopulateConvolutionQuantizationParams``.
     """
@@ -98,7 +98,7 @@ def channel_multiplier(node: Node, weights: Tensor, channels: int) -> Multiplier
 
 
 def check_bias_scale(node: Node, weights: Tensor, bias: Tensor) -> None:
-    """Refuse a bias scale that is not close to input scale * weight scale, as TFLM does."""
+    """Raises BadModel for a bias scale unlike input scale * weight scale, as TFLM does."""
     x, output = node.input(0), node.output()
     difference = abs(x.scale * weights.scale - bias.scale)
     if not difference / node.scale(output) <= _BIAS_TOLERANCE:
@@ -108,10 +108,10 @@ def check_bias_scale(node: Node, weights: Tensor, bias: Tensor) -> None:
 def integer_output(
     node: Node, multiplier: Multiplier, channels: int, *, wide_biases: str = "int32 int64"
 ) -> Output:
-    """Accumulators of integers to output 0 under its activation; the optional bias is input 2.
+    """The conversion of integer sums to output 0 with its activation; input 2 is the bias, if any.
 
-    int8 activations accumulate in 32 bits, int16 ones in 64 bits, or in 32 bits with an int32 bias.
-    ``wide_biases`` are the types that a bias may have with int16 activations.
+    int8 activations accumulate in 32 bits, int16 activations in 64 bits, or in 32 bits with an
+    int32 bias. ``wide_biases`` are the allowed bias types of int16 activations.
     """
     wide = _wide(node, channels, wide_biases)
     shift, limit = int(multiplier.shift.max(initial=0)), _MAX_SHIFT_WIDE if wide else _MAX_SHIFT
@@ -119,31 +119,31 @@ def integer_output(
         raise node.bad(f"a multiplier of 2^{shift} is beyond the range of TFLM's scaling")
     output = node.output()
     requantize = node.rescaled(multiplier.first(channels), output.zero_point, node.clamp(), wide)
-    return lambda sums, bias: requantize(sums, _first(bias, channels))
+    return lambda sums, bias: requantize(sums, _as_row(bias, channels))
 
 
 def real_output(node: Node, channels: int) -> Output:
-    """Sums of real numbers to output 0 under its activation."""
+    """The conversion of float64 sums to output 0 with its activation; input 2 is a bias, if any."""
     clamp = node.clamp()
     if node.present(2):
         _check_bias(node, node.input(2), channels, "float32")
 
     def output(sums: Array, bias: Array | None) -> Array:
-        added = _first(bias, channels)
-        if added is not None:
-            sums = sums + added.reshape(len(added), *(1,) * (sums.ndim - 2), channels)
+        row = _as_row(bias, channels)
+        if row is not None:
+            sums = sums + row.reshape(len(row), *(1,) * (sums.ndim - 2), channels)
         return clamp(sums)
 
     return output
 
 
-def _first(bias: Array | None, channels: int) -> Array | None:
-    """(runs, channels): a bias may have more elements."""
+def _as_row(bias: Array | None, channels: int) -> Array | None:
+    """The bias as (runs, channels); further elements are not used."""
     return None if bias is None else bias.reshape(len(bias), -1)[:, :channels]
 
 
 def _wide(node: Node, channels: int, wide_biases: str) -> bool:
-    """Whether accumulators have 64 bits; checks the bias."""
+    """True if accumulators have 64 bits. Raises BadModel for a wrong bias."""
     wide = node.input(0).dtype == "int16"
     if not node.present(2):
         narrow = "int32" in wide_biases and node.options.get("quantized_bias_type") == "int32"
@@ -154,7 +154,7 @@ def _wide(node: Node, channels: int, wide_biases: str) -> bool:
 
 
 def _check_bias(node: Node, bias: Tensor, channels: int, allowed: str) -> None:
-    """Refuse a bias that TFLM would read as another type, or beyond its end."""
+    """Raises BadModel for a bias that TFLM would read as another type, or beyond its end."""
     if bias.dtype not in allowed.split():
         raise node.bad(f"its bias is {bias.dtype}, beside {node.input(0).dtype} activations")
     if bias.elements < channels:

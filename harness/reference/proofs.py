@@ -1,15 +1,14 @@
-"""Mistakes that no input can notice, each with the reason.
+"""Proofs that a mutant is equivalent: no input of the model can notice the mistake.
 
-Four proofs, all by trying everything that can occur:
+There are four proofs, each by exhaustion:
 
-* the model has few inputs in all: every one of them is run;
-* the operator works element by element on 8-bit tensors: it is run on every value, or pair;
+* the model has few possible inputs: all are run;
+* the operator is elementwise on 8-bit tensors: it is run on every value, or pair of values;
 * SOFTMAX scales differences of two values: every difference of 8-bit values is scaled;
-* only the step from accumulators to outputs is changed: it is run on every accumulator that the
-  weights and the range of the inputs allow, channel by channel.
+* only requantization is changed: it is run on every accumulator that the weights and the range of
+  the inputs allow, channel by channel.
 
-What a tensor can hold is the range of its type, or the range of the clamp of the operator that
-computes it.
+The range of a tensor is that of its type, or of the clamp of the operator that computes it.
 """
 
 from __future__ import annotations
@@ -25,11 +24,11 @@ from harness.base.errors import HilError
 from harness.model import Tensor
 from harness.reference.arrays import Array
 from harness.reference.examiner import Examiner, Trial
-from harness.reference.mistakes import COPIES, Mistaken
-from harness.reference.node import NUMPY_TYPES, Node, Seams, constant
+from harness.reference.mistakes import COPIES, PreparedMutant
+from harness.reference.node import NUMPY_TYPES, Hooks, Node, constant
 from harness.reference.scale import Multiplier, Requantizer
 
-#: The most inputs of a model, pairs of values, and accumulators of an operator that are tried.
+#: Most inputs of a model, or pairs of values, that are run; most accumulators of an operator.
 _INPUTS = 1 << 16
 _ACCUMULATORS = 1 << 24
 
@@ -45,7 +44,7 @@ _SUMS = frozenset({"CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "MEAN"})
 
 
 def proven(examiner: Examiner, trials: Sequence[int]) -> Mapping[Trial, str]:
-    """The reasons for those of the trials that no input can notice."""
+    """The proof of each of ``trials`` that is proven equivalent, as a short text."""
     if not trials:
         return {}
     whole = _every_input(examiner)
@@ -60,14 +59,14 @@ def proven(examiner: Examiner, trials: Sequence[int]) -> Mapping[Trial, str]:
     ranges = _ranges(examiner)
     found = {}
     for trial in trials:
-        why = _why(examiner, trial, ranges)
-        if why:
-            found[examiner.trials[trial]] = why
+        proof = _proof(examiner, trial, ranges)
+        if proof:
+            found[examiner.trials[trial]] = proof
     return found
 
 
 def _every_input(examiner: Examiner) -> list[Array] | None:
-    """All inputs of a model of one small input, or None."""
+    """All possible inputs of a stateless model with one small input, or None."""
     inputs = examiner.interpreter.inputs
     if examiner.stateful or len(inputs) != 1 or inputs[0].dtype not in ("int8", "uint8", "bool"):
         return None
@@ -81,12 +80,12 @@ def _every_input(examiner: Examiner) -> list[Array] | None:
     return [rows.reshape(-1, *tensor.shape)]
 
 
-#: The smallest and the largest value of each tensor.
+#: Tensor index -> smallest and largest value.
 _Ranges = Mapping[int, tuple[int, int]]
 
 
 def _ranges(examiner: Examiner) -> _Ranges:
-    """What each integer tensor of 8 or 16 bits can hold."""
+    """The ranges of the computed int8 and int16 tensors."""
     found: dict[int, tuple[int, int]] = {}
     for step in examiner.interpreter.steps:
         node = step.node
@@ -99,7 +98,7 @@ def _ranges(examiner: Examiner) -> _Ranges:
             if step.operator.name in COPIES and source is not None and source.index in found:
                 ends = found[source.index]
             elif step.operator.options.get("fused_activation_function") in _ACTIVATIONS:
-                with _quiet():
+                with np.errstate(all="ignore"):
                     clamp = node.clamp()
                 ends = max(ends[0], int(clamp.low)), min(ends[1], int(clamp.high))
             elif step.operator.name in ("RELU", "RELU6"):
@@ -108,23 +107,17 @@ def _ranges(examiner: Examiner) -> _Ranges:
     return found
 
 
-def _quiet() -> Any:
-    return np.errstate(all="ignore")
-
-
-def _why(examiner: Examiner, trial: int, ranges: _Ranges) -> str:
-    """The reason why the operator's output cannot differ, or nothing."""
-    step = examiner.interpreter.steps[examiner.trials[trial].step]
-    mistaken = examiner.mistaken(trial)
+def _proof(examiner: Examiner, trial: int, ranges: _Ranges) -> str:
+    """The reason why the operator's output cannot differ, or ""."""
+    node = examiner.interpreter.steps[examiner.trials[trial].step].node
+    mutant, name = examiner.mutant(trial), node.operator.name
     try:
-        with _quiet():
-            if step.operator.name in _ELEMENTWISE and _same_values(
-                examiner, step.node, mistaken, ranges
-            ):
+        with np.errstate(all="ignore"):
+            if name in _ELEMENTWISE and _same_values(examiner, node, mutant, ranges):
                 return "its output is the same for every value of its inputs"
-            if step.operator.name == "SOFTMAX" and _same_multiples(examiner, step.node, mistaken):
+            if name == "SOFTMAX" and _same_multiples(examiner, node, mutant):
                 return "it scales every difference of two inputs alike"
-            if step.operator.name in _SUMS and _same_scaling(examiner, step.node, mistaken, ranges):
+            if name in _SUMS and _same_scaling(examiner, node, mutant, ranges):
                 return "its output is the same for every sum that the weights allow"
     except HilError:
         return ""
@@ -132,7 +125,7 @@ def _why(examiner: Examiner, trial: int, ranges: _Ranges) -> str:
 
 
 def _values(tensor: Tensor, ranges: _Ranges) -> Array | None:
-    """All values that an 8-bit tensor (16-bit: of one input) can hold; None: too many."""
+    """All possible values of an element of an int8 or int16 tensor; None for other types."""
     if tensor.dtype not in ("int8", "int16"):
         return None
     if tensor.constant and not tensor.variable:
@@ -142,32 +135,32 @@ def _values(tensor: Tensor, ranges: _Ranges) -> Array | None:
     return np.arange(low, high + 1).astype(tensor.dtype)
 
 
-def _same_values(examiner: Examiner, node: Node, mistaken: Mistaken, ranges: _Ranges) -> bool:
-    """Whether right and wrong agree on all values of one element, as each is taken by itself."""
-    variant = mistaken.variant
-    if variant.after is not None or variant.before is not None or variant.constants:
-        return False  # these look at places, not at values
+def _same_values(examiner: Examiner, node: Node, prepared: PreparedMutant, ranges: _Ranges) -> bool:
+    """Whether an elementwise operator and its mutant agree on all values of one element."""
+    mutant = prepared.mutant
+    if mutant.after is not None or mutant.before is not None or mutant.constants:
+        return False  # these depend on the position of an element
     tensors = [tensor for tensor in node.inputs if tensor is not None]
     choices = [_values(tensor, ranges) for tensor in tensors]
     known = [choice for choice in choices if choice is not None]
     if len(known) < len(choices) or math.prod(map(len, known)) > _INPUTS:
         return False
-    single = _of_one_element(node)
-    other = mistaken.mistake.change(single)
+    single = _with_one_element(node)
+    other = prepared.mistake.change(single)
     if other is None:
         return False
     kernels = examiner.interpreter.kernels
     pairs = np.meshgrid(*known, indexing="ij")
-    given = [
+    inputs = [
         axis.reshape(-1, *tensor.shape)
         for axis, tensor in zip(pairs, filter(None, single.inputs), strict=True)
     ]
     right, wrong = kernels.find(single)(single), other.prepare(kernels)
-    return np.array_equal(_first(right(*given)), _first(wrong(*given)))
+    return np.array_equal(_first(right(*inputs)), _first(wrong(*inputs)))
 
 
-def _of_one_element(node: Node) -> Node:
-    """The same operator on tensors of one element, none of them constant."""
+def _with_one_element(node: Node) -> Node:
+    """The operator on tensors of one element, none of them constant."""
 
     def single(tensor: Tensor) -> Tensor:
         return replace(tensor, shape=(1,) * len(tensor.shape), data=None)
@@ -180,8 +173,8 @@ def _of_one_element(node: Node) -> Node:
 
 
 @dataclass(frozen=True)
-class _Compared(Multiplier):
-    """Scales as ``right`` does, and notes whether ``wrong`` does otherwise."""
+class _ComparingMultiplier(Multiplier):
+    """Scales as ``right`` does, and records whether ``wrong`` differs."""
 
     right: Multiplier | None = None
     wrong: Multiplier | None = None
@@ -195,24 +188,26 @@ class _Compared(Multiplier):
         return y
 
 
-def _same_multiples(examiner: Examiner, node: Node, mistaken: Mistaken) -> bool:
-    """Whether SOFTMAX's multiplier agrees on all differences of two 8-bit values.
+def _same_multiples(examiner: Examiner, node: Node, prepared: PreparedMutant) -> bool:
+    """Whether SOFTMAX and its mutant scale all differences of two 8-bit values alike.
 
-    It takes nothing else: one row that holds all values shows them all.
+    A row with all 256 values has all differences.
     """
-    seams, differs = mistaken.variant.node.seams, list[bool]()
-    if node.input(0).dtype != "int8" or seams is node.seams:
+    hooks, differs = prepared.mutant.node.hooks, list[bool]()
+    if node.input(0).dtype != "int8" or hooks is node.hooks:
         return False
 
     def both(right: Multiplier) -> Multiplier:
-        wrong = seams.multiplier(right)
-        return _Compared(right.multiplier, right.shift, right.rounding, right, wrong, differs)
+        wrong = hooks.multiplier(right)
+        return _ComparingMultiplier(
+            right.multiplier, right.shift, right.rounding, right, wrong, differs
+        )
 
     def row(tensor: Tensor) -> Tensor:
         return replace(tensor, shape=(1, 256), data=None)
 
     changed = replace(
-        node, seams=Seams(multiplier=both), inputs=(row(node.input(0)),),
+        node, hooks=Hooks(multiplier=both), inputs=(row(node.input(0)),),
         outputs=(row(node.output()),),
     )  # fmt: skip
     run = examiner.interpreter.kernels.find(changed)(changed)
@@ -224,13 +219,15 @@ def _first(result: Any) -> Array:
     return result if isinstance(result, np.ndarray) else next(iter(result))
 
 
-def _same_scaling(examiner: Examiner, node: Node, mistaken: Mistaken, ranges: _Ranges) -> bool:
-    """Whether all accumulators that can occur give the same output in each channel."""
-    if mistaken.variant.node.seams is node.seams:
-        return False  # something else is changed
-    right = _requantizer(examiner, node)
-    wrong = _requantizer(examiner, mistaken.variant.node)
-    if right is None or wrong is None or mistaken.variant.constants:
+def _same_scaling(
+    examiner: Examiner, node: Node, prepared: PreparedMutant, ranges: _Ranges
+) -> bool:
+    """Whether operator and mutant requantize all possible accumulators of each channel alike."""
+    mutant = prepared.mutant
+    if mutant.node.hooks is node.hooks or mutant.constants:
+        return False  # the mistake is elsewhere
+    right, wrong = _requantizer(examiner, node), _requantizer(examiner, mutant.node)
+    if right is None or wrong is None:
         return False
     limits = list(_limits(node, ranges))
     total = sum(high - low + 1 for low, high in limits)
@@ -238,13 +235,14 @@ def _same_scaling(examiner: Examiner, node: Node, mistaken: Mistaken, ranges: _R
         return False
     for channel, (low, high) in enumerate(limits):
         sums = np.arange(low, high + 1).reshape(1, -1, 1)
-        one, other = (_of_channel(each, channel)(sums) for each in (right, wrong))
-        if not np.array_equal(one, other):
+        a, b = (_of_channel(each, channel)(sums) for each in (right, wrong))
+        if not np.array_equal(a, b):
             return False
     return True
 
 
 def _of_channel(requantizer: Requantizer, channel: int) -> Requantizer:
+    """The requantizer of one channel."""
     m = requantizer.multiplier
     if m.multiplier.ndim == 0:
         return requantizer
@@ -254,26 +252,27 @@ def _of_channel(requantizer: Requantizer, channel: int) -> Requantizer:
 
 
 def _requantizer(examiner: Examiner, node: Node) -> Requantizer | None:
-    """The last step of the operator: what its kernel takes from the seam."""
-    taken: list[Requantizer] = []
-    seams = node.seams
+    """The requantizer of the operator's kernel, seen through its hook; None unless it has one."""
+    found: list[Requantizer] = []
+    hooks = node.hooks
 
-    def seam(requantizer: Requantizer) -> Requantizer:
-        taken.append(seams.requantizer(requantizer))
-        return taken[-1]
+    def record(requantizer: Requantizer) -> Requantizer:
+        found.append(hooks.requantizer(requantizer))
+        return found[-1]
 
-    watched = Seams(
-        multiplier=seams.multiplier, requantizer=seam, window=seams.window,
-        divisor=seams.divisor, quotient=seams.quotient,
+    # Not replace(): a subclass of Hooks may have further fields.
+    recording = Hooks(
+        multiplier=hooks.multiplier, requantizer=record, window=hooks.window,
+        divisor=hooks.divisor, quotient=hooks.quotient,
     )  # fmt: skip
-    examiner.interpreter.kernels.find(node)(replace(node, seams=watched))
-    return taken[0] if len(taken) == 1 else None
+    examiner.interpreter.kernels.find(node)(replace(node, hooks=recording))
+    return found[0] if len(found) == 1 else None
 
 
 def _limits(node: Node, ranges: _Ranges) -> Iterator[tuple[int, int]]:
-    """The smallest and the largest accumulator of each output channel, with its bias.
+    """The smallest and the largest accumulator of each output channel, including the bias.
 
-    A place outside of the image adds 0, which lies between the ends of each product.
+    Elements outside the image add 0, which lies within the range of each product.
     """
     x = node.input(0)
     if node.operator.name == "MEAN":
@@ -297,7 +296,7 @@ def _limits(node: Node, ranges: _Ranges) -> Iterator[tuple[int, int]]:
 
 
 def _sum_limits(node: Node, ranges: _Ranges) -> Iterator[tuple[int, int]]:
-    """The smallest and the largest sum of as many elements as a mean has."""
+    """The smallest and the largest sum of the elements of a mean."""
     x, values = node.input(0), _values(node.input(0), ranges)
     if values is not None and node.output().elements:
         count = x.elements // node.output().elements

@@ -1,4 +1,4 @@
-"""Conversion of real and quantized numbers, as firmware and the QUANTIZE operator do it."""
+"""Conversion between real and quantized values, as in firmware and the QUANTIZE operator."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ def limits(dtype: npt.DTypeLike) -> tuple[int, int]:
 def round_away(x: Array) -> Array:
     """Each float rounded to the nearest integer, halves away from zero (C's ``round``).
 
-    It is exact for every float; ``floor(x + 0.5)`` is not (0.49999997 + 0.5 rounds to 1).
+    Exact for every float, unlike ``floor(x + 0.5)``: 0.49999997 + 0.5 rounds to 1.
     """
     whole = np.trunc(x)
-    with np.errstate(invalid="ignore"):  # infinities stay as they are
+    with np.errstate(invalid="ignore"):  # inf - inf; infinities are kept
         step = np.where(np.abs(x - whole) >= 0.5, np.copysign(1, x), 0).astype(x.dtype)
         return np.asarray(whole + step)
 
@@ -34,11 +34,11 @@ def quantize(
     *,
     truncate: bool = False,
 ) -> Array:
-    """Real values of any shape to ``dtype``: x / scale + zero_point, rounded and saturated.
+    """Real values of any shape as ``dtype``: x / scale + zero_point, rounded and saturated.
 
-    The division is in single precision and halves go away from zero, as in TensorFlow Lite.
-    ``truncate`` drops the fraction of the sum instead, as sample code does that assigns the float
-    to an ``int8_t`` (Zephyr's hello_world). Raises :class:`UsageError` if the scale is not above 0.
+    The division is in single precision and halves round away from zero, as in TensorFlow Lite.
+    ``truncate`` drops the fraction of the sum instead, like sample code that assigns the float to
+    an ``int8_t`` (Zephyr's hello_world). Raises :class:`UsageError` unless the scale is positive.
     """
     if not scale > 0:
         raise UsageError(f"cannot quantize with the scale {scale}", hint="is the tensor quantized?")
@@ -52,7 +52,7 @@ def quantize(
 
 
 def dequantize(q: npt.ArrayLike, scale: float, zero_point: int) -> Array:
-    """Quantized values of any shape to float32: (q - zero_point) * scale."""
+    """Quantized values of any shape as float32: (q - zero_point) * scale."""
     centred = np.asarray(q).astype(np.int64) - zero_point
     real: Array = centred * np.float64(np.float32(scale))
     return real.astype(np.float32)

@@ -1,4 +1,4 @@
-"""The table of kernels: an immutable value that the interpreter takes."""
+"""The table of kernels by operator; an immutable argument of the interpreter."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ from types import MappingProxyType
 from harness.base.errors import EnvironmentMissing
 from harness.reference.node import Kernel, Node, Run
 
-#: The group of entry points with kernels of other packages.
+#: The group of entry points for kernels of other packages.
 ENTRY_POINTS = "tflm_hil.kernels"
 
-#: Operator -> module of :mod:`harness.reference.kernels` and the function in it. Modules are
-#: imported when a model needs them.
+#: Operator -> module and function in :mod:`harness.reference.kernels`, imported on first use.
 _BUILTIN: Mapping[str, str] = MappingProxyType(
     {
         "ABS": "elementwise.absolute",
@@ -151,7 +150,7 @@ def _load(path: str) -> Kernel:
 
 @dataclass(frozen=True)
 class _LazyKernel:
-    """A kernel of this package by its path, so that it can be pickled."""
+    """A kernel of this package by its path: picklable, and imported when it is called."""
 
     path: str
 
@@ -161,7 +160,7 @@ class _LazyKernel:
 
 @dataclass(frozen=True)
 class Kernels:
-    """The kernels of built-in operators (``CONV_2D``) and of custom ones by their own names.
+    """Kernels of built-in operators by the schema's names, of custom operators by their own.
 
     A project adds its own custom operator with::
 
@@ -169,8 +168,8 @@ class Kernels:
         Interpreter.from_file("model.tflite", kernels=kernels)
 
     where ``my_kernel(node: Node) -> Run``; :mod:`harness.reference.kernels.atan` is an example.
-    An installed package can add kernels for every user of this one, the command line included,
-    as entry points: group ``tflm_hil.kernels``, the operator's name, the function.
+    An installed package can add kernels for the command line and all other users with entry
+    points: group ``tflm_hil.kernels``, name of the operator, function.
     """
 
     builtin: Mapping[str, Kernel] = field(default_factory=dict)
@@ -178,7 +177,7 @@ class Kernels:
 
     @classmethod
     def default(cls) -> Kernels:
-        """Every kernel of this package."""
+        """All kernels of this package."""
         return cls(
             {name: _LazyKernel(path) for name, path in _BUILTIN.items()},
             {name: _LazyKernel(path) for name, path in _CUSTOM.items()},
@@ -193,7 +192,7 @@ class Kernels:
         return Kernels({**self.builtin, name: kernel}, self.custom)
 
     def find(self, node: Node) -> Kernel:
-        """The kernel for ``node``. Raises UnsupportedOperator, naming index and version."""
+        """The kernel for ``node``. Raises UnsupportedOperator if there is none."""
         table = self.custom if node.operator.custom else self.builtin
         kernel = table.get(node.operator.name) or _installed(node)
         if kernel is None:
@@ -202,19 +201,17 @@ class Kernels:
 
 
 def _installed(node: Node) -> Kernel | None:
-    """A kernel from another package, for an operator that this one has no kernel for."""
-    # The import takes as long as that of this package, and few models need it.
-    from importlib import metadata  # noqa: PLC0415
+    """The kernel that another installed package declares for the operator, or None."""
+    from importlib import metadata  # noqa: PLC0415 - as slow as this package, rarely needed
 
-    found = metadata.entry_points(group=ENTRY_POINTS, name=node.operator.name)
-    for entry in found:
-        try:
-            kernel: Kernel = entry.load()
-        except (ImportError, AttributeError) as error:
-            raise EnvironmentMissing(
-                f"{node.where}: the entry point {entry.value} of {ENTRY_POINTS} does not load:"
-                f" {error}",
-                hint="repair or uninstall the package that declares it",
-            ) from error
-        return kernel
-    return None
+    entry = next(iter(metadata.entry_points(group=ENTRY_POINTS, name=node.operator.name)), None)
+    if entry is None:
+        return None
+    try:
+        kernel: Kernel = entry.load()
+    except (ImportError, AttributeError) as error:
+        raise EnvironmentMissing(
+            f"{node.where}: the entry point {entry.value} of {ENTRY_POINTS} does not load: {error}",
+            hint="repair or uninstall the package that declares it",
+        ) from error
+    return kernel

@@ -1,10 +1,10 @@
-"""From integer accumulators to outputs: the only place where a kernel scales and clamps.
+"""Requantization: scaling and clamping of integer accumulators, for all kernels.
 
 Sources: the TensorFlow Lite 8-bit quantization specification; gemmlowp's ``fixedpoint.h``
-(saturating rounding doubling high multiply, rounding divide by a power of two); the rounding
-modes are those of TFLM's ``TFLITE_SINGLE_ROUNDING``.
+(saturating rounding doubling high multiply, rounding divide by a power of two); TFLM's
+``TFLITE_SINGLE_ROUNDING`` for the rounding modes.
 
-A real multiplier M is held as ``multiplier`` (Q0.31, in [2^30, 2^31) or 0) and ``shift``:
+A real multiplier M is represented by ``multiplier`` (Q0.31, in [2^30, 2^31) or 0) and ``shift``:
 M = multiplier / 2^31 * 2^shift. Scaling an accumulator x by M rounds
 
 * ``double`` (TFLM's default) twice: to x * 2^max(shift, 0) * multiplier / 2^31, halves up, then
@@ -29,13 +29,13 @@ from harness.base.arithmetic import Rounding
 from harness.reference.arrays import Array
 
 _Q31 = 1 << 31
-#: As arrays without axes, which NumPy takes twice as fast as Python's integers.
+#: Arrays without axes: NumPy handles them twice as fast as Python's integers.
 _HALF, _31, _63 = np.array(1 << 30), np.array(31), np.array(63)
-#: Accumulators that are scaled at once: 128 KiB of int64, which the cache holds.
+#: Accumulators of one block: 128 KiB of int64 fit in the cache.
 _BLOCK = 1 << 14
-#: Rows of about so many accumulators are made of short ones, of which NumPy is slow with many.
+#: Target size of a row: NumPy is slow with many short rows, so pixels are joined up to this size.
 _ROW = 1024
-#: So few accumulators are scaled as they are.
+#: Most accumulators that are scaled without division into blocks.
 _SMALL = 1 << 11
 
 
@@ -45,9 +45,9 @@ def round_half_away(real: float) -> int:
 
 
 def quantize_multiplier(real: float, rounding: Rounding = "double") -> tuple[int, int]:
-    """``(multiplier, shift)`` of a real multiplier; (0, 0) for one below about 2^-32.
+    """``(multiplier, shift)`` of a real multiplier; (0, 0) below about 2^-32.
 
-    With ``single`` the shift is at most 30, because of its 64-bit product.
+    With ``single`` rounding the shift is at most 30, because the product has 64 bits.
     """
     if real == 0.0:
         return 0, 0
@@ -71,20 +71,20 @@ def wrap32(x: Array) -> Array:
 def rounding_right_shift(x: Array, exponent: Array | int) -> Array:
     """x / 2^exponent, halves away from zero (gemmlowp's RoundingDivideByPOT), of int64.
 
-    For x >= 0 that is (x + half) >> exponent, for x < 0 (x + half - 1) >> exponent, and x itself
-    if nothing is shifted out.
+    That is (x + half) >> exponent for x >= 0, (x + half - 1) >> exponent for x < 0, and x for
+    exponent 0.
     """
     return _shifted(x, *_half(exponent), exponent)
 
 
 def _half(exponent: Array | int) -> tuple[Array, Array | None]:
-    """Half of 2^exponent, and a mask: 0 where nothing is shifted out, else -1; None: all are -1."""
+    """Half of 2^exponent, and a mask: 0 for exponent 0, else -1; None if all are -1."""
     half = (np.int64(1) << np.asarray(exponent, np.int64)) >> 1
     return half, None if half.all() else -np.minimum(half, 1)
 
 
 def _shifted(x: Array, half: Array, mask: Array | None, exponent: Array | int) -> Array:
-    """:func:`rounding_right_shift` with the numbers that depend on the exponent alone."""
+    """:func:`rounding_right_shift` with the results of :func:`_half` for the exponent."""
     shifted: Array = x >> _63
     if mask is not None:
         shifted &= mask
@@ -102,7 +102,7 @@ def rounded_quotient(sums: Array, count: Array) -> Array:
 def doubling_high_multiply(a: Array, b: Array | int) -> Array:
     """gemmlowp's SaturatingRoundingDoublingHighMul: a * b / 2^31 of int32 values, halves up.
 
-    The only overflow, (-2^31)^2, saturates.
+    (-2^31)^2, the only overflow, saturates.
     """
     product: Array = a.astype(np.int64, copy=False) * b
     product += _HALF
@@ -112,7 +112,7 @@ def doubling_high_multiply(a: Array, b: Array | int) -> Array:
 
 @dataclass(frozen=True)
 class Multiplier:
-    """One multiplier, or one per index of the last axis (arrays of shape (channels,)).
+    """One multiplier, or one per channel (the last axis).
 
     ``multiplier`` and ``shift`` are int64 arrays of shape () or (channels,).
     """
@@ -126,7 +126,7 @@ class Multiplier:
 
     @classmethod
     def of(cls, real: float | Iterable[float], rounding: Rounding) -> Multiplier:
-        """From real multipliers (already divided by the output's scale)."""
+        """The fixed-point form of one real multiplier, or of one per channel."""
         if isinstance(real, float):
             pair = quantize_multiplier(real, rounding)
             return cls(np.array(pair[0]), np.array(pair[1]), rounding)
@@ -134,9 +134,9 @@ class Multiplier:
         return cls(pairs[:, 0], pairs[:, 1], rounding)
 
     def scale(self, x: Array) -> Array:
-        """Scale accumulators of 32 bits, held as int64 of shape (..., channels). Returns int64.
+        """``x``, 32-bit accumulators as int64 (..., channels), times the multiplier, as int64.
 
-        The left shift wraps at 32 bits, as the C++ does on the machines that TFLM runs on.
+        The left shift wraps at 32 bits, as TFLM's C++ does on its targets.
         """
         left, right = self._shifts
         if self.rounding == "single":
@@ -144,14 +144,14 @@ class Multiplier:
             return np.asarray((x * self.multiplier + half) >> exponent)
         if left is not None:
             x = wrap32(x << left)
-        product: Array = x * self.multiplier  # the doubling high multiply, which cannot saturate
+        product: Array = x * self.multiplier  # doubling_high_multiply, which cannot saturate here
         product += _HALF
         product >>= _31
         return _shifted(product, *right)
 
     @cached_property
     def _shifts(self) -> tuple[Array | None, tuple[Array, Array | None, Array]]:
-        """The shift to the left, if there is one; half, mask and exponent of that to the right."""
+        """The left shift (None: 0), and half, mask and exponent of the right shift."""
         if self.rounding == "single":
             return None, (*_half(31 - self.shift), 31 - self.shift)
         left = np.maximum(self.shift, 0)
@@ -160,28 +160,31 @@ class Multiplier:
 
     @cached_property
     def shrinks(self) -> bool:
-        """Whether all are below 1/2, so that results have less than 31 bits."""
+        """True if all multipliers are below 1/2: results have fewer than 31 bits."""
         return bool((self.shift < 0).all())
 
     def scale64(self, x: Array) -> Array:
-        """Scale accumulators of 48 bits (16-bit activations): the multiplier is cut to 16 bits.
+        """``x``, 48-bit accumulators (16-bit activations), times the multiplier, as int64.
 
-        Both rounding modes give the same here: TFLM has one 64-bit variant, which rounds once.
+        The multiplier is reduced to 16 bits. Both rounding modes are equal: TFLM's only 64-bit
+        variant rounds once.
         """
-        cut = np.where(self.multiplier < 0x7FFF0000, (self.multiplier + (1 << 15)) >> 16, 0x7FFF)
-        product: Array = x * cut
+        reduced = np.where(
+            self.multiplier < 0x7FFF0000, (self.multiplier + (1 << 15)) >> 16, 0x7FFF
+        )
+        product: Array = x * reduced
         product += np.int64(1) << (14 - self.shift)
         product >>= 15 - self.shift
         return wrap32(product)
 
     def first(self, channels: int) -> Multiplier:
-        """The same without the channels after the first ``channels``."""
+        """The multipliers of the first ``channels`` channels."""
         if self.multiplier.ndim == 0:
             return self
         return replace(self, multiplier=self.multiplier[:channels], shift=self.shift[:channels])
 
     def repeated(self, times: int) -> Multiplier:
-        """The same for rows of ``times`` pixels."""
+        """The multipliers for rows of ``times`` pixels."""
         if self.multiplier.ndim == 0 or times == 1:
             return self
         if times not in self._rows:
@@ -206,18 +209,18 @@ class Clamp:
 
     @property
     def range(self) -> tuple[float, float]:
-        """Both ends."""
+        """(low, high)."""
         return self.low, self.high
 
     def __call__(self, x: Array) -> Array:
-        """Clamp ``x`` of any shape, then store it."""
+        """``x`` of any shape, clamped, as ``dtype``."""
         low, high = self._ends
         clamped = np.maximum(x, low)
         return np.minimum(clamped, high, out=clamped).astype(self.dtype, copy=False)
 
     @cached_property
     def _ends(self) -> tuple[Array, Array] | tuple[float, float]:
-        """Both ends: for integers as arrays, which NumPy takes sooner than Python's numbers."""
+        """(low, high); for integers as arrays, which are faster than Python's numbers."""
         if self.dtype.kind == "f":
             return self.range
         return np.array(self.low), np.array(self.high)
@@ -225,7 +228,7 @@ class Clamp:
 
 @dataclass(frozen=True)
 class Requantizer:
-    """Accumulators (..., channels) with their bias: scaled, moved to the zero point, clamped.
+    """Conversion of accumulators to quantized values: bias, multiplier, zero point, clamp.
 
     ``wide`` accumulators have 64 bits (16-bit activations), others 32 bits, in which sums wrap.
     """
@@ -236,9 +239,10 @@ class Requantizer:
     wide: bool = False
 
     def __call__(self, accumulators: Array, bias: Array | None = None) -> Array:
-        """``accumulators`` (runs, ..., channels) are whole numbers of any type that holds them.
+        """The output, of the shape of ``accumulators`` and the clamp's type.
 
-        ``bias`` is (runs or 1, channels).
+        ``accumulators`` (runs, ..., channels) are integers in any dtype; ``bias`` is
+        (runs or 1, channels).
         """
         if bias is not None:
             bias = bias.reshape(len(bias), *(1,) * (accumulators.ndim - 2), -1)

@@ -1,9 +1,9 @@
-"""Shared parts of the Signal operators: types, logarithms, and a Fourier transform in fixed point.
+"""Shared parts of the Signal operators: types, bit lengths, a fixed-point Fourier transform.
 
 Source of the transform: KISS FFT 1.3.0 (``kiss_fft.c``, ``kiss_fftr.c``, FIXED_POINT 16 and 32),
 which TFLM's Signal operators use. A transform of 2n real values is one of n complex values and a
-last stage. Each stage first divides by its radix, so that nothing overflows; the results are those
-of the definition divided by the length. Lengths are powers of two, so radix 4 and 2 are enough.
+final stage. Each stage first divides by its radix against overflow, so the results are the Fourier
+transform divided by the length. Lengths are powers of two: radix 4 and 2 suffice.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _TYPES = {7: "int16", 2: "int32", 0: "float32"}
 
 
 def typed(node: Node, allowed: str) -> str:
-    """The type that the option ``T`` names; checks that the tensors have it."""
+    """The type of the option ``T``. Raises BadModel if the tensors have another one."""
     number = node.number("T", 0, 127)
     dtype = _TYPES.get(number, "")
     if dtype not in allowed.split():
@@ -44,10 +44,10 @@ def typed(node: Node, allowed: str) -> str:
 
 @dataclass(frozen=True)
 class Transform:
-    """``length`` real values (a power of two, at least 4) of ``bits`` 16 or 32.
+    """The transform of ``length`` real values (a power of two, at least 4) of 16 or 32 ``bits``.
 
-    Complex values are int64 arrays whose first axis has real and imaginary parts. Sums wrap once,
-    at a stage's end: sums, differences and rotations wrap alike before and after.
+    Complex values are int64 arrays whose first axis has the real and imaginary parts. Sums wrap
+    once, at the end of a stage, which equals wrapping after each sum and rotation.
     """
 
     length: int
@@ -61,13 +61,14 @@ class Transform:
 
     @cached_property
     def _factors(self) -> tuple[int, ...]:
-        left, factors = self.half, []
-        while left > 1:
-            factors.append(4 if left % 4 == 0 else 2)
-            left //= factors[-1]
+        remaining, factors = self.half, []
+        while remaining > 1:
+            factors.append(4 if remaining % 4 == 0 else 2)
+            remaining //= factors[-1]
         return tuple(factors)
 
     def _unit(self, phase: Array) -> Array:
+        """exp(i * phase), conjugated for the inverse, in fixed point."""
         top = (1 << (self.bits - 1)) - 1
         sign = -1 if self.inverse else 1
         parts = np.stack([np.cos(sign * phase), np.sin(sign * phase)])
@@ -75,12 +76,12 @@ class Transform:
 
     @cached_property
     def _twiddles(self) -> list[Array]:
-        """For each stage, from the last one on: (2, radix - 1, values of a part)."""
-        all_of_them = self._unit(-2 * math.pi * np.arange(self.half) / self.half)
+        """The twiddle factors of each stage, the last one first: (2, radix - 1, part size)."""
+        roots = self._unit(-2 * math.pi * np.arange(self.half) / self.half)
         stages, stride = [], 1
         for p in self._factors:
             k = stride * np.arange(self.half // (stride * p))
-            stages.append(all_of_them[:, np.arange(1, p)[:, None] * k])
+            stages.append(roots[:, np.arange(1, p)[:, None] * k])
             stride *= p
         return stages
 
@@ -90,7 +91,9 @@ class Transform:
         return self._unit(-math.pi * (k / self.half + 0.5))
 
     def forward(self, x: Array) -> Array:
-        """(..., length) -> (..., length + 2): real and imaginary parts of length / 2 + 1 bins."""
+        """The transform of ``x`` (..., length): (..., length + 2), the real and imaginary parts of
+        length / 2 + 1 bins.
+        """
         n, mid = self.half, self.half // 2
         z = self._complex(np.moveaxis(x.astype(np.int64).reshape(*x.shape[:-1], n, 2), -1, 0), 0)
         y = np.zeros((*x.shape[:-1], n + 1, 2), np.int64)
@@ -100,7 +103,7 @@ class Transform:
             np.stack([real + imaginary, real - imaginary])
         )
         total, turned = self._split(z, mid)
-        # C adds 16-bit values in 32 bits, but 32-bit ones in 32.
+        # C adds 16-bit values in 32 bits, which cannot overflow, and 32-bit values in 32 bits.
         above, below = total + turned, _conjugated(total - turned)
         if self.bits == 32:
             above, below = self._wrap(above), self._wrap(below)
@@ -108,7 +111,7 @@ class Transform:
         return y.reshape(*x.shape[:-1], 2 * n + 2)
 
     def backward(self, y: Array) -> Array:
-        """(..., length + 2) -> (..., length)."""
+        """The inverse transform of ``y`` (..., length + 2): (..., length)."""
         n, mid = self.half, self.half // 2
         bins = np.moveaxis(y.astype(np.int64).reshape(*y.shape[:-1], n + 1, 2), -1, 0)
         z = np.empty((2, *y.shape[:-1], n), np.int64)
@@ -120,13 +123,13 @@ class Transform:
         return np.moveaxis(self._complex(z, 0), 0, -1).reshape(*y.shape[:-1], 2 * n)
 
     def _split(self, z: Array, mid: int) -> tuple[Array, Array]:
-        """The sums of values and their mirror images, and their differences, turned."""
+        """The sums of bins and their mirror images, and their rotated differences."""
         a = self._divided(z[..., 1 : mid + 1], 2)
         b = self._divided(self._wrap(_conjugated(z[..., : -mid - 1 : -1])), 2)
         return self._wrap(a + b), self._wrap(self._product(self._wrap(a - b), self._last_twiddles))
 
     def _complex(self, z: Array, stage: int) -> Array:
-        """Decimation in time: the parts i, i + p, ... are transformed, then joined."""
+        """The complex transform by decimation in time: parts i, i + p, ... are joined."""
         if stage == len(self._factors):
             return z
         p, twiddles = self._factors[stage], self._twiddles[stage]
@@ -139,7 +142,7 @@ class Transform:
         else:
             b, c, d = (turned[..., i, :] for i in range(3))
             minus, plus, both, apart = a - c, a + c, b + d, b - d
-            quarter = np.stack([apart[1], -apart[0]])  # -i times
+            quarter = np.stack([apart[1], -apart[0]])  # -i * apart
             first, third = (3, 1) if self.inverse else (1, 3)
             joined[..., 0, :], joined[..., 2, :] = plus + both, plus - both
             joined[..., first, :], joined[..., third, :] = minus + quarter, minus - quarter

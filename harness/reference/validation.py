@@ -1,4 +1,4 @@
-"""Checks of a model as a whole, before any kernel sees it."""
+"""Checks of a whole model before its operators are prepared."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from harness.model import Model, Subgraph, Tensor
 from harness.reference.node import NUMPY_TYPES
 from harness.reference.quantization import limits
 
-#: Elements of the largest computed tensor, bytes of those that are alive at once, and of all:
-#: TFLM's arena holds the former, which overlap, the reference keeps all for comparisons. Models of
-#: TFLM need a hundredth; kernels need up to ten times as much for a short time.
+#: Limits: elements of one computed tensor, bytes of the tensors that are alive at once (in TFLM's
+#: arena tensors overlap), bytes of all tensors (the reference keeps all, for comparisons). Models
+#: for TFLM need a hundredth of it; kernels temporarily need up to ten times as much.
 MAX_ELEMENTS = 1 << 23
 MAX_LIVE_BYTES = 64 << 20
 MAX_BYTES = 512 << 20
 
 
-#: Levels of subgraphs that call each other. Converters write two or three.
+#: Most nested calls of subgraphs. Converters write two or three.
 MAX_DEPTH = 32
 
 
 def check_calls(model: Model) -> None:
-    """Refuse a subgraph that runs itself, directly or through others: it would never end."""
+    """Raises BadModel for subgraphs that call each other recursively."""
     open_calls = [(0, 1)]
     seen: dict[int, int] = {}
     while open_calls:
@@ -31,22 +31,22 @@ def check_calls(model: Model) -> None:
         if not 0 <= number < len(model.subgraphs) or seen.get(number, 0) >= depth:
             continue
         if depth > min(MAX_DEPTH, len(model.subgraphs)):
-            raise BadModel(f"{model.name}: its subgraphs call each other without end")
+            raise BadModel(f"{model.name}: its subgraphs call each other recursively")
         seen[number] = depth
         for operator in model.subgraphs[number].operators:
             called = [value for name, value in operator.options.items() if name in _CALLS]
             open_calls += [(each, depth + 1) for each in called]
 
 
-#: The options that name a subgraph: of IF, WHILE and CALL_ONCE.
+#: The options of IF, WHILE and CALL_ONCE with the index of a subgraph.
 _CALLS = frozenset(f"{part}_subgraph_index" for part in ("then", "else", "cond", "body", "init"))
 
 
 def check_tensors(name: str, graph: Subgraph) -> int:
-    """Bytes of one run's computed tensors.
+    """The bytes of one run's computed tensors; ``name`` is the prefix of messages.
 
     Raises BadModel for sizes beyond MAX_ELEMENTS and MAX_LIVE_BYTES, UnsupportedOperator for types
-    without a kernel, and for more than the reference holds.
+    that the reference lacks and for sizes beyond MAX_BYTES.
     """
     sizes: dict[int, int] = {}
     used = {index for operator in graph.operators for index in operator.inputs + operator.outputs}
@@ -86,10 +86,10 @@ def check_tensors(name: str, graph: Subgraph) -> int:
 
 
 def _most_alive(graph: Subgraph, sizes: Mapping[int, int]) -> int:
-    """The most bytes of ``sizes``, by tensor index, that are needed at once by an operator.
+    """The most bytes that are alive while an operator runs; ``sizes`` are by tensor index.
 
-    A tensor is alive from the operator that computes it to the last one that reads it; inputs are
-    from the beginning, outputs and variables to the end.
+    A tensor is alive from the operator that computes it to the last one that reads it; inputs from
+    the beginning, outputs to the end, variables always.
     """
     last = len(graph.operators)
     begins = dict.fromkeys(sizes, 0)
@@ -116,7 +116,7 @@ def _named(tensor: Tensor) -> str:
 
 
 def _check_zero_points(name: str, tensor: Tensor) -> None:
-    """Refuse a zero point that is not a value of its tensor's type."""
+    """Raises BadModel for a zero point outside the range of its tensor's type."""
     if tensor.quantization is None or NUMPY_TYPES[tensor.dtype].kind not in "iu":
         return
     low, high = limits(NUMPY_TYPES[tensor.dtype])
@@ -127,7 +127,7 @@ def _check_zero_points(name: str, tensor: Tensor) -> None:
 
 
 def check_order(name: str, graph: Subgraph, constants: Collection[int]) -> None:
-    """Refuse tensors that are read before they have a value, and inputs that are constants."""
+    """Raises BadModel for tensors that are read before they are computed, and constant inputs."""
     for index in graph.inputs:
         if index in constants:
             raise BadModel(f"{name}: its input, {_named(graph.tensors[index])}, is a constant")
@@ -137,11 +137,11 @@ def check_order(name: str, graph: Subgraph, constants: Collection[int]) -> None:
         for index in operator.inputs:
             if index >= 0 and index not in known:
                 raise BadModel(
-                    f"{name}: {operator}: reads tensor {index} before anything computed it"
+                    f"{name}: {operator}: reads tensor {index} before an operator computes it"
                 )
         known |= set(operator.outputs)
     for index in graph.outputs:
         if index not in known:
             raise BadModel(
-                f"{name}: nothing computes its output {graph.tensors[index].name[:64]!r}"
+                f"{name}: no operator computes its output {graph.tensors[index].name[:64]!r}"
             )

@@ -1,9 +1,9 @@
-"""Inputs that tell a model's operators from their plausible mistakes, found by search.
+"""A search for test vectors: few inputs that notice many plausible mistakes in a model's operators.
 
-First inputs of many kinds are drawn until they notice nothing new: noise of several densities,
-extremes, flat areas, single elements. Then each mistake that is left is climbed for by itself: the
-inputs whose difference reaches most operators are changed a little, again and again. A greedy cover
-of all that was found is small. Everything is drawn from one seed, so that a search can be repeated.
+First, random inputs of many kinds (noise of several densities, extremes, flat areas, single
+elements) are drawn until they notice no further mistake. Then there is a hill climb for each
+remaining mistake: the inputs whose difference reaches most operators are mutated repeatedly. The
+result is a greedy cover of all noticing inputs. One seed makes a search repeatable.
 """
 
 from __future__ import annotations
@@ -26,25 +26,25 @@ from harness.reference.interpreter import Interpreter, loaded
 from harness.reference.node import NUMPY_TYPES
 from harness.reference.proofs import proven
 
-#: The most inputs that a search returns; a greedy cover rarely needs so many.
+#: Default for the most inputs that a search returns; a greedy cover rarely needs so many.
 COUNT = 64
-#: Batches of drawn inputs, and how many without anything new end the drawing.
+#: Most batches of random inputs; so many without a newly noticed mistake end the drawing.
 _DRAWS = 12
-_QUIET_DRAWS = 3
-#: Inputs that are climbed from, changes of each, and rounds for one mistake.
+_FRUITLESS_DRAWS = 3
+#: Of a hill climb: parents of each round, children of each parent, rounds.
 _PARENTS = 6
 _CHILDREN = 6
 _ROUNDS = 12
-#: Inferences of a model with a memory that are added at once, and how often.
+#: Of a stateful model's sequence: inferences of one extension, extensions.
 _SEQUENCE = 8
 _EXTENSIONS = 12
 
-#: The ends of floats where no inputs are given; half of the draws are close to 0.
+#: The range of floats without given inputs is -8 to 8.
 _REAL = 8.0
 
-#: Called with the work that is done and all work, and the number of mistakes still missed.
+#: Called with the finished work, all work, and the number of mistakes not yet noticed.
 Progress = Callable[[int, int, int], None]
-#: ``map`` of the caller: over processes, or Python's own.
+#: A function like ``map``, perhaps over processes.
 Map = Callable[..., Iterable[Any]]
 #: One array of shape (runs, ...) for each input of the model.
 Inputs = list[Array]
@@ -52,7 +52,7 @@ Inputs = list[Array]
 
 @dataclass(frozen=True)
 class FoundVectors:
-    """The inputs that were found, (runs, ...) for each input of the model, and their adequacy."""
+    """The found inputs, one array (runs, ...) for each input of the model, and their adequacy."""
 
     inputs: tuple[Array, ...]
     adequacy: Adequacy
@@ -60,7 +60,7 @@ class FoundVectors:
     seconds: float
 
     def arrays(self) -> dict[str, Array]:
-        """By the numbers of the inputs, as in an .npz that a case or ``reference`` reads."""
+        """The inputs by number, as in the .npz files of cases and of ``tflm-hil reference``."""
         return {str(number): array for number, array in enumerate(self.inputs)}
 
 
@@ -74,18 +74,24 @@ def find_vectors(
     over: Map = map,
     progress: Progress | None = None,
 ) -> FoundVectors:
-    """At most ``count`` inputs that notice as many mistakes as were found to be noticeable.
+    """At most ``count`` inputs that notice as many mistakes as the search finds noticeable.
 
-    ``given`` inputs, (runs, ...) each, are taken where they serve, and floats are drawn from their
-    range (without them: -8 to 8). A model with a memory gets one sequence, to be run in order after
-    a restart. Raises UsageError for a model without inputs.
+    ``given`` inputs, arrays (runs, ...), are candidates, and floats are drawn from their range
+    (without them from -8 to 8). For a stateful model the result is one sequence, to be run in order
+    after a restart. ``over`` maps hill climbs, for example over a process pool. Raises UsageError
+    for a model without inputs, and for another number of given inputs.
     """
     if count < 1:
-        raise UsageError(f"{count} inputs are asked for", hint="--count 64, for example")
+        raise UsageError(f"{count} inputs are requested", hint="--count 64, for example")
     start = time.monotonic()
     interpreter = Interpreter(loaded(model), arithmetic)
     if not interpreter.inputs:
-        raise UsageError(f"{interpreter.model.name} has no inputs: nothing can be varied")
+        raise UsageError(f"{interpreter.model.name} has no inputs that a search could vary")
+    if len(given) not in (0, len(interpreter.inputs)):
+        raise UsageError(
+            f"{interpreter.model.name}: {len(given)} inputs given, the model has"
+            f" {len(interpreter.inputs)}"
+        )
     source = Source.of(interpreter, given)
     search = _sequence if interpreter.stateful else _independent
     inputs = search(Examiner(interpreter), source, list(given), count, seed, over, progress)
@@ -95,14 +101,14 @@ def find_vectors(
 
 @dataclass(frozen=True)
 class Source:
-    """Draws inputs of one model. ``ranges`` are the ends of each input's values."""
+    """A source of random inputs of one model; ``ranges`` are (low, high) for each input."""
 
     tensors: tuple[Tensor, ...]
     ranges: tuple[tuple[float, float], ...]
 
     @classmethod
     def of(cls, interpreter: Interpreter, given: Sequence[Array]) -> Source:
-        """Integers have the range of their type, floats that of the given inputs."""
+        """The source for a model; integers span their type, floats the range of ``given``."""
         ranges = []
         for place, tensor in enumerate(interpreter.inputs):
             dtype = NUMPY_TYPES[tensor.dtype]
@@ -118,23 +124,23 @@ class Source:
         return cls(tuple(interpreter.inputs), tuple(ranges))
 
     def draw(self, rng: np.random.Generator, runs: int) -> Inputs:
-        """``runs`` inputs, each of a kind of its own."""
+        """``runs`` random inputs, each of a random kind."""
         kinds = rng.integers(0, len(_KINDS), runs)
         return [
             self._stored(place, np.stack([_KINDS[kind](rng, self._size(place)) for kind in kinds]))
             for place in range(len(self.tensors))
         ]
 
-    def change(self, rng: np.random.Generator, parents: Inputs, children: int) -> Inputs:
-        """``children`` changed copies of each of the parents."""
+    def mutate(self, rng: np.random.Generator, parents: Inputs, children: int) -> Inputs:
+        """``children`` mutated copies of each of the parents."""
         result = []
         for place, array in enumerate(parents):
             low, high = self.ranges[place]
             flat = np.repeat(array.reshape(len(array), -1), children, axis=0).astype(np.float64)
             unit = (flat - low) / ((high - low) or 1.0)
             for row in range(len(unit)):
-                change = _CHANGES[int(rng.integers(0, len(_CHANGES)))]
-                unit[row] = change(rng, unit[row].copy(), unit[int(rng.integers(0, len(unit)))])
+                mutation = _MUTATIONS[int(rng.integers(0, len(_MUTATIONS)))]
+                unit[row] = mutation(rng, unit[row].copy(), unit[int(rng.integers(0, len(unit)))])
             result.append(self._stored(place, np.clip(unit, 0, 1)))
         return result
 
@@ -142,7 +148,7 @@ class Source:
         return self.tensors[place].elements
 
     def _stored(self, place: int, unit: Array) -> Array:
-        """Values from 0 to 1, (runs, elements), in the range and type of an input."""
+        """Values 0 to 1, (runs, elements), scaled to the range, type and shape of an input."""
         tensor, (low, high) = self.tensors[place], self.ranges[place]
         dtype = NUMPY_TYPES[tensor.dtype]
         real = low + unit * (high - low)
@@ -151,19 +157,19 @@ class Source:
 
 
 def _sparse(rng: np.random.Generator, size: int) -> Array:
-    """A flat ground with few other elements."""
+    """A constant with few other elements."""
     x = np.full(size, rng.choice([0.0, 0.5, 1.0]))
     x[rng.integers(0, size, max(1, size // 16))] = rng.random()
     return x
 
 
 def _blocks(rng: np.random.Generator, size: int) -> Array:
-    """Runs of equal values."""
+    """Stretches of equal values."""
     width = int(rng.integers(1, max(2, size // 2)))
     return np.repeat(rng.random(size // width + 1), width)[:size]
 
 
-#: Each gives ``size`` values from 0 to 1.
+#: Kinds of random inputs: ``size`` values from 0 to 1.
 _KINDS: tuple[Callable[[np.random.Generator, int], Array], ...] = (
     lambda rng, size: rng.random(size),
     lambda rng, size: rng.integers(0, 2, size).astype(np.float64),
@@ -177,7 +183,7 @@ _KINDS: tuple[Callable[[np.random.Generator, int], Array], ...] = (
 
 
 def _some(rng: np.random.Generator, size: int) -> Array:
-    """The indices of a part of the elements: few, many, or neighbours."""
+    """The indices of some elements: scattered or contiguous."""
     if rng.random() < 0.5:
         return rng.integers(0, size, max(1, size >> int(rng.integers(0, 10))))
     start, width = int(rng.integers(0, size)), max(1, size >> int(rng.integers(1, 6)))
@@ -209,8 +215,8 @@ def _contrast(rng: np.random.Generator, x: Array, _: Array) -> Array:
     return np.asarray(0.5 + (x - 0.5) * rng.uniform(0, 2) + rng.normal(0, 0.1))
 
 
-#: Each changes one input, values from about 0 to 1, perhaps by another one.
-_CHANGES = (_redrawn, _extreme, _crossed, _nudged, _contrast)
+#: Mutations of one input, values from about 0 to 1; the third argument is another input.
+_MUTATIONS = (_redrawn, _extreme, _crossed, _nudged, _contrast)
 
 
 # Models whose inferences are independent.
@@ -225,56 +231,55 @@ def _independent(
     over: Map,
     progress: Progress | None,
 ) -> Inputs:
-    """A small cover of what was given, drawn and climbed for."""
+    """A cover by given inputs, random inputs and the results of hill climbs."""
     rng = np.random.default_rng(seed)
     pool = _Pool(examiner, progress)
     if given:
         pool.add(given)
-    quiet, empty = 0, 0
+    fruitless = 0
     for _ in range(_DRAWS):
-        if not pool.left or quiet == _QUIET_DRAWS:
+        if not pool.unnoticed or fruitless == _FRUITLESS_DRAWS:
             break
         drawn = _accepted(examiner, source.draw(rng, min(64, examiner.batch_size)))
-        empty += drawn is None
         gained = drawn is not None and pool.add(drawn)
-        quiet = 0 if gained else quiet + 1
+        fruitless = 0 if gained else fruitless + 1
     if pool.empty:
         raise UsageError(
             f"{examiner.interpreter.model.name} refuses all of the inputs that were drawn",
-            hint="give inputs that it takes: --inputs mine.npz",
+            hint="give inputs that it accepts: --inputs mine.npz",
         )
     pool.climb(source, seed, over)
     return pool.cover(count)
 
 
 def _accepted(examiner: Examiner, inputs: Inputs) -> Inputs | None:
-    """Those of the inputs that the model takes (indices can be out of range); None: none."""
-    try:
-        examiner.interpreter.trace(inputs)
-    except HilError:
-        pass
-    else:
+    """The inputs that the model does not refuse (an index may be out of range); None: none."""
+    if _is_accepted(examiner, inputs):
         return inputs
-    rows = [row for row in range(len(inputs[0])) if _takes(examiner, inputs, row)]
+    rows = [
+        row
+        for row in range(len(inputs[0]))
+        if _is_accepted(examiner, [array[row : row + 1] for array in inputs])
+    ]
     return [array[rows] for array in inputs] if rows else None
 
 
-def _takes(examiner: Examiner, inputs: Inputs, row: int) -> bool:
+def _is_accepted(examiner: Examiner, inputs: Inputs) -> bool:
     try:
-        examiner.interpreter.trace([array[row : row + 1] for array in inputs])
+        examiner.interpreter.trace(inputs)
     except HilError:
         return False
     return True
 
 
 class _Pool:
-    """Inputs that notice something, and what is left to notice."""
+    """Inputs that notice mistakes; ``unnoticed`` are the numbers of the remaining trials."""
 
     def __init__(self, examiner: Examiner, progress: Progress | None) -> None:
         self._examiner = examiner
         self._progress = progress
         self._kept: list[Inputs] = []
-        self.left = list(range(len(examiner.trials)))
+        self.unnoticed = list(range(len(examiner.trials)))
 
     @property
     def empty(self) -> bool:
@@ -282,33 +287,38 @@ class _Pool:
         return not self._kept
 
     def add(self, inputs: Inputs) -> bool:
-        """Keep what notices something new (and at least one input). Returns whether any does."""
-        found = self._examiner.noticed(inputs, self.left)
+        """Keeps inputs that notice further mistakes, and at least one input.
+
+        Returns True if further mistakes are noticed.
+        """
+        found = self._examiner.noticed(inputs, self.unnoticed)
         rows = _greedy(found) or ([] if self._kept else [0])
         if rows:
             self._kept.append([array[rows] for array in inputs])
-        before = len(self.left)
-        self.left = [trial for trial, seen in zip(self.left, found, strict=True) if not seen.any()]
-        self._say(0, 0)
-        return len(self.left) < before
+        before = len(self.unnoticed)
+        self.unnoticed = _remaining(self.unnoticed, found)
+        self._report(0, 0)
+        return len(self.unnoticed) < before
 
     def climb(self, source: Source, seed: int, over: Map) -> None:
-        """Search for each mistake that is left, by itself, and add what notices it."""
-        hopeless = proven(self._examiner, self.left)
-        trials = [each for each in self.left if self._examiner.trials[each] not in hopeless]
-        self.left = trials.copy()
+        """Adds the results of a hill climb for each remaining mistake that is not equivalent."""
+        equivalent = proven(self._examiner, self.unnoticed)
+        trials = [each for each in self.unnoticed if self._examiner.trials[each] not in equivalent]
+        self.unnoticed = trials.copy()
         right = self._examiner.interpreter
         start = [array[-_PARENTS * 4 :] for array in self._all()]
-        one = partial(_climbed, right.model.data, right.model.name, right.arithmetic, source, start)
+        one = partial(
+            _hill_climb, right.model.data, right.model.name, right.arithmetic, source, start
+        )
         for done, (trial, inputs) in enumerate(
             zip(trials, over(one, trials, [seed + 1 + each for each in trials]), strict=True)
         ):
-            if inputs is not None and trial in self.left:
+            if inputs is not None and trial in self.unnoticed:
                 self.add(inputs)
-            self._say(done + 1, len(trials))
+            self._report(done + 1, len(trials))
 
     def cover(self, count: int) -> Inputs:
-        """A greedy cover by at most ``count`` of the inputs, in the order in which they came."""
+        """A greedy cover by at most ``count`` of the inputs, in the order of their addition."""
         everything = self._all()
         rows = _greedy(self._examiner.noticed(everything)) or [0]
         chosen = sorted(rows[:count])
@@ -317,13 +327,21 @@ class _Pool:
     def _all(self) -> Inputs:
         return [np.concatenate(parts) for parts in zip(*self._kept, strict=True)]
 
-    def _say(self, done: int, total: int) -> None:
+    def _report(self, done: int, total: int) -> None:
         if self._progress is not None:
-            self._progress(done, total, len(self.left))
+            self._progress(done, total, len(self.unnoticed))
+
+
+def _remaining(trials: Sequence[int], found: Array) -> list[int]:
+    """The trials that no run notices; ``found`` is bool (trials, runs)."""
+    return [trial for trial, seen in zip(trials, found, strict=True) if not seen.any()]
 
 
 def _greedy(found: Array) -> list[int]:
-    """Runs that together notice all that any run does, from bool (trials, runs), best first."""
+    """A greedy set cover: the fewest runs, best first, that notice all noticed trials.
+
+    ``found`` is bool (trials, runs).
+    """
     left, chosen = found.copy(), []
     while left.any():
         best = int(left.sum(axis=0).argmax())
@@ -332,12 +350,12 @@ def _greedy(found: Array) -> list[int]:
     return chosen
 
 
-@lru_cache(maxsize=1)  # in a worker process: preparing it takes longer than a climb
+@lru_cache(maxsize=1)  # once per worker process: it takes longer than a hill climb
 def _examiner(data: bytes, name: str, arithmetic: Arithmetic) -> Examiner:
     return Examiner(Interpreter(Model.from_bytes(data, name), arithmetic))
 
 
-def _climbed(
+def _hill_climb(
     data: bytes,
     name: str,
     arithmetic: Arithmetic,
@@ -346,28 +364,28 @@ def _climbed(
     trial: int,
     seed: int,
 ) -> Inputs | None:
-    """One input that notices a mistake, or None."""
+    """One input that notices the mistake of ``trial``, or None."""
     examiner, rng = _examiner(data, name, arithmetic), np.random.default_rng(seed)
     parents = start
     for _ in range(_ROUNDS):
         drawn = source.draw(rng, _PARENTS)
-        changed = source.change(rng, parents, _CHILDREN)
-        candidates = [np.concatenate(parts) for parts in zip(parents, changed, drawn, strict=True)]
-        taken = _accepted(examiner, candidates)
-        if taken is None:
+        mutated = source.mutate(rng, parents, _CHILDREN)
+        candidates = [np.concatenate(parts) for parts in zip(parents, mutated, drawn, strict=True)]
+        accepted = _accepted(examiner, candidates)
+        if accepted is None:
             return None
-        merit = _merit(examiner, trial, taken)
-        best = np.argsort(-merit, kind="stable")[:_PARENTS]
-        if np.isinf(merit[best[0]]):
-            return [array[best[:1]] for array in taken]
-        parents = [array[best] for array in taken]
+        fitness = _fitness(examiner, trial, accepted)
+        best = np.argsort(-fitness, kind="stable")[:_PARENTS]
+        if np.isinf(fitness[best[0]]):
+            return [array[best[:1]] for array in accepted]
+        parents = [array[best] for array in accepted]
     return None
 
 
-def _merit(examiner: Examiner, trial: int, inputs: Inputs) -> Array:
-    """(runs,): how far the difference of a mistake comes, and how far its outputs spread.
+def _fitness(examiner: Examiner, trial: int, inputs: Inputs) -> Array:
+    """float64 (runs,): the reach of the difference, plus up to 0.5 for the spread of the outputs.
 
-    Clamps and accumulators show at the ends of what an operator can give.
+    The spread counts because clamps and accumulators differ at the ends of an operator's range.
     """
     size = examiner.batch_size
     parts = []
@@ -385,7 +403,7 @@ def _merit(examiner: Examiner, trial: int, inputs: Inputs) -> Array:
     return np.concatenate(parts)
 
 
-# Models with a memory.
+# Stateful models.
 
 
 def _sequence(
@@ -397,32 +415,27 @@ def _sequence(
     over: Map,
     progress: Progress | None,
 ) -> Inputs:
-    """One sequence, extended as long as that notices more."""
+    """One sequence, extended where that notices further mistakes."""
     rng = np.random.default_rng(seed)
     sequence = given or source.draw(rng, min(count, _SEQUENCE))
-    left = _unnoticed(examiner, sequence, range(len(examiner.trials)))
+    unnoticed = list(range(len(examiner.trials)))
+    unnoticed = _remaining(unnoticed, examiner.noticed(sequence, unnoticed))
     for extension in range(_EXTENSIONS):
         room = count - len(sequence[0])
-        if not left or room < 1:
+        if not unnoticed or room < 1:
             break
         more = source.draw(rng, min(room, _SEQUENCE))
         longer = [np.concatenate(parts) for parts in zip(sequence, more, strict=True)]
-        still = _unnoticed(examiner, longer, left)
-        if len(still) < len(left):
-            sequence, left = longer, still
+        remaining = _remaining(unnoticed, examiner.noticed(longer, unnoticed))
+        if len(remaining) < len(unnoticed):
+            sequence, unnoticed = longer, remaining
         if progress is not None:
-            progress(extension + 1, _EXTENSIONS, len(left))
+            progress(extension + 1, _EXTENSIONS, len(unnoticed))
     return sequence
 
 
-def _unnoticed(examiner: Examiner, sequence: Inputs, trials: Iterable[int]) -> list[int]:
-    wanted = list(trials)
-    found = examiner.noticed(sequence, wanted)
-    return [trial for trial, seen in zip(wanted, found, strict=True) if not seen.any()]
-
-
 def by_operator(adequacy: Adequacy) -> Mapping[str, tuple[int, int]]:
-    """(noticed, possible) for each kind of operator, in the order of the model."""
+    """Operator name -> (noticed, possible) trials, in the order of the model."""
     table: dict[str, tuple[int, int]] = {}
     for trial in adequacy.trials:
         if trial in adequacy.equivalent:

@@ -1,6 +1,6 @@
 """Sliding windows over height and width, for convolutions and pooling.
 
-Tensors are NHWC. The leading axis of runs is merged into N: every image is independent.
+Tensors are NHWC. The axis of runs is merged into N, because images are independent.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ import numpy as np
 from harness.reference.arrays import Array
 from harness.reference.node import Node
 
-#: The most elements of a padded image, and places of a window: a damaged model could ask for any
-#: amount of memory.
+#: Most elements of a padded input, and taps of a window: bounds for the memory that a damaged model
+#: takes.
 MAX_ELEMENTS = 1 << 24
 MAX_TAPS = 1 << 16
-#: Elements of one block of gathered windows, as the cache holds (1 MiB of float64).
+#: Elements of one block of gathered windows: 1 MiB of float64 fits in the cache.
 BLOCK = 1 << 17
 
 
 @dataclass(frozen=True)
 class Axis:
-    """One spatial axis: sizes and steps in elements, ``before`` is the padding in front."""
+    """The windows along one spatial axis, in elements; ``before`` is the padding at its start."""
 
     size: int
     kernel: int
@@ -34,20 +34,25 @@ class Axis:
 
     @property
     def padded(self) -> int:
-        """The size of the padded axis: it holds all windows and the image."""
+        """The size of the padded axis, which contains all windows and the image."""
         reach = (self.out - 1) * self.stride + (self.kernel - 1) * self.dilation + 1
         return max(reach, self.before + self.size)
 
     def tap(self, index: int) -> slice:
-        """The elements of the padded axis that tap ``index`` of each window reads."""
+        """The elements of the padded axis under tap ``index`` of the windows."""
         start = index * self.dilation
         return slice(start, start + (self.out - 1) * self.stride + 1, self.stride)
 
 
 def axis(node: Node, size: int, kernel: int, stride: int, dilation: int) -> Axis:
-    """An axis with padding SAME or VALID as in TensorFlow (``ComputePaddingHeightWidth``)."""
+    """The axis with TensorFlow's padding SAME or VALID (``ComputePaddingHeightWidth``).
+
+    Raises BadModel for sizes below 1, and for a kernel larger than the input.
+    """
     if min(size, kernel, stride, dilation) < 1:
-        raise node.bad(f"size {size}, kernel {kernel}, stride {stride}, dilation {dilation}")
+        raise node.bad(
+            f"size {size}, kernel {kernel}, stride {stride} or dilation {dilation} is not positive"
+        )
     extent = (kernel - 1) * dilation + 1
     padding = node.option("padding")
     if padding == "SAME":
@@ -64,21 +69,26 @@ def axis(node: Node, size: int, kernel: int, stride: int, dilation: int) -> Axis
 
 @dataclass(frozen=True)
 class Window:
-    """Height and width together."""
+    """The windows over height and width."""
 
     height: Axis
     width: Axis
 
     @classmethod
     def of(cls, node: Node, kernel: tuple[int, int], *, dilated: bool) -> Window:
-        """From the node's input shape and its options; ``kernel`` is (height, width)."""
+        """The windows of a node, from its input shape and options; ``kernel`` is (height, width).
+
+        Raises BadModel.
+        """
         shape = node.input(0).shape
         if len(shape) != 4:
             raise node.bad(f"its input has the shape {list(shape)}, not four axes")
         if 0 in shape:
             raise node.bad(f"its input {list(shape)} is empty")
         if kernel[0] * kernel[1] > MAX_TAPS:
-            raise node.bad(f"a kernel of {kernel[0]} x {kernel[1]}")
+            raise node.bad(
+                f"a kernel of {kernel[0]} x {kernel[1]} has more than {MAX_TAPS} elements"
+            )
         h_factor = node.option("dilation_h_factor") if dilated else 1
         w_factor = node.option("dilation_w_factor") if dilated else 1
         window = cls(
@@ -87,11 +97,11 @@ class Window:
         )
         if window.height.padded * window.width.padded * shape[0] * shape[3] > MAX_ELEMENTS:
             raise node.bad(f"its padded input has more than {MAX_ELEMENTS} elements")
-        changed: Window = node.seams.window(window)
-        return changed
+        hooked: Window = node.hooks.window(window)
+        return hooked
 
     def pad(self, x: Array, value: float) -> Array:
-        """``x`` (N, height, width, C), with ``value`` around it if windows reach outside."""
+        """``x`` (N, height, width, C), padded with ``value`` if windows reach outside."""
         h, w = self.height, self.width
         if (h.padded, w.padded) == (h.size, w.size):
             return x
@@ -100,7 +110,7 @@ class Window:
         return padded
 
     def view(self, padded: Array) -> Array:
-        """All windows without a copy: (N, out height, out width, kernel h, kernel w, C)."""
+        """All windows as a view: (N, out height, out width, kernel height, kernel width, C)."""
         h, w = self.height, self.width
         n, rows, columns, channels = padded.strides
         return np.lib.stride_tricks.as_strided(
@@ -118,7 +128,7 @@ class Window:
         )
 
     def blocks(self, images: int, depth: int) -> Iterator[tuple[slice, slice, slice]]:
-        """Slices of (N, out height, out width) whose gathered windows have at most BLOCK elements.
+        """Slices of (N, out height, out width), each with at most BLOCK elements in its windows.
 
         ``depth`` is the number of elements of one window.
         """

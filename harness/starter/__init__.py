@@ -1,8 +1,8 @@
-"""A first case file for a folder of firmware: find the image, run it twice, expect its output.
+"""``tflm-hil init``: a first case file for a folder of firmware.
 
-With a model whose tensors the image prints the case is a test from the start. Otherwise it expects
-the values that the image printed, which the user corrects if they are wrong: a comment in the file
-reminds of it. Output that shows a failure is never expected.
+The image in the folder runs twice. If it prints tensors of its model, the case compares them with
+the model. Otherwise the case expects the printed values, and a comment in the file asks the user to
+check them. Output that shows a failure is never expected.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from harness.elf import Image
 from harness.model import Model
 from harness.model.schema import IDENTIFIER
 from harness.starter.fit import Fit, find_fit
-from harness.starter.printed import Printed, first_failure, last_line, what_to_expect
+from harness.starter.printed import Printed, expectation, first_failure, last_line
 from harness.targets import Stop, open_target
 from harness.targets.registry import DEFAULT
 from harness.uart import Console
@@ -29,7 +29,7 @@ from harness.uart.lines import Line, LineSplitter
 from harness.uart.records import PREFIX
 from harness.uart.scrapers import SCRAPERS, TensorRegex, scrapers_that_fit
 
-#: Scraper -> text in an image that it reads ("": an image with records); the first that fits.
+#: Scraper -> text in the images that it reads ("": images with records); the first match is used.
 _SIGNATURES = {
     "": PREFIX.encode(),
     "ztest": b"PROJECT EXECUTION",
@@ -37,31 +37,31 @@ _SIGNATURES = {
     "hello_world": b"x_value",
     "person_detection": b"person score",
 }
-#: Seconds on the target's clock that the image runs, and wall seconds of the guard.
+#: Duration of a run on the target's clock, and its limit on the wall clock, in seconds.
 _SECONDS, _GUARD = 1.0, 20.0
-#: The second run's timing: output that it changes depends on time, and differs between targets.
+#: Timing of the second run: output that differs from the first run's depends on time.
 _OTHER_TIMING = "branches"
 HEADER = "hil_records.h"
-#: Beside the case file, for editors: it completes and checks keys.
+#: The JSON schema beside the case file, with which editors complete and check keys.
 _SCHEMA = "hil.schema.json"
-_TELL = "`inputs` and `outputs` can name them (docs/how-to/printed-values.md)"
-#: Folders without firmware of the user's.
+_REGEX_HINT = "regexes of `inputs` and `outputs` can read them (docs/how-to/printed-values.md)"
+#: Folders that are not searched.
 _SKIPPED = {"hil-results", "node_modules", "venv", "CMakeFiles"}
-#: Inferences that a case waits for if the image never ends.
+#: Most inferences of a case for an image that does not end.
 _ENOUGH = 20
-_DEEPEST = 4  # levels of folders that are searched
-#: Lines with such words fail a case whose values were taken over from the image.
+_MAX_DEPTH = 4  # levels of folders that are searched
+#: Lines with these words fail a case whose values are copied from the image.
 _ABSENT = r"\b(?:FAIL|ERROR|ASSERT|FATAL|PANIC)"
 
 
 @dataclass(frozen=True)
 class FirmwareFolder:
-    """The content of a folder. ``scraper`` is None if no output can be expected.
+    """The result of :func:`scan`. ``scraper`` is None if no output can be expected.
 
-    ``fit`` says where the model's tensors stand in the text; ``embedded`` is a model that only the
-    image holds, to be written to ``model``. ``ends_at`` is a regex of the last line, "" if it has
-    none that a case can rely on. ``failure`` is a fault, finding or line that shows that the image
-    does not work, "" for none.
+    ``fit`` has the regexes that read the model's tensors from the console. ``embedded`` are the
+    bytes of a model that only the image contains, to be written to ``model``. ``ends_at`` is a
+    regex for the last line, "" without a reliable last line. ``failure`` is a fault, finding or
+    line that shows a failure, "" for none.
     """
 
     elf: Path
@@ -76,15 +76,18 @@ class FirmwareFolder:
 
     @property
     def reads(self) -> bool:
-        """True if the written case reads what the image prints."""
+        """True if the written case reads the console output."""
         return self.scraper is not None or self.fit is not None
 
     def notes(self) -> Iterator[str]:
-        """What was found and what could not be known, line by line."""
+        """Lines for the user: findings, and limits of the written case."""
         if self.fit is not None:
-            yield from self._about_fit(self.fit)
+            yield from self._notes_on(self.fit)
         elif self.model is not None and self.scraper != "" and self.scraper not in SCRAPERS:
-            yield f"note: no printed numbers are inputs and outputs of {self.model.name}; {_TELL}"
+            yield (
+                f"note: no printed numbers are inputs and outputs of {self.model.name};"
+                f" {_REGEX_HINT}"
+            )
         if self.failure and self.fit is None:
             yield f"note: the image shows a failure, so nothing is expected: {self.failure}"
         elif self.failure:
@@ -92,7 +95,7 @@ class FirmwareFolder:
         elif not self.reads:
             yield "note: the image printed nothing that can be expected"
 
-    def _about_fit(self, fit: Fit) -> Iterator[str]:
+    def _notes_on(self, fit: Fit) -> Iterator[str]:
         assert self.model is not None
         right = fit.compared - fit.mismatches
         yield (
@@ -103,19 +106,19 @@ class FirmwareFolder:
         if fit.problem:
             yield f"note: the case fails: {fit.problem}"
         yield (
-            "note: printed inputs are the image's own word, and may not reach all of the model: "
+            "note: printed inputs are not verified, and may not exercise all of the model: "
             f"tflm-hil vectors {self.model.name} --output vectors.npz finds inputs that do"
         )
 
     @property
     def ends(self) -> bool:
-        """True if the image came to its end, or its scraper or records know one."""
+        """True if the image ended, or its scraper, records or last line mark the end."""
         known = self.scraper in SCRAPERS and SCRAPERS[self.scraper]().end is not None
         return self.stop is Stop.IDLE or self.scraper == "" or known or bool(self.ends_at)
 
 
 @dataclass(frozen=True)
-class _FirstRun:
+class _ObservedRun:
     """The first second of an image; ``failure`` as in :class:`FirmwareFolder`."""
 
     lines: Sequence[Line]
@@ -124,19 +127,20 @@ class _FirstRun:
 
     @property
     def quiet(self) -> bool:
-        """True if the image sleeps for good, or printed nothing in the second half of the run."""
+        """True if the image ended, or printed nothing in the second half of the run."""
         return self.stop is Stop.IDLE or not self.lines or self.lines[-1].time < _SECONDS / 2
 
 
-def look(folder: Path, console: Path | None = None) -> FirmwareFolder:
-    """The contents of a folder: its newest image, the model in it, and its output.
+def scan(folder: Path, console: Path | None = None) -> FirmwareFolder:
+    """The newest image below ``folder``, its model, and its console output.
 
-    ``console``: a capture of the image's output, instead of two runs on the simulator. Raises
-    :class:`UsageError` if there is no image that the simulator loads.
+    ``console`` is a capture of the output, which replaces two runs on the simulator. Raises
+    :class:`UsageError` if there is no image that the simulator can load.
     """
     elf = _newest_image(folder)
     content = files.read(elf)
-    model = next((path for path in _below(folder, ".tflite") if files.read(path) in content), None)
+    models = ((path, files.read(path)) for path in _below(folder, ".tflite"))
+    model = next((path for path, data in models if data and data in content), None)
     embedded = b"" if model is not None else _embedded(elf)
     run = _run(elf) if console is None else _captured(console)
     if embedded:
@@ -155,13 +159,13 @@ def look(folder: Path, console: Path | None = None) -> FirmwareFolder:
     if run.failure or run.stop in (Stop.LOCKUP, Stop.RESET_LOOP):
         return replace(found, failure=run.failure)
     ends = run.stop is Stop.IDLE
-    printed = what_to_expect(run.lines, again=again.lines, ends=ends, until=_SECONDS)
+    printed = expectation(run.lines, again=again.lines, ends=ends, until=_SECONDS)
     regex = printed.regex if printed else None
     return replace(found, scraper=regex, printed=printed, ends_at=ends_at)
 
 
 def _embedded(elf: Path) -> bytes:
-    """The model that an image holds as an object of its own; b"" if there is none."""
+    """The bytes of a model that is a variable of the image; b"" if there is none."""
     image = Image.from_elf(elf)
     for symbol in image.symbols:
         data = image.read(symbol.address, symbol.size) if symbol.kind == "object" else None
@@ -174,25 +178,25 @@ def _embedded(elf: Path) -> bytes:
     return b""
 
 
-def _fit(run: _FirstRun, model: bytes) -> Fit | None:
+def _fit(run: _ObservedRun, model: bytes) -> Fit | None:
     try:
         return find_fit(run.lines, Model.from_bytes(model)) if model else None
     except BadModel:
         return None
 
 
-def _captured(console: Path) -> _FirstRun:
-    """The lines of a capture; nothing is known of how the image ended."""
+def _captured(console: Path) -> _ObservedRun:
+    """The run of a console capture; its end is unknown."""
     splitter, reader = LineSplitter(), Console()
     data = files.read(console)
     reader.feed(data)
     reader.finish()
     lines = [*splitter.feed(data), *splitter.flush()]
-    return _FirstRun(lines, Stop.DEADLINE, next(_failures(lines, reader, ()), ""))
+    return _ObservedRun(lines, Stop.DEADLINE, next(_failures(lines, reader, ()), ""))
 
 
-def _named_scraper(content: bytes, run: _FirstRun, *, has_model: bool) -> str | None:
-    """The scraper of this project that reads the image; "" for one with records, None if none."""
+def _named_scraper(content: bytes, run: _ObservedRun, *, has_model: bool) -> str | None:
+    """The built-in scraper for the image; "" for an image with records, None if there is none."""
     for scraper, signature in _SIGNATURES.items():
         if signature in content and (scraper != "hello_world" or has_model):
             return scraper
@@ -200,15 +204,16 @@ def _named_scraper(content: bytes, run: _FirstRun, *, has_model: bool) -> str | 
 
 
 def _below(folder: Path, suffix: str) -> Iterator[Path]:
+    """The files below ``folder`` that end in ``suffix``."""
     for path in sorted(folder.rglob(f"*{suffix}")):
         inside = path.relative_to(folder).parts
         skipped = any(part.startswith(".") or part in _SKIPPED for part in inside)
-        if len(inside) <= _DEEPEST and not skipped and files.is_file(path):
+        if len(inside) <= _MAX_DEPTH and not skipped and files.is_file(path):
             yield path
 
 
 def _newest_image(folder: Path) -> Path:
-    """The newest image; of a Zephyr build the final one, not an intermediate one."""
+    """The newest image; for a Zephyr build the final one. Raises :class:`UsageError`."""
     if not files.is_folder(folder):
         raise UsageError(f"there is no folder {folder}", hint="name the folder with the firmware")
     images = [path for path in _below(folder, ".elf") if not path.stem.startswith("zephyr_pre")]
@@ -216,19 +221,19 @@ def _newest_image(folder: Path) -> Path:
         raise UsageError(
             f"{folder} holds no .elf", hint="build the firmware first, or name its folder"
         )
-    # Programs of the host may lie beside firmware: tests, generators. Without any other ELF the
-    # newest is taken, and its reader says what is wrong with it.
+    # Programs of the host, for example tests, are used only if there is no firmware: the reader of
+    # the ELF then reports the error.
     firmware = [path for path in images if _is_arm(path)]
     return max(firmware or images, key=lambda path: path.stat().st_mtime_ns)
 
 
 def _is_arm(path: Path) -> bool:
-    """True for a 32-bit Arm ELF, by its EI_CLASS and e_machine."""
+    """True for a 32-bit Arm ELF (EI_CLASS, e_machine)."""
     head = files.read(path)[:20]
     return (head[4:5], head[18:20]) == (b"\x01", b"\x28\x00")
 
 
-def _run(elf: Path, timing: str = "instructions") -> _FirstRun:
+def _run(elf: Path, timing: str = "instructions") -> _ObservedRun:
     console, splitter = Console(), LineSplitter()
     lines: list[Line] = []
     with open_target(DEFAULT, Image.from_elf(elf), timing=timing) as session:
@@ -239,16 +244,16 @@ def _run(elf: Path, timing: str = "instructions") -> _FirstRun:
         console.finish(_SECONDS)
         lines += splitter.flush(_SECONDS)
         faults = [str(fault) for fault in session.faults]
-    return _FirstRun(lines, stop, next(_failures(lines, console, faults), ""))
+    return _ObservedRun(lines, stop, next(_failures(lines, console, faults), ""))
 
 
-def _run_again(elf: Path) -> _FirstRun:
-    """The same image with another timing: output that stays the same does not depend on time."""
+def _run_again(elf: Path) -> _ObservedRun:
+    """A run with another timing: output that is equal in both runs does not depend on time."""
     return _run(elf, _OTHER_TIMING)
 
 
 def _failures(lines: Sequence[Line], console: Console, faults: Sequence[str]) -> Iterator[str]:
-    """Faults, findings and lines that show that an image does not work."""
+    """Faults, findings and lines that show a failure."""
     yield from faults
     yield from (one.message for one in console.findings if one.kind not in NOTES)
     line = first_failure(lines)
@@ -257,7 +262,7 @@ def _failures(lines: Sequence[Line], console: Console, faults: Sequence[str]) ->
 
 
 def texts(contents: FirmwareFolder, folder: Path) -> dict[str, str]:
-    """The files to write, by their path in ``folder``."""
+    """The text files to write, by their path in ``folder``."""
     elf = contents.elf.relative_to(folder).as_posix()
     flash = Image.from_elf(contents.elf).chip.area("flash").size >> 10
     return {
@@ -269,7 +274,7 @@ def texts(contents: FirmwareFolder, folder: Path) -> dict[str, str]:
 
 
 def write(contents: FirmwareFolder, folder: Path) -> list[Path]:
-    """Write all files, or none: raises :class:`UsageError` if one is there already."""
+    """Writes all files and returns their paths; raises :class:`UsageError` if one exists."""
     wanted: dict[Path, str | bytes] = {
         folder / name: text for name, text in texts(contents, folder).items()
     }
@@ -279,30 +284,33 @@ def write(contents: FirmwareFolder, folder: Path) -> list[Path]:
     if existing:
         raise UsageError(
             f"{', '.join(existing)} in {folder} would be overwritten",
-            hint="move it away, or write the rest by hand (docs/cases.md)",
+            hint="move it elsewhere, or write the other files by hand (docs/cases.md)",
         )
     for path, text in wanted.items():
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise UsageError(f"cannot make the folder {path.parent}: {error.strerror}") from error
+            raise UsageError(f"cannot create the folder {path.parent}: {error.strerror}") from error
         files.write(path, text)
     return list(wanted)
 
 
 def write_header(folder: Path) -> Path:
-    """Write the header with which firmware prints records; raises UsageError if it is there."""
+    """Writes the C header for printing records, and returns its path.
+
+    Raises :class:`UsageError` if the file exists.
+    """
     path = folder / HEADER
     if not files.is_folder(folder):
         raise UsageError(f"there is no folder {folder}", hint="name the folder with the firmware")
     if path.exists():
-        raise UsageError(f"{path} would be overwritten", hint="it is there already: move it away")
+        raise UsageError(f"{path} would be overwritten", hint="it exists: move it elsewhere")
     files.write(path, files.read(Path(__file__).with_name(HEADER)))
     return path
 
 
 def _case_name(elf: Path, folder: Path) -> str:
-    """The image's name; of a Zephyr application, whose image is zephyr.elf, that of its folder."""
+    """The image's name; for a Zephyr application (zephyr.elf) that of its folder."""
     return folder.resolve().name if elf.stem == "zephyr" else elf.stem
 
 
@@ -335,16 +343,16 @@ def _case_file(contents: FirmwareFolder, folder: Path, elf: str) -> str:
         lines.append("ends = false                   # it did not end when this file was written")
     if contents.printed is not None:
         lines += _values(contents.printed)
-    lines += [_budgets(contents.elf)]
+    lines.append(_budgets(contents.elf))
     return "\n".join(lines) + "\n"
 
 
 def _tensors(fit: Fit, *, ends: bool) -> list[str]:
-    """Where the model's tensors stand in the text."""
+    """The keys that read the model's tensors from the console."""
     wrong = f"{fit.mismatches} of {fit.compared} printed values are not what the model computes"
     return [
-        "# Where the model's tensors stand in the text (docs/how-to/printed-values.md). Printed",
-        "# inputs are the image's own word: if you know them, name a file instead.",
+        "# Regexes for the model's tensors in the text (docs/how-to/printed-values.md). Printed",
+        "# inputs are not verified: if you know them, name a file instead.",
         *([f"# {wrong}, so this case fails."] if fit.mismatches else []),
         f"inputs = [{', '.join(map(_tensor, fit.printed.inputs))}]",
         f"outputs = [{', '.join(map(_tensor, fit.printed.outputs))}]",
@@ -359,22 +367,25 @@ def _tensor(one: TensorRegex) -> str:
 
 
 def _nothing_expected(contents: FirmwareFolder) -> list[str]:
-    why = "it printed nothing that can be expected"
-    if contents.failure:
-        why = "nothing that it printed is expected"
-    failure = f"# This image shows a failure: {' '.join(contents.failure.split())}"
+    """A commented scraper, and the failure that the image shows."""
+    if not contents.failure:
+        return [f"{_SCRAPER_EXAMPLE}   # it printed nothing that can be expected"]
     return [
-        *([failure, "# Mend it and run tflm-hil init again."] if contents.failure else []),
-        f"# scraper = '/result: (?P<value>-?\\d+)/'   # {why}",
+        f"# This image shows a failure: {' '.join(contents.failure.split())}",
+        "# Fix it and run tflm-hil init again.",
+        f"{_SCRAPER_EXAMPLE}   # nothing that it printed is expected",
     ]
 
 
+_SCRAPER_EXAMPLE = "# scraper = '/result: (?P<value>-?\\d+)/'"
+
+
 def _values(printed: Printed) -> list[str]:
-    """The values that the image printed, with a warning: the file cannot know the right ones."""
+    """The keys that expect the printed values, with a warning that these may be wrong."""
     varied = ["# Numbers that depend on the timing were left out."] if printed.varied else []
     return [
-        "# What this image printed on the simulator. Whether it is right is not known here:",
-        "# compare it with what your model should give, and correct what is wrong.",
+        "# Output of this image on the simulator. It is not verified: compare it with the results",
+        "# that you expect of your model, and correct wrong values.",
         *varied,
         f"inferences = {len(printed.values)}",
         "expect.values = [",
@@ -385,6 +396,7 @@ def _values(printed: Printed) -> list[str]:
 
 
 def _budgets(elf: Path) -> str:
+    """Budgets slightly above the size of the image."""
     from harness.case.measure import size_of  # noqa: PLC0415 - only if files are written
 
     try:
@@ -405,6 +417,7 @@ def _row(values: Mapping[str, float | str]) -> str:
 
 
 def _value(value: float | str) -> str:
+    """A TOML value."""
     return _literal(value) if isinstance(value, str) else repr(value).removesuffix(".0")
 
 
@@ -413,6 +426,7 @@ def _quoted(text: str) -> str:
 
 
 def _literal(text: str) -> str:
+    """A TOML literal string, which needs no escapes, if possible."""
     return _quoted(text) if "'" in text else f"'{text}'"
 
 
@@ -421,11 +435,11 @@ _TEST_FILE = '''"""Firmware tests: `pytest` runs this file and hil.toml (docs/py
 ELF = "{elf}"
 
 
-def test_it_fits_the_chip(hil):
+def test_image_fits_flash(hil):
     assert hil.footprint(ELF).region("FLASH").used < {flash} * 1024
 
 
-def test_it_says_something_after_a_reset(hil):
+def test_console_output_after_reset(hil):
     live = hil.session(ELF)
     live.wait_for(r"\\S")
     live.reset()
@@ -441,7 +455,7 @@ jobs:
     runs-on: ubuntu-24.04
     steps:
       - uses: actions/checkout@v4
-      # - run: west build ...   # build what hil.toml names
+      # - run: west build ...   # build the images of hil.toml
       - uses: actions/setup-python@v5
         with:
           python-version: "3.12"

@@ -1,9 +1,10 @@
-r"""Which printed numbers are the tensors of a model: found by trying.
+r"""A search for the printed numbers that are the tensors of a model.
 
-A *place* is where the elements of one tensor may stand: that many numbers in a row on lines of one
-form, or one number on each of that many lines, with its index before it. Every place of the inputs
-is tried with every place of the outputs, as quantized and as real numbers: the model itself says
-which belong together.
+The *template* of a line is its text without its numbers. A *candidate* for a tensor is as many
+consecutive numbers on lines of one template as the tensor has elements, or one number on each of as
+many lines, perhaps beside its index. Every candidate for the inputs is combined with every
+candidate for the outputs, as quantized and as real numbers; the combination whose outputs are those
+that the model computes from its inputs is the result.
 """
 
 from __future__ import annotations
@@ -24,82 +25,76 @@ from harness.uart.scrapers import Check, Expected, PrintedTensors, TensorRegex, 
 _NUMBER = r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?(?:\*2\^-?\d+)?"
 _IN_TEXT = re.compile(rf"(?<![\w.]){_NUMBER}(?![\w.*])", re.ASCII)
 _INTEGER = re.compile(r"-?\d+", re.ASCII)
-#: In the regexes that are written: any number, and what stands between those of a row.
+#: In generated regexes: any number, and the text between the numbers of a row.
 _ANY = r"-?\d[-+.\de*^]*"
 _SEPARATOR = r"[\s,;|]+"
-#: Numbers in a row that get one group for all.
+#: So many numbers in a row, or more, are one group of the regex.
 _MANY = 5
-#: Values that do not fit by chance.
+#: So many equal values are not a coincidence.
 _SURE = 4
-#: Lines, forms and combinations that are looked at.
-_MOST_LINES, _MOST_FORMS, _MOST_PAIRS, _MOST_TRIES = 2000, 30, 100_000, 400
+#: Limits of the search.
+_MOST_LINES, _MOST_TEMPLATES, _MOST_COMBINATIONS, _MOST_TRIES = 2000, 30, 100_000, 400
 
 
 @dataclass(frozen=True)
 class Fit:
-    """Regexes that read the model's tensors, and how many of the values are the model's."""
+    """Regexes that read the model's tensors, and the comparison of the values with the model."""
 
     printed: PrintedTensors
     inferences: int
     compared: int
     mismatches: int
-    problem: str = ""  # the first one, "" if all is right
+    problem: str = ""  # the first problem of the check, "" if it passes
 
 
 def find_fit(lines: Sequence[Line], model: Model) -> Fit | None:
-    """The place of each tensor of ``model`` in ``lines``; None if no numbers fit.
+    """Regexes for the tensors of ``model`` in ``lines``; None if no numbers fit.
 
-    Most values must be right: an image with a wrong result among right ones is found, and its
-    fit says so. The first fit is taken in which all of many values are right, else the best one.
+    More than half of the values must be right, so images with some wrong results also have a fit,
+    with a ``problem``. The result is the first fit without a problem in enough values, else the
+    best one.
     """
     lines = [line for line in lines[:_MOST_LINES] if line.text.isprintable()]
-    forms = _forms(lines)
+    templates = _templates(lines)
     try:
         interpreter = Interpreter.from_model(model)
     except HilError:
         return None  # the reference cannot run it
-    inputs, outputs = (
-        [list(_places(forms, tensor)) for tensor in tensors]
-        for tensors in (model.inputs, model.outputs)
-    )
-    pairs = product(product(*outputs), product(*inputs))
-    likely = (pair for pair in islice(pairs, _MOST_PAIRS) if _together([*pair[0], *pair[1]]))
-    fits = (
-        _tried(_printed(*pair),
-               lines, model, interpreter)
-        for pair in islice(likely, _MOST_TRIES)
-    )  # fmt: skip
+    candidates = [list(_candidates(templates, each)) for each in (*model.outputs, *model.inputs)]
+    consistent = filter(_consistent, islice(product(*candidates), _MOST_COMBINATIONS))
     found: list[Fit] = []
-    for fit in filter(None, fits):
+    for combination in islice(consistent, _MOST_TRIES):
+        regexes = tuple(candidate.regex for candidate in combination)
+        split = len(model.outputs)
+        printed = PrintedTensors(regexes[:split], regexes[split:])
+        fit = _fit(printed, lines, model, interpreter)
+        if fit is None:
+            continue
         if not fit.problem and fit.compared >= _SURE:
             return fit
         found.append(fit)
-    return max(found, key=_merit, default=None)
+    return max(found, key=_rank, default=None)
 
 
-def _printed(outputs: Sequence[_Place], inputs: Sequence[_Place]) -> PrintedTensors:
-    return PrintedTensors(tuple(one.regex for one in outputs), tuple(one.regex for one in inputs))
+def _consistent(candidates: Sequence[_Candidate]) -> bool:
+    """True if candidates do not overlap, and their numbers of inferences differ by at most one."""
+    counts = [candidate.inferences for candidate in candidates]
+    taken = {(id(candidate.template), at) for candidate in candidates for at in candidate.columns}
+    disjoint = len(taken) == sum(len(candidate.columns) for candidate in candidates)
+    return disjoint and min(counts) > 0 and max(counts) - min(counts) <= 1
 
 
-def _together(places: Sequence[_Place]) -> bool:
-    """Whether the places are apart, and each is there as often as the others, give or take one."""
-    counts = [place.inferences for place in places]
-    taken = {(id(place.form), at) for place in places for at in place.numbers}
-    apart = len(taken) == sum(len(place.numbers) for place in places)
-    return apart and min(counts) > 0 and max(counts) - min(counts) <= 1
-
-
-def _merit(fit: Fit) -> tuple[float, int, int]:
-    """The share of right values, then how many there are; then the shorter regexes."""
+def _rank(fit: Fit) -> tuple[float, int, int]:
+    """The sort key of fits: share of right values, number of values, shortness of the regexes."""
     share = 1 - fit.mismatches / fit.compared
     length = sum(len(one.regex) for one in (*fit.printed.inputs, *fit.printed.outputs))
     return share, fit.compared, -length
 
 
-def _tried(
+def _fit(
     printed: PrintedTensors, lines: Sequence[Line], model: Model, interpreter: Interpreter
 ) -> Fit | None:
-    """How well the regexes fit; None if they do not, judged by the first inferences."""
+    """The fit of these regexes; None unless more than half of the values are right."""
     scraper = TensorText(printed, model)
     for line in lines:
         scraper.feed(line)
@@ -115,22 +110,22 @@ def _tried(
 
 
 @dataclass(frozen=True)
-class _Form:
-    """Lines that differ in their numbers only: the texts between these, and the numbers."""
+class _Template:
+    """Lines that differ in their numbers only: the texts between numbers, the numbers by line."""
 
     texts: tuple[str, ...]
     rows: list[list[str]]
 
     @property
     def count(self) -> int:
-        """The numbers on each line."""
+        """The number of numbers on each line."""
         return len(self.texts) - 1
 
     def starts(self, size: int) -> Iterator[int]:
-        """Where ``size`` numbers in a row may begin.
+        """The columns at which ``size`` consecutive numbers may begin.
 
-        On a line with many numbers that is where a row begins, or so that they end with one. Rows
-        are divided by words.
+        If a line has many numbers, they must begin or end at the edge of a row of numbers; rows are
+        separated by words.
         """
         ends = [at for at in range(1, self.count) if re.search(r"[^\s,;|]", self.texts[at])]
         edges = {0, self.count, *ends}
@@ -139,56 +134,57 @@ class _Form:
                 yield start
 
     def column(self, at: int) -> list[str]:
-        """One number of each line."""
+        """Number ``at`` of each line."""
         return [row[at] for row in self.rows]
 
 
-def _forms(lines: Sequence[Line]) -> list[_Form]:
-    """The forms of all lines with numbers, those with the most lines first."""
-    forms: dict[tuple[str, ...], list[list[str]]] = {}
+def _templates(lines: Sequence[Line]) -> list[_Template]:
+    """The templates of all lines with numbers, the most frequent ones first."""
+    rows: dict[tuple[str, ...], list[list[str]]] = {}
     for line in lines:
         numbers = _IN_TEXT.findall(line.text)
         if numbers:
-            forms.setdefault(tuple(_IN_TEXT.split(line.text)), []).append(numbers)
-    by_count = sorted(forms.items(), key=lambda item: -len(item[1]))
-    return [_Form(*item) for item in by_count[:_MOST_FORMS]]
+            rows.setdefault(tuple(_IN_TEXT.split(line.text)), []).append(numbers)
+    by_count = sorted(rows.items(), key=lambda item: -len(item[1]))
+    return [_Template(*item) for item in by_count[:_MOST_TEMPLATES]]
 
 
 @dataclass(frozen=True)
-class _Place:
-    """Where a tensor may stand, and how often its form is there."""
+class _Candidate:
+    """Numbers that may be a tensor: columns of the lines of a template."""
 
     regex: TensorRegex
     inferences: int
-    form: _Form
-    numbers: range  # of each line
+    template: _Template
+    columns: range
 
 
-def _places(forms: Sequence[_Form], tensor: Tensor) -> Iterator[_Place]:
-    """Where a tensor may stand in the text."""
+def _candidates(templates: Sequence[_Template], tensor: Tensor) -> Iterator[_Candidate]:
+    """The candidates for a tensor."""
     size = math.prod(tensor.shape)
-    for form in forms:
-        for start in form.starts(size):
-            values = [value for row in form.rows for value in row[start : start + size]]
-            for regex in _as_tensor(_regex(form, start, size), values, tensor):
-                yield _Place(regex, len(form.rows), form, range(start, start + size))
+    for template in templates:
+        lines = len(template.rows)
+        for start in template.starts(size):
+            values = [value for row in template.rows for value in row[start : start + size]]
+            for regex in _as_tensor(_regex(template, start, size), values, tensor):
+                yield _Candidate(regex, lines, template, range(start, start + size))
         if size > 1:
-            for regex in _line_by_line(form, tensor, size):
-                yield _Place(regex, len(form.rows) // size, form, range(form.count))
+            for regex in _line_by_line(template, tensor, size):
+                yield _Candidate(regex, lines // size, template, range(template.count))
 
 
-def _line_by_line(form: _Form, tensor: Tensor, size: int) -> Iterator[TensorRegex]:
-    """One element on each line: a number beside its index, or the only one."""
-    positions = [str(row % size) for row in range(len(form.rows))]
-    indexes = [at for at in range(form.count) if form.column(at) == positions]
+def _line_by_line(template: _Template, tensor: Tensor, size: int) -> Iterator[TensorRegex]:
+    """Regexes for one element on each line: a number beside its index, or the only number."""
+    positions = [str(row % size) for row in range(len(template.rows))]
+    indexes = [at for at in range(template.count) if template.column(at) == positions]
     index = indexes[0] if indexes else None
-    for at in range(form.count):
-        if at != index and (index is not None or form.count == 1):
-            yield from _as_tensor(_regex(form, at, 1, index), form.column(at), tensor)
+    for at in range(template.count):
+        if at != index and (index is not None or template.count == 1):
+            yield from _as_tensor(_regex(template, at, 1, index), template.column(at), tensor)
 
 
 def _as_tensor(regex: str, values: Sequence[str], tensor: Tensor) -> Iterator[TensorRegex]:
-    """The regex for quantized and for real numbers, as far as the values can be such."""
+    """The regex for the forms of numbers, quantized or real, that ``values`` can have."""
     if any(number(value) is None for value in values):
         return
     whole = all(_INTEGER.fullmatch(value) for value in values)
@@ -198,16 +194,16 @@ def _as_tensor(regex: str, values: Sequence[str], tensor: Tensor) -> Iterator[Te
         yield TensorRegex(regex, "real")
 
 
-def _regex(form: _Form, start: int, size: int, index: int | None = None) -> str:
-    """A regex for whole lines of a form, with groups for ``size`` numbers from ``start`` on.
+def _regex(template: _Template, start: int, size: int, index: int | None = None) -> str:
+    """A regex for whole lines of a template, with groups for ``size`` numbers from ``start`` on.
 
-    Many numbers in a row become one group.
+    Many numbers in a row are one group. ``index`` is the column of the group "index".
     """
-    numbers = [_one(form.column(at)) for at in range(form.count)]
-    between = set("".join(form.texts[start + 1 : start + size]))
+    numbers = [_number_regex(template.column(at)) for at in range(template.count)]
+    between = set("".join(template.texts[start + 1 : start + size]))
     row = size >= _MANY and between <= set(" ,;|\t")
-    parts = [f"^{_escaped(form.texts[0])}"]
-    for at, (one, text) in enumerate(zip(numbers, form.texts[1:], strict=True)):
+    parts = [f"^{_escaped(template.texts[0])}"]
+    for at, (one, text) in enumerate(zip(numbers, template.texts[1:], strict=True)):
         inside = start <= at < start + size
         if row and inside:
             rest = f"(?:{_SEPARATOR}{_ANY})*"
@@ -219,10 +215,11 @@ def _regex(form: _Form, start: int, size: int, index: int | None = None) -> str:
     return "".join([*parts, "$"])
 
 
-def _one(values: Sequence[str]) -> str:
+def _number_regex(values: Sequence[str]) -> str:
     """A short regex for the numbers of one column."""
     return r"-?\d+" if all(_INTEGER.fullmatch(value) for value in values) else _ANY
 
 
 def _escaped(text: str) -> str:
+    """``text`` as a regex, with readable spaces."""
     return re.escape(text).replace("\\ ", " ")

@@ -23,11 +23,11 @@ def serving(image):
     session = DebuggedSimulator(Rerun(Machine(image)), lambda _: None)
     over = threading.Event()
 
-    def turn():
+    def poll():
         while not over.is_set():
-            session.turn()
+            session.poll()
 
-    thread = threading.Thread(target=turn)
+    thread = threading.Thread(target=poll)
     thread.start()
     try:
         yield session, f"remote:127.0.0.1:{session.server.number}"

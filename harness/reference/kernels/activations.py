@@ -19,12 +19,16 @@ from harness.reference.scale import Clamp, Multiplier, quantize_multiplier, roun
 from harness.reference.tables import elementwise
 
 _INT8 = Clamp.whole(np.int8)
-#: e^-x above which the float reference takes e^x for the logistic function, and below which 1.
+#: Limits of e^-x in the float reference's logistic function: above the first it uses e^x, below the
+#: second 1.
 _LOW_EXP, _HIGH_EXP = np.exp([9.0, -float(np.float32(16.619047164916992188))])
 
 
 def _checked(node: Node, allowed: str, *, symmetric: bool = True) -> str:
-    """The type of input and output; ``symmetric``: int16 tensors must have the zero point 0."""
+    """The common type of input and output, which have one shape.
+
+    ``symmetric``: int16 tensors must have the zero point 0. Raises BadModel, UnsupportedOperator.
+    """
     dtype = node.check_types(allowed)
     node.check_output(node.input(0).shape)
     zeros = node.input(0).zero_point or node.output().zero_point
@@ -34,7 +38,7 @@ def _checked(node: Node, allowed: str, *, symmetric: bool = True) -> str:
 
 
 def relu(node: Node) -> Run:
-    """max(x, 0), of any shape. int8, int16 (both may change the scale), float32."""
+    """max(x, 0), of any shape. int8, int16 (both with rescaling), float32."""
     if _checked(node, "int8 int16 float32") == "float32":
         return elementwise(node, lambda x: np.where(x < 0, 0, x))
     x, output = node.input(0), node.output()
@@ -46,7 +50,7 @@ def relu(node: Node) -> Run:
 
 
 def relu6(node: Node) -> Run:
-    """min(max(x, 0), 6), of any shape; quantized: with the input's scale and zero point."""
+    """min(max(x, 0), 6), of any shape. int8, int16 (both in the input's quantization), float32."""
     if _checked(node, "int8 int16 float32", symmetric=False) == "float32":
         return elementwise(node, lambda x: np.where(x > 6, 6, np.where(x < 0, 0, x)))
     x = node.input(0)
@@ -58,7 +62,7 @@ def relu6(node: Node) -> Run:
 
 
 def leaky_relu(node: Node) -> Run:
-    """x for x > 0, alpha * x else, of any shape. int8, int16, float32."""
+    """x for x > 0, else alpha * x, of any shape. int8, int16, float32."""
     alpha = np.float32(node.option("alpha"))
     if _checked(node, "int8 int16 float32", symmetric=False) == "float32":
         return elementwise(node, lambda x: np.where(x > 0, x, x * np.float64(alpha)))
@@ -79,7 +83,7 @@ def leaky_relu(node: Node) -> Run:
 
 
 def prelu(node: Node) -> Run:
-    """x for x >= 0, alpha * x else, alpha (input 1) broadcast. int8, int16 x int8, float32."""
+    """x for x >= 0, else alpha * x; alpha (input 1) broadcasts. int8, int16 x int8, float32."""
     dtype = node.check_types("int8 int16 float32")
     x, alpha, output = node.input(0), node.input(1), node.output()
     if alpha.dtype != ("float32" if dtype == "float32" else "int8"):
@@ -108,7 +112,7 @@ def prelu(node: Node) -> Run:
 
 
 def elu(node: Node) -> Run:
-    """x for x >= 0, exp(x) - 1 else, of any shape. int8 (in single precision), float32."""
+    """x for x >= 0, else exp(x) - 1, of any shape. int8 (in single precision), float32."""
     dtype = node.check_types("int8 float32")
     x, output = node.input(0), node.output()
     node.check_output(x.shape)
@@ -177,9 +181,10 @@ def _hard_swish_real(x: Array) -> Array:
 def _fixed_point(
     node: Node, function: Callable[[Array, int], Array], fraction_bits: int, zero_point: int
 ) -> Run:
-    """int8 by a gemmlowp function of 4 integer bits, with ``fraction_bits`` of fraction.
+    """An int8 operator from a gemmlowp function of 4 integer bits.
 
-    With a scale of 8 or more, each step of the input is beyond the function's slope.
+    The output has ``fraction_bits`` fraction bits. Input scales of 8 or more saturate every value
+    but the zero point.
     """
     x = node.input(0)
     mantissa, shift = math.frexp(node.scale(x) * (1 << 27))
@@ -212,7 +217,7 @@ def logistic(node: Node) -> Run:
 
 
 def _real_logistic(x: Array) -> Array:
-    """The float reference's logistic function: e^x instead for large e^-x, 1 for small ones."""
+    """TFLM's float logistic function: e^x for large e^-x, 1 for small e^-x."""
     e = np.exp(-x)
     return np.where(e < _HIGH_EXP, 1.0, np.where(e > _LOW_EXP, np.exp(x), 1 / (1 + e)))
 
@@ -228,7 +233,7 @@ def tanh(node: Node) -> Run:
 
 
 def _from_table(node: Node, function: Callable[[Array], Array], shifts: tuple[int, ...]) -> Run:
-    """int16 by the sigmoid's table, whose steps are 1/(3 * 2^12)."""
+    """An int16 operator from a function of steps of 1/(3 * 2^12)."""
     multiplier, shift = functions.table_multiplier(node.scale(node.input(0)), shifts)
     if functions.log2_of(node.scale(node.output())) != (-15, True):
         raise node.refused(f"its output must have the scale 2^-15, not {node.output().scale}")

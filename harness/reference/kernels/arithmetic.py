@@ -2,10 +2,10 @@
 
 All but the last two broadcast. Sources: TensorFlow Lite operator specification; tflite-micro,
 ``add_n.cc``, ``cumsum.cc``, ``squared_difference.cc`` and the reference kernels ``Div``,
-``FloorDiv``, ``FloorMod``. Quantized sums bring both inputs to a common scale, twice the larger
-one, with bits to spare, then to the output's. The quantized quotient multiplies by a fixed-point
-reciprocal (``GetReciprocal``). A divisor of zero is refused when it arrives, except in real
-numbers: integers divided by zero have no defined quotient.
+``FloorDiv``, ``FloorMod``. Quantized sums rescale both inputs, shifted left for precision, to twice
+the larger scale, and the sum to the output's scale. The quantized quotient multiplies by a
+fixed-point reciprocal (``GetReciprocal``). An integer divisor of zero is refused at run time: the
+quotient is undefined.
 """
 
 from __future__ import annotations
@@ -28,17 +28,21 @@ from harness.reference.scale import (
 )
 from harness.reference.tables import tabulated
 
-_SPARE_BITS = {"int8": 20, "int16": 15}
-#: Bits to spare of SQUARED_DIFFERENCE.
-_SQUARE_BITS = {"int8": 7, "int16": 0}
+#: TFLM's ``left_shift`` of quantized sums.
+_LEFT_SHIFT = {"int8": 20, "int16": 15}
+#: The left shift of SQUARED_DIFFERENCE.
+_SQUARE_SHIFT = {"int8": 7, "int16": 0}
 _INT32 = Clamp.whole(np.int32)
 
-#: Of both inputs' arrays.
+#: A function of both inputs' arrays.
 _Pair = Callable[[Array, Array], Array]
 
 
 def _check_pair(node: Node, allowed: str) -> str:
-    """The type that both inputs have, one of ``allowed``; refuses shapes that do not broadcast."""
+    """The common type of both inputs, one of ``allowed``.
+
+    Raises BadModel for shapes that do not broadcast.
+    """
     dtype = node.check_types(allowed)
     if node.input(1).dtype != dtype:
         raise node.bad(f"its inputs are {dtype} and {node.input(1).dtype}")
@@ -53,13 +57,13 @@ def _check_symmetric(node: Node) -> None:
 
 
 def _pairwise(node: Node, function: _Pair) -> Run:
-    """``function`` of both inputs, which broadcast, in the output's type."""
+    """``function`` of both broadcast inputs, in the output's type."""
     rank, dtype = len(node.output().shape), NUMPY_TYPES[node.output().dtype]
     return lambda a, b: blockwise(function, [aligned(a, rank), aligned(b, rank)], dtype)
 
 
 def _int32_clamp(node: Node) -> Clamp:
-    """The clamp of plain int32 values under the node's fused activation."""
+    """The clamp of unquantized int32 values for the node's fused activation."""
     name, high = node.option("fused_activation_function"), _INT32.high
     ranges = {"NONE": _INT32.range, "RELU": (0, high), "RELU6": (0, 6), "RELU_N1_TO_1": (-1, 1)}
     if name not in ranges:
@@ -68,7 +72,7 @@ def _int32_clamp(node: Node) -> Clamp:
 
 
 def _unquantized(node: Node, function: _Pair, *, clamps: bool) -> Run:
-    """float32 or plain int32; int32 wraps, as on the machines that TFLM runs on."""
+    """``function`` for float32, or for unquantized int32, which wraps as on TFLM's targets."""
     if node.input(0).dtype == "float32":
         clamp = node.clamp()
         return _pairwise(node, lambda a, b: clamp(function(a, b)))
@@ -81,7 +85,7 @@ def _unquantized(node: Node, function: _Pair, *, clamps: bool) -> Run:
 
 
 def _below_one(node: Node, real: float) -> float:
-    """A multiplier that must be between 0 and 1 (``QuantizeMultiplierSmallerThanOneExp``)."""
+    """``real``. Raises BadModel unless 0 < real < 1 (``QuantizeMultiplierSmallerThanOneExp``)."""
     if not 0 < real < 1:
         raise node.bad(f"its scales give the multiplier {real}, which must be between 0 and 1")
     return real
@@ -93,7 +97,7 @@ def _sum(node: Node, sign: int) -> Run:
     scales = [node.scale(tensor) for tensor in (x, y, output)]
     if node.operator.name == "SUB":
         scales = [node.precise(scale) for scale in scales]
-    bits, twice = _SPARE_BITS[x.dtype], 2 * max(scales[:2])
+    bits, twice = _LEFT_SHIFT[x.dtype], 2 * max(scales[:2])
     reals = scales[0] / twice, scales[1] / twice, twice / ((1 << bits) * scales[2])
     m0, m1, m_out = (_below_one(node, float(real)) for real in reals)
     requantize = node.requantizer(m_out, node.clamp())
@@ -105,21 +109,21 @@ def _sum(node: Node, sign: int) -> Run:
 
 def add(node: Node) -> Run:
     """x + y of any broadcastable shapes. int8, int16, int32 (no activation), float32."""
-    if _check_pair(node, "int8 int16 int32 float32") in _SPARE_BITS:
+    if _check_pair(node, "int8 int16 int32 float32") in _LEFT_SHIFT:
         return _sum(node, 1)
     return _unquantized(node, np.add, clamps=False)
 
 
 def sub(node: Node) -> Run:
     """x - y of any broadcastable shapes. int8, int16, int32, float32."""
-    if _check_pair(node, "int8 int16 int32 float32") in _SPARE_BITS:
+    if _check_pair(node, "int8 int16 int32 float32") in _LEFT_SHIFT:
         return _sum(node, -1)
     return _unquantized(node, np.subtract, clamps=True)
 
 
 def mul(node: Node) -> Run:
     """x * y of any broadcastable shapes. int8, int16 (zero points 0), int32, float32."""
-    if _check_pair(node, "int8 int16 int32 float32") not in _SPARE_BITS:
+    if _check_pair(node, "int8 int16 int32 float32") not in _LEFT_SHIFT:
         return _unquantized(node, np.multiply, clamps=True)
     _check_symmetric(node)
     x, y, output = node.input(0), node.input(1), node.output()
@@ -133,13 +137,13 @@ def mul(node: Node) -> Run:
 
 
 def minimum(node: Node) -> Run:
-    """The smaller of x and y, y where either is NaN; compared as stored: no rescaling."""
+    """The smaller of x and y, y if either is NaN; stored values, without rescaling."""
     _check_pair(node, "int8 int16 int32 int64 float32")
     return _pairwise(node, lambda a, b: np.where(a < b, a, b))
 
 
 def maximum(node: Node) -> Run:
-    """The larger of x and y, y where either is NaN; compared as stored: no rescaling."""
+    """The larger of x and y, y if either is NaN; stored values, without rescaling."""
     _check_pair(node, "int8 int16 int32 int64 float32")
     return _pairwise(node, lambda a, b: np.where(a > b, a, b))
 
@@ -147,11 +151,11 @@ def maximum(node: Node) -> Run:
 def squared_difference(node: Node) -> Run:
     """(x - y)^2, broadcast. int8, int16 (zero points 0), int32 (wraps), float32."""
     dtype = _check_pair(node, "int8 int16 int32 float32")
-    if dtype not in _SQUARE_BITS:
+    if dtype not in _SQUARE_SHIFT:
         return _pairwise(node, lambda a, b: np.square(a - b))
     _check_symmetric(node)
     x, y, output = node.input(0), node.input(1), node.output()
-    bits = _SQUARE_BITS[dtype]
+    bits = _SQUARE_SHIFT[dtype]
     twice = 2 * max(node.scale(x), node.scale(y))
     first, second = (node.multiplier(_below_one(node, node.scale(t) / twice)) for t in (x, y))
     requantize = node.requantizer(twice * twice / (node.scale(output) * (1 << 2 * bits)))
@@ -166,7 +170,7 @@ def squared_difference(node: Node) -> Run:
 
 
 def div(node: Node) -> Run:
-    """x / y. int8, int32 (toward zero, not quantized), float32."""
+    """x / y. int8, int32 (toward zero, unquantized), float32."""
     dtype = _check_pair(node, "int8 int32 float32")
     if dtype == "int8":
         return _quotient(node)
@@ -213,7 +217,7 @@ def _quotient(node: Node) -> Run:
 
 
 def _leading_sign_bits(x: Array) -> Array:
-    """How far an int32 can go left before its sign changes."""
+    """The largest left shift of an int32 that keeps its sign."""
     magnitude = np.where(x < 0, ~x, x)
     return 31 - np.frexp(magnitude.astype(np.float64))[1].astype(np.int64)
 
@@ -227,7 +231,7 @@ def _real(node: Node, function: _Pair) -> Run:
 
 
 def floor_div(node: Node) -> Run:
-    """The largest integer not above x / y. float32; refuses divisors of zero, as TFLM does."""
+    """floor(x / y). float32; refuses divisors of zero, as TFLM does."""
 
     def function(a: Array, b: Array) -> Array:
         if not b.all():
@@ -238,7 +242,7 @@ def floor_div(node: Node) -> Run:
 
 
 def floor_mod(node: Node) -> Run:
-    """The rest of FLOOR_DIV, with the divisor's sign. float32; NaN for divisors of zero."""
+    """The remainder of FLOOR_DIV, with the divisor's sign. float32; NaN for divisors of zero."""
 
     def function(a: Array, b: Array) -> Array:
         rest = np.fmod(a, b)
@@ -259,20 +263,19 @@ def add_n(node: Node) -> Run:
         return lambda *values: reduce(np.add, values)
     if any((part.scale, part.zero_point) != (x.scale, x.zero_point) for part in parts):
         raise node.refused("its inputs differ in scale or zero point")
-    term, finish = _halved(node)
+    term, finish = _quantized_sum(node)
     return lambda *values: finish(reduce(np.add, map(term, values)))
 
 
 def cumsum(node: Node) -> Run:
-    """Sums of the elements up to each one along an axis (int32, input 1). int8, float32."""
+    """Cumulative sums along an axis (int32, input 1). int8, float32."""
     dtype = node.check_types("int8 float32")
     shape, axis = node.input(0).shape, node.input(1)
     if not shape or axis.dtype != "int32" or axis.elements != 1:
-        raise node.bad(f"its axis is {axis.dtype} {list(axis.shape)} of {list(shape)}")
+        raise node.bad(f"its axis is {axis.dtype} {list(axis.shape)}, its input {list(shape)}")
     node.check_output(shape)
     exclusive, backward = bool(node.option("exclusive")), bool(node.option("reverse"))
-
-    halved = _halved(node) if dtype == "int8" else None
+    quantized = _quantized_sum(node) if dtype == "int8" else None
 
     def make(given: list[int]) -> Run:
         place = node.axis(given[0], len(shape)) + 1
@@ -285,20 +288,20 @@ def cumsum(node: Node) -> Run:
                 np.moveaxis(total, place, 0)[:1] = 0
             return np.flip(total, place) if backward else total
 
-        if halved is None:
+        if quantized is None:
             return lambda x, _: sums(x)
-        term, finish = halved
+        term, finish = quantized
         return lambda x, _: finish(sums(term(x)))
 
     return parametrized(node, (1,), make)
 
 
-def _halved(node: Node) -> tuple[Callable[[Array], Array], Callable[[Array], Array]]:
-    """int8 values to terms on half of the input's scale, with bits to spare, and sums to outputs.
+def _quantized_sum(node: Node) -> tuple[Callable[[Array], Array], Callable[[Array], Array]]:
+    """Two functions for int8: values -> terms at twice the input's scale, sums -> outputs.
 
-    Sums start at the real value of the stored 0, which need not be 0.
+    As in TFLM, a sum starts at the real value of the stored 0, which need not be 0.
     """
-    x, bits = node.input(0), _SPARE_BITS["int8"]
+    x, bits = node.input(0), _LEFT_SHIFT["int8"]
     twice = 2 * node.scale(x)
     half = node.multiplier(_below_one(node, node.scale(x) / twice))
     real = _below_one(node, twice / ((1 << bits) * node.scale(node.output())))

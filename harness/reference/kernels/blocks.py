@@ -1,8 +1,8 @@
 """SPACE_TO_BATCH_ND, BATCH_TO_SPACE_ND, SPACE_TO_DEPTH, DEPTH_TO_SPACE.
 
 Sources: TensorFlow Lite operator specification; tflite-micro's reference ``SpaceToBatchND`` and
-``BatchToSpaceND`` for three or four axes. TFLM never sets the padding of the former: it is the old
-content of the arena, 0 on a device that has just booted, even if the zero point is another.
+``BatchToSpaceND`` for three or four axes. TFLM does not write the padding of SPACE_TO_BATCH_ND: it
+keeps the previous content of the arena, 0 after boot, whatever the zero point.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from harness.reference.parameters import parametrized
 
 
 def _check(node: Node) -> tuple[int, ...]:
+    """The shape of the input."""
     node.check_types("int8 float32")
     shape = node.input(0).shape
     if len(shape) not in (3, 4) or len(node.output().shape) != len(shape):
@@ -26,12 +27,15 @@ def _spatial(node: Node, blocks: list[int], pairs: list[int]) -> list[tuple[int,
     """(block, before, after) per spatial axis."""
     axes = len(node.input(0).shape) - 2
     if len(blocks) != axes or len(pairs) != 2 * axes or min(blocks) < 1 or min(pairs) < 0:
-        raise node.bad(f"blocks {blocks} and margins {pairs} for {axes} spatial axes")
+        raise node.bad(f"blocks {blocks} and margins {pairs} are invalid for {axes} spatial axes")
     return list(zip(blocks, pairs[::2], pairs[1::2], strict=True))
 
 
 def space_to_batch_nd(node: Node) -> Run:
-    """Inputs: tensor (N, spatial..., C), block sizes, paddings. int8, float32."""
+    """Spatial blocks to batches. Inputs: tensor (N, spatial..., C), block sizes, paddings.
+
+    int8, float32.
+    """
     shape = _check(node)
 
     def make(blocks: list[int], paddings: list[int]) -> Run:
@@ -57,7 +61,10 @@ def space_to_batch_nd(node: Node) -> Run:
 
 
 def batch_to_space_nd(node: Node) -> Run:
-    """Inputs: tensor (N, spatial..., C), block sizes, crops. int8, float32."""
+    """Batches to spatial blocks. Inputs: tensor (N, spatial..., C), block sizes, crops.
+
+    int8, float32.
+    """
     shape = _check(node)
 
     def make(blocks: list[int], crops: list[int]) -> Run:
@@ -66,7 +73,7 @@ def batch_to_space_nd(node: Node) -> Run:
         whole = [size * block for size, block in zip(shape[1:-1], blocks, strict=True)]
         out = [size - a - b for size, (_, a, b) in zip(whole, spatial, strict=True)]
         if rest or min(out) < 0:
-            raise node.bad(f"blocks {blocks} and crops {crops} of {list(shape)}")
+            raise node.bad(f"blocks {blocks} and crops {crops} do not fit the input {list(shape)}")
         node.check_output((batch, *out, shape[-1]))
         axes = len(out)
         pairs = [place for i in range(axes) for place in (axes + 2 + i, 1 + i)]
@@ -83,17 +90,18 @@ def batch_to_space_nd(node: Node) -> Run:
     return parametrized(node, (1, 2), make)
 
 
-def _depth(node: Node) -> tuple[int, tuple[int, ...]]:
+def _block(node: Node) -> tuple[int, tuple[int, ...]]:
+    """The block size, and the shape of the input (N, H, W, C)."""
     node.check_types("int8 float32")
     shape, block = node.input(0).shape, int(node.option("block_size"))
     if len(shape) != 4 or block < 1:
-        raise node.bad(f"blocks of {block} of the shape {list(shape)}")
+        raise node.bad(f"the block size {block} does not fit the input {list(shape)}")
     return block, shape
 
 
 def space_to_depth(node: Node) -> Run:
-    """Each block of height and width becomes channels. int8, float32."""
-    block, (n, h, w, c) = _depth(node)
+    """Spatial blocks to channels, (N, H, W, C). int8, float32."""
+    block, (n, h, w, c) = _block(node)
     if h % block or w % block:
         raise node.bad(f"blocks of {block} do not divide {h} x {w}")
     out = (n, h // block, w // block, c * block * block)
@@ -107,8 +115,8 @@ def space_to_depth(node: Node) -> Run:
 
 
 def depth_to_space(node: Node) -> Run:
-    """Channels become blocks of height and width. int8, float32."""
-    block, (n, h, w, c) = _depth(node)
+    """Channels to spatial blocks, (N, H, W, C). int8, float32."""
+    block, (n, h, w, c) = _block(node)
     if c % (block * block):
         raise node.bad(f"blocks of {block} do not divide {c} channels")
     out = (n, h * block, w * block, c // (block * block))

@@ -2,8 +2,7 @@
 
 EQUAL, NOT_EQUAL, GREATER, GREATER_EQUAL, LESS, LESS_EQUAL, LOGICAL_AND, LOGICAL_OR, LOGICAL_NOT.
 Sources: TensorFlow Lite operator specification; tflite-micro, ``select.cc``. int8 inputs are
-brought to real values in fixed point (8 bits to spare, then times the scale, which must be below 1)
-before they are compared.
+converted to fixed point (shifted left by 8, times the scale, which must be below 1), then compared.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from harness.reference.tables import tabulated
 
 _ORDERED = "float32 int8 int32 int64"
 _ANY = "float32 int8 int32 int64 bool"
-_SPARE_BITS = 8
+_LEFT_SHIFT = 8
 
 
 def _compare(node: Node, function: Callable[[Array, Array], Array], allowed: str) -> Run:
@@ -34,7 +33,7 @@ def _compare(node: Node, function: Callable[[Array, Array], Array], allowed: str
 
 
 def _real(node: Node, index: int) -> Callable[[Array], Array]:
-    """From an input's array to the values that are compared."""
+    """The function from the array of input ``index`` to comparable values."""
     tensor = node.input(index)
     if tensor.dtype != "int8":
         return lambda x: x
@@ -43,7 +42,7 @@ def _real(node: Node, index: int) -> Callable[[Array], Array]:
         raise node.bad(f"its input {index} has the scale {scale}, which must be below 1")
     multiplier = node.multiplier(scale)
     return tabulated(
-        lambda q: multiplier.scale((q - tensor.zero_point) << _SPARE_BITS), tensor.dtype
+        lambda q: multiplier.scale((q - tensor.zero_point) << _LEFT_SHIFT), tensor.dtype
     )
 
 
@@ -60,7 +59,7 @@ def not_equal(node: Node) -> Run:
 def greater(node: Node) -> Run:
     """x > y."""
     if node.input(0).dtype == "int16":
-        raise node.bad("TFLM compares int16 values by scales that it never sets")
+        raise node.bad("TFLM compares int16 values with scales that it does not initialize")
     return _compare(node, np.greater, _ORDERED)
 
 
@@ -80,33 +79,33 @@ def less_equal(node: Node) -> Run:
 
 
 def logical_not(node: Node) -> Run:
-    """Not x. bool."""
-    _check_truth(node, 0)
+    """Logical NOT x. bool."""
+    _check_bool(node, 0)
     node.check_output(node.input(0).shape)
     return np.logical_not
 
 
 def _logical(node: Node, function: Callable[[Array, Array], Array]) -> Run:
-    _check_truth(node, 0, 1)
+    _check_bool(node, 0, 1)
     node.check_broadcast()
     rank = len(node.output().shape)
     return lambda x, y: function(aligned(x, rank), aligned(y, rank))
 
 
-def _check_truth(node: Node, *inputs: int) -> None:
-    """Refuse numbers, whose bytes TFLM reads as truth values: others than 0 and 1 are undefined."""
+def _check_bool(node: Node, *inputs: int) -> None:
+    """Raises BadModel for types other than bool: TFLM would read their bytes as bool values."""
     types = [*(node.input(index).dtype for index in inputs), node.output().dtype]
     if set(types) != {"bool"}:
         raise node.bad(f"its tensors are {', '.join(types)}, not bool")
 
 
 def logical_and(node: Node) -> Run:
-    """X and y, broadcast. bool."""
+    """Logical x AND y, broadcast. bool."""
     return _logical(node, np.logical_and)
 
 
 def logical_or(node: Node) -> Run:
-    """X or y, broadcast. bool."""
+    """Logical x OR y, broadcast. bool."""
     return _logical(node, np.logical_or)
 
 
@@ -119,7 +118,7 @@ def select_v2(node: Node) -> Run:
         raise node.bad(f"its types are {condition.dtype}, {x.dtype}, {y.dtype}, {output.dtype}")
     shapes = [condition.shape, x.shape, y.shape]
     if {t.elements for t in (condition, x, y, output)} == {1}:
-        # With one element each, the numbers of axes may differ.
+        # With one element each, ranks may differ.
         return lambda *values: np.where(*(v.reshape(len(v), *output.shape) for v in values))
     try:
         node.check_output(np.broadcast_shapes(*shapes))

@@ -5,8 +5,8 @@ image the real value is 0. Source: TensorFlow Lite's operator and 8-bit quantiza
 specifications (weights symmetric, one scale for each output channel).
 
 Integers: the accumulator of o is the sum over the window of (x - zero point of x) * w, plus
-bias[o]. It is scaled by scale(x) * scale(w[o]) / scale(y) in fixed point, rounded as TFLM
-rounds (:mod:`harness.reference.scale`), moved by the zero point of y, and clamped to the range of
+bias[o]. It is requantized (:mod:`harness.reference.scale`): scaled by
+scale(x) * scale(w[o]) / scale(y) in fixed point, plus the zero point of y, clamped to the range of
 the activation.
 
 The sums are exact (see :mod:`harness.reference.products`), so their order does not matter.
@@ -80,7 +80,7 @@ def depthwise_conv_2d(node: Node) -> Run:
         w = w.reshape(1, kh * kw, outputs)
         return _convolution(node, window, lambda padded: _sums(window, padded, w), finish)
     w = w.reshape(kh, kw, channels, outputs // channels)
-    # With one filter a channel, NumPy sums faster over four axes than over five.
+    # With one filter per channel, NumPy sums faster over four axes than over five.
     terms, w = ("nhwijc,ijc->nhwc", w[..., 0]) if outputs == channels else ("nhwijc,ijcm->nhwcm", w)
     return _convolution(
         node, window, lambda padded: np.einsum(terms, window.view(padded), w), finish
@@ -88,7 +88,10 @@ def depthwise_conv_2d(node: Node) -> Run:
 
 
 def _convolution(node: Node, window: Window, sums: Callable[[Array], Array], finish: Output) -> Run:
-    """``sums`` takes padded images (N, height, width, C) to those of all their windows."""
+    """A convolution: ``sums`` of padded, centred images (N, height, width, C), then ``finish``.
+
+    ``sums`` returns (N, out height, out width, outputs).
+    """
     zero_point, shape = node.input(0).zero_point, node.input(0).shape
     output = node.output().shape
 
@@ -122,9 +125,8 @@ def transpose_conv(node: Node) -> Run:
 
     Every input element adds x * w to the outputs of its window. int8, int16 x int8, float32.
     """
-    # The checks that the convolutions share take inputs as (input, weights, bias).
-    turned = _symmetric(_reordered(node))
-    x, weights, output = turned.input(0), turned.input(1), node.output()
+    reordered = _symmetric(_reordered(node))
+    x, weights, output = reordered.input(0), reordered.input(1), node.output()
     _check_rank(node, weights)
     if len(output.shape) != 4 or len(x.shape) != 4 or 0 in output.shape + x.shape:
         raise node.bad(f"input {list(x.shape)}, output {list(output.shape)}")
@@ -133,9 +135,9 @@ def transpose_conv(node: Node) -> Run:
         raise node.bad(
             f"input {list(x.shape)}, weights {list(weights.shape)}, output {list(output.shape)}"
         )
-    scatter = Scatter.of(turned, (kh, kw))
-    w = np.ascontiguousarray(_weights(turned, weights).transpose(1, 2, 3, 0))
-    finish = _output(turned, outputs, "int64 int16")
+    scatter = Scatter.of(reordered, (kh, kw))
+    w = np.ascontiguousarray(_weights(reordered, weights).transpose(1, 2, 3, 0))
+    finish = _output(reordered, outputs, "int64 int16")
     check_products(node, x.elements * kh * kw * outputs)
 
     def run(_: Array, __: Array, value: Array, bias: Array | None = None) -> Array:
@@ -146,6 +148,7 @@ def transpose_conv(node: Node) -> Run:
 
 
 def _reordered(node: Node) -> Node:
+    """TRANSPOSE_CONV with the inputs of the other convolutions: input, weights, bias."""
     if not node.present(1) or not node.present(2):
         raise node.bad("its weights or its input are missing")
     inputs = (node.inputs[2], node.inputs[1], *node.inputs[3:])
@@ -154,7 +157,11 @@ def _reordered(node: Node) -> Node:
 
 @dataclass(frozen=True)
 class Scatter:
-    """The places in the output for the elements of a transposed convolution's input."""
+    """The geometry of a transposed convolution; pairs are (height, width).
+
+    ``canvas`` is the size of the full output, of which the output of size ``out`` begins at
+    ``before``.
+    """
 
     kernel: tuple[int, int]
     stride: tuple[int, int]
@@ -164,11 +171,13 @@ class Scatter:
 
     @classmethod
     def of(cls, node: Node, kernel: tuple[int, int]) -> Scatter:
-        """The padding is that of the convolution from the output's size to the input's."""
+        """The geometry of ``node``, whose padding is that of the inverse convolution."""
         stride = (node.option("stride_h"), node.option("stride_w"))
         x, y = node.input(0).shape, node.output().shape
         if min(*stride, *kernel) < 1 or node.option("padding") not in ("SAME", "VALID"):
-            raise node.bad(f"stride {stride}, kernel {kernel}, padding {node.option('padding')}")
+            raise node.bad(
+                f"stride {stride}, kernel {kernel} or padding {node.option('padding')} is invalid"
+            )
         before = [0, 0]
         for a in (0, 1):
             if node.option("padding") == "SAME":
@@ -182,8 +191,8 @@ class Scatter:
         if canvas[0] * canvas[1] * y[0] * y[3] > MAX_ELEMENTS:
             raise node.bad(f"its output has more than {MAX_ELEMENTS} elements")
         ends = (before[0], before[1]), (canvas[0], canvas[1]), (y[1], y[2])
-        scatter: Scatter = node.seams.window(cls(kernel, stride, *ends))
-        return scatter
+        hooked: Scatter = node.hooks.window(cls(kernel, stride, *ends))
+        return hooked
 
     def __call__(self, images: Array, weights: Array) -> Array:
         """Sums (N, out height, out width, outputs) of ``images`` (N, H, W, C).
@@ -202,7 +211,7 @@ class Scatter:
 
 
 def _symmetric(node: Node) -> Node:
-    """Without zero points of int16 activations, which TFLM ignores here, as those of weights."""
+    """The node without zero points of int16 activations, which TFLM ignores here."""
     if node.input(0).dtype != "int16":
         return node
     if node.output().zero_point and node.option("fused_activation_function") != "NONE":

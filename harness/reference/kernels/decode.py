@@ -1,18 +1,18 @@
-"""TFLM_DECODE: constants from their compressed forms.
+"""TFLM_DECODE: decompression of constants.
 
 Source of the formats: tflite-micro, ``decode_state_lut``, ``decode_state_prune`` and
 ``decode_state_huffman``. Inputs are pairs of an encoded tensor and its description, one per output.
-Both are constants, so that the outputs are known when the operator is prepared. A description is a
-head of 16 bytes and a table:
+Both are constants, so the outputs are known when the operator is prepared. A description is a
+header of 16 bytes and a table:
 
-    byte 0  0: a table of values, 1: Huffman codes, 2: a mask of the elements that were not pruned
-    byte 1  1, the version; byte 4: 1, that of the format
-    byte 5  table: the bits of an index
-            codes: bit 0 for entries of 32 bits instead of 16; the upper half is the bits that the
-            first look-up takes, less 1
-    byte 6  table: the number of values per channel
+    byte 0  0: lookup table, 1: Huffman codes, 2: mask of the elements that were not pruned
+    byte 1  version: 1; byte 4: version of the format: 1
+    byte 5  lookup table: bits of an index
+            Huffman codes: bit 0: entries of 32 bits instead of 16; bits 4 to 7: bits of the first
+            lookup, less 1
+    byte 6  lookup table: values per channel
 
-The highest bit of each byte comes first.
+Bits are numbered from the most significant one of each byte.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from harness.model import Tensor
 from harness.reference.arrays import Array
 from harness.reference.node import NUMPY_TYPES, KnownOutputs, Node, Run
 
-_HEAD = 16
+_HEADER = 16  # bytes
 _TYPES = frozenset({"bool", "float32", "int8", "int16", "int32", "int64"})
 _CODED_TYPES = frozenset({"int8", "int16"})
 
 
 def decode(node: Node) -> Run:
-    """Any number of encoded tensors."""
+    """The decoded tensors, one for each pair of inputs."""
     count = len(node.outputs)
     if not count or len(node.inputs) != 2 * count:
         raise node.refused(f"it has {len(node.inputs)} inputs for {count} outputs")
@@ -41,11 +41,11 @@ def decode(node: Node) -> Run:
 
 @dataclass(frozen=True)
 class _Encoded:
-    """One encoded tensor: its bytes, its description (head and table), and the output."""
+    """One encoded tensor: its bytes, its description (header and table), and the output."""
 
     node: Node
     bytes: Array
-    head: Array
+    header: Array
     table: Array
     output: Tensor
 
@@ -58,16 +58,17 @@ class _Encoded:
                 raise node.refused(f"its input {index} is computed, not a constant")
             data.append(np.frombuffer(tensor.data, np.uint8))
         encoded, description = data
-        if len(description) < _HEAD:
+        if len(description) < _HEADER:
             raise node.bad(f"a description of {len(description)} bytes")
-        return cls(node, encoded, description[:_HEAD], description[_HEAD:], node.output(place))
+        header, table = description[:_HEADER], description[_HEADER:]
+        return cls(node, encoded, header, table, node.output(place))
 
     def decoded(self) -> Array:
-        """The output's value, of its shape and type."""
+        """The value of the output, in its shape and type."""
         kinds: dict[int, Callable[[_Encoded], Array]] = {0: _looked_up, 1: _coded, 2: _masked}
-        kind, version, own = (int(self.head[place]) for place in (0, 1, 4))
-        if version != 1 or kind not in kinds or own != 1:
-            raise self.node.refused(f"an encoding of kind {kind}, version {version}, {own}")
+        kind, version, form = (int(self.header[place]) for place in (0, 1, 4))
+        if version != 1 or kind not in kinds or form != 1:
+            raise self.node.refused(f"an encoding of kind {kind}, version {version}, {form}")
         types = _CODED_TYPES if kind == 1 else _TYPES
         if self.output.dtype not in types:
             raise self.node.refused(f"an output {self.output.dtype} of kind {kind}")
@@ -88,7 +89,7 @@ class _Encoded:
         return np.unpackbits(self.bytes, count=count)
 
     def channels(self) -> tuple[int, int]:
-        """The number of channels, and of the neighbouring elements that belong to one."""
+        """The number of channels, and of contiguous elements of each channel."""
         quantization, count = self.output.quantization, 1
         if quantization is not None:
             count = len(quantization.scales)
@@ -103,25 +104,25 @@ class _Encoded:
 
 
 def _looked_up(encoded: _Encoded) -> Array:
-    """Indices of 1 to 7 bits into a table of values, or into a part of it per channel."""
-    width, stride = int(encoded.head[5]) & 7, int(encoded.head[6])
+    """The output of kind 0: indices of 1 to 7 bits into a table of values, or one per channel."""
+    width, stride = int(encoded.header[5]) & 7, int(encoded.header[6])
     if not width:
         raise encoded.node.bad("its indices have no bits")
     count, together = encoded.channels()
     bits = encoded.bits(encoded.output.elements * width).reshape(-1, width)
-    places = np.zeros(len(bits), np.int32)
+    indices = np.zeros(len(bits), np.int32)
     for column in bits.T:
-        places = 2 * places + column
+        indices = 2 * indices + column
     starts = np.repeat(np.arange(count, dtype=np.int32) * stride, together)
-    places = (places.reshape(-1, max(len(starts), 1)) + starts).ravel()
+    indices = (indices.reshape(-1, max(len(starts), 1)) + starts).ravel()
     values = encoded.values()
-    if places.max(initial=-1) >= len(values):
-        raise encoded.node.bad(f"an index of {places.max()} into a table of {len(values)} values")
-    return values[places]
+    if indices.max(initial=-1) >= len(values):
+        raise encoded.node.bad(f"an index of {indices.max()} into a table of {len(values)} values")
+    return values[indices]
 
 
 def _masked(encoded: _Encoded) -> Array:
-    """One bit per element: the next value of the table, or the zero point."""
+    """The output of kind 2, one bit per element: the next value of the table, or the zero point."""
     node, output = encoded.node, encoded.output
     count, together = encoded.channels()
     zeros = output.quantization.zero_points if output.quantization else (0,)
@@ -140,38 +141,40 @@ def _masked(encoded: _Encoded) -> Array:
 
 
 def _coded(encoded: _Encoded) -> Array:
-    """Huffman codes. An entry of the table is a symbol, or leads to another entry.
+    """The output of kind 1: Huffman codes, decoded by one or more lookups for each symbol.
 
-    Its highest bit marks a symbol or an offset. The four bits below are the number of bits of this
-    look-up that belong to the symbol, or the number that the next look-up takes, less 1. The rest
-    is the symbol, or the offset of the next entries from this one.
+    The highest bit of a table entry is 1 for a symbol, 0 for a link. The next four bits are the
+    number of bits of this lookup that belong to the symbol, or for a link the number of bits of the
+    next lookup, less 1. The rest is the symbol, or the offset from this entry to those of the next
+    lookup.
     """
-    node, wide = encoded.node, bool(encoded.head[5] & 1)
+    node, wide = encoded.node, bool(encoded.header[5] & 1)
     if not wide and encoded.output.dtype != "int8":
         raise node.refused(f"an output {encoded.output.dtype} of codes with 16 bits")
     size = 4 if wide else 2
     whole = encoded.table[: len(encoded.table) // size * size]
-    table = _Codes(whole.view(f"<u{size}").tolist(), 8 * size, (int(encoded.head[5]) >> 4) + 1)
+    first = (int(encoded.header[5]) >> 4) + 1
+    table = _CodeTable(whole.view(f"<u{size}").tolist(), 8 * size, first)
     try:
         symbols = table.symbols(encoded.bytes.tobytes(), encoded.output.elements)
     except IndexError:
-        raise node.bad("its codes lead out of their table or their tensor") from None
+        raise node.bad("its codes lead beyond their table or their tensor") from None
     return np.array(symbols, np.int64).astype(NUMPY_TYPES[encoded.output.dtype])
 
 
 @dataclass(frozen=True)
-class _Codes:
-    """A table of entries of ``size`` bits; the first look-up takes ``first`` bits."""
+class _CodeTable:
+    """A table of entries of ``size`` bits; the first lookup of a symbol uses ``first`` bits."""
 
     entries: list[int]
     size: int
     first: int
 
     def symbols(self, data: bytes, count: int) -> list[int]:
-        """The first symbols of ``data``. Raises IndexError if it has too few."""
-        found, shift = 1 << (self.size - 1), self.size - 5
+        """The first ``count`` symbols of ``data``. Raises IndexError if there are fewer."""
+        is_symbol, shift = 1 << (self.size - 1), self.size - 5
         mask, end = (1 << shift) - 1, 8 * len(data)
-        data += bytes(4)  # a look-up may read beyond the last symbol
+        data += bytes(4)  # a lookup may read beyond the last symbol
         symbols: list[int] = []
         at = 0
         while len(symbols) < count:
@@ -180,7 +183,7 @@ class _Codes:
                 byte, left = at >> 3, 24 - width - (at & 7)
                 place += int.from_bytes(data[byte : byte + 3], "big") >> left & (1 << width) - 1
                 at, entry = at + width, self.entries[place]
-                if entry & found:
+                if entry & is_symbol:
                     break
                 if at > end:
                     raise IndexError
@@ -188,6 +191,6 @@ class _Codes:
             at -= max(width - (entry >> shift & 15), 0)
             if at > end:
                 raise IndexError
-            # A symbol without bits is the only one: all others are the same.
+            # A code of 0 bits is the only one: all remaining symbols are equal.
             symbols += [entry & mask] * (1 if at > start else count - len(symbols))
         return symbols

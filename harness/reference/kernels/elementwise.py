@@ -27,7 +27,7 @@ def _real(node: Node, function: Callable[[Array], Array]) -> Run:
 
 
 def absolute(node: Node) -> Run:
-    """|x|. int8, int16 (zero points 0), float32; may change the scale."""
+    """|x|. int8, int16 (zero points 0), both with rescaling; float32."""
     if node.check_types("int8 int16 float32") == "float32":
         return _real(node, np.abs)
     x, output = node.input(0), node.output()
@@ -59,16 +59,16 @@ def logarithm(node: Node) -> Run:
 
 
 def square_root(node: Node) -> Run:
-    """The square root of x. float32."""
+    """sqrt(x). float32."""
     return _real(node, np.sqrt)
 
 
 def reciprocal_square_root(node: Node) -> Run:
-    """1 / the square root of x. int8, int16 (zero points 0), float32.
+    """1 / sqrt(x). int8, int16 (zero points 0), float32.
 
-    float32: the reference divides in single precision. Integers: the root of the integer above the
-    zero point, with 20 bits of fraction, is scaled by 1 / (sqrt(input scale) * output scale); 0
-    gives the largest value, and TFLM refuses values below the zero point when it is invoked.
+    float32: TFLM divides in single precision. Integers: 1 / sqrt(q - zero point), with 20 fraction
+    bits, is scaled by 1 / (sqrt(input scale) * output scale); the result for q = zero point is the
+    largest value. Lower values are refused at run time, as in TFLM.
     """
     if node.check_types("int8 int16 float32") == "float32":
         return _real(node, lambda x: 1 / np.sqrt(x).astype(np.float32).astype(np.float64))
@@ -80,14 +80,14 @@ def reciprocal_square_root(node: Node) -> Run:
 
     def run(q: Array) -> Array:
         if q.size and q.min() < x.zero_point:
-            raise node.bad("it takes the root of a value below 0")
+            raise node.bad("it computes the root of a value below 0")
         return np.asarray(roots(q))
 
     return run
 
 
 def _inverse_roots(node: Node) -> Callable[[Array], Array]:
-    """1 / the square root of quantized values, in the output's type."""
+    """1 / sqrt(x) of quantized values, as a function to the output's type."""
     x, output = node.input(0), node.output()
     whole = Clamp.whole(output.dtype)
     scale = float(np.sqrt(node.precise(node.scale(x))) * node.precise(node.scale(output)))

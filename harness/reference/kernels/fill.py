@@ -1,4 +1,4 @@
-"""FILL, ZEROS_LIKE, SHAPE, BROADCAST_TO, BROADCAST_ARGS: shapes, and values for them.
+"""FILL, ZEROS_LIKE, SHAPE, BROADCAST_TO, BROADCAST_ARGS.
 
 Source: tflite-micro, the operators' own files.
 """
@@ -38,7 +38,7 @@ def zeros_like(node: Node) -> Run:
 
 
 def shape(node: Node) -> Run:
-    """The shape of the input, of any type, as the model states it (a free batch is 1). int32."""
+    """The declared shape of the input, of any type; an axis of dynamic size is 1. int32."""
     x, output = node.input(0), node.output()
     if output.dtype != "int32":
         raise node.unsupported(f"an output of type {output.dtype} is not supported")
@@ -48,18 +48,18 @@ def shape(node: Node) -> Run:
 
 
 def broadcast_to(node: Node) -> Run:
-    """The input repeated to the constant shape of input 1, up to 5 axes. Any type."""
+    """The input broadcast to the constant shape of input 1, up to 5 axes. Any type."""
     x, output = node.input(0), node.output()
     if x.dtype != output.dtype:
         raise node.bad(f"its input is {x.dtype}, its output {output.dtype}")
     target = node.integers(1, "its shape", "int32 int64")
     rank = len(target)
     if len(x.shape) > rank or rank > _MAX_RANK or len(node.input(1).shape) != 1:
-        raise node.bad(f"{list(x.shape)} in the shape {target}")
+        raise node.bad(f"{list(x.shape)} cannot be broadcast to {target}")
     node.check_output(target)
     ends = zip(x.shape[::-1], target[::-1], strict=False)
     if any(size not in (1, wanted) for size, wanted in ends):
-        raise node.bad(f"{list(x.shape)} cannot be repeated to {target}")
+        raise node.bad(f"{list(x.shape)} cannot be broadcast to {target}")
     return lambda x, _: np.broadcast_to(aligned(x, rank), (len(x), *target))
 
 
@@ -68,12 +68,12 @@ def broadcast_args(node: Node) -> Run:
     dtype = node.check_types("int32 int64")
     first, second, output = node.input(0), node.input(1), node.output()
     if second.dtype != dtype or {len(t.shape) for t in (first, second, output)} != {1}:
-        raise node.bad(f"its shapes are {dtype} and {second.dtype} or no vectors")
+        raise node.bad(f"its shapes are {dtype} and {second.dtype}, or not vectors")
     length = max(first.elements, second.elements)
     node.check_output((length,))
 
     def run(*shapes: Array) -> Array:
-        a, b = (_led_by_ones(value, length) for value in whole_runs(shapes))
+        a, b = (_prepended_by_ones(value, length) for value in whole_runs(shapes))
         if np.any((a != b) & (a != 1) & (b != 1)):
             raise node.aborts("its shapes do not broadcast")
         return np.where(a == 1, b, a)
@@ -81,5 +81,5 @@ def broadcast_args(node: Node) -> Run:
     return run
 
 
-def _led_by_ones(x: Array, length: int) -> Array:
+def _prepended_by_ones(x: Array, length: int) -> Array:
     return np.pad(x, ((0, 0), (length - x.shape[1], 0)), constant_values=1)

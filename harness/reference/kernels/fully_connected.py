@@ -27,14 +27,15 @@ from harness.reference.products import (
 )
 from harness.reference.scale import Multiplier
 
-#: Double precision holds whole numbers up to this one.
+#: Double precision represents all integers up to this one.
 _EXACT = 1 << 53
 
 
 def fully_connected(node: Node) -> Run:
-    """Input (..., depth), or another shape of batches * depth elements; weights (outputs, depth).
+    """Input (..., depth), or another shape of batches * depth elements; weights (outputs, depth);
+    optional bias (outputs,).
 
-    Optional bias (outputs,). int8 x int8, int8 x int4, int16 x int8, float32.
+    int8 x int8, int8 x int4, int16 x int8, float32.
     """
     x, weights, output = node.input(0), node.input(1), node.output()
     if len(weights.shape) < 2 or not output.shape or 0 in weights.shape:
@@ -64,7 +65,7 @@ def fully_connected(node: Node) -> Run:
         rows = centred(x, zero).reshape(len(x), batches, depth)
         if fixed is None:
             sums = rows @ matrix(weights)
-        else:  # one product of all rows is faster
+        else:  # a single matrix product is faster
             sums = (rows.reshape(-1, depth) @ fixed).reshape(len(x), batches, columns)
         return finish(sums.reshape(len(sums), *output.shape), bias)
 
@@ -88,9 +89,9 @@ def _weight_offset(weights: Tensor) -> int:
 
 
 def batch_matmul(node: Node) -> Run:
-    """Inputs (..., rows, depth) and (..., depth, columns), either one transposed on request.
+    """Inputs (..., rows, depth) and (..., depth, columns), or transposed (``adj_x``, ``adj_y``).
 
-    Leading axes are broadcast; both inputs may have a zero point. int8 (32-bit sums), int16 (64-bit
+    Leading axes broadcast; both inputs may have a zero point. int8 (32-bit sums), int16 (64-bit
     sums, zero points 0), float32.
     """
     x, y, output = node.input(0), node.input(1), node.output()
@@ -104,14 +105,14 @@ def batch_matmul(node: Node) -> Run:
     if dtype != "float32" and _largest(x) * _largest(y) * depth > _EXACT:
         raise node.unsupported(f"sums of {depth} products are not supported")
     rank = len(output.shape)
-    turn_x, turn_y = node.option("adj_x"), node.option("adj_y")
+    transpose_x, transpose_y = node.option("adj_x"), node.option("adj_y")
 
-    def side(value: Array, tensor: Tensor, turned: bool) -> Array:
+    def operand(value: Array, tensor: Tensor, transpose: bool) -> Array:
         matrix = centred(aligned(value, rank), tensor.zero_point)
-        return np.swapaxes(matrix, -1, -2) if turned else matrix
+        return np.swapaxes(matrix, -1, -2) if transpose else matrix
 
     def product(a: Array, b: Array) -> Array:
-        return np.asarray(side(a, x, turn_x) @ side(b, y, turn_y))
+        return np.asarray(operand(a, x, transpose_x) @ operand(b, y, transpose_y))
 
     if dtype == "float32":
         return lambda a, b: product(a, b).astype(np.float32)
@@ -121,7 +122,7 @@ def batch_matmul(node: Node) -> Run:
 
 
 def _largest(x: Tensor) -> int:
-    """The largest magnitude of a value of ``x`` less its zero point."""
+    """The largest |value - zero point| of the type of ``x``."""
     info = np.iinfo(x.dtype)
     return max(int(info.max) - x.zero_point, x.zero_point - int(info.min))
 
@@ -140,6 +141,6 @@ def _check_shapes(node: Node) -> int:
     except ValueError:
         raise node.bad(f"{x} and {y} do not broadcast") from None
     if x[-1] != y[-2] or 0 in x + y:
-        raise node.bad(f"{x} times {y}")
+        raise node.bad(f"the shapes {x} and {y} cannot be multiplied")
     node.check_output((*lead, x[-2], y[-1]))
     return x[-1]

@@ -1,7 +1,7 @@
-"""GATHER, GATHER_ND, EMBEDDING_LOOKUP, DYNAMIC_UPDATE_SLICE: elements by computed places.
+"""GATHER, GATHER_ND, EMBEDDING_LOOKUP, DYNAMIC_UPDATE_SLICE: access by computed indices.
 
-Source: tflite-micro, the operators' own files. A place outside the tensor is refused when it
-arrives: TFLM refuses it, too, or reads the memory there (GATHER).
+Source: tflite-micro, the operators' own files. An index outside the tensor is refused at run time;
+TFLM refuses it too, or reads other memory (GATHER).
 """
 
 from __future__ import annotations
@@ -15,93 +15,95 @@ from harness.reference.node import Node, Run
 from harness.reference.parameters import parametrized
 
 
-def _check_places(node: Node, places: Array, size: int) -> None:
-    if places.size and not 0 <= places.min() <= places.max() < size:
-        wrong = places[(places < 0) | (places >= size)].flat[0]
+def _check_indices(node: Node, indices: Array, size: int) -> None:
+    if indices.size and not 0 <= indices.min() <= indices.max() < size:
+        wrong = indices[(indices < 0) | (indices >= size)].flat[0]
         raise node.bad(f"it reads element {wrong} of {size}")
 
 
 def gather(node: Node) -> Run:
-    """Slices of input 0 along an axis at the places (int32) of input 1. int8, float32."""
+    """Slices of input 0 along an axis at the indices (int32) of input 1. int8, float32."""
     node.check_types("int8 float32")
-    x, places = node.input(0), node.input(1)
-    if places.dtype != "int32":
-        raise node.unsupported(f"places of type {places.dtype} are not supported")
+    x, indices = node.input(0), node.input(1)
+    if indices.dtype != "int32":
+        raise node.unsupported(f"indices of type {indices.dtype} are not supported")
     axis = node.axis(int(node.option("axis")), len(x.shape))
     batch = int(node.option("batch_dims"))
-    batch += len(places.shape) if batch < 0 else 0
-    if not 0 <= batch <= min(axis, len(places.shape)):
-        raise node.bad(f"{batch} batch axes of {list(places.shape)}, axis {axis}")
-    lead, rest = x.shape[:batch], places.shape[batch:]
-    if lead != places.shape[:batch]:
-        raise node.bad(f"batches {list(lead)} and {list(places.shape[:batch])}")
+    batch += len(indices.shape) if batch < 0 else 0
+    if not 0 <= batch <= min(axis, len(indices.shape)):
+        raise node.bad(
+            f"batch_dims {batch} is out of range for indices {list(indices.shape)} and axis {axis}"
+        )
+    lead, rest = x.shape[:batch], indices.shape[batch:]
+    if lead != indices.shape[:batch]:
+        raise node.bad(f"its batches {list(lead)} and {list(indices.shape[:batch])} differ")
     node.check_output((*x.shape[:axis], *rest, *x.shape[axis + 1 :]))
     outer, size = math.prod(x.shape[batch:axis]), x.shape[axis]
     inner, count = math.prod(x.shape[axis + 1 :]), math.prod(rest)
     batches = math.prod(lead)
 
-    def run(x: Array, places: Array) -> Array:
-        given, where = whole_runs([x, places])
-        _check_places(node, where, size)
-        table = given.reshape(len(given), batches, outer, size, inner)
-        index = where.reshape(len(where), batches, 1, count, 1)
+    def run(x: Array, indices: Array) -> Array:
+        x, indices = whole_runs([x, indices])
+        _check_indices(node, indices, size)
+        table = x.reshape(len(x), batches, outer, size, inner)
+        index = indices.reshape(len(indices), batches, 1, count, 1)
         y = np.take_along_axis(table, index.astype(np.intp), axis=3)
-        return y.reshape(len(given), *node.output().shape)
+        return y.reshape(len(x), *node.output().shape)
 
     return run
 
 
 def gather_nd(node: Node) -> Run:
-    """Slices of input 0 at the places (..., axes) (int32) of input 1. int8, float32.
+    """Slices of input 0 at the indices (..., axes) (int32) of input 1. int8, float32.
 
-    As in TFLM, the place is one number, the sum of index * stride, and only this must be inside.
+    As in TFLM, only the flat index, the sum of index * stride, must be within the tensor.
     """
     node.check_types("int8 float32")
-    x, places = node.input(0), node.input(1)
-    if places.dtype != "int32":
-        raise node.unsupported(f"places of type {places.dtype} are not supported")
-    depth = places.shape[-1] if places.shape else 0
-    if not x.shape or not places.shape or depth > min(len(x.shape), 5):
-        raise node.bad(f"places {list(places.shape)} in {list(x.shape)}")
-    node.check_output((*places.shape[:-1], *x.shape[depth:]))
+    x, indices = node.input(0), node.input(1)
+    if indices.dtype != "int32":
+        raise node.unsupported(f"indices of type {indices.dtype} are not supported")
+    depth = indices.shape[-1] if indices.shape else 0
+    if not x.shape or not indices.shape or depth > min(len(x.shape), 5):
+        raise node.bad(f"indices {list(indices.shape)} into {list(x.shape)}")
+    node.check_output((*indices.shape[:-1], *x.shape[depth:]))
     slices, inner = math.prod(x.shape[:depth]), math.prod(x.shape[depth:])
     strides = np.array([math.prod(x.shape[i + 1 : depth]) for i in range(depth)], np.int64)
 
-    def run(x: Array, places: Array) -> Array:
-        given, where = whole_runs([x, places])
-        flat = (where.astype(np.int64) * strides).sum(axis=-1).reshape(len(where), -1, 1)
-        _check_places(node, flat, slices)
-        y = np.take_along_axis(given.reshape(len(given), slices, inner), flat, axis=1)
-        return y.reshape(len(given), *node.output().shape)
+    def run(x: Array, indices: Array) -> Array:
+        x, indices = whole_runs([x, indices])
+        flat = (indices.astype(np.int64) * strides).sum(axis=-1).reshape(len(indices), -1, 1)
+        _check_indices(node, flat, slices)
+        y = np.take_along_axis(x.reshape(len(x), slices, inner), flat, axis=1)
+        return y.reshape(len(x), *node.output().shape)
 
     return run
 
 
 def embedding_lookup(node: Node) -> Run:
-    """Rows of input 1 (rank 2 or more) at the places (int32) of input 0.
+    """Rows of input 1 (rank 2 or more) at the indices (int32) of input 0.
 
     float32, int8, int8 to float32 (dequantized; the zero point must be 0).
     """
-    places, table, output = node.input(0), node.input(1), node.output()
-    if places.dtype != "int32" or len(places.shape) != 1 or len(table.shape) < 2:
-        raise node.bad(f"places {places.dtype} {list(places.shape)} in {list(table.shape)}")
+    indices, table, output = node.input(0), node.input(1), node.output()
+    if indices.dtype != "int32" or len(indices.shape) != 1 or len(table.shape) < 2:
+        raise node.bad(f"indices {indices.dtype} {list(indices.shape)} into {list(table.shape)}")
     if (table.dtype, output.dtype) not in (
         ("float32", "float32"),
         ("int8", "int8"),
         ("int8", "float32"),
     ):
         raise node.unsupported(f"{table.dtype} to {output.dtype} is not supported")
-    node.check_output((*places.shape, *table.shape[1:]))
+    node.check_output((*indices.shape, *table.shape[1:]))
     real = table.dtype != output.dtype
     if real and table.zero_point:
         raise node.bad("its table has a zero point")
     scale = np.float32(table.scale)
 
-    def run(places: Array, values: Array) -> Array:
-        where, rows = whole_runs([places, values])
-        _check_places(node, where, table.shape[0])
+    def run(indices: Array, values: Array) -> Array:
+        indices, rows = whole_runs([indices, values])
+        _check_indices(node, indices, table.shape[0])
         flat = rows.reshape(len(rows), table.shape[0], -1)
-        y = np.take_along_axis(flat, where[..., None].astype(np.intp), axis=1)
+        y = np.take_along_axis(flat, indices[..., None].astype(np.intp), axis=1)
         y = y.reshape(len(rows), *output.shape)
         return y.astype(np.float32) * scale if real else y
 
@@ -109,9 +111,9 @@ def embedding_lookup(node: Node) -> Run:
 
 
 def dynamic_update_slice(node: Node) -> Run:
-    """Input 0 with input 1 in it at the start indices (int32, int64) of input 2, moved inside.
+    """Input 0 with a slice replaced by input 1; input 2 (int32, int64) is its begin.
 
-    int8, int16, int32, float32.
+    The begin is clamped so that the slice is within the tensor. int8, int16, int32, float32.
     """
     node.check_types("int8 int16 int32 float32")
     x, part, start = node.input(0), node.input(1), node.input(2)

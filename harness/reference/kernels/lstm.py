@@ -1,9 +1,9 @@
 """UNIDIRECTIONAL_SEQUENCE_LSTM without peepholes, projection or layer normalization, as in TFLM.
 
 Per time step, with gates i, f, o (sigmoid) and g (tanh) of W x + b + R h:
-c = f * c + i * g, clipped on request; h = o * tanh(c). Source: TensorFlow Lite operator
-specification. Quantized: gates and cell in 16 bits (gate inputs Q3.12, outputs Q0.15), the cell's
-scale a power of two.
+c = f * c + i * g, clipped to ``cell_clip``; h = o * tanh(c). Source: TensorFlow Lite operator
+specification. Quantized: gates and cell have 16 bits (gate inputs Q3.12, outputs Q0.15), and the
+scale of the cell is a power of two.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from harness.reference.products import centred, check_products
 from harness.reference.scale import Clamp
 
 #: Inputs 1-4 are input weights, 5-8 recurrent weights, 12-15 biases, each of the input, forget,
-#: cell and output gate. Here the cell gate (tanh) is last, so that the sigmoids are neighbours.
+#: cell and output gate. This order puts the cell gate (tanh) after the sigmoids.
 _GATES = (0, 1, 3, 2)
 _HIDDEN, _CELL = 18, 19
 _ABSENT = (9, 10, 11, 16, 17, 20, 21, 22, 23)
 _GATE_INPUT_SCALE = 2.0**-12
 _GATE_OUTPUT_SCALE = 2.0**-15
-#: Cell scales are 2^-30 to 1; with smaller ones a 16-bit cell is 0 for the gates.
+#: Cell scales are 2^-30 to 1: with a smaller one the tanh of a 16-bit cell is 0.
 _POWERS = 30
 _LOW, _HIGH = Clamp.whole(np.int16).range
-#: Gates and cells have 16 bits; here they are held in 64, in which NumPy multiplies them.
+#: 16-bit values as int64, the type of their products.
 _INT16 = Clamp(_LOW, _HIGH, np.dtype(np.int64))
 
-#: The input's part of all gates: (time, N, depth) -> (time, N, 4 * units).
+#: The input's contribution to all gates: (time, N, depth) -> (time, N, 4 * units).
 _Project = Callable[[Array], Array]
-#: One time step: the input's part of the gates, the hidden state and the cell (N, units) -> both.
+#: One time step: contribution (N, 4 * units), hidden state and cell (N, units) -> new states.
 _Step = Callable[[Array, Array, Array], tuple[Array, Array]]
 
 
@@ -65,7 +65,7 @@ def unidirectional_sequence_lstm(node: Node) -> Run:
 
 
 def _check(node: Node) -> int:
-    """The number of units. Raises UnsupportedOperator or BadModel for variants that TFLM lacks."""
+    """The number of units. Raises UnsupportedOperator for variants that TFLM lacks, BadModel."""
     x, hidden, cell = node.input(0), node.input(_HIDDEN), node.input(_CELL)
     if any(node.present(index) for index in _ABSENT):
         raise node.unsupported("peepholes, projection and layer normalization are not supported")
@@ -151,7 +151,7 @@ def _quantized(node: Node) -> tuple[_Project, _Step]:
 
 
 def _thirds(gates: Array) -> tuple[Array, Array, Array]:
-    """Input, forget and output gate. (np.split takes ten times as long.)"""
+    """Input, forget and output gate; np.split takes ten times as long."""
     units = gates.shape[1] // 3
     return gates[:, :units], gates[:, units : 2 * units], gates[:, 2 * units :]
 
@@ -170,12 +170,15 @@ def _cell_table(power: int) -> Array:
 
 
 def _every_int16() -> Array:
-    """The numbers that NumPy's indices stand for: 0 to 2^15 - 1, then -2^15 to -1."""
+    """All int16 values in the order of NumPy's indices: 0 to 2^15 - 1, then -2^15 to -1."""
     return np.arange(1 << 16).astype(np.int16).astype(np.int64)
 
 
 def _gates(node: Node, source: Tensor, first: int) -> Callable[[Array, Array | None], Array]:
-    """All gates' sums over ``source`` (and a bias), in steps of 2^-12, clamped to 16 bits."""
+    """A function for the sums of all gates over ``source`` and a bias: Q3.12, clamped to int16.
+
+    ``first`` is the index of the first gate's weights.
+    """
     tensors = [node.input(first + gate) for gate in _GATES]
     units = tensors[0].shape[0]
     zeros = np.repeat([tensor.zero_point for tensor in tensors], units)

@@ -89,14 +89,14 @@ def _int8(node: Node) -> Run:
     exponentials = np.where(counted, exponentials, 0)
     shares = rounding_right_shift(exponentials, _ACCUMULATOR_BITS)
     bits, clamp = 8 * np.dtype(output.dtype).itemsize, Clamp.whole(output.dtype)
-    most = min(2 << bits, 2 << _ACCUMULATOR_BITS)  # sums from which on a device aborts
+    most = min(2 << bits, 2 << _ACCUMULATOR_BITS)  # TFLM aborts for this sum, or a larger one
 
     def run(q: Array) -> Array:
         q = q.astype(np.int64)
         index = q.max(axis=-1, keepdims=True, initial=-128) - q
         total = shares[index].sum(axis=-1, keepdims=True) & 0xFFFFFFFF  # wraps as on the device
         inverse, over = functions.reciprocal(total, _ACCUMULATOR_BITS)
-        if np.any((over > bits) | (total == 0)):  # the last shift would be by more than 31
+        if np.any((over > bits) | (total == 0)):  # the last shift would exceed 31
             raise node.aborts(f"its exponentials' sum is {most} or more")
         y = doubling_high_multiply(exponentials[index], inverse)
         y = rounding_right_shift(y, over + 31 - bits)

@@ -13,17 +13,20 @@ from harness.reference.parameters import parametrized
 
 
 def _pairs(node: Node, paddings: list[int]) -> list[tuple[int, int]]:
-    """Elements before and after each axis; the output's shape is checked."""
+    """(before, after) for each axis. Raises BadModel if the output has another shape."""
     shape = node.input(0).shape
     if len(paddings) != 2 * len(shape) or min(paddings, default=0) < 0:
-        raise node.bad(f"paddings {paddings} for {len(shape)} axes")
+        raise node.bad(f"paddings {paddings} are invalid for {len(shape)} axes")
     pairs = list(zip(paddings[::2], paddings[1::2], strict=True))
     node.check_output([a + size + b for size, (a, b) in zip(shape, pairs, strict=True)])
     return pairs
 
 
 def pad(node: Node) -> Run:
-    """Inputs: tensor, paddings (rank, 2); PADV2: value. PAD fills with the real value 0."""
+    """Inputs: tensor, paddings (rank, 2), for PADV2 a value; PAD fills with the real value 0.
+
+    int8, int16, int32, float32.
+    """
     x, output = node.input(0), node.output()
     dtype = x.dtype
     if dtype not in ("int8", "int16", "int32", "float32"):
@@ -37,15 +40,13 @@ def pad(node: Node) -> Run:
         *(slice(a, a + size) for size, (a, _) in zip(x.shape, pairs, strict=True)),
     )
     fill = output.zero_point if dtype == "int8" else 0
-    given = node.present(2)
-    if given and (node.input(2).dtype != dtype or node.input(2).elements != 1):
-        raise node.refused("its value is not a scalar of its input's type")
-    if (
-        given
-        and dtype == "int8"
-        and ((node.input(2).scale, node.input(2).zero_point) != (output.scale, output.zero_point))
-    ):
-        raise node.refused("its value and its output differ in scale or zero point")
+    if node.present(2):
+        value = node.input(2)
+        if value.dtype != dtype or value.elements != 1:
+            raise node.refused("its value is not a scalar of its input's type")
+        same = (value.scale, value.zero_point) == (output.scale, output.zero_point)
+        if dtype == "int8" and not same:
+            raise node.refused("its value and its output differ in scale or zero point")
 
     def run(x: Array, _: Array, value: Array | None = None) -> Array:
         runs = max(len(x), 1 if value is None else len(value))
@@ -59,14 +60,16 @@ def pad(node: Node) -> Run:
 
 
 def mirror_pad(node: Node) -> Run:
-    """Inputs: tensor, paddings (rank, 2). The edge is repeated (SYMMETRIC) or not (REFLECT).
+    """Inputs: tensor, paddings (rank, 2). SYMMETRIC repeats the edge elements, REFLECT does not.
 
     int8, float32.
     """
     node.check_types("int8 float32")
     shape = node.input(0).shape
     if node.input(1).shape != (len(shape), 2):
-        raise node.bad(f"paddings of the shape {list(node.input(1).shape)} for {list(shape)}")
+        raise node.bad(
+            f"its paddings have the shape {list(node.input(1).shape)}, its input {list(shape)}"
+        )
     offset = 1 if node.option("mode") == "REFLECT" else 0
 
     def make(paddings: list[int]) -> Run:
@@ -87,7 +90,7 @@ def mirror_pad(node: Node) -> Run:
 
 
 def _mirrored(size: int, before: int, after: int, offset: int) -> Array:
-    """For each element of a padded axis, the index of the element that it repeats."""
+    """The index of the source element for each element of a padded axis."""
     front = np.arange(before)
     first = before + offset - 1 - np.minimum(front, before - 1)
     last = size - 1 - offset

@@ -1,4 +1,4 @@
-"""AVERAGE_POOL_2D, MAX_POOL_2D, L2_POOL_2D on NHWC tensors; places outside the image do not count.
+"""AVERAGE_POOL_2D, MAX_POOL_2D, L2_POOL_2D on NHWC tensors; padding is excluded.
 
 Source: TensorFlow Lite operator specification. Integer averages round halves away from zero and are
 not requantized: input and output have the same scale and zero point.
@@ -20,6 +20,7 @@ _SAME_SCALE = 1e-6
 
 
 def _window(node: Node) -> Window:
+    """The windows of a pooling operator, which is checked."""
     x, output = node.input(0), node.output()
     kernel = (node.option("filter_height"), node.option("filter_width"))
     window = Window.of(node, kernel, dilated=False)
@@ -48,13 +49,13 @@ def max_pool_2d(node: Node) -> Run:
 def average_pool_2d(node: Node) -> Run:
     """Input and output (N, H, W, C): the mean of each window's elements inside the image."""
     window = _window(node)
-    count = _inside(node, window)
+    count = _divisors(node, window)
 
     def average(images: Array) -> Array:
         sums = _reduce(window, images, np.add)
         if images.dtype.kind == "f":
             return np.asarray(sums / count, np.float32)
-        return node.seams.quotient(sums, count)
+        return node.hooks.quotient(sums, count)
 
     wide = np.dtype(np.float64 if node.input(0).dtype == "float32" else np.int64)
     return _pool(node, window, 0, wide, average)
@@ -64,7 +65,7 @@ def l2_pool_2d(node: Node) -> Run:
     """Input and output (N, H, W, C): the root of the mean square of each window. float32."""
     node.check_types("float32")
     window = _window(node)
-    count = _inside(node, window)
+    count = _divisors(node, window)
 
     def root(images: Array) -> Array:
         squares = _reduce(window, np.square(images), np.add)
@@ -73,13 +74,13 @@ def l2_pool_2d(node: Node) -> Run:
     return _pool(node, window, 0, np.dtype(np.float64), root)
 
 
-def _inside(node: Node, window: Window) -> Array:
-    """The number of elements of each window inside the image."""
+def _divisors(node: Node, window: Window) -> Array:
+    """The number of elements of each window inside the image: (1, out height, out width, 1)."""
     inside = window.pad(np.ones((1, *node.input(0).shape[1:3], 1), np.int64), 0)
     count = _reduce(window, inside, np.add)
     if not count.all():
-        raise node.bad("a window lies wholly outside the image")
-    return node.seams.divisor(count)
+        raise node.bad("a window is entirely outside the image")
+    return node.hooks.divisor(count)
 
 
 def _pool(
@@ -89,7 +90,7 @@ def _pool(
     dtype: np.dtype[Any],
     reduce: Callable[[Array], Array],
 ) -> Run:
-    """Pooling computed in ``dtype``; ``outside`` is the value of the padding."""
+    """``reduce`` of the input as ``dtype``, padded with ``outside``; then the activation."""
     shape, output, clamp = node.input(0).shape, node.output().shape, node.clamp()
 
     def run(x: Array) -> Array:
@@ -100,7 +101,7 @@ def _pool(
 
 
 def _reduce(window: Window, padded: Array, combine: Callable[..., Array]) -> Array:
-    """Combine the elements of every window: (N, out height, out width, C)."""
+    """The elements of every window, reduced by ``combine``: (N, out height, out width, C)."""
     height, width = window.height, window.width
     result = padded[:, height.tap(0), width.tap(0)].copy()
     for i in range(height.kernel):

@@ -25,7 +25,7 @@ _CAST_TYPES = ("int8", "int16", "int32", "uint32", "float32", "bool")
 
 
 def quantize(node: Node) -> Run:
-    """Of any shape. float32 -> int8, int16; between the integer types with a new scale."""
+    """Any shape. float32 -> int8, int16; between integer types with rescaling."""
     x, output = node.input(0), node.output()
     node.check_output(x.shape)
     if output.dtype not in _CONVERSIONS.get(x.dtype, "").split():
@@ -38,7 +38,7 @@ def quantize(node: Node) -> Run:
 
 
 def dequantize(node: Node) -> Run:
-    """Of any shape. int8, int16, uint8 -> float32."""
+    """Any shape. int8, int16, uint8 -> float32."""
     x, output = node.input(0), node.output()
     node.check_output(x.shape)
     if x.dtype not in ("int8", "int16", "uint8") or output.dtype != "float32":
@@ -48,10 +48,10 @@ def dequantize(node: Node) -> Run:
 
 
 def cast(node: Node) -> Run:
-    """The value in another type. Integers wrap; every number but 0 is true.
+    """The value in another type. Integers wrap; numbers other than 0 are true.
 
-    float32 is rounded toward zero. A value that does not fit is undefined in C++; here it is as
-    Arm's VCVT gives it: saturated to 32 bits, NaN to 0, and narrower types keep the low bits.
+    float32 rounds toward zero. The conversion of an out-of-range value is undefined in C++; here
+    it is that of Arm's VCVT: saturated to 32 bits, 0 for NaN; narrower types keep the low bits.
     """
     x, output = node.input(0), node.output()
     if x.dtype not in _CAST_TYPES or output.dtype not in _CAST_TYPES:

@@ -19,12 +19,12 @@ from harness.reference.scale import Clamp, Multiplier, wrap32
 
 
 def _over(node: Node, make: Callable[[tuple[int, ...]], Run]) -> Run:
-    """``make`` with the axes of input 1 (int32), which may be computed at run time."""
+    """The function that runs ``make(axes)``, axes from input 1 (int32), constant or computed."""
     return parametrized(node, (1,), lambda given: make(_axes(node, given)))
 
 
 def _axes(node: Node, given: Sequence[int]) -> tuple[int, ...]:
-    """The axes to reduce, each once, counted without the runs axis; checks the output's shape."""
+    """The axes to reduce, each once, without the runs axis. Raises BadModel for a wrong output."""
     shape = node.input(0).shape
     axes = tuple(sorted({node.axis(axis, len(shape)) for axis in given}))
     kept = [1 if axis in axes else size for axis, size in enumerate(shape)]
@@ -53,7 +53,7 @@ def _mean_or_sum(node: Node, axes: tuple[int, ...], *, is_mean: bool) -> Run:
     x, output = node.input(0), node.output()
     dtype = node.check_types("int8 int16 float32")
     count = math.prod(x.shape[axis] for axis in axes)
-    divisor = int(node.seams.divisor(np.array(count)))
+    divisor = int(node.hooks.divisor(np.array(count)))
     where = _shifted(axes)
 
     if dtype == "float32":
@@ -77,7 +77,7 @@ def _mean_or_sum(node: Node, axes: tuple[int, ...], *, is_mean: bool) -> Run:
 
 
 def _divided(multiplier: Multiplier, count: int) -> Multiplier:
-    """The multiplier of a mean: divided by ``count`` after the largest safe left shift."""
+    """The multiplier of a mean: ``multiplier`` / count, after the largest safe left shift."""
     shift = min(count.bit_length() - 1, 31 + int(multiplier.shift))
     return replace(
         multiplier,
@@ -111,7 +111,7 @@ def _extreme(node: Node, function: Callable[..., Array]) -> Run:
 
 
 def reduce_all(node: Node) -> Run:
-    """Whether all elements over axes are true. bool."""
+    """The logical AND over axes. bool."""
     node.check_types("bool")
     shape = node.output().shape
 

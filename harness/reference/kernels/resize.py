@@ -1,7 +1,7 @@
 """RESIZE_NEAREST_NEIGHBOR and RESIZE_BILINEAR on NHWC tensors.
 
-Source: TensorFlow Lite operator specification. int8 bilinear weights have 10 bits of fraction on
-each axis; float32 is computed step by step in single precision, as the reference does.
+Source: TensorFlow Lite operator specification. int8 bilinear weights have 10 fraction bits on each
+axis; float32 is computed in single precision with TFLM's order of operations.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def _check(node: Node, allowed: str) -> tuple[tuple[int, int], tuple[int, int]]:
     node.check_types(allowed)
     size = node.integers(1, "its size")
     if len(x.shape) != 4 or len(size) != 2 or min(*x.shape, *size) < 1:
-        raise node.bad(f"size {size} for an input {list(x.shape)}")
+        raise node.bad(f"the size {size} is invalid for the input {list(x.shape)}")
     node.check_output((x.shape[0], size[0], size[1], x.shape[3]))
     return (x.shape[1], x.shape[2]), (size[0], size[1])
 
@@ -34,6 +34,7 @@ def resize_nearest_neighbor(node: Node) -> Run:
 
 
 def _nearest(node: Node, before: int, after: int) -> Array:
+    """The source indices along an axis of ``before`` elements resized to ``after``."""
     align, half = node.option("align_corners"), node.option("half_pixel_centers")
     f32 = np.float32
     scale = f32(before - 1) / f32(after - 1) if align and after > 1 else f32(before) / f32(after)
@@ -86,7 +87,7 @@ def _fixed_axis(node: Node, before: int, after: int) -> _Axis:
 
 
 def _truncated_shift(x: Array, bits: int) -> Array:
-    """x / 2^bits, towards zero, as C divides."""
+    """x / 2^bits, toward zero, like C's division."""
     return np.asarray(np.sign(x) * (np.abs(x) >> bits))
 
 

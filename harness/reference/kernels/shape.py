@@ -2,7 +2,7 @@
 
 RESHAPE, SQUEEZE, EXPAND_DIMS, TRANSPOSE, PACK, UNPACK, CONCATENATION, SPLIT, SPLIT_V, SLICE,
 STRIDED_SLICE, REVERSE_V2. Sources: TensorFlow Lite operator specification; tflite-micro,
-``reverse.cc``. TFLM takes the output's shape from the model, and so do these kernels; they check
+``reverse.cc``. Like TFLM, these kernels use the output shape that the model declares; they check
 that the operator's parameters give the same shape.
 """
 
@@ -19,7 +19,10 @@ from harness.reference.parameters import parametrized
 
 
 def _same_type(node: Node, *others: Tensor) -> None:
-    """Raises BadModel if an output or one of ``others`` has another type than the input."""
+    """Raises BadModel if an output or one of ``others`` has another type than the input.
+
+    The same for a type that the operator does not support.
+    """
     dtype = node.input(0).dtype if node.operator.name != "SPLIT" else node.input(1).dtype
     for tensor in (*others, *node.outputs):
         if tensor.dtype != dtype:
@@ -55,9 +58,9 @@ def reshape(node: Node) -> Run:
 
 
 def expand_dims(node: Node) -> Run:
-    """The input with an axis of size 1 before the axis that constant input 1 gives.
+    """The input with an axis of size 1 inserted before the axis of constant input 1.
 
-    TFLM counts a negative axis from the output's end.
+    A negative axis counts from the end of the output shape, as in TFLM.
     """
     shape = list(node.input(0).shape)
     (axis,) = node.integers(1, "its axis")[:1] or [0]
@@ -67,7 +70,7 @@ def expand_dims(node: Node) -> Run:
 
 
 def squeeze(node: Node) -> Run:
-    """The input without the axes of size 1 that the option names; without all if it names none."""
+    """The input without the axes of ``squeeze_dims``, or without all axes of size 1."""
     shape = node.input(0).shape
     dropped = node.option("squeeze_dims") or ()
     for axis in dropped:
@@ -86,9 +89,9 @@ def transpose(node: Node) -> Run:
     x = node.input(0)
     order = node.integers(1, "its permutation")
     if order and not 0 <= min(order) <= max(order) < len(x.shape) <= 5:
-        raise node.refused(f"permutation {order} of {len(x.shape)} axes")
+        raise node.refused(f"the permutation {order} is invalid for {len(x.shape)} axes")
     if sorted(order) != list(range(len(x.shape))):
-        raise node.bad(f"permutation {order} of {len(x.shape)} axes")
+        raise node.bad(f"the permutation {order} is invalid for {len(x.shape)} axes")
     node.check_output([x.shape[axis] for axis in order])
     axes = (0, *(axis + 1 for axis in order))
     return lambda x, _: np.transpose(x, axes)
@@ -117,14 +120,14 @@ def unpack(node: Node) -> Run:
     if node.option("num") != len(node.outputs):
         raise node.bad(f"num is {node.option('num')} for {len(node.outputs)} outputs")
     if x.shape[axis] != len(node.outputs):
-        raise node.bad(f"axis {axis} of {list(x.shape)} for {len(node.outputs)} outputs")
+        raise node.bad(f"axis {axis} of {list(x.shape)} does not have the size {len(node.outputs)}")
     for index in range(len(node.outputs)):
         node.check_output([*x.shape[:axis], *x.shape[axis + 1 :]], index)
     return lambda x: list(np.moveaxis(x, axis + 1, 0))
 
 
 def concatenation(node: Node) -> Run:
-    """Tensors one after another along an axis, as stored, without rescaling."""
+    """Tensors joined along an axis; stored values, without rescaling."""
     parts = [node.input(index) for index in range(len(node.inputs))]
     if not parts:
         raise node.bad("it has no input")
@@ -152,7 +155,7 @@ _MAX_PARTS = 10
 
 
 def _check_scales(node: Node, parts: Sequence[Tensor]) -> None:
-    """Check that int8 inputs are quantized as the output, and int16 ones have no zero point."""
+    """Raises BadModel for int8 inputs quantized unlike the output, int16 ones with zero points."""
     output = node.output()
     for part in parts:
         same = (part.scale, part.zero_point) == (output.scale, output.zero_point)
@@ -163,18 +166,18 @@ def _check_scales(node: Node, parts: Sequence[Tensor]) -> None:
 
 
 def split(node: Node) -> Run:
-    """Inputs: axis, tensor. One equal part per output."""
+    """Inputs: axis, tensor. Equal parts along the axis, one per output."""
     x = node.input(1)
     _same_type(node)
     axis = node.axis(node.integers(0, "its axis")[0], len(x.shape))
     count = len(node.outputs)
     if count == 0 or x.shape[axis] % count:
-        raise node.bad(f"axis {axis} of {list(x.shape)} in {count} parts")
+        raise node.bad(f"axis {axis} of {list(x.shape)} cannot be split into {count} parts")
     return _parts(node, 1, axis, [x.shape[axis] // count] * count)
 
 
 def split_v(node: Node) -> Run:
-    """Inputs: tensor, sizes, axis. Parts of the given sizes."""
+    """Inputs: tensor, sizes, axis. Parts of these sizes along the axis, one per output."""
     x = node.input(0)
     _same_type(node)
     axis = node.axis(node.integers(2, "its axis")[0], len(x.shape))
@@ -182,7 +185,7 @@ def split_v(node: Node) -> Run:
     if -1 in sizes:
         sizes[sizes.index(-1)] = x.shape[axis] - sum(size for size in sizes if size >= 0)
     if len(sizes) != len(node.outputs) or sum(sizes) != x.shape[axis] or min(sizes) < 0:
-        raise node.bad(f"axis {axis} of {list(x.shape)} in parts of {sizes}")
+        raise node.bad(f"axis {axis} of {list(x.shape)} cannot be split into sizes {sizes}")
     return _parts(node, 0, axis, sizes)
 
 
@@ -210,7 +213,7 @@ def _sliced(node: Node, begin: list[int], size: list[int]) -> Run:
     for start, length, extent in zip(begin, size, x.shape, strict=True):
         stop = extent if length == -1 else start + length
         if not 0 <= start <= stop <= extent:
-            raise node.bad(f"begin {begin} and size {size} of {list(x.shape)}")
+            raise node.bad(f"begin {begin} and size {size} are out of range for {list(x.shape)}")
         cuts.append(slice(start, stop))
     node.check_output([cut.stop - cut.start for cut in cuts])
     where = (slice(None), *cuts)
@@ -218,7 +221,7 @@ def _sliced(node: Node, begin: list[int], size: list[int]) -> Run:
 
 
 def strided_slice(node: Node) -> Run:
-    """Inputs: tensor, begin, end, strides. Masks for begin, end and axes to drop."""
+    """Inputs: tensor, begin, end, strides; options: masks for begin, end and dropped axes."""
     _same_type(node)
     x = node.input(0)
     rank = len(x.shape)
@@ -245,7 +248,7 @@ def strided_slice(node: Node) -> Run:
 
 
 def _range(node: Node, axis: int, begin: int, end: int, stride: int) -> range:
-    """The indices that one axis' begin, end and stride choose."""
+    """The selected indices along one axis."""
     size = node.input(0).shape[axis]
     low, high = (0, size) if stride > 0 else (-1, size - 1)
 
@@ -264,7 +267,7 @@ def _range(node: Node, axis: int, begin: int, end: int, stride: int) -> range:
 
 
 def _slice(chosen: range) -> slice:
-    # A negative stop would count from the end: None means "down to the first".
+    # A negative stop would count from the end; None is "down to the first".
     return slice(chosen.start, chosen.stop if chosen.stop >= 0 else None, chosen.step)
 
 
@@ -272,17 +275,17 @@ _REVERSED = "int8 uint8 int16 int32 int64 float32 bool"
 
 
 def reverse_v2(node: Node) -> Run:
-    """The input in reverse order along neighbouring axes (int32, input 1)."""
+    """The input reversed along adjacent axes (int32, input 1)."""
     node.check_types(_REVERSED)
     x, axis = node.input(0), node.input(1)
     if axis.dtype != "int32" or len(axis.shape) != 1 or not 0 < axis.elements <= len(x.shape):
-        raise node.bad(f"axes {axis.dtype} {list(axis.shape)} of {list(x.shape)}")
+        raise node.bad(f"its axes are {axis.dtype} {list(axis.shape)}, its input {list(x.shape)}")
     node.check_output(x.shape)
 
     def make(given: list[int]) -> Run:
         axes = sorted(node.axis(each, len(x.shape)) for each in given)
         if axes != list(range(axes[0], axes[0] + len(axes))):
-            raise node.bad(f"axes {given} are not neighbours")
+            raise node.bad(f"axes {given} are not adjacent")
         places = tuple(each + 1 for each in axes)
         return lambda x, _: np.flip(x, places)
 

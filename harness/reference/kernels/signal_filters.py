@@ -20,8 +20,8 @@ _MAX_WEIGHTS = 1 << 22
 def filter_bank(node: Node) -> Run:
     """Weighted sums of energies (uint32, input 0) per channel, uint64.
 
-    Inputs 1 to 5 are constants: weights, the weights of the same bins in the next channel, and each
-    channel's first bin, first weight and width. The sum of channel 0 is not an output.
+    Inputs 1 to 5 are constants: weights, the weights of the same bins in the next channel, and for
+    each channel its first bin, first weight and width. The sum of channel 0 is not output.
     """
     node.check_signature("uint32 int16 int16 int16 int16 int16 -> uint64")
     channels = node.number("num_channels", 1, 1 << 20)
@@ -34,7 +34,7 @@ def filter_bank(node: Node) -> Run:
     own, rest, bins, places, widths = constants
     size = node.input(0).elements
     if min(map(len, (bins, places, widths))) <= channels or (channels + 1) * size > _MAX_WEIGHTS:
-        raise node.bad(f"{channels} channels of {size} bins, described for {len(bins)}")
+        raise node.bad(f"{channels} channels of {size} bins do not fit tables of {len(bins)}")
     table = np.zeros((channels + 2, size), np.int64)
     for channel in range(channels + 1):
         first, place, width = (int(each[channel]) for each in (bins, places, widths))
@@ -54,7 +54,7 @@ def filter_bank(node: Node) -> Run:
 
 
 def filter_bank_square_root(node: Node) -> Run:
-    """The nearest integer to the root of each uint64, >> the scale (int32, input 1). uint32."""
+    """round(sqrt(x)) of each uint64, >> the scale (int32, input 1). uint32."""
     node.check_signature("uint64 int32 -> uint32")
     shape = node.input(0).shape
     if len(shape) != 1 or node.input(1).shape:
@@ -82,15 +82,15 @@ def _root(x: Array) -> Array:
 
 
 def filter_bank_spectral_subtraction(node: Node) -> Run:
-    """Energies (uint32) less an estimate of the noise, which is smoothed in time, and the estimate.
+    """Energies (uint32) less a noise estimate smoothed over time; second output: the estimate.
 
-    Even and odd channels have smoothing factors of their own.
+    Even and odd channels have different smoothing factors.
     """
     node.check_signature("uint32 -> uint32 uint32")
     channels = node.number("num_channels", 1, 1 << 20)
     for shape in (node.input(0).shape, node.output().shape, node.output(1).shape):
         if shape != (channels,):
-            raise node.bad(f"{channels} channels in {list(shape)}")
+            raise node.bad(f"num_channels is {channels} for the shape {list(shape)}")
 
     def factors(even: str, odd: str) -> Array:
         pair = [node.number(name, -(1 << 31), 1 << 31) & _WORD for name in (even, odd)]
@@ -119,7 +119,7 @@ def filter_bank_spectral_subtraction(node: Node) -> Run:
     return run
 
 
-#: 2^16 (log2(1 + i / 128) - i / 128): the logarithm less its chord.
+#: 2^16 (log2(1 + i / 128) - i / 128): the difference of the logarithm and its chord.
 _LOG_TABLE = np.append(
     np.floor(65536 * (np.log2(1 + np.arange(129) / 128) - np.arange(129) / 128) + 0.5), 0
 ).astype(np.int64)
@@ -127,7 +127,7 @@ _LOG_2 = 45426  # 2^16 log(2)
 
 
 def filter_bank_log(node: Node) -> Run:
-    """The natural logarithm times ``output_scale``, at most 32767. uint32 -> int16."""
+    """ln(x) * ``output_scale``, at most 32767. uint32 -> int16."""
     node.check_signature("uint32 -> int16")
     shape = node.input(0).shape
     correction = node.number("input_correction_bits", 0, 31)
@@ -145,7 +145,7 @@ def filter_bank_log(node: Node) -> Run:
 
 
 def _log(x: Array, scale: int) -> Array:
-    """The natural logarithm of x > 1, times ``scale``. Source: ``signal/src/log.cc``, ``Log32``."""
+    """ln(x) * scale for x > 1. Source: ``signal/src/log.cc``, ``Log32``."""
     whole = most_significant_bit(x) - 1
     fraction = x - (np.int64(1) << whole)
     fraction = np.where(
@@ -164,7 +164,7 @@ _SNR_BITS, _OUTPUT_BITS = 12, 6
 
 
 def pcan(node: Node) -> Run:
-    """Energies (uint32) times the gain for the noise (uint32) in a table (int16). uint32."""
+    """Energies (uint32) times the gain for the noise (uint32), from a table (int16). uint32."""
     node.check_signature("uint32 uint32 int16 -> uint32")
     x, noise, table = (node.input(i) for i in range(3))
     if len(x.shape) != 1 or noise.shape != x.shape or len(table.shape) != 1:
@@ -185,7 +185,9 @@ def pcan(node: Node) -> Run:
 
 
 def _gain(node: Node, x: Array, lut: Array) -> Array:
-    """The gain: one quadratic piece per power of two. Source: ``WideDynamicFunction``."""
+    """The gain for the noise ``x``, one quadratic per power of two. Source:
+    ``WideDynamicFunction``.
+    """
     interval = most_significant_bit(x)
     place = np.where(x <= 2, x, 4 * interval - 6)
     last = place + np.where(x <= 2, 0, 2)

@@ -1,7 +1,7 @@
 """SignalWindow, SignalFftAutoScale, SignalRfft, SignalIrfft, SignalEnergy.
 
-Source: tflite-micro, ``signal/micro/kernels`` and ``signal/src``. A complex value is its real part
-followed by its imaginary part.
+Source: tflite-micro, ``signal/micro/kernels`` and ``signal/src``. Complex values are interleaved
+real and imaginary parts.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from harness.reference.signal import MAX_LENGTH, Transform, most_significant_bit
 
 
 def window(node: Node) -> Run:
-    """Input 0 times the window of input 1, repeated along it, >> ``shift``. int16, saturated."""
+    """Input 0 times the window of input 1, tiled along it, >> ``shift``. int16, saturated."""
     node.check_signature("int16 int16 -> int16")
     x, weights = node.input(0), node.input(1)
     shift = node.number("shift", 0, 31)
     if len(weights.shape) != 1 or not weights.elements or x.elements % weights.elements:
-        raise node.bad(f"a window of {list(weights.shape)} for {list(x.shape)}")
+        raise node.bad(f"its window {list(weights.shape)} does not fit the input {list(x.shape)}")
     node.check_output(x.shape)
 
     def run(*values: Array) -> Array:
@@ -32,7 +32,7 @@ def window(node: Node) -> Run:
 
 
 def fft_auto_scale(node: Node) -> Run:
-    """Input times the largest power of two that fits int16; outputs: the result, the exponent."""
+    """The input times the largest power of two that fits int16. Second output: the exponent."""
     node.check_signature("int16 -> int16 int32")
     x = node.input(0)
     if len(x.shape) != 1:
@@ -50,9 +50,9 @@ def fft_auto_scale(node: Node) -> Run:
 
 
 def _largest(row: Array) -> int:
-    """The largest magnitude as the device finds it with int16 numbers.
+    """The largest magnitude of int16 values as TFLM computes it in int16 arithmetic.
 
-    The magnitude of -32768 is -32768 there, so the search begins again behind the last of them.
+    There |-32768| is -32768, so the search restarts after the last -32768.
     """
     lowest = np.flatnonzero(row == -(1 << 15))
     if not lowest.size:
@@ -76,14 +76,14 @@ def _length(node: Node) -> int:
 
 
 def rfft(node: Node) -> Run:
-    """The transform of the last axis, filled with zeros to ``fft_length``.
+    """The Fourier transform of the last axis, zero-padded to ``fft_length``: (..., fft_length + 2).
 
-    int16, int32 (divided by the length on the way), float32. Output (..., fft_length + 2).
+    int16 and int32 (both divided by the length), float32.
     """
     dtype, length = typed(node, "int16 int32 float32"), _length(node)
     shape = node.input(0).shape
     if not shape or shape[-1] > length:
-        raise node.bad(f"{list(shape)} is longer than the transform's {length}")
+        raise node.bad(f"its input {list(shape)} is longer than the transform, {length}")
     node.check_output((*shape[:-1], length + 2))
     margins = [(0, 0)] * len(shape) + [(0, length - shape[-1])]
     transform = Transform(length, 16 if dtype == "int16" else 32, inverse=False)
@@ -119,15 +119,17 @@ def irfft(node: Node) -> Run:
 
 
 def energy(node: Node) -> Run:
-    """Squared magnitudes of the bins from ``start_index`` to before ``end_index``. int16 -> uint32.
+    """The squared magnitudes of bins ``start_index`` to ``end_index`` - 1. int16 -> uint32.
 
-    The other elements of the output are 0 here; a device does not write them.
+    The other elements of the output are 0; a device does not write them.
     """
     node.check_signature("int16 -> uint32")
     x, output = node.input(0), node.output()
     start, end = node.number("start_index", 0, 1 << 30), node.number("end_index", 0, 1 << 30)
     if len(x.shape) != 1 or len(output.shape) != 1 or end > min(x.elements // 2, output.elements):
-        raise node.bad(f"bins to {end} of {list(x.shape)} in {list(output.shape)}")
+        raise node.bad(
+            f"end_index {end} is out of range for {list(x.shape)} and {list(output.shape)}"
+        )
 
     def run(x: Array) -> Array:
         parts = x[:, : 2 * end].astype(np.int64)

@@ -1,9 +1,9 @@
-"""Operators with a memory of samples.
+"""Operators with a memory of samples: streams.
 
 SignalFramer, SignalStacker, SignalDelay, SignalOverlapAdd, CIRCULAR_BUFFER. Source: tflite-micro,
-``signal/micro/kernels``, ``signal/src`` and ``circular_buffer.cc``. A reset empties the memory.
-While SignalFramer and SignalStacker have too few samples, their second output is false, and a
-device does not write the first one; here it is 0.
+``signal/micro/kernels``, ``signal/src`` and ``circular_buffer.cc``. A reset clears the memory.
+While SignalFramer and SignalStacker have too few samples, their second output is false and the
+first one is 0; a device does not write the first one.
 """
 
 from __future__ import annotations
@@ -16,14 +16,15 @@ from harness.reference.arrays import Array
 from harness.reference.node import Node, Run
 from harness.reference.signal import typed
 
-_MOST = 1 << 20
-#: Without ``cycles_max`` the operators behind a CIRCULAR_BUFFER of these numbers of slots run in
-#: each inference, behind all others in each second one.
-_EACH_TIME = (5, 13, 25)
+#: The largest size among the options.
+_MAX_SIZE = 1 << 20
+#: Slots of a CIRCULAR_BUFFER after which, without ``cycles_max``, the later operators run in every
+#: inference; for other numbers they run in every second one.
+_EVERY_INFERENCE = (5, 13, 25)
 
 
 class _Queue:
-    """Samples of several channels, in the order in which they came."""
+    """A first-in, first-out queue of samples, int16 (channels, n), initially ``zeros`` zeros."""
 
     def __init__(self, node: Node, channels: int, capacity: int, zeros: int) -> None:
         self._samples = node.memory.cell(np.zeros((channels, capacity), np.int16))
@@ -40,10 +41,11 @@ class _Queue:
         self._count[...] = end
 
     def get(self, count: int) -> Array:
-        """The oldest samples."""
+        """A copy of the ``count`` oldest samples, (channels, count)."""
         return self._samples[:, :count].copy()
 
     def discard(self, count: int) -> None:
+        """Removes the ``count`` oldest samples."""
         self._samples[:, : self.count - count] = self._samples[:, count : self.count].copy()
         self._count[...] = self.count - count
 
@@ -51,15 +53,15 @@ class _Queue:
 def framer(node: Node) -> Run:
     """Overlapping frames of ``frame_size`` samples, one per ``frame_step``. int16.
 
-    Outputs (..., frames, frame_size) and whether all frames were full. ``prefill``: zeros came
-    before the first sample.
+    Outputs: (..., frames, frame_size), and true if all frames are full. ``prefill``: the stream
+    begins with zeros.
     """
     node.check_signature("int16 -> int16 bool")
     shape = node.input(0).shape
-    size, step = node.number("frame_size", 1, _MOST), node.number("frame_step", 1, _MOST)
+    size, step = node.number("frame_size", 1, _MAX_SIZE), node.number("frame_step", 1, _MAX_SIZE)
     prefill = bool(node.number("prefill", 0, 1))
     if not shape or shape[-1] < step or shape[-1] % step or (prefill and step > size):
-        raise node.bad(f"frames of {size} each {step} of {list(shape)}")
+        raise node.bad(f"frame size {size} and step {step} do not fit the input {list(shape)}")
     outer, frames = math.prod(shape[:-1]), shape[-1] // step
     node.check_output((*shape[:-1], frames, size))
     node.check_output((), 1)
@@ -83,17 +85,23 @@ def framer(node: Node) -> Run:
 
 
 def stacker(node: Node) -> Run:
-    """A frame of ``num_channels`` values with those left and right of it, one per ``stacker_step``.
+    """Stacks of a frame of ``num_channels`` values and its neighbours, one per ``stacker_step``.
 
-    int16. Outputs: the stack, and whether it was full. The first frame is repeated for the frames
-    before it.
+    int16. Outputs: the stack, and true if it is full. The first frame is its own left context.
     """
     node.check_signature("int16 -> int16 bool")
-    channels, step = node.number("num_channels", 1, _MOST), node.number("stacker_step", 1, _MOST)
-    left, right = (node.number(f"stacker_{side}_context", 0, _MOST) for side in ("left", "right"))
+    channels, step = (
+        node.number("num_channels", 1, _MAX_SIZE),
+        node.number("stacker_step", 1, _MAX_SIZE),
+    )
+    left, right = (
+        node.number(f"stacker_{side}_context", 0, _MAX_SIZE) for side in ("left", "right")
+    )
     size = channels * (left + right + 1)
-    if node.input(0).shape != (channels,) or step > left + right + 1 or size > _MOST:
-        raise node.bad(f"{channels} channels, {left} + {right} frames, each {step}")
+    if node.input(0).shape != (channels,) or step > left + right + 1 or size > _MAX_SIZE:
+        raise node.bad(
+            f"{channels} channels, context {left} + {right} and step {step} do not fit its input"
+        )
     node.check_output((size,))
     node.check_output((), 1)
     queue = _Queue(node, 1, size, 0)
@@ -115,9 +123,9 @@ def stacker(node: Node) -> Run:
 
 
 def delay(node: Node) -> Run:
-    """The samples of ``delay_length`` steps ago along the last axis, zeros at first. int16."""
+    """The stream along the last axis, delayed by ``delay_length`` samples; initially 0. int16."""
     node.check_signature("int16 -> int16")
-    shape, length = node.input(0).shape, node.number("delay_length", 0, _MOST)
+    shape, length = node.input(0).shape, node.number("delay_length", 0, _MAX_SIZE)
     if not shape or not shape[-1]:
         raise node.bad(f"its input has the shape {list(shape)}")
     node.check_output(shape)
@@ -134,14 +142,14 @@ def delay(node: Node) -> Run:
 
 
 def overlap_add(node: Node) -> Run:
-    """The sum of frames (..., frames, size) that begin ``frame_step`` apart. int16, float32.
+    """The sum of frames (..., frames, size) at distances of ``frame_step``. int16, float32.
 
     int16 saturates.
     """
     dtype = typed(node, "int16 float32")
-    shape, step = node.input(0).shape, node.number("frame_step", 1, _MOST)
+    shape, step = node.input(0).shape, node.number("frame_step", 1, _MAX_SIZE)
     if len(shape) < 2 or step > shape[-1]:
-        raise node.bad(f"frames {list(shape)} each {step}")
+        raise node.bad(f"the frame step {step} does not fit the frames {list(shape)}")
     *lead, frames, size = shape
     outer = math.prod(lead)
     node.check_output((*lead, frames * step))
@@ -163,27 +171,27 @@ def overlap_add(node: Node) -> Run:
 
 
 def circular_buffer(node: Node) -> Run:
-    """The last slots of a stream, in the operator's own output: (1, 1, W, C) -> (1, slots, W, C).
+    """The last slots of a stream, the newest one last: (1, 1, W, C) -> (1, slots, W, C). int8.
 
-    The newest slot is the last. int8; the output is a variable tensor, which is its zero point
-    after a reset. The operators behind it run once per ``cycles_max`` inferences.
+    The output is a variable tensor, its zero point after a reset. The later operators run once per
+    ``cycles_max`` inferences.
     """
     node.check_signature("int8 -> int8")
     shape, output = node.input(0).shape, node.output()
     if len(shape) != 4 or len(output.shape) != 4 or shape[0] != 1 or 0 in output.shape:
-        raise node.bad(f"it takes {list(shape)} and gives {list(output.shape)}")
+        raise node.bad(f"its input is {list(shape)}, its output {list(output.shape)}")
     slots = output.shape[1]
     if shape[1] != 1 or (shape[0], *shape[2:]) != (output.shape[0], *output.shape[2:]):
-        raise node.refused(f"slots of {list(shape)} do not make {list(output.shape)}")
+        raise node.refused(f"slots {list(shape)} do not fit the output {list(output.shape)}")
     if not output.variable:
         raise node.bad("its output is not a variable tensor, so other operators overwrite it")
     options = node.operator.custom_options
     period = node.number("cycles_max", -(1 << 31), 1 << 31) if options else 0
     if period <= 0:
-        period = 1 if slots in _EACH_TIME else 2
+        period = 1 if slots in _EVERY_INFERENCE else 2
     if period != 1:
         raise node.unsupported(
-            f"of {period} inferences it ends {period - 1} early: they repeat earlier outputs"
+            f"it ends {period - 1} of {period} inferences early, which repeat earlier outputs"
         )
     ring = node.memory.cell(np.full((1, *output.shape), output.zero_point, np.int8))
 

@@ -1,8 +1,8 @@
 """SVDF: a rank-decomposed filter over time with a state of past features.
 
-Each inference shifts the state of every filter by one, puts the new feature (input . feature
-weights) at its end, and sums state * time weights over time and over the filters of a unit.
-Source: TensorFlow Lite operator specification.
+Each inference shifts the state of every filter by one, appends the new feature (input . feature
+weights), and sums state * time weights over time and over the filters of a unit. Source: TensorFlow
+Lite operator specification.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ def svdf(node: Node) -> Run:
     """Inputs: x (N, depth), feature weights (filters, depth), time weights (filters, memory),
     optional bias (units,), state (N, filters * memory), a variable. Output (N, units).
 
-    int8 with an int8 or int16 state, float32. There are units * rank filters; those of a unit are
-    neighbours.
+    int8 with an int8 or int16 state, float32. There are units * rank filters; the filters of a unit
+    are adjacent.
     """
     x, feature, time, state = (node.input(i) for i in (0, 1, 2, 4))
     rank = node.option("rank")
@@ -45,8 +45,8 @@ def svdf(node: Node) -> Run:
 
 
 def _advance(state: Array, feature: Array, memory: int) -> Array:
-    """Shift the state (1, N, filters * memory) by one and put ``feature`` (1, N, filters) at its
-    end, in place. Returns it as (1, N, filters, memory).
+    """The state (1, N, filters * memory), shifted by one in place, with ``feature`` (1, N, filters)
+    appended: (1, N, filters, memory).
     """
     past = state.reshape(*state.shape[:2], -1, memory)
     past[..., :-1] = past[..., 1:]
@@ -55,8 +55,9 @@ def _advance(state: Array, feature: Array, memory: int) -> Array:
 
 
 def _sums(past: Array, time: Array, rank: int) -> Array:
-    """State * time weights, over time and the filters of a unit: (1, N, units), not yet cut to 32
-    bits. Each product of integers is below 2^33, so that double precision holds the sums.
+    """The sums of state * time weights over time and the filters of a unit: float64 (1, N, units).
+
+    Products of integers are below 2^33, so the sums are exact.
     """
     sums = np.einsum("rnfm,rfm->rnf", past, time.astype(np.float64))
     return np.asarray(sums.reshape(*sums.shape[:2], -1, rank).sum(axis=-1))
@@ -85,7 +86,7 @@ def _quantized(node: Node, rank: int) -> Run:
     if time.dtype != state.dtype:
         raise node.bad(f"TFLM reads its {state.dtype} state as {time.dtype}, as its time weights")
     scales = [node.precise(node.scale(t)) for t in (x, feature, state, time, output)]
-    # The state's zero point is added behind the clamp, and wraps.
+    # The zero point of the state is added after the clamp, and wraps.
     stored = Clamp(*limits(state.dtype), np.dtype(np.int64))
     first = node.rescaled(node.multiplier(float(scales[0] * scales[1] / scales[2])), 0, stored)
     second = node.requantizer(float(scales[2] * scales[3] / scales[4]))

@@ -1,8 +1,7 @@
-"""VAR_HANDLE, READ_VARIABLE, ASSIGN_VARIABLE: memory between inferences.
+"""VAR_HANDLE, READ_VARIABLE, ASSIGN_VARIABLE: resource variables.
 
 Source: tflite-micro, ``var_handle.cc``, ``read_variable.cc``, ``assign_variable.cc``. A handle is
-the resource's number in an int32; the resources themselves are in
-:class:`~harness.reference.memory.ModelMemory`.
+the number of a resource (int32) of :class:`~harness.reference.memory.ModelMemory`.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ T = TypeVar("T")
 
 
 def var_handle(node: Node) -> Run:
-    """The number of the resource variable of this container and name."""
+    """The number of the resource variable with the operator's container and name."""
     output = node.output()
     if output.dtype not in ("resource", "int32") or output.elements != 1:
         raise node.bad(f"its handle is {output.dtype} {list(output.shape)}")
@@ -37,7 +36,7 @@ def _handle(node: Node) -> Tensor:
     return tensor
 
 
-def _of_memory(node: Node, action: Callable[..., T], *arguments: Any) -> T:
+def _from_memory(node: Node, action: Callable[..., T], *arguments: Any) -> T:
     try:
         return action(*arguments)
     except BadResource as error:
@@ -45,7 +44,7 @@ def _of_memory(node: Node, action: Callable[..., T], *arguments: Any) -> T:
 
 
 def read_variable(node: Node) -> Run:
-    """A copy of the variable, any type; its bytes are the output tensor's."""
+    """A copy of the variable's bytes, in the type of the output."""
     _handle(node)
     if len(node.inputs) != 1 or len(node.outputs) != 1:
         raise node.bad("it needs one input and one output")
@@ -54,7 +53,7 @@ def read_variable(node: Node) -> Run:
 
     def run(handle: Array) -> Array:
         size = output.elements * dtype.itemsize
-        data = _of_memory(node, node.memory.read, int(handle.item()), size)
+        data = _from_memory(node, node.memory.read, int(handle.item()), size)
         return data.view(dtype).reshape(1, *output.shape)
 
     return run
@@ -68,12 +67,12 @@ def assign_variable(node: Node) -> Run:
     value = node.input(1)
     constant = node.constant(0)
     number = node.memory.bound(node.graph, handle.index) if constant is None else constant.item()
-    if number is not None:  # a handle from another subgraph is known when it arrives
+    if number is not None:  # a handle from another subgraph is known at run time only
         width = NUMPY_TYPES[value.dtype].itemsize
-        _of_memory(node, node.memory.allocate, int(number), value, width)
+        _from_memory(node, node.memory.allocate, int(number), value, width)
 
     def run(handle: Array, data: Array) -> list[Array]:
-        _of_memory(node, node.memory.assign, int(handle.item()), data)
+        _from_memory(node, node.memory.assign, int(handle.item()), data)
         return []
 
     return run

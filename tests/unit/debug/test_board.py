@@ -1,4 +1,4 @@
-"""A board under a debugger: its gdb server, gdb's first commands, its console."""
+"""gdb on a board: the gdb server, gdb's first commands, the console."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import pytest
 from harness.base.errors import EnvironmentMissing, Unsupported
 from harness.base.platforms import board_table
 from harness.debug import board as boards
-from harness.debug.replay import Place
+from harness.debug.replay import Breakpoint
 from harness.targets.board.discovery import BenchBoard
 
 REAL = BenchBoard("dk1", "000960012345", port="/dev/ttyACM0")
 VIRTUAL = BenchBoard("v", "960000001", port="/tmp/tty", remote_probe="127.0.0.1:4711",
                      control="folder")  # fmt: skip
-FAULT = Place("fault", "fault")
+FAULT = Breakpoint("fault", "fault")
 
 
 @pytest.fixture
@@ -41,12 +41,12 @@ def test_pyocd_finds_the_board_by_its_probe(board, uid, with_pyocd):
     assert command[-1] == "--port"
 
 
-def test_faults_halt_only_if_they_are_waited_for(with_pyocd):
+def test_faults_halt_only_for_the_breakpoint_fault(with_pyocd):
     assert "vector_catch=h" in boards.server_command(REAL, KIT, None)
     assert "vector_catch=hbmiscp" in boards.server_command(REAL, KIT, FAULT)
 
 
-def test_jlinks_server_is_there_for_a_real_board(without_pyocd, monkeypatch, tmp_path):
+def test_jlinks_server_is_the_fallback_for_a_real_board(without_pyocd, monkeypatch, tmp_path):
     program = tmp_path / "JLinkGDBServerCLExe"
     program.write_text("#!/bin/sh\n")
     program.chmod(0o755)
@@ -60,9 +60,11 @@ def test_jlinks_server_is_there_for_a_real_board(without_pyocd, monkeypatch, tmp
         boards.server_command(VIRTUAL, KIT, None)
 
 
-def test_without_a_server_one_line_says_so(without_pyocd, monkeypatch):
+def test_a_missing_server_is_an_error(without_pyocd, monkeypatch):
     monkeypatch.setenv("PATH", "")
-    with pytest.raises(EnvironmentMissing, match="J-Link's gdb server is not there") as refused:
+    with pytest.raises(
+        EnvironmentMissing, match="not installed, nor is J-Link's gdb server"
+    ) as refused:
         boards.server_command(REAL, KIT, None)
     assert refused.value.exit_code == 3
 
@@ -70,16 +72,16 @@ def test_without_a_server_one_line_says_so(without_pyocd, monkeypatch):
 @pytest.mark.parametrize(
     ("place", "commands"),
     [(None, []), (FAULT, ["continue"]),
-     (Place("main", 0x464), ["tbreak *0x464", "ignore $bpnum 0", "continue"]),
-     (Place("inference 3", 0x464, times=3),
+     (Breakpoint("main", 0x464), ["tbreak *0x464", "ignore $bpnum 0", "continue"]),
+     (Breakpoint("inference 3", 0x464, hit=3),
       ["tbreak *0x464", "ignore $bpnum 2", "continue"])],
 )  # fmt: skip
-def test_gdb_runs_from_the_reset_up_to_a_place(place, commands):
+def test_gdb_runs_from_reset_to_a_breakpoint(place, commands):
     assert boards.first_commands(place, "board") == ["monitor reset halt", *commands]
 
 
-@pytest.mark.parametrize("place", [Place("fault-10", "fault", 10), Place("hang", "hang")])
-def test_a_board_cannot_go_back_in_time(place):
+@pytest.mark.parametrize("place", [Breakpoint("fault-10", "fault", 10), Breakpoint("hang", "hang")])
+def test_a_board_has_no_repeatable_runs(place):
     with pytest.raises(Unsupported, match=f"'board' cannot stop at {place.text}"):
         boards.first_commands(place, "board")
 
@@ -97,13 +99,13 @@ class Session:
         return said
 
 
-def test_console_is_shown_from_the_debugger_on():
+def test_console_output_is_shown_once_the_debugger_is_connected():
     session, shown = Session(), []
     debuggee = boards.DebuggedBoard(session, shown.append)
-    debuggee.turn()
+    debuggee.poll()
     debuggee.begin()
-    debuggee.turn()
+    debuggee.poll()
     session.said = b"behind"
-    debuggee.turn()
+    debuggee.poll()
     assert shown == [b"behind"]
     assert debuggee.note == "console: /dev/ttyACM0"

@@ -1,4 +1,4 @@
-"""`tflm-hil debug --target renode`: a network of its own, gdb's commands, the console beside it."""
+"""`tflm-hil debug --target renode`: the network namespace, gdb's commands, the console."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fake_renode import FakeRenode, opened, tiny_image
 
 from harness.base.errors import EnvironmentMissing, TargetLost, Unsupported
 from harness.debug import gdb, renode
-from harness.debug.replay import Place
+from harness.debug.replay import Breakpoint
 from harness.targets.renode import find
 from harness.targets.renode.server import GDB_PORT, RenodeProcess
 
@@ -96,7 +96,7 @@ def test_machine_that_allows_no_network_is_one_error_with_a_hint(network):
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if "max_user_namespaces" in done.stderr:
         pytest.skip("the limit of user namespaces cannot be set")
-    assert "does not let it have a network of its own" in done.stderr
+    assert "does not allow it a network namespace" in done.stderr
     assert os.strerror(28) in done.stderr
 
 
@@ -107,16 +107,16 @@ def test_machine_that_allows_no_network_is_one_error_with_a_hint(network):
     ("place", "commands"),
     [
         (None, []),
-        (Place("main", 0x100), ["tbreak *0x100", "ignore $bpnum 0", "continue"]),
-        (Place("inference 3", 0x200, times=3), ["tbreak *0x200", "ignore $bpnum 2", "continue"]),
-        (Place("fault", "fault"), ["break *0x40", "break *0x44", "continue"]),
+        (Breakpoint("main", 0x100), ["tbreak *0x100", "ignore $bpnum 0", "continue"]),
+        (Breakpoint("inference 3", 0x200, hit=3), ["tbreak *0x200", "ignore $bpnum 2", "continue"]),
+        (Breakpoint("fault", "fault"), ["break *0x40", "break *0x44", "continue"]),
     ],
 )
 def test_commands_run_up_to_the_place(place, commands):
     assert renode.first_commands(place, HANDLERS, "renode") == commands
 
 
-@pytest.mark.parametrize("place", [Place("hang", "hang"), Place("fault-5", "fault", 5)])
+@pytest.mark.parametrize("place", [Breakpoint("hang", "hang"), Breakpoint("fault-5", "fault", 5)])
 def test_places_of_a_run_that_can_be_repeated_are_refused(place):
     with pytest.raises(Unsupported, match=f"stop at {place.text}"):
         renode.first_commands(place, HANDLERS, "renode")
@@ -172,7 +172,7 @@ class LostDebuggee:
     def begin(self):
         pass
 
-    def turn(self):
+    def poll(self):
         if self.file.exists():
             raise TargetLost("lost the connection to Renode: it has ended")
         time.sleep(0.01)

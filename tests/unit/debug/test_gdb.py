@@ -1,4 +1,4 @@
-"""What is wrong with gdb, a port or an image is told before the image runs."""
+"""Errors of gdb, its server and its port are reported before the image runs."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Idle:
     def begin(self) -> None:
         pass
 
-    def turn(self) -> None:
+    def poll(self) -> None:
         pass
 
 

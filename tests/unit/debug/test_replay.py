@@ -1,15 +1,17 @@
-"""Places of a run, and stopping there again."""
+"""Breakpoints of `tflm-hil debug --at`, and runs that stop there."""
+
+from types import SimpleNamespace
 
 import pytest
 
 from harness.base.errors import CheckFailed, UsageError
 from harness.debug.gdb import GdbCall, gdb_command, run_up_to
-from harness.debug.replay import Place, Rerun, next_address, stop_at
+from harness.debug.replay import Breakpoint, Rerun, next_address, stop_at
 from harness.simulator import Machine
 
 
 def stop(image, text, **options):
-    place = Place.parse(text, image)
+    place = Breakpoint.parse(text, image)
     return stop_at(lambda: Rerun(Machine(image)), place, 1.0, 30.0, **options).machine
 
 
@@ -28,7 +30,7 @@ def test_a_function_stops_before_its_first_instruction(build):
     assert machine.pc == image.symbol("Main").address & ~1
 
 
-def test_one_instruction_of_lead_shows_where_it_goes(build):
+def test_next_address_is_the_pc_after_one_instruction(build):
     image = build("nullcall")
     machine = stop(image, "Main", lead=1)
     executed = machine.core.executed
@@ -36,23 +38,31 @@ def test_one_instruction_of_lead_shows_where_it_goes(build):
     assert machine.core.executed == executed
 
 
-def test_a_hang_is_where_the_image_does_not_go_on(build):
+def test_hang_stops_where_the_image_hangs(build):
     machine = stop(build("nullcall"), "hang")
     assert machine.core.locked_up
 
 
 @pytest.mark.parametrize("text", ["nowhere", "inference 2", "-5", "fault-x"])
-def test_a_place_that_is_not_there_is_refused(build, text):
+def test_an_unknown_place_is_refused(build, text):
     with pytest.raises(UsageError):
-        Place.parse(text, build("nullcall"))
+        Breakpoint.parse(text, build("nullcall"))
 
 
-def test_an_image_without_a_fault_says_so(build):
+def test_an_ambiguous_function_name_is_an_error_with_the_addresses():
+    functions = [SimpleNamespace(kind="func", name="Step", address=one) for one in (0x201, 0x101)]
+    image = SimpleNamespace(path="a.elf", symbols=functions)
+    with pytest.raises(UsageError, match="has 2 functions 'Step'") as refused:
+        Breakpoint.parse("Step", image)
+    assert refused.value.hint == "name one by its address: 0x100, 0x200"
+
+
+def test_an_image_without_a_fault_is_an_error(build):
     with pytest.raises(CheckFailed, match="no fault"):
         stop(build("counter"), "fault")
 
 
-def test_gdb_is_told_port_place_and_commands(tmp_path):
+def test_the_gdb_command_has_port_place_and_commands(tmp_path):
     call = GdbCall("gdb", tmp_path / "a.gdb")
     words = gdb_command(call, 3333, tmp_path / "a.elf", run_up_to(0x100))
     assert words[:3] == ["gdb", "-nx", "-batch"]

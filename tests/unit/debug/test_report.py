@@ -1,4 +1,4 @@
-"""What a user is told of a core: callers, threads, stacks and their overflow."""
+"""Reports on a core: callers, threads, stacks and stack overflows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from harness.base.core_state import CoreState
 from harness.base.text import folded
-from harness.debug.report import Narrator, Stack
+from harness.debug.report import Stack, StateReporter
 from harness.elf import Image
 from harness.targets import simulator
 from harness.targets.base import Fault, SymbolReached
@@ -33,12 +33,12 @@ def told(image: Image, seconds: float = 1.0, *, limit: bool = False) -> list[Fau
             assert results is not None
             session.memory.write(results.address + 4, b"\1\0\0\0")
         session.run(None, session.deadline(seconds))
-        narrator = Narrator(image, session.power_on)
-        return [narrator.fault(one) for one in session.faults]
+        reporter = StateReporter(image, session.power_on)
+        return [reporter.fault(one) for one in session.faults]
 
 
 @pytest.mark.slow
-def test_a_fault_names_its_callers_and_what_the_handler_interrupted(
+def test_a_fault_names_its_callers_and_the_interrupted_function(
     build: Callable[[str], Image],
 ) -> None:
     first, *_ = told(build("deep"))
@@ -55,13 +55,13 @@ def test_a_fault_names_its_callers_and_what_the_handler_interrupted(
 
 
 @pytest.mark.slow
-def test_a_core_deep_in_a_handler_is_told_with_what_that_interrupted(
+def test_the_place_in_a_nested_handler_has_the_interrupted_function(
     build: Callable[[str], Image],
 ) -> None:
     image = build("deep")
     with simulator.open(image) as session:
         session.run(None, session.deadline(0.1))
-        told = Narrator(image).place(session.core_state)
+        told = StateReporter(image).place(session.core_state)
     assert told.startswith("Stop")
     assert ", in the handler of HardFault, which interrupted Divide at deep.c:8" in told
 
@@ -70,9 +70,7 @@ def test_a_core_deep_in_a_handler_is_told_with_what_that_interrupted(
 @pytest.mark.parametrize(
     ("limit", "how"), [(True, "STKOF: the processor refused it"), (False, "bytes below it")]
 )
-def test_a_stack_overflow_is_told_as_one(
-    build: Callable[[str], Image], limit: bool, how: str
-) -> None:
+def test_a_stack_overflow_is_reported(build: Callable[[str], Image], limit: bool, how: str) -> None:
     first, *_ = told(build("overflow"), limit=limit)
     assert "; stack overflow of main stack (" in str(first)
     assert str(first).endswith(how)
@@ -82,19 +80,19 @@ def test_a_stack_overflow_is_told_as_one(
 
 
 @pytest.mark.slow
-def test_a_sound_stack_is_not_told_as_an_overflow(build: Callable[[str], Image]) -> None:
+def test_an_intact_stack_is_not_reported_as_an_overflow(build: Callable[[str], Image]) -> None:
     first, *_ = told(build("wildbranch"))
     assert first.overflow == ""
     assert "\n  stack main stack (" in first.report
 
 
 @pytest.mark.slow
-def test_threads_that_wait_are_told() -> None:
+def test_waiting_threads_are_reported() -> None:
     image = zephyr("philosophers")
     with simulator.open(image) as session:
         session.run(None, session.deadline(1.2))
-        narrator, state = Narrator(image, session.power_on), session.core_state
-    place, stacks = narrator.place(state), narrator.threads(state)
+        reporter, state = StateReporter(image, session.power_on), session.core_state
+    place, stacks = reporter.place(state), reporter.threads(state)
     assert place.startswith("arch_cpu_idle at ")
     assert "thread idle; thread Philosopher 5 waits in k_sleep at sched.c:1223" in place
     assert "called from philosopher at main.c:" in place
@@ -139,17 +137,17 @@ def test_repeated_lines_are_folded(lines: str, shown: str) -> None:
         (0x1000_0000, ""),
     ],
 )
-def test_a_stack_that_ran_out_of_ram_has_overflowed(
+def test_sp_below_the_stack_is_an_overflow(
     build: Callable[[str], Image], sp: int, how: str
 ) -> None:
     stack = Stack("worker_stack", 0x2000_0508, 1024, 976)
     state = CoreState((*range(13), sp, 0, 0, 0))
-    found = Narrator(build("deep")).overflow(state, stack, "PRECISERR, BFARVALID", 0x3000_0000)
+    found = StateReporter(build("deep")).overflow(state, stack, "PRECISERR, BFARVALID", 0x3000_0000)
     assert found.partition("976): ")[2] == how
 
 
 @pytest.mark.slow
-def test_faults_have_call_stacks_as_long_as_there_is_room(build: Callable[[str], Image]) -> None:
+def test_the_first_64_faults_have_call_stacks(build: Callable[[str], Image]) -> None:
     image = build("faults")
     with simulator.open(image) as session:
         session.run(None, session.deadline(1.0))
@@ -157,6 +155,6 @@ def test_faults_have_call_stacks_as_long_as_there_is_room(build: Callable[[str],
     states = [one.state is not None for one in faults]
     assert states == [True] * 64 + [False] * (len(states) - 64)
     assert len(states) >= 100
-    told = [Narrator(image).fault(one) for one in faults]
+    told = [StateReporter(image).fault(one) for one in faults]
     assert all("called from Caller at faults.c:" in one.callers for one in told[:64])
     assert not told[64].callers

@@ -1,4 +1,4 @@
-"""Call stacks on Renode and through a board's debug port: those of the simulator."""
+"""Call stacks on Renode and through a board's debug port equal those of the simulator."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fake_renode import FakeRenode, opened
 from harness.base.core_state import MSP, PSP, CoreState
 from harness.base.errors import TargetLost, Unsupported
 from harness.case.observe import faults_with_stacks, place_and_stacks
-from harness.debug.report import Narrator
+from harness.debug.report import StateReporter
 from harness.elf import Image
 from harness.simulator import Machine
 from harness.simulator.debug_port import DebugPort
@@ -98,13 +98,15 @@ def at_rest(image: Image) -> tuple[CoreState, tuple[str, str]]:
     with simulator.open(image) as session:
         session.run(None, session.deadline(TICKS / session.machine.memory_map.cpu_hz))
         state = session.core_state
-        narrator = Narrator(image)
-        return state, (narrator.place(state), narrator.threads(state))
+        reporter = StateReporter(image)
+        return state, (reporter.place(state), reporter.threads(state))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["deep", "mpu", "ramcode"])
-def test_a_renode_that_stands_tells_where(build: Callable[[str], Image], name: str) -> None:
+def test_place_and_stacks_of_a_stopped_renode_equal_the_simulators(
+    build: Callable[[str], Image], name: str
+) -> None:
     image = build(name)
     state, told = at_rest(image)
     renode = FakeRenode()
@@ -115,7 +117,7 @@ def test_a_renode_that_stands_tells_where(build: Callable[[str], Image], name: s
         seen = session.core_state
         assert (seen.registers, seen.stacks) == (state.registers, state.stacks)
         assert place_and_stacks(session, image)[0] == told[0]
-        assert Narrator(image).threads(seen) == told[1]
+        assert StateReporter(image).threads(seen) == told[1]
 
 
 def test_only_the_first_faults_are_kept_with_their_memory(build: Callable[[str], Image]) -> None:
@@ -185,7 +187,7 @@ class PortAccess:
 @pytest.mark.slow
 @pytest.mark.parametrize("halted", [False, True])
 @pytest.mark.parametrize("name", ["threads", "counter", "deep"])
-def test_a_debug_port_shows_what_the_simulator_has(
+def test_the_state_through_a_debug_port_equals_the_simulators(
     build: Callable[[str], Image], name: str, halted: bool
 ) -> None:
     image = build(name)
@@ -199,7 +201,7 @@ def test_a_debug_port_shows_what_the_simulator_has(
     assert (seen.registers, seen.memory) == (own.registers, own.memory)
     assert {key: seen.stacks[key] for key in own.stacks} == own.stacks
     assert seen.threads[False] == own.threads[False]
-    assert Narrator(image).threads(seen) == Narrator(image).threads(own)
+    assert StateReporter(image).threads(seen) == StateReporter(image).threads(own)
     assert (port.core.halted, port.core.enabled) == (halted, halted), "as it was before"
     machine.close()
 

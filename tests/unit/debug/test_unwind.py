@@ -1,4 +1,4 @@
-"""Call stacks walked without a debugger."""
+"""Stack unwinding without a debugger."""
 
 from __future__ import annotations
 
@@ -63,7 +63,9 @@ def test_a_fault_in_an_interrupt_is_walked_down_to_the_thread(tmp_path: Path, fl
 
 
 @pytest.mark.slow
-def test_a_branch_out_of_code_is_told_by_its_caller(build: Callable[[str], Image]) -> None:
+def test_a_branch_to_an_invalid_address_is_reported_at_its_caller(
+    build: Callable[[str], Image],
+) -> None:
     image = build("wildbranch")
     state = crash(image)
     assert functions(image, state)[:2] == ["", "Caller.constprop.0"]
@@ -71,7 +73,7 @@ def test_a_branch_out_of_code_is_told_by_its_caller(build: Callable[[str], Image
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(40))
-def test_whatever_a_stack_holds_the_walk_ends(build: Callable[[str], Image], seed: int) -> None:
+def test_the_walk_ends_for_any_stack_content(build: Callable[[str], Image], seed: int) -> None:
     image, draw = build("deep"), random.Random(seed)
     walker = Unwinder(image)
     likely = [symbol.address + draw.randrange(0, 64) for symbol in image.symbols]
@@ -134,7 +136,7 @@ def test_any_unwinding_instructions_end(code: bytes) -> None:
 
 
 @pytest.mark.slow
-def test_first_instructions_tell_what_the_table_tells(build: Callable[[str], Image]) -> None:
+def test_prologue_analysis_equals_the_call_frame_table(build: Callable[[str], Image]) -> None:
     image = build("deep")
     tables = CallFrames(image)
     for name in DEEP[:5]:

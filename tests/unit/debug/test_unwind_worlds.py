@@ -1,4 +1,4 @@
-"""Call stacks that go through both security states, held against the source of both images."""
+"""Call stacks across both security states, compared with the source of both images."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 import pytest
 from two_worlds import machine_for
 
-from harness.debug.report import Narrator
+from harness.debug.report import StateReporter
 from harness.debug.unwind import Unwinder
 from harness.elf import Image
 from harness.simulator import End, Machine
@@ -79,7 +79,7 @@ def test_a_fault_below_a_call_back_has_the_callers_of_both_worlds(two_worlds: Im
     machine.run(until_tick=LONG_ENOUGH)
     assert stack(two_worlds, machine, fault=True) == ["nonsecure:Reads", *CALLED_BACK]
     session = SimulatorSession(machine)
-    told = str(Narrator(two_worlds, session.power_on).fault(session.faults[0]))
+    told = str(StateReporter(two_worlds, session.power_on).fault(session.faults[0]))
     assert re.search(
         r"SecureFault \(AUVIOL, SFARVALID\) in the non-secure image nonsecure, "
         r"Reads at nonsecure\.c:\d+, called from __gnu_cmse_nonsecure_call\S* .* in secure, "

@@ -1,4 +1,4 @@
-"""What a user is told of a Zephyr application that fails: tests/firmware/zephyr."""
+"""Reports on failing Zephyr applications (tests/firmware/zephyr)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each bound of what a file may say, from both sides, and what is read where it says nothing."""
+"""Bounds of the values in a file, from both sides, and defaults of absent fields."""
 
 from __future__ import annotations
 
@@ -79,10 +79,10 @@ def test_a_model_without_a_subgraph_is_refused() -> None:
     ("data", "hint"),
     [
         (b"\x7fELF\1\1\1\0" + bytes(40), "it is an ELF image, not a model"),
-        (b"\xff" * 48, "is it a whole, unchanged .tflite file?"),
-        (b"PK\3\4" + bytes(40), "is it a whole, unchanged .tflite file?"),
-        (b"", "is it a whole, unchanged .tflite file?"),
-        (b"\0\0\0\xf0TFL3", "is it a whole, unchanged .tflite file?"),
+        (b"\xff" * 48, "is it a complete, unmodified .tflite file?"),
+        (b"PK\3\4" + bytes(40), "is it a complete, unmodified .tflite file?"),
+        (b"", "is it a complete, unmodified .tflite file?"),
+        (b"\0\0\0\xf0TFL3", "is it a complete, unmodified .tflite file?"),
     ],
 )
 def test_a_file_that_is_not_a_model_has_a_hint(data: bytes, hint: str) -> None:
@@ -94,7 +94,7 @@ def test_a_file_that_is_not_a_model_has_a_hint(data: bytes, hint: str) -> None:
 # operator codes
 
 
-def test_a_version_that_is_not_there_is_1() -> None:
+def test_an_absent_version_is_1() -> None:
     assert read(code_with(version=1)).operators[0].version == 1
 
 

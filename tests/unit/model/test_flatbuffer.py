@@ -1,4 +1,4 @@
-"""Checked access to a FlatBuffer: the last byte that may be read, and the first that may not."""
+"""Bounds-checked access to a FlatBuffer: the last valid byte and the first invalid one."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def test_a_number_is_read_up_to_the_last_byte() -> None:
 
 def test_an_offset_points_up_to_the_last_byte() -> None:
     assert Buffer(word(4) + b"x").follow(0) == 4
-    with pytest.raises(Malformed, match="the offset at 0 leaves the file"):
+    with pytest.raises(Malformed, match="the offset at 0 points outside the file"):
         Buffer(word(5) + b"x").follow(0)
 
 
 def test_a_vector_ends_with_the_file_at_the_latest() -> None:
     assert Buffer(word(2) + bytes(4)).span(0, 2) == (4, 2)
-    with pytest.raises(Malformed, match="the vector at 0 claims 3 elements, beyond the file"):
+    with pytest.raises(Malformed, match="the vector at 0 has 3 elements, which exceed the file"):
         Buffer(word(3) + bytes(4)).span(0, 2)
 
 
@@ -51,7 +51,7 @@ def test_a_vector_ends_with_the_file_at_the_latest() -> None:
     ],
 )
 def test_a_field_that_is_a_vector_ends_with_the_file_at_the_latest(read, width: int) -> None:
-    with pytest.raises(Malformed, match="claims 3 elements, beyond the file"):
+    with pytest.raises(Malformed, match="has 3 elements, which exceed the file"):
         read(table(word(4), behind=word(3) + bytes(3 * width - 1)))
 
 

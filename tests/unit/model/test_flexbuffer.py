@@ -1,4 +1,4 @@
-"""Options of custom operators: numbers of every width, and bytes that are no map."""
+"""Options of custom operators: numbers of every width, and bytes that are not a map."""
 
 import pytest
 from flatbuffers import flexbuffers
@@ -96,7 +96,7 @@ def test_an_offset_before_the_buffer_is_refused(place: int) -> None:
         scalars(bytes(data))
 
 
-def test_a_map_whose_length_stands_before_the_buffer_is_refused() -> None:
+def test_a_map_with_its_length_before_the_buffer_is_refused() -> None:
     with pytest.raises(NoFlexMap, match="leaves the buffer"):
         scalars(bytes([0, 0, 0, 0, 3, 37, 1]))  # words of two bytes from the second byte on
 

@@ -1,4 +1,4 @@
-"""Notes on what tflite-micro computes differently from TensorFlow Lite."""
+"""Notes on operators that tflite-micro and TensorFlow Lite compute differently."""
 
 from __future__ import annotations
 

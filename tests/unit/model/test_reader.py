@@ -1,4 +1,4 @@
-"""Reading models: what a file holds, and that no broken file does harm."""
+"""Reading models: the content of a file, and errors for broken files."""
 
 from __future__ import annotations
 
@@ -201,7 +201,7 @@ def test_a_missing_file_is_a_bad_model(tmp_path: Path) -> None:
     [
         (b"", "empty"),
         (b"PK\x03\x04 a zip file", "not a .tflite model"),
-        (b"\x00\x00\x00\xf0TFL3", "leaves the file"),
+        (b"\x00\x00\x00\xf0TFL3", "points outside the file"),
         (struct.pack("<I4s", 8, b"TFL3") + b"\0" * 8, "version 0"),
     ],
 )

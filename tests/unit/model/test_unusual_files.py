@@ -1,4 +1,4 @@
-"""What writers may do and converters seldom do: data behind the file, one zero point for all."""
+"""Valid files that converters rarely write: data after the FlatBuffer, a common zero point."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ def with_data_behind(offset_from_end: int, size: int) -> bytes:
     return changed(move(length + offset_from_end)) + WEIGHTS.tobytes()
 
 
-def test_data_behind_the_flatbuffer_is_read() -> None:
+def test_data_after_the_flatbuffer_is_read() -> None:
     model = Model.from_bytes(with_data_behind(0, 12), "m")
     assert bytes(model.tensors[1].data) == WEIGHTS.tobytes()
 
 
 @pytest.mark.parametrize("shift", [1, 100])
-def test_data_that_would_end_behind_the_file_is_refused(shift: int) -> None:
+def test_data_beyond_the_end_of_the_file_is_refused(shift: int) -> None:
     with pytest.raises(BadModel, match="of 12 bytes is outside the file"):
         Model.from_bytes(with_data_behind(shift, 12), "m")
 

@@ -1,4 +1,4 @@
-"""What this room hands out are values, that say what they are."""
+"""The parts of a model are immutable values with a readable text."""
 
 from __future__ import annotations
 

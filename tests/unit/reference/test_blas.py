@@ -1,4 +1,4 @@
-"""One thread for matrix products, for as long as anybody computes some."""
+"""The shared limit of BLAS to one thread."""
 
 from __future__ import annotations
 

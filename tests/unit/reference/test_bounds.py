@@ -1,4 +1,4 @@
-"""Bounds of damaged models: the last that runs, and the first that is refused."""
+"""Limits for damaged models: the largest value that runs, the smallest that is refused."""
 
 from __future__ import annotations
 
@@ -199,12 +199,12 @@ BOUNDS: dict[str, tuple[Callable[[], bytes], Callable[[], bytes], str]] = {
     "places of a high window": (
         lambda: _places(1 << 14, 4),
         lambda: _places((1 << 14) + 1, 4),
-        "a kernel of 16385 x 4",
+        "a kernel of 16385 x 4 has more than 65536 elements",
     ),
     "places of a wide window": (
         lambda: _places(4, 1 << 14),
         lambda: _places(4, (1 << 14) + 1),
-        "a kernel of 4 x 16385",
+        "a kernel of 4 x 16385 has more than 65536 elements",
     ),
     "products of an LSTM": (
         lambda: _lstm(2048),
@@ -234,7 +234,7 @@ BOUNDS: dict[str, tuple[Callable[[], bytes], Callable[[], bytes], str]] = {
     "levels of subgraphs": (
         lambda: _nested(32),
         lambda: _nested(33),
-        "its subgraphs call each other without end",
+        "its subgraphs call each other recursively",
     ),
     "pairs of boxes": (
         lambda: _boxes(4096),
@@ -292,7 +292,7 @@ def test_an_inference_runs_50000_operators_and_no_more() -> None:
     interpreter = Interpreter(Model.from_bytes(_counting(8334)))
     with pytest.raises(BadModel, match="an inference runs more than 50,000 operators") as refusal:
         interpreter.invoke(zero)
-    assert refusal.value.hint == "does a loop of the model never end?"
+    assert refusal.value.hint == "does the model contain an endless loop?"
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""The answer of compare() about two tensors."""
+"""The result of compare() for two tensors."""
 
 from __future__ import annotations
 

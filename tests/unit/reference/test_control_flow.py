@@ -250,7 +250,7 @@ def test_a_subgraph_that_calls_itself_is_refused() -> None:
         [T((1,), "bool"), T((1,), "bool")], [Op("IF", [0, 0], [1], _subgraphs(1, 1))], [0], [1]
     )
     main = Graph(again.tensors, [Op("IF", [0, 0], [1], _subgraphs(1, 1))], [0], [1])
-    _refused(build_graphs([main, again]), "without end", None)
+    _refused(build_graphs([main, again]), "recursively", None)
 
 
 @pytest.mark.slow
@@ -271,7 +271,10 @@ def test_a_variable_that_nothing_assigns_cannot_be_read() -> None:
         [2],
     )
     _refused(
-        build_graphs([main]), "'v' is assigned by no operator", None, [np.zeros(2, np.float32)]
+        build_graphs([main]),
+        "no operator assigns the resource variable 'v'",
+        None,
+        [np.zeros(2, np.float32)],
     )
 
 

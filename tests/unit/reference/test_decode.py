@@ -224,7 +224,7 @@ _BEYOND = {
         head(_LUT, 1, 1) + bytes(9),
         T((3,), "int8", [1.0, 1.0], [0, 0]),
     ),
-    "lead out of their table": (bytes(4), head(_HUFFMAN) + bytes(2), T((4,), "int8")),
+    "lead beyond their table": (bytes(4), head(_HUFFMAN) + bytes(2), T((4,), "int8")),
 }
 
 
@@ -247,7 +247,7 @@ def test_codes_that_end_before_their_symbols_do_are_refused() -> None:
             (symbols,) = Interpreter(Model.from_bytes(model)).invoke([])
             assert symbols.tolist() == [5, 5, 5, 5, 6, 6, 6, 6]
         else:
-            with pytest.raises(BadModel, match="lead out of"):
+            with pytest.raises(BadModel, match="lead beyond"):
                 Interpreter(Model.from_bytes(model))
 
 

@@ -1,4 +1,4 @@
-"""Tensors of no elements: refused where TFLM calls them dynamic, empty results elsewhere."""
+"""Tensors without elements: refused where TFLM treats them as dynamic, else empty results."""
 
 from __future__ import annotations
 

@@ -48,10 +48,10 @@ UNDEFINED: Mapping[str, str] = {
     rf"its begin is {_TYPE}, its size {_TYPE}$": "reads the sizes as the starts' type",
     rf"it passes {_TYPE} \[.*\] as {_TYPE} \[.*\]$": "copies bytes into a subgraph's tensor",
     r"TFLM reads its \w+ (weights|state) as \w+": "as it says",
-    r"TFLM compares int16 values by scales that it never sets$": "as it says",
+    r"TFLM compares int16 values with scales that it does not initialize$": "as it says",
     r"the resource variable .* has \d+ bytes, not \d+$": "copies past the end of one of both",
     r"is a computed int4 tensor$": "writes whole bytes over the packed tensor",
-    r"(its codes lead out of|bits are encoded|into a table of|values are left)": "TFLM_DECODE"
+    r"(its codes lead beyond|bits are encoded|into a table of|values are left)": "TFLM_DECODE"
     " reads beyond its tables",
 }
 #: Operators that are not compared, or not in their values.

@@ -1,4 +1,4 @@
-"""Causes that compare() suspects: offsets, axes, shifts, bytes, other arithmetic."""
+"""Explanations of compare(): offsets, axes, shifts, bytes, other arithmetic."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions in fixed point are as near to the real ones as their bits allow."""
+"""Fixed-point functions are accurate to their number of bits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bounds of a device's floats: wide enough for a right one, too narrow for a wrong one."""
+"""Error bounds of floats: correct devices are within them, wrong ones are not."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_a_function_of_a_library_may_be_off_by_a_few_units_in_the_last_place(nam
     assert 4 <= units.min().round(9) <= units.max() <= 64  # 7 times 4/7 is not 4 in double
 
 
-def test_a_batch_has_bounds_where_they_are_asked_for() -> None:
+def test_allowed_errors_of_a_batch_are_computed_for_selected_runs() -> None:
     interpreter = Interpreter(paths.models() / "hello_world_float32.tflite")
     x = np.linspace(0, 6, 4, dtype=np.float32).reshape(4, 1, 1)
     allowed = allowed_in_batch(interpreter, [x], 0, np.array([True, False, True, False]))

@@ -247,7 +247,7 @@ def test_a_wrong_input_is_refused_with_both_shapes_and_a_hint() -> None:
     with pytest.raises(UsageError) as refusal:
         _pair().invoke([_ONES[0], _ONES])
     assert refusal.value.message == "pair: input 'b' needs float32 [3], not float32 [4, 3]"
-    assert refusal.value.hint == "quantize() turns real values into quantized ones"
+    assert refusal.value.hint == "quantize() converts real values to quantized ones"
 
 
 def test_tensors_is_a_mapping_of_the_last_inference() -> None:

@@ -1,4 +1,4 @@
-"""Kernels of one's own, and models that are refused or break a promise."""
+"""User-defined kernels, and models that are refused or contradict their declarations."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_an_operator_that_declares_more_outputs_than_it_has_is_refused(name: str
 def test_an_output_that_nothing_computes_is_refused() -> None:
     tensors = [T((3,), "float32")] * 3
     model = build(tensors, [Op("NEG", [0], [1])], [0], [2])
-    with pytest.raises(BadModel, match="nothing computes"):
+    with pytest.raises(BadModel, match="no operator computes"):
         Interpreter(Model.from_bytes(model))
 
 

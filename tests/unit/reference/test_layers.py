@@ -83,7 +83,7 @@ def test_the_first_differing_output_is_at_fault_and_later_ones_are_not() -> None
     assert (report.equal, bool(report)) == (False, False)
 
 
-def test_a_difference_behind_undumped_operators_names_them() -> None:
+def test_a_difference_after_undumped_operators_names_them() -> None:
     dump = {2: np.array([[2, 8]], np.int16)}
     report = compare_layers(_chain(), [_X], dump)
     (line, *_) = str(report).splitlines()

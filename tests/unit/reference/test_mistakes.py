@@ -1,4 +1,4 @@
-"""Mistakes, and whether inputs notice them."""
+"""Mutants of operators, and the inputs that notice them."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from harness.base.errors import HilError
 from harness.model import Model
 from harness.reference import Interpreter
 from harness.reference.adequacy import Adequacy, examine
-from harness.reference.examiner import Examiner, Trial, _with_mistake
-from harness.reference.mistakes import MISTAKES, mistakes_of
+from harness.reference.examiner import Examiner, Trial, kernels_with
+from harness.reference.mistakes import MISTAKES, mutants_of
 from harness.reference.node import constant
 
 
@@ -84,7 +84,7 @@ def made() -> frozenset[str]:
     for data in models():
         interpreter = Interpreter(Model.from_bytes(data))
         for step in interpreter.steps:
-            found = mistakes_of(step.node, interpreter.kernels)
+            found = mutants_of(step.node, interpreter.kernels)
             names |= {each.mistake.name for each in found}
     return frozenset(names)
 
@@ -94,26 +94,26 @@ def test_some_operator_can_have_each_mistake_of_the_table(name: str) -> None:
     assert name in made()
 
 
-def test_an_examination_leaves_the_model_as_it_was() -> None:
+def test_examine_does_not_change_the_interpreter() -> None:
     interpreter = Interpreter(small_network())
     before = interpreter.invoke_batch(images(5))[0]
     examine(interpreter, images(3))
     assert np.array_equal(interpreter.invoke_batch(images(5))[0], before)
 
 
-def test_noticed_means_that_the_whole_model_with_the_mistake_gives_other_outputs() -> None:
+def test_a_mistake_is_noticed_if_the_outputs_of_the_mutated_model_differ() -> None:
     examiner, inputs = Examiner(Interpreter(small_network())), images(6)
     found = examiner.noticed(inputs)
     (right,) = examiner.interpreter.invoke_batch(inputs)
     assert len(examiner.trials) > 40
     for number, trial in enumerate(examiner.trials):
-        kernels = _with_mistake(examiner.interpreter.kernels, trial.step, examiner.mistaken(number))
+        kernels = kernels_with(examiner.mutant(number), trial.step, examiner.interpreter.kernels)
         (wrong,) = Interpreter(small_network(), kernels=kernels).invoke_batch(inputs)
         differs = (wrong != right).reshape(len(right), -1).any(axis=1)
         assert np.array_equal(found[number], differs), trial
 
 
-def test_no_input_at_all_notices_a_mistake_that_is_called_equivalent() -> None:
+def test_no_input_notices_an_equivalent_mutant() -> None:
     rng = np.random.default_rng(3)
     for name in ("hello_world_int8", "digits_int8", "residual_int8"):
         interpreter = Interpreter(paths.models() / f"{name}.tflite")
@@ -164,6 +164,30 @@ def test_the_only_operator_with_a_memory_may_forget_it() -> None:
     assert np.flatnonzero(examiner.noticed(inputs, [number])[0]).tolist() == [1]
 
 
+def test_a_refused_value_is_noticed_in_the_run_that_has_it() -> None:
+    """MAXIMUM for MINIMUM lets an index beyond the table through, whose entries are all equal."""
+    tensors = [
+        T((1,), "int16"),
+        T((1,), "int16"),
+        T((1,), "int32"),
+        T((1,), "int32", data=np.array([3], np.int32)),
+        T((1,), "int32"),
+        T((4,), "float32", data=np.ones(4, np.float32)),
+        T((1,), "float32"),
+    ]
+    settings = flexbuffers.Dumps({"delay_length": 1})
+    operators = [
+        Op("SignalDelay", [0], [1], custom="SignalDelay", custom_options=settings),
+        Op("CAST", [1], [2], ("Cast", {})),
+        Op("MINIMUM", [2, 3], [4], ("MaximumMinimum", {})),
+        Op("GATHER", [5, 4], [6], ("Gather", {})),
+    ]
+    examiner = Examiner(Interpreter(Model.from_bytes(build(tensors, operators, [0], [6]))))
+    number = examiner.trials.index(Trial(2, "MINIMUM", "computes its neighbour"))
+    inputs = [np.array([[1], [9], [0]], np.int16)]
+    assert np.flatnonzero(examiner.noticed(inputs, [number])[0]).tolist() == [2]
+
+
 def test_a_float_model_notices_no_more_than_its_bound_allows() -> None:
     found = examine(
         Interpreter(paths.models() / "hello_world_float32.tflite"),
@@ -195,10 +219,10 @@ def test_each_mistake_of_each_operator_gives_what_the_operator_declares(data: by
             None if each is None else constant(each)[None] if each.constant
             else _drawn(rng, each) for each in step.node.inputs
         ]  # fmt: skip
-        for mistaken in mistakes_of(step.node, interpreter.kernels):
+        for mutant in mutants_of(step.node, interpreter.kernels):
             try:
                 with np.errstate(all="ignore"):
-                    results = list(mistaken.run(*given))
+                    results = list(mutant.run(*given))
             except HilError:
                 continue  # values that the operator refuses
             step.check(results)

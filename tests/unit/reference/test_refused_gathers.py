@@ -1,4 +1,4 @@
-"""Limits of operators that gather and broadcast values."""
+"""Messages for refused gather and broadcast operators."""
 
 from __future__ import annotations
 
@@ -54,48 +54,48 @@ _INTS = T((2,), "int32")
 REFUSED = {
     "GATHER of batches beyond the axis": (
         gather(_a(2, 2), _c([[0], [1]]), _a(2, 2), Axis=0, BatchDims=1),
-        "1 batch axes of [2, 1], axis 0",
+        "batch_dims 1 is out of range for indices [2, 1] and axis 0",
     ),
     "GATHER of more batches than places have axes": (
         gather(_a(2, 2, 2), _c([0, 1]), _a(2, 2, 2), Axis=2, BatchDims=2),
-        "2 batch axes of [2], axis 2",
+        "batch_dims 2 is out of range for indices [2] and axis 2",
     ),
     "GATHER of batches before the first": (
         gather(_a(2, 2), _c([0]), _a(1, 2), Axis=0, BatchDims=-2),
-        "-1 batch axes of [1], axis 0",
+        "batch_dims -1 is out of range for indices [1] and axis 0",
     ),
     "GATHER of other batches": (
         gather(_a(2, 2), _c([[0], [1], [0]]), _a(2, 1), Axis=1, BatchDims=1),
-        "batches [2] and [3]",
+        "its batches [2] and [3] differ",
     ),
     "GATHER to another shape": (gather(_a(4), _c([0]), _a(2)), "computes the shape [1]"),
     "GATHER of an axis that is not there": (
         gather(_a(4), _c([0]), _a(1), Axis=1),
-        "axis 1 of 1 axes",
+        "axis 1 is out of range for 1 axes",
     ),
     "GATHER_ND at places of int64": (
         _gather_nd(_a(4), _c([[0]], "int64"), _a(1)),
-        "places of type int64 are not supported",
+        "indices of type int64 are not supported",
     ),
     "GATHER_ND at places of more axes than there are": (
         _gather_nd(_a(4), _c([[0, 0]]), _a(1)),
-        "places [1, 2] in [4]",
+        "indices [1, 2] into [4]",
     ),
-    "GATHER_ND at a scalar": (_gather_nd(_a(4), _c(0), _a(4)), "places [] in [4]"),
-    "GATHER_ND in a scalar": (_gather_nd(_a(), _c([[0]]), _a(1)), "places [1, 1] in []"),
+    "GATHER_ND at a scalar": (_gather_nd(_a(4), _c(0), _a(4)), "indices [] into [4]"),
+    "GATHER_ND in a scalar": (_gather_nd(_a(), _c([[0]]), _a(1)), "indices [1, 1] into []"),
     "GATHER_ND to another shape": (
         _gather_nd(_a(4, 2), _c([[0], [1], [2]]), _a(3)),
         "computes the shape [3, 2]",
     ),
     "EMBEDDING_LOOKUP at places of int64": (
         _lookup(_c([0], "int64"), _a(4, 2), _a(1, 2)),
-        "places int64 [1] in [4, 2]",
+        "indices int64 [1] into [4, 2]",
     ),
     "EMBEDDING_LOOKUP at indices that are not a vector": (
         _lookup(_c([[0]]), _a(4, 2), _a(1, 2)),
-        "places int32 [1, 1] in [4, 2]",
+        "indices int32 [1, 1] into [4, 2]",
     ),
-    "EMBEDDING_LOOKUP in a vector": (_lookup(_c([0]), _a(4), _a(1)), "places int32 [1] in [4]"),
+    "EMBEDDING_LOOKUP in a vector": (_lookup(_c([0]), _a(4), _a(1)), "indices int32 [1] into [4]"),
     "EMBEDDING_LOOKUP of int16": (
         _lookup(_c([0]), _a(4, 2, dtype="int16"), _a(1, 2, dtype="int16")),
         "int16 to int16 is not supported",
@@ -159,27 +159,30 @@ REFUSED = {
         _broadcast(_a(1), _c([2]), real(2)),
         "its input is int8, its output float32",
     ),
-    "BROADCAST_TO fewer axes": (_broadcast(_a(1, 1), _c([2]), _a(2)), "[1, 1] in the shape [2]"),
+    "BROADCAST_TO fewer axes": (
+        _broadcast(_a(1, 1), _c([2]), _a(2)),
+        "[1, 1] cannot be broadcast to [2]",
+    ),
     "BROADCAST_TO six axes": (
         _broadcast(_a(1), _c([1, 1, 1, 1, 1, 2]), _a(1, 1, 1, 1, 1, 2)),
-        "[1] in the shape [1, 1, 1, 1, 1, 2]",
+        "[1] cannot be broadcast to [1, 1, 1, 1, 1, 2]",
     ),
     "BROADCAST_TO a shape that is a table": (
         _broadcast(_a(1), _c([[2]]), _a(2)),
-        "[1] in the shape [2]",
+        "[1] cannot be broadcast to [2]",
     ),
     "BROADCAST_TO what it does not divide": (
         _broadcast(_a(2), _c([4]), _a(4)),
-        "[2] cannot be repeated to [4]",
+        "[2] cannot be broadcast to [4]",
     ),
     "BROADCAST_TO another shape": (_broadcast(_a(1), _c([2]), _a(3)), "computes the shape [2]"),
     "BROADCAST_ARGS of two types": (
         _args(_INTS, T((2,), "int64"), _INTS),
-        "its shapes are int32 and int64 or no vectors",
+        "its shapes are int32 and int64, or not vectors",
     ),
     "BROADCAST_ARGS of a table": (
         _args(_INTS, T((1, 2), "int32"), _INTS),
-        "its shapes are int32 and int32 or no vectors",
+        "its shapes are int32 and int32, or not vectors",
     ),
     "BROADCAST_ARGS to another length": (
         _args(_INTS, T((3,), "int32"), _INTS),
@@ -211,23 +214,23 @@ REFUSED = {
     ),
     "REVERSE_V2 of axes of int64": (
         _reverse(_a(2, 3), _c([0], "int64"), _a(2, 3)),
-        "axes int64 [1] of [2, 3]",
+        "its axes are int64 [1], its input [2, 3]",
     ),
     "REVERSE_V2 of axes in a table": (
         _reverse(_a(2, 3), _c([[0]]), _a(2, 3)),
-        "axes int32 [1, 1] of [2, 3]",
+        "its axes are int32 [1, 1], its input [2, 3]",
     ),
     "REVERSE_V2 of more axes than there are": (
         _reverse(_a(3), _c([0, 0]), _a(3)),
-        "axes int32 [2] of [3]",
+        "its axes are int32 [2], its input [3]",
     ),
     "REVERSE_V2 of axes apart": (
         _reverse(_a(2, 3, 4), _c([0, 2]), _a(2, 3, 4)),
-        "axes [0, 2] are not neighbours",
+        "axes [0, 2] are not adjacent",
     ),
     "REVERSE_V2 of an axis twice": (
         _reverse(_a(2, 3), _c([1, 1]), _a(2, 3)),
-        "axes [1, 1] are not neighbours",
+        "axes [1, 1] are not adjacent",
     ),
     "REVERSE_V2 to another shape": (
         _reverse(_a(2, 3), _c([0]), _a(3, 2)),

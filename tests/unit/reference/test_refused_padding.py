@@ -1,4 +1,4 @@
-"""Limits of operators that pad and cut in blocks."""
+"""Messages for refused padding and block operators."""
 
 from __future__ import annotations
 
@@ -34,9 +34,12 @@ REFUSED = {
     "PAD of bool": (_pad(T((2,), "bool"), [[1, 1]], T((4,), "bool")), "type bool"),
     "PAD of other axes": (
         _pad(_a(2), [[1, 1], [0, 0]], _a(4)),
-        "paddings [1, 1, 0, 0] for 1 axes",
+        "paddings [1, 1, 0, 0] are invalid for 1 axes",
     ),
-    "PAD of a negative margin": (_pad(_a(2), [[-1, 1]], _a(2)), "paddings [-1, 1] for 1 axes"),
+    "PAD of a negative margin": (
+        _pad(_a(2), [[-1, 1]], _a(2)),
+        "paddings [-1, 1] are invalid for 1 axes",
+    ),
     "PAD to another shape": (_pad(_a(2), [[1, 1]], _a(3)), "computes the shape [4]"),
     "PADV2 with two values": (
         _pad(_a(2), [[1, 1]], _a(4), _c([1, 2], "int8")),
@@ -52,11 +55,11 @@ REFUSED = {
     ),
     "MIRROR_PAD of other axes": (
         _mirror(_a(2), [[1, 1], [0, 0]], _a(4)),
-        "paddings of the shape [2, 2] for [2]",
+        "its paddings have the shape [2, 2], its input [2]",
     ),
     "MIRROR_PAD of a flat list": (
         _mirror(_a(2), [1, 1], _a(4)),
-        "paddings of the shape [2] for [2]",
+        "its paddings have the shape [2], its input [2]",
     ),
     "MIRROR_PAD that reaches beyond the edge": (
         _mirror(_a(3), [[3, 0]], _a(6)),
@@ -80,19 +83,19 @@ REFUSED = {
     ),
     "SPACE_TO_BATCH_ND of too many blocks": (
         _blocks("SPACE_TO_BATCH_ND", _a(1, 4, 1), [2, 2], [[0, 0]], _a(2, 2, 1)),
-        "blocks [2, 2] and margins [0, 0] for 1 spatial axes",
+        "blocks [2, 2] and margins [0, 0] are invalid for 1 spatial axes",
     ),
     "SPACE_TO_BATCH_ND of too many margins": (
         _blocks("SPACE_TO_BATCH_ND", _a(1, 4, 1), [2], [[0, 0], [0, 0]], _a(2, 2, 1)),
-        "blocks [2] and margins [0, 0, 0, 0] for 1 spatial axes",
+        "blocks [2] and margins [0, 0, 0, 0] are invalid for 1 spatial axes",
     ),
     "SPACE_TO_BATCH_ND of a block of 0": (
         _blocks("SPACE_TO_BATCH_ND", _a(1, 4, 1), [0], [[0, 0]], _a(2, 2, 1)),
-        "blocks [0] and margins [0, 0] for 1 spatial axes",
+        "blocks [0] and margins [0, 0] are invalid for 1 spatial axes",
     ),
     "SPACE_TO_BATCH_ND of a negative margin": (
         _blocks("SPACE_TO_BATCH_ND", _a(1, 4, 1), [1], [[-1, 0]], _a(1, 3, 1)),
-        "blocks [1] and margins [-1, 0] for 1 spatial axes",
+        "blocks [1] and margins [-1, 0] are invalid for 1 spatial axes",
     ),
     "SPACE_TO_BATCH_ND of a size that blocks do not divide": (
         _blocks("SPACE_TO_BATCH_ND", _a(1, 4, 1), [2], [[1, 0]], _a(2, 2, 1)),
@@ -104,7 +107,7 @@ REFUSED = {
     ),
     "BATCH_TO_SPACE_ND of a batch that blocks do not divide": (
         _blocks("BATCH_TO_SPACE_ND", _a(3, 4, 1), [2], [[0, 0]], _a(1, 8, 1)),
-        "blocks [2] and crops [0, 0] of [3, 4, 1]",
+        "blocks [2] and crops [0, 0] do not fit the input [3, 4, 1]",
     ),
     "BATCH_TO_SPACE_ND of which all is cropped": (
         _blocks("BATCH_TO_SPACE_ND", _a(2, 2, 1), [2], [[3, 1]], _a(1, 0, 1)),
@@ -112,7 +115,7 @@ REFUSED = {
     ),
     "BATCH_TO_SPACE_ND of crops beyond the image": (
         _blocks("BATCH_TO_SPACE_ND", _a(2, 2, 1), [2], [[3, 2]], _a(1, 0, 1)),
-        "blocks [2] and crops [3, 2] of [2, 2, 1]",
+        "blocks [2] and crops [3, 2] do not fit the input [2, 2, 1]",
     ),
     "BATCH_TO_SPACE_ND to another shape": (
         _blocks("BATCH_TO_SPACE_ND", _a(2, 2, 1), [2], [[1, 0]], _a(1, 4, 1)),
@@ -120,11 +123,11 @@ REFUSED = {
     ),
     "SPACE_TO_DEPTH of three axes": (
         _depth("SPACE_TO_DEPTH", _a(2, 2, 1), 2, _a(1, 1, 4)),
-        "blocks of 2 of the shape [2, 2, 1]",
+        "the block size 2 does not fit the input [2, 2, 1]",
     ),
     "SPACE_TO_DEPTH of blocks of 0": (
         _depth("SPACE_TO_DEPTH", _a(1, 2, 2, 1), 0, _a(1, 2, 2, 1)),
-        "blocks of 0 of the shape [1, 2, 2, 1]",
+        "the block size 0 does not fit the input [1, 2, 2, 1]",
     ),
     "SPACE_TO_DEPTH of a height that blocks do not divide": (
         _depth("SPACE_TO_DEPTH", _a(1, 3, 2, 1), 2, _a(1, 1, 1, 4)),
@@ -144,7 +147,7 @@ REFUSED = {
     ),
     "GATHER at places of int64": (
         gather(_a(4), _c([0], "int64"), _a(1)),
-        "places of type int64 are not supported",
+        "indices of type int64 are not supported",
     ),
 }
 

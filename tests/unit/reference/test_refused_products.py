@@ -1,4 +1,4 @@
-"""Pools, products and LSTMs: types, shapes and scales that no kernel has are refused in words."""
+"""Pools, products and LSTMs: messages for unsupported types, shapes and scales."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ REFUSED = {
     ),
     "AVERAGE_POOL_2D of a huge kernel": (
         pool(_a(1, 2, 2, 1), _a(1, 2, 2, 1), Padding=0, FilterHeight=257, FilterWidth=256),
-        "a kernel of 257 x 256",
+        "a kernel of 257 x 256 has more than 65536 elements",
     ),
     "AVERAGE_POOL_2D to another shape": (
         pool(_a(1, 2, 2, 1), _a(1, 2, 1, 1)),
@@ -61,7 +61,7 @@ REFUSED = {
     ),
     "CONV_2D of a dilation of 0": (
         _conv(_a(1, 2, 2, 1), _w(1, 1, 1, 1), _a(1, 2, 2, 1), DilationHFactor=0),
-        "size 2, kernel 1, stride 1, dilation 0",
+        "size 2, kernel 1, stride 1 or dilation 0 is not positive",
     ),
     "CONV_2D of a dilated kernel that does not fit": (
         _conv(_a(1, 4, 4, 1), _w(1, 3, 1, 1), _a(1, 0, 4, 1), DilationHFactor=2),

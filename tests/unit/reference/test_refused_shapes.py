@@ -1,4 +1,4 @@
-"""Operators whose tensors do not fit together are refused, each with its own words."""
+"""Messages for tensors whose shapes do not fit each other."""
 
 from __future__ import annotations
 
@@ -132,7 +132,10 @@ REFUSED = {
         _matmul(_a(2, 2, 3), _a(3, 3, 2), _a(2, 2, 2)),
         "do not broadcast",
     ),
-    "BATCH_MATMUL of two depths": (_matmul(_a(2, 3), _a(4, 2), _a(2, 2)), "[2, 3] times [4, 2]"),
+    "BATCH_MATMUL of two depths": (
+        _matmul(_a(2, 3), _a(4, 2), _a(2, 2)),
+        "the shapes [2, 3] and [4, 2] cannot be multiplied",
+    ),
     "CONV_2D to int16 with a zero point and an activation": (
         _conv(
             _a(1, 4, 4, 3, dtype="int16"),
@@ -172,15 +175,15 @@ REFUSED = {
     ),
     "RESIZE_BILINEAR of three dimensions": (
         _resize("RESIZE_BILINEAR", _a(4, 4, 1), [8, 8], _a(1, 8, 8, 1)),
-        "for an input [4, 4, 1]",
+        "is invalid for the input [4, 4, 1]",
     ),
     "RESIZE_BILINEAR to one number": (
         _resize("RESIZE_BILINEAR", _a(1, 4, 4, 1), [8], _a(1, 8, 8, 1)),
-        "size [8] for an input",
+        "the size [8] is invalid for the input",
     ),
     "RESIZE_BILINEAR to nothing": (
         _resize("RESIZE_BILINEAR", _a(1, 4, 4, 1), [0, 8], _a(1, 0, 8, 1)),
-        "for an input [1, 4, 4, 1]",
+        "is invalid for the input [1, 4, 4, 1]",
     ),
     "RESIZE_BILINEAR by both ways at once": (
         _resize(
@@ -195,7 +198,7 @@ REFUSED = {
     ),
     "RESIZE_NEAREST_NEIGHBOR of three dimensions": (
         _resize("RESIZE_NEAREST_NEIGHBOR", _a(4, 4, 1), [8, 8], _a(1, 8, 8, 1)),
-        "for an input [4, 4, 1]",
+        "is invalid for the input [4, 4, 1]",
     ),
 }
 
@@ -272,8 +275,8 @@ def test_a_computed_shape_of_a_free_dimension_is_refused_with_its_axis() -> None
     with pytest.raises(UnsupportedOperator, match="computed at run time") as refusal:
         Interpreter(Model.from_bytes(padded))
     assert refusal.value.hint == (
-        "axis 0 of tensor 0 ('frames') is free (a batch?), and 1 in TFLM: convert the model with a"
-        " fixed size"
+        "axis 0 of tensor 0 ('frames') is dynamic (a batch?), and 1 in TFLM: convert the model with"
+        " a fixed size"
     )
 
 

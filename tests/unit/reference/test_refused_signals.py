@@ -1,4 +1,4 @@
-"""Spectra and filter banks that do not fit are refused, each in its words."""
+"""Messages for refused spectra and filter banks."""
 
 from __future__ import annotations
 
@@ -52,11 +52,11 @@ REFUSED = {
     ),
     "SignalWindow of a table": (
         _window(tensor("int16", 4), _c([[1, 2]], "int16"), tensor("int16", 4)),
-        "a window of [1, 2] for [4]",
+        "its window [1, 2] does not fit the input [4]",
     ),
     "SignalWindow that does not divide its input": (
         _window(tensor("int16", 5), _c([1, 2], "int16"), tensor("int16", 5)),
-        "a window of [2] for [5]",
+        "its window [2] does not fit the input [5]",
     ),
     "SignalWindow to another shape": (
         _window(tensor("int16", 4), _c([1, 2], "int16"), tensor("int16", 5)),
@@ -113,11 +113,11 @@ REFUSED = {
     ),
     "SignalRfft of more than its length": (
         _rfft(tensor("int16", 5), tensor("int16", 6), INT16, 4),
-        "[5] is longer than the transform's 4",
+        "its input [5] is longer than the transform, 4",
     ),
     "SignalRfft of a scalar": (
         _rfft(tensor("int16"), tensor("int16", 6), INT16, 4),
-        "[] is longer than the transform's 4",
+        "its input [] is longer than the transform, 4",
     ),
     "SignalRfft to another shape": (
         _rfft(tensor("int16", 4), tensor("int16", 4), INT16, 4),
@@ -133,32 +133,32 @@ REFUSED = {
     ),
     "SignalEnergy of a table": (
         _energy(tensor("int16", 1, 6), tensor("uint32", 3), 0, 3),
-        "bins to 3 of [1, 6] in [3]",
+        "end_index 3 is out of range for [1, 6] and [3]",
     ),
     "SignalEnergy to a table": (
         _energy(tensor("int16", 6), tensor("uint32", 1, 3), 0, 3),
-        "bins to 3 of [6] in [1, 3]",
+        "end_index 3 is out of range for [6] and [1, 3]",
     ),
     "SignalEnergy of more bins than there are": (
         _energy(tensor("int16", 6), tensor("uint32", 9), 0, 4),
-        "bins to 4 of [6] in [9]",
+        "end_index 4 is out of range for [6] and [9]",
     ),
     "SignalEnergy of more bins than have room": (
         _energy(tensor("int16", 6), tensor("uint32", 2), 0, 3),
-        "bins to 3 of [6] in [2]",
+        "end_index 3 is out of range for [6] and [2]",
     ),
     "SignalFilterBank to another number": (_bank(outputs=3), "computes the shape [2]"),
     "SignalFilterBank described for fewer channels": (
         _bank(bins=[0, 2]),
-        "2 channels of 8 bins, described for 2",
+        "2 channels of 8 bins do not fit tables of 2",
     ),
     "SignalFilterBank with widths for fewer channels": (
         _bank(widths=[2, 2]),
-        "2 channels of 8 bins, described for 3",
+        "2 channels of 8 bins do not fit tables of 3",
     ),
     "SignalFilterBank with places for fewer channels": (
         _bank(places=[0, 2]),
-        "2 channels of 8 bins, described for 3",
+        "2 channels of 8 bins do not fit tables of 3",
     ),
     "SignalFilterBank that reaches beyond its bins": (
         _bank(size=5),
@@ -197,11 +197,11 @@ REFUSED = {
     ),
     "SignalFilterBankSpectralSubtraction of other channels": (
         _subtraction(tensor("uint32", 3), tensor("uint32", 3), tensor("uint32", 3), num_channels=2),
-        "2 channels in [3]",
+        "num_channels is 2 for the shape [3]",
     ),
     "SignalFilterBankSpectralSubtraction of an estimate of other channels": (
         _subtraction(tensor("uint32", 2), tensor("uint32", 2), tensor("uint32", 3), num_channels=2),
-        "2 channels in [3]",
+        "num_channels is 2 for the shape [3]",
     ),
     "SignalFilterBankLog of a table": (
         signal(

@@ -1,4 +1,4 @@
-"""Limits of operators that slice, join and reshape."""
+"""Messages for refused operators that slice, join and reshape."""
 
 from __future__ import annotations
 
@@ -82,15 +82,15 @@ REFUSED = {
     "SQUEEZE to another shape": (_squeeze(_a(1, 2, 1), _a(2, 1)), "computes the shape [2]"),
     "TRANSPOSE of an axis that is not there": (
         _transpose(_a(2, 3), _c([0, 2]), _a(2, 3)),
-        "permutation [0, 2] of 2 axes",
+        "the permutation [0, 2] is invalid for 2 axes",
     ),
     "TRANSPOSE of one axis twice": (
         _transpose(_a(2, 3), _c([0, 0]), _a(2, 2)),
-        "permutation [0, 0] of 2 axes",
+        "the permutation [0, 0] is invalid for 2 axes",
     ),
     "TRANSPOSE of six axes": (
         _transpose(_a(1, 1, 1, 1, 2, 3), _c([0, 1, 2, 3, 5, 4]), _a(1, 1, 1, 1, 3, 2)),
-        "permutation [0, 1, 2, 3, 5, 4] of 6 axes",
+        "the permutation [0, 1, 2, 3, 5, 4] is invalid for 6 axes",
     ),
     "TRANSPOSE to another shape": (
         _transpose(_a(2, 3), _c([1, 0]), _a(2, 3)),
@@ -102,14 +102,20 @@ REFUSED = {
     ),
     "PACK of another number": (_pack([_a(3)] * 2, _a(2, 3), 0, 3), "values_count is 3 for 2"),
     "PACK of two shapes": (_pack([_a(3), _a(4)], _a(2, 3), 0, 2), "different shapes"),
-    "PACK along an axis that is not there": (_pack([_a(3)], _a(1, 3), 2, 1), "axis 2 of 2 axes"),
-    "PACK before the first axis": (_pack([_a(3)], _a(1, 3), -3, 1), "axis -3 of 2 axes"),
+    "PACK along an axis that is not there": (
+        _pack([_a(3)], _a(1, 3), 2, 1),
+        "axis 2 is out of range for 2 axes",
+    ),
+    "PACK before the first axis": (
+        _pack([_a(3)], _a(1, 3), -3, 1),
+        "axis -3 is out of range for 2 axes",
+    ),
     "PACK to another shape": (_pack([_a(3)] * 2, _a(3, 2), 0, 2), "computes the shape [2, 3]"),
     "PACK of two types": (_pack([_a(3), _f(3)], _a(2, 3), 0, 2), "are int8 and float32"),
     "UNPACK of another number": (_unpack(_a(2, 3), [_a(3)] * 2, 0, 3), "num is 3 for 2 outputs"),
     "UNPACK of another axis": (
         _unpack(_a(2, 3), [_a(2)] * 2, 1, 2),
-        "axis 1 of [2, 3] for 2 outputs",
+        "axis 1 of [2, 3] does not have the size 2",
     ),
     "UNPACK to another shape": (
         _unpack(_a(2, 3), [_a(3), _a(1, 3)], 0, 2),
@@ -133,25 +139,28 @@ REFUSED = {
     ),
     "CONCATENATION along an axis that is not there": (
         _concat([_a(1, 2), _a(1, 2)], _a(1, 4), 2),
-        "axis 2 of 2 axes",
+        "axis 2 is out of range for 2 axes",
     ),
     "SPLIT into parts that are not equal": (
         _split(_a(5), 0, [_a(3), _a(2)]),
-        "axis 0 of [5] in 2 parts",
+        "axis 0 of [5] cannot be split into 2 parts",
     ),
     "SPLIT to another shape": (_split(_a(4), 0, [_a(2), _a(3)]), "computes the shape [2]"),
-    "SPLIT along an axis that is not there": (_split(_a(4), -2, [_a(4)]), "axis -2 of 1 axes"),
+    "SPLIT along an axis that is not there": (
+        _split(_a(4), -2, [_a(4)]),
+        "axis -2 is out of range for 1 axes",
+    ),
     "SPLIT_V into too little": (
         _split_v(_a(5), [2, 2], 0, [_a(2), _a(2)]),
-        "axis 0 of [5] in parts of [2, 2]",
+        "axis 0 of [5] cannot be split into sizes [2, 2]",
     ),
     "SPLIT_V into more parts than outputs": (
         _split_v(_a(5), [2, 2, 1], 0, [_a(2), _a(2)]),
-        "axis 0 of [5] in parts of [2, 2, 1]",
+        "axis 0 of [5] cannot be split into sizes [2, 2, 1]",
     ),
     "SPLIT_V whose rest is negative": (
         _split_v(_a(5), [7, -1], 0, [_a(7), _a(0)]),
-        "axis 0 of [5] in parts of [7, -2]",
+        "axis 0 of [5] cannot be split into sizes [7, -2]",
     ),
     "SPLIT_V to another shape": (
         _split_v(_a(5), [2, 3], 0, [_a(3), _a(2)]),
@@ -171,15 +180,15 @@ REFUSED = {
     ),
     "SLICE that ends behind the end": (
         _slice(_a(4), _c([3]), _c([2]), _a(2)),
-        "begin [3] and size [2] of [4]",
+        "begin [3] and size [2] are out of range for [4]",
     ),
     "SLICE that begins before the start": (
         _slice(_a(4), _c([-1]), _c([2]), _a(2)),
-        "begin [-1] and size [2] of [4]",
+        "begin [-1] and size [2] are out of range for [4]",
     ),
     "SLICE of a negative size": (
         _slice(_a(4), _c([2]), _c([-2]), _a(0)),
-        "begin [2] and size [-2] of [4]",
+        "begin [2] and size [-2] are out of range for [4]",
     ),
     "SLICE by reals": (_slice(_a(4), _c([0], "float32"), _c([2], "float32"), _a(2)), "float32"),
     "STRIDED_SLICE for other axes": (

@@ -1,4 +1,4 @@
-"""Frames, stacks, detections and rings that do not fit are refused, each in its own words."""
+"""Messages for refused frames, stacks, detections and circular buffers."""
 
 from __future__ import annotations
 
@@ -70,19 +70,19 @@ _RING = (
 REFUSED = {
     "SignalFramer of steps that do not divide": (
         _framer(tensor("int16", 5), tensor("int16", 2, 4), 4, 2),
-        "frames of 4 each 2 of [5]",
+        "frame size 4 and step 2 do not fit the input [5]",
     ),
     "SignalFramer of less than a step": (
         _framer(tensor("int16", 0), tensor("int16", 0, 4), 4, 2),
-        "frames of 4 each 2 of [0]",
+        "frame size 4 and step 2 do not fit the input [0]",
     ),
     "SignalFramer of a scalar": (
         _framer(tensor("int16"), tensor("int16", 1, 4), 4, 2),
-        "frames of 4 each 2 of []",
+        "frame size 4 and step 2 do not fit the input []",
     ),
     "SignalFramer that fills before it steps over": (
         _framer(tensor("int16", 4), tensor("int16", 1, 2), 2, 4, 1),
-        "frames of 2 each 4 of [4]",
+        "frame size 2 and step 4 do not fit the input [4]",
     ),
     "SignalFramer to another shape": (
         _framer(tensor("int16", 4), tensor("int16", 1, 4), 4, 2),
@@ -98,11 +98,11 @@ REFUSED = {
     ),
     "SignalStacker of other channels": (
         _stacker(tensor("int16", 3), tensor("int16", 6), 2, 1, 1, 1),
-        "2 channels, 1 + 1 frames, each 1",
+        "2 channels, context 1 + 1 and step 1 do not fit its input",
     ),
     "SignalStacker of steps beyond its frames": (
         _stacker(tensor("int16", 2), tensor("int16", 6), 2, 1, 1, 4),
-        "2 channels, 1 + 1 frames, each 4",
+        "2 channels, context 1 + 1 and step 4 do not fit its input",
     ),
     "SignalStacker to another shape": (
         _stacker(tensor("int16", 2), tensor("int16", 4), 2, 1, 1, 1),
@@ -118,11 +118,11 @@ REFUSED = {
     ),
     "SignalOverlapAdd of one frame alone": (
         overlap(tensor("int16", 4), tensor("int16", 2), 2),
-        "frames [4] each 2",
+        "the frame step 2 does not fit the frames [4]",
     ),
     "SignalOverlapAdd of steps longer than frames": (
         overlap(tensor("int16", 2, 4), tensor("int16", 10), 5),
-        "frames [2, 4] each 5",
+        "the frame step 5 does not fit the frames [2, 4]",
     ),
     "SignalOverlapAdd to another shape": (
         overlap(tensor("int16", 2, 4), tensor("int16", 8), 2),
@@ -130,27 +130,27 @@ REFUSED = {
     ),
     "CIRCULAR_BUFFER of three axes": (
         _ring(tensor("int8", 1, 2, 3, scale=0.5), _RING[1]),
-        "it takes [1, 2, 3] and gives [1, 4, 2, 3]",
+        "its input is [1, 2, 3], its output [1, 4, 2, 3]",
     ),
     "CIRCULAR_BUFFER to five axes": (
         _ring(_RING[0], tensor("int8", 1, 4, 2, 3, 1, scale=0.5, variable=True)),
-        "it takes [1, 1, 2, 3] and gives [1, 4, 2, 3, 1]",
+        "its input is [1, 1, 2, 3], its output [1, 4, 2, 3, 1]",
     ),
     "CIRCULAR_BUFFER to three axes": (
         _ring(_RING[0], tensor("int8", 1, 4, 6, scale=0.5, variable=True)),
-        "it takes [1, 1, 2, 3] and gives [1, 4, 6]",
+        "its input is [1, 1, 2, 3], its output [1, 4, 6]",
     ),
     "CIRCULAR_BUFFER of two batches": (
         _ring(tensor("int8", 2, 1, 2, 3, scale=0.5), _RING[1]),
-        "it takes [2, 1, 2, 3] and gives [1, 4, 2, 3]",
+        "its input is [2, 1, 2, 3], its output [1, 4, 2, 3]",
     ),
     "CIRCULAR_BUFFER of two slots at once": (
         _ring(tensor("int8", 1, 2, 2, 3, scale=0.5), _RING[1]),
-        "slots of [1, 2, 2, 3] do not make [1, 4, 2, 3]",
+        "slots [1, 2, 2, 3] do not fit the output [1, 4, 2, 3]",
     ),
     "CIRCULAR_BUFFER of other slots": (
         _ring(tensor("int8", 1, 1, 2, 2, scale=0.5), _RING[1]),
-        "slots of [1, 1, 2, 2] do not make [1, 4, 2, 3]",
+        "slots [1, 1, 2, 2] do not fit the output [1, 4, 2, 3]",
     ),
     "CIRCULAR_BUFFER to what others overwrite": (
         _ring(_RING[0], tensor("int8", 1, 4, 2, 3, scale=0.5)),
@@ -158,7 +158,7 @@ REFUSED = {
     ),
     "CIRCULAR_BUFFER without a period, of a number that ends early": (
         _ring(*_RING, cycles_max=0),
-        "of 2 inferences it ends 1 early",
+        "it ends 1 of 2 inferences early",
     ),
     "detection of no class": (_detection(num_classes=0), "its options are {"),
     "detection of too many": (_detection(max_detections=1025), "its options are {"),
@@ -192,11 +192,11 @@ REFUSED = {
     ),
     "detection with scores for fewer classes": (
         _detection({"scores": (1, 5, 2)}),
-        "2 scores a box for 3 classes",
+        "2 scores per box for 3 classes",
     ),
     "detection with scores for two classes more": (
         _detection({"scores": (1, 5, 5)}),
-        "5 scores a box for 3 classes",
+        "5 scores per box for 3 classes",
     ),
     "fast detection with several classes a box": (
         _detection(max_classes_per_detection=2),
@@ -211,19 +211,19 @@ REFUSED = {
     ),
     "detection without room for its boxes": (
         _detection({"boxes": (1, 1, 4)}),
-        "2 detections have no room in outputs of [4, 2, 2, 1] elements",
+        "2 detections do not fit in outputs of [4, 2, 2, 1] elements",
     ),
     "detection without room for its classes": (
         _detection({"classes": (1, 1)}),
-        "2 detections have no room in outputs of [8, 1, 2, 1] elements",
+        "2 detections do not fit in outputs of [8, 1, 2, 1] elements",
     ),
     "detection without room for its scores": (
         _detection({"best": (1, 1)}),
-        "2 detections have no room in outputs of [8, 2, 1, 1] elements",
+        "2 detections do not fit in outputs of [8, 2, 1, 1] elements",
     ),
     "detection without room for their number": (
         _detection({"count": (0,)}),
-        "2 detections have no room in outputs of [8, 2, 2, 0] elements",
+        "2 detections do not fit in outputs of [8, 2, 2, 0] elements",
     ),
 }
 

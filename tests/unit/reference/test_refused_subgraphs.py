@@ -1,4 +1,4 @@
-"""Control flow and resources that do not fit are refused, each in its words."""
+"""Messages for refused control flow and resource variables."""
 
 from __future__ import annotations
 
@@ -78,34 +78,34 @@ REFUSED = {
     "IF of two truths": (_choice(T((2,), "bool")), "its condition is bool [2]"),
     "IF of fewer inputs than its subgraph": (
         _choice(given=1),
-        "its inputs or outputs are not as many as its subgraph's",
+        "the number of its inputs or outputs differs from its subgraph's",
     ),
     "IF of fewer outputs than its subgraph": (
         _choice(
             T((1,), "bool"),
             *[Graph([_x(2)] * 3, [Op("ADD", [0, 1], [2], ("Add", {}))], [0, 1], [2, 2])] * 2,
         ),
-        "its inputs or outputs are not as many as its subgraph's",
+        "the number of its inputs or outputs differs from its subgraph's",
     ),
     "WHILE of fewer inputs than its body": (
         _loop(_test(2), _BODY_OF_TWO),
-        "its inputs or outputs are not as many as its subgraphs'",
+        "the number of its inputs or outputs differs from its subgraphs'",
     ),
     "WHILE of fewer inputs than its condition": (
         _loop(_test(3, inputs=2), _BODY),
-        "its inputs or outputs are not as many as its subgraphs'",
+        "the number of its inputs or outputs differs from its subgraphs'",
     ),
     "WHILE of nothing": (
         _loop(Graph([_c([True], "bool")], [], [], [0]), Graph([_x(2)], [], [], []), 0),
-        "it has no input, so that its condition never changes",
+        "it has no input, so its condition never changes",
     ),
     "WHILE of a condition that gives nothing": (
         _loop(_test(), _BODY),
-        "its condition gives no bool",
+        "the output of its condition is not a bool",
     ),
     "WHILE of a condition that gives a number": (
         _loop(_test(2, dtype="float32"), _BODY),
-        "its condition gives no bool",
+        "the output of its condition is not a bool",
     ),
     "CALL_ONCE with an input": (
         _once(Graph([_x(2)], [], [], []), (0,)),
@@ -117,7 +117,7 @@ REFUSED = {
     ),
     "CALL_ONCE of a subgraph with inputs": (
         _once(Graph([_x(2)], [], [0], [])),
-        "its subgraph has inputs, which nothing sets",
+        "its subgraph has inputs, which have no value",
     ),
     "VAR_HANDLE to a real": (_variable(T((), "float32"), _READ), "its handle is float32 []"),
     "VAR_HANDLE to two numbers": (

@@ -1,4 +1,4 @@
-"""Operators that compute: types, shapes and scales that no kernel has are refused in words."""
+"""Arithmetic operators: messages for unsupported types, shapes and scales."""
 
 from __future__ import annotations
 
@@ -226,27 +226,27 @@ REFUSED = {
         _one("ADD_N", [_a(2), _a(3)], [0, 0], ("AddN", {})),
         "computes the shape [2]",
     ),
-    "CUMSUM of a scalar": (_cumsum(real(), _c([0]), real()), "its axis is int32 [1] of []"),
+    "CUMSUM of a scalar": (_cumsum(real(), _c([0]), real()), "its axis is int32 [1], its input []"),
     "CUMSUM along an axis of int64": (
         _cumsum(real(2), _c([0], "int64"), real(2)),
-        "its axis is int64 [1] of [2]",
+        "its axis is int64 [1], its input [2]",
     ),
     "CUMSUM along two axes": (
         _cumsum(real(2, 2), _c([0, 1]), real(2, 2)),
-        "its axis is int32 [2] of [2, 2]",
+        "its axis is int32 [2], its input [2, 2]",
     ),
     "CUMSUM along an axis that is not there": (
         _cumsum(real(2), _c([1]), real(2)),
-        "axis 1 of 1 axes",
+        "axis 1 is out of range for 1 axes",
     ),
     "CUMSUM to another shape": (_cumsum(real(2), _c([0]), real(3)), "computes the shape [2]"),
     "MEAN over an axis that is not there": (
         _reduce("MEAN", _a(2, 3), _c([2]), _a(2)),
-        "axis 2 of 2 axes",
+        "axis 2 is out of range for 2 axes",
     ),
     "MEAN over an axis before the first": (
         _reduce("MEAN", _a(2, 3), _c([-3]), _a(2)),
-        "axis -3 of 2 axes",
+        "axis -3 is out of range for 2 axes",
     ),
     "MEAN that keeps axes which the model drops": (
         _reduce("MEAN", _a(2, 3), _c([1]), _a(2), KeepDims=True),

@@ -1,4 +1,4 @@
-"""Scaling in fixed point, and quantization, each against plain Python integers."""
+"""Fixed-point scaling and quantization, compared with Python integers."""
 
 from __future__ import annotations
 

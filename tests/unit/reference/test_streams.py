@@ -1,4 +1,4 @@
-"""A batch of a model with a state is one inference after another."""
+"""A batch of a stateful model equals its inferences in sequence."""
 
 from __future__ import annotations
 

@@ -165,7 +165,7 @@ LIMITS: dict[str, tuple[Callable[[Any], bytes], Any, Any, str]] = {
         _bank,
         1398101,
         1398102,
-        "2 channels of 1398102 bins, described for 3",
+        "2 channels of 1398102 bins do not fit tables of 3",
     ),
     "inputs of a CONCATENATION": (_concat, 10, 11, "it has 11 inputs, more than 10"),
     # 2^-7 / output is 1/2 and 1: a multiplier with and one without 16 bits.

@@ -1,4 +1,4 @@
-"""Inputs that are searched for."""
+"""The search for test vectors."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_the_same_seed_finds_the_same_and_processes_change_nothing() -> None:
     assert not np.array_equal(alone.inputs[0], find_vectors(small_network(), seed=6).inputs[0])
 
 
-def test_what_is_reported_is_what_the_inputs_notice() -> None:
+def test_the_reported_adequacy_is_that_of_the_inputs() -> None:
     found = find_vectors(small_network())
     assert examine(Interpreter(small_network()), list(found.inputs)) == found.adequacy
 
@@ -53,7 +53,7 @@ def test_given_inputs_are_taken_where_they_serve() -> None:
     assert second.adequacy.share >= first.adequacy.share
 
 
-def test_no_more_inputs_are_found_than_asked_for() -> None:
+def test_at_most_count_inputs_are_found() -> None:
     assert len(find_vectors(small_network(), count=2).inputs[0]) <= 2
 
 
@@ -87,6 +87,13 @@ def test_a_model_without_inputs_is_refused() -> None:
     model = Model.from_bytes(build(tensors, [Op("RESHAPE", [0], [1], ("Reshape", {}))], [], [1]))
     with pytest.raises(UsageError, match="has no inputs"):
         find_vectors(model)
+
+
+def test_another_number_of_given_inputs_is_refused() -> None:
+    tensors = [T((2,), "float32"), T((2,), "float32"), T((2,), "float32")]
+    model = Model.from_bytes(build(tensors, [Op("ADD", [0, 1], [2], ("Add", {}))], [0, 1], [2]))
+    with pytest.raises(UsageError, match="1 inputs given, the model has 2"):
+        find_vectors(model, [np.zeros((1, 2), np.float32)])
 
 
 def test_operators_are_counted_by_kind() -> None:

@@ -1,4 +1,4 @@
-"""The places of a model's tensors in printed text are found by computing the outputs."""
+"""The search for a model's tensors in console output."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_elements_line_by_line_with_an_index_are_found():
 
 
 @pytest.mark.parametrize("wrong", [1, 9])
-def test_some_wrong_values_are_told_and_do_not_hide_the_place(wrong):
+def test_some_wrong_values_are_reported_and_do_not_prevent_a_fit(wrong):
     x, y = sine()
     y[:wrong] += 1
     found = fit("".join(f"in {a} out {b}\n" for a, b in zip(x, y, strict=True)), SINE)

@@ -1,4 +1,4 @@
-"""What a case can expect of an image, from what it printed."""
+"""Expected values from console output."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re2
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.starter.printed import Printed, first_failure, last_line, what_to_expect
+from harness.starter.printed import Printed, expectation, first_failure, last_line
 from harness.uart.lines import Line
 
 
@@ -20,35 +20,35 @@ def expected(
 ) -> Printed | None:
     other = None if again is None else lines_of(*again)
     until = len(texts) * step
-    return what_to_expect(lines_of(*texts, step=step), ends=ends, until=until, again=other)
+    return expectation(lines_of(*texts, step=step), ends=ends, until=until, again=other)
 
 
-def test_the_form_that_most_lines_share_is_read():
+def test_the_most_frequent_template_is_read():
     found = expected("boot 7", "score: 1", "score: -2.5")
     assert found == Printed(
         r"/^score: (?P<score>-?\d+(?:\.\d+)?)$/", ({"score": 1}, {"score": -2.5})
     )
 
 
-def test_of_numbers_that_come_again_one_round_is_expected():
+def test_one_period_of_repeating_numbers_is_expected():
     found = expected(*["a 1", "a 2", "a 3"] * 3, ends=False)
     assert found is not None
     assert found.values == ({"a": 1}, {"a": 2}, {"a": 3})
 
 
-def test_a_count_that_goes_on_is_not_expected_but_the_words_beside_it_are():
+def test_words_are_expected_beside_a_running_count():
     found = expected(*(f"{n} idle ticks" for n in range(20)), ends=False)
     assert found is not None
     assert found.values == ({"text": " idle ticks"},)
 
 
-def test_a_form_that_is_over_comes_before_one_that_goes_on():
+def test_a_finished_template_precedes_an_unfinished_one():
     found = expected("x 1", "x 2", *(f"tick {n}" for n in range(30)), ends=False)
     assert found is not None
     assert found.values == ({"x": 1}, {"x": 2})
 
 
-def test_nothing_is_expected_of_silence_and_of_noise():
+def test_nothing_is_expected_without_readable_output():
     assert expected() is None
     assert expected("", "   ", "\x07\x00") is None
     assert expected("---", "===") is None
@@ -88,7 +88,7 @@ def test_numbers_that_depend_on_the_timing_are_left_out():
     assert found.varied
 
 
-def test_lines_that_come_less_often_with_another_timing_are_not_expected():
+def test_lines_that_are_rarer_with_another_timing_are_not_expected():
     assert expected("y 3", "y 4", again=["y 3"]) is None
 
 

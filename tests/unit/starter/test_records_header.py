@@ -1,4 +1,4 @@
-"""hil_records.h, which `tflm-hil init --records` writes: C and C++, and what its records say."""
+"""hil_records.h of `tflm-hil init --records`, in C and C++, and its records."""
 
 from __future__ import annotations
 

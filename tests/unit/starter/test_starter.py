@@ -79,15 +79,16 @@ void Main(void) {
 
 
 @pytest.mark.slow
-def test_a_number_that_never_comes_again_is_not_expected(tmp_path):
+def test_a_number_without_a_period_is_not_expected(tmp_path):
     image(tmp_path, COUNTING)
-    found = starter.look(tmp_path)
+    found = starter.scan(tmp_path)
     assert found.printed is not None
     assert found.printed.values == ({"product": 6.0},)
 
 
 @pytest.mark.slow
 def test_the_model_is_the_one_whose_bytes_are_in_the_image(tmp_path):
+    (tmp_path / "empty.tflite").write_bytes(b"")
     (tmp_path / "other.tflite").write_bytes(b"TFL3 another model" * 20)
     model = b"TFL3 my model" * 9
     (tmp_path / "mine.tflite").write_bytes(model)
@@ -99,12 +100,12 @@ def test_the_model_is_the_one_whose_bytes_are_in_the_image(tmp_path):
             f"const unsigned char model[] __attribute__((used)) = {{{listed}}};\nvoid Main",
         ),
     )
-    found = starter.look(tmp_path)
+    found = starter.scan(tmp_path)
     assert found.model == tmp_path / "mine.tflite"
 
 
 @pytest.mark.slow
-def test_nothing_is_overwritten_and_nothing_half_written(tmp_path, capsys):
+def test_existing_files_are_kept_and_nothing_is_written(tmp_path, capsys):
     image(tmp_path, LOOPING)
     (tmp_path / "test_firmware.py").write_text("mine")
     assert main(["init", str(tmp_path)]) == 2
@@ -115,15 +116,15 @@ def test_nothing_is_overwritten_and_nothing_half_written(tmp_path, capsys):
 
 def test_a_folder_without_firmware_is_refused(tmp_path):
     with pytest.raises(UsageError, match=r"holds no \.elf"):
-        starter.look(tmp_path)
+        starter.scan(tmp_path)
 
 
 @pytest.mark.slow
-def test_the_case_file_is_toml_whatever_the_names_hold(tmp_path):
+def test_the_case_file_is_toml_for_any_file_name(tmp_path):
     elf = image(tmp_path, LOOPING)
     odd = elf.with_name('a "quoted" \\ name.elf')
     elf.rename(odd)
-    text = starter.texts(starter.look(tmp_path), tmp_path)["hil.toml"]
+    text = starter.texts(starter.scan(tmp_path), tmp_path)["hil.toml"]
     assert tomllib.loads(text)["case"][0]["elf"] == f"build/{odd.name}"
 
 
@@ -148,7 +149,7 @@ void Main(void) {
 @pytest.mark.slow
 def test_numbers_printed_once_are_expected_of_an_image_that_goes_on(tmp_path):
     image(tmp_path, ONCE_THEN_COUNTING)
-    found = starter.look(tmp_path)
+    found = starter.scan(tmp_path)
     assert not found.ends
     assert found.printed is not None
     assert found.printed.values == ({"score": 12.0}, {"score": -7.0})
@@ -190,7 +191,7 @@ def test_output_before_a_crash_is_not_expected(tmp_path, capsys):
     image(tmp_path, ONCE_THEN_COUNTING.replace("  for", crash, 1))
     assert main(["init", str(tmp_path)]) == 0
     assert "ended badly: lockup" in capsys.readouterr().out
-    assert starter.look(tmp_path).printed is None
+    assert starter.scan(tmp_path).printed is None
 
 
 def printing(*lines: str, then: str = "") -> str:
@@ -248,7 +249,7 @@ def test_a_console_that_shows_a_failure_is_not_expected(line, tmp_path, capsys):
 def test_a_fault_is_not_expected_even_if_the_image_goes_on(tmp_path):
     crash = "  *(volatile int *)0xF0000000u = 1;\n"
     image(tmp_path, printing("score: 12", "score: 13", then=crash))
-    assert starter.look(tmp_path).printed is None
+    assert starter.scan(tmp_path).printed is None
 
 
 @pytest.mark.slow
@@ -265,7 +266,7 @@ def test_the_last_line_is_the_end(tmp_path):
 def test_the_case_file_names_its_unknowns(tmp_path):
     image(tmp_path, printing("score: 12", "score: 13", "all done"))
     written(tmp_path)
-    assert "Whether it is right is not known here" in (tmp_path / "hil.toml").read_text()
+    assert "It is not verified" in (tmp_path / "hil.toml").read_text()
 
 
 @pytest.mark.slow
@@ -317,7 +318,7 @@ def test_printed_tensors_are_compared_with_the_model(tmp_path, capsys, embedded)
 
 
 @pytest.mark.slow
-def test_a_wrong_score_is_told_and_fails_the_written_case(tmp_path, capsys):
+def test_a_wrong_score_is_reported_and_fails_the_written_case(tmp_path, capsys):
     folder = windows(tmp_path / "w", change=("score > 127 ? 127", "score > 20 ? 20"))
     assert main(["init", str(folder)]) == 0
     out = capsys.readouterr().out
@@ -363,7 +364,7 @@ def test_a_program_of_the_host_is_no_firmware(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_capture_stands_in_for_the_run(tmp_path, capsys):
+def test_a_capture_replaces_the_run(tmp_path, capsys):
     folder = windows(tmp_path / "w")
     console = tmp_path / "board.log"
     console.write_text("window 0 0 0 0 scores -10 -11 -10\nwindow 16 32 48 64 scores 26 -4 -10\n")
