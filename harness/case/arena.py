@@ -63,7 +63,7 @@ class Arena:
         return ArenaLayout(start, head, tail, end) if start <= min(inner) and tail <= end else None
 
     def written(self, later: Arena) -> npt.NDArray[np.bool_]:
-        """Return, for each byte, whether it differs in ``later``."""
+        """For each byte, whether it differs in ``later``."""
         now = np.frombuffer(later.content, np.uint8)
         return np.not_equal(np.frombuffer(self.content, np.uint8), now)
 
@@ -72,7 +72,7 @@ class Arena:
         return int(np.count_nonzero(self.written(later)))
 
     def least_used(self, later: Arena) -> int:
-        """Return a lower bound of the allocated bytes: all but the longest unwritten stretch."""
+        """A lower bound of the allocated bytes: all but the longest unwritten stretch."""
         edges = np.flatnonzero(np.concatenate(([True], self.written(later), [True])))
         longest = int(np.max(np.diff(edges))) - 1
         return max(0, len(self.content) - -self.address % _ALIGNMENT - longest)

@@ -19,7 +19,7 @@ _COVERAGE = "coverage.info"
 
 
 def folder_name(name: str) -> str:
-    """Return the folder name of case ``name``: characters unsafe in a path become ``_``."""
+    """The folder name of case ``name``: characters unsafe in a path become ``_``."""
     return re.sub(r"[^\w.+-]+", "_", name).strip("._") or "case"
 
 
@@ -54,7 +54,7 @@ def write_result(path: Path, result: CaseResult) -> None:
 
 
 def console_of(result: CaseResult, model: Path | None = None) -> Path:
-    """Return the file with the raw console of ``result``.
+    """The file with the raw console of ``result``.
 
     Raises :class:`CheckFailed` if it has none, :class:`UsageError` if the case ran another model
     than ``model``.

@@ -83,7 +83,7 @@ def check_budgets(case: Case, firmware: Image, measures: Measures) -> BudgetChec
 
 
 def _document(firmware: Image, measures: Measures, needs_all: bool) -> dict[str, Any]:
-    """Return the footprint document, with the run's figures under ``figures``."""
+    """The footprint document, with the run's figures under ``figures``."""
     from harness import footprint  # noqa: PLC0415 - most cases have no budgets
 
     figures = {"arena": measures.arena_used, "stack": measures.stack_used,
@@ -126,7 +126,7 @@ def _baseline(case: Case) -> Mapping[str, Any]:
 
 
 def _run_document(path: Path) -> list[Any] | None:
-    """Return the ``cases`` of a document of ``run --json``; None for any other file."""
+    """The ``cases`` of a document of ``run --json``; None for any other file."""
     data = files.read(path)
     try:
         document = json.loads(data)

@@ -82,7 +82,7 @@ class Case:
         return bool(self.scraper or self.printed)
 
     def __repr__(self) -> str:
-        """Return the fields that differ from their defaults."""
+        """The fields that differ from their defaults."""
         given = (
             f"{one.name}={value!r}"
             for one in fields(self)
@@ -91,7 +91,7 @@ class Case:
         return f"Case({', '.join(given)})"
 
     def on(self, target: str, options: Mapping[str, object] | None = None) -> Case:
-        """Return the same case on another target."""
+        """The same case on another target."""
         return replace(self, target=target, target_options=options or {})
 
     def for_chip(self, name: str) -> Case:
@@ -116,7 +116,7 @@ def _default(one: Field[Any]) -> object:
 
 
 def kit_of(case: Case) -> BoardTable:
-    """Return the board with the chip that ``case``, or else its image, names."""
+    """The board with the chip that ``case``, or else its image, names."""
     if case.chip or case.elf is None:
         return board_with(chip_called(case.chip or DEFAULT_CHIP).key)
     return board_with(combined.read(case.elf, case.beside).chip.key)
@@ -145,7 +145,7 @@ def check_ends(case: Case) -> None:
 
 
 def on_targets(cases: Iterable[Case], targets: Sequence[str]) -> list[Case]:
-    """Return each case once on each of ``targets``, which replace those of its case file."""
+    """Each case once on each of ``targets``, which replace those of its case file."""
     unique = {case.name: case for case in cases}.values()
     return [case.on(target) for case in unique for target in targets]
 

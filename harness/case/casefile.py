@@ -131,12 +131,12 @@ class _CaseFile:
 
 
 def keys() -> tuple[tables.Key, ...]:
-    """Return every key of a ``[[case]]``, and of ``[defaults]``."""
+    """Every key of a ``[[case]]``, and of ``[defaults]``."""
     return tuple(tables.keys(_Row))
 
 
 def schema() -> dict[str, Any]:
-    """Return the JSON Schema of a case file."""
+    """The JSON Schema of a case file."""
     document, row = tables.json_schema(_CaseFile), tables.json_schema(_Row)
     document["properties"]["case"] = {"type": "array", "items": {"$ref": "#/$defs/case"}}
     document["properties"]["defaults"] = {"$ref": "#/$defs/keys"}
@@ -174,7 +174,7 @@ def load_cases(path: Path, names: Sequence[str] = ()) -> list[Case]:
 
 
 def _on_board(case: Case, board: _Board, path: Path) -> Case:
-    """Return ``case`` with the board's console, if its target has one and its options do not."""
+    """``case`` with the board's console, if its target has one and its options do not."""
     try:
         console_wiring(board.console)
     except UsageError as error:
@@ -223,7 +223,7 @@ def _cases(table: Mapping[str, object], path: Path) -> Iterable[Case]:
 
 
 def _options(row: _Row, target_name: str, here: Path) -> dict[str, object]:
-    """Return the options of ``row`` that the target takes."""
+    """The options of ``row`` that the target takes."""
     taker = target(target_name)  # raises UsageError for an unknown name
     options = dict(row.options)
     if row.peripherals:
@@ -236,7 +236,7 @@ def _options(row: _Row, target_name: str, here: Path) -> dict[str, object]:
 
 
 def _model(name: str, given: object, here: Path) -> str:
-    """Return the model of a peripheral: a text or ``{ feed = FILE }``, with paths from ``here``."""
+    """The model of a peripheral: a text or ``{ feed = FILE }``, with paths from ``here``."""
     model = given.get("feed") if isinstance(given, Mapping) and [*given] == ["feed"] else given
     if not isinstance(model, str):
         raise UsageError(
@@ -283,7 +283,7 @@ def _case(row: _Row, here: Path) -> Case:
 
 
 def _printed(row: _Row, case: Case) -> PrintedTensors | None:
-    """Return the regexes of the model's tensors; None for a case that names no outputs."""
+    """The regexes of the model's tensors; None for a case that names no outputs."""
     inputs = row.inputs if isinstance(row.inputs, tuple) else ()
     if not row.outputs:
         if isinstance(row.inputs, tuple):
@@ -325,7 +325,7 @@ def _presses(row: _Row, case: Case) -> tuple[Press, ...]:
 
 
 def _ending(case: Case, row: _Row) -> Case:
-    """Return ``case`` with the keys that say how its image ends: a record ends one with records."""
+    """``case`` with the keys that say how its image ends: a record ends one with records."""
     given = [key for key in ("ends", "ends_at", "watch") if getattr(row, key) is not None]
     given = [key for key in given if getattr(row, key) != SYSTEM_OFF]
     if given and not case.reads_text and case.expected.outputs:

@@ -43,12 +43,12 @@ class Measure:
     gated: bool = True  # a larger value is a regression, not just the machine's load
 
     def value(self, result: CaseResult) -> Any:
-        """Return the figure of ``result``; None if it was not measured."""
+        """The figure of ``result``; None if it was not measured."""
         part = result.measures if hasattr(result.measures, self.field) else result.evidence
         return getattr(part, self.field)
 
     def cell(self, result: CaseResult) -> str:
-        """Return the text of the figure's table cell; "" if it was not measured."""
+        """The text of the figure's table cell; "" if it was not measured."""
         value = self.value(result)
         return "" if value is None else self.text(value, result)
 
@@ -85,11 +85,11 @@ MEASURES = (
 
 
 def columns(results: Sequence[CaseResult]) -> list[Measure]:
-    """Return the measures that have a column in a table of ``results``: those that any has."""
+    """The measures that have a column in a table of ``results``: those that any has."""
     return [one for one in MEASURES if one.heading and any(map(one.cell, results))]
 
 
 def properties(result: CaseResult) -> dict[str, object]:
-    """Return the measured figures of ``result`` by their labels in JUnit files."""
+    """The measured figures of ``result`` by their labels in JUnit files."""
     values = ((one.label, one.value(result)) for one in MEASURES if one.label)
     return {label: value for label, value in values if value is not None}

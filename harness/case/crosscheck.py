@@ -103,7 +103,7 @@ class CrossCheck:
         return "\n".join(lines)
 
     def to_json(self) -> dict[str, object]:
-        """Return the comparison as JSON types."""
+        """The comparison as JSON types."""
         return {
             "targets": [self.first.target, self.second.target],
             "equal": self.equal,
@@ -147,7 +147,7 @@ def collect(
 
 
 def arenas(firmware: Image) -> list[Symbol]:
-    """Return the objects in RAM with the name of a tensor arena."""
+    """The objects in RAM with the name of a tensor arena."""
     return [s for s in firmware.symbols if s.size and s.address in RAM and _ARENA.search(s.name)]
 
 

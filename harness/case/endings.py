@@ -86,7 +86,7 @@ class Standstill:
 
 
 def standstill(session: Session, stop: Stop) -> Standstill | None:
-    """Return the state of the core at rest; None for another ``stop``.
+    """The state of the core at rest; None for another ``stop``.
 
     It is None, too, on a target without access to core and memory.
     """
@@ -108,7 +108,7 @@ def standstill(session: Session, stop: Stop) -> Standstill | None:
 
 
 def watched_functions(image: Image, names: Iterable[str]) -> dict[int, str]:
-    """Return address -> name of the functions called ``names`` in all images of the run."""
+    """Address -> name of the functions called ``names`` in all images of the run."""
     found = {}
     for one in (image, *image.beside):
         for name in names:
@@ -119,7 +119,7 @@ def watched_functions(image: Image, names: Iterable[str]) -> dict[int, str]:
 
 
 def last_resort(session: Session, image: Image, functions: Mapping[int, str]) -> Finding | None:
-    """Return a finding for the function of :data:`LAST_RESORTS` that the core has not left."""
+    """A finding for the function of :data:`LAST_RESORTS` that the core has not left."""
     calls = [call for call in session.calls if _failed(call, functions)]
     if not calls:
         return None
@@ -145,7 +145,7 @@ def _failed(call: Call, functions: Mapping[int, str]) -> bool:
 
 
 def _stack(image: Image, address: int) -> str:
-    """Return the name of the object that contains a stack pointer; "" if no symbol does.
+    """The name of the object that contains a stack pointer; "" if no symbol does.
 
     A stack grows down from the end of its object, so its pointer may equal the end.
     """

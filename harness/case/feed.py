@@ -100,7 +100,7 @@ class Feeder:
         raise FirmwareFailed(f"the image did not take {what} in {_TRIES} tries ({reason})")
 
     def _answer(self, sequence: int, seen: int, seconds: float) -> Record | None:
-        """Return the ack of ``sequence`` or a nak, whichever is first; None after ``seconds``."""
+        """The ack of ``sequence`` or a nak, whichever is first; None after ``seconds``."""
         patience = self._deadline.part(min(seconds, self._deadline.remaining))
         stop = Stop.CONDITION
         while True:

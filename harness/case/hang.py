@@ -33,7 +33,7 @@ def hung(
 
 
 def why_unfinished(case: Case, seen: Observation, outputs: OutputCheck) -> str:
-    """Return the reason: how far the image came, what stopped it, and where the core was."""
+    """The reason: how far the image came, what stopped it, and where the core was."""
     where = f"; pc is in {seen.where}" if seen.where else ""
     end = seen.complaint or how_it_ended(seen)
     if seen.stop in (Stop.GUARD, Stop.DEADLINE):
@@ -62,7 +62,7 @@ def how_it_ended(seen: Observation) -> str:
 
 
 def unread(case: Case, seen: Observation) -> tuple[str, str]:
-    """Return a problem and a hint for text that the case does not read but a scraper would.
+    """A problem and a hint for text that the case does not read but a scraper would.
 
     The problem is "" if no other scraper reads anything.
     """
@@ -87,7 +87,7 @@ def unread(case: Case, seen: Observation) -> tuple[str, str]:
 
 
 def time_hint(case: Case, seen: Observation) -> str:
-    """Return a hint on what the image lacks, such as time or input; "" if none is known.
+    """A hint on what the image lacks, such as time or input; "" if none is known.
 
     An image that was silent for most of its time has hung: more time does not help.
     """
@@ -109,7 +109,7 @@ def _quiet(case: Case, seen: Observation) -> bool:
 
 
 def _scraped_hint(case: Case, *, declares: bool) -> str:
-    """Return the hint for an image that gives results and does not end."""
+    """The hint for an image that gives results and does not end."""
     if declares or case.ends_at:
         return "what takes longer needs more time (--timeout, or `timeout` in a case file)"
     if not case.ends:

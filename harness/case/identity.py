@@ -15,7 +15,7 @@ from harness.elf import combined
 
 
 def identity(case: Case) -> str:
-    """Return the hash of every field of ``case`` and of the content of every file that it names.
+    """The hash of every field of ``case`` and of the content of every file that it names.
 
     A sample is built (or taken from the build cache), and its image is hashed. Raises
     :class:`TypeError` for a field whose type has no content to hash, such as a pool of targets:
@@ -56,7 +56,7 @@ def _parts(value: object) -> Iterator[bytes]:
 
 
 def _content(path: Path) -> bytes:
-    """Return a hash of the file, or of the image of several files, that ``path`` names."""
+    """A hash of the file, or of the image of several files, that ``path`` names."""
     if files.is_file(path):
         return hashlib.sha256(path.read_bytes()).digest()
     if not combined.is_image(path):

@@ -27,7 +27,7 @@ _WITH_PC = (Kind.FAULT, Kind.KERNEL_PANIC, Kind.STACK_OVERFLOW)
 def findings_of(
     seen: Observation, model: Model | None, firmware: Image | None = None
 ) -> tuple[Finding, ...]:
-    """Return the findings of console and target, completed with names from model and ELF."""
+    """The findings of console and target, completed with names from model and ELF."""
     findings = [
         _name_place(_name_custom(finding, model), firmware) for finding in seen.console.findings
     ]
@@ -108,7 +108,7 @@ def judge(
 def _negative(
     verdict: Verdict, wrong_model: Sequence[str], problems: Sequence[str], hint: str = ""
 ) -> Judgement:
-    """Return a judgement whose reason is the first problem, after the wrong models."""
+    """A judgement whose reason is the first problem, after the wrong models."""
     rest = list(dict.fromkeys(map(_one_line, problems)))
     more = f" (and {len(rest) - 1:,} more)" if len(rest) > 1 else ""
     reason = "; ".join([*wrong_model, *rest[:1]]) + more

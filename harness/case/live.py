@@ -157,7 +157,7 @@ class Live(Closing):
         return self.console.ended or bool(self.console.of_kind("failed")) or self.console.gave_up
 
     def transcript(self) -> str:
-        """Return the console so far, line by line, with time stamps."""
+        """The console so far, line by line, with time stamps."""
         return self.console.transcript()
 
     def write(self, data: bytes) -> None:
@@ -269,7 +269,7 @@ class Live(Closing):
             raise CheckFailed(f"no {kind} {subject}".strip() + f"; found: {listed}")
 
     def _last_stop(self) -> Stop:
-        """Return why the last step stopped; raise :class:`UsageError` before the first one."""
+        """Why the last step stopped; raise :class:`UsageError` before the first one."""
         if self._stop is None:
             raise UsageError(
                 "nothing has run yet, so there is nothing to check",
@@ -323,7 +323,7 @@ class _Lines:
         self._last = last
 
     def search(self, regex: re2._Regexp) -> re2._Match[str] | None:
-        """Return the first match; it and the text before it are removed."""
+        """The first match; it and the text before it are removed."""
         while self._whole:
             line = self._whole.popleft()
             match = regex.search(line)

@@ -31,7 +31,7 @@ _CMSIS_NN = re.compile(r"arm_\w+_s(?:4|8|16)(?:_\w+)?$")
 
 
 def size_of(firmware: Image) -> Size | None:
-    """Return FLASH and RAM as the linker reports them; None for an image without regions (HEX)."""
+    """FLASH and RAM as the linker reports them; None for an image without regions (HEX)."""
     try:
         by_name = {region.name: region for region in regions(firmware)}
     except HilError:
@@ -43,7 +43,7 @@ def size_of(firmware: Image) -> Size | None:
 
 
 def image_sizes(firmware: Image) -> tuple[ImageSize, ...]:
-    """Return the size of each of several images, ``firmware`` first; () for a single one."""
+    """The size of each of several images, ``firmware`` first; () for a single one."""
     if not firmware.beside:
         return ()
     sizes = ((image, size_of(image)) for image in (firmware, *firmware.beside))
@@ -94,7 +94,7 @@ def measure(
 
 
 def _arena_used(console: Console, counted: TargetCounts) -> int | None:
-    """Return the used bytes: the allocator's, else the larger of the image's and the target's."""
+    """The used bytes: the allocator's, else the larger of the image's and the target's."""
     arenas = console.of_kind("arena")
     if counted.arena_given is not None or not arenas:
         return counted.arena_given
@@ -102,7 +102,7 @@ def _arena_used(console: Console, counted: TargetCounts) -> int | None:
 
 
 def _ticks(console: Console, counted: Sequence[int] | None) -> Sequence[int]:
-    """Return the ticks of each inference: the image's, or the counted ones if they contradict."""
+    """The ticks of each inference: the image's, or the counted ones if they contradict."""
     claimed = console.records.numbers("inference", "ticks")
     if counted is None or len(counted) != len(claimed):
         return claimed
@@ -111,7 +111,7 @@ def _ticks(console: Console, counted: Sequence[int] | None) -> Sequence[int]:
 
 
 def profiled(firmware: Image, coverage: Coverage | None) -> tuple[Profiled, ...]:
-    """Return the instructions of each operator: of its functions and of all that they call.
+    """The instructions of each operator: of its functions and of all that they call.
 
     () for an image that was not traced or registers no operators, and on a target that records no
     calls.
@@ -140,7 +140,7 @@ def time_of(instructions: int | None, cycles: int | None, chip: ChipTable) -> st
 
 
 def library_of(firmware: Image, builder: str) -> str:
-    """Return the library of an image's kernels: "standalone", "cmsis-nn" or "reference"."""
+    """The library of an image's kernels: "standalone", "cmsis-nn" or "reference"."""
     if RUNTIME.get(builder) == "standalone":
         return "standalone"
     names = (symbol.name for symbol in firmware.symbols if symbol.kind == "func")
@@ -150,7 +150,7 @@ def library_of(firmware: Image, builder: str) -> str:
 def operator_ticks(
     console: Console, library: str = "", model: Model | None = None
 ) -> tuple[OperatorTicks, ...]:
-    """Return the ticks of each operator in one inference, from the ``op`` records; most first.
+    """The ticks of each operator in one inference, from the ``op`` records; most first.
 
     Ticks are summed over the nodes of one operator and type; the median over inferences is taken of
     the sums. A node's type is that of its first output in ``model``.

@@ -130,7 +130,7 @@ def observe(
 
 
 def place_and_stacks(session: Session, image: Image | None) -> tuple[str, str]:
-    """Return the place of the core with its callers, in a line, and the call stacks of all threads.
+    """The place of the core with its callers, in a line, and the call stacks of all threads.
 
     Without an image, or on a target without access to core and memory, there are no stacks, and
     perhaps no place.
@@ -146,7 +146,7 @@ def place_and_stacks(session: Session, image: Image | None) -> tuple[str, str]:
 
 
 def _last_resort(session: Session, image: Image, functions: dict[int, str]) -> Finding | None:
-    """Return where firmware gave up; if in a handler (k_panic), with the interrupted code."""
+    """Where firmware gave up; if in a handler (k_panic), with the interrupted code."""
     found = last_resort(session, image, functions)
     if found is None:
         return None
@@ -158,7 +158,7 @@ def _last_resort(session: Session, image: Image, functions: dict[int, str]) -> F
 
 
 def faults_with_stacks(session: Session, image: Image | None) -> tuple[Fault, ...]:
-    """Return the faults so far, with their call stacks if the image is known."""
+    """The faults so far, with their call stacks if the image is known."""
     faults = tuple(session.faults)
     if image is None or not any(fault.state for fault in faults):
         return faults
@@ -190,7 +190,7 @@ def watch_calls(session: Session, image: Image) -> dict[int, str] | None:
 
 
 def scrapers_of(case: Case) -> list[Scraper]:
-    """Return the scraper of the results of ``case``, and one of its last line if it names one."""
+    """The scraper of the results of ``case``, and one of its last line if it names one."""
     scrapers: list[Scraper] = [scraper(case.scraper)] if case.scraper else []
     if case.printed is not None:
         scrapers = [tensor_text(case)]
@@ -198,7 +198,7 @@ def scrapers_of(case: Case) -> list[Scraper]:
 
 
 def tensor_text(case: Case) -> TensorText:
-    """Return the scraper of the tensors that the image of ``case`` prints.
+    """The scraper of the tensors that the image of ``case`` prints.
 
     Raises :class:`UsageError` if its regexes do not fit its model.
     """

@@ -159,7 +159,7 @@ class _Comparisons:
     def _allowed(
         self, inputs: Sequence[Array], index: int, got: Array, want: Array
     ) -> float | Array | None:
-        """Return the allowed error of an output, computed for the inferences that differ."""
+        """The allowed error of an output, computed for the inferences that differ."""
         if self._tolerance is not None:
             return self._tolerance
         runs = np.array([row.any() for row in got != want])
@@ -194,7 +194,7 @@ class _Comparisons:
                 self._compare(_array(data, tensor), want, name, {}, allowed)
 
     def _inputs_of(self, tensors: Tensors, known: Rows, number: int) -> Sequence[bytes]:
-        """Return the inputs of inference ``number``, from the host if it has any, or recorded.
+        """The inputs of inference ``number``, from the host if it has any, or recorded.
 
         () if they do not fit the model.
         """
@@ -229,7 +229,7 @@ class _Comparisons:
             self._reports.append(f"{name} [inference, element ...]: {comparison}")
 
     def result(self) -> OutputCheck:
-        """Return the sum of all boots."""
+        """The sum of all boots."""
         problems = []
         if self._mismatches:
             problems.append(f"{self._mismatches} of {self._compared} output values differ")
@@ -254,11 +254,11 @@ def _nbytes(tensor: Tensor) -> int:
 
 
 def _array(data: bytes, tensor: Tensor) -> Array:
-    """Return a tensor as an array of its shape."""
+    """A tensor as an array of its shape."""
     little_endian = np.dtype(tensor.dtype).newbyteorder("<")
     return np.frombuffer(data, little_endian).reshape(tensor.shape)
 
 
 def _stack(parts: Sequence[bytes], tensor: Tensor) -> Array:
-    """Return one tensor of several inferences, with a leading batch axis."""
+    """One tensor of several inferences, with a leading batch axis."""
     return np.stack([_array(part, tensor) for part in parts])

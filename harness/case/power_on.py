@@ -18,7 +18,7 @@ OPTION = "power_on"
 
 
 def runs_of(case: Case) -> list[Case]:
-    """Return the runs of ``case``: itself, or one for each seed if its option is "both"."""
+    """The runs of ``case``: itself, or one for each seed if its option is "both"."""
     if case.target_options.get(OPTION) != BOTH_WORD:
         return [case]
     return [
@@ -28,7 +28,7 @@ def runs_of(case: Case) -> list[Case]:
 
 
 def seeds_of(case: Case) -> str:
-    """Return the seeds of the runs of ``case``, for its result; "" on a target without seeds."""
+    """The seeds of the runs of ``case``, for its result; "" on a target without seeds."""
     option = target(case.target).option(OPTION)
     if option is None:
         return ""
@@ -47,13 +47,13 @@ class Behaviour:
 
     @classmethod
     def of(cls, session: Session, stop: Stop) -> Behaviour:
-        """Return the behaviour of a session that ended with ``stop``."""
+        """The behaviour of a session that ended with ``stop``."""
         console = b"".join(chunk.data for chunk in session.console)
         return cls(console, stop, session.counters.instructions)
 
 
 def first_difference(runs: Sequence[Behaviour]) -> tuple[Finding, ...]:
-    """Return a finding that names the first difference between two runs; () if there is none.
+    """A finding that names the first difference between two runs; () if there is none.
 
     Two runs that the wall-clock guard has stopped are not compared.
     """

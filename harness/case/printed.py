@@ -87,12 +87,12 @@ class PrintedComparison:
         return ""
 
     def counts(self, readings: Readings) -> tuple[int, int]:
-        """Return the numbers of compared and of differing values."""
+        """The numbers of compared and of differing values."""
         count = len(readings.lines)
         return self._best_attempt(readings, count).counts() if count else (0, 0)
 
     def _best_attempt(self, readings: Readings, count: int) -> _Attempt:
-        """Return the attempt with the fewest differences: an image rounds inputs or truncates."""
+        """The attempt with the fewest differences: an image rounds inputs or truncates."""
         read_outputs = zip(readings.outputs, self.interpreter.outputs, strict=True)
         outputs = tuple(_Output.of(*pair, count) for pair in read_outputs)
         if not readings.inputs:
@@ -148,7 +148,7 @@ class _Input:
         return cls(*map(as_tensor, (values, values - units, values + units)))
 
     def of_run(self, run: int) -> tuple[Array, Array, Array]:
-        """Return value, low and high of one inference."""
+        """Value, low and high of one inference."""
         return self.value[run], self.low[run], self.high[run]
 
     @property
@@ -184,13 +184,13 @@ class _Output:
         return computed.astype(np.float64)
 
     def by_digits(self, computed: Array) -> Reals:
-        """Return the error that the printed digits allow, element by element."""
+        """The error that the printed digits allow, element by element."""
         if not (self.real and self.tensor.scale):
             return self.units
         return self.units + np.abs(self.as_printed(computed).astype(np.float64)) * _DEQUANTIZED
 
     def agrees(self, computed: Array, allowed: Reals, run: int | slice) -> npt.NDArray[np.bool_]:
-        """Return which elements of a run, or of several, differ by at most ``allowed``."""
+        """Which elements of a run, or of several, differ by at most ``allowed``."""
         expected = self.as_printed(computed).astype(np.float64)
         return np.asarray(np.abs(self.obtained[run].astype(np.float64) - expected) <= allowed[run])
 
@@ -224,7 +224,7 @@ class _Attempt:
             self._allow_float_errors()
 
     def _wrong_runs(self) -> npt.NDArray[np.bool_]:
-        """Return, for each inference, whether any element differs."""
+        """For each inference, whether any element differs."""
         triples = zip(self._outputs, self._computed, self._allowed, strict=True)
         agree = [one.agrees(value, allowed, slice(None)) for one, value, allowed in triples]
         wrong = [~each.reshape(len(each), -1).all(axis=1) for each in agree]
@@ -251,7 +251,7 @@ class _Attempt:
         self.wrong = self._wrong_runs()
 
     def _input_error(self, run: int, index: int) -> Reals | float:
-        """Return the sum of an output's changes when each float input element varies by a digit."""
+        """The sum of an output's changes when each float input element varies by a digit."""
         inputs = [one.of_run(run) for one in self._inputs]
         floats = [place for place, one in enumerate(self._inputs) if one.is_float]
         size = sum(inputs[place][0].size for place in floats)
@@ -271,13 +271,13 @@ class _Attempt:
         return total
 
     def counts(self) -> tuple[int, int]:
-        """Return the number of values, and of those that differ."""
+        """The number of values, and of those that differ."""
         triples = zip(self._outputs, self._computed, self._allowed, strict=True)
         agree = [one.agrees(value, allowed, slice(None)) for one, value, allowed in triples]
         return sum(each.size for each in agree), sum(int((~each).sum()) for each in agree)
 
     def check(self, problems: tuple[str, ...], lines: Sequence[int]) -> Check:
-        """Return the result; ``lines`` are the console lines at which inferences were complete."""
+        """The result; ``lines`` are the console lines at which inferences were complete."""
         details = [f"inputs quantized by {self._way}"] if self._way else []
         compared = mismatches = 0
         for index, output in enumerate(self._outputs):
@@ -305,7 +305,7 @@ class _Attempt:
 
 
 def _numbers(one: Elements, tensor: Tensor, count: int) -> tuple[Reals, Reals]:
-    """Return values and units of the last digit of ``count`` inferences, (count, *shape)."""
+    """Values and units of the last digit of ``count`` inferences, (count, *shape)."""
     size = count * math.prod(tensor.shape)
     shape = (count, *tensor.shape)
     values, units = (np.array(each[:size], np.float64) for each in (one.values, one.units))
@@ -313,7 +313,7 @@ def _numbers(one: Elements, tensor: Tensor, count: int) -> tuple[Reals, Reals]:
 
 
 def _with(value: Array, at: int, end: Array) -> Array:
-    """Return a copy of ``value`` with element ``at`` of ``end``."""
+    """A copy of ``value`` with element ``at`` of ``end``."""
     changed = value.copy()
     changed.flat[at] = end.flat[at]
     return changed

@@ -31,7 +31,7 @@ class Verdict(StrEnum):
 
     @classmethod
     def of(cls, error: HilError) -> Verdict:
-        """Return the verdict on a case that ended with ``error``."""
+        """The verdict on a case that ended with ``error``."""
         match error:
             case EnvironmentMissing():
                 return cls.SKIPPED
@@ -213,7 +213,7 @@ class CaseResult:
         return f"<CaseResult {self.setup}: {self.judgement}>"
 
     def _repr_html_(self) -> str:
-        """Return the figures, problems and operators' times as HTML for notebooks."""
+        """The figures, problems and operators' times as HTML for notebooks."""
         measures, evidence, judgement = self.measures, self.evidence, self.judgement
         figures = {
             "flash B": measures.flash,
@@ -239,7 +239,7 @@ class CaseResult:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Return the result as JSON types: the fields of all parts in one object."""
+        """The result as JSON types: the fields of all parts in one object."""
         parts = (self.setup, self.judgement, self.evidence, self.measures)
         values = {name: value for part in parts for name, value in vars(part).items()}
         coverage = values["coverage"]
@@ -257,7 +257,7 @@ class CaseResult:
     if not TYPE_CHECKING:  # typed code names the part
 
         def __getattr__(self, name: str) -> Any:
-            """Return a field of any part: ``result.instructions``, ``result.reason``."""
+            """A field of any part: ``result.instructions``, ``result.reason``."""
             part = _PART_OF.get(name)
             if part is None:
                 raise AttributeError(f"a case's result has no {name!r}", name=name, obj=self)
@@ -271,7 +271,7 @@ _PART_OF = {
 
 
 def _coverage_json(coverage: Coverage) -> dict[str, object]:
-    """Return the counts of lines (an LCOV file lists them) and the instructions by function."""
+    """The counts of lines (an LCOV file lists them) and the instructions by function."""
     lines_run, lines = coverage.lines
     return {
         "lines_run": lines_run,

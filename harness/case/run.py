@@ -134,7 +134,7 @@ def _run_case(
 
 
 def setup_of(case: Case, firmware: Image | None = None) -> Setup:
-    """Return the setup of ``case``, with the facts of ``firmware`` if it is known."""
+    """The setup of ``case``, with the facts of ``firmware`` if it is known."""
     setup = Setup(
         case.name, case.sample, case.resolver, case.builder, case.target, power_on=seeds_of(case)
     )
@@ -224,7 +224,7 @@ def _run_image(case: Case, image: RunImage, recording: Recording, look: Look | N
 
 
 def judge_seen(case: Case, setup: Setup, image: RunImage, seen: Observation) -> CaseResult:
-    """Return the result of an observed run: the verdict, its evidence and the figures."""
+    """The result of an observed run: the verdict, its evidence and the figures."""
     firmware, model, inputs = image.firmware, image.model, image.inputs
     fed = () if case.printed else inputs
     known = known_of(case, firmware, model, fed)
@@ -297,7 +297,7 @@ def _inputs(case: Case, model: Model | None) -> Sequence[Sequence[bytes]]:
 
 
 def measured_of(seen: Observation, hertz: int) -> Measured:
-    """Return the measurements of a run by target and host; ``hertz`` is the core's clock.
+    """The measurements of a run by target and host; ``hertz`` is the core's clock.
 
     The run's ticks are at most its instructions, or its time at the core's clock.
     """
@@ -321,7 +321,7 @@ def measured_of(seen: Observation, hertz: int) -> Measured:
 
 
 def _wrong_model(seen: Observation, model: Model | None) -> list[str]:
-    """Return messages about other models that the image says it runs."""
+    """Messages about other models that the image says it runs."""
     if model is None:
         return []
     claimed = set(seen.console.records.numbers("boot", "model_crc32"))
@@ -345,7 +345,7 @@ def _model_of(crc: str) -> str:
 
 
 def _details(seen: Observation, outputs: OutputCheck) -> list[str]:
-    """Return tables and fault reports; repeated faults at one place are reported once."""
+    """Tables and fault reports; repeated faults at one place are reported once."""
     reports: dict[tuple[str, int], str] = {}
     for fault in seen.faults:
         reports.setdefault((fault.kind, fault.pc), fault.report)

@@ -26,7 +26,7 @@ _TEST_SET_SECONDS = {"standalone": 60.0, "tflm": 300.0}
 def sample_case(
     sample: str, resolver: str, *, builder: str = "standalone", table: Table | None = None
 ) -> Case:
-    """Return the case of a sample in a configuration, with the table's model, results and inputs.
+    """The case of a sample in a configuration, with the table's model, results and inputs.
 
     Raises :class:`UsageError` for an unknown sample, configuration or builder.
     """
@@ -94,13 +94,13 @@ def build_id(variant: Variant, case: Case) -> str:
 
 
 def _vectors(sample: Sample) -> Path | None:
-    """Return the file of inputs that detect kernel mistakes, if the table names one."""
+    """The file of inputs that detect kernel mistakes, if the table names one."""
     named = sample.vectors.partition(":")[0]
     return paths.models() / named if named else None
 
 
 def _inputs(sample: Sample) -> Path:
-    """Return the test set that the table names, or else the one named after the model's family."""
+    """The test set that the table names, or else the one named after the model's family."""
     named = sample.inputs.partition(":")[0]
     family = Path(sample.model).stem.removesuffix("_int8").removesuffix("_float32")
     return paths.models() / (named or f"{family}_test.npz")

@@ -60,7 +60,7 @@ class Subject:
         return cls(text, sample=text)
 
     def case(self, resolver: str | None = None, builder: str | None = None) -> Case:
-        """Return the case of an image, or of a sample with its expected results.
+        """The case of an image, or of a sample with its expected results.
 
         Raises :class:`UsageError` if a resolver or a builder is given for an image.
         """
@@ -72,7 +72,7 @@ class Subject:
         return Case(name=combined.name_of(self.elf), elf=self.elf)
 
     def image(self, resolver: str | None = None, chip: str = "") -> Path:
-        """Return the path of the image; a sample is built (standalone, for ``chip``)."""
+        """The path of the image; a sample is built (standalone, for ``chip``)."""
         case = self.case(resolver)
         if case.elf is not None:
             return case.elf
@@ -82,7 +82,7 @@ class Subject:
 
 
 def find_model(name: str, here: Path = Path()) -> Path:
-    """Return the file of a model, given by its path or by the name of one of this project's."""
+    """The file of a model, given by its path or by the name of one of this project's."""
     for candidate in (here / name, paths.models() / name, paths.models() / f"{name}.tflite"):
         if files.is_file(candidate):
             return candidate

@@ -24,7 +24,7 @@ class AttemptStatus(StrEnum):
 
     @classmethod
     def of(cls, verdict: Verdict) -> AttemptStatus:
-        """Return the status of a case with this verdict."""
+        """The status of a case with this verdict."""
         return {Verdict.SKIPPED: cls.SKIPPED, Verdict.ERROR: cls.ERROR}.get(verdict, cls.RAN)
 
 
@@ -39,7 +39,7 @@ class Attempt:
 
     @classmethod
     def of(cls, result: CaseResult) -> Attempt:
-        """Return the attempt that ended with ``result``."""
+        """The attempt that ended with ``result``."""
         status = AttemptStatus.of(result.judgement.verdict)
         reason = "" if status is AttemptStatus.RAN else result.judgement.reason
         return cls(result.setup.name, result.setup.target, status, reason)
@@ -56,14 +56,14 @@ class Tally:
 
     @classmethod
     def of(cls, results: Iterable[CaseResult]) -> Tally:
-        """Return the tally of ``results``, one for each requested case."""
+        """The tally of ``results``, one for each requested case."""
         attempts = tuple(Attempt.of(result) for result in results)
         return cls(attempts, len(attempts))
 
     def requested(
         self, *, asked: int | None = None, named: Collection[str] = (), allow_skips: bool = False
     ) -> Tally:
-        """Return the same attempts with the user's request."""
+        """The same attempts with the user's request."""
         asked = self.asked if asked is None else asked
         return replace(self, asked=asked, named=frozenset(named), allow_skips=allow_skips)
 
@@ -106,7 +106,7 @@ class Tally:
         return f"{self.asked:,} asked for, {counts}{why}{more}"
 
     def to_json(self) -> dict[str, Any]:
-        """Return the field ``tally`` of the document of ``run --json``."""
+        """The field ``tally`` of the document of ``run --json``."""
         skipped = [
             {"case": one.case, "target": one.target, "reason": one.reason} for one in self.skipped
         ]
@@ -117,7 +117,7 @@ class Tally:
 
 
 def exit_code(verdicts: Iterable[Verdict], tally: Tally) -> ExitCode:
-    """Return the exit code: of firmware before that of failed checks before the environment's.
+    """The exit code: of firmware before that of failed checks before the environment's.
 
     A skipped case counts only if the tally is untested because of it.
     """

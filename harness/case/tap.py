@@ -21,7 +21,7 @@ _LONG = 1e9
 
 
 def out_of_time(deadline: Deadline) -> Stop | None:
-    """Return the limit that has expired, if any: the image is not to blame for what is missing."""
+    """The limit that has expired, if any: the image is not to blame for what is missing."""
     if deadline.guard_expired:
         return Stop.GUARD
     return Stop.DEADLINE if deadline.expired else None

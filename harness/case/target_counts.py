@@ -79,7 +79,7 @@ class TargetCounter:
         return bool(self._inferences)
 
     def counted(self, functions: Mapping[int, str]) -> TargetCounts:
-        """Return the figures at the end of the run; read those that the image has not printed."""
+        """The figures at the end of the run; read those that the image has not printed."""
         invoked = None
         if INVOKE in functions.values():
             calls = (one for one in self._session.calls if functions[one.address] == INVOKE)
@@ -97,7 +97,7 @@ class TargetCounter:
         )
 
     def _array(self) -> Symbol | None:
-        """Return the image's arena; None unless exactly one array has the name of one."""
+        """The image's arena; None unless exactly one array has the name of one."""
         found = [one for one in self._image.symbols if is_arena(one)]
         return found[0] if len(found) == 1 else None
 
@@ -134,7 +134,7 @@ class TargetCounter:
         self._strayed = max(first.strayed(later), self._strayed)
 
     def _used_stack(self, size: int) -> int | None:
-        """Return the bytes of the main stack above the unused ones at its end; None if unknown."""
+        """The bytes of the main stack above the unused ones at its end; None if unknown."""
         symbol = self._image.symbol(_STACK)
         if symbol is None or not 0 < size <= symbol.size:
             return None

@@ -40,7 +40,7 @@ class WorseningStep:
     figure: tuple[str, str] | None  # name and source of the larger figure; None: the verdict
 
     def judge(self, run: Run) -> BisectCode:
-        """Return whether a run is as good as the first of the two; SKIP if the case did not run."""
+        """Whether a run is as good as the first of the two; SKIP if the case did not run."""
         for case in run.cases:
             if (case.name, case.target, case.builder, case.chip) != (
                 self.key.case, self.key.target, self.key.builder, self.key.chip
@@ -89,7 +89,7 @@ class WorseningStep:
 
 def last_step(history: History, case: str, figure: str = "", branch: str | None = None
               ) -> WorseningStep:  # fmt: skip
-    """Return the last step at which ``case``, on any target, got worse in ``figure``.
+    """The last step at which ``case``, on any target, got worse in ``figure``.
 
     ``figure`` "" means the verdict, and any figure without noise that `history check` judges.
     Raises :class:`UsageError` if the history has no such case, figure or step.
@@ -127,7 +127,7 @@ def _steps(key: CaseKey, points: Sequence[RecordedCase], figure: str) -> Iterato
 
 
 def _between(good: str, bad: str) -> list[str]:
-    """Return one line for each commit; none if this repository does not have them."""
+    """One line for each commit; none if this repository does not have them."""
     try:
         done = subprocess.run(
             ["git", "log", "--oneline", f"{good}..{bad}"],

@@ -63,7 +63,7 @@ class Supply:
         _positive(self.volts)
 
     def energy(self, milliseconds: float) -> float:
-        """Return the energy in microjoules: ms x mA x V."""
+        """The energy in microjoules: ms x mA x V."""
         return milliseconds * self.milliamperes * self.volts
 
     def __str__(self) -> str:
@@ -89,7 +89,7 @@ class Calibration:
     supply: Supply | None = None
 
     def time(self, instructions: Mapping[str, int], cpu_hz: int) -> InferenceTime:
-        """Return the time of one inference at ``cpu_hz`` from its ``instructions`` by kernel.
+        """The time of one inference at ``cpu_hz`` from its ``instructions`` by kernel.
 
         Raises :class:`CheckFailed` for a kernel that was never measured.
         """
@@ -105,7 +105,7 @@ class Calibration:
         return InferenceTime(cycles / per_ms, max(spread, self.error * cycles) / per_ms)
 
     def to_toml(self) -> str:
-        """Return the calibration as the text of a TOML file."""
+        """The calibration as the text of a TOML file."""
         lines = [f"version = {_VERSION}", f"error = {self.error!r}"]
         if self.supply is not None:
             figures = (
@@ -192,7 +192,7 @@ def _model(case: Mapping[str, Any]) -> str:
 
 
 def kernels(case: Mapping[str, Any]) -> dict[str, int]:
-    """Return the ticks of one inference by kernel, from a case of a document of results."""
+    """The ticks of one inference by kernel, from a case of a document of results."""
     ticks: defaultdict[str, int] = defaultdict(int)
     for row in case["operators"]:
         ticks[f"{row['operator']} {row['kernel']}".strip()] += int(row["ticks"])
@@ -229,7 +229,7 @@ def calibrate(measured: Sequence[InferencePair]) -> Calibration:
 
 
 def _which(measured: Sequence[InferencePair]) -> str:
-    """Return a hint on models to measure: those that share kernels with the measured ones."""
+    """A hint on models to measure: those that share kernels with the measured ones."""
     kernels_of: dict[str, set[str]] = {}
     for pair in measured:
         names = (pair.cycles.keys() & pair.instructions.keys()) - {_INTERPRETER}

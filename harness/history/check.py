@@ -48,7 +48,7 @@ class RunComparison:
         return not self.regressions and not self.problems
 
     def to_json(self) -> dict[str, Any]:
-        """Return the document of ``history check --json``."""
+        """The document of ``history check --json``."""
         rows = [
             {**vars(one.key), "measure": one.measure, "before": one.before, "now": one.now,
              "text": one.text}
@@ -78,7 +78,7 @@ class RunComparison:
         return f" on {self.machine}" if self.machine else ""
 
     def to_markdown(self) -> str:
-        """Return the text of a comment on a pull request."""
+        """The text of a comment on a pull request."""
         if not self.compared or not self.regressions:
             nothing = f"nothing is worse than in the last {self._runs}"
             outcome = nothing if self.compared else self._first
@@ -186,7 +186,7 @@ def _check(
 def _older(
     history: History, whole: Sequence[RunRow], last: int, earlier: Sequence[_Recorded]
 ) -> Mapping[CaseKey, Sequence[CaseOutcome]]:
-    """Return the outcomes before the ``last`` runs of ``whole``, if those have noisy figures.
+    """The outcomes before the ``last`` runs of ``whole``, if those have noisy figures.
 
     The series begins with the same run for _STRIDE runs, so that each of them finds a creep to
     begin at the same run.
@@ -215,7 +215,7 @@ def _nameless(machine: str, rows: Sequence[RunRow]) -> Iterator[str]:
 
 
 def _compilers(now: _Recorded, earlier: Sequence[_Recorded]) -> dict[CaseKey, CaseKey]:
-    """Return the cases of the last run that another compiler built now: old key -> new key."""
+    """The cases of the last run that another compiler built now: old key -> new key."""
     new = {key.any_compiler: key for key in now.cases}
     last = earlier[-1].cases if earlier else {}
     return {key: new[key.any_compiler] for key in last
@@ -257,7 +257,7 @@ def _nothing_to_compare_with(
 
 
 def _expected(now: _Recorded, earlier: Sequence[_Recorded]) -> set[CaseKey]:
-    """Return the cases that ``now`` should have: those of the last run with the same selection.
+    """The cases that ``now`` should have: those of the last run with the same selection.
 
     Without such a run, they are those of the last run of the same sources for the same chip, on the
     targets of ``now``. No case is expected of a partial run, whose filters left cases out.
@@ -308,7 +308,7 @@ def _begins_before(now: Occasion, recorded: Occasion) -> bool:
 
 
 def _comparable(one: Occasion, other: Occasion) -> tuple[Selection, Selection]:
-    """Return the selections of two runs, from their commands if one has no other."""
+    """The selections of two runs, from their commands if one has no other."""
     if one.selection is not None and other.selection is not None:
         return one.selection, other.selection
     return Selection.of_command(one.command), Selection.of_command(other.command)

@@ -67,7 +67,7 @@ class RunDifference:
         return Grid(_HEADS, _NUMBERS, [one.row for one in self.differences])
 
     def to_json(self) -> dict[str, Any]:
-        """Return the document of ``history compare --json``."""
+        """The document of ``history compare --json``."""
         return {
             "before": self.before.occasion.to_json(),
             "now": self.now.occasion.to_json(),

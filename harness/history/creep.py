@@ -44,7 +44,7 @@ class Creep:
 
 
 def creep(values: Sequence[float]) -> Creep | None:
-    """Return the increase that one of the last values, given oldest first, has revealed."""
+    """The increase that one of the last values, given oldest first, has revealed."""
     start, alarm = 0, None
     while start < len(values):
         found = _first_alarm(values[start:])
@@ -61,7 +61,7 @@ def creep(values: Sequence[float]) -> Creep | None:
 
 
 def _first_alarm(values: Sequence[float]) -> tuple[int, int] | None:
-    """Return the indices at which the first change began, and at which it raised the alarm."""
+    """The indices at which the first change began, and at which it raised the alarm."""
     mean = squares = total = 0.0
     began = _LEAST
     for count, value in enumerate(values):
@@ -79,7 +79,7 @@ def _first_alarm(values: Sequence[float]) -> tuple[int, int] | None:
 
 
 def _score(deviation: float, variance: float, count: int) -> float:
-    """Return the normal score of a deviation from the mean of ``count`` earlier values."""
+    """The normal score of a deviation from the mean of ``count`` earlier values."""
     if variance <= 0:
         return math.copysign(_LIMIT, deviation) if deviation else 0.0
     score = normal_score(deviation * math.sqrt(count / (count + 1) / variance), count - 1)

@@ -15,7 +15,7 @@ from harness.history.run import Occasion, from_document
 def document(
     results: Sequence[CaseResult], occasion: Occasion, tally: Tally | None = None
 ) -> dict[str, Any]:
-    """Return the document of ``run --json``, pytest and Robot: run, counts, a row for each case.
+    """The document of ``run --json``, pytest and Robot: run, counts, a row for each case.
 
     ``tally`` counts the selected cases; by default those with results.
     """

@@ -19,7 +19,7 @@ PROFILED = "profiled "  # prefix of a figure: its instructions from boot to end,
 
 
 def measure(name: str) -> Measure | None:
-    """Return the measure of the figure called ``name``; None for one of a newer version."""
+    """The measure of the figure called ``name``; None for one of a newer version."""
     if name.startswith((OPERATOR, PROFILED)):
         return Measure("operators", "", name, gated=False)
     return MEASURES.get(name)
@@ -51,7 +51,7 @@ def figures(case: Mapping[str, Any]) -> Iterator[Figure]:
 
 
 def _own_source(target: str) -> str:
-    """Return the source of a target's figures: a virtual board counts as the simulator."""
+    """The source of a target's figures: a virtual board counts as the simulator."""
     known = targets.TARGETS.get(target)
     counts = known is not None and known.instructions
     return "renode" if target == "renode" else "simulator" if counts else "dwt"

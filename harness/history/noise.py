@@ -19,19 +19,19 @@ _LEAST = 4
 
 
 def normal_score(t: float, freedom: float) -> float:
-    """Return the normal score of Student's ``t`` with ``freedom`` degrees of freedom."""
+    """The normal score of Student's ``t`` with ``freedom`` degrees of freedom."""
     size = math.sqrt(freedom * math.log1p(t * t / freedom))
     return math.copysign(size * (8 * freedom + 1) / (8 * freedom + 3), t)
 
 
 def student_t(score: float, freedom: float) -> float:
-    """Return the t of a normal score: the inverse of :func:`normal_score`."""
+    """The t of a normal score: the inverse of :func:`normal_score`."""
     scaled = score * (8 * freedom + 3) / (8 * freedom + 1)
     return math.sqrt(freedom * math.expm1(scaled * scaled / freedom))
 
 
 def by_chance(values: Sequence[float], last: int) -> float:
-    """Return the largest deviation by chance of a further value from the median of the ``last``.
+    """The largest deviation by chance of a further value from the median of the ``last``.
 
     It is infinite for fewer than four values. The noise is estimated from successive differences
     less their median, so that neither a trend nor an earlier step counts as noise (von Neumann,

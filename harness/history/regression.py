@@ -82,7 +82,7 @@ def regressions(
     before: Mapping[CaseKey, Sequence[CaseOutcome]],
     older: Mapping[CaseKey, Sequence[CaseOutcome]] = MappingProxyType({}),
 ) -> tuple[Regression, ...]:
-    """Return the regressions of ``now`` against the earlier runs ``before``, newest last.
+    """The regressions of ``now`` against the earlier runs ``before``, newest last.
 
     ``older`` are runs before those, in which a creep may have begun. A new case cannot be
     compared; a missing one is a regression.
@@ -168,7 +168,7 @@ def _vanished(
 
 
 def allowed_noise(kind: Measure, values: Sequence[float], last: int) -> float:
-    """Return the allowed excess over the median of the ``last`` values; 0 for an exact figure.
+    """The allowed excess over the median of the ``last`` values; 0 for an exact figure.
 
     ``values`` are those and older ones, for a better estimate of the noise.
     """

@@ -50,7 +50,7 @@ class Occasion:
 
     @classmethod
     def here(cls, folder: Path | None = None, selection: Selection | None = None) -> Occasion:
-        """Return the occasion of a run here and now.
+        """The occasion of a run here and now.
 
         Commit and branch are those of the CI server's variables, or else of git. The sources of
         ``selection`` that are files become relative to the repository.
@@ -78,18 +78,18 @@ class Occasion:
         return self.selection or Selection.of_command(self.command)
 
     def without(self, cases: str) -> Occasion:
-        """Return the occasion of a partial run that left out ``cases``."""
+        """The occasion of a partial run that left out ``cases``."""
         known = self.selected
         return replace(self, selection=replace(known, filters=(*known.filters, f"without {cases}")))
 
     def to_json(self) -> dict[str, Any]:
-        """Return the field ``run`` of a document of results."""
+        """The field ``run`` of a document of results."""
         row = {**vars(self)}
         del row["selection"]
         return row | ({"selection": self.selection.to_json()} if self.selection else {})
 
     def updated_from(self, document: object) -> Occasion:
-        """Return this occasion with the fields that a document of results gives for its run."""
+        """This occasion with the fields that a document of results gives for its run."""
         row = document.get("run") if isinstance(document, Mapping) else None
         if not isinstance(row, Mapping):
             return self
@@ -208,7 +208,7 @@ def _row(case: Mapping[str, Any]) -> CaseRow:
 
 
 def image_parts(elf: str, sha256: str) -> ImageParts | None:
-    """Return the parts of the image at ``elf``; None if it is gone or has another SHA-256."""
+    """The parts of the image at ``elf``; None if it is gone or has another SHA-256."""
     from harness.elf import Image  # noqa: PLC0415 - only recording needs the parts of images
     from harness.footprint import analyse  # noqa: PLC0415
 
@@ -239,14 +239,14 @@ def _summed(rows: Any) -> dict[tuple[str, str], int]:
 
 
 def _machine() -> str:
-    """Return ``$TFLM_HIL_MACHINE``, or the host's name; GitHub's runners count as one machine."""
+    """``$TFLM_HIL_MACHINE``, or the host's name; GitHub's runners count as one machine."""
     hosted = os.environ.get("RUNNER_ENVIRONMENT") == "github-hosted"
     runner = f"github-hosted {os.environ.get('RUNNER_OS', '')} {platform.machine()}"
     return os.environ.get(MACHINE_VARIABLE) or (runner if hosted else platform.node())
 
 
 def _first(variables: Sequence[str]) -> str:
-    """Return the value of the first of these environment variables that has one; else ""."""
+    """The value of the first of these environment variables that has one; else ""."""
     return next((value for name in variables if (value := os.environ.get(name))), "")
 
 

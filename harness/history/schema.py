@@ -111,7 +111,7 @@ def _text(value: str) -> str:
 
 
 def version(connection: Connection, where: str) -> int:
-    """Return the version of the tables in the database; 0 if it has none.
+    """The version of the tables in the database; 0 if it has none.
 
     Raises :class:`UsageError` for a database of a newer tflm-hil or of another program.
     """

@@ -43,12 +43,12 @@ class Selection:
         targets: Iterable[str] = (),
         chips: Iterable[str] = (),
     ) -> Selection:
-        """Return the selection of these parts, sorted."""
+        """The selection of these parts, sorted."""
         return cls(*(tuple(sorted(set(part))) for part in (sources, filters, targets, chips)))
 
     @classmethod
     def of_command(cls, command: str) -> Selection:
-        """Return the selection of a run whose command alone is known: its words without outputs."""
+        """The selection of a run whose command alone is known: its words without outputs."""
         sources: list[str] = []
         filters: list[str] = []
         targets: list[str] = []
@@ -77,11 +77,11 @@ class Selection:
         return cls.from_json(json.loads(text)) if text else None
 
     def to_json(self) -> dict[str, Any]:
-        """Return the selection for a document of results."""
+        """The selection for a document of results."""
         return {name: list(part) for name, part in vars(self).items()}
 
     def to_text(self) -> str:
-        """Return the selection for a database."""
+        """The selection for a database."""
         return json.dumps(self.to_json())
 
     @property
@@ -105,7 +105,7 @@ def _options(command: str) -> Iterator[tuple[str, str]]:
 
 
 def relative(path: Path | str, root: str) -> str:
-    """Return ``path`` relative to ``root``, the repository's folder, or to the current one.
+    """``path`` relative to ``root``, the repository's folder, or to the current one.
 
     A path outside both becomes absolute. ``root`` may be "".
     """

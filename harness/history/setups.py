@@ -23,7 +23,7 @@ _TYPICAL = "exact"
 
 
 def setups(cases: Mapping[CaseKey, Sequence[RecordedCase]]) -> Grid:
-    """Return a row for each setup of a sample, or of a case of another image.
+    """A row for each setup of a sample, or of a case of another image.
 
     Each case counts with its last result. ``passed`` counts the sample's configurations.
     """
@@ -47,7 +47,7 @@ def _cells(results: Sequence[RecordedCase]) -> list[str]:
 
 
 def _short(compiler: str) -> str:
-    """Return a compiler's name without the parts in brackets."""
+    """A compiler's name without the parts in brackets."""
     words, depth = "", 0
     for letter in compiler:
         depth += letter == "("

@@ -180,13 +180,13 @@ class History(Closing):
         return ids | dict(zip((image.sha256 for image in new), new_ids, strict=True))
 
     def id_of(self, run: Run) -> int | None:
-        """Return the id of ``run``; None if it is not in the history."""
+        """The id of ``run``; None if it is not in the history."""
         query = sql.select(schema.runs.c.id).where(schema.runs.c.key == run.key)
         with self._reading() as connection:
             return connection.execute(query).scalar_one_or_none()
 
     def runs(self, *, branch: str | None = None, last: int | None = None) -> list[RunRow]:
-        """Return the runs, oldest first: all, those of ``branch``, or the ``last`` of them."""
+        """The runs, oldest first: all, those of ``branch``, or the ``last`` of them."""
         table = schema.runs
         query = sql.select(table).order_by(table.c.started.desc(), table.c.id.desc())
         if branch is not None:
@@ -198,7 +198,7 @@ class History(Closing):
         return [_run_row(row) for row in reversed(rows)]
 
     def case_names(self, runs: Sequence[RunRow]) -> list[str]:
-        """Return the names of all cases in ``runs``, sorted."""
+        """The names of all cases in ``runs``, sorted."""
         names: set[str] = set()
         with self._reading() as connection:
             for chunk in _chunks([run.id for run in runs]):
@@ -209,7 +209,7 @@ class History(Closing):
     def cases(
         self, runs: Sequence[RunRow], names: Collection[str] | None = None
     ) -> dict[CaseKey, list[RecordedCase]]:
-        """Return the results of each case (None: of all) in ``runs``, oldest first."""
+        """The results of each case (None: of all) in ``runs``, oldest first."""
         by_id = {run.id: run for run in runs}
         order = {run.id: number for number, run in enumerate(runs)}
         cases: dict[CaseKey, list[RecordedCase]] = defaultdict(list)
@@ -233,7 +233,7 @@ class History(Closing):
         return dict(cases)
 
     def parts(self, image: int, kind: str) -> dict[tuple[str, str], int]:
-        """Return (region, name) -> bytes of an image's parts of ``kind``: symbol or operator."""
+        """(region, name) -> bytes of an image's parts of ``kind``: symbol or operator."""
         query = sql.select(schema.images.c.parts).where(schema.images.c.id == image)
         with self._reading() as connection:
             parts = json.loads(connection.execute(query).scalar_one())
@@ -283,7 +283,7 @@ def _is_transient(error: DBAPIError) -> bool:
 
 
 def _details(error: DBAPIError) -> Mapping[str, str]:
-    """Return the fields of a server's message; pg8000 alone gives them."""
+    """The fields of a server's message; pg8000 alone gives them."""
     argument = error.orig.args[0] if error.orig is not None and error.orig.args else None
     return argument if isinstance(argument, Mapping) else {}
 
@@ -336,7 +336,7 @@ def _write_cases(connection: Connection, run: Run, run_id: int, images: Mapping[
 
 
 def _known_images(connection: Connection, hashes: Collection[str]) -> dict[str, int]:
-    """Return SHA-256 -> id of the images that the database has."""
+    """SHA-256 -> id of the images that the database has."""
     ids: dict[str, int] = {}
     table = schema.images
     for chunk in _chunks(sorted(hashes)):
@@ -360,7 +360,7 @@ _ByCase = dict[int, dict[tuple[str, str], float]]
 
 
 def _figures(connection: Connection, condition: sql.ColumnElement[bool]) -> _ByCase:
-    """Return the figures of the cases that meet ``condition``: id -> (name, source) -> value."""
+    """The figures of the cases that meet ``condition``: id -> (name, source) -> value."""
     table = schema.measures
     query = (
         sql.select(table.c.case, table.c.name, table.c.source, table.c.value)

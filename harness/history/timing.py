@@ -14,7 +14,7 @@ from harness.history.calibration import Calibration, InferenceTime, Supply, kern
 
 
 def timed(result: CaseResult, calibration: Calibration) -> CaseResult:
-    """Return the result with calibrated milliseconds, or with the reason why it has none.
+    """The result with calibrated milliseconds, or with the reason why it has none.
 
     A board's cycles need no calibration. If the lab's supply is known, the energy is added.
     """
@@ -58,7 +58,7 @@ def _with_energy(measures: Measures, supply: Supply, hertz: int) -> Measures:
 
 
 def calibrate_with(path: str | None) -> Calibrate | None:
-    """Return :func:`timed` with the calibration in the file at ``path``; None without a path.
+    """:func:`timed` with the calibration in the file at ``path``; None without a path.
 
     Raises :class:`UsageError` for a file that is not a calibration.
     """

@@ -56,7 +56,7 @@ class Trend:
 
 
 def trends(points: Sequence[RecordedCase]) -> tuple[Trend, ...]:
-    """Return the trend of every figure in ``points``, in the order of :data:`MEASURES`."""
+    """The trend of every figure in ``points``, in the order of :data:`MEASURES`."""
     keys = {key for point in points for key in point.outcome.figures}
     order = {name: number for number, name in enumerate(MEASURES)}
     return tuple(

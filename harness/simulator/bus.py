@@ -23,7 +23,7 @@ class WordRegisters(Protocol):
     """A block of 32-bit registers."""
 
     def read(self, offset: int) -> int:
-        """Return the word at ``offset`` bytes."""
+        """The word at ``offset`` bytes."""
 
     def write(self, offset: int, value: int) -> None:
         """Write the word at ``offset`` bytes."""

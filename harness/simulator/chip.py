@@ -105,7 +105,7 @@ class SimulatedChip:
         self.processor.start(image.vectors)
 
     def _views(self) -> dict[str, WordRegisters]:
-        """Return split peripherals as non-secure code sees them, by name."""
+        """Split peripherals as non-secure code sees them, by name."""
         spu, devices = self._spu, self.devices
         return {
             "P0": NonSecureView(devices["P0"], split.GPIO, lambda: spu.nonsecure_pins),
@@ -114,7 +114,7 @@ class SimulatedChip:
         }
 
     def device(self, name: str, kind: type[T]) -> T:
-        """Return the peripheral ``name``, whose class is known to be ``kind``."""
+        """The peripheral ``name``, whose class is known to be ``kind``."""
         device = self.devices[name]
         assert isinstance(device, kind), name
         return device
@@ -142,7 +142,7 @@ class SimulatedChip:
         self.events.cancel((device, tag))
 
     def flash_word(self, address: int) -> int:
-        """Return the word at an address of flash."""
+        """The word at an address of flash."""
         return int.from_bytes(self.engine.stores["flash"].slice(address, 4), "little")
 
     def report(self, kind: Kind, subject: str, message: str, pc: int | None = None) -> None:
@@ -162,7 +162,7 @@ class SimulatedChip:
         return self.core.read(Reg.XPSR) & 0x1FF
 
     def register_file(self, size: int) -> Registers:
-        """Return storage for a block of registers."""
+        """Storage for a block of registers."""
         return self.engine.register_file(size)
 
     @property

@@ -47,7 +47,7 @@ class Dwt:
             self.count, self.since = value, self._now()
 
     def state(self) -> dict[str, Any]:
-        """Return the state for a snapshot."""
+        """The state for a snapshot."""
         return {name: getattr(self, name) for name in ("enabled", "trace", "count", "since")}
 
     def restore(self, state: dict[str, Any]) -> None:

@@ -67,7 +67,7 @@ class Store:
         self.host = ctypes.addressof(ctypes.c_char.from_buffer(self._map))
 
     def slice(self, address: int, size: int) -> memoryview:
-        """Return a writable view of ``size`` bytes from ``address``, which must be in the area."""
+        """A writable view of ``size`` bytes from ``address``, which must be in the area."""
         offset = address - self.area.origin
         return self.view[offset : offset + size]
 
@@ -163,12 +163,12 @@ class Engine:
         return store
 
     def register_file(self, size: int) -> Registers:
-        """Return storage for a block of device registers, all zero."""
+        """Storage for a block of device registers, all zero."""
         registers: Registers = self._native.Registers(size)
         return registers
 
     def store_of(self, address: int, size: int = 1) -> Store | None:
-        """Return the memory (not a window) with all of [address, address + size); None if none."""
+        """The memory (not a window) with all of [address, address + size); None if none."""
         for store in self.stores.values():
             if store.area.holds(address, size):
                 return store

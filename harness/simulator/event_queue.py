@@ -47,7 +47,7 @@ class EventQueue:
         self._due.pop(key, None)
 
     def time_of(self, key: Key) -> int | None:
-        """Return the tick for which ``key`` is scheduled, None if it is not."""
+        """The tick for which ``key`` is scheduled, None if it is not."""
         due = self._due.get(key)
         return due[0] if due else None
 
@@ -81,7 +81,7 @@ class EventQueue:
         self._due.clear()
 
     def state(self) -> tuple[tuple[Key, tuple[int, int]], ...]:
-        """Return the state for a snapshot."""
+        """The state for a snapshot."""
         return tuple(self._due.items())
 
     def restore(self, state: tuple[tuple[Key, tuple[int, int]], ...]) -> None:

@@ -90,7 +90,7 @@ class FaultRecord:
 
 
 def exception_name(number: int) -> str:
-    """Return the usual name of an exception number."""
+    """The usual name of an exception number."""
     if number == 0:
         return "thread mode"
     return NAMES.get(number, f"IRQ{number - FIRST_IRQ}" if number >= FIRST_IRQ else f"#{number}")
@@ -121,14 +121,14 @@ def target_of(
 
 
 def blamed(record: FaultRecord) -> int:
-    """Return the address of the faulty code: pc, or the origin of a jump into the other world."""
+    """The address of the faulty code: pc, or the origin of a jump into the other world."""
     if record.reason not in JUMPS:
         return record.pc
     return next((one for one in reversed(record.blocks) if one != record.pc), record.pc)
 
 
 def image_of(record: FaultRecord, image: Image) -> str:
-    """Return the name of the faulty image of two worlds; "" with one world."""
+    """The name of the faulty image of two worlds; "" with one world."""
     return (image.locate(blamed(record)).image or image.name) if record.world else ""
 
 
@@ -142,7 +142,7 @@ def refused_access(record: FaultRecord) -> str:
 
 
 def where(record: FaultRecord, image: Image) -> str:
-    """Return function, file and line of the faulty code: of pc, or of lr if pc is not in code."""
+    """Function, file and line of the faulty code: of pc, or of lr if pc is not in code."""
     location, *_ = image.frames(blamed(record))
     if location.function or location.file:
         # With two worlds image_of() names the image.
@@ -152,7 +152,7 @@ def where(record: FaultRecord, image: Image) -> str:
 
 
 def report(record: FaultRecord, image: Image) -> str:
-    """Return the whole decoded report, several lines."""
+    """The whole decoded report, several lines."""
     lines = [f"{record.kind}: {record.status or 'no status bit'}"]
     if record.kind not in (record.cause, "Lockup"):
         lines[0] += f" (escalated from {record.cause})"

@@ -424,7 +424,7 @@ class Machine:
         return dict(zip(REGISTER_NAMES, self.core.read_many(CORE_REGISTERS), strict=True))
 
     def core_state(self, registers: tuple[int, ...] | None = None) -> CoreState:
-        """Return the current state of core and RAM; ``registers`` replace the core's."""
+        """The current state of core and RAM; ``registers`` replace the core's."""
         core = self.core
         stacks: dict[tuple[bool, str], int] = {}
         threads: dict[bool, str] = {}
@@ -477,15 +477,15 @@ class Machine:
         self.core.set_breakpoints(sorted(self._hooks))
 
     def where(self) -> str:
-        """Return function, file and line of the program counter."""
+        """Function, file and line of the program counter."""
         return str(self.firmware.frames(self.pc)[0])
 
     def fault_report(self, record: FaultRecord) -> str:
-        """Return the decoded report of one fault."""
+        """The decoded report of one fault."""
         return report(record, self.firmware)
 
     def fault_image(self, record: FaultRecord) -> str:
-        """Return the name of the faulty image of two worlds; "" with one world."""
+        """The name of the faulty image of two worlds; "" with one world."""
         return image_of(record, self.firmware)
 
     def fault_access(self, record: FaultRecord) -> str:
@@ -493,11 +493,11 @@ class Machine:
         return refused_access(record) if record.world else ""
 
     def fault_place(self, record: FaultRecord) -> str:
-        """Return function, file and line of the faulty code."""
+        """Function, file and line of the faulty code."""
         return where(record, self.firmware)
 
     def executed_addresses(self) -> list[int]:
-        """Return the addresses of executed halfwords, ascending (flash, then RAM)."""
+        """The addresses of executed halfwords, ascending (flash, then RAM)."""
         addresses = []
         for region, store in enumerate((self.engine.stores["flash"], self.engine.stores["ram"])):
             for at, byte in enumerate(self.core.coverage(region)):

@@ -47,7 +47,7 @@ class NvicRegisters:
         self._nvic, self._nonsecure = nvic, nonsecure
 
     def read(self, offset: int) -> int:
-        """Return the word at ``offset``."""
+        """The word at ``offset``."""
         return self._nvic.read(offset, self._nonsecure)
 
     def write(self, offset: int, value: int) -> None:

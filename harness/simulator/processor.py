@@ -116,7 +116,7 @@ class Processor:
     def fault_record(
         self, cause: int, taken: int, status: int, pc: int, address: int | None, stacking: bool
     ) -> FaultRecord:
-        """Return the record of a fault that is being taken; ``stacking``: on exception entry."""
+        """The record of a fault that is being taken; ``stacking``: on exception entry."""
         core = self._core
         registers = list(core.read_many(CORE_REGISTERS))
         registers[15] = pc
@@ -150,7 +150,7 @@ class Processor:
         )
 
     def state(self) -> dict[str, Any]:
-        """Return the state for a snapshot, without that of the counting core."""
+        """The state for a snapshot, without that of the counting core."""
         return {
             "nvic": self._nvic.state(),
             "dwt": self.dwt.state(),

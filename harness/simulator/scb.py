@@ -155,11 +155,11 @@ class Scb:
         return self._shared.bfar if self.sees_shared else 0
 
     def number(self, exception: int) -> int:
-        """Return this state's exception of a number: with NONSECURE if banked and non-secure."""
+        """This state's exception of a number: with NONSECURE if banked and non-secure."""
         return exception | NONSECURE if self._nonsecure and exception in BANKED else exception
 
     def read(self, offset: int) -> int:
-        """Return the word at ``offset``."""
+        """The word at ``offset``."""
         if offset in self._readers:
             return self._readers[offset]()
         if offset in _SHPR:
@@ -227,7 +227,7 @@ class Scb:
             self._host.request_reset()
 
     def _state_bits(self, exceptions: dict[int, int], *, active: bool) -> int:
-        """Return the bits of SHCSR for this state's active, or pending, system exceptions."""
+        """The bits of SHCSR for this state's active, or pending, system exceptions."""
         is_set = self._nvic.is_active if active else self._nvic.is_pending
         mine = (n for n in exceptions if self._owns(n))
         return sum(1 << exceptions[n] for n in mine if is_set(self.number(n)))
@@ -293,7 +293,7 @@ class Scb:
         self._bank.mmfar = value
 
     def _shared_fpccr(self) -> int:
-        """Return the mask of the shared bits of FPCCR that this state may read."""
+        """The mask of the shared bits of FPCCR that this state may read."""
         if not self._nonsecure:
             return _FPCCR_SHARED
         faults = _BFRDY | _HFRDY if self._nvic.faults_nonsecure else 0
@@ -326,7 +326,7 @@ class Scb:
         self._core.update_fp_access()
 
     def state(self) -> tuple[bytes, dict[int, int]]:
-        """Return the state for a snapshot."""
+        """The state for a snapshot."""
         return self._bank.state(), dict(self._storage)
 
     def restore(self, state: tuple[bytes, dict[int, int]]) -> None:

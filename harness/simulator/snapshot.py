@@ -50,7 +50,7 @@ class Snapshot:
 
 
 def take(machine: Machine) -> Snapshot:
-    """Return the state of ``machine``, which must not be running."""
+    """The state of ``machine``, which must not be running."""
     return Snapshot(
         machine.core.save_state(),
         machine.core.extras,
@@ -152,7 +152,7 @@ def _inflated(data: bytes) -> bytes:
 
 
 def _made_by(machine: Machine) -> str:
-    """Return an identifier of the image, and of everything else on which a snapshot depends."""
+    """An identifier of the image, and of everything else on which a snapshot depends."""
     known = hashlib.sha256()
     for address, data in machine.image.parts:
         known.update(f"{address} {len(data)} ".encode() + data)

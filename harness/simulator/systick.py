@@ -97,7 +97,7 @@ class SysTick:
             self._rebase(0)
 
     def state(self) -> dict[str, Any]:
-        """Return the state for a snapshot."""
+        """The state for a snapshot."""
         return {name: getattr(self, name) for name in ("csr", "rvr", "value", "since")}
 
     def restore(self, state: dict[str, Any]) -> None:

@@ -63,7 +63,7 @@ class Transcript(Sequence[Chunk]):
         return len(self._data)
 
     def since(self, offset: int) -> bytes:
-        """Return the bytes of all transfers from ``offset`` on."""
+        """The bytes of all transfers from ``offset`` on."""
         return bytes(self._data[offset:])
 
     def append(self, time: float, data: bytes) -> None:
@@ -80,7 +80,7 @@ class Transcript(Sequence[Chunk]):
         self._data += data
 
     def state(self) -> Packed:
-        """Return the state for a snapshot."""
+        """The state for a snapshot."""
         return self._times.tobytes(), self._ends.tobytes(), bytes(self._data)
 
     def restore(self, state: Packed) -> None:

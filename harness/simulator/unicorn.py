@@ -139,5 +139,5 @@ def check(library: ctypes.CDLL, error: int, call: str) -> None:
 
 
 def function_address(library: ctypes.CDLL, name: str) -> int:
-    """Return the address of one of the library's functions."""
+    """The address of one of the library's functions."""
     return ctypes.cast(getattr(library, name), c_void_p).value or 0

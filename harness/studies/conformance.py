@@ -82,7 +82,7 @@ class HostileImage:
         return elf
 
     def case_of(self, elf: Path) -> Case:
-        """Return a case on the simulator that expects the line ``ok`` and no finding."""
+        """A case on the simulator that expects the line ``ok`` and no finding."""
         return Case(
             elf.stem,
             elf,
@@ -161,7 +161,7 @@ class Answer:
         return not self.failure and self.board == self.simulator
 
     def to_json(self) -> dict[str, object]:
-        """Return the answer as JSON types."""
+        """The answer as JSON types."""
         return {
             "image": self.image.name,
             "build": "hostile" if self.hostile else "twin",
@@ -207,7 +207,7 @@ def _printed(result: CaseResult) -> str:
 
 
 def table(answers: Sequence[Answer]) -> Grid:
-    """Return a table with a row for each answer: expected, simulator, board."""
+    """A table with a row for each answer: expected, simulator, board."""
     rows: list[Row] = [
         [one.image.name if one.hostile else f"{one.image.name} (twin)",
          one.image.chip if one.hostile else "ok", f"{one.image.sure} %", _short(one.simulator),

@@ -151,7 +151,7 @@ class _Dispatcher:
         return self._next >= len(self._units)
 
     def _recover(self, error: BaseException | None = None) -> None:
-        """Return the lost units in flight to the waiting ones, and restart the workers."""
+        """The lost units in flight to the waiting ones, and restart the workers."""
         self._lost += 1
         self._losses += 1
         if self._losses > _MOST_LOSSES:

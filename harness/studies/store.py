@@ -78,7 +78,7 @@ class ResultStore:
         )
 
     def done(self) -> dict[int, int]:
-        """Return the stored units: number -> number of items."""
+        """The stored units: number -> number of items."""
         return dict(self._connection.execute("SELECT number, items FROM parts"))
 
     def put(self, number: int, items: int, rows: bytes) -> None:
@@ -94,7 +94,7 @@ class ResultStore:
             ) from error
 
     def rows(self, number: int) -> list[Any]:
-        """Return the rows of a stored unit."""
+        """The rows of a stored unit."""
         query = "SELECT rows FROM parts WHERE number = ?"
         (data,) = self._connection.execute(query, (number,)).fetchone()
         return unpacked(data)

@@ -96,7 +96,7 @@ class Reply:
 
 
 def content_hash(data: bytes) -> str:
-    """Return the SHA-256 of ``data``, in hexadecimal."""
+    """The SHA-256 of ``data``, in hexadecimal."""
     return hashlib.sha256(data).hexdigest()
 
 
@@ -106,7 +106,7 @@ def packed(rows: Sequence[Any]) -> bytes:
 
 
 def unpacked(data: bytes) -> list[Any]:
-    """Return the rows of :func:`packed`, as JSON types."""
+    """The rows of :func:`packed`, as JSON types."""
     rows: list[Any] = json.loads(zlib.decompress(data))
     return rows
 
@@ -121,7 +121,7 @@ class _WorkerState(threading.local):
         self.perform: Perform | None = None
 
     def performer(self, task: Task) -> Perform:
-        """Return the function for units of the task's study; close any other study first."""
+        """The function for units of the task's study; close any other study first."""
         key = (task.open, task.parameters, task.blobs)
         if self.perform is None or key != self.key:
             self.close()

@@ -150,7 +150,7 @@ class _Cluster:
         return sum(self._client.nthreads().values())
 
     def executor(self) -> Executor:
-        """Return an executor on the cluster."""
+        """An executor on the cluster."""
         executor: Executor = self._client.get_executor(pure=False)
         return executor
 

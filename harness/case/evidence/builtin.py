@@ -15,7 +15,7 @@ _TWO_PI = np.float32(6.28318531)
 
 
 def builtin_inputs(sample: Sample, model: Model | None) -> Sequence[Sequence[bytes]] | None:
-    """Return the input tensors of each inference; None for an application without a generator."""
+    """The input tensors of each inference; None for an application without a generator."""
     if model is None:
         return None
     if sample.inputs:
@@ -41,7 +41,7 @@ def _stored(sample: Sample, model: Model) -> Sequence[Sequence[bytes]]:
 
 
 def _angles(sample: Sample, model: Model) -> Sequence[Sequence[bytes]]:
-    """Return hello_world's inputs: angles over a full turn, quantized in single precision."""
+    """Hello_world's inputs: angles over a full turn, quantized in single precision."""
     (tensor,) = model.inputs
     steps = np.arange(sample.inferences, dtype=np.float32)
     angles = _TWO_PI * steps / np.float32(sample.inferences)
@@ -54,7 +54,7 @@ def _angles(sample: Sample, model: Model) -> Sequence[Sequence[bytes]]:
 
 
 def _noise(sample: Sample, model: Model) -> Sequence[Sequence[bytes]]:
-    """Return benchmark's inputs: the upper bytes of an LCG that is seeded by the inference."""
+    """Benchmark's inputs: the upper bytes of an LCG that is seeded by the inference."""
     return [_noise_row(number, model.inputs) for number in range(sample.inferences)]
 
 

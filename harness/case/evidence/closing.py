@@ -46,7 +46,7 @@ def _lifecycles(ledger: Ledger, known: Known, *, whole: bool) -> None:
 def _violations(
     record: Record, known: Known, completed: int, stages: set[str], is_allocated: bool
 ) -> list[str]:
-    """Return the violations of the runtime's rules for calls in ``completed`` inferences."""
+    """The violations of the runtime's rules for calls in ``completed`` inferences."""
     operator, order = record.text("operator"), record.text("order")
     calls = {method: record.integer(method) for method in METHODS}
     letters = dict(zip("ipvfr", METHODS, strict=True))

@@ -33,7 +33,7 @@ def check_inferences(ledger: Ledger, known: Known, measured: Measured, *, whole:
 
 
 def good_inferences(ledger: Ledger) -> list[int]:
-    """Return the indices of the inferences that ended with status 0."""
+    """The indices of the inferences that ended with status 0."""
     indices, status = (ledger.numbers("inference", name) for name in ("index", "status"))
     return [index for index, code in zip(indices, status, strict=True) if code == 0]
 

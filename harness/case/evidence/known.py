@@ -113,7 +113,7 @@ def _notes(variant: Variant) -> Iterator[Finding]:
 
 
 def tensor_bytes(tensor: Tensor) -> int:
-    """Return the size of a tensor in memory; 0 for a type that NumPy does not have."""
+    """The size of a tensor in memory; 0 for a type that NumPy does not have."""
     kind = NUMPY_TYPES.get(tensor.dtype)
     return math.prod(tensor.shape) * kind.itemsize if kind is not None else 0
 
@@ -170,7 +170,7 @@ def _of_table(variant: Variant, case: Case) -> Iterator[Fact]:
 
 
 def _board(image: Image | None) -> Fact:
-    """Return the fact about the board for which the image was built, whose name it contains."""
+    """The fact about the board for which the image was built, whose name it contains."""
     data = [segment.data for segment in image.segments] if image else []
     named = tuple(dict.fromkeys(name for part in data for name in board_names.named_in(part)))
     return Fact("boot", "board", named or board_names.spellings(), "the build", board_names.same)

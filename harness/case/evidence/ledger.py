@@ -26,7 +26,7 @@ class Ledger:
         self.tensors: Tensors = assemble(records, start, stop, Findings())
 
     def rows(self, kind: str) -> range:
-        """Return the range of this boot's records among those of ``kind``; claim the kind."""
+        """The range of this boot's records among those of ``kind``; claims the kind."""
         self._claimed.add(kind)
         positions = self.records.positions(kind)
         first = bisect.bisect_left(positions, self._start)
@@ -39,32 +39,32 @@ class Ledger:
         return first < len(positions) and positions[first] < self._stop
 
     def take(self, kind: str, most: int = 1000) -> list[Record]:
-        """Return the records of ``kind``, at most ``most``; claim the kind."""
+        """The records of ``kind``, at most ``most``; claims the kind."""
         rows = self.rows(kind)
         return [self.records[self.records.positions(kind)[row]] for row in rows[:most]]
 
     def numbers(self, kind: str, name: str) -> array[int]:
-        """Return an integer field of all records of ``kind``; claim the kind."""
+        """An integer field of all records of ``kind``; claims the kind."""
         rows = self.rows(kind)
         return self.records.numbers(kind, name)[rows.start : rows.stop]
 
     def texts(self, kind: str, name: str) -> list[str]:
-        """Return a text field of all records of ``kind``; claim the kind."""
+        """A text field of all records of ``kind``; claims the kind."""
         rows = self.rows(kind)
         return self.records.texts(kind, name)[rows.start : rows.stop]
 
     def places(self, kind: str) -> array[int]:
-        """Return the positions of the records of ``kind`` among all records; claim the kind."""
+        """The positions of the records of ``kind`` among all records; claims the kind."""
         rows = self.rows(kind)
         return self.records.positions(kind)[rows.start : rows.stop]
 
     def line(self, kind: str, number: int) -> int:
-        """Return the console line of this boot's record ``number`` of ``kind``."""
+        """The console line of this boot's record ``number`` of ``kind``."""
         positions = self.records.positions(kind)
         return self.records.lines[positions[self.rows(kind).start + number]]
 
     def time(self, kind: str, number: int) -> float:
-        """Return the time, in seconds, at which record ``number`` of ``kind`` was complete."""
+        """The time, in seconds, at which record ``number`` of ``kind`` was complete."""
         positions = self.records.positions(kind)
         return self.records.times[positions[self.rows(kind).start + number]]
 

@@ -116,7 +116,7 @@ def _arena(ledger: Ledger, known: Known, measured: Measured) -> None:
 
 
 def _largest_output(model: Model | None) -> int | None:
-    """Return the bytes of the largest tensor that an operator writes: the arena must hold it."""
+    """The bytes of the largest tensor that an operator writes: the arena must hold it."""
     if model is None:
         return None
     written = {index for operator in model.operators for index in operator.outputs}

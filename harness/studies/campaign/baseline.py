@@ -90,16 +90,16 @@ class Baseline:
     sending: int = 0  # virtual time from the image's ready record to the inference
 
     def operator_at(self, offset: int) -> int:
-        """Return the index of the operator at an offset in instructions; -1 before the first."""
+        """The index of the operator at an offset in instructions; -1 before the first."""
         return sum(1 for boundary in self.boundaries if boundary <= offset) - 1
 
     def to_json(self) -> dict[str, Any]:
-        """Return the baseline as JSON types."""
+        """The baseline as JSON types."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, content: dict[str, Any]) -> Self:
-        """Return the baseline of a :meth:`to_json` document."""
+        """The baseline of a :meth:`to_json` document."""
 
         def sites(name: str) -> tuple[FaultSite, ...]:
             return tuple(
@@ -211,7 +211,7 @@ class _Recorder:
         return waiting
 
     def _line(self, number: int) -> tuple[FaultSite, ...]:
-        """Return each record for an inference as a site on the line."""
+        """Each record for an inference as a site on the line."""
         sites: list[FaultSite] = []
         offset = 0
         for name, line in lines(self.inputs, number) if self.inputs else ():
@@ -232,7 +232,7 @@ class _Recorder:
             raise FirmwareFailed(f"the image does not reach {name} ({end})")
 
     def _boundaries(self, calls: Sequence[tuple[int, int, int]]) -> tuple[int, ...]:
-        """Return the offset at which each operator requests its output."""
+        """The offset at which each operator requests its output."""
         offsets: list[int] = []
         remaining = iter(calls)
         for operator in self.model.operators:
@@ -246,7 +246,7 @@ class _Recorder:
         return tuple(offsets)
 
     def _tensors(self, base: int) -> tuple[tuple[FaultSite, ...], tuple[FaultSite, ...]]:
-        """Return the weights and the activations that operators read."""
+        """The weights and the activations that operators read."""
         weights: list[FaultSite] = []
         activations: list[FaultSite] = []
         operators = self.model.operators
@@ -289,7 +289,7 @@ class _Recorder:
         return tuple(outputs)
 
     def _ram(self, lowest: int, top: int) -> tuple[FaultSite, ...]:
-        """Return the objects in RAM, and the used stack if no object contains it."""
+        """The objects in RAM, and the used stack if no object contains it."""
         ram = self.machine.memory_map.area("ram")
         sites = {
             symbol.address: FaultSite(
@@ -309,7 +309,7 @@ class _Recorder:
         return tuple(sites[address] for address in sorted(sites))
 
     def _traps(self) -> dict[str, str]:
-        """Return the addresses at which the image has detected a fault, with their kinds."""
+        """The addresses at which the image has detected a fault, with their kinds."""
         machine = self.machine
         table = machine.engine.scb[False].vtor
         traps: dict[str, str] = {}

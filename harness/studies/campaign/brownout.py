@@ -27,7 +27,7 @@ class BrownOut:
 
     @classmethod
     def of(cls, seed: int) -> Self:
-        """Return the brown-out of a seed."""
+        """The brown-out of a seed."""
         random = Random(f"brown-out {seed}")
         return cls(seed, random.randrange(_LONGEST_WARNING), random.randrange(_SHARES))
 
@@ -37,7 +37,7 @@ class BrownOut:
         return f"1/{2**self.halvings} of RAM" if self.halvings else "all of RAM"
 
     def corrupt(self, ram: bytes) -> bytes:
-        """Return the contents of RAM after the brown-out."""
+        """The contents of RAM after the brown-out."""
         random = Random(f"RAM {self.seed}")
         bits = 8 * len(ram)
         lost = (1 << bits) - 1

@@ -60,7 +60,7 @@ class InjectedFault:
         return f"{self.tensor}: bits 0x{self.mask:x} at 0x{self.address:08x}"
 
     def to_json(self) -> dict[str, Any]:
-        """Return the fault as JSON types."""
+        """The fault as JSON types."""
         return {**vars(self)}
 
 
@@ -120,7 +120,7 @@ def _activations(baseline: Baseline, random: Random, number: int, bits: int) -> 
 
 
 def _running(baseline: Baseline, offset: int) -> str:
-    """Return the operator that runs at ``offset``."""
+    """The operator that runs at ``offset``."""
     operator = baseline.operator_at(offset)
     return baseline.operators[operator] if operator >= 0 else NONE
 

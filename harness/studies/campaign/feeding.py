@@ -15,7 +15,7 @@ _ANSWER = pattern("ack", "nak")
 
 
 def lines(inputs: Inputs, number: int) -> list[tuple[str, bytes]]:
-    """Return name and bytes of each record that the host sends for inference ``number``."""
+    """Name and bytes of each record that the host sends for inference ``number``."""
     return [
         (name, fill_blocks(line))
         for _, line, name in hand_over(sequence(inputs, number), number, inputs[number])
@@ -23,7 +23,7 @@ def lines(inputs: Inputs, number: int) -> list[tuple[str, bytes]]:
 
 
 def sequence(inputs: Inputs, number: int) -> int:
-    """Return the number of records that the host sends before those of inference ``number``."""
+    """The number of records that the host sends before those of inference ``number``."""
     return sum(len(list(hand_over(0, index, row))) for index, row in enumerate(inputs[:number]))
 
 

@@ -46,7 +46,7 @@ class Result:
     verdict: str = ""  # the harness's, on the whole run, with --judge
 
     def to_json(self) -> dict[str, Any]:
-        """Return the result as a record of ``campaign --json``."""
+        """The result as a record of ``campaign --json``."""
         return {
             **self.fault.to_json(),
             "outcome": self.outcome,
@@ -63,7 +63,7 @@ class _Limit:
 
     @classmethod
     def of(cls, instructions: int, ticks: int) -> _Limit:
-        """Return the limit of a run that takes these without a fault."""
+        """The limit of a run that takes these without a fault."""
         return cls(PATIENCE * instructions + _EXTRA, PATIENCE * ticks + _EXTRA)
 
 
@@ -241,7 +241,7 @@ class Injector:
         return self._compare(fault, self._outputs())
 
     def _trap_kind(self) -> str:
-        """Return the kind of the processor's fault, if there was one, or else of the trap."""
+        """The kind of the processor's fault, if there was one, or else of the trap."""
         return self.machine.faults[0].kind if self.machine.faults else self._stopped_at
 
     def _outputs(self) -> list[bytes]:
@@ -307,7 +307,7 @@ class _Exchanged:
 def compare(
     output: OutputTensor, expected: bytes, got: bytes, tolerance: float
 ) -> tuple[int, bool]:
-    """Return the number of values that differ, and whether the decision is the same."""
+    """The number of values that differ, and whether the decision is the same."""
     kind = np.dtype(output.dtype)
     before, after = np.frombuffer(expected, kind), np.frombuffer(got, kind)
     integers = np.dtype(f"u{kind.itemsize}")  # NaNs with the same bits are equal

@@ -33,7 +33,7 @@ class Replay:
     report: str  # of the processor's fault, if there was one
 
     def to_json(self) -> dict[str, Any]:
-        """Return the document of ``campaign --replay --json``."""
+        """The document of ``campaign --replay --json``."""
         return {
             **self.result.to_json(),
             "console": self.console.decode("utf-8", "backslashreplace"),
@@ -80,7 +80,7 @@ def _first_difference(healthy: Mapping[str, bytes], faulty: Mapping[str, bytes])
 
 
 def _layers(injector: Injector, model: Model, fault: InjectedFault | None) -> dict[str, bytes]:
-    """Return the outputs of each operator, read when the next operator requests its own."""
+    """The outputs of each operator, read when the next operator requests its own."""
     machine, baseline = injector.machine, injector.baseline
     sites: dict[int, FaultSite] = {site.tensor: site for site in baseline.activations}
     layers: dict[str, bytes] = {}

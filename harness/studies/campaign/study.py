@@ -74,7 +74,7 @@ def opened(parameters: Any, blobs: Mapping[str, bytes]) -> Iterator[Injector]:
 
 
 def inputs_of(parameters: Any) -> list[list[bytes]]:
-    """Return the input tensors that the host sends in a campaign, one row per inference."""
+    """The input tensors that the host sends in a campaign, one row per inference."""
     return [[bytes.fromhex(tensor) for tensor in row] for row in parameters["inputs"]]
 
 
@@ -114,7 +114,7 @@ def study_of(
     case: tuple[str, str] | None = None,
     inputs: Inputs = (),
 ) -> Study:
-    """Return the study of ``faults`` faults in one inference of ``firmware``.
+    """The study of ``faults`` faults in one inference of ``firmware``.
 
     The inference is run once without a fault. For :attr:`Options.judge` ``case`` is the sample and
     the configuration of a sample's image; ``inputs`` are rows for an image that is fed. Raises the

@@ -25,7 +25,7 @@ _Z = NormalDist().inv_cdf(0.5 + CONFIDENCE / 2)
 
 
 def wilson(hits: int, of: int) -> tuple[float, float]:
-    """Return the score interval of a rate (E. B. Wilson, JASA 22, 1927); (0, 1) without trials."""
+    """The score interval of a rate (E. B. Wilson, JASA 22, 1927); (0, 1) without trials."""
     if not of:
         return 0.0, 1.0
     rate, square = hits / of, _Z * _Z
@@ -78,7 +78,7 @@ class Hint:
 
 
 def _natural_order(item: tuple[tuple[str, str, str], object]) -> list[tuple[int, str]]:
-    """Return a sorting key in which numbers in names are compared as numbers: 2 before 10."""
+    """A sorting key in which numbers in names are compared as numbers: 2 before 10."""
     words = re.findall(r"\d+|\D+", "\0".join(item[0]))
     return [(int(word), "") if word.isdecimal() else (-1, word) for word in words]
 
@@ -115,7 +115,7 @@ class CampaignSummary:
                 self.by[record["model"], group, value][outcome] += 1
 
     def _bit(self, record: Mapping[str, Any]) -> str:
-        """Return the bit, for tensors with the width of their elements; "" if there is none."""
+        """The bit, for tensors with the width of their elements; "" if there is none."""
         if record["bit"] < 0:
             return ""
         width = self.widths.get((record["model"], record["tensor"]))
@@ -133,7 +133,7 @@ class CampaignSummary:
         return sum(self.outcomes.values())
 
     def rate(self, outcome: str) -> Rate:
-        """Return the rate of ``outcome`` among all faults."""
+        """The rate of ``outcome`` among all faults."""
         return Rate(self.outcomes[outcome], self.faults)
 
     def groups(self) -> Iterable[tuple[str, str, str, Counter[str]]]:
@@ -149,7 +149,7 @@ class CampaignSummary:
         return sum(count for (_, verdict), count in self.verdicts.items() if verdict == "pass")
 
     def hints(self) -> list[Hint]:
-        """Return the sites to protect first: tensors by critical rate times size."""
+        """The sites to protect first: tensors by critical rate times size."""
         sites = (*self.baseline.weights, *self.baseline.activations)
         sizes = {(site.region, site.name): site.size for site in sites}
         hints = [
@@ -160,7 +160,7 @@ class CampaignSummary:
         return sorted(hints, key=lambda hint: (-hint.share, hint.name))[:_HINTS]
 
     def to_json(self) -> dict[str, Any]:
-        """Return the document of ``campaign --json`` without its records and seed."""
+        """The document of ``campaign --json`` without its records and seed."""
         return {
             "faults": self.faults,
             "outcomes": {name: self.outcomes[name] for name in OUTCOMES},

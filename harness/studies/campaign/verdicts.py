@@ -35,14 +35,14 @@ class Judge:
         self._case = replace(self._case, timeout=self._seconds())
 
     def _seconds(self) -> float:
-        """Return the virtual seconds that a run may take: a multiple of the fault-free run."""
+        """The virtual seconds that a run may take: a multiple of the fault-free run."""
         with self._injector.session(None) as session:
             observe(session, self._case, self._image.inputs)
             host = HOST_SECONDS if self._image.inputs else 0.0
             return PATIENCE * session.machine.seconds + _EXTRA_SECONDS + host
 
     def verdict(self, fault: InjectedFault | None) -> CaseResult:
-        """Return the result of the whole run, with ``fault`` or without one."""
+        """The result of the whole run, with ``fault`` or without one."""
         with self._injector.session(fault) as session:
             seen = observe(session, self._case, self._image.inputs)
             return judge_seen(self._case, self._setup, self._image, seen)
@@ -54,5 +54,5 @@ class Judge:
             raise CheckFailed(f"without a fault the image gets {result.judgement}")
 
     def __call__(self, result: Result) -> Result:
-        """Return ``result`` with the verdict on its fault."""
+        """``result`` with the verdict on its fault."""
         return replace(result, verdict=self.verdict(result.fault).judgement.verdict.value)

@@ -37,7 +37,7 @@ class SweepPoint:
     target: str = DEFAULT
 
     def to_json(self) -> dict[str, Any]:
-        """Return the ``parameters`` of a row."""
+        """The ``parameters`` of a row."""
         return asdict(self)
 
 
@@ -85,7 +85,7 @@ class Sweep:
 
 
 def schema() -> dict[str, Any]:
-    """Return the JSON Schema of a ``sweep.toml``."""
+    """The JSON Schema of a ``sweep.toml``."""
     return tables.json_schema(Sweep)
 
 
@@ -140,7 +140,7 @@ def _check_filter(
 
 
 def _flags(point: SweepPoint) -> tuple[object, ...]:
-    """Return the options of a point that only standalone builders take."""
+    """The options of a point that only standalone builders take."""
     return point.optimize, point.lto, point.fpu, point.arena, point.defines, point.model
 
 

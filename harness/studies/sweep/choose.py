@@ -14,7 +14,7 @@ Row = Mapping[str, Any]
 
 
 def front(rows: Sequence[Row]) -> list[int]:
-    """Return the indices of the Pareto-optimal rows of each task, among those that pass.
+    """The indices of the Pareto-optimal rows of each task, among those that pass.
 
     A row dominates another one of its task if it is worse in no measure and better in one. Equal
     rows are all on the front.
@@ -28,7 +28,7 @@ def front(rows: Sequence[Row]) -> list[int]:
 
 
 def task(row: Row) -> tuple[str, str, str, str]:
-    """Return sample, model, target and builder; rows of different tasks are not compared."""
+    """Sample, model, target and builder; rows of different tasks are not compared."""
     parameters = row["parameters"]
     return parameters["sample"], parameters["model"], parameters["target"], parameters["builder"]
 
@@ -50,7 +50,7 @@ def _dominates(first: Row, second: Row) -> bool:
 
 
 def verdict(rows: Sequence[Row]) -> Verdict:
-    """Return *pass* if each task has a point that passes, so that it can be shipped.
+    """*pass* if each task has a point that passes, so that it can be shipped.
 
     Otherwise return the worst verdict in the tasks that have none; *fail* without any rows.
     """
@@ -63,13 +63,13 @@ def verdict(rows: Sequence[Row]) -> Verdict:
 
 
 def without_pass(rows: Sequence[Row]) -> list[tuple[str, str, str, str]]:
-    """Return the tasks of which no point passes."""
+    """The tasks of which no point passes."""
     passing = {task(row) for row in rows if row["verdict"] == "pass"}
     return [each for each in dict.fromkeys(map(task, rows)) if each not in passing]
 
 
 def best(rows: Sequence[Row], limits: Mapping[str, float], by: str = "instructions") -> int | None:
-    """Return the index of the passing row within ``limits`` that is best ``by`` a measure, or None.
+    """The index of the passing row within ``limits`` that is best ``by`` a measure, or None.
 
     The limit of ``accuracy`` is a lower bound, all others are upper bounds. A missing measure is
     never within a limit. The first of equal rows is taken.
@@ -87,7 +87,7 @@ def best(rows: Sequence[Row], limits: Mapping[str, float], by: str = "instructio
 def best_of_each(
     rows: Sequence[Row], limits: Mapping[str, float], by: str = "instructions"
 ) -> dict[tuple[Any, ...], int | None]:
-    """Return :func:`best` for each task (sample, model, target, builder)."""
+    """The result of :func:`best` for each task (sample, model, target, builder)."""
     chosen: dict[tuple[Any, ...], int | None] = {}
     for each in dict.fromkeys(map(task, rows)):
         indices = [index for index, row in enumerate(rows) if task(row) == each]

@@ -34,7 +34,7 @@ FIGURES = (
 
 
 def study_of(points: Sequence[SweepPoint]) -> Study:
-    """Return the study of ``points``; sources of samples and runtime, and models, identify it."""
+    """The study of ``points``; sources of samples and runtime, and models, identify it."""
     parameters = {
         "points": [point.to_json() for point in points],
         "sources": tree_digest([paths.samples(), paths.platforms()]),
@@ -121,7 +121,7 @@ def _case(point: SweepPoint) -> Case:
 
 
 def _accuracy(result: CaseResult, case: Case) -> float | None:
-    """Return the share of right answers; None unless the whole test set was answered."""
+    """The share of right answers; None unless the whole test set was answered."""
     if not result.evidence.console or not case.model or case.inputs is None:
         return None
     try:
