@@ -46,11 +46,14 @@ class UnitTests(TestScraper):
         self._listed: list[str] = []  # the failed tests that the image lists
         self._closed: bool | None = None  # the closing line: whether all tests passed
         self._details = 0  # lines that may still follow with a failure's details
+        self._bracketed = False  # the last test began with [ RUN ]
 
     def feed(self, line: Line) -> None:
         """Read one line."""
         text = line.text
         if match := _CLOSING.search(text):
+            if self._prints_its_end:
+                return  # printed by the test itself
             self._end_of_old_test()
             self._only_once("the closing line", line)
             self._closed = match["passed"] is not None
@@ -58,6 +61,7 @@ class UnitTests(TestScraper):
             self._bracket(match["word"], match["rest"].strip(), line)
         elif match := _OLD_TEST.match(text):
             self._end_of_old_test()
+            self._bracketed = False
             self._begin_once(match["name"], line)
         elif match := _OLD_TALLY.match(text):
             self._end_of_old_test()
@@ -76,6 +80,7 @@ class UnitTests(TestScraper):
     def _bracket(self, word: str, rest: str, line: Line) -> None:
         match word:
             case "RUN":
+                self._bracketed = True
                 self._begin_once(rest, line)
             case "OK":
                 self._close("pass", rest)
@@ -134,6 +139,11 @@ class UnitTests(TestScraper):
             self._details -= 1
         else:
             self._details = 0
+
+    @property
+    def _prints_its_end(self) -> bool:
+        """True while a test of the current form is running."""
+        return self._bracketed and self._running is not None
 
     @property
     def ended(self) -> bool:

@@ -75,6 +75,17 @@ def test_a_run_is_over_with_its_closing_line_or_its_whole_tally(text, over):
     assert ended(text) is over
 
 
+def test_a_closing_line_inside_a_test_is_output_of_that_test(scrape):
+    inside = begun("S.A") + CLOSED
+    assert not ended(inside)
+    assert problems(scrape, inside + "[       OK ] S.A\n" + tally(1, 1) + CLOSED) == ()
+    assert problems(scrape, inside) == (
+        "S.A began and did not end",
+        "how many tests ran and how many passed was never printed",
+        "the closing line (~~~ALL TESTS PASSED~~~) or tally never came",
+    )
+
+
 def test_some_tests_failed_agrees_with_failed_tests(scrape):
     text = "Testing A\nx == y failed at a_test.cc:12\n0/1 tests passed\n~~~SOME TESTS FAILED~~~\n"
     assert problems(scrape, text) == ("1 of 1 tests failed: A",)
