@@ -11,18 +11,20 @@ from harness.simulator.peripherals.base import Chip, Nordic, Register
 STATE_RUNNING = 1 << 16
 SOURCE_LFRC, SOURCE_LFXO = 1, 2
 
-#: Start-up times in seconds, typical values as read in the nRF9160 PS ("CLOCK", electrical
-#: specification) when this was written; the text could not be consulted again.
+#: Start-up times in seconds: typical values of the nRF9160 PS ("CLOCK", electrical specification),
+#: from memory.
 HFXO_SECONDS = 0.000_060
 LFRC_SECONDS = 0.000_600
 LFXO_SECONDS = 0.250
+#: RESETREAS, GPREGRET[0], GPREGRET[1].
+_RETAINED = (0x400, 0x51C, 0x520)
 
 
 class Clock(Nordic):
-    """Oscillators that start after their real delay; reset reasons; retained registers.
+    """Oscillators with their start-up times; reset reasons; retained registers.
 
-    LFCLK runs once LFRC does, which stands in while LFXO starts (nRF52840 PS, "CLOCK", "32.768 kHz
-    crystal oscillator"; of the nRF9160 from memory, 90 %).
+    LFCLK runs from LFRC while LFXO starts (nRF52840 PS, "CLOCK", "32.768 kHz crystal oscillator";
+    for the nRF9160 from memory, 90 %).
     """
 
     TASKS: ClassVar[dict[str, int]] = {
@@ -55,37 +57,37 @@ class Clock(Nordic):
     STATE: ClassVar[tuple[str, ...]] = ("lfclk_runs",)
 
     def __init__(self, chip: Chip, block: Peripheral) -> None:
-        self._driven: list[Callable[[bool], None]] = []
+        self._listeners: list[Callable[[bool], None]] = []
         super().__init__(chip, block)
 
     def reset(self) -> None:
         self.lfclk_runs = False
-        retained = {offset: self.regs[offset] for offset in (0x400, 0x51C, 0x520)}
+        retained = {offset: self.regs[offset] for offset in _RETAINED}
         super().reset()
         for offset, value in retained.items():
             self.regs[offset] = value
 
     def lose_power(self) -> None:
-        """Lose also the registers that a reset retains."""
-        for offset in (0x400, 0x51C, 0x520):
+        """Clears the registers that a reset retains."""
+        for offset in _RETAINED:
             self.regs[offset] = 0
 
     def write_resetreas(self, value: int) -> None:
-        """Writing ones clears."""
+        """Clears the bits that are written as ones."""
         self.regs[0x400] &= ~value
 
     def add_reset_reason(self, bit: int) -> None:
-        """A bit of RESETREAS; reasons add up until the firmware clears them."""
+        """Sets a bit of RESETREAS; bits stay set until the firmware clears them."""
         self.regs[0x400] |= 1 << bit
 
-    def drive(self, changed: Callable[[bool], None]) -> None:
-        """Call ``changed(runs)`` whenever LFCLK starts or stops."""
-        self._driven.append(changed)
+    def on_lfclk(self, changed: Callable[[bool], None]) -> None:
+        """Calls ``changed(runs)`` whenever LFCLK starts or stops."""
+        self._listeners.append(changed)
 
     def _switch_lfclk(self, runs: bool) -> None:
         if runs != self.lfclk_runs:
             self.lfclk_runs = runs
-            for changed in self._driven:
+            for changed in self._listeners:
                 changed(runs)
 
     def _after(self, tag: str, seconds: float) -> None:
@@ -115,10 +117,10 @@ class Clock(Nordic):
         self._switch_lfclk(False)
 
     def task_constlat(self) -> None:
-        """Changes latency and current, neither of which is modelled."""
+        """No effect: wake-up latency and current are not modelled."""
 
     def task_lowpwr(self) -> None:
-        """Changes latency and current, neither of which is modelled."""
+        """No effect: wake-up latency and current are not modelled."""
 
     def fire(self, tag: str) -> None:
         if tag == "hfclk":

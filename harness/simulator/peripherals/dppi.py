@@ -1,4 +1,4 @@
-"""DPPIC: the channels that connect events to tasks (nRF9160 PS, "DPPI")."""
+"""DPPIC: enables the channels that connect events to tasks (nRF9160 PS, "DPPI")."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ GROUPS = 6
 
 
 class Dppic(Nordic):
-    """Channel enables and groups; the chip calls :meth:`enabled` for each published event."""
+    """Channel enables and channel groups."""
 
     TASKS: ClassVar[dict[str, int]] = {f"CHG_EN[{n}]": 8 * n for n in range(GROUPS)} | {
         f"CHG_DIS[{n}]": 8 * n + 4 for n in range(GROUPS)
@@ -24,7 +24,7 @@ class Dppic(Nordic):
     )
 
     def enabled(self, channel: int) -> bool:
-        """True for a channel that lets events through."""
+        """True if ``channel`` is enabled in CHEN."""
         return bool(self.regs[0x500] >> channel & 1)
 
     def read_chenset(self) -> int:

@@ -15,7 +15,7 @@ RISING, FALLING, TOGGLE = 1, 2, 3
 
 
 class Gpiote(Nordic):
-    """Eight channels, each an event on a pin's edge or a task that sets it."""
+    """Eight channels: each raises an event on an edge of a pin, or drives a pin by tasks."""
 
     TASKS: ClassVar[dict[str, int]] = (
         numbered("OUT", 0x000, CHANNELS)
@@ -27,11 +27,11 @@ class Gpiote(Nordic):
     STATE: ClassVar[tuple[str, ...]] = ("port",)
 
     def __init__(self, chip: Chip, block: Peripheral) -> None:
-        self.port = False
+        self.port = False  # the level of DETECT
         super().__init__(chip, block)
 
     def connect(self, devices: Mapping[str, Device]) -> None:
-        """Both GPIOTEs serve the chip's one port."""
+        """Listens to changes of P0's pins."""
         port = devices["P0"]
         assert isinstance(port, Gpio)
         self.gpio = port
@@ -69,7 +69,7 @@ class Gpiote(Nordic):
             self._drive(index, RISING if value >> 20 & 1 else FALLING)
 
     def pins_changed(self, before: int, after: int) -> None:
-        """Raise the events of the edges between two sets of levels."""
+        """Raises IN for each edge between two sets of levels, and PORT if DETECT has risen."""
         for index in range(CHANNELS):
             pin = self._pin(index, MODE_EVENT)
             if pin is None or not (before ^ after) >> pin & 1:

@@ -12,7 +12,7 @@ _WIDTHS = {0: 16, 1: 8, 2: 24, 3: 32}
 
 
 class Timer(Counter):
-    """Counts virtual time, or COUNT tasks in counter mode."""
+    """Counts at 16 MHz / 2 ** PRESCALER, or COUNT tasks in counter mode."""
 
     TASKS: ClassVar[dict[str, int]] = {
         "START": 0x000,
@@ -35,7 +35,7 @@ class Timer(Counter):
 
     def reset(self) -> None:
         super().reset()
-        self.since = 0  # tick at which the counter stood at base
+        self.since = 0  # tick at which the counter was ``base``
 
     @property
     def _modulus(self) -> int:
@@ -58,13 +58,10 @@ class Timer(Counter):
     def _rebase(self, value: int) -> None:
         self.base = value % self._modulus
         self.since = self.chip.now
-        self._arrange()
-
-    def _arrange(self) -> None:
         for index in range(CHANNELS):
-            self._arrange_one(index)
+            self._schedule_compare(index)
 
-    def _arrange_one(self, index: int) -> None:
+    def _schedule_compare(self, index: int) -> None:
         name = f"COMPARE[{index}]"
         if not self._timing:
             self.chip.cancel(self.name, name)
@@ -91,7 +88,7 @@ class Timer(Counter):
 
     def write_cc(self, index: int, value: int) -> None:
         self.regs[0x540 + 4 * index] = value
-        self._arrange_one(index)
+        self._schedule_compare(index)
 
     def write_mode(self, value: int) -> None:
         current = self._total()
@@ -109,10 +106,10 @@ class Timer(Counter):
         self._rebase(current)
 
     def fire(self, tag: str) -> None:
-        """All channels of this count match, whatever the shortcut of one does to the counter."""
+        """Raises COMPARE of all channels with this count, before a shortcut changes the counter."""
         counts = [self.regs[0x540 + 4 * n] % self._modulus for n in range(CHANNELS)]
         matched = [n for n in range(CHANNELS) if counts[n] == counts[int(tag[8:-1])]]
         for index in matched:
-            self._arrange_one(index)
+            self._schedule_compare(index)
         for index in matched:
             self.event(f"COMPARE[{index}]")

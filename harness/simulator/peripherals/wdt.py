@@ -10,8 +10,8 @@ from harness.simulator.peripherals.clock import LFRC_SECONDS, Clock
 
 RELOAD = 0x6E52_4635
 CHANNELS = 8
-#: LFCLK cycles between TIMEOUT and the reset.
-GRACE = 2
+#: LFCLK cycles from TIMEOUT to the reset.
+RESET_CYCLES = 2
 
 
 class Watchdog(Nordic):
@@ -73,7 +73,7 @@ class Watchdog(Nordic):
 
     def fire(self, tag: str) -> None:
         if tag == "timeout":
-            self._after("reset", GRACE)
+            self._after("reset", RESET_CYCLES)
             self.event("TIMEOUT")
         else:
             self.chip.system_reset(self.chip.memory_map.resetreas.dog)
