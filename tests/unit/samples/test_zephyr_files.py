@@ -134,7 +134,7 @@ def test_an_installed_package_is_not_a_manifest_for_a_workspace(
 
 
 def test_a_zephyr_base_without_zephyr_is_an_environment_error(tmp_path: Path) -> None:
-    with pytest.raises(EnvironmentMissing, match="holds no Zephyr"):
+    with pytest.raises(EnvironmentMissing, match="does not contain Zephyr"):
         workspace.find_workspace(tmp_path, {"ZEPHYR_BASE": str(tmp_path)})
 
 
