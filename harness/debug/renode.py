@@ -85,7 +85,7 @@ class DebuggedRenode:
 
     def turn(self) -> None:
         """Show what came; gdb lets the core run."""
-        data = self.session.heard()
+        data = self.session.debug_console()
         if data:
             self.shown(data)
         time.sleep(_GLANCE)

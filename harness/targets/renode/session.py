@@ -409,9 +409,9 @@ class RenodeSession(SessionDefaults):
         self.agent.call("debugged()")
         self._server.client.command(f"machine StartGdbServer {port}")
 
-    def heard(self) -> bytes:
+    def debug_console(self) -> bytes:
         """The console bytes since the previous call, while gdb controls the machine."""
-        return bytes.fromhex("".join(self.agent.call("hear()")))
+        return bytes.fromhex("".join(self.agent.call("send_debug_console()")))
 
     def close(self) -> None:
         """Releases the machine; ends Renode if the session owns it. Safe to call twice."""
