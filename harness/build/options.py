@@ -42,13 +42,11 @@ class BuildOptions:
 
 @dataclass(frozen=True)
 class BuildResult:
-    """A built image; ``map`` is the linker's map file, ``cached``: it was in the cache."""
+    """A built image; ``cached``: it was in the cache. The linker's map file is beside the ELF."""
 
     elf: Path
-    map: Path | None
     sample: str
     configuration: str
-    builder: str
     cached: bool
     seconds: float
     folder: Path | None = None  # build folder, if it contains further images to load

@@ -31,8 +31,6 @@ from harness.model.schema import OPERATOR_NAMES
 
 _log = logging.getLogger(__name__)
 
-#: The names of the builder for secure and for non-secure images.
-_BUILDERS = ("standalone", "standalone-ns")
 _SCHEMA_PLACEHOLDER = "// enum BuiltinOperator:"
 _FLATBUFFERS = (Path("/usr/include/flatbuffers"), Path("/usr/local/include/flatbuffers"))
 
@@ -150,9 +148,8 @@ class _Builder:
 
         elf = self._cache.make(key, fill) / name
         return BuildResult(
-            elf, elf.with_suffix(".map"), variant.sample.name, variant.configuration.name,
-            _BUILDERS[self._options.nonsecure], cached, time.monotonic() - started,
-            elf.parent if self._options.nonsecure else None,
+            elf, variant.sample.name, variant.configuration.name, cached,
+            time.monotonic() - started, elf.parent if self._options.nonsecure else None,
         )  # fmt: skip
 
     def _link(self, folder: Path, elf: Path, variant: Variant, header: str, data: str) -> Inputs:

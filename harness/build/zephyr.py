@@ -109,8 +109,8 @@ def build_zephyr(
     elf = folder.application
     assert elf is not None
     return BuildResult(
-        elf, elf.with_suffix(".map"), sample, configuration, "zephyr", cached,
-        time.monotonic() - started, folder.path if folder.flashed else None,
+        elf, sample, configuration, cached, time.monotonic() - started,
+        folder.path if folder.flashed else None,
     )  # fmt: skip
 
 

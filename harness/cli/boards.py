@@ -71,7 +71,7 @@ def boards(context: click.Context, json_file: Path | None) -> None:
 def _row(board: BenchBoard, lab: Lab) -> dict[str, Any]:
     held, holder, note, state = False, None, None, ""
     try:
-        lock = ProbeLock(board.probe.lstrip("0"), board.name, state=lab.state)
+        lock = ProbeLock(board.probe, board.name, state=lab.state)
         held = lock.held
         holder = lock.holder() if held else None
         note = Quarantine(lab.state).note(board.probe)
@@ -138,7 +138,7 @@ def release(context: click.Context, name: str) -> None:
 def take(context: click.Context, name: str) -> None:
     """Take a board from its holder by force; the holder's run fails."""
     board, lab = _find(context, name)
-    lock = ProbeLock(board.probe.lstrip("0"), board.name, state=lab.state)
+    lock = ProbeLock(board.probe, board.name, state=lab.state)
     if not lock.held:
         click.echo(f"{board.name} is not in use")
         return
@@ -194,7 +194,7 @@ def flash(
         if dry_run:
             click.echo("\n".join(map(str, flasher.dry_run(prepared, Path(folder)))))
             return
-        with ProbeLock(board.probe.lstrip("0"), board.name, state=lab.state) as lock:
+        with ProbeLock(board.probe, board.name, state=lab.state) as lock:
             lock.acquire(wait)
             Quarantine(lab.state).check(board.name, board.probe)
             report = flasher.ensure(prepared, always=always)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -82,28 +83,10 @@ def doctor(
     if extras:
         wanted = archive_for(_version(renode_version), archives=ARCHIVES, unconfirmed=unconfirmed)
         _renode(wanted, archive, dry_run)
-    required = checks.FOR_IMAGES if images else checks.REQUIREMENTS
-    diagnoses = checks.examine(required)
-    for diagnosis in diagnoses:
-        need = diagnosis.requirement
-        if diagnosis.ok:
-            state, colour, note = "ok", "green", diagnosis.found
-        else:
-            state, colour = ("MISSING", "red") if need.required else ("missing", "yellow")
-            note = need.hint or f"Debian package {need.package}"
-        click.echo(f"{click.style(f'{state:>8}', fg=colour)}  {need.name} ({need.purpose}): {note}")
-    folder, size = checks.cache_size()
-    click.echo(f"   cache  {folder}: {size / 1e6:.0f} MB of builds; safe to delete")
-    packages = checks.packages_to_install(diagnoses, optional=everything)
-    if install and packages:
-        for command in checks.install_commands(packages):
-            click.echo(f"{'would run' if dry_run else 'running'}: {' '.join(command)}")
-        if not dry_run:
-            checks.install(packages)
+    diagnoses = checks.examine(checks.FOR_IMAGES if images else checks.REQUIREMENTS)
+    _show(diagnoses)
     if install:
-        with logs.shown(click.echo):
-            outcome = checks.build_core(dry_run=dry_run)
-        click.echo(outcome)
+        _install(checks.packages_to_install(diagnoses, optional=everything), dry_run)
         diagnoses = diagnoses if dry_run else checks.examine()
     missing = [one.requirement.name for one in diagnoses if not one.ok and one.requirement.required]
     if missing:
@@ -113,6 +96,31 @@ def doctor(
             "samples need",
         )
     click.echo("all required tools are installed")
+
+
+def _show(diagnoses: Sequence[checks.Diagnosis]) -> None:
+    for diagnosis in diagnoses:
+        need = diagnosis.requirement
+        if diagnosis.ok:
+            state, colour, note = "ok", "green", diagnosis.found
+        else:
+            state, colour = ("MISSING", "red") if need.required else ("absent", "yellow")
+            note = need.hint or f"Debian package {need.package}"
+        click.echo(f"{click.style(f'{state:>8}', fg=colour)}  {need.name} ({need.purpose}): {note}")
+    folder, size = checks.cache_size()
+    click.echo(f"   cache  {folder}: {size / 1e6:.0f} MB of builds; safe to delete")
+
+
+def _install(packages: Sequence[str], dry_run: bool) -> None:
+    """Installs ``packages``, and builds the counting core."""
+    if packages:
+        for command in checks.install_commands(packages):
+            click.echo(f"{'would run' if dry_run else 'running'}: {' '.join(command)}")
+        if not dry_run:
+            checks.install(packages)
+    with logs.shown(click.echo):
+        outcome = checks.build_core(dry_run=dry_run)
+    click.echo(outcome)
 
 
 def _version(text: str | None) -> Version:

@@ -28,7 +28,6 @@ class Port:
     serial: str
     interface: int | None = None
     vid: int | None = None
-    product: str = ""
 
 
 @dataclass(frozen=True)
@@ -104,7 +103,7 @@ def usb_ports() -> list[Port]:
     from serial.tools import list_ports  # noqa: PLC0415 - start-up of other targets stays light
 
     return [
-        Port(p.device, p.serial_number or "", _interface(p.location), p.vid, p.product or "")
+        Port(p.device, p.serial_number or "", _interface(p.location), p.vid)
         for p in list_ports.comports()
     ]
 

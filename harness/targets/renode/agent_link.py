@@ -47,7 +47,7 @@ class HarnessLink(object):
             self.send("done")
 
     def monitor(self, text):
-        """Runs a command of Renode's Monitor; its output is the answer, its error a failure.
+        """Runs a command of Renode's Monitor; sends its output, and raises its error.
 
         Scripts that the command includes write to ``monitor.Interaction``.
         """

@@ -156,7 +156,7 @@ def test_ports_are_those_that_pyserial_lists(monkeypatch):
     bare = ListPortInfo("/dev/ttyS0", skip_link_detection=True)
     monkeypatch.setattr("serial.tools.list_ports.comports", lambda: [listed, bare])
     assert discovery.usb_ports() == [
-        Port("/dev/ttyACM0", "960", 4, 0x1366, ""), Port("/dev/ttyS0", "", None, None, "")
+        Port("/dev/ttyACM0", "960", 4, 0x1366), Port("/dev/ttyS0", "", None, None)
     ]  # fmt: skip
 
 
