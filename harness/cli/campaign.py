@@ -13,7 +13,7 @@ from harness.base.code_identity import code_identity
 from harness.base.errors import CheckFailed, UsageError
 from harness.base.form import formatted
 from harness.base.power_on import DEFAULT_SEED, ZERO_WORD, name_of, seed_of
-from harness.cli.options import json_option, number_option, study_options
+from harness.cli.options import given_options, json_option, number_option, study_options
 from harness.cli.output import write_rows, write_text
 from harness.cli.parameters import (
     CONFIGURATION,
@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from harness.model import Model
     from harness.studies import Study
     from harness.studies.campaign import CampaignSummary
+
+#: Options about the results of many faults.
+_OF_MANY = {"until_interval", "budgets", "store", "scheduler", "workers", "parquet", "html"}
 
 
 @click.command()
@@ -96,6 +99,8 @@ def campaign(what: str, **options: Any) -> None:
     from harness.model import Model  # noqa: PLC0415
     from harness.studies.campaign import DEFAULT_MODELS, OUTCOMES, Options, study_of  # noqa: PLC0415
 
+    if options["replayed"] is not None:
+        _refuse_with_replay(click.get_current_context())
     limits = _budgets(options["budgets"], OUTCOMES)
     names = options["faults"]
     models = tuple(word.strip() for word in names.split(",")) if names else DEFAULT_MODELS
@@ -114,6 +119,13 @@ def campaign(what: str, **options: Any) -> None:
         return
     summary = _carry_out(study, options)
     _check_budgets(summary, limits)
+
+
+def _refuse_with_replay(context: click.Context) -> None:
+    """Raises :class:`UsageError` for options about many faults: --replay injects a single one."""
+    for name, option in given_options(context).items():
+        if name in _OF_MANY:
+            raise UsageError(f"{option} cannot be used with --replay")
 
 
 def _image(what: str, options: dict[str, Any]) -> tuple[Path, str, Path | None]:

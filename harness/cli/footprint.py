@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-from click.core import ParameterSource
 
 from harness import footprint as analysis
 from harness.base import logs
@@ -17,7 +16,7 @@ from harness.base.errors import CheckFailed, UsageError
 from harness.base.form import formatted
 from harness.base.grid import Grid, Row
 from harness.case.subject import Subject
-from harness.cli.options import beside_option, json_option
+from harness.cli.options import beside_option, given_options, json_option
 from harness.cli.output import on_stderr, screen, write_text
 from harness.cli.parameters import EXISTING, IMAGE, OPERATORS, STDOUT, Destination, Name
 from harness.elf import Image, combined
@@ -164,10 +163,9 @@ def _measured(image: Image, analysed: Footprint) -> Footprint:
 def _only_with_leave_one_out(context: click.Context) -> None:
     """Raises :class:`UsageError` for options that do not apply to --leave-one-out."""
     allowed = {"what", "leave_one_out", "operators", "json_file"}
-    for option in context.command.params:
-        given = context.get_parameter_source(str(option.name)) is ParameterSource.COMMANDLINE
-        if given and option.name not in allowed:
-            raise UsageError(f"{option.opts[0]} cannot be used with --leave-one-out")
+    for name, option in given_options(context).items():
+        if name not in allowed:
+            raise UsageError(f"{option} cannot be used with --leave-one-out")
 
 
 def _leave_one_out(sample: str, operators: list[str], json_file: Path | None) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import click
+from click.core import ParameterSource
 
 from harness.base import numbers
 from harness.base.arithmetic import Arithmetic, Multipliers, Rounding
@@ -37,6 +38,15 @@ def number_option(
     return click.option(
         *names, type=Number(check), default=default, help=f"{help}  [{limits}]", **others
     )
+
+
+def given_options(context: click.Context) -> dict[str, str]:
+    """The parameters given on the command line: name -> spelling of the option."""
+    return {
+        str(one.name): one.opts[0]
+        for one in context.command.params
+        if context.get_parameter_source(str(one.name)) is ParameterSource.COMMANDLINE
+    }
 
 
 def json_option(what: str = "the document") -> Callable[[Callable[..., Any]], Callable[..., Any]]:

@@ -232,21 +232,25 @@ def report(
     """Writes ``results.json`` and the history of ``--hil-history``; returns lines for the terminal.
 
     ``stopped``: pytest ended before its last test (``-x``), so the run is partial. Raises pytest's
-    usage error if the history cannot be written.
+    usage error if one of them cannot be written.
     """
     from harness.history.keep import keep  # noqa: PLC0415 - a database library, only if needed
 
     output = config.rootpath / str(config.getoption("--hil-output"))
-    output.mkdir(parents=True, exist_ok=True)
     path = output / "results.json"
     occasion = _occasion(config, stopped=stopped)
     document = formatted({"run": occasion.to_json(), "tally": tally.to_json(), "cases": results})
-    files.write(path, json.dumps(document, indent=2) + "\n")
     lines = [f"{count_of(len(results), 'result')} in {path}"]
     url = config.getoption("--hil-history")
-    if url:
-        try:
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+        files.write(path, json.dumps(document, indent=2) + "\n")
+        if url:
             lines.append(keep(url, document, occasion))
-        except HilError as error:
-            raise pytest.UsageError(str(error)) from error
+    except OSError as error:
+        raise pytest.UsageError(
+            f"--hil-output: cannot create the folder {output}: {error.strerror}"
+        ) from error
+    except HilError as error:
+        raise pytest.UsageError(str(error)) from error
     return lines

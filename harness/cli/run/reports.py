@@ -29,7 +29,7 @@ _FILES = ("json_file", "junit", "html", "markdown", "coverage", "profile")
 
 def check_destinations(options: Mapping[str, Any]) -> None:
     """Checks, before anything runs, that all results can be written, to different files."""
-    files = [options[name] for name in _FILES if options[name] is not None]
+    files = [options[name].absolute() for name in _FILES if options[name] is not None]
     twice = next((file for file in files if files.count(file) > 1), None)
     if twice is not None:
         raise UsageError(f"two reports would be written to {twice}")

@@ -68,6 +68,7 @@ def test_only_json_goes_to_standard_output(refused):
 
 def test_two_reports_do_not_go_to_one_file(refused):
     assert "two reports" in refused("a.elf", "--json", "x", "--junit", "x")
+    assert "two reports" in refused("a.elf", "--json", "x", "--junit", str(Path.cwd() / "x"))
 
 
 @pytest.mark.parametrize(
