@@ -14,9 +14,12 @@ from harness.simulator.peripherals.clock import HFXO_SECONDS, STATE_RUNNING, Clo
 from harness.simulator.peripherals.nvmc import Nvmc
 from harness.simulator.peripherals.storage import CtrlAp, Ipc, Regulators, ipc_registers
 
+_AUDIORUN, _AUDIOSTAT = 0x450, 0x454
+_HF192RUN, _HF192STAT, _HF192SRC = 0x458, 0x45C, 0x580
 _FORCEOFF, _HFCLKCTRL = 0x614, 0x558
 _NETWORK = "network core"
 _ERASESTATUS = 0x51C
+_MUTEX = 0x400
 
 
 class ClockAndReset(Clock):
@@ -35,17 +38,17 @@ class ClockAndReset(Clock):
     }
     REGISTERS: ClassVar[tuple[Register, ...]] = (
         *Clock.REGISTERS,
-        Register(0x450, "HFCLKAUDIORUN", access="r"),
-        Register(0x454, "HFCLKAUDIOSTAT", access="r"),
-        Register(0x458, "HFCLK192MRUN", access="r"),
-        Register(0x45C, "HFCLK192MSTAT", access="r"),
+        Register(_AUDIORUN, "HFCLKAUDIORUN", access="r"),
+        Register(_AUDIOSTAT, "HFCLKAUDIOSTAT", access="r"),
+        Register(_HF192RUN, "HFCLK192MRUN", access="r"),
+        Register(_HF192STAT, "HFCLK192MSTAT", access="r"),
         Register(0x514, "HFCLKSRC", 1),
         Register(_HFCLKCTRL, "HFCLKCTRL", 1),
         Register(0x55C, "HFCLKAUDIO_FREQUENCY", 0x9BAE),
         Register(0x570, "HFCLKALWAYSRUN"),
         Register(0x574, "LFCLKALWAYSRUN"),
         Register(0x57C, "HFCLKAUDIOALWAYSRUN"),
-        Register(0x580, "HFCLK192MSRC", 1),
+        Register(_HF192SRC, "HFCLK192MSRC", 1),
         Register(0x584, "HFCLK192MALWAYSRUN"),
         Register(0x5B8, "HFCLK192MCTRL", 2),
         Register(_FORCEOFF, "NETWORK_FORCEOFF", 1),
@@ -64,27 +67,27 @@ class ClockAndReset(Clock):
             self.chip.report(Kind.APPROXIMATION, _NETWORK, text)
 
     def task_hfclkaudiostart(self) -> None:
-        self.regs[0x450] = 1
+        self.regs[_AUDIORUN] = 1
         self._after("hfclkaudio", HFXO_SECONDS)
 
     def task_hfclkaudiostop(self) -> None:
-        self.regs[0x450] = self.regs[0x454] = 0
+        self.regs[_AUDIORUN] = self.regs[_AUDIOSTAT] = 0
         self.chip.cancel(self.name, "hfclkaudio")
 
     def task_hfclk192mstart(self) -> None:
-        self.regs[0x458] = 1
+        self.regs[_HF192RUN] = 1
         self._after("hfclk192m", HFXO_SECONDS)
 
     def task_hfclk192mstop(self) -> None:
-        self.regs[0x458] = self.regs[0x45C] = 0
+        self.regs[_HF192RUN] = self.regs[_HF192STAT] = 0
         self.chip.cancel(self.name, "hfclk192m")
 
     def fire(self, tag: str) -> None:
         if tag == "hfclkaudio":
-            self.regs[0x454] = STATE_RUNNING
+            self.regs[_AUDIOSTAT] = STATE_RUNNING
             self.event("HFCLKAUDIOSTARTED")
         elif tag == "hfclk192m":
-            self.regs[0x45C] = STATE_RUNNING | self.regs[0x580] & 1
+            self.regs[_HF192STAT] = STATE_RUNNING | self.regs[_HF192SRC] & 1
             self.event("HFCLK192MSTARTED")
         else:
             super().fire(tag)
@@ -214,13 +217,13 @@ class Erratum160Nvmc(Nvmc):
 class Mutex(Device):
     """Sixteen mutexes: reading 0 locks a mutex, writing 0 unlocks it."""
 
-    REGISTERS: ClassVar[tuple[Register, ...]] = (Register(0x400, "MUTEX", count=16),)
+    REGISTERS: ClassVar[tuple[Register, ...]] = (Register(_MUTEX, "MUTEX", count=16),)
 
     def read_mutex(self, index: int) -> int:
-        taken = self.regs[0x400 + 4 * index]
-        self.regs[0x400 + 4 * index] = 1
+        taken = self.regs[_MUTEX + 4 * index]
+        self.regs[_MUTEX + 4 * index] = 1
         return taken
 
     def write_mutex(self, index: int, value: int) -> None:
         if not value & 1:
-            self.regs[0x400 + 4 * index] = 0
+            self.regs[_MUTEX + 4 * index] = 0

@@ -17,7 +17,7 @@ from harness.simulator.peripherals.base import (
     Register,
     numbered,
 )
-from harness.simulator.peripherals.clock import Clock
+from harness.simulator.peripherals.clock import LFCLKRUN, Clock
 from harness.simulator.peripherals.counter import Counter
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ class Rtc(Counter):
         The nRF52840 PS ("RTC") requires software to start LFCLK; by the nRF9151 PS the RTC falls
         back to LFRC. The nRF9160 PS could not be consulted.
         """
-        if not self._clock.regs[0x414]:  # LFCLKRUN
+        if not self._clock.regs[LFCLKRUN]:
             self.chip.report(
                 Kind.CLOCK_NOT_RUNNING,
                 self.name,

@@ -10,6 +10,7 @@ from typing import ClassVar
 from harness.base.platforms import Peripheral
 from harness.simulator.peripherals.base import Nordic, Register, State
 
+_EXTDOMAIN_PERM = 0x440
 _DPPI_PERM, _DPPI_LOCK, _GPIO_PERM, _GPIO_LOCK = 0x480, 0x484, 0x4C0, 0x4C4
 _NSC = {"flash": 0x500, "ram": 0x540}
 _PERM = {"flash": 0x600, "ram": 0x700}
@@ -33,7 +34,7 @@ def _registers(*, regions: int, peripherals: int) -> tuple[Register, ...]:
     """The registers of an SPU with ``regions`` of each memory and ``peripherals`` ids."""
     return (
         Register(0x400, "CAP", 1, access="r"),
-        Register(0x440, "EXTDOMAIN_PERM", 2),
+        Register(_EXTDOMAIN_PERM, "EXTDOMAIN_PERM", 2),
         Register(_DPPI_PERM, "DPPI_PERM"),
         Register(_DPPI_LOCK, "DPPI_LOCK"),
         Register(_GPIO_PERM, "GPIOPORT_PERM", 0xFFFF_FFFF),
@@ -97,7 +98,7 @@ class Spu(Nordic):
         self._lockable(_NSC["ram"] + 4 * index, value, 0x10F if index & 1 else self._region_mask)
 
     def write_extdomain_perm(self, value: int) -> None:
-        self._lockable(0x440, value, 0x110)
+        self._lockable(_EXTDOMAIN_PERM, value, 0x110)
 
     def write_periphid_perm(self, index: int, value: int) -> None:
         offset = _PERIPHID + 4 * index
