@@ -61,8 +61,8 @@ _OF_MANY = {"until_interval", "budgets", "store", "scheduler", "workers", "parqu
                help="Change of a single output value that counts as the same decision. With "
                "several values the decision is the index of the largest.")  # fmt: skip
 @number_option("--until-interval", check=numbers.tolerance, metavar="W",
-               help="Stop when the 95 % interval of the critical rate has this "
-               "width.")  # fmt: skip
+               help="Stop when the 95 % interval of the critical rate is at most this "
+               "wide.")  # fmt: skip
 @click.option("--budget", "budgets", multiple=True, metavar="OUTCOME=RATE", type=OUTCOME,
               help="Exit code 1 unless the 95 % interval of the rate ends at or below RATE; "
               "repeatable.")  # fmt: skip
