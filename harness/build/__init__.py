@@ -1,1 +1,1 @@
-"""Builders: a sample in one resolver configuration -> an ELF."""
+"""Builders: compile a sample in a resolver configuration to an ELF."""

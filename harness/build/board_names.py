@@ -1,8 +1,8 @@
-"""Names of Zephyr's boards: a board, a revision of it, and which core and variant to build for.
+"""Zephyr's board names: board, revision, and qualifiers for core and variant.
 
 Since Zephyr 3.7 (hardware model v2) a name is ``board[@revision][/qualifier...]``, such as
-``nrf9160dk@0.14.0/nrf9160/ns``; before, the parts were joined by underscores, and the revision came
-last (https://docs.zephyrproject.org/latest/develop/application, "Board").
+``nrf9160dk@0.14.0/nrf9160/ns``. In earlier releases the parts are joined by underscores, with the
+revision at the end (https://docs.zephyrproject.org/latest/develop/application, "Board").
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ def spellings() -> tuple[str, ...]:
 
 
 def boards() -> tuple[str, ...]:
-    """Those since release 3.7."""
+    """The names of these boards since release 3.7."""
     return tuple(name for name in spellings() if "/" in name)
 
 
 def target_of(board: BoardTable, *, nonsecure: bool) -> str:
-    """The name of one of a board's worlds since release 3.7."""
+    """The name of the secure or non-secure target of a board since release 3.7."""
     return next(name for name in board.zephyr if "/" in name and name.endswith("/ns") is nonsecure)
 
 
@@ -36,7 +36,7 @@ _NAME = re.compile(rf"({_WORD})(?:@([\w.]+))?((?:/{_WORD})*)(?:@([\w.]+))?", re.
 
 @dataclass(frozen=True)
 class Board:
-    """A parsed name; ``revision`` is "" if the name has none."""
+    """A parsed board name; ``revision`` is "" if the name has none."""
 
     name: str
     revision: str = ""
@@ -53,13 +53,13 @@ class Board:
 
     @property
     def flat(self) -> str:
-        """Board and qualifiers as releases before 3.7 write them."""
+        """Board and qualifiers as in releases before 3.7."""
         return "_".join((self.name, *self.qualifiers))
 
     def means(self, other: Board) -> bool:
-        """True for the same board and qualifiers, in either form.
+        """True if both names, in either form, have the same board, qualifiers and revision.
 
-        A revision that one of the two names does not give is not another one.
+        A name without a revision equals all revisions.
         """
         return self.flat == other.flat and (
             not self.revision or not other.revision or self.revision == other.revision
@@ -73,7 +73,7 @@ def same(one: object, other: object) -> bool:
 
 
 def named_in(data: bytes) -> Iterator[str]:
-    """The names of this project's boards that end with a NUL in ``data``, as they stand there."""
+    """The NUL-terminated names of this project's boards in ``data``."""
     known = [board for board in map(Board.of, boards()) if board is not None]
     starts = "|".join(sorted({re.escape(board.name) for board in known}))
     for found in re.finditer(rf"(?<![\w/@.-])(?:{starts})[\w@/.+-]*(?=\0)".encode(), data):

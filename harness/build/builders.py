@@ -1,4 +1,4 @@
-"""Builders by name: samples and configurations -> paths of ELF files."""
+"""The builders by name."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from harness.base.platforms import DEFAULT_CHIP, board_with, chip_called
 from harness.build.board_names import target_of
 from harness.build.options import KERNEL_VARIANTS, BuildOptions
 
-#: Builder -> the runtime that it links, by its name in the table. Those of Zephyr end with the
-#: names of their variants (``zephyr-cmsis-nn``): images of different builders are never compared.
-#: (`prebuilt` in results means an image from elsewhere.)
+#: Builder -> its runtime, as named in the table. The names of Zephyr builders end with their
+#: variants (``zephyr-cmsis-nn``), because images of different builders are never compared.
+#: (In results, `prebuilt` is an image that was not built by this project.)
 RUNTIME = {
     "standalone": "standalone",
     "standalone-ns": "standalone",
@@ -31,18 +31,18 @@ Pair = tuple[str, str]
 
 
 def builder_with(builder: str, variants: Iterable[str]) -> str:
-    """The name of ``builder`` with ``variants``; raises UsageError if it takes none of them."""
+    """The name of ``builder`` with ``variants``. Raises UsageError if it does not support them."""
     name = "-".join((builder, *(one for one in KERNEL_VARIANTS if one in variants)))
     if name not in RUNTIME:
-        raise UsageError(f"--variant {' and '.join(variants)} is for --builder zephyr or zephyr-ns")
+        raise UsageError(f"--variant {' and '.join(variants)} needs --builder zephyr or zephyr-ns")
     return name
 
 
 def build_one(sample: str, configuration: str, builder: str = "standalone", chip: str = "") -> Path:
-    """Build a sample; gives the path of the image. The cache makes a second call cheap.
+    """Builds a sample, or takes it from the cache; returns the path of the image.
 
-    The path is that of the ELF, for ``standalone-ns`` and ``zephyr-ns`` of the folder with both
-    worlds' images.
+    The path is that of the ELF; for ``standalone-ns`` and ``zephyr-ns`` that of the folder with the
+    secure and the non-secure image.
 
     Raises :class:`UsageError` for an unknown name, :class:`EnvironmentMissing` without a compiler
     or a Zephyr workspace, :class:`BuildFailed` with the tool's own message.
@@ -56,7 +56,10 @@ def build_all(
     jobs: int = 0,
     chip: str = "",
 ) -> dict[Pair, Path]:
-    """Build several, ``jobs`` in parallel (0: one per core), for ``chip`` ("": the default)."""
+    """Builds ``pairs``, ``jobs`` in parallel (0: one per core), for ``chip`` ("": the default).
+
+    Returns the path of each image; see :func:`build_one`.
+    """
     kit = board_with(chip_called(chip or DEFAULT_CHIP).key)
     if RUNTIME.get(builder) == "standalone":
         from harness.build.standalone import build_many  # noqa: PLC0415

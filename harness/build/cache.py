@@ -1,12 +1,12 @@
-"""A cache of built files: an entry holds as long as its inputs are the same.
+"""A cache of built files; an entry is valid as long as its inputs are the same.
 
-An entry's key is a hash of the facts known before the build: command, compiler, environment, texts.
-The files that the build read are known afterwards only, and stand in a record in the entry
-(:mod:`harness.build.inputs`): one key has an entry for each set of inputs that it met.
+The key of an entry is a hash of the inputs known before the build: command, compiler, environment,
+texts. The files that the build read are known only afterwards, and are listed in a record in the
+entry (:mod:`harness.build.inputs`); a key has an entry for each set of inputs.
 
-Every entry is a folder that appears whole (it is filled elsewhere, then renamed); only the file
-stamps in its record are brought up to date. So any number of processes may build at once; the loser
-of a race throws its copy away.
+An entry is a folder that is created atomically (filled elsewhere, then renamed); later only the
+time stamps in its record are updated. So any number of processes may build concurrently; if two
+build the same entry, the second one discards its copy.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _TRIES = 3
 
 
 def tree_digest(folders: Iterable[Path]) -> str:
-    """A hash of all files under ``folders``, except those that editors and Python leave."""
+    """A hash of all files in ``folders``, except temporary files of editors and Python."""
     parts: list[bytes | str] = []
     for folder in folders:
         for path in sorted(folder.rglob("*")):
@@ -45,10 +45,10 @@ def tree_digest(folders: Iterable[Path]) -> str:
 
 
 class Cache:
-    """Entries under one folder; ``roots`` name the folders that may lie elsewhere next time.
+    """The entries in a folder; ``roots`` are the folders whose location may change.
 
-    A process locks the draft that it fills, and the kernel releases the lock however the process
-    ends. So a draft without a lock was left by a killed build, and the next build removes it.
+    A process locks the draft that it fills, and the kernel releases the lock when the process ends.
+    A draft without a lock was left by a killed build; the next build removes it.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class Cache:
         self._swept = False
 
     def entry(self, key: str) -> Path | None:
-        """The folder made for ``key`` from inputs as they are now, or None if there is none."""
+        """The folder of ``key`` for the current inputs, or None."""
         bucket = self.root / key[:2]
         try:
             folders = sorted(path for path in bucket.iterdir() if path.name.startswith(f"{key}-"))
@@ -73,22 +73,21 @@ class Cache:
             document = json.loads((folder / _RECORD).read_bytes())
             record = InputRecord(document["files"], document["absent"])
             now = record.current(self._roots, self._contents)
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):  # not a record of ours
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):  # not a valid record
             return False
         if now is None:
             return False
         if now.files != {name: tuple(one) for name, one in record.files.items()}:
-            with suppress(CannotWrite):  # next time, reading the files again gives the same answer
+            with suppress(CannotWrite):  # the files are then hashed again next time
                 files.write(folder / _RECORD, now.to_json())
         return True
 
     def make(self, key: str, fill: Callable[[Path], Inputs | None]) -> Path:
-        """The folder of ``key``; ``fill`` is called with an empty folder if it must be made.
+        """The folder of ``key``; if there is none, ``fill`` is called with an empty folder.
 
-        It returns the inputs that ``key`` does not stand for. Raises
-        :class:`BuildFailed` if that changed while it was read, again and again,
-        :class:`CannotWrite` for a full disk, :class:`EnvironmentMissing` for a cache that may not
-        be written.
+        ``fill`` returns the inputs that are not part of ``key``. Raises :class:`BuildFailed` if
+        these changed during each of several attempts, :class:`CannotWrite` for a full disk,
+        :class:`EnvironmentMissing` for a cache that is not writable.
         """
         existing = self.entry(key)
         if existing is not None:
@@ -99,8 +98,8 @@ class Cache:
                 return self._make(key, fill)
             except _Changed as error:
                 changed = str(error)
-                _log.info("%s changed while it was read: once more", changed)
-        raise BuildFailed(f"{changed} changed while it was built, {_TRIES} times")
+                _log.info("%s changed during the build: building again", changed)
+        raise BuildFailed(f"{changed} changed during the build, {_TRIES} times")
 
     def _make(self, key: str, fill: Callable[[Path], Inputs | None]) -> Path:
         bucket = self.root / key[:2]
@@ -111,7 +110,7 @@ class Cache:
         except OSError as error:
             raise EnvironmentMissing(
                 f"cannot write to the build cache {self.root}: {error.strerror}",
-                hint="set TFLM_HIL_CACHE to a folder that can be written",
+                hint="set TFLM_HIL_CACHE to a writable folder",
             ) from error
         try:
             begun = draft.stat().st_ctime_ns
@@ -121,12 +120,12 @@ class Cache:
             try:
                 draft.rename(final)
             except OSError:
-                if not final.is_dir():  # otherwise another process made it meanwhile
+                if not final.is_dir():  # otherwise another process has created it meanwhile
                     raise
         except OSError as error:
             raise CannotWrite(
                 f"cannot write {error.filename or draft}: {error.strerror}",
-                hint="is the disk full? TFLM_HIL_CACHE moves the build cache",
+                hint="check the free space of the disk; TFLM_HIL_CACHE sets another folder",
             ) from error
         finally:
             shutil.rmtree(draft, ignore_errors=True)
@@ -134,7 +133,7 @@ class Cache:
         return final
 
     def _recorded(self, inputs: Inputs, begun: int) -> InputRecord:
-        """The record of ``inputs``. Raises :class:`_Changed` for a file younger than ``begun``."""
+        """The record of ``inputs``. Raises :class:`_Changed` for a file changed after ``begun``."""
         try:
             record = InputRecord.of(inputs, self._roots, self._contents)
             for name in record.files:
@@ -146,7 +145,10 @@ class Cache:
         return record
 
     def _draft(self, parent: Path) -> tuple[Path, int]:
-        """A new folder and its lock. No other process sweeps between the two steps."""
+        """A new, locked folder and the handle of its lock.
+
+        The shared lock on the cache prevents other processes from removing it before it is locked.
+        """
         with locked(self.root, fcntl.LOCK_SH):
             draft = Path(tempfile.mkdtemp(prefix=_DRAFT, dir=parent))
             lock = os.open(draft, os.O_RDONLY | os.O_DIRECTORY)
@@ -154,11 +156,11 @@ class Cache:
             return draft, lock
 
     def _sweep(self) -> None:
-        """Remove drafts of builds that have ended, once."""
+        """Removes drafts of killed builds, once."""
         if self._swept:
             return
         self._swept = True
-        # A process that is about to lock a draft holds the folder: then sweep another time.
+        # BlockingIOError: another process is creating a draft.
         with suppress(BlockingIOError), locked(self.root, fcntl.LOCK_EX | fcntl.LOCK_NB):
             for draft in self.root.glob(f"*/{_DRAFT}*"):
                 with suppress(OSError), locked(draft, fcntl.LOCK_EX | fcntl.LOCK_NB):
@@ -166,12 +168,12 @@ class Cache:
 
 
 class _Changed(Exception):
-    """A file changed between the time when it was read and now."""
+    """A file has changed since it was read."""
 
 
 @contextmanager
 def locked(folder: Path, how: int) -> Iterator[None]:
-    """Hold a lock on ``folder``, ``fcntl.LOCK_EX`` or another kind, against other processes."""
+    """Holds a lock on ``folder`` during the block; ``how`` is a flag of flock (``LOCK_EX``)."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         fcntl.flock(handle, how)

@@ -1,4 +1,4 @@
-"""A toolchain with one set of flags, which is a part of the keys of its results in the cache."""
+"""A toolchain with a set of flags, which are part of the cache keys of its results."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _FOLDERS = "folders.json"
 
 
 class Compiler:
-    """Compiles and links, and gives the inputs of each result.
+    """Compiles and links, and determines the inputs of each result.
 
-    ``cache`` keeps where it looks for system headers, with its own programs as inputs; ``includes``
-    works out the search for headers.
+    ``cache`` stores the compiler's search path, with the compiler's programs as inputs;
+    ``includes`` reconstructs the search for headers.
     """
 
     def __init__(
@@ -33,7 +33,7 @@ class Compiler:
 
     @cached_property
     def _search(self) -> Path:
-        """An entry of the cache that holds as long as the compiler is the same in all its parts."""
+        """The cache entry with the search path, valid until a file of the compiler changes."""
         flags = [flag for flag in self.flags if not flag.startswith("-D")]
 
         def fill(folder: Path) -> Inputs:
@@ -49,14 +49,13 @@ class Compiler:
 
     @property
     def key(self) -> str:
-        """A hash of the compiler, its flags, and the environment's variables for it."""
+        """A hash of the compiler, its flags, and the environment variables that it reads."""
         return digest(*self.tools.command, self._search.name, *self.flags)
 
     def flags_with(self, names: Sequence[tuple[Path, str]]) -> list[str]:
-        """The flags, with names for folders in messages and debug lines, the last that fits.
+        """The flags, with options that replace folders by names in messages and debug information.
 
-        Without them an image's size would depend on the checkout's path, and no build would be like
-        the last.
+        This makes builds reproducible: without it images would contain the checkout's path.
         """
         return [*self.flags, *(f"-ffile-prefix-map={path}={name}" for path, name in names)]
 
@@ -68,7 +67,10 @@ class Compiler:
         *,
         jobs: int = 1,
     ) -> Inputs:
-        """Compile (source, object) pairs, ``jobs`` at once; ``names`` as for :meth:`flags_with`."""
+        """Compiles (source, object) pairs, ``jobs`` at a time; returns the inputs.
+
+        ``names`` is as for :meth:`flags_with`.
+        """
         flags = self.flags_with(names)
 
         def compile_one(pair: tuple[Path, Path]) -> list[str]:
@@ -84,5 +86,5 @@ class Compiler:
     def link(
         self, objects: Sequence[Path], script: Path, target: Path, options: Sequence[str] = ()
     ) -> Inputs:
-        """Link objects and archives to ``target``; see :meth:`Toolchain.link`."""
+        """Links objects and archives to ``target``; see :meth:`Toolchain.link`."""
         return self.tools.link(objects, script, target, [*self.flags, *options])

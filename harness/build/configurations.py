@@ -1,7 +1,7 @@
 """Reads and checks ``zephyr_samples/resolvers.toml``, the table of samples and configurations.
 
-A broken table is a UsageError that names the entry. CMake runs this module too, with a bare
-Python: standard library only.
+Errors in the table are UsageErrors that name the entry. CMake runs this module as well, with a
+Python that has the standard library only.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def _date(value: object) -> date:
     return value
 
 
-@tables.check("bytes >= 1, or the operator that is refused", raw=True)
+@tables.check("bytes >= 1, or the unsupported operator", raw=True)
 def _size_or_operator(value: object) -> int | str:
     if isinstance(value, str):
         return value
@@ -127,7 +127,7 @@ class _ConfigurationRow:
 
 @dataclass(frozen=True)
 class _Document:
-    """The file as it stands; its head explains the keys."""
+    """The content of the file; the comment at its head explains the keys."""
 
     samples: Mapping[str, _SampleRow]
     configurations: Mapping[str, _ConfigurationRow]
@@ -138,7 +138,7 @@ class _Document:
 
 
 def load(path: Path | None = None) -> Table:
-    """Read and check the table; raises UsageError saying which entry is wrong and why."""
+    """The table at ``path`` (default: that of the samples). Raises UsageError for a wrong entry."""
     if path is None:
         # Imported here because CMake's Python, which passes a path, has no platformdirs.
         from harness.base import paths  # noqa: PLC0415
@@ -153,7 +153,7 @@ def load(path: Path | None = None) -> Table:
     return _parse(path, text)
 
 
-@functools.lru_cache(maxsize=4)  # checking all variants takes longer than a short case
+@functools.lru_cache(maxsize=4)  # checking all variants is slow
 def _parse(path: Path, text: str) -> Table:
     try:
         document = tables.read(_Document, tomllib.loads(text), path.name)
@@ -198,7 +198,10 @@ def _sample(path: Path, name: str, row: _SampleRow) -> Sample:
 
 
 def _minima(row: _Minimum, kind: type[_Kind]) -> dict[str, _Kind]:
-    """Runtime, or runtime@revision -> bytes, or the operator that is refused."""
+    """The values of type ``kind`` by runtime, or ``runtime@revision``.
+
+    Integers are bytes, texts the unsupported operator.
+    """
     named = {"standalone": row.standalone, **{f"tflm@{one}": row.tflm[one] for one in row.tflm}}
     return {name: value for name, value in named.items() if isinstance(value, kind)}
 
@@ -230,7 +233,7 @@ def _checked_name(path: Path, name: str) -> str:
 
 
 def _check(table: Table) -> None:
-    """Check that all operators exist, and that all pairs make variants on all runtimes."""
+    """Checks that all operators exist, and that all variants on all runtimes are valid."""
     lists = {
         "spare": table.spare,
         **{f"runtime {name}": operators for name, operators in table.runtimes.items()},
@@ -239,7 +242,7 @@ def _check(table: Table) -> None:
     for where, operators in lists.items():
         for name in operators:
             if name not in table.methods:
-                raise broken(table.path, f"{where}: there is no Add* method for {name!r}")
+                raise broken(table.path, f"{where}: no Add* method for {name!r}")
     for sample in table.samples.values():
         for name in sample.arena_minimum.keys() | sample.refused.keys():
             if name != "standalone" and name.partition("@")[2] not in table.tflite_micro:
@@ -258,7 +261,7 @@ def _check(table: Table) -> None:
 
 
 def _sources(samples: Path, application: str) -> tuple[str, ...]:
-    """The application's and the shared C and C++ files, relative to ``samples``."""
+    """The C and C++ files of the application and of ``common``, relative to ``samples``."""
     folders = (samples / application / "src", samples / "common" / "src")
     paths = (path for folder in folders for path in sorted(folder.glob("*")))
     return tuple(path.relative_to(samples).as_posix() for path in paths if path.suffix in _SOURCES)

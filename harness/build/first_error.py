@@ -1,8 +1,8 @@
-"""The first error in the output of a build, in one line.
+"""Extracts the first error from the output of a build.
 
-Compilers, linkers, CMake, Kconfig, devicetree compilers, Python scripts, ninja and west each have a
-form of their own, and one error makes others: a failed compiler stops ninja, which stops CMake,
-which stops west. The first that is not such a consequence is the cause.
+Compilers, linkers, CMake, Kconfig, devicetree compilers, Python scripts, ninja and west print
+errors in different forms, and an error causes others: a failed compiler stops ninja, which stops
+CMake, which stops west. The cause is the first error that is not such a consequence.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ import re
 import textwrap
 from collections.abc import Iterator
 
-_MOST = 400  # characters of a message
+_MAX_LENGTH = 400  # characters
 
 _PLACE = r"(?P<place>[^\s:][^:\n]*:\d+)"
-#: GCC, Clang and the assembler; a driver and its parts have no line; dtc puts its word first.
+#: GCC, Clang and the assembler; errors of the driver have no line.
 _COMPILER = rf"^(?:{_PLACE}(?::\d+)?|(?:\S*/)?[\w.+-]+): (?:fatal )?[Ee]rror: (?P<text>.+)"
 _DTC = r"^Error: (?P<place>[^\s:]+:\d+)\S* (?P<text>.+)"
-#: ld's, with the source's line if there is debug information, else the object.
+#: Linker errors, with the line in the source if there is debug information, or the object.
 _UNDEFINED = (
     rf"^(?:\S*ld(?:\.\w+)?: )?(?:\S+\.o(?:bj)?:)?(?:{_PLACE}|(?P<object>\S[^\n]*?):\([^)\n]*\)):"
     r" (?P<text>(?:undefined reference to|multiple definition of) .+)"
@@ -29,18 +29,18 @@ _LINKER = (
     r"(?:error:|cannot |undefined reference|uses VFP|syntax error|not found|conflict).*)"
 )
 _DEVICETREE = r"^devicetree error: (?P<text>.+)"
-#: The message is the first paragraph below, and what it announces.
+#: The message is the following paragraph, and the next one if it ends with a colon.
 _CMAKE = (
     r"^CMake Error(?: at (?P<place>.+?:\d+)| in (?P<file>[^\n]+?))?(?: \(\w+\))?:\s+"
     r"(?P<text>(?:(?!Call Stack \().+(?:(?<=:)\n)?\n?)+)"
 )
-#: Of a script: its exception, or the text that it exits with.
+#: A Python script: its exception, or its exit message.
 _EXCEPTION = r"^(?P<text>(?:\w+\.)*\w*(?:Error|Exception): .+)"
 _SCRIPT = r"^error: (?P<text>.+)"
 _FIRST = [re.compile(one, re.MULTILINE) for one in (
     _UNDEFINED, _OVERFLOW, _COMPILER, _DTC, _LINKER, _DEVICETREE, _CMAKE, _EXCEPTION, _SCRIPT,
 )]  # fmt: skip
-#: What others say of an error: only if there is nothing else.
+#: Summaries of other errors, used only if there is nothing else.
 _LAST = [
     re.compile(one, re.MULTILINE)
     for one in (r"^ninja: error: (?P<text>.+)", r"^(?:FATAL )?ERROR: (?P<text>.+)")
@@ -49,7 +49,7 @@ _CONSEQUENCE = re.compile(
     r"ld returned \d+ exit status|command failed with return code|Configuring incomplete"
     r"|failed with return code|Aborting due to Kconfig warnings"
 )
-#: Kconfig ends because of a warning; a value that was not taken is not a reason to end.
+#: Kconfig aborts because of a warning, but not because of a value that it did not accept.
 _KCONFIG_ENDED = "Aborting due to Kconfig warnings"
 _KCONFIG = re.compile(
     rf"^(?:{_PLACE}: )?warning: (?P<text>(?:(?!was assigned the value).+\n?)+)$", re.MULTILINE
@@ -58,9 +58,9 @@ _NOT_TAKEN = "was assigned the value"
 
 
 def first_error(output: str) -> str:
-    """One line, ``file:line: message`` if the tool names a place; the last line if none is known.
+    """The first error as one line, ``file:line: message`` if the tool prints a location.
 
-    It is "" for empty output.
+    It is the last line of the output if there is no known error, "" for empty output.
     """
     if _KCONFIG_ENDED in output:
         before = output[: output.index(_KCONFIG_ENDED)]
@@ -86,11 +86,11 @@ def _causes(pattern: re.Pattern[str], output: str) -> Iterator[re.Match[str]]:
 def _line(found: re.Match[str]) -> str:
     groups = found.groupdict()
     place = groups.get("place") or groups.get("object") or groups.get("file")
-    # CMake lists files in paragraphs of their own, behind a colon.
+    # CMake lists files in a separate paragraph after a colon.
     paragraph = re.split(r"(?<!:)\n\s*\n", found["text"].strip(), maxsplit=1)[0]
     return _short(f"{place}: {paragraph}" if place else paragraph)
 
 
 def _short(text: str) -> str:
-    """One line of a text, cut if it is long."""
-    return textwrap.shorten(text, _MOST, placeholder=" ...")
+    """``text`` as one line of limited length."""
+    return textwrap.shorten(text, _MAX_LENGTH, placeholder=" ...")

@@ -1,7 +1,7 @@
-"""The C++ that a build generates: the configuration header, the model and its inputs as arrays.
+"""Generated C++ sources: the configuration header, the model and its inputs as arrays.
 
-The standalone builder uses this, and CMake through the scripts in ``zephyr_samples/common``, with a
-bare Python: standard library only. The same arguments give the same text, byte for byte.
+Used by the standalone builder and by CMake, through the scripts in ``zephyr_samples/common``, with
+a Python that has the standard library only. The text depends only on the arguments.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _BYTES_PER_LINE = 16
 
 @dataclass(frozen=True)
 class BuiltinInputs:
-    """BuiltinInputs that go into an image: ``rows`` inferences of ``row_bytes`` raw bytes each."""
+    """Inputs that are linked into an image: ``rows`` inferences of ``row_bytes`` bytes each."""
 
     rows: int
     row_bytes: int
@@ -39,8 +39,8 @@ class BuiltinInputs:
 def read_array(file: Path, name: str, limit: int | None = None) -> BuiltinInputs:
     """The first ``limit`` entries along axis 0 of array ``name`` in an ``.npz`` file.
 
-    Raises UsageError if the file or the array is not there, cannot be read, is stored column by
-    column, or is truncated. Format: NumPy's own, versions 1 to 3 ("numpy.lib.format").
+    Raises UsageError if the file or the array does not exist, cannot be read, is in Fortran order,
+    or is truncated. Format: NumPy's, versions 1 to 3 ("numpy.lib.format").
     """
     try:
         with zipfile.ZipFile(file) as archive:
@@ -60,19 +60,19 @@ def read_array(file: Path, name: str, limit: int | None = None) -> BuiltinInputs
 def _shape(raw: bytes) -> tuple[int, int, int]:
     """Rows, bytes of a row, and the offset of the data of an array in NumPy's file format."""
     if raw[:6] != b"\x93NUMPY":
-        raise ValueError("it does not begin with NumPy's magic")
+        raise ValueError("it does not begin with NumPy's magic string")
     wide = raw[6] > 1
     start = 12 if wide else 10
     (length,) = struct.unpack_from("<I" if wide else "<H", raw, 8)
     header = ast.literal_eval(raw[start : start + length].decode("utf-8"))
     if header["fortran_order"]:
-        raise ValueError("it is stored column by column")
+        raise ValueError("it is in Fortran order")
     rows, *shape = header["shape"]
     return rows, math.prod(shape) * _ITEM_BYTES[header["descr"]], start + length
 
 
 def inputs_of(sample: Sample, models: Path) -> BuiltinInputs | None:
-    """The built-in inputs of ``sample``; None if the application makes its own."""
+    """The built-in inputs of ``sample``; None if the application generates its inputs."""
     if not sample.inputs:
         return None
     vectors = _vectors(sample, models)
@@ -92,7 +92,7 @@ def inputs_of(sample: Sample, models: Path) -> BuiltinInputs | None:
 
 
 def _vectors(sample: Sample, models: Path) -> BuiltinInputs | None:
-    """The rows behind the inputs; None for an image of few inferences, which has none of them."""
+    """The rows that follow the inputs; None without vectors, or if there are too few inferences."""
     file, _, array = sample.vectors.partition(":")
     if not file:
         return None
@@ -109,7 +109,7 @@ def _as_float32(inputs: BuiltinInputs, divisor: int) -> BuiltinInputs:
 
 
 def config_header(variant: Variant, model: bytes, inputs: BuiltinInputs | None) -> str:
-    """``tflm_hil_config.h``: the names and sizes of one variant, and ``hil::RegisterOperators``."""
+    """``tflm_hil_config.h``: names and sizes of a variant, and ``hil::RegisterOperators``."""
     sample = variant.sample
     body = "\n".join(
         [
@@ -127,7 +127,7 @@ def config_header(variant: Variant, model: bytes, inputs: BuiltinInputs | None) 
             *_default("TFLM_HIL_ARENA_BYTES", str(variant.arena)),
             *_default("TFLM_HIL_INFERENCES", str(sample.inferences)),
             *_default("TFLM_HIL_CONSOLE_INPUT", str(int(variant.console))),
-            # The recording allocator needs memory of its own, which a tight arena does not have.
+            # The recording allocator needs arena memory, which a minimum arena does not have.
             *_default(
                 "TFLM_HIL_RECORD_ALLOCATIONS", str(int(variant.configuration.arena == "declared"))
             ),
@@ -195,7 +195,7 @@ def _arguments(addition: Addition) -> str:
 
 
 def data_source(model: bytes, inputs: BuiltinInputs | None) -> str:
-    """A C++ file that defines ``g_model`` and ``g_inputs`` (one zero byte if there are none)."""
+    """A C++ source that defines ``g_model`` and ``g_inputs`` (one zero byte without inputs)."""
     arrays = {"g_model": model, "g_inputs": inputs.data if inputs else b"\0"}
     lines = ["// Generated: a model and its built-in inputs.", '#include "hil/data.h"', ""]
     for name, data in arrays.items():
@@ -209,9 +209,9 @@ def _rows(data: bytes) -> Iterator[str]:
 
 
 def memory_script(chip: ChipTable, taken: Mapping[str, int]) -> str:
-    """The linker script of the standalone runtime: a chip's flash and RAM.
+    """The linker script of the standalone runtime, with flash and RAM of ``chip``.
 
-    ``taken`` are bytes from the start of each that belong to another image.
+    ``taken`` is the number of bytes at the start of "flash" and "ram" that another image uses.
     """
     lines = [f"/* Generated from platforms/chips/{chip.key}.toml. */", "MEMORY", "{"]
     for name, rights in (("flash", "rx"), ("ram", "rwx")):

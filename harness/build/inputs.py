@@ -1,11 +1,11 @@
-"""The inputs of a build beside its command: files that it read, paths that it looked for in vain.
+"""The inputs of a build besides its command: files that were read, and searched paths without one.
 
-A result is still that of its command while each file has the content that was read, and while
-nothing has appeared at a path where the search for one of them went by: a header earlier on the
-include path is another header, though no file has changed.
+A result is up to date as long as the content of each file is the same, and no file has appeared at
+a path that was searched without success: a new header earlier on the include path would be used
+instead, although no file has changed.
 """
 
-# Paths are strings here: a record has hundreds of them, which every start checks.
+# Paths are strings for speed: each start of the program checks the hundreds of paths of a record.
 # ruff: noqa: PTH112, PTH113, PTH116, PTH118, PTH120, PTH123, PTH208
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-#: A change of a file within this time of another may leave its time stamps as they are.
+#: Two changes of a file within this time may have the same time stamp.
 _TICK_NS = 1_000_000_000
 _BLOCK = 1 << 20
-#: Names for which a folder is not listed.
+#: Up to this number of names in a folder are tested one by one, without listing the folder.
 _FEW = 8
 
 
 def digest(*parts: bytes | str) -> str:
-    """A hash of ``parts``; the borders between them count."""
+    """A hash of ``parts`` and their lengths."""
     sha = hashlib.sha256()
     for part in parts:
         data = part.encode() if isinstance(part, str) else part
@@ -41,14 +41,14 @@ def digest(*parts: bytes | str) -> str:
 
 @dataclass(frozen=True)
 class Inputs:
-    """The files that a command read, and the paths at which it found none."""
+    """The files that a command read, and the paths at which it searched a file and found none."""
 
     files: frozenset[str] = frozenset()
     absent: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, *several: Inputs) -> Inputs:
-        """The inputs of several commands."""
+        """The combined inputs of several commands."""
         return cls(
             frozenset().union(*(one.files for one in several)),
             frozenset().union(*(one.absent for one in several)),
@@ -56,10 +56,10 @@ class Inputs:
 
 
 class Roots:
-    """Folders with names, which stand for them in a record: it holds wherever they lie.
+    """Names of folders for records, which makes records independent of the folders' location.
 
-    Files below a folder without a name are not inputs: those of the build itself, and of results
-    whose names are part of the command.
+    Files in the folders ``own`` are not recorded: those of the build itself, and of results whose
+    names are part of the command.
     """
 
     def __init__(self, named: Mapping[str, Path], own: Sequence[Path] = ()) -> None:
@@ -69,14 +69,14 @@ class Roots:
         self._named = {name: str(path) for name, path in named.items()}
 
     def name(self, path: str) -> str | None:
-        """The path for a record; None for one below a folder without a name."""
+        """The name of ``path`` in a record; None in a folder of ``own``."""
         for folder, name in self._folders:
             if path.startswith(f"{folder}/"):
                 return None if name is None else f"{name}:{path[len(folder) :]}"
         return path
 
     def path(self, name: str) -> str:
-        """The path that :meth:`name` gave ``name`` to, on this machine."""
+        """The path on this machine with the given :meth:`name`."""
         if name.startswith("/"):
             return name
         root, _, rest = name.partition(":")
@@ -84,16 +84,16 @@ class Roots:
 
 
 class Contents:
-    """Hashes of files, each computed once as long as the file's status stays the same."""
+    """Hashes of files, computed again only if the status of a file has changed."""
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[str, str]] = {}  # path -> status, hash
 
     def of(self, path: str, status: str = "", known: str = "") -> tuple[str, str] | None:
-        """Hash and status of a file; None if there is no such file.
+        """Hash and status of a file; None if it does not exist.
 
-        ``known`` is its hash if its status is still ``status``. The status is "" for a file that
-        changed just now, and could change again without another time stamp.
+        ``known`` is its hash if its status equals ``status``. The returned status is "" for a file
+        that changed so recently that another change might not change its time stamp.
         """
         try:
             found = os.stat(path)
@@ -128,11 +128,11 @@ def _hash(path: str) -> str:
 
 
 class Includes:
-    """The search for headers: the paths that the compiler tried before those that it read.
+    """Reconstructs the compiler's search for headers.
 
-    It is worked out from the files that were read: each ``#include`` and ``__has_include`` in them
-    goes through the folders until there is a file, whether the preprocessor came by or not. A file
-    that none of them names (a macro does, or the assembler read it) counts as looked for in every
+    Each ``#include`` and ``__has_include`` in the files that were read is searched in the folders
+    until a file is found, whether or not the preprocessor evaluated it. A file that none of them
+    names (it is named by a macro, or was read by the assembler) is assumed to be searched in every
     folder.
     """
 
@@ -150,8 +150,10 @@ class Includes:
     def inputs(
         self, sources: Iterable[str], headers: Iterable[str], folders: Sequence[str]
     ) -> Inputs:
-        """The inputs of a compiler that was given ``sources``, read ``headers`` for them, and
-        searches ``folders`` in this order."""
+        """The inputs of a compilation of ``sources`` that read ``headers``.
+
+        ``folders`` is the include path, in order.
+        """
         read = {*sources, *headers}
         named = {_node(path) for path in sources}
         files, absent = set(sources), {f"{path}.gch" for path in sources}
@@ -162,14 +164,14 @@ class Includes:
         }:
             for folder in [beside, *folders] if beside else folders:
                 candidate = os.path.join(folder, name)
-                absent.add(f"{candidate}.gch")  # a precompiled header comes first
+                absent.add(f"{candidate}.gch")  # a precompiled header would be used instead
                 node = _node(candidate)
                 if node is None:
                     absent.add(candidate)
                     continue
                 named.add(node)
-                files.add(candidate)  # as it was searched: GCC names system headers without links
-                if not following:  # #include_next goes on behind a file that was found
+                files.add(candidate)  # with symbolic links, which GCC resolves in its list
+                if not following:  # #include_next continues after the first match
                     break
         everywhere = {*folders, *map(os.path.dirname, read)}
         for path in read:
@@ -181,7 +183,7 @@ class Includes:
         return Inputs(frozenset(files | present), frozenset(absent - present))
 
     def _of(self, path: str) -> list[tuple[str, bool, bool]]:
-        """The names that a file includes or tests for: name, quoted, and the next of this name."""
+        """Names in the include directives of a file, with flags for quotes and #include_next."""
         known = self._contents.of(path)
         if known is None:
             return []
@@ -197,7 +199,7 @@ class Includes:
 
 
 def _lines_with(words: Sequence[bytes], text: bytes) -> Iterator[bytes]:
-    """The lines of ``text`` that contain one of ``words``; far fewer than all in most headers."""
+    """The lines of ``text`` that contain one of ``words``."""
     for word in words:
         place = text.find(word)
         while place >= 0:
@@ -208,7 +210,7 @@ def _lines_with(words: Sequence[bytes], text: bytes) -> Iterator[bytes]:
 
 
 def _node(path: str) -> tuple[int, int] | None:
-    """The identity of a file under any name; None if there is no file."""
+    """Device and inode of a file; None if it does not exist."""
     try:
         found = os.stat(path)
     except (OSError, ValueError):
@@ -218,10 +220,10 @@ def _node(path: str) -> tuple[int, int] | None:
 
 @dataclass(frozen=True)
 class InputRecord:
-    """Inputs as they were when a result was made, kept beside it as JSON.
+    """The inputs of a result, stored beside it as JSON.
 
-    ``files``: name -> hash and status. ``absent``: name of a folder -> names that are not in it; a
-    name that ends in ``/`` is there and is not a file.
+    ``files``: name -> hash and status. ``absent``: name of a folder -> names that do not exist in
+    it; a name that ends in ``/`` exists, but is not a file.
     """
 
     files: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -229,7 +231,7 @@ class InputRecord:
 
     @classmethod
     def of(cls, inputs: Inputs, roots: Roots, contents: Contents) -> InputRecord:
-        """The record of ``inputs``. Raises FileNotFoundError for a file that has gone."""
+        """The record of ``inputs``. Raises FileNotFoundError if a file no longer exists."""
         files = {}
         for path in inputs.files:
             name = roots.name(path)
@@ -250,7 +252,7 @@ class InputRecord:
         )
 
     def to_json(self) -> str:
-        """JSON of an object with the two fields."""
+        """A JSON object with the two fields."""
         return json.dumps({"files": self.files, "absent": self.absent})
 
     @property
@@ -261,7 +263,7 @@ class InputRecord:
         return digest("\n".join(files), "\n".join(absent))
 
     def current(self, roots: Roots, contents: Contents) -> InputRecord | None:
-        """This record with each file's status of today; None if it does not hold any more."""
+        """This record with the current status of each file; None if an input has changed."""
         files = {}
         for name, (known, status) in self.files.items():
             found = contents.of(roots.path(name), status, known)
@@ -274,24 +276,24 @@ class InputRecord:
 
 
 def _first_missing(path: str) -> str:
-    """``path``, or the first folder on the way to it that is not there."""
+    """The first part of ``path`` that does not exist."""
     while not os.path.isdir(folder := os.path.dirname(path)) and folder != path:
         path = folder
     return path
 
 
 def _appeared(folder: str, names: Sequence[str]) -> bool:
-    """True if one of ``names`` is in ``folder`` now, or is a file if it was none before."""
-    there: Container[str] = ()
+    """True if one of ``names`` exists in ``folder`` now, or one that ends in ``/`` is a file."""
+    present: Container[str] = ()
     if len(names) > _FEW:
         try:
-            there = set(os.listdir(folder))
+            present = set(os.listdir(folder))
         except OSError:
             return False
     for name in names:
         if name.endswith("/"):
             if os.path.isfile(f"{folder}/{name[:-1]}"):
                 return True
-        elif name in there or (len(names) <= _FEW and os.path.lexists(f"{folder}/{name}")):
+        elif name in present or (len(names) <= _FEW and os.path.lexists(f"{folder}/{name}")):
             return True
     return False

@@ -1,4 +1,4 @@
-"""What ninja knows of a build tree: the files that an output was made from."""
+"""Queries ninja for the inputs of an output in a build tree."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ Run = Callable[[Sequence[object]], str]
 
 
 def inputs_of(output: str, tree: Path, run: Run) -> Inputs:
-    """The files that ``output`` in ``tree`` was made from; none if ninja cannot tell.
+    """The files that ``output`` in ``tree`` depends on; empty if ninja cannot list them.
 
-    These are the inputs of all steps that lead to it (ninja 1.11 or later), the headers that
-    compilers read, and what CMake read. ``run`` gives a command's output, "" if it fails.
+    These are the inputs of all its build steps (ninja 1.11 or later), the headers that compilers
+    read, and the files that CMake read. ``run`` returns a command's output, "" if it fails.
     """
     steps = run(["ninja", "-C", tree, "-t", "inputs", output])
     if not steps:
@@ -29,7 +29,7 @@ def inputs_of(output: str, tree: Path, run: Run) -> Inputs:
 
 
 def _indented(text: str) -> Iterator[str]:
-    """The paths in a listing, behind the marks of implicit and order-only inputs."""
+    """The paths in a listing, without the marks of implicit and order-only inputs."""
     for line in text.splitlines():
         if line.startswith("    "):
             yield line.strip().lstrip("| ")

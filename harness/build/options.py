@@ -14,10 +14,11 @@ KERNEL_VARIANTS = ("cmsis-nn", "soft-float")
 
 @dataclass(frozen=True)
 class BuildOptions:
-    """The variables of a build beside sample and configuration; all are part of the cache's key.
+    """The options of a build besides sample and configuration; all are part of the cache key.
 
-    ``arena``, in bytes, and ``model`` replace those of the sample. ``nonsecure`` builds for the
-    non-secure world, on a secure image of this project. ``chip`` is the key of its table.
+    ``arena`` (bytes), ``inferences`` and ``model`` replace those of the sample. ``nonsecure``
+    builds for the non-secure world, with a secure image of this project. ``chip`` is the key of its
+    table.
     """
 
     fpu: bool = True
@@ -31,7 +32,7 @@ class BuildOptions:
     chip: str = DEFAULT_CHIP
 
     def applied_to(self, variant: Variant) -> Variant:
-        """``variant`` with those options that appear in its generated header."""
+        """``variant`` with the options that appear in its generated header."""
         if self.arena is not None:
             variant = replace(variant, arena=self.arena)
         if self.inferences is not None:
@@ -41,18 +42,16 @@ class BuildOptions:
 
 @dataclass(frozen=True)
 class BuildResult:
-    """An image and how it was built; ``map`` is the linker's map file, if any."""
+    """A built image; ``cached``: it was in the cache. The linker's map file is beside the ELF."""
 
     elf: Path
-    map: Path | None
     sample: str
     configuration: str
-    builder: str
     cached: bool
     seconds: float
-    folder: Path | None = None  # with more images than the ELF, which are loaded with it
+    folder: Path | None = None  # build folder, if it contains further images to load
 
     @property
     def image(self) -> Path:
-        """What to run: the ELF, or the build folder around it."""
+        """The path to run: the ELF, or the build folder with further images."""
         return self.folder or self.elf

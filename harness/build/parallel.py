@@ -1,7 +1,7 @@
-"""Parallel work in threads, which are enough because compilers run in processes of their own.
+"""Parallel work in threads, which mostly wait for compiler processes.
 
-Signals reach the main thread alone, which waits here: they never interrupt a step of the work, such
-as the removal of a draft.
+Signals are handled in the main thread, which only waits: they cannot interrupt a step of the work,
+such as the removal of a draft.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Result = TypeVar("Result")
 
 
 def _nothing() -> None:
-    """Stop work that has no processes."""
+    """Does nothing: the default of ``stop``."""
 
 
 def parallel_map(
@@ -26,10 +26,10 @@ def parallel_map(
     jobs: int,
     stop: Callable[[], None] = _nothing,
 ) -> list[Result]:
-    """``work`` of each item, in the order of the items, ``jobs`` at a time (0: one per core).
+    """The results of ``work`` in the order of ``items``, ``jobs`` at a time (0: one per core).
 
-    After the first error, or an interrupt, no further item is begun, and ``stop`` is called to cut
-    short those under way.
+    After the first error, or an interrupt, no further item is started, and ``stop`` is called to
+    end those that are running.
     """
     with ThreadPoolExecutor(jobs or os.cpu_count() or 1) as pool:
         try:
@@ -37,6 +37,6 @@ def parallel_map(
         except BaseException:
             try:
                 pool.shutdown(wait=False, cancel_futures=True)
-            finally:  # a second interrupt may come meanwhile
+            finally:  # also after a second interrupt
                 stop()
             raise

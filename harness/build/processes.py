@@ -1,4 +1,4 @@
-"""The processes of a build, none of which outlives it."""
+"""Runs the processes of a build, and kills those that are left at its end."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PROCESSES = Path("/proc")
 
 @dataclass(frozen=True)
 class Done:
-    """A process that ended by itself: its exit code and its output."""
+    """Exit code and output of a process."""
 
     code: int
     output: str
@@ -25,11 +25,11 @@ class Done:
 
 
 class Processes:
-    """Runs commands, in any number of threads; :meth:`stop` ends them all from another one.
+    """Runs commands in any number of threads; :meth:`stop` ends all of them.
 
-    A command has a process group of its own, with the compilers that a driver starts, or a session
-    of its own if its descendants make groups, as ninja's do. (The kernel shares its time among
-    sessions first: compilers in sessions would ignore that the build is nice.)
+    A command has its own process group or, if its descendants create groups, as ninja's do, its own
+    session. (Sessions are avoided for compilers, because the kernel's scheduler divides time
+    between sessions first, so that the nice value of the build would have no effect.)
     """
 
     def __init__(self) -> None:
@@ -46,11 +46,11 @@ class Processes:
         seconds: float,
         session: bool = False,
     ) -> Done:
-        """Run ``command`` in ``folder``; one with a ``session`` prints errors among its output.
+        """Runs ``command`` in ``folder``. With ``session``, ``output`` includes standard error.
 
         Raises OSError if it cannot be started, :class:`subprocess.TimeoutExpired` after
-        ``seconds``, :class:`CancelledError` if :meth:`stop` ended it or came before it. However
-        this call ends, the command and its descendants have ended.
+        ``seconds``, :class:`CancelledError` if :meth:`stop` was called before or during the run. In
+        each case the command and its descendants have ended.
         """
         with self._lock:
             if self._stopped:
@@ -67,7 +67,7 @@ class Processes:
         finally:
             if child.returncode is None:
                 _kill({child.pid})
-                child.communicate()  # ends when no process holds the other end
+                child.communicate()  # returns when no process has the pipes open
             with self._lock:
                 self._running.discard(child.pid)
                 stopped = self._stopped
@@ -76,19 +76,19 @@ class Processes:
         return Done(child.returncode, output, errors or "")
 
     def stop(self) -> None:
-        """Kill all running commands; later calls of :meth:`run` start none."""
+        """Kills all running commands, and makes later calls of :meth:`run` fail."""
         with self._lock:
             self._stopped = True
             _kill(self._running)
 
 
 def _kill(leaders: Collection[int]) -> None:
-    """Kill the process groups of ``leaders``, and the other processes in sessions of theirs."""
+    """Kills the process groups of ``leaders``, and all processes in their sessions."""
     for leader in leaders:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(leader, signal.SIGKILL)
     killed: set[int] = set(leaders)
-    # A process may have forked before it was killed: look until there is no new one.
+    # A process may have forked before it was killed: repeat until there is no new one.
     while new := _members(leaders) - killed:
         for process in new:
             with suppress(ProcessLookupError, PermissionError):

@@ -1,6 +1,6 @@
-"""The secure image below a non-secure one: its build, and the merging of both into one file.
+"""The secure image for non-secure ones: its build, and merging of both into one file.
 
-It takes no options: all non-secure images of one compiler for one chip share it.
+It has no options: all non-secure images of a compiler for a chip share it.
 """
 
 from __future__ import annotations
@@ -19,23 +19,24 @@ from harness.elf import Image, hexfile
 
 #: Files that it shares with the non-secure runtime.
 _SHARED = ("console.cc", "format.cc", "uarte.cc")
-#: Bytes that it takes from the start of each memory (platforms/standalone/secure/layout.h).
+#: Bytes that it occupies at the start of each memory (platforms/standalone/secure/layout.h).
 TAKEN = {"flash": 0x8000, "ram": 0x2000}
 _ELF, _GATEWAYS, _MERGED = "secure.elf", "gateways.o", "merged.hex"
 
 
 @dataclass(frozen=True)
 class SecureImage:
-    """The image, and the import library with the addresses of its gateways."""
+    """The ELF, and the import library with the addresses of its secure gateways."""
 
     elf: Path
     gateways: Path
 
 
 def build(compiler: Compiler, cache: Cache, runtime: Path) -> SecureImage:
-    """Build ``secure/`` of ``runtime``, or take it from the cache.
+    """Builds ``secure/`` of ``runtime``, or takes it from the cache.
 
-    ``compiler`` has :func:`flags`. Raises :class:`BuildFailed` with the compiler's own message.
+    ``compiler`` has the flags of :func:`flags`. Raises :class:`BuildFailed` with the compiler's
+    message.
     """
     own, shared = runtime / "secure", runtime / "soc"
     sources = [*sorted(own.glob("*.cc")), *(shared / name for name in _SHARED)]
@@ -54,12 +55,12 @@ def build(compiler: Compiler, cache: Cache, runtime: Path) -> SecureImage:
 
 
 def flags(chip: str) -> tuple[str, ...]:
-    """The flags of the secure image for a chip, which leaves the caller's FPU registers alone."""
+    """The flags of the secure image for a chip; it does not use the FPU, whose state is shared."""
     return (*Toolchain.flags(BuildOptions(fpu=False, chip=chip)), "-mcmse")
 
 
 def merge(application: Path, secure: SecureImage) -> None:
-    """Write the secure ELF and ``merged.hex``, which holds both, beside ``application``.
+    """Writes the secure ELF and ``merged.hex``, which contains both, beside ``application``.
 
     Raises :class:`UsageError` if they overlap.
     """

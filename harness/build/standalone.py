@@ -1,7 +1,7 @@
-"""The standalone builder: a sample, the runtime of ``platforms/standalone``, one ELF.
+"""The standalone builder: links a sample with the runtime of ``platforms/standalone``.
 
 The runtime and the shared code of the samples are compiled once for each set of flags; a resolver
-configuration then costs one compilation and one link. An image that is in the cache costs neither.
+configuration then needs one compilation and one link. Images are cached.
 """
 
 from __future__ import annotations
@@ -31,8 +31,6 @@ from harness.model.schema import OPERATOR_NAMES
 
 _log = logging.getLogger(__name__)
 
-#: The builder's name for secure and for non-secure images.
-_BUILDERS = ("standalone", "standalone-ns")
 _SCHEMA_PLACEHOLDER = "// enum BuiltinOperator:"
 _FLATBUFFERS = (Path("/usr/include/flatbuffers"), Path("/usr/local/include/flatbuffers"))
 
@@ -40,10 +38,10 @@ _FLATBUFFERS = (Path("/usr/include/flatbuffers"), Path("/usr/local/include/flatb
 def build_standalone(
     sample: str, configuration: str = "exact", *, options: BuildOptions | None = None
 ) -> BuildResult:
-    """Build one sample in one configuration.
+    """Builds a sample in a configuration, or takes it from the cache.
 
     Raises :class:`UsageError` for an unknown name, :class:`EnvironmentMissing` without a compiler,
-    :class:`BuildFailed` with the compiler's own message.
+    :class:`BuildFailed` with the compiler's message.
     """
     return build_many([(sample, configuration)], options=options)[0]
 
@@ -51,7 +49,7 @@ def build_standalone(
 def build_operators(
     sample: str, operators: Sequence[str], *, options: BuildOptions | None = None
 ) -> BuildResult:
-    """Build a sample with exactly ``operators`` registered, in no configuration of the table.
+    """Builds a sample that registers exactly ``operators``, independent of the table's rows.
 
     Raises :class:`UsageError` for an operator that has no ``Add*`` method.
     """
@@ -81,9 +79,9 @@ def build_many(
     jobs: int = 0,
     options: BuildOptions | None = None,
 ) -> list[BuildResult]:
-    """Build (sample, configuration) pairs, ``jobs`` at once (0: one per core); results in order.
+    """Builds (sample, configuration) pairs, ``jobs`` at a time (0: one per core).
 
-    Each image that was not in the cache is logged.
+    Returns the results in order; logs each image that was not in the cache.
     """
     table = load()
     builder = _Builder(table, options or BuildOptions())
@@ -113,20 +111,21 @@ class _Builder:
         self._runtime = paths.platforms() / "standalone"
         self._samples = table.path.parent
         own = self._samples / "common"
-        self._common = own if own.is_dir() else paths.own_samples() / "common"  # a user has none
+        # A user's samples have no folder of their own.
+        self._common = own if own.is_dir() else paths.own_samples() / "common"
         self._contents = Contents()
         self._includes = Includes(self._contents)
 
     def prepare(self) -> None:
-        """Compile the runtime with all cores, before the variants wait for it one by one."""
+        """Compiles the runtime on all cores, before the variants need it."""
         _ = self._archive, self._options.nonsecure and self._secure
 
     def stop(self) -> None:
-        """End the compilers that run."""
+        """Ends the running compilers."""
         self._tools.processes.stop()
 
     def build(self, variant: Variant) -> BuildResult:
-        """Build one image, or take it from the cache."""
+        """Builds an image, or takes it from the cache."""
         started = time.monotonic()
         model_file = self._options.model or paths.models() / variant.sample.model
         model = model_file.read_bytes()
@@ -149,9 +148,8 @@ class _Builder:
 
         elf = self._cache.make(key, fill) / name
         return BuildResult(
-            elf, elf.with_suffix(".map"), variant.sample.name, variant.configuration.name,
-            _BUILDERS[self._options.nonsecure], cached, time.monotonic() - started,
-            elf.parent if self._options.nonsecure else None,
+            elf, variant.sample.name, variant.configuration.name, cached,
+            time.monotonic() - started, elf.parent if self._options.nonsecure else None,
         )  # fmt: skip
 
     def _link(self, folder: Path, elf: Path, variant: Variant, header: str, data: str) -> Inputs:
@@ -159,7 +157,7 @@ class _Builder:
         sources = [
             self._samples / name
             for name in variant.sample.sources
-            if not name.startswith("common/")  # those are in the archive
+            if not name.startswith("common/")  # part of the archive
         ]
         objects = [folder / f"{source.stem}.o" for source in sources]
         pairs = list(zip(sources, objects, strict=True))
@@ -176,7 +174,7 @@ class _Builder:
         return Inputs.of(read, linked)
 
     def _data(self, text: str) -> Path:
-        """The object with the model and its inputs, the same for all configurations of a sample."""
+        """The object with the model and its inputs, shared by all configurations of a sample."""
 
         def fill(folder: Path) -> Inputs:
             source = folder / "tflm_hil_data.cc"
@@ -191,7 +189,7 @@ class _Builder:
         """The runtime and the samples' shared code as one archive."""
         folders = (self._runtime / name for name in ("shim", "soc", "tflm"))
         sources = [source for part in folders for source in sorted(part.rglob("*.cc"))]
-        if self._options.nonsecure:  # the secure image has the UARTE
+        if self._options.nonsecure:  # the UARTE belongs to the secure image
             sources.remove(self._runtime / "soc" / "uarte.cc")
             sources += sorted((self._runtime / "nonsecure").glob("*.cc"))
         sources += sorted((self._common / "src").glob("*.cc"))
@@ -215,7 +213,7 @@ class _Builder:
         return self._compiler.compile(pairs, self._names(folder), include, jobs=jobs)
 
     def _names(self, folder: Path) -> list[tuple[Path, str]]:
-        """The names of folders in an image that is made in ``folder``."""
+        """The names that replace folders in an image built in ``folder``."""
         return [(folder, "generated"), (self._schema, "generated"),
                 *((path, name) for name, path in self._places.items())]  # fmt: skip
 
@@ -232,15 +230,15 @@ class _Builder:
 
     @cached_property
     def _schema(self) -> Path:
-        """A folder with the header that flatc makes of the schema, and flatbuffers' own headers.
+        """An include folder with the header generated by flatc, and flatbuffers' headers.
 
-        It has only those, because other headers of the host are not for a microcontroller.
+        They are separate from the host's other headers, which are not for a microcontroller.
         """
         whole = flatc_schema(self._runtime / "schema" / "schema.fbs")
         headers = next((folder for folder in _FLATBUFFERS if folder.is_dir()), None)
         if headers is None:
             raise EnvironmentMissing(
-                "the flatbuffers headers are not here",
+                "the flatbuffers headers are not installed",
                 hint="tflm-hil doctor --install installs libflatbuffers-dev",
             )
         flatc = self._tools.flatc
@@ -259,12 +257,12 @@ class _Builder:
 
     @cached_property
     def _places(self) -> dict[str, Path]:
-        """The folders of sources by the names that they have in an image and in the cache."""
+        """The folders of sources, by their names in images and in the cache."""
         return {"platforms/standalone": self._runtime, "zephyr_samples": self._samples}
 
     @cached_property
     def _roots(self) -> Roots:
-        # Headers of flatbuffers are inputs, too: the schema's folder has a link to them.
+        # The schema's folder links to the headers of flatbuffers, which are inputs, too.
         return Roots({**self._places, "schema": self._schema}, [self._tool_cache.root])
 
     @cached_property
@@ -273,7 +271,7 @@ class _Builder:
 
     @cached_property
     def _tool_cache(self) -> Cache:
-        """The same cache for results of the tools alone, before there are sources."""
+        """The cache for results that depend on the tools only, not on sources."""
         root = paths.cache() / "build"
         return Cache(root, Roots({}, [root]), self._contents)
 
@@ -291,7 +289,7 @@ class _Builder:
 
 
 def flatc_schema(schema: Path) -> str:
-    """``schema.fbs`` of the standalone runtime, completed with the operators of harness.model."""
+    """The text of ``schema.fbs`` of the standalone runtime, with the operators of harness.model."""
     members = "".join(f"  {name} = {number},\n" for number, name in enumerate(OPERATOR_NAMES))
     before, placeholder, after = schema.read_text(encoding="utf-8").partition(_SCHEMA_PLACEHOLDER)
     assert placeholder, f"{schema} lacks the line for the operators"

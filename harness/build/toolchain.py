@@ -1,4 +1,4 @@
-"""The Arm compiler: its place, its parts, its command lines, its inputs."""
+"""The Arm compiler: its paths, command lines and inputs."""
 
 from __future__ import annotations
 
@@ -19,10 +19,9 @@ from harness.build.inputs import Inputs
 from harness.build.options import BuildOptions
 from harness.build.processes import Processes
 
-_HINT = "tflm-hil doctor --install installs what is missing"
+_HINT = "tflm-hil doctor --install installs missing tools"
 
-# -ffp-contract=off: products and sums are rounded one by one, as in the official interpreter. Fused
-# operations would give other last bits.
+# -ffp-contract=off: products and sums are rounded separately, as in the official interpreter.
 _COMMON = (
     "-mthumb", "-g", "-std=c++17", "-ffunction-sections", "-fdata-sections",
     "-fno-exceptions", "-fno-rtti", "-fno-threadsafe-statics", "-fno-use-cxa-atexit",
@@ -36,7 +35,7 @@ VARIABLES = (
     "COMPILER_PATH", "CPATH", "CPLUS_INCLUDE_PATH", "C_INCLUDE_PATH", "GCC_EXEC_PREFIX",
     "GNUTARGET", "LDEMULATION", "LD_RUN_PATH", "LIBRARY_PATH", "SOURCE_DATE_EPOCH",
 )  # fmt: skip
-#: Programs that the driver looks for in its folders, and others in their places.
+#: Programs that the compiler driver may search and run.
 _PROGRAMS = ("cc1", "cc1plus", "as", "ar", "collect2", "real-ld", "collect-ld", "ld",
              "liblto_plugin.so")  # fmt: skip
 _PROGRAMS_OF_LTO = ("lto1", "lto-wrapper")
@@ -48,7 +47,7 @@ _HEADER_FOLDERS = re.compile(r'^#include (?:"\.\.\."|<\.\.\.>) search starts her
 _NO_FOLDER = re.compile(r'^ignoring nonexistent directory "(.*)"$', re.MULTILINE)
 _DRIVER = re.compile(r"^COLLECT_GCC=(.*)$", re.MULTILINE)
 _SPECS = re.compile(r"^Reading specs from (.*)$", re.MULTILINE)
-#: Lines of ld --verbose about each file that it opens or does not find.
+#: Lines of ld --verbose about files that it opened, and that it did not find.
 _OPENED = re.compile(r"^(?:attempt to open (.*) succeeded|opened script file (.*))$", re.MULTILINE)
 _NOT_OPENED = re.compile(r"^(?:attempt to open (.*) failed|cannot find script file (.*))$",
                          re.MULTILINE)  # fmt: skip
@@ -56,7 +55,7 @@ _NOT_OPENED = re.compile(r"^(?:attempt to open (.*) failed|cannot find script fi
 
 @dataclass(frozen=True)
 class Search:
-    """Where a compiler looks for system headers, in this order, and its own parts."""
+    """The folders of a compiler's system headers, in order, and the files of the compiler."""
 
     folders: Sequence[str]
     inputs: Inputs
@@ -64,7 +63,7 @@ class Search:
 
 @dataclass(frozen=True)
 class Toolchain:
-    """GCC for Arm; the environment's ``CROSS_COMPILE`` may name another prefix."""
+    """GCC for Arm; the environment variable ``CROSS_COMPILE`` can set another prefix."""
 
     compiler: Path
     archiver: Path
@@ -86,24 +85,24 @@ class Toolchain:
 
     @property
     def command(self) -> list[str]:
-        """The compiler's path, and the variables that it reads."""
+        """The paths of compiler and archiver, and the environment variables that they read."""
         values = (f"{name}={os.environ[name]}" for name in VARIABLES if name in os.environ)
         return [str(self.compiler), str(self.archiver), *values]
 
     def search(self, flags: Sequence[str], folder: Path) -> Search:
-        """The compiler's parts and search path, by its own account."""
+        """The search path and the files of the compiler, as printed by itself."""
         search = search_of(self.compiler, flags, lambda words: self.run(words, "compiler", folder))
         archiver = Inputs(frozenset([str(self.archiver)]))
         return Search(search.folders, Inputs.of(search.inputs, archiver))
 
     @staticmethod
     def flags(options: BuildOptions) -> tuple[str, ...]:
-        """Compiler flags: the chip's core, with its FPU or without."""
+        """The compiler flags for ``options``."""
         chip = chip_called(options.chip)
         core = (f"-mcpu={chip.core}", *_COMMON)
         fpu = ("-mfloat-abi=hard", f"-mfpu={chip.fpu}") if options.fpu else ("-mfloat-abi=soft",)
         defines = tuple(f"-D{define}" for define in options.defines)
-        # One partition for the whole image, so that inlining does not depend on the cores.
+        # One partition, so that inlining does not depend on the number of the host's cores.
         lto = ("-flto", "-flto-partition=one") if options.lto else ()
         kit = _kit_defines(board_with(chip.key), nonsecure=options.nonsecure)
         return (*core, *kit, *fpu, f"-O{options.optimize}", *lto, *defines)
@@ -111,7 +110,7 @@ class Toolchain:
     def compile(
         self, source: Path, target: Path, flags: Sequence[str], include: Sequence[Path]
     ) -> list[str]:
-        """Compile a file to an object; gives the paths that compiler and assembler read.
+        """Compiles a file to an object; returns the paths that compiler and assembler read.
 
         Raises :class:`BuildFailed` with the compiler's message.
         """
@@ -123,24 +122,24 @@ class Toolchain:
             source.name, target.parent,
         )  # fmt: skip
         read = (target.parent / name for one in lists for name in _dependencies(one))
-        return [str(path) for path in read if path.is_file()]  # the assembler lists more names
+        return [str(path) for path in read if path.is_file()]  # the assembler lists other names too
 
     def link(
         self, objects: Sequence[Path], script: Path, target: Path, flags: Sequence[str]
     ) -> Inputs:
-        """Link objects and archives to an ELF, with its map file beside it.
+        """Links objects and archives to an ELF, with its map file beside it.
 
-        ``script`` may include others from its folder. Gives the linker's inputs: scripts,
-        libraries, objects, and where it looked for them in vain.
+        ``script`` may include others from its folder. Returns the linker's inputs: scripts,
+        libraries, objects, and the paths searched for them without success.
         """
         map_file = target.with_suffix(".map")
-        account = self.run(
+        output = self.run(
             [self.compiler, *flags, *_LINK, f"-L{script.parent}", f"-T{script}",
              f"-Wl,-Map={map_file}", "-Wl,--verbose", *objects, "-lm", "-o", target],
             target.name, target.parent,
         )  # fmt: skip
         opened, missed = (
-            [target.parent / (one or other) for one, other in lines.findall(account)]
+            [target.parent / (one or other) for one, other in lines.findall(output)]
             for lines in (_OPENED, _NOT_OPENED)
         )
         return Inputs(
@@ -148,12 +147,12 @@ class Toolchain:
         )
 
     def run(self, command: Sequence[object], what: str, folder: Path) -> str:
-        """Run a tool on ``what`` in ``folder``; gives its output.
+        """Runs a tool on ``what`` in ``folder``; returns its output.
 
         Raises :class:`BuildFailed` with the tool's first error.
         """
         words = [str(word) for word in command]
-        # Messages are parsed; files of a killed compiler go with the folder.
+        # LC_ALL: messages are parsed. TMPDIR: temporary files of a killed compiler are removed.
         environment = {**os.environ, "LC_ALL": "C", "TMPDIR": str(folder)}
         try:
             done = self.processes.run(
@@ -163,7 +162,7 @@ class Toolchain:
             raise EnvironmentMissing(f"cannot run {words[0]}: {error}", hint=_HINT) from error
         except subprocess.TimeoutExpired as error:
             raise BuildFailed(
-                f"{what}: {Path(words[0]).name} did not end in {_SECONDS} s"
+                f"{what}: {Path(words[0]).name} did not end within {_SECONDS} s"
             ) from error
         if done.code != 0:
             output = done.errors or done.output
@@ -171,7 +170,7 @@ class Toolchain:
             log.parent.mkdir(parents=True, exist_ok=True)
             files.write(log, output)
             raise BuildFailed(
-                f"{what} cannot be built: {first_error(output)}", hint=f"the whole output: {log}"
+                f"{what} cannot be built: {first_error(output)}", hint=f"full output: {log}"
             )
         return done.output + done.errors
 
@@ -179,14 +178,14 @@ class Toolchain:
 def search_of(
     compiler: Path, flags: Sequence[str], run: Callable[[Sequence[object]], str]
 ) -> Search:
-    """Where a compiler looks for headers, and its parts as inputs, by its own account.
+    """The search path of a compiler for headers, and its programs and specs as inputs.
 
-    The parts are programs and specs, and the places where it would find others of these names
-    first. ``run`` gives a command's output.
+    The inputs include the paths that are searched before these programs and specs. ``run`` returns
+    a command's output.
     """
-    # Without flags: programs and specs are the same for all kinds of libraries.
+    # Without flags: programs and specs are the same for all multilibs.
     listed = run([compiler, "-print-search-dirs"])
-    account = run([compiler, *flags, "-v", "-E", "-x", "c++", os.devnull, "-o", os.devnull])
+    verbose = run([compiler, *flags, "-v", "-E", "-x", "c++", os.devnull, "-o", os.devnull])
     folders = {name: value.split(":") for name, value in _SEARCHED.findall(listed)}
     path = os.environ.get("PATH", os.defpath).split(os.pathsep)
     named = [flag.partition("=")[2] for flag in flags if flag.startswith("--specs=")]
@@ -195,17 +194,17 @@ def search_of(
         *(_found(name, [*folders.get("programs", []), *path]) for name in programs),
         *(_found(name, folders.get("libraries", [])) for name in ("specs", *named)),
     ]
-    # The compiler on PATH may be a script around the driver.
-    drivers = [str(compiler), *filter(None, map(shutil.which, _DRIVER.findall(account)))]
+    # The compiler on PATH may be a wrapper script.
+    drivers = [str(compiler), *filter(None, map(shutil.which, _DRIVER.findall(verbose)))]
     read = Inputs(
-        frozenset([*drivers, *_SPECS.findall(account)]), frozenset(_NO_FOLDER.findall(account))
+        frozenset([*drivers, *_SPECS.findall(verbose)]), frozenset(_NO_FOLDER.findall(verbose))
     )
-    headers = "".join(_HEADER_FOLDERS.findall(account)).splitlines()
+    headers = "".join(_HEADER_FOLDERS.findall(verbose)).splitlines()
     return Search([line[1:] for line in headers], Inputs.of(read, *found))
 
 
 def _found(name: str, folders: Sequence[str]) -> Inputs:
-    """The first file called ``name`` in ``folders``, and the places before it."""
+    """The first file called ``name`` in ``folders``, and the paths searched before it."""
     absent: set[str] = set()
     for path in (Path(folder) / name for folder in folders):
         if path.is_file():
@@ -215,7 +214,7 @@ def _found(name: str, folders: Sequence[str]) -> Inputs:
 
 
 def _kit_defines(kit: BoardTable, *, nonsecure: bool) -> Iterator[str]:
-    """What the runtime must know of chip and kit, for ``soc/registers.h``."""
+    """Macros for ``soc/registers.h`` of the runtime: facts of chip and kit."""
     chip = kit.chip
     facts = {
         "SECURE_WINDOW": chip.secure_window,
@@ -245,7 +244,7 @@ def _kit_defines(kit: BoardTable, *, nonsecure: bool) -> Iterator[str]:
 
 
 def _dependencies(rules: Path) -> Iterator[str]:
-    """The prerequisites in a makefile that a compiler or an assembler wrote, which is removed."""
+    """The prerequisites in a makefile written by a compiler or an assembler; removes the file."""
     text = rules.read_text(encoding="utf-8", errors="surrogateescape")
     rules.unlink()
     words = text.replace("\\\n", " ").partition(": ")[2]

@@ -1,8 +1,8 @@
-"""One sample in one resolver configuration: its registrations, and the expected result.
+"""Variants: a sample in a resolver configuration, with its registrations and expected result.
 
-The head of ``zephyr_samples/resolvers.toml`` explains the table's keys. Here a configuration and a
-sample become a :class:`Variant`: which operators are added in which order, into how many slots,
-with how much arena. CMake runs this module too, with a bare Python: standard library only.
+The comment at the head of ``zephyr_samples/resolvers.toml`` explains the table's keys. A
+:class:`Variant` has the operators to add in their order, the slots of the resolver, and the arena.
+CMake runs this module as well, with a Python that has the standard library only.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from pathlib import Path
 from harness.base.errors import UsageError
 from harness.base.findings import NOTES, Finding, Kind
 
-#: The runtimes that a sample can be built with.
+#: The runtimes of samples.
 RUNTIMES = ("standalone", "tflm")
 
-#: What an arena that is too small leads to.
+#: Findings of an arena that is too small.
 _OF_ARENA = (Kind.ARENA_TOO_SMALL, Kind.ALLOCATION_FAILED)
 
 _FORMULA = re.compile(r"(?P<base>[a-z]+)(?P<difference>[+-]\d+)?")
@@ -27,22 +27,22 @@ _FORMULA = re.compile(r"(?P<base>[a-z]+)(?P<difference>[+-]\d+)?")
 
 @dataclass(frozen=True)
 class Sample:
-    """One model with the application that runs it.
+    """A model with the application that runs it.
 
-    ``model`` is a file name under ``zephyr_samples/models``, ``application`` a folder of
-    ``zephyr_samples``; ``sources`` are the application's and the shared C++ files, relative to
-    ``zephyr_samples``. ``arena`` and ``arena_minimum`` are bytes, the latter for each runtime, with
-    its revision for tflite-micro (``tflm@8d404de7``). ``refused`` has, for revisions that cannot
-    run the model, the operator that they do not prepare: there no arena is enough.
+    ``model`` is a file name in ``zephyr_samples/models``, ``application`` a folder of
+    ``zephyr_samples``, ``sources`` the C++ files of the application and of ``common``, relative to
+    ``zephyr_samples``. ``arena`` and ``arena_minimum`` are in bytes, the latter by runtime, with
+    the revision for tflite-micro (``tflm@8d404de7``). ``refused`` is the operator whose Prepare
+    fails, by revisions that cannot run the model with any arena.
 
     ``operators`` are the builtins that the model needs, in the order of their first use.
 
-    ``inputs`` names a file in ``models`` and an array in it (``digits_test.npz:int8``), whose first
-    ``inferences`` rows go into the image; ``:pixels/16`` takes bytes and makes float32 of them,
-    divided by 16; "" means that the application makes its own inputs. The last of the
-    ``inferences`` rows are those of ``vectors`` (``digits_vectors.npz:int8``), inputs that notice
-    mistakes of kernels. ``rows`` is how many rows a host feeds through the console, 0 for all; the
-    vectors follow them.
+    ``inputs`` is a file in ``models`` and an array in it (``digits_test.npz:int8``), whose first
+    ``inferences`` rows are linked into the image; ``:pixels/16`` converts bytes to float32, divided
+    by 16; "" means that the application generates its inputs. The last of the ``inferences`` rows
+    are those of ``vectors`` (``digits_vectors.npz:int8``), inputs that detect mistakes of kernels.
+    ``rows`` is the number of rows that a host sends through the console, 0 for all; the vectors
+    follow them.
     """
 
     name: str
@@ -71,10 +71,10 @@ class Sample:
 class Expectation:
     """The expected result of a variant.
 
-    ``outputs``: every output equals the reference. ``findings``: ``(kind, subject)`` pairs that
-    must come (subject "" stands for any); every other finding that is not a note fails the case.
-    ``values``: ``(kind, subject, name, number)`` for numbers that a finding must have.
-    ``registered`` and ``refused`` are figures of the ``resolver`` record, None for any.
+    ``outputs``: every output equals the reference. ``findings``: required ``(kind, subject)`` pairs
+    (subject "": any); every other finding that is not a note fails the case. ``values``: required
+    numbers of findings as ``(kind, subject, name, number)``. ``registered`` and ``refused``:
+    figures of the ``resolver`` record, None for any.
     """
 
     outputs: bool = True
@@ -98,7 +98,7 @@ class Expectation:
         return problems
 
     def unexpected(self, findings: Iterable[Finding]) -> list[Finding]:
-        """The findings that are neither expected nor mere notes."""
+        """The findings that are neither expected nor notes."""
         return [
             finding
             for finding in findings
@@ -110,14 +110,14 @@ class Expectation:
 def _matches(finding: Finding, kind: str, subject: str) -> bool:
     if finding.kind != kind:
         return False
-    # TFLM does not name the missing custom operator; the model does.
+    # TFLM's message does not name the missing custom operator.
     unnamed = finding.kind is Kind.MISSING_CUSTOM_OPERATOR and finding.subject in ("", "CUSTOM")
     return subject in ("", finding.subject) or unnamed
 
 
 @dataclass(frozen=True)
 class Addition:
-    """One ``Add*`` call: ``method`` of the resolver, ``own`` for a kernel of the application."""
+    """An ``Add*`` call: ``method`` of the resolver, ``own`` for a kernel of the application."""
 
     operator: str
     method: str
@@ -127,7 +127,7 @@ class Addition:
 
 @dataclass(frozen=True)
 class Variant:
-    """One sample in one configuration on one runtime: everything that a build needs to know."""
+    """A sample in a configuration on a runtime: the input of a build."""
 
     sample: Sample
     configuration: Configuration
@@ -136,23 +136,23 @@ class Variant:
     slots: int
     arena: int
     expect: Expectation
-    minimum: str = ""  # key of the ``arena_minimum`` that ``arena`` comes from
-    refused: str = ""  # the operator that this tflite-micro does not prepare
+    minimum: str = ""  # key in ``arena_minimum`` of the value of ``arena``
+    refused: str = ""  # the operator whose Prepare fails with this tflite-micro
 
     @property
     def checked(self) -> bool:
-        """Whether the application tests the results of ``Add*``."""
+        """True if the application tests the results of ``Add*``."""
         return self.configuration.checked
 
     @property
     def console(self) -> bool:
-        """Whether inputs come from the host."""
+        """True if the host sends the inputs through the console."""
         return self.configuration.console
 
 
 @dataclass(frozen=True)
 class Configuration:
-    """One resolver configuration as the table has it, without a sample."""
+    """A resolver configuration of the table, without a sample."""
 
     name: str
     title: str
@@ -168,7 +168,7 @@ class Configuration:
     findings: tuple[Mapping[str, str], ...]
 
     def applies_to(self, sample: Sample) -> bool:
-        """Whether the sample meets this configuration's requirements."""
+        """True if the sample meets this configuration's requirements."""
         has = {
             "custom": bool(sample.custom_operators),
             "override": bool(sample.override),
@@ -179,9 +179,9 @@ class Configuration:
 
 @dataclass(frozen=True)
 class Table:
-    """The whole table; ``path`` is where it was read from.
+    """The table of samples and configurations, read from ``path``.
 
-    ``tflite_micro`` has the revisions with figures of their own, and their dates, oldest first.
+    ``tflite_micro`` contains the dates of the revisions with separate figures, oldest first.
     """
 
     path: Path
@@ -235,15 +235,15 @@ class Table:
         return _VariantMaker(self, known, row, runtime, revision).variant()
 
     def minima(self, sample: Sample) -> list[str]:
-        """The revisions of tflite-micro that were tried with ``sample``, oldest first."""
-        tried = sample.arena_minimum.keys() | sample.refused.keys()
-        return [one for one in self.tflite_micro if f"tflm@{one}" in tried]
+        """The revisions of tflite-micro with figures for ``sample``, oldest first."""
+        measured = sample.arena_minimum.keys() | sample.refused.keys()
+        return [one for one in self.tflite_micro if f"tflm@{one}" in measured]
 
     def nearest(self, sample: Sample, commit: str, day: date | None) -> str:
-        """The one of :meth:`minima` to use for ``commit`` of ``day``.
+        """The revision of :meth:`minima` to use for ``commit``, dated ``day``.
 
-        That is the commit itself, or the nearest in time; the last if nothing is known of the
-        commit, "" if there is none.
+        It is the commit itself, or the nearest in time, or the last without commit and date; ""
+        without figures for ``sample``.
         """
         known = self.minima(sample)
         if commit:
@@ -254,7 +254,7 @@ class Table:
 
 
 class _VariantMaker:
-    """Turns a configuration into a variant for one sample on one runtime."""
+    """Makes the variant of a configuration for a sample on a runtime."""
 
     def __init__(
         self,
@@ -276,7 +276,7 @@ class _VariantMaker:
         counts = {"added": len(additions), "needed": len(self.sample.needed)}
         slots = self._number(row.slots, counts)
         if slots < 1:
-            raise self._broken(f"slots {row.slots!r} come to {slots}; a resolver has at least one")
+            raise self._broken(f"slots {row.slots!r} is {slots}; a resolver has at least one")
         arenas = {"declared": self.sample.arena}
         minimum = self._minimum()
         if minimum in self.sample.arena_minimum:
@@ -292,13 +292,13 @@ class _VariantMaker:
         )  # fmt: skip
 
     def _minimum(self) -> str:
-        """The key of the sample's smallest arena; the sample may have none."""
+        """The key in ``arena_minimum``, which need not exist."""
         if self.runtime != "tflm":
             return self.runtime
         return f"tflm@{self.revision or ''.join(self.table.minima(self.sample)[-1:])}"
 
     def operators(self, selector: str) -> tuple[str, ...]:
-        """The operators that one selector stands for."""
+        """The operators denoted by a selector, or the operator of this name."""
         chosen = self._chosen(selector)
         for name in chosen:
             if name not in self.table.methods and name not in self.sample.custom_operators:
@@ -352,11 +352,11 @@ class _VariantMaker:
             return int(formula)
         match = _FORMULA.fullmatch(formula)
         if match is None or match["base"] not in bases:
-            raise self._broken(f"cannot work out {formula!r} from {', '.join(bases)}")
+            raise self._broken(f"cannot compute {formula!r} from {', '.join(bases)}")
         return bases[match["base"]] + int(match["difference"] or 0)
 
     def _refused(self, minimum: str, additions: Sequence[Addition]) -> str:
-        """The operator that keeps the model from running, if nothing else keeps it before."""
+        """The operator whose Prepare fails, "" if none does or an earlier error occurs."""
         operator = self.sample.refused.get(minimum, "")
         reached = self.configuration.outputs or self.configuration.arena.startswith("minimum")
         own = any(one.own for one in additions if one.operator == operator)
@@ -390,9 +390,9 @@ class _VariantMaker:
 def register(
     additions: Sequence[Addition], slots: int, *, checked: bool
 ) -> tuple[list[str], list[tuple[Kind, str]]]:
-    """The registrations that MicroMutableOpResolver<slots> keeps and refuses, as documented.
+    """The registrations that MicroMutableOpResolver<slots> accepts and refuses.
 
-    For builtins it checks for a duplicate first, for custom operators for a free slot first. A
+    For builtins it first checks for a duplicate, for custom operators for a free slot. A
     ``checked`` application stops at the first refusal.
     """
     kept: list[str] = []
@@ -411,10 +411,10 @@ def register(
 
 
 def broken(path: Path, message: str) -> UsageError:
-    """The error for a table at ``path`` that cannot be used."""
+    """The error for an invalid table at ``path``."""
     return UsageError(f"{path.name}: {message}", hint=explained(path))
 
 
 def explained(path: Path) -> str:
-    """The hint of every error in the table at ``path``."""
-    return f"the table's head explains it: {path}"
+    """The hint of errors in the table at ``path``."""
+    return f"the comment at its head explains the keys: {path}"

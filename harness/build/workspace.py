@@ -1,4 +1,4 @@
-"""A Zephyr workspace: where it is, which release it holds, what a build in it follows."""
+"""Finds a Zephyr workspace, its release, and the settings that affect builds in it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _VARIABLES = re.compile(
     r"|\w*TOOLCHAIN|CROSS_COMPILE$|CONF_FILE$|OVERLAY_CONFIG$|DTC_OVERLAY_FILE$|USE_CCACHE$"
     r"|(?:AS|C|CPP|CXX|LD)FLAGS$|(?:AS|CC|CXX|LD)$)"
 )
-#: Files of west's settings beside the workspace's own: variable that names one, usual path.
+#: West's configuration files besides that of the workspace: environment variable -> default path.
 _SETTINGS = {"WEST_CONFIG_SYSTEM": "/etc/westconfig", "WEST_CONFIG_GLOBAL": "~/.westconfig"}
 
 _NEW_BOARD_NAMES = (3, 7)
@@ -33,8 +33,8 @@ _NEW_CONF_OPTION = (3, 4)
 class Workspace:
     """A Zephyr workspace: ``base`` is Zephyr's repository, ``version`` (major, minor).
 
-    ``release`` is the content of its file VERSION; ``settings`` are the variables for the
-    toolchain and west's settings for builds, among them arguments for CMake.
+    ``release`` is the content of its file VERSION; ``settings`` are the environment variables and
+    west's settings that affect builds, such as arguments for CMake.
     """
 
     base: Path
@@ -44,9 +44,9 @@ class Workspace:
 
     @property
     def key(self) -> str:
-        """A part of folder names, for each workspace, each release and each toolchain's settings.
+        """A part of folder names that differs between workspaces, releases and settings.
 
-        CMake keeps its first findings in a build tree, so others must not build there.
+        These need separate build trees, because CMake caches their values.
         """
         major, minor = self.version
         parts = [str(self.base.resolve()), self.release, *self.settings]
@@ -66,10 +66,10 @@ class Workspace:
 def find_workspace(
     start: Path | None = None, environment: Mapping[str, str] | None = None
 ) -> Workspace:
-    """The workspace that ZEPHYR_BASE names, or that ``start`` (the working directory) is in, or
-    this project.
+    """The workspace of ZEPHYR_BASE, or the one that contains ``start`` or else this project.
 
-    Raises EnvironmentMissing with the commands that set one up.
+    ``start`` defaults to the working directory. Raises EnvironmentMissing with the commands that
+    create a workspace.
     """
     variables = os.environ if environment is None else environment
     named = variables.get("ZEPHYR_BASE")
@@ -80,7 +80,7 @@ def find_workspace(
             settings = top / ".west" / "config"
             if settings.is_file():
                 return _workspace(top / _zephyr_base(settings), str(settings), variables)
-    raise _missing("there is no Zephyr workspace: ZEPHYR_BASE is not set and no .west folder found")
+    raise _missing("no Zephyr workspace: ZEPHYR_BASE is not set, and no .west folder was found")
 
 
 def _zephyr_base(settings: Path) -> str:
@@ -97,18 +97,18 @@ def _workspace(base: Path, source: str, variables: Mapping[str, str]) -> Workspa
         text = (base / "VERSION").read_text(encoding="utf-8")
     except OSError as error:
         raise EnvironmentMissing(
-            f"{source} names {base}, which holds no Zephyr",
-            hint="west update has not finished: run it again, or name another ZEPHYR_BASE",
+            f"{source} points to {base}, which does not contain Zephyr",
+            hint="run west update again if it was interrupted, or set another ZEPHYR_BASE",
         ) from error
     numbers = dict(re.findall(r"VERSION_(MAJOR|MINOR)\s*=\s*(\d+)", text))
     if len(numbers) != len(("MAJOR", "MINOR")):
-        raise _missing(f"{base / 'VERSION'} does not give Zephyr's version")
+        raise _missing(f"{base / 'VERSION'} does not contain Zephyr's version")
     version = (int(numbers["MAJOR"]), int(numbers["MINOR"]))
     return Workspace(base, version, text, tuple(_settings(base, variables)))
 
 
 def _settings(base: Path, variables: Mapping[str, str]) -> Iterator[str]:
-    """The variables and west's settings that a build in the workspace of ``base`` follows."""
+    """The environment variables and west's settings that affect builds in a workspace."""
     for name in sorted(variables):
         if name in VARIABLES or _VARIABLES.match(name):
             yield f"{name}={variables[name]}"
@@ -132,7 +132,7 @@ def _missing(message: str) -> EnvironmentMissing:
     if not (project / "west.yml").is_file():
         return EnvironmentMissing(
             message,
-            hint="set ZEPHYR_BASE, or work in a clone of the project: it is a west manifest",
+            hint="set ZEPHYR_BASE, or work in a clone of the project, which has a west manifest",
         )
     commands = (
         f"cd {project.parent}",
@@ -142,4 +142,4 @@ def _missing(message: str) -> EnvironmentMissing:
         "pip install -r zephyr/scripts/requirements-base.txt",
         "west sdk install -t arm-zephyr-eabi",
     )
-    return EnvironmentMissing(message, hint="set one up: " + " && ".join(commands))
+    return EnvironmentMissing(message, hint="create one: " + " && ".join(commands))

@@ -1,8 +1,8 @@
-"""The Zephyr builder: ``west build`` in the workspace that it finds.
+"""The Zephyr builder: runs ``west build`` in a workspace.
 
-The image is the real thing: Zephyr, tflite-micro and the same sample sources as the standalone
-build. An application has one build tree for all its samples and resolver configurations: they
-differ in generated files, so another one compiles the few files that include them, and links.
+Images consist of Zephyr, tflite-micro and the sample sources of the standalone build. An
+application has one build tree for all its samples and resolver configurations, which differ in
+generated files only: another configuration compiles the few files that include them, and links.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ ZEPHYR_BOARDS = tuple(
     sorted(board_names.boards(), key=lambda name: not name.startswith(f"{DEFAULT_BOARD}/"))
 )
 
-#: Files of an image that are kept, below the folder of its build.
+#: Files of an image that are kept, relative to its build folder.
 _KEPT = (
     "zephyr/zephyr.elf", "zephyr/zephyr.map", "zephyr/zephyr.dts", "zephyr/zephyr.hex",
     "zephyr/zephyr.bin", "zephyr/zephyr.signed.hex", "zephyr/.config", "zephyr/merged.hex",
     "zephyr/tfm_merged.hex", "tfm/bin/tfm_s.elf", "tfm/bin/bl2.elf",
 )  # fmt: skip
-#: Those of a sysbuild, beside its images.
+#: Files of a sysbuild that are kept, besides those of its images.
 _KEPT_OF_SYSBUILD = ("domains.yaml", "merged.hex")
 
 _COMPILER = re.compile(r"^CMAKE_CXX_COMPILER:\w+=(.+)$", re.MULTILINE)
@@ -55,7 +55,7 @@ _LOADED = re.compile(r"^LOAD (/.+)$", re.MULTILINE)
 
 _BUILD_SECONDS = 1800.0
 _COMPILER_SECONDS = 60.0
-#: Kconfig: an option that is selected, though the module that it stands for is not there.
+#: Kconfig's warning about a selected option of a missing module.
 _LACKING = re.compile(
     r"^warning: (\w+) \(defined at .+\) has direct dependencies 0\b", re.MULTILINE
 )
@@ -67,15 +67,15 @@ _MODULES = {
 }
 #: Text in the output of a failed build -> the remedy.
 _CAUSES = {
-    # Debian's compiler and Zephyr 3.1: the libraries of soft float are linked.
-    "uses VFP register arguments": "the float ABI of the link is not the image's: include"
-    " zephyr_samples/common/float_abi.cmake after find_package(Zephyr); an image without FPU: west"
-    " config -d build.cmake-args, if that says -mfloat-abi=hard",
-    'Target "tfm" not found': "the ns board needs TF-M, which this workspace lacks: take the module"
-    " trusted-firmware-m (group tee) into its manifest, and west update",
+    # Debian's compiler and Zephyr 3.1: the soft-float libraries are linked.
+    "uses VFP register arguments": "the float ABI of the link differs from the image's: include"
+    " zephyr_samples/common/float_abi.cmake after find_package(Zephyr); for an image without FPU"
+    " run west config -d build.cmake-args if it contains -mfloat-abi=hard",
+    'Target "tfm" not found': "the ns board needs TF-M, which this workspace lacks: add the module"
+    " trusted-firmware-m (group tee) to its manifest, then west update",
     # From Zephyr 3.4 on, with a newlib that was built without locks (Debian 12's 3.3.0).
-    "Retargetable locking must be enabled": "this compiler's newlib has no retargetable locks"
-    " (Debian 12's has not): build with the Zephyr SDK or Arm's GNU toolchain",
+    "Retargetable locking must be enabled": "the compiler's newlib has no retargetable locking"
+    " (such as Debian 12's): build with the Zephyr SDK or Arm's GNU toolchain",
 }
 
 
@@ -87,7 +87,7 @@ def build_zephyr(
     fragments: Sequence[str] = (),
     workspace: Workspace | None = None,
 ) -> BuildResult:
-    """Build one sample in one configuration with Zephyr and tflite-micro.
+    """Builds a sample in a configuration with Zephyr and tflite-micro.
 
     Raises UsageError for an unknown name, EnvironmentMissing without a workspace, BuildFailed with
     the first error of west, CMake, Kconfig, the compiler or the linker.
@@ -101,7 +101,7 @@ def build_zephyr(
         workspace or find_workspace(), variant.sample, configuration, board, tuple(fragments)
     )  # fmt: skip
     tree.folder.mkdir(parents=True, exist_ok=True)
-    with locked(tree.folder, fcntl.LOCK_EX):  # another process may build another configuration
+    with locked(tree.folder, fcntl.LOCK_EX):  # against builds of other configurations
         cached = tree.is_kept()
         if not cached:
             parallel_map(_BuildTree.build, [tree], jobs=1, stop=tree.processes.stop)
@@ -109,8 +109,8 @@ def build_zephyr(
     elf = folder.application
     assert elf is not None
     return BuildResult(
-        elf, elf.with_suffix(".map"), sample, configuration, "zephyr", cached,
-        time.monotonic() - started, folder.path if folder.flashed else None,
+        elf, sample, configuration, cached, time.monotonic() - started,
+        folder.path if folder.flashed else None,
     )  # fmt: skip
 
 
@@ -121,10 +121,10 @@ def _check_known(what: str, name: str, names: Sequence[str]) -> None:
 
 @dataclass(frozen=True)
 class _BuildTree:
-    """The build tree of an application for one board, with the results beside it.
+    """The build tree of an application for a board, with the results beside it.
 
-    The sample and the configuration to build stand in files, which only the commands that generate
-    sources depend on (``zephyr_samples/common/tflm_hil.cmake``).
+    The names of sample and configuration are in files that only the commands for generated sources
+    depend on (``zephyr_samples/common/tflm_hil.cmake``).
     """
 
     workspace: Workspace
@@ -154,7 +154,7 @@ class _BuildTree:
         return self.folder / f"{self.sample.name}-{self.configuration}"
 
     def is_kept(self) -> bool:
-        """True if the image is there, from inputs as they are now."""
+        """True if the image exists and its inputs have not changed."""
         try:
             document = json.loads(self._record.read_bytes())
             record = InputRecord(document["files"], document["absent"])
@@ -165,20 +165,20 @@ class _BuildTree:
         return same and kept is not None and record.current(Roots({}), Contents()) is not None
 
     def build(self) -> None:
-        """Bring the tree up to date, and keep the image's files."""
+        """Updates the build tree, and copies the image's files."""
         begun = time.time_ns()
         arguments = json.dumps(self._cmake_arguments)
-        # CMake would keep what other arguments set.
+        # CMake's cache would keep the values of removed arguments.
         if not _same_compiler(self._compiler) or self._configured_with() not in (None, arguments):
             shutil.rmtree(self.path, ignore_errors=True)
         for name, value in self._choices.items():
             _write_changed(self.folder / name, f"{value}\n".encode())
         log = self.result.with_suffix(".log")
-        # Configuring takes longer than to build a configuration.
+        # Configured separately, because it takes longer than building a configuration.
         if not self.path.is_dir() or self._configured_with() != arguments:
             self._configured.unlink(missing_ok=True)
             self._run_west(log, ("--cmake-only",), self._cmake_arguments)
-            # Noted before anything is compiled, so that an interrupted build can be resumed.
+            # Recorded before compiling, so that an interrupted build can be resumed.
             _record_compiler(self.path, self._compiler, self.processes)
             _write_changed(self._configured, arguments.encode())
         self._run_west(log)
@@ -187,7 +187,7 @@ class _BuildTree:
         self._write_record(begun)
 
     def _keep(self) -> None:
-        """Copy the image's files, in their places: later builds change the tree."""
+        """Copies the image's files out of the tree, which later builds change."""
         elf = BuildFolder(self.path).application
         if elf is None:
             raise BuildFailed(f"west build left no zephyr.elf in {self.path}")
@@ -199,10 +199,10 @@ class _BuildTree:
                 _write_changed(target, path.read_bytes())
 
     def _write_record(self, begun: int) -> None:
-        """Note what the image was made from, if ninja knows all of it.
+        """Writes the record of the image's inputs, if ninja can list all of them.
 
-        It does not know what other builds read, which sysbuild or TF-M start. A file that changed
-        since ``begun`` (ns) may have been read before.
+        It cannot for the separate builds of sysbuild and TF-M. No record is written either if a
+        file changed after ``begun`` (ns), since it may have been read before the change.
         """
         if (self.path / "domains.yaml").exists() or (self.path / "tfm").exists():
             return
@@ -234,7 +234,7 @@ class _BuildTree:
 
     @property
     def _key(self) -> str:
-        """What a build depends on beside files and compiler."""
+        """A hash of the inputs of a build besides files and compiler."""
         return digest(json.dumps(self._cmake_arguments), *self.sample.sources)
 
     @property
@@ -243,16 +243,16 @@ class _BuildTree:
 
     @property
     def _choices(self) -> dict[str, str]:
-        """Files in the tree's folder and what they say."""
+        """The files that select sample and configuration: name -> content."""
         return {"sample": self.sample.name, "resolver": self.configuration}
 
     @property
     def _configured(self) -> Path:
-        """Notes CMake's arguments when it has run with them."""
+        """The file with the arguments of the last complete CMake run."""
         return self.folder / "arguments.json"
 
     def _configured_with(self) -> str | None:
-        """The arguments that CMake has run with; None if it did not come to its end."""
+        """The arguments of the last CMake run; None if it was not complete."""
         with suppress(OSError):
             return self._configured.read_text()
         return None
@@ -281,7 +281,7 @@ class _BuildTree:
         except subprocess.TimeoutExpired as error:
             raise BuildFailed(
                 f"west build took more than {_BUILD_SECONDS:.0f} s",
-                hint="build again: it goes on with what was compiled",
+                hint="build again: compiled files are reused",
             ) from error
         files.write(log, done.output)
         if done.code != 0:
@@ -289,15 +289,15 @@ class _BuildTree:
 
 
 def _write_changed(path: Path, content: bytes) -> None:
-    """Write ``content`` unless the file has it: its time stamp decides what is built."""
+    """Writes ``content`` unless the file has it already, to keep its time stamp for ninja."""
     if not path.is_file() or path.read_bytes() != content:
         files.write(path, content)
 
 
 def _same_compiler(record: Path) -> bool:
-    """True if the compiler of the build tree beside ``record`` is still the same in all its parts.
+    """True if no file of the compiler in ``record`` has changed.
 
-    Ninja compiles changed sources, but does not notice a changed compiler.
+    Ninja detects changed sources, but not a changed compiler.
     """
     try:
         kept = InputRecord(**json.loads(record.read_bytes()))
@@ -307,7 +307,7 @@ def _same_compiler(record: Path) -> bool:
 
 
 def _record_compiler(tree: Path, record: Path, processes: Processes) -> None:
-    """Note the compiler that CMake found, and the libraries that were linked, if it came so far."""
+    """Records the files of the compiler that CMake found, and of the libraries linked so far."""
 
     def run(words: Sequence[object]) -> str:
         done = processes.run(
@@ -326,17 +326,17 @@ def _record_compiler(tree: Path, record: Path, processes: Processes) -> None:
 
 
 def _failure(output: str, log: Path) -> BuildFailed:
-    """The first error in one line; what to do about it, if that is known; where the output is."""
+    """The error of a failed build: its first error, and a hint with remedy and log file."""
     lacking = _LACKING.search(output)
     if lacking and lacking[1] in _MODULES:
         return BuildFailed(
             f"west build failed: this workspace lacks the module {_MODULES[lacking[1]]}",
-            hint=f"take it into the workspace's manifest, and west update; the whole output: {log}",
+            hint=f"add it to the workspace's manifest, then west update; full output: {log}",
         )
     known = next(((text, hint) for text, hint in _CAUSES.items() if text in output), None)
-    whole = f"the whole output: {log}"
+    full = f"full output: {log}"
     if known is None:
-        return BuildFailed(f"west build failed: {first_error(output)}", hint=whole)
+        return BuildFailed(f"west build failed: {first_error(output)}", hint=full)
     text, remedy = known
     line = next(line for line in output.splitlines() if text in line)
-    return BuildFailed(f"west build failed: {line.strip()}", hint=f"{remedy}; {whole}")
+    return BuildFailed(f"west build failed: {line.strip()}", hint=f"{remedy}; {full}")

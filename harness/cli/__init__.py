@@ -1,8 +1,8 @@
-"""``tflm-hil``: the command line, and the one place that maps exceptions to exit codes.
+"""``tflm-hil``: the command line; maps exceptions to exit codes.
 
-Each subcommand is a module of this package, imported only when it is called, so that no command
-waits for the imports of the others. They share ``parameters`` (types of arguments and options),
-``options`` and ``output``.
+Each subcommand is a module of this package, which is imported only when it is called, to keep
+start-up fast. They share ``parameters`` (types of arguments and options), ``options`` and
+``output``.
 """
 
 from __future__ import annotations
@@ -27,46 +27,46 @@ from harness import __version__
 from harness.base import logs, signals
 from harness.base.errors import BUG_HINT, EnvironmentMissing, HilError, UsageError, describe_bug
 
-#: Subcommands: module, and the line that ``--help`` shows for it.
+#: Subcommands, and their descriptions in ``--help``.
 COMMANDS = {
     "init": "Write a case file, a pytest file and a workflow for the firmware in a folder.",
-    "doctor": "List the tools that this machine lacks, and install them.",
-    "chips": "List the chips, their memories, and what has no model.",
+    "doctor": "Check the tools on this machine, and install missing ones.",
+    "chips": "List the chips, their memories, and peripherals without a model.",
     "samples": "List samples and their resolver configurations.",
     "build": "Build a sample; print the path of its ELF.",
-    "run": "Run an ELF, a sample or a case file, and judge it.",
-    "debug": "Run an image up to a place, and look into it with gdb.",
-    "footprint": "Flash and RAM by region, section, file, symbol, operator.",
+    "run": "Run an ELF, a sample or a case file, and check the results.",
+    "debug": "Run an image up to a location, and debug it with gdb.",
+    "footprint": "Show flash and RAM by region, section, file, symbol, operator.",
     "resolver": "Check, generate, dump, explain operator resolvers.",
     "arena": "Find the smallest tensor arena that works.",
     "reference": "Run a model in NumPy, layer by layer.",
-    "vectors": "Find inputs that tell a model from its likely mistakes.",
-    "layers": "Find the first operator of an image that computes something wrong.",
+    "vectors": "Find inputs that detect likely mistakes of an implementation.",
+    "layers": "Find the first operator of an image with wrong outputs.",
     "sweep": "Build and run many variants, and find the best.",
     "campaign": "Inject faults into an inference, and count their outcomes.",
-    "history": "Keep results over time, show how they moved, list regressions.",
-    "calibrate": "Learn from a board how many cycles each kernel's instructions take.",
-    "boards": "List the boards of the lab, and whether they can be used.",
-    "virtual-board": "Start a board made of the simulator and a pseudo-terminal.",
-    "where": "Print where this package's files are: Robot's resource, samples, models.",
-    "completion": "Print a script for bash, zsh or fish that completes commands, samples, targets.",
+    "history": "Record results over time, show trends, list regressions.",
+    "calibrate": "Determine the cycles per instruction of each kernel from runs on a board.",
+    "boards": "List the boards of the lab and their state.",
+    "virtual-board": "Start a simulated board with serial ports and a debug port.",
+    "where": "Print the location of this package's files: Robot's resource, samples, models.",
+    "completion": "Print a completion script for bash, zsh or fish.",
 }
-#: The environment variable with a shell's request for completions.
+#: The environment variable of a shell's request for completions.
 COMPLETION = "_TFLM_HIL_COMPLETE"
 _BROKEN_PIPE = 141
 _STDOUT = 1  # file descriptor
-#: New objects before the collector looks for cycles: imports alone make some 100,000.
+#: Threshold of the garbage collector: imports alone create some 100,000 objects.
 _COLLECT_AT = 200_000
 
 
 class _Commands(click.Group):
-    """The subcommands, imported one by one when they are called."""
+    """The subcommands, each imported when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Options of the group, or commands, without importing their modules."""
+        """Completes options of the group, or commands, without importing their modules."""
         if incomplete.startswith("-"):
             return click.Command.shell_complete(self, ctx, incomplete)
         names = (name for name in COMMANDS if name.startswith(incomplete))
@@ -82,7 +82,7 @@ class _Commands(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The list in ``--help``, without importing every module."""
+        """Writes the list of commands in ``--help``, without importing their modules."""
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
@@ -95,29 +95,29 @@ class _Commands(click.Group):
     Exit codes:
       0  all checks passed
       1  a check failed
-      2  usage: wrong arguments, a model, an ELF or a case file that cannot be read
-      3  the environment: no compiler, no Renode, no board, a full disk, a bug in tflm-hil
-      4  the firmware itself: a fault, a hang, silence
-      5  cannot tell: `resolver check` has no proof of either answer
-      130, 143  ended by Ctrl-C, by SIGTERM; cases that ran until then are reported
+      2  usage error: wrong arguments, an unreadable model, ELF or case file
+      3  environment error: no compiler, Renode or board, a full disk, a bug in tflm-hil
+      4  firmware failure: a fault, a hang, no output
+      5  undecided: `resolver check` can prove neither answer
+      130, 143  ended by Ctrl-C or SIGTERM; completed cases are reported
     \b
-    `tflm-hil COMMAND --help` shows a command's options, and examples. TFLM_HIL_DEBUG=1 shows
-    the traceback of an unexpected error, and the calls of flash tools with their output.
+    `tflm-hil COMMAND --help` shows options and examples. TFLM_HIL_DEBUG=1 shows the traceback of
+    an unexpected error, and the calls of flash tools with their output.
     """,
 )
 @click.version_option(__version__, prog_name="tflm-hil")
 @click.option(
     "--samples", type=click.Path(path_type=Path), metavar="FOLDER",
-    help="Samples and resolvers.toml of your own.  [default: $TFLM_HIL_SAMPLES, or this project's]",
+    help="Folder with samples and resolvers.toml.  [default: $TFLM_HIL_SAMPLES, or this project's]",
 )  # fmt: skip
 def cli(samples: Path | None) -> None:
     """Test tflite-micro firmware for nRF91 and nRF5340 on a simulator, on Renode, on boards."""
-    if samples is not None:  # builds run in processes of their own, which inherit it
+    if samples is not None:  # worker processes inherit it
         os.environ["TFLM_HIL_SAMPLES"] = str(samples.absolute())
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and give the exit code; no exception reaches the user."""
+    """Runs the command line; returns the exit code, also after an exception."""
     _escape_output()
     gc.set_threshold(_COLLECT_AT)
     try:
@@ -130,8 +130,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(arguments: Sequence[str] | None) -> int:
     try:
-        if any("\0" in word for word in arguments or ()):  # no shell can pass one
-            raise UsageError("an argument holds a NUL character")
+        if any("\0" in word for word in arguments or ()):  # not possible from a shell
+            raise UsageError("an argument contains a NUL character")
         colour = False if os.environ.get("NO_COLOR") else None
         code = cli.main(arguments, prog_name="tflm-hil", standalone_mode=False, color=colour)
         if sys.stdout is not None:  # None if the caller closed it
@@ -155,9 +155,9 @@ def _run(arguments: Sequence[str] | None) -> int:
         raise cause if isinstance(cause, KeyboardInterrupt) else KeyboardInterrupt from None
     except (BrokenPipeError, SystemExit) as stop:
         if isinstance(stop, SystemExit) and COMPLETION in os.environ:
-            return int(stop.code or 0)  # a shell's request for completions is done
-        # The reader of standard output is gone (`| head`), so nothing more can be printed. Click
-        # calls sys.exit(1) then, which here would mean that a check failed.
+            return int(stop.code or 0)  # end of a shell's request for completions
+        # The reader of standard output has ended (`| head`). Click then calls sys.exit(1), which
+        # would mean that a check failed.
         os.dup2(os.open(os.devnull, os.O_WRONLY), _STDOUT)
         return _BROKEN_PIPE
     except OSError as error:
@@ -175,14 +175,14 @@ def _run(arguments: Sequence[str] | None) -> int:
 
 
 def _escape_output() -> None:
-    """Show characters escaped that UTF-8 cannot encode: file names and firmware may have some."""
+    """Escapes characters that UTF-8 cannot encode, such as in file names or firmware output."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
 
 
 def _debugging() -> AbstractContextManager[None]:
-    """Show all that the package logs, if TFLM_HIL_DEBUG is set."""
+    """Shows debug log messages, if TFLM_HIL_DEBUG is set."""
     if not os.environ.get("TFLM_HIL_DEBUG"):
         return nullcontext()
     return logs.shown(partial(click.echo, err=True), logging.DEBUG)
@@ -194,7 +194,7 @@ def _show_traceback() -> None:
 
 
 def _settle_output() -> None:
-    """Empty standard output's buffer, which the interpreter could fail to write at its end."""
+    """Flushes standard output, so that the interpreter does not fail to do so at its exit."""
     try:
         if sys.stdout is not None:
             sys.stdout.flush()

@@ -20,12 +20,12 @@ from harness.elf import combined
 @click.option("--resolver", metavar="CFG", type=CONFIGURATION,
               help="Resolver configuration of a SAMPLE.  [default: exact]")  # fmt: skip
 @number_option("--timeout", default=30.0, check=numbers.seconds, metavar="SECONDS",
-               help="Virtual time that one probe may take.")  # fmt: skip
+               help="Time limit of each run, in virtual time.")  # fmt: skip
 @json_option()
 def arena(what: Subject, resolver: str | None, timeout: float, json_file: Path | None) -> None:
-    """Find the smallest tensor arena with which ELF (or SAMPLE) allocates, to the byte.
+    """Find the smallest tensor arena with which AllocateTensors of ELF (or SAMPLE) succeeds.
 
-    Runs the image on the simulator again and again with another size; changes nothing in it.
+    Runs the unmodified image on the simulator repeatedly, with different sizes.
 
     \b
     tflm-hil arena hello_world

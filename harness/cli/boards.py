@@ -1,4 +1,4 @@
-"""``tflm-hil boards``: list, flash, take and release the boards of the lab."""
+"""``tflm-hil boards``."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from harness.targets.board.policy import Quarantine
 
 
 def _keep(context: click.Context, _: click.Parameter, lab_file: Path | None) -> None:
-    """The lab file stands before the subcommand or behind it."""
+    """Stores the lab file, which can be given before or after the subcommand."""
     if lab_file is not None:
         context.obj = lab_file
 
@@ -51,7 +51,7 @@ def _hostile() -> list[str]:
 @json_option("the list")
 @click.pass_context
 def boards(context: click.Context, json_file: Path | None) -> None:
-    """List the boards of the lab, and whether they can be used.
+    """List the boards of the lab and their state.
 
     Boards are found by their J-Link probes on this machine, and in a lab file (docs/lab.md).
     """
@@ -63,7 +63,7 @@ def boards(context: click.Context, json_file: Path | None) -> None:
     if json_file == STDOUT:
         return
     if not rows:
-        click.echo("no board is attached, and no lab file names one", err=True)
+        click.echo("no board is attached or listed in a lab file", err=True)
     for row in rows:
         _show(row)
 
@@ -71,11 +71,11 @@ def boards(context: click.Context, json_file: Path | None) -> None:
 def _row(board: BenchBoard, lab: Lab) -> dict[str, Any]:
     held, holder, note, state = False, None, None, ""
     try:
-        lock = ProbeLock(board.probe.lstrip("0"), board.name, state=lab.state)
+        lock = ProbeLock(board.probe, board.name, state=lab.state)
         held = lock.held
         holder = lock.holder() if held else None
         note = Quarantine(lab.state).note(board.probe)
-    except BoardUnavailable as error:  # this board; the others are listed anyway
+    except BoardUnavailable as error:
         state = f"unusable: {error.message}"
     return {
         "name": board.name,
@@ -108,7 +108,7 @@ def _show(row: dict[str, Any]) -> None:
         click.echo(f"    held by {Holder(**row['holder'])}")
     if row["quarantine"]:
         note = row["quarantine"]
-        click.echo(f"    set aside since {note['since']}: {note['reason']}")
+        click.echo(f"    in quarantine since {note['since']}: {note['reason']}")
 
 
 def _find(context: click.Context, name: str) -> tuple[BenchBoard, Lab]:
@@ -125,7 +125,7 @@ def release(context: click.Context, name: str) -> None:
     board, lab = _find(context, name)
     note = Quarantine(lab.state).release(board.probe)
     click.echo(
-        f"{board.name} is back in use (it was set aside: {note.reason})"
+        f"{board.name} is released from quarantine ({note.reason})"
         if note
         else f"{board.name} was not in quarantine"
     )
@@ -136,11 +136,11 @@ def release(context: click.Context, name: str) -> None:
 @click.argument("name", type=BOARD)
 @click.pass_context
 def take(context: click.Context, name: str) -> None:
-    """Take a board from its holder, whose run fails with a message."""
+    """Take a board from its holder by force; the holder's run fails."""
     board, lab = _find(context, name)
-    lock = ProbeLock(board.probe.lstrip("0"), board.name, state=lab.state)
+    lock = ProbeLock(board.probe, board.name, state=lab.state)
     if not lock.held:
-        click.echo(f"nobody holds {board.name}")
+        click.echo(f"{board.name} is not in use")
         return
     holder = lock.take()
     lock.release()
@@ -157,10 +157,10 @@ def take(context: click.Context, name: str) -> None:
     type=Name(lambda: runners.RUNNERS),
     help=f"One of {', '.join(runners.RUNNERS)}.",
 )
-@click.option("--dry-run", is_flag=True, help="Print the commands; run none.")
-@click.option("--always", is_flag=True, help="Program even if the image is there already.")
+@click.option("--dry-run", is_flag=True, help="Only print the commands.")
+@click.option("--always", is_flag=True, help="Program even if flash already equals the image.")
 @number_option("--wait", default=0.0, check=numbers.seconds_or_zero, metavar="SECONDS",
-               help="How long to wait for a board that is in use.")  # fmt: skip
+               help="Time to wait for a board in use.")  # fmt: skip
 @click.pass_context
 def flash(
     context: click.Context,
@@ -181,12 +181,12 @@ def flash(
     lab = load(context.obj)
     attached = discovery.attached(lab)
     if dry_run and not attached:
-        # Without a board the commands are shown with a serial number as a placeholder.
+        # Without a board the commands are shown with a placeholder for the serial number.
         attached = [BenchBoard(name="any", probe="960000000", port="", runner=runner or "nrfutil")]
     board = discovery.select(attached, name)
     require_chip(board, firmware)
     if dry_run and not (runner or board.runner):
-        raise UsageError("--dry-run prints one tool's commands", hint="name it: --runner nrfutil")
+        raise UsageError("--dry-run needs --runner", hint="for example --runner nrfutil")
     seconds, kit = lab.policy.flash_seconds, board_with(firmware.chip.key)
     flasher = flash_tool(board, runner or "", seconds, kit)
     with tempfile.TemporaryDirectory(prefix="tflm-hil-") as folder:
@@ -194,7 +194,7 @@ def flash(
         if dry_run:
             click.echo("\n".join(map(str, flasher.dry_run(prepared, Path(folder)))))
             return
-        with ProbeLock(board.probe.lstrip("0"), board.name, state=lab.state) as lock:
+        with ProbeLock(board.probe, board.name, state=lab.state) as lock:
             lock.acquire(wait)
             Quarantine(lab.state).check(board.name, board.probe)
             report = flasher.ensure(prepared, always=always)
@@ -207,12 +207,12 @@ def flash(
 @click.argument("names", metavar="[IMAGE]...", nargs=-1, type=Name(_hostile))
 @click.option("--images", metavar="FOLDER",
               type=click.Path(exists=True, file_okay=False, path_type=Path),
-              help="Where they are.  [default: the checkout's tests/hostile]")  # fmt: skip
+              help="Folder of the images.  [default: the checkout's tests/hostile]")  # fmt: skip
 @click.option("--board", "name", default="", type=BOARD, help="Name, probe serial number or tag.")
 @number_option("--wait", default=0.0, check=numbers.seconds_or_zero, metavar="SECONDS",
-               help="How long to wait for a board that is in use.")  # fmt: skip
+               help="Time to wait for a board in use.")  # fmt: skip
 @click.option("--report", "report_file", type=Destination(), metavar="FILE",
-              help="Write a report in Markdown, to be filed.")  # fmt: skip
+              help="Write a report in Markdown.")  # fmt: skip
 @json_option("the answers")
 @click.pass_context
 def conform(
@@ -224,11 +224,12 @@ def conform(
     report_file: Path | None,
     json_file: Path | None,
 ) -> None:
-    """Ask a chip: run the hostile images on a board and on the simulator, and compare consoles.
+    """Run the hostile images on a board and on the simulator, and compare their consoles.
 
-    Each IMAGE (default: all) does one thing that an nRF9160 refuses, ruins or keeps silent; its
-    twin does the same in the right way. Both are flashed, reset and watched for 3 seconds. Images
-    that change UICR are left out. A run of all erases the pages of a small image some 150 times.
+    Each IMAGE (default: all) contains an error that an nRF9160 refuses, or that makes its output
+    wrong or missing; its twin is correct. Both are flashed, reset and watched for 3 seconds. Images
+    that change UICR are omitted. A run of all images erases the pages of a small image some 150
+    times.
 
     \b
     tflm-hil boards conform --board bench-1 --report conformance.md

@@ -39,11 +39,10 @@ def build(
     chip: str | None,
     jobs: int,
 ) -> None:
-    """Build SAMPLE; print the ELF's path, alone, on standard output.
+    """Build SAMPLE; print only the path of its ELF on standard output.
 
-    For standalone-ns and zephyr-ns that is the folder with both
-    worlds' ELFs and the merged hex file. An image in the cache (TFLM_HIL_CACHE moves it) is
-    not built again.
+    For standalone-ns and zephyr-ns this is the folder with both ELFs and the merged HEX file.
+    Images are cached (TFLM_HIL_CACHE sets the folder).
 
     \b
     tflm-hil build hello_world
@@ -54,11 +53,11 @@ def build(
     tflm-hil build digits --builder zephyr --variant cmsis-nn
     """
     if board and chip:
-        raise UsageError("--board and --chip cannot go together: a board has a chip")
+        raise UsageError("--board and --chip cannot be combined: the board determines the chip")
     builder = builder or "standalone"
     if board:
         if not builder.startswith("zephyr") or resolver == ALL:
-            raise UsageError(f"--board is for --builder zephyr, with one configuration, not {ALL}")
+            raise UsageError(f"--board needs --builder zephyr and one configuration, not {ALL}")
         from harness.build.zephyr import build_zephyr  # noqa: PLC0415 - see cli/__init__
 
         variants = [name for name in KERNEL_VARIANTS if name in builder]

@@ -13,7 +13,7 @@ from harness.base.code_identity import code_identity
 from harness.base.errors import CheckFailed, UsageError
 from harness.base.form import formatted
 from harness.base.power_on import DEFAULT_SEED, ZERO_WORD, name_of, seed_of
-from harness.cli.options import json_option, number_option, study_options
+from harness.cli.options import given_options, json_option, number_option, study_options
 from harness.cli.output import write_rows, write_text
 from harness.cli.parameters import (
     CONFIGURATION,
@@ -33,57 +33,61 @@ if TYPE_CHECKING:
     from harness.studies import Study
     from harness.studies.campaign import CampaignSummary
 
+#: Options about the results of many faults.
+_OF_MANY = {"until_interval", "budgets", "store", "scheduler", "workers", "parquet", "html"}
+
 
 @click.command()
 @click.argument("what", metavar="ELF|SAMPLE", type=SAMPLE_OR_FILE)
 @click.option("--model", metavar="FILE|NAME", type=MODEL,
-              help="The .tflite that the image runs.  [default: a SAMPLE's own]")  # fmt: skip
+              help="The .tflite of the image.  [default: that of the SAMPLE]")  # fmt: skip
 @click.option("--resolver", metavar="CFG", type=CONFIGURATION,
               help="Resolver configuration of a SAMPLE.  [default: exact]")  # fmt: skip
 @click.option("--inputs", type=EXISTING,
-              help=".npy or .npz, one row per inference, for an image that is fed.  "
-              "[default: a SAMPLE's own]")  # fmt: skip
+              help=".npy or .npz with one row per inference, sent through the console.  "
+              "[default: those of the SAMPLE]")  # fmt: skip
 @click.option("--faults", metavar="M[,M...]", type=FAULTS,
               help="Fault models: weights, activations, arena, ram, registers, skip, replace, "
               "reset, brownout, noise, lost.  [default: the first seven]")  # fmt: skip
 @number_option("--count", check=numbers.count, default=1000, metavar="N",
-               help="How many faults, of the fault models in turn.")  # fmt: skip
+               help="Number of faults, distributed over the fault models.")  # fmt: skip
 @number_option("--seed", check=numbers.count_or_zero, default=1, metavar="N",
-               help="The same seed gives the same faults.")  # fmt: skip
+               help="Seed of the faults.")  # fmt: skip
 @number_option("--bits", check=numbers.count, default=1, metavar="N",
-               help="Neighbouring bits that flip at once; bytes that are lost.")  # fmt: skip
+               help="Adjacent bits flipped by a fault; bytes lost with `lost`.")  # fmt: skip
 @number_option("--inference", check=numbers.count_or_zero, default=0, metavar="N",
-               help="Which inference is hit, from 0.")  # fmt: skip
+               help="Number of the inference, from 0.")  # fmt: skip
 @number_option("--tolerance", check=numbers.tolerance, default=0.0, metavar="X",
-               help="By how much an output of one value may change and still be the same decision. "
-               "Of several values the largest one decides.")  # fmt: skip
+               help="Change of a single output value that counts as the same decision. With "
+               "several values the decision is the index of the largest.")  # fmt: skip
 @number_option("--until-interval", check=numbers.tolerance, metavar="W",
-               help="Stop when the 95 % interval of the critical rate is no wider.")  # fmt: skip
+               help="Stop when the 95 % interval of the critical rate is at most this "
+               "wide.")  # fmt: skip
 @click.option("--budget", "budgets", multiple=True, metavar="OUTCOME=RATE", type=OUTCOME,
-              help="Exit code 1 unless the rate's 95 % interval ends at or below RATE. May be "
-              "given several times.")  # fmt: skip
+              help="Exit code 1 unless the 95 % interval of the rate ends at or below RATE; "
+              "repeatable.")  # fmt: skip
 @click.option("--power-on", metavar="SEED", type=Name(lambda: [ZERO_WORD]),
               default=name_of(DEFAULT_SEED), show_default=True,
-              help="What RAM and registers hold before the image boots: a seed, or "
+              help="Initial content of RAM and registers: a seed, or "
               f"{ZERO_WORD}.")  # fmt: skip
 @click.option("--judge", is_flag=True,
-              help="Run every fault that changes outputs to the image's end and let the harness "
-              "judge it: exit code 1 if one passes.")  # fmt: skip
+              help="Continue each run with changed outputs to its end, and check it as `run` does; "
+              "exit code 1 if one passes.")  # fmt: skip
 @number_option("--replay", "replayed", check=numbers.count_or_zero, metavar="ID",
-               help="Inject this one fault and show all about it.")  # fmt: skip
+               help="Inject only this fault, and show its details.")  # fmt: skip
 @study_options
 @click.option("--parquet", type=Destination(), metavar="FILE",
-              help="Write the records as Parquet, too (extra: parquet).")  # fmt: skip
+              help="Write the records as Parquet (extra: parquet).")  # fmt: skip
 @click.option("--html", type=Destination(), metavar="FILE",
               help="Write a page with tables and plots.")  # fmt: skip
 @json_option("rates, groups and every fault's record")
 def campaign(what: str, **options: Any) -> None:
     """Inject faults into one inference of ELF (or SAMPLE), and count their outcomes.
 
-    The image runs on the simulator to just before the inference, once; each fault starts from
-    there. Against the fault-free run its outcome is masked (the same outputs), tolerable (other
-    outputs, the same decision), critical (another decision), detected (an error status, a
-    processor fault, an assertion, a reset, a message), or hang.
+    The image runs on the simulator up to the inference, once; each fault starts from there.
+    Compared with the fault-free run the outcome is masked (same outputs), tolerable (other outputs,
+    same decision), critical (another decision), detected (an error status, a processor fault, an
+    assertion, a reset, a message), or hang.
 
     \b
     tflm-hil campaign digits --count 10000 --html campaign.html
@@ -95,6 +99,8 @@ def campaign(what: str, **options: Any) -> None:
     from harness.model import Model  # noqa: PLC0415
     from harness.studies.campaign import DEFAULT_MODELS, OUTCOMES, Options, study_of  # noqa: PLC0415
 
+    if options["replayed"] is not None:
+        _refuse_with_replay(click.get_current_context())
     limits = _budgets(options["budgets"], OUTCOMES)
     names = options["faults"]
     models = tuple(word.strip() for word in names.split(",")) if names else DEFAULT_MODELS
@@ -115,6 +121,13 @@ def campaign(what: str, **options: Any) -> None:
     _check_budgets(summary, limits)
 
 
+def _refuse_with_replay(context: click.Context) -> None:
+    """Raises :class:`UsageError` for options about many faults: --replay injects a single one."""
+    for name, option in given_options(context).items():
+        if name in _OF_MANY:
+            raise UsageError(f"{option} cannot be used with --replay")
+
+
 def _image(what: str, options: dict[str, Any]) -> tuple[Path, str, Path | None]:
     """The image, its model, and its inputs."""
     model, resolver, inputs = options["model"], options["resolver"], options["inputs"]
@@ -123,7 +136,7 @@ def _image(what: str, options: dict[str, Any]) -> tuple[Path, str, Path | None]:
             raise UsageError(f"--resolver cannot be used here: {what} is an image already built")
         if model is None:
             raise UsageError(
-                "an image needs --model, which names the tensors in its memory",
+                "an image needs --model, to find the tensors in its memory",
                 hint="--model FILE, the .tflite that it was built with",
             )
         return Path(what), model, inputs
@@ -213,10 +226,10 @@ def _replay(study: Study, model: Model, number: int, json_file: Path | None) -> 
 
 
 def _check_budgets(summary: CampaignSummary, limits: dict[str, float]) -> None:
-    """Raise :class:`CheckFailed` if a rate is not shown to keep within its budget."""
+    """Raises :class:`CheckFailed` if a rate is not shown to be within its budget."""
     problems = []
     if summary.passed:
-        problems.append(f"the harness lets {summary.passed:,} faults pass that change outputs")
+        problems.append(f"{summary.passed:,} faults that change outputs pass all checks")
     for name, limit in limits.items():
         rate = summary.rate(name)
         low, high = rate.interval
@@ -225,4 +238,4 @@ def _check_budgets(summary: CampaignSummary, limits: dict[str, float]) -> None:
             figures = f"{rate.rate:.3%} ({low:.3%} to {high:.3%})"
             problems.append(f"{name}: {figures} {is_over} {limit:.3%}")
     if problems:
-        raise CheckFailed("; ".join(problems), hint="a larger --count makes intervals narrower")
+        raise CheckFailed("; ".join(problems), hint="a larger --count narrows the intervals")

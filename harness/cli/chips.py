@@ -26,10 +26,10 @@ from harness.targets.renode.description import unmodelled
 @click.argument("name", type=CHIP, required=False)
 @json_option("the list")
 def chips(name: str | None, json_file: Path | None) -> None:
-    """List the chips, their memories, their boards, and what has no model on which target.
+    """List the chips, their memories, their boards, and peripherals without a model.
 
-    With NAME also each peripheral, and the source of each fact. An image says itself which chip it
-    is for; `tflm-hil run --chip` and `tflm-hil build --chip` take these names.
+    With NAME also list each peripheral, and the source of each fact. The names are values of
+    `tflm-hil run --chip` and `tflm-hil build --chip`.
     """
     tables = [chip_called(name)] if name else [chip_table(key) for key in chip_names()]
     write_text(json_file, json.dumps([_row(chip) for chip in tables], indent=2))

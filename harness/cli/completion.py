@@ -9,7 +9,7 @@ from click.shell_completion import get_completion_class
 @click.command()
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
-    """Print a script that makes SHELL complete commands, options, samples, cases, targets, models.
+    """Print a script for SHELL that completes commands, options, samples, cases, targets, models.
 
     \b
     eval "$(tflm-hil completion bash)"              # in ~/.bashrc
@@ -22,5 +22,5 @@ def completion(shell: str) -> None:
     assert shell_complete is not None
     root = click.get_current_context().find_root().command
     script = shell_complete(root, {}, "tflm-hil", COMPLETION)
-    # Not script.source(): for bash that starts a bash to look at its version.
+    # Not script.source(), which starts bash to determine its version.
     click.echo(script.source_template % script.source_vars())

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("what", metavar="IMAGE|SAMPLE|hil.toml", type=IMAGE_OR_CASES)
 @click.option("--case", "names", metavar="NAME", type=CASE, multiple=True,
-              help="Which case of a case file.")  # fmt: skip
+              help="The case of a case file.")  # fmt: skip
 @click.option("--target", type=click.Choice(list(TARGETS)), default="simulator",
-              show_default=True, help="Where it runs.")  # fmt: skip
+              show_default=True, help="The target.")  # fmt: skip
 @click.option("--resolver", metavar="CFG", type=CONFIGURATION,
               help="Resolver configuration of a SAMPLE.  [default: exact]")  # fmt: skip
 @chip_option
@@ -36,12 +36,12 @@ if TYPE_CHECKING:
 @click.option("--at", "place", metavar="WHERE[-COUNT]", default="main",
               type=Name(lambda: ("main", "fault", "hang", "inference ")),
               help="Stop at fault, hang, main, 'inference N', a function or 0xADDRESS; with -COUNT "
-              "so many instructions before.  [default: main, or the reset]")  # fmt: skip
+              "COUNT instructions earlier.  [default: main, or the reset]")  # fmt: skip
 @target_options
 @number_option("--timeout", check=numbers.seconds, default=60.0, metavar="SECONDS",
-               help="How long the image may take to get there, on its own clock.")  # fmt: skip
+               help="Time limit for reaching it, on the target's clock.")  # fmt: skip
 @number_option("--guard", check=numbers.seconds, default=300.0, metavar="SECONDS",
-               help="The same on the wall clock.")  # fmt: skip
+               help="Time limit for reaching it, on the wall clock.")  # fmt: skip
 @click.option("--port", type=click.IntRange(0, 65535), metavar="N",
               help="Only start the gdb server, on this TCP port of 127.0.0.1 (0: any free "
               "one).")  # fmt: skip
@@ -49,16 +49,16 @@ if TYPE_CHECKING:
               help="The gdb.  [default: arm-none-eabi-gdb, arm-zephyr-eabi-gdb, "
               "gdb-multiarch]")  # fmt: skip
 @click.option("--batch", type=EXISTING, metavar="FILE",
-              help="gdb commands; their output goes to standard output, the exit code is "
-              "gdb's.")  # fmt: skip
+              help="Run the gdb commands in FILE; their output goes to standard output, the exit "
+              "code is that of gdb.")  # fmt: skip
 def debug(**options: Any) -> int:
-    """Run an image up to a place, and look into it with gdb.
+    """Run an image up to a location, and debug it with gdb.
 
-    gdb reaches the chip through pyOCD (extra: pyocd) and its debug port, simulated or real; a board
-    through J-Link's gdb server, if pyOCD is not installed; Renode by its own. There are symbols,
-    breakpoints, watchpoints, single steps, and Zephyr's threads. Runs of the simulator are
-    deterministic, so `--at fault-1000` stops a thousand instructions before the fault. The console
-    is shown on standard error. Servers listen on 127.0.0.1 alone.
+    gdb connects through pyOCD (extra: pyocd) to the debug port of the simulator or a board; without
+    pyOCD, to a board through J-Link's gdb server; and to Renode's gdb server. Symbols,
+    breakpoints, watchpoints, single steps and Zephyr's threads are supported. Runs on the
+    simulator are deterministic, so `--at fault-1000` stops a thousand instructions before the
+    fault. The console is shown on standard error. Servers listen on 127.0.0.1 only.
 
     \b
     tflm-hil debug build/zephyr/zephyr.elf
@@ -71,9 +71,9 @@ def debug(**options: Any) -> int:
     from harness.debug.simulator import DebuggedSimulator  # noqa: PLC0415
 
     if options["port"] is not None and (options["gdb"] or options["batch"]):
-        raise UsageError("--port starts no gdb", hint="leave out --gdb and --batch, or --port")
+        raise UsageError("--port starts no gdb", hint="omit --gdb and --batch, or --port")
     case = _with_options(_case(options), options)
-    image = _image(case)  # a contradiction in the arguments comes before a missing program
+    image = _image(case)  # reports contradicting arguments before a missing program
     if options["target"] == "simulator" and not gdb.has_pyocd():
         raise gdb.pyocd_missing()
     if options["port"]:
@@ -99,7 +99,7 @@ def debug(**options: Any) -> int:
 
 
 def _debug_board(case: Case, image: Image, call: GdbCall, options: dict[str, Any]) -> int:
-    """Flash a board, and debug it from its reset on."""
+    """Flashes a board, and debugs it from its reset on."""
     from harness.base.platforms import board_with  # noqa: PLC0415
     from harness.debug import board, gdb  # noqa: PLC0415
     from harness.targets.board.session import BoardSession  # noqa: PLC0415
@@ -116,7 +116,7 @@ def _debug_board(case: Case, image: Image, call: GdbCall, options: dict[str, Any
 
 
 def _debug_renode(case: Case, image: Image, call: GdbCall, options: dict[str, Any]) -> int:
-    """Debug an image on a Renode in a network of its own, from its reset on."""
+    """Debugs an image on Renode, in a separate network namespace, from its reset on."""
     from harness.debug import gdb, renode  # noqa: PLC0415
     from harness.targets.renode import RenodeServer  # noqa: PLC0415
     from harness.targets.renode.session import RenodeSession, fault_handlers  # noqa: PLC0415
@@ -143,7 +143,7 @@ def _debug_renode(case: Case, image: Image, call: GdbCall, options: dict[str, An
 
 
 def _place(image: Image, options: dict[str, Any]) -> Breakpoint | None:
-    """Where to stop; None is the reset, of an image without main() too."""
+    """The location to stop at; None is the reset, also for an image without main()."""
     from harness.debug import replay  # noqa: PLC0415
 
     if options["place"] == "main" and image.symbol("main") is None:
@@ -153,7 +153,7 @@ def _place(image: Image, options: dict[str, Any]) -> Breakpoint | None:
 
 
 def _with_options(case: Case, options: dict[str, Any]) -> Case:
-    """The case on the chosen target, with its options of the command line."""
+    """The case on the target given on the command line, with its target options."""
     from harness.cli.run.cases import refuse_unused_target_options  # noqa: PLC0415
     from harness.targets.registry import target  # noqa: PLC0415
 
@@ -166,13 +166,13 @@ def _with_options(case: Case, options: dict[str, Any]) -> Case:
 
 
 def _case(options: dict[str, Any]) -> Case:
-    """The one case of the arguments. Raises :class:`UsageError` if there are several."""
+    """The case given by the arguments. Raises :class:`UsageError` if there are several."""
     from dataclasses import replace  # noqa: PLC0415
 
     what = options["what"]
     if what.case_file is None:
         if options["names"]:
-            raise UsageError("--case chooses a case of a case file", hint="name a hil.toml")
+            raise UsageError("--case selects a case of a case file", hint="name a hil.toml")
         case: Case = what.case(options["resolver"])
         return replace(case, beside=options["beside"]) if what.elf is not None else case
     from harness.case import load_cases  # noqa: PLC0415
@@ -180,7 +180,7 @@ def _case(options: dict[str, Any]) -> Case:
     cases = {case.name: case for case in load_cases(what.case_file, options["names"])}
     if len(cases) != 1:
         raise UsageError(
-            f"{what.text} has {len(cases)} cases, and one is debugged at a time",
+            f"{what.text} has {len(cases)} cases, but only one can be debugged at a time",
             hint=f"--case {' or --case '.join(cases)}",
         )
     return next(iter(cases.values()))
@@ -192,12 +192,12 @@ def _image(case: Case) -> Image:
 
     elf: Path = case.elf or build_one(case.sample, case.resolver, case.builder, case.chip)
     image = combined.read(elf, case.beside, case.chip)
-    _ = image.chip  # raises if it is not the case's
+    _ = image.chip  # raises if it is not the chip of the case
     return image
 
 
 def _records(case: Case) -> list[list[bytes]]:
-    """What the host sends for each inference, if the image is fed."""
+    """The lines that the host sends for each inference; empty without inputs."""
     if case.inputs is None or case.model is None:
         return []
     from harness.case.feed import hand_over  # noqa: PLC0415
@@ -215,7 +215,7 @@ def _records(case: Case) -> list[list[bytes]]:
 
 
 def _stopped(case: Case, image: Image, options: dict[str, Any], replay: Any) -> Rerun:
-    """The simulator, at the place."""
+    """The simulator, stopped at the location."""
     from harness.targets import simulator  # noqa: PLC0415
 
     sends = _records(case)

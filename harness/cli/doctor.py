@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -17,20 +18,20 @@ from harness.targets.renode.install import archive_for, check_libc
 from harness.targets.renode.install import install as install_renode
 from harness.targets.renode.releases import ARCHIVES, PINNED, Archive, Version, shown
 
-_STEP = 10  # per cent between two lines of progress if no bar can be drawn
+_STEP = 10  # per cent between two lines of progress without a terminal
 
 
 @click.command()
-@click.option("--install", is_flag=True, help="Install missing tools (with sudo if need be).")
-@click.option("--images", is_flag=True, help="Require only what testing built images needs.")
-@click.option("--all", "everything", is_flag=True, help="With --install: the optional things too.")
+@click.option("--install", is_flag=True, help="Install missing tools (with sudo if needed).")
+@click.option("--images", is_flag=True, help="Require only the tools for testing built images.")
+@click.option("--all", "everything", is_flag=True, help="With --install: also optional tools.")
 @click.option("--dry-run", is_flag=True, help="With --install: only print the commands.")
 @click.option(
     "--with",
     "extras",
     type=click.Choice(["renode"]),
     multiple=True,
-    help="With --install: also Renode, pinned, into the cache.",
+    help="With --install: also install the pinned Renode into the cache.",
 )
 @click.option(
     "--renode-version",
@@ -41,12 +42,12 @@ _STEP = 10  # per cent between two lines of progress if no bar can be drawn
 @click.option(
     "--archive",
     type=click.Path(path_type=Path),
-    help="With --with renode: the archive, fetched elsewhere.",
+    help="With --with renode: an archive that is already downloaded.",
 )
 @click.option(
     "--unconfirmed",
     is_flag=True,
-    help="With --with renode: take an archive whose SHA-256 is known from one source only.",
+    help="With --with renode: accept an archive whose SHA-256 is known from one source only.",
 )
 def doctor(
     install: bool,
@@ -58,10 +59,10 @@ def doctor(
     archive: Path | None,
     unconfirmed: bool,
 ) -> None:
-    """List what this machine has and lacks; exit code 3 if something required is missing.
+    """Check the tools on this machine; exit code 3 if a required one is missing.
 
-    The compiler and its libraries build the project's samples: images of your own need none of
-    them (--images).
+    The compiler and its libraries are needed only to build the project's samples, not to test
+    images of your own (--images).
 
     \b
     tflm-hil doctor
@@ -71,54 +72,61 @@ def doctor(
     tflm-hil doctor --install --with renode
     """
     if install and images:
-        raise UsageError("--install installs what builds samples, too: leave out --images")
+        raise UsageError("--install also installs the tools for samples: omit --images")
     if not install and (everything or dry_run or extras):
         raise UsageError("--all, --with and --dry-run need --install", hint="add --install")
     if not extras and (renode_version or archive or unconfirmed):
         raise UsageError(
-            "--renode-version, --archive and --unconfirmed choose a Renode",
+            "--renode-version, --archive and --unconfirmed need --with renode",
             hint="add --install --with renode",
         )
     if extras:
         wanted = archive_for(_version(renode_version), archives=ARCHIVES, unconfirmed=unconfirmed)
         _renode(wanted, archive, dry_run)
-    required = checks.FOR_IMAGES if images else checks.REQUIREMENTS
-    diagnoses = checks.examine(required)
-    for diagnosis in diagnoses:
-        need = diagnosis.requirement
-        if diagnosis.ok:
-            state, colour, note = "ok", "green", diagnosis.found
-        else:
-            state, colour = ("MISSING", "red") if need.required else ("not here", "yellow")
-            note = need.hint or f"Debian package {need.package}"
-        click.echo(f"{click.style(f'{state:>8}', fg=colour)}  {need.name} ({need.purpose}): {note}")
-    folder, size = checks.cache_size()
-    click.echo(f"   cache  {folder}: {size / 1e6:.0f} MB of builds; safe to delete")
-    packages = checks.packages_to_install(diagnoses, optional=everything)
-    if install and packages:
-        for command in checks.install_commands(packages):
-            click.echo(f"{'would run' if dry_run else 'running'}: {' '.join(command)}")
-        if not dry_run:
-            checks.install(packages)
+    diagnoses = checks.examine(checks.FOR_IMAGES if images else checks.REQUIREMENTS)
+    _show(diagnoses)
     if install:
-        with logs.shown(click.echo):
-            outcome = checks.build_core(dry_run=dry_run)
-        click.echo(outcome)
+        _install(checks.packages_to_install(diagnoses, optional=everything), dry_run)
         diagnoses = diagnoses if dry_run else checks.examine()
     missing = [one.requirement.name for one in diagnoses if not one.ok and one.requirement.required]
     if missing:
         raise EnvironmentMissing(
             f"missing: {', '.join(missing)}",
-            hint="tflm-hil doctor --install installs them; doctor --images leaves out what only "
+            hint="tflm-hil doctor --install installs them; doctor --images omits tools that only "
             "samples need",
         )
-    click.echo("everything that is required is here")
+    click.echo("all required tools are installed")
+
+
+def _show(diagnoses: Sequence[checks.Diagnosis]) -> None:
+    for diagnosis in diagnoses:
+        need = diagnosis.requirement
+        if diagnosis.ok:
+            state, colour, note = "ok", "green", diagnosis.found
+        else:
+            state, colour = ("MISSING", "red") if need.required else ("absent", "yellow")
+            note = need.hint or f"Debian package {need.package}"
+        click.echo(f"{click.style(f'{state:>8}', fg=colour)}  {need.name} ({need.purpose}): {note}")
+    folder, size = checks.cache_size()
+    click.echo(f"   cache  {folder}: {size / 1e6:.0f} MB of builds; safe to delete")
+
+
+def _install(packages: Sequence[str], dry_run: bool) -> None:
+    """Installs ``packages``, and builds the counting core."""
+    if packages:
+        for command in checks.install_commands(packages):
+            click.echo(f"{'would run' if dry_run else 'running'}: {' '.join(command)}")
+        if not dry_run:
+            checks.install(packages)
+    with logs.shown(click.echo):
+        outcome = checks.build_core(dry_run=dry_run)
+    click.echo(outcome)
 
 
 def _version(text: str | None) -> Version:
     numbers = (text or shown(PINNED)).split(".")
     if len(numbers) != 3 or not all(part.isascii() and part.isdigit() for part in numbers):
-        raise UsageError(f"{text!r} is not a version", hint=f"like {shown(PINNED)}")
+        raise UsageError(f"{text!r} is not a version", hint=f"for example {shown(PINNED)}")
     major, minor, patch = (int(part[:9]) for part in numbers)
     return major, minor, patch
 
@@ -144,7 +152,7 @@ def _renode(archive: Archive, file: Path | None, dry_run: bool) -> None:
 
 
 class _InstallLines:
-    """Progress as plain lines: every 10 %, or every 10 MB if the total is not known."""
+    """Prints progress as plain lines: every 10 %, or every 10 MB if the total is unknown."""
 
     def __init__(self) -> None:
         self._next = 0

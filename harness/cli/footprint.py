@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-from click.core import ParameterSource
 
 from harness import footprint as analysis
 from harness.base import logs
@@ -17,7 +16,7 @@ from harness.base.errors import CheckFailed, UsageError
 from harness.base.form import formatted
 from harness.base.grid import Grid, Row
 from harness.case.subject import Subject
-from harness.cli.options import beside_option, json_option
+from harness.cli.options import beside_option, given_options, json_option
 from harness.cli.output import on_stderr, screen, write_text
 from harness.cli.parameters import EXISTING, IMAGE, OPERATORS, STDOUT, Destination, Name
 from harness.elf import Image, combined
@@ -52,20 +51,22 @@ _SHOWN = 40
 )
 @click.option("--map", "map_file", type=EXISTING, help="The linker's map file: regions, libraries.")
 @click.option("--linker-script", type=EXISTING, help="A linker script with a MEMORY command.")
-@click.option("--baseline", type=EXISTING, help="An ELF, or a JSON file of an earlier --json.")
-@click.option("--budget", type=EXISTING, help="A TOML file of budgets; over one is exit code 1.")
+@click.option("--baseline", type=EXISTING, help="An ELF, or a file of an earlier --json, to "
+              "compare with.")  # fmt: skip
+@click.option("--budget", type=EXISTING,
+              help="A TOML file of budgets; exit code 1 if one is exceeded.")  # fmt: skip
 @click.option("--leave-one-out", is_flag=True,
               help="Build SAMPLE without each operator in turn; show its cost.")  # fmt: skip
 @click.option("--operators", default="", type=OPERATORS,
-              help="For --leave-one-out: operators to add to the sample's own.")  # fmt: skip
+              help="For --leave-one-out: operators to add to those of the sample.")  # fmt: skip
 @click.option("--measure", is_flag=True,
               help="Run it on the simulator; show its use of arena and stacks.")  # fmt: skip
-@click.option("--all", "everything", is_flag=True, help="All rows, however many.")
+@click.option("--all", "everything", is_flag=True, help="Show all rows.")
 @click.option("--markdown", type=Destination(dash=True),
-              help="Write a pull request's report; - for standard output.")  # fmt: skip
+              help="Write a report for a pull request; - for standard output.")  # fmt: skip
 @json_option()
 def footprint(what: Subject, **options: Any) -> None:
-    """Flash and RAM of ELF (or of SAMPLE's exact build) by region, section, file, symbol, operator.
+    """Show flash and RAM of ELF (or SAMPLE) by region, section, file, symbol, operator.
 
     \b
     tflm-hil footprint zephyr.elf --by operator
@@ -97,7 +98,7 @@ def footprint(what: Subject, **options: Any) -> None:
 
 @dataclass(frozen=True)
 class _Sizes:
-    """Footprints of an image and of those beside it; how the first compares with its limits."""
+    """Footprints of an image and of those beside it, with the comparisons of the first."""
 
     image: Image
     footprint: Footprint
@@ -138,7 +139,7 @@ def _sizes(what: Subject, options: Mapping[str, Any]) -> _Sizes:
 
 
 def _print_beside(sizes: _Sizes) -> None:
-    """Print the regions of all images that are loaded together in one table."""
+    """Prints a table of the regions of all images that are loaded together."""
     sides = {each.name: side(each) for each in (sizes.image, *sizes.image.beside)}
     footprints = {sizes.image.name: sizes.footprint, **sizes.beside}
     rows: list[Row] = [
@@ -152,7 +153,7 @@ def _print_beside(sizes: _Sizes) -> None:
 
 
 def _measured(image: Image, analysed: Footprint) -> Footprint:
-    """``analysed`` with the RAM that a run uses."""
+    """``analysed`` with the RAM used in a run."""
     from harness.footprint.measure import measure as run  # noqa: PLC0415
     from harness.targets.simulator import open as open_simulator  # noqa: PLC0415
 
@@ -160,12 +161,11 @@ def _measured(image: Image, analysed: Footprint) -> Footprint:
 
 
 def _only_with_leave_one_out(context: click.Context) -> None:
-    """Refuse options about one image: --leave-one-out builds and compares several."""
+    """Raises :class:`UsageError` for options that do not apply to --leave-one-out."""
     allowed = {"what", "leave_one_out", "operators", "json_file"}
-    for option in context.command.params:
-        given = context.get_parameter_source(str(option.name)) is ParameterSource.COMMANDLINE
-        if given and option.name not in allowed:
-            raise UsageError(f"{option.opts[0]} cannot be used with --leave-one-out")
+    for name, option in given_options(context).items():
+        if name not in allowed:
+            raise UsageError(f"{option} cannot be used with --leave-one-out")
 
 
 def _leave_one_out(sample: str, operators: list[str], json_file: Path | None) -> None:
@@ -208,7 +208,7 @@ def _print(sizes: _Sizes, options: Mapping[str, Any]) -> None:
 
 
 def _print_views(sizes: _Sizes, options: Mapping[str, Any], limit: int) -> None:
-    """The tables of ``--by``; without it the usual ones, or none beside a comparison."""
+    """Prints the tables of ``--by``; by default the usual ones, or none with a comparison."""
     usual: Sequence[View] = ("ram",) if options["measure"] else ("region", "operator", "ram")
     compared = sizes.comparison is not None or options["budget"]
     console = screen()

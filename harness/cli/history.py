@@ -32,20 +32,20 @@ if TYPE_CHECKING:
 
 
 def open_history(url: str | None, *, make: bool = False) -> History:
-    """The history that an option or the environment names; UsageError if none does.
+    """The history given by an option or the environment; without ``make`` it must exist.
 
-    Without ``make`` its file must exist.
+    Raises :class:`UsageError` if none is given.
     """
     from harness.history.store import History  # noqa: PLC0415 - see cli/__init__
 
     if not url:
-        raise UsageError("no history is named", hint=f"--history FILE, or set {HISTORY_VARIABLE}")
+        raise UsageError("no history is given", hint=f"--history FILE, or set {HISTORY_VARIABLE}")
     return History.open(url, make=make)
 
 
 @click.group()
 def history() -> None:
-    """Keep the results of runs, show how they moved, and list regressions.
+    """Record the results of runs, show trends, and list regressions.
 
     \b
     tflm-hil run hil.toml --json results.json
@@ -59,10 +59,10 @@ def history() -> None:
 @history.command()
 @click.argument("results", nargs=-1, required=True, type=EXISTING)
 @history_option()
-@click.option("--commit", help="The commit that was tested.  [default: from RESULTS]")
+@click.option("--commit", help="The tested commit.  [default: from RESULTS]")
 @click.option("--branch", type=BRANCH, help="Its branch.  [default: from RESULTS]")
-@click.option("--machine", type=MACHINE, help="Where it ran.  [default: from RESULTS]")
-@click.option("--at", metavar="ISO-TIME", help="When it ran.  [default: from RESULTS]")
+@click.option("--machine", type=MACHINE, help="The machine of the run.  [default: from RESULTS]")
+@click.option("--at", metavar="ISO-TIME", help="The time of the run.  [default: from RESULTS]")
 def record(
     results: tuple[Path, ...],
     url: str | None,
@@ -71,10 +71,10 @@ def record(
     machine: str | None,
     at: str | None,
 ) -> None:
-    """Keep RESULTS, documents of `tflm-hil run --json` or of a Robot execution, one run each.
+    """Record RESULTS, documents of `tflm-hil run --json` or of a Robot execution, one run each.
 
-    The same run is kept once, however often it is recorded.
-    """  # fmt: skip
+    A run that is recorded several times is stored once.
+    """
     from harness.history.run import from_file  # noqa: PLC0415
 
     options: dict[str, Any] = {"commit": commit, "branch": branch, "machine": machine,
@@ -83,7 +83,7 @@ def record(
     runs = [from_file(path, given) for path in results]
     with open_history(url, make=True) as store:
         for path, run in zip(results, runs, strict=True):
-            outcome = "recorded" if store.record(run) else "known already"
+            outcome = "recorded" if store.record(run) else "already recorded"
             click.echo(f"{path}: {count_of(len(run.cases), 'case')} {outcome} in {store.where}")
 
 
@@ -91,16 +91,16 @@ def record(
 @click.argument("case", required=False, type=RECORDED_CASE)
 @history_option()
 @click.option("--branch", type=BRANCH, help="Runs of this branch only.")
-@number_option("--last", check=numbers.count, metavar="N", default=60, help="So many runs.")
+@number_option("--last", check=numbers.count, metavar="N", default=60, help="The last N runs only.")
 @click.option("--markdown", type=Destination(dash=True), metavar="FILE",
-              help="Write a table of the last results, one row a sample, compiler and builder: how "
-              "many configurations passed, and the figures of `exact`.")  # fmt: skip
+              help="Write a table of the last results, with a row for each sample, compiler and "
+              "builder: passed configurations, and the figures of `exact`.")  # fmt: skip
 @json_option()
 def show(
     case: str | None, url: str | None, branch: str | None, last: int, markdown: Path | None,
     json_file: Path | None,
 ) -> None:  # fmt: skip
-    """Show how CASE went over time; without CASE, the last verdict of every case."""
+    """Show the trend of CASE; without CASE, the last verdict of each case."""
     with open_history(url) as store:
         runs = store.runs(branch=branch, last=last)
         cases = store.cases(runs)
@@ -187,11 +187,11 @@ def _course(cases: dict[CaseKey, list[RecordedCase]]) -> list[str]:
     type=BRANCH,
     help="Compare with the last runs of this branch.",
 )
-@number_option("--last", check=numbers.count, metavar="N", default=10, help="So many of its runs.")
+@number_option("--last", check=numbers.count, metavar="N", default=10, help="Number of its runs.")
 @click.option(
     "--results",
     type=EXISTING,
-    help="Check this document of `run --json`.  [default: the newest run kept]",
+    help="Check this document of `run --json`.  [default: the newest recorded run]",
 )
 @click.option(
     "--markdown",
@@ -210,15 +210,15 @@ def check(
 ) -> None:
     """List regressions against the last runs of a branch: verdicts, figures, missing cases.
 
-    Exit code 1 if something did, if no case ran, or if the run is older than those before it.
-    Figures without noise (bytes, instructions) are worse if they are above the median at all, noisy
-    ones if they are above it by more than their noise, or creep. A run of only some cases
-    (--case, -k, --test) is partial, and no run is compared with it. The first run of the branch
-    itself has nothing to be compared with and passes.
+    Exit code 1 if there is a regression, if no case ran, or if the run is older than the runs that
+    it is compared with. Figures without noise (bytes, instructions) are regressions above the
+    median, noisy ones if they exceed it by more than their noise, or increase steadily. A run of a
+    part of the cases (--case, -k, --test) is partial, and no run is compared with it. The first
+    run of a branch passes.
 
-    Like is compared with like: runs of the same machine, cases of the same compiler. Without
-    --results the newest run of each machine is checked.
-    """  # fmt: skip
+    Only runs of the same machine and cases of the same compiler are compared. Without --results
+    the newest run of each machine is checked.
+    """
     from harness.history.check import check as compare  # noqa: PLC0415
     from harness.history.check import check_labs  # noqa: PLC0415
     from harness.history.run import from_file  # noqa: PLC0415
@@ -247,7 +247,7 @@ def check(
 @click.argument("after", metavar="B", type=BRANCH)
 @history_option()
 @number_option("--threshold", check=numbers.tolerance, default=0.0, metavar="PERCENT",
-               help="List differences from so many per cent on.")  # fmt: skip
+               help="Smallest difference to list.")  # fmt: skip
 @click.option("--markdown", type=Destination(dash=True), metavar="FILE",
               help="Write the table as a comment for a pull request.")  # fmt: skip
 @click.option("--html", type=Destination(), help="Write a page with both runs side by side.")
@@ -256,11 +256,11 @@ def compare(
     before: str, after: str, url: str | None, threshold: float, markdown: Path | None,
     html: Path | None, json_file: Path | None,
 ) -> None:  # fmt: skip
-    """List how the newest run of B differs from that of A, the largest difference first.
+    """List the differences of the newest run of B from that of A, largest first.
 
     A and B are commits (at least four digits), branches, or numbers of runs (`history show
-    --json -`). Cases are compared with the same target, builder, compiler and machine; the others
-    are counted.
+    --json -`). Only cases with the same target, builder, compiler and machine are compared; the
+    others are counted.
     """
     from harness.history.compare import compare as compare_runs  # noqa: PLC0415
 
@@ -283,15 +283,16 @@ def compare(
 @click.argument("case", type=RECORDED_CASE)
 @history_option()
 @click.option("--figure", default="", metavar="NAME", type=FIGURE,
-              help="Which figure.  [default: the verdict, or any without noise]")  # fmt: skip
+              help="The figure.  [default: the verdict, or any figure without noise]")  # fmt: skip
 @click.option("--branch", type=BRANCH, help="Runs of this branch only.")
 @click.option("--judge", type=EXISTING, metavar="RESULTS",
-              help="Judge this document of `run --json`, for `git bisect run`: exit code 0 if CASE "
-              "is as good as before the step, 1 if it is not, 125 if it did not run.")  # fmt: skip
+              help="Check this document of `run --json`, for `git bisect run`: exit code 0 if CASE "
+              "is as good as before the step, 1 if it is worse, 125 if it did not "
+              "run.")  # fmt: skip
 def bisect(
     case: str, url: str | None, figure: str, branch: str | None, judge: Path | None
 ) -> int:  # fmt: skip
-    """Name the commits between which CASE got worse last, and the commands for `git bisect`."""
+    """Print the commits of the last regression of CASE, and the commands for `git bisect`."""
     from harness.history.bisect import BisectCode, last_step  # noqa: PLC0415
     from harness.history.run import from_file  # noqa: PLC0415
 
@@ -315,11 +316,12 @@ def bisect(
 @click.option("--commit-url", default="", metavar="TEMPLATE",
               help="Link commits: 'https://host/project/commit/{commit}'.")  # fmt: skip
 @click.option("--branch", type=BRANCH, help="Runs of this branch only.")
-@number_option("--last", check=numbers.count, metavar="N", help="So many runs.", default_text="all")
+@number_option("--last", check=numbers.count, metavar="N", help="The last N runs only.",
+               default_text="all")  # fmt: skip
 @number_option("--moved", "recent", check=numbers.count, default=7, metavar="N",
-               help="List what moved in so many of the newest runs.")  # fmt: skip
+               help="List the changes in the newest N runs.")  # fmt: skip
 @number_option("--threshold", check=numbers.tolerance, default=0.1, metavar="PERCENT",
-               help="List moves from so many per cent on.")  # fmt: skip
+               help="Smallest change to list.")  # fmt: skip
 def report(
     folder: Path,
     url: str | None,
@@ -329,9 +331,9 @@ def report(
     recent: int,
     threshold: float,
 ) -> None:
-    """Write the history as pages into DIR: every case night by night, plots, changes, causes.
+    """Write the history as HTML pages into DIR: each case run by run, plots, changes, causes.
 
-    Open DIR/index.html; no server and no network are needed.
+    Open DIR/index.html; neither a server nor a network is needed.
     """
     from harness.report.history import write_site  # noqa: PLC0415 - see cli/__init__
 
@@ -346,5 +348,5 @@ def _time(text: str) -> float:
         time = datetime.fromisoformat(text)
     except ValueError as error:
         message = f"--at {text!r} is not a time: {error}"
-        raise UsageError(message, hint="2026-11-21T03:00") from error
+        raise UsageError(message, hint="for example 2026-11-21T03:00") from error
     return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()

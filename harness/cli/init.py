@@ -14,27 +14,26 @@ import click
 @click.option(
     "--console",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="What the image printed (on a board, say), instead of a run on the simulator.",
+    help="File with the image's output (from a board, say), instead of a run on the simulator.",
 )
 @click.option(
     "--records",
     is_flag=True,
-    help="Only write hil_records.h: console records for firmware that you can change.",
+    help="Only write hil_records.h, to print console records in your firmware.",
 )
 def init(folder: Path, console: Path | None, records: bool) -> None:
     """Write hil.toml, its schema, test_firmware.py and a workflow for the firmware in FOLDER.
 
-    Takes the newest ELF (a Zephyr build's too) and the model in it (a .tflite in FOLDER, or the
-    bytes out of the ELF), and runs the ELF twice for a second on the simulator to read its output.
-    Overwrites nothing.
+    Takes the newest ELF (also of a Zephyr build) and its model (a .tflite in FOLDER, or extracted
+    from the ELF), and runs the ELF twice for a second on the simulator to read its output. Existing
+    files are not overwritten.
 
-    Printed numbers that are the model's inputs and outputs are found by computing the outputs: the
-    case then compares them with the model. If none fit, the printed values are copied, right or
-    wrong: check them. An image that shows a failure (a fault, FAIL, ERROR) gets a case without
-    expected values.
+    If printed numbers are inputs and outputs of the model, the case compares them with the model.
+    Otherwise the printed values are copied, right or wrong: check them. For an image that shows a
+    failure (a fault, FAIL, ERROR) the case has no expected values.
 
-    Firmware that prints records (--records drops a C header in) needs none of this: its tensors
-    are compared to the bit, its arena and time are measured (docs/records.md).
+    Firmware that prints records (--records writes a C header for it) does not need expected values:
+    its tensors are compared exactly, its arena and time are measured (docs/records.md).
 
     \b
     tflm-hil init
@@ -51,7 +50,7 @@ def init(folder: Path, console: Path | None, records: bool) -> None:
     for path in starter.write(contents, folder):
         click.echo(f"wrote {path}")
     if contents.stop in (Stop.LOCKUP, Stop.RESET_LOOP):
-        click.echo(f"note: the image ended badly: {contents.stop.replace('_', ' ')}")
+        click.echo(f"note: the run of the image failed: {contents.stop.replace('_', ' ')}")
     for note in contents.notes():
         click.echo(note)
     click.echo(f"next: tflm-hil run {folder}; pytest {folder}")

@@ -25,19 +25,19 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("what", metavar="ELF|SAMPLE", type=IMAGE)
 @click.option("--model", metavar="FILE|NAME", type=MODEL,
-              help="The .tflite that the image runs.  [default: a SAMPLE's own]")  # fmt: skip
+              help="The .tflite of the image.  [default: that of the SAMPLE]")  # fmt: skip
 @click.option("--resolver", metavar="CFG", type=CONFIGURATION,
               help="Resolver configuration of a SAMPLE.  [default: exact]")  # fmt: skip
 @number_option("--inference", check=numbers.count_or_zero, default=0, metavar="N",
-               help="Which inference of the image, from 0.")  # fmt: skip
+               help="Number of the inference, from 0.")  # fmt: skip
 @click.option("--target", type=click.Choice(who_can(Ability.STEP)), default=DEFAULT,
-              show_default=True, help="Where the image runs.")  # fmt: skip
+              show_default=True, help="The target.")  # fmt: skip
 @arithmetic_options
 @number_option("--tolerance", check=numbers.tolerance, metavar="X",
                help="Largest difference.",
-               default_text="to the bit; for float sums an error bound")  # fmt: skip
+               default_text="exact; for float sums an error bound")  # fmt: skip
 @number_option("--timeout", default=30.0, check=numbers.seconds, metavar="SECONDS",
-               help="Virtual time in which the inference must end.")  # fmt: skip
+               help="Time limit for the end of the inference, in virtual time.")  # fmt: skip
 @json_option("the table")
 def layers(  # noqa: PLR0917 - one parameter per option
     what: Subject,
@@ -50,18 +50,17 @@ def layers(  # noqa: PLR0917 - one parameter per option
     timeout: float,
     json_file: Path | None,
 ) -> None:
-    """Find the first operator that computes something else than the NumPy reference.
+    """Find the first operator whose outputs differ from the NumPy reference.
 
-    Runs ELF (or SAMPLE) to one inference, reads each operator's outputs from the target's memory,
-    and compares them with the reference's for the same inputs. The firmware needs no change,
-    only its symbol table. Exit code 1 if an operator differs.
+    Runs ELF (or SAMPLE) up to an inference, reads each operator's outputs from the target's memory,
+    and compares them with those of the reference for the same inputs. The firmware needs no
+    change, only its symbol table. Exit code 1 if an operator differs.
 
     \b
     tflm-hil layers digits
     tflm-hil layers build/zephyr/zephyr.elf --model model.tflite --inference 3
     """
-    # Here, not above: see cli/__init__.
-    from harness import targets  # noqa: PLC0415
+    from harness import targets  # noqa: PLC0415 - see cli/__init__
     from harness.case.layers import compare_with_device  # noqa: PLC0415
     from harness.case.subject import find_model  # noqa: PLC0415
     from harness.reference import Interpreter  # noqa: PLC0415
@@ -93,15 +92,12 @@ def layers(  # noqa: PLR0917 - one parameter per option
 
 
 def _refuse_another_model(elf: Path, model: Path) -> None:
-    """Raise UsageError if the image does not contain ``model``: then it runs another one.
-
-    Its differences would prove nothing about the firmware.
-    """
+    """Raises UsageError if the image does not contain ``model``, so that it runs another one."""
     if files.read(model) not in files.read(elf):
         raise UsageError(
-            f"{elf.name} does not hold {model.name}, so it runs another model: the difference "
-            "says nothing about the firmware",
-            hint="--model FILE names the .tflite that the image was built with",
+            f"{elf.name} does not contain {model.name}, so it runs another model, and the outputs "
+            "cannot be compared",
+            hint="--model FILE is the .tflite that the image was built with",
         )
 
 

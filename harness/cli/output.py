@@ -1,4 +1,4 @@
-"""Standard output, standard error and files of all subcommands: results, tables, progress."""
+"""Output of all subcommands to the terminal and to files: results, tables, progress."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from harness.cli.parameters import STDOUT
 if TYPE_CHECKING:
     from rich.console import Console
 
-#: Prints a line of progress; standard output is for results.
+#: Prints a line of progress to standard error.
 on_stderr = partial(click.echo, err=True)
 
 
 def screen() -> Console:
-    """Standard output for tables, as wide as the terminal; in a file or a pipe rows stay whole."""
+    """A console for tables on standard output; rows are not wrapped in a file or a pipe."""
     from rich.console import Console  # noqa: PLC0415 - only if something is shown
 
     return Console(highlight=False, width=None if sys.stdout.isatty() else UNFOLDED)
 
 
 def write_text(path: Path | None, text: str) -> None:
-    """Write ``text`` to the file of an option; nothing if the option was not given.
+    """Writes ``text`` to the file of an option, ``-`` is standard output; does nothing for None.
 
-    Raises :class:`CannotWrite` if that fails after all (for example on a full disk).
+    Raises :class:`CannotWrite` if that fails (for example on a full disk).
     """
     if path is None:
         return
@@ -46,9 +46,9 @@ def write_text(path: Path | None, text: str) -> None:
 def write_rows(
     path: Path | None, document: Mapping[str, Any], name: str, rows: Iterable[Any]
 ) -> None:
-    """Write ``document`` as JSON with ``rows``, which may be a million, as its last value ``name``.
+    """Writes ``document`` as JSON with ``rows`` as its last value ``name``.
 
-    One row at a time is in memory. Otherwise as :func:`write_text`.
+    Rows are not collected in memory. Otherwise as :func:`write_text`.
     """
     if path is None:
         return

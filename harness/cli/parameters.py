@@ -1,4 +1,4 @@
-"""Types of parameters, checked and completed alike in every subcommand: names, files, numbers."""
+"""Parameter types of all subcommands, with checks and shell completion: names, files, numbers."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
 
 #: The environment variable for ``--history``, and for Robot's variable ``HISTORY``.
 HISTORY_VARIABLE = "TFLM_HIL_HISTORY"
-#: The resolver "all configurations of the sample".
+#: The value of ``--resolver`` for all configurations of a sample.
 ALL = "all-configurations"
-#: The value of an option for a file to write that means standard output.
+#: The value of a :class:`Destination` that denotes standard output.
 STDOUT = Path("-")
-#: Most bytes of a file's name, on all usual file systems.
-_LONGEST_NAME = 255
+#: Bytes; limit of usual file systems.
+_MAX_FILE_NAME = 255
 
 
 class Name(click.ParamType):  # type: ignore[type-arg]  # not generic in older click
-    """A word that is passed on as it is. Completes ``known`` words, with ``or_file`` files too."""
+    """Any word. Completes the ``known`` words, with ``or_file`` also files."""
 
     name = "name"
 
@@ -42,24 +42,24 @@ class Name(click.ParamType):  # type: ignore[type-arg]  # not generic in older c
         self._or_file = or_file
 
     def words(self, ctx: click.Context) -> Iterable[str]:
-        """What the value may be. Raises :class:`HilError` if that cannot be read."""
+        """The words to complete. Raises :class:`HilError` if they cannot be read."""
         return self._known()
 
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
-        """Names that begin so. Files come first: a shell takes them if no name fits."""
+        """Completes the last word of a comma-separated list; files first, as shells expect."""
         done, comma, word = incomplete.rpartition(",")
         items = [CompletionItem(incomplete, type="file")] if self._or_file else []
         try:
             names = [name for name in self.words(ctx) if name.startswith(word)]
-        except HilError:  # a broken table, lab file or history; the command itself reports it
+        except HilError:  # an invalid table, lab file or history, reported by the command itself
             return items
         return items + [CompletionItem(done + comma + name) for name in names]
 
 
 class ImageOrSample(Name):
-    """An ELF or a sample; with ``case_files`` also a case file, or the folder that has one."""
+    """An image or a sample; with ``case_files`` also a case file, or a folder with one."""
 
     name = "what"
 
@@ -70,19 +70,19 @@ class ImageOrSample(Name):
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> Subject:
-        """The subject of this name; raises the UsageError of :meth:`Subject.find`."""
+        """The subject of this name; raises as :meth:`Subject.find`."""
         if isinstance(value, Subject):
             return value
         return Subject.find(str(value), case_files=self._case_files)
 
 
 class Existing(click.ParamType):  # type: ignore[type-arg]
-    """A file to read, which must exist."""
+    """An existing file to read."""
 
     name = "file"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
-        """The path; a usage error if there is no such file."""
+        """The path; a usage error if the file does not exist."""
         path = Path(value)
         if not files.is_file(path):
             folder = files.is_folder(path)
@@ -97,7 +97,7 @@ class Existing(click.ParamType):  # type: ignore[type-arg]
 
 
 class Destination(click.ParamType):  # type: ignore[type-arg]
-    """A file to write that can be written; with ``dash`` also ``-`` for standard output."""
+    """A writable file; with ``dash`` also ``-`` for standard output."""
 
     name = "file"
 
@@ -111,7 +111,7 @@ class Destination(click.ParamType):  # type: ignore[type-arg]
         return [CompletionItem(incomplete, type="file")]
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
-        """The path; a usage error if nothing can be written to it."""
+        """The path; a usage error or :class:`CannotWrite` if it cannot be written."""
         path = Path(value)
         if path == STDOUT:
             if self.dash:
@@ -120,18 +120,18 @@ class Destination(click.ParamType):  # type: ignore[type-arg]
         if not str(value):
             self.fail("needs the name of a file", param, ctx)
         if "\0" in str(value):
-            self.fail("no file's name holds a NUL", param, ctx)
+            self.fail("a file name cannot contain a NUL character", param, ctx)
         if files.is_folder(path):
             self.fail(f"{path} is a folder", param, ctx)
         if not files.is_folder(path.parent):
             self.fail(f"there is no folder {path.parent}", param, ctx)
-        if len(os.fsencode(path.name)) > _LONGEST_NAME:
+        if len(os.fsencode(path.name)) > _MAX_FILE_NAME:
             self.fail(f"the name {short(path.name)} is too long", param, ctx)
-        # A file is replaced in its folder; a pipe or a device is written to.
+        # A file is replaced, which needs a writable folder; a pipe or a device is written to.
         written = path if path.exists() and not path.is_file() else path.parent
         if not os.access(written, os.W_OK):
             raise CannotWrite(
-                f"cannot write {path}: {written} may not be written", hint="name another file"
+                f"cannot write {path}: {written} is not writable", hint="choose another file"
             )
         return path
 
@@ -147,7 +147,7 @@ class Number(click.ParamType):  # type: ignore[type-arg]  # not generic in older
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
-        """Read the number, or end with a usage error."""
+        """The number; a usage error if it is not valid."""
         try:
             return self.check(numbers.whole(value))
         except ValueError as error:
@@ -204,7 +204,7 @@ def _buttons() -> Iterable[str]:
 
 
 class ChipName(Name):
-    """The name of a chip that has a table."""
+    """The name of a chip."""
 
     name = "chip"
 
@@ -214,14 +214,14 @@ class ChipName(Name):
 
 
 class CaseName(Name):
-    """The name of a case. Completes those of the case file that stands before it."""
+    """The name of a case. Completes those of the case file given before it."""
 
     def __init__(self) -> None:
         super().__init__(tuple)
 
     def words(self, ctx: click.Context) -> Iterable[str]:
         """The cases of the file; none if there is no case file."""
-        # Behind `--case` without a value click has not read the arguments before it.
+        # Click has not parsed the arguments yet if it completes the value of `--case`.
         named = Path(next(iter(ctx.args), CASE_FILE))
         path = named / CASE_FILE if files.is_folder(named) else named
         if not files.is_file(path):
@@ -232,7 +232,7 @@ class CaseName(Name):
 
 
 class Recorded(Name):
-    """A word of the history that ``--history`` or the environment names."""
+    """A word recorded in the history given by ``--history`` or the environment."""
 
     def __init__(self, words: Callable[[History], Iterable[str]]) -> None:
         super().__init__(tuple)
@@ -273,7 +273,7 @@ SAMPLE_OR_FILE = Name(_samples, or_file=True)
 OPERATORS, SCRAPER = Name(_operators), Name(_scrapers)
 FAULTS, OUTCOME, BUTTON = Name(_faults), Name(_outcomes), Name(_buttons)
 BOARD, MACHINE = Name(boards_of_lab), Recorded(_machines)
-FILE_OR_WORD = Name(tuple, or_file=True)  # a path, or a word that only the command knows
+FILE_OR_WORD = Name(tuple, or_file=True)  # a path, or a word that the command interprets
 TARGET, MODEL = Name(lambda: TARGETS), Name(_models, or_file=True)
 IMAGE, IMAGE_OR_CASES = ImageOrSample(), ImageOrSample(case_files=True)
 EXISTING = Existing()

@@ -37,7 +37,7 @@ _SHOWN = 10  # rows of an output
               help="Quantize real-valued inputs, as TensorFlow Lite does.")  # fmt: skip
 @click.option("--output", type=Destination(),
               help=".npy (one output) or .npz (by index) to write.")  # fmt: skip
-@click.option("--layers", is_flag=True, help="A line for each operator's output of the first row.")
+@click.option("--layers", is_flag=True, help="Print the outputs of each operator, first row only.")
 @arithmetic_options
 @json_option("tensors and outputs")
 def reference(
@@ -49,10 +49,10 @@ def reference(
     arithmetic: Arithmetic,
     json_file: Path | None,
 ) -> None:
-    """Run MODEL (a .tflite, or the name of one of ours) in NumPy, as a device must compute it.
+    """Run MODEL (a .tflite, or a model of this project) in NumPy, with the arithmetic of TFLM.
 
-    Without --input the tensors are described and a row of zero points is run. In JSON, NaN and
-    infinities are text: "nan", "inf", "-inf".
+    Without --input, the tensors are listed, and the model is run with zero points as input. In
+    JSON, NaN and infinities are strings: "nan", "inf", "-inf".
 
     \b
     tflm-hil reference digits_int8.tflite --layers
@@ -61,7 +61,7 @@ def reference(
     content = Model.from_file(find_model(model))
     interpreter = Interpreter.from_model(content, arithmetic)
     if quantize and input_file is None:
-        raise UsageError("--quantize needs --input", hint="it is about the values in that file")
+        raise UsageError("--quantize needs --input", hint="it quantizes the values in that file")
     arrays = _inputs(content, input_file, real=quantize)
     results = interpreter.invoke_batch(arrays)
     if output:
@@ -75,7 +75,7 @@ def reference(
     for note in notes:
         click.echo(f"note: {note}")
     if layers:
-        interpreter.reset()  # the batch has changed the state of a stateful model
+        interpreter.reset()  # the batch changes the state of a stateful model
         interpreter.invoke([array[0] for array in arrays])
         for operator in content.operators:
             click.echo(_layer(operator, interpreter))
@@ -111,11 +111,11 @@ def _print_outputs(results: Sequence[np.ndarray]) -> None:
         for row in values[:_SHOWN]:
             click.echo(f"output {index}: {np.array2string(row.reshape(-1), threshold=16)}")
         if len(values) > _SHOWN:
-            click.echo(f"... {len(values) - _SHOWN} rows more")
+            click.echo(f"... {len(values) - _SHOWN} more rows")
 
 
 def _numbers(values: np.ndarray) -> Any:
-    """Nested lists, with NaN and infinities, for which JSON has no numbers, as text."""
+    """Nested lists; NaN and infinities, which JSON does not support, are strings."""
     if values.dtype.kind != "f" or np.isfinite(values).all():
         return values.tolist()
     if values.ndim == 0:

@@ -26,10 +26,11 @@ if TYPE_CHECKING:
 
 _JSON = json_option()
 _TARGET = click.option("--target", type=click.Choice(list(TARGETS)),
-                       help="Where to run it.  [default: simulator]")  # fmt: skip
+                       help="The target.  [default: simulator]")  # fmt: skip
 _UNTIL = click.option("--until", "symbol", default="", help="Read when this function is reached.")
 _TIMEOUT = number_option("--timeout", default=5.0, check=numbers.seconds, metavar="SECONDS",
-                         help="Read after so long, on the target's clock.")  # fmt: skip
+                         help="Read after this time at the latest, on the target's "
+                         "clock.")  # fmt: skip
 
 
 @click.group()
@@ -42,7 +43,7 @@ def resolver() -> None:
 @click.argument("model", required=False, type=MODEL)
 @beside_option
 @click.option("--live", is_flag=True,
-              help="Run ELF and compare its resolver's content in memory with MODEL.")  # fmt: skip
+              help="Run ELF, and compare the resolver in its memory with MODEL.")  # fmt: skip
 @_TARGET
 @_UNTIL
 @_TIMEOUT
@@ -57,16 +58,16 @@ def check(
     timeout: float,
     json_file: Path | None,
 ) -> None:
-    """Compare ELF's resolver with the needs of MODEL (a SAMPLE's own), without running anything.
+    """Compare the resolver of ELF with the operators of MODEL, without running the image.
 
     \b
     tflm-hil resolver check build/zephyr/zephyr.elf model.tflite
     tflm-hil resolver check --live stripped.elf model.tflite
     tflm-hil resolver check tfm_merged.hex model.tflite --beside zephyr.elf --beside tfm_s.elf
 
-    Exit code 1 if an operator is missing, refused or registered twice; 5 if that cannot be told
-    (a stripped image, a registration behind a run-time condition: use --live). Notes are about
-    what tflite-micro computes differently.
+    MODEL defaults to that of the SAMPLE. Exit code 1 if an operator is missing, refused or
+    registered twice; 5 if this cannot be determined (a stripped image, a conditional registration:
+    use --live). Notes are about operators that tflite-micro computes differently.
     """
     from harness.resolver.audit import check_every, check_live  # noqa: PLC0415 - see cli/__init__
 
@@ -115,7 +116,7 @@ def _raise_unless_passed(audit: Audit, elf: Path) -> None:
 
 
 def _live(image: Image, target: str, symbol: str, timeout: float) -> tuple[LiveResolver, ...]:
-    """Run the image until its operators are registered and read the tables in its memory."""
+    """Runs the image until its operators are registered, and reads the tables in its memory."""
     from harness.resolver.dump import dump as read_tables  # noqa: PLC0415
     from harness.resolver.stop_point import run_past_registration  # noqa: PLC0415
     from harness.targets import open_target  # noqa: PLC0415
@@ -133,7 +134,7 @@ def _live(image: Image, target: str, symbol: str, timeout: float) -> tuple[LiveR
 @click.option("-o", "--output", type=Destination(dash=True), metavar="FILE",
               help="The header to write.  [default: standard output]")  # fmt: skip
 def generate(models: tuple[str, ...], namespace: str, output: Path | None) -> None:
-    """Print a C++ header with exactly the resolver that the MODELs need.
+    """Print a C++ header with a resolver for exactly the operators of the MODELs.
 
     \b
     tflm-hil resolver generate model.tflite --output src/resolver.h
@@ -161,10 +162,10 @@ def dump(
     timeout: float,
     json_file: Path | None,
 ) -> None:
-    """Run ELF and list the content of its resolvers in memory.
+    """Run ELF, and list the operators of the resolvers in its memory.
 
-    They are read when AllocateTensors is entered: after the registration, before the first
-    inference. A target that cannot stop there (a board) is read after --timeout.
+    The memory is read at the entry of AllocateTensors, after the registration and before the first
+    inference; on a target that cannot stop there (a board), after --timeout.
 
     \b
     tflm-hil resolver dump build/zephyr/zephyr.elf
@@ -188,7 +189,7 @@ def dump(
 @beside_option
 @_JSON
 def explain(operator: str, what: Subject, beside: Sequence[Path], json_file: Path | None) -> None:
-    """Follow the registration of OPERATOR in ELF: calls, stored pointers, and where they lead.
+    """Trace the registration of OPERATOR in ELF: calls, and stored pointers with their targets.
 
     \b
     tflm-hil resolver explain FULLY_CONNECTED build/zephyr/zephyr.elf

@@ -16,9 +16,9 @@ from harness.cli.parameters import STDOUT
 @click.command()
 @json_option("the list")
 def samples(json_file: Path | None) -> None:
-    """List samples, their models and the resolver configurations that each can be built with.
+    """List samples with their models and resolver configurations.
 
-    `tflm-hil build` and `tflm-hil run` take their names.
+    The names are arguments of `tflm-hil build` and `tflm-hil run`.
     """
     table = load()
     rows = [

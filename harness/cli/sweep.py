@@ -25,11 +25,12 @@ _MEASURES = ("flash", "ram", "instructions", "accuracy")
 @click.argument("file", metavar="sweep.toml", type=click.Path(path_type=Path))
 @click.option("--budget", "budgets", multiple=True, metavar="MEASURE=LIMIT",
               type=Name(lambda: [f"{name}=" for name in _MEASURES]),
-              help="flash, ram, instructions: at most; accuracy: at least. The best point within "
-              "all budgets is named; exit code 1 if there is none.")  # fmt: skip
+              help="Limit of flash, ram, instructions (at most) or accuracy (at least); "
+              "repeatable. The best point within all budgets is shown; exit code 1 if there is "
+              "none.")  # fmt: skip
 @click.option("--best", "by", default="instructions", show_default=True,
               type=click.Choice(_MEASURES),
-              help="The measure by which a point is the best.")  # fmt: skip
+              help="The measure that determines the best point.")  # fmt: skip
 @study_options
 @click.option(
     "--csv", "csv_file", type=Destination(), metavar="FILE", help="Write the rows as CSV."
@@ -38,14 +39,14 @@ _MEASURES = ("flash", "ram", "instructions", "accuracy")
               help="Write the rows as Parquet (extra: parquet).")  # fmt: skip
 @click.option("--html", type=Destination(), metavar="FILE",
               help="Write a page with the Pareto front and all points.")  # fmt: skip
-@history_option("Keep every point as a case in this history: an SQLite file, or a database URL.")
+@history_option("Record each point as a case in this history: an SQLite file, or a database URL.")
 @json_option("every point's parameters, verdict and measures")
 def sweep(file: Path, **options: Any) -> int:
-    """Build, run and judge every point that the axes of sweep.toml span.
+    """Build, run and check every point of the axes in sweep.toml.
 
-    Only points that pass can be the best. Points of different samples or models are never compared
-    with each other. Exit code 0 only if at least one point of each sample, model, builder and
-    target passes; otherwise that of its points: 4, 1 or 3.
+    Only points that pass can be the best. Points of different samples or models are never
+    compared. Exit code 0 only if at least one point of each sample, model, builder and target
+    passes; otherwise that of its points: 4, 1 or 3.
 
     \b
     tflm-hil sweep sweep.toml --html sweep.html
@@ -86,7 +87,7 @@ def sweep(file: Path, **options: Any) -> int:
     without = [task[0] for task, index in chosen.items() if index is None]
     if limits and without:
         wanted = ", ".join(f"{name} {limit:g}" for name, limit in limits.items())
-        raise CheckFailed(f"no point of {', '.join(without)} passes and keeps within {wanted}")
+        raise CheckFailed(f"no point of {', '.join(without)} passes and is within {wanted}")
     return verdict(rows).exit_code
 
 

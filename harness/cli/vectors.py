@@ -31,18 +31,18 @@ from harness.reference.vectors import COUNT, FoundVectors, by_operator, find_vec
 @click.command()
 @click.argument("model", metavar="MODEL", type=MODEL)
 @click.option("--input", "--inputs", "input_file", type=EXISTING,
-              help=".npy or .npz to judge, and to start from: one row per inference.")  # fmt: skip
+              help=".npy or .npz to examine and start from: one row per inference.")  # fmt: skip
 @click.option("--quantize", is_flag=True,
               help="Quantize real-valued inputs, as TensorFlow Lite does.")  # fmt: skip
 @click.option("--output", type=Destination(),
-              help=".npz to write the inputs to that are found; without it, with --inputs, nothing"
-                   " is searched.")  # fmt: skip
+              help=".npz for the inputs that are found; with --inputs and without --output there "
+                   "is no search.")  # fmt: skip
 @number_option("--count", check=numbers.count, default=COUNT, metavar="N",
-               help="The most inputs to find.")  # fmt: skip
+               help="Largest number of inputs.")  # fmt: skip
 @number_option("--seed", check=numbers.count_or_zero, default=0, metavar="N",
-               help="Of the search, which the same seed repeats.")  # fmt: skip
+               help="Seed of the search.")  # fmt: skip
 @number_option("--workers", check=numbers.count, metavar="N",
-               help="Processes of the search.", default_text="one a core")  # fmt: skip
+               help="Processes of the search.", default_text="one per core")  # fmt: skip
 @arithmetic_options
 @json_option("the adequacy")
 def vectors(  # noqa: PLR0917 - one parameter per option
@@ -56,13 +56,13 @@ def vectors(  # noqa: PLR0917 - one parameter per option
     arithmetic: Arithmetic,
     json_file: Path | None,
 ) -> None:
-    """Find inputs that tell MODEL's operators from the plausible mistakes of an implementation.
+    """Find inputs that detect likely mistakes in implementations of MODEL's operators.
 
-    Each mistake of a table (a clamp left out, a zero point forgotten, the stride of the other axis,
-    halves rounded the other way ...) is made in each operator in turn; an input notices it if an
-    output of the model changes. With --inputs, the mistakes are listed that those inputs would
-    not notice. With --output, further inputs are searched until each mistake is noticed, or none
-    is found; a case takes the file as its `inputs`.
+    Each mistake of a table (a missing clamp or zero point, the stride of the other axis, the other
+    rounding of halves ...) is made in each operator in turn; an input detects it if an output of
+    the model changes. With --inputs, the mistakes that those inputs do not detect are listed. With
+    --output, further inputs are searched until each mistake is detected, or no more are found; the
+    file can be the `inputs` of a case.
 
     \b
     tflm-hil vectors model.tflite --output vectors.npz
@@ -70,7 +70,7 @@ def vectors(  # noqa: PLR0917 - one parameter per option
     """
     content = Model.from_file(find_model(model))
     if quantize and input_file is None:
-        raise UsageError("--quantize needs --inputs", hint="it is about the values in that file")
+        raise UsageError("--quantize needs --inputs", hint="it quantizes the values in that file")
     if output is not None and output.suffix != ".npz":
         raise UsageError(f"{output} is not an .npz file", hint="--output vectors.npz")
     given = [] if input_file is None else load_batch(input_file, content, real=quantize)
@@ -119,7 +119,7 @@ def _report(title: str, adequacy: Adequacy) -> str:
 
 
 class _Progress:
-    """A line on a terminal: mistakes that are climbed for, and the time that is left."""
+    """Shows the progress of the search on a terminal, with the remaining time."""
 
     def __init__(self) -> None:
         self._start: float | None = None

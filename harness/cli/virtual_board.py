@@ -1,4 +1,4 @@
-"""``tflm-hil virtual-board``: a board to try the lab's tools with."""
+"""``tflm-hil virtual-board``."""
 
 from __future__ import annotations
 
@@ -26,27 +26,27 @@ from harness.targets.board.virtual.client import VirtualDk
 @click.option("--serial", default="", help="J-Link serial number (default: a random one).")
 @click.option("--name", default="", help="The board's name.")
 @click.option("--kit", default=DEFAULT_BOARD, show_default=True,
-              type=click.Choice(board_names()), help="Which kit it is.")  # fmt: skip
+              type=click.Choice(board_names()), help="The kind of board.")  # fmt: skip
 @number_option("--baud", check=numbers.baud, metavar="N", default_text="the kit's",
                help="Baud rate of its UART.")  # fmt: skip
 @click.option("--console", default="", metavar="TEXT", type=Name(board_names),
-              help='How it hears the chip: "uarte=UARTE1 txd=1 rxd=0 baud=1000000".')  # fmt: skip
+              help='Wiring of its console: "uarte=UARTE1 txd=1 rxd=0 baud=1000000".')  # fmt: skip
 @click.option(
     "--misbehave",
     multiple=True,
     metavar="NAME[=N]",
     type=Name(lambda: misbehaviour.NAMES),
-    help="May be given several times.",
+    help="A misbehaviour (--list-misbehaviours); repeatable.",
 )
 @click.option("--play", is_flag=True, help="Print the text in flash instead of running it.")
 @click.option("--port", type=click.IntRange(0, 65535), default=0, metavar="N",
               help="TCP port of its debug port on 127.0.0.1 (0: any free one).")  # fmt: skip
 @click.option("--registers", is_flag=True,
-              help="Offer pyOCD the access ports' registers alone, not whole blocks of memory: as "
-              "SWD does.")  # fmt: skip
-@click.option("--list-misbehaviours", is_flag=True, help="List the faults that it can be given.")
+              help="Offer pyOCD only registers of the access ports, as SWD does, instead of block "
+              "transfers of memory.")  # fmt: skip
+@click.option("--list-misbehaviours", is_flag=True, help="List the misbehaviours.")
 @number_option("--seconds", default=0.0, check=numbers.seconds_or_zero, hidden=True,
-               help="End by itself after so long.")  # fmt: skip
+               help="End after this time.")  # fmt: skip
 def virtual_board(
     *,
     bench: Path | None,
@@ -62,11 +62,11 @@ def virtual_board(
     list_misbehaviours: bool,
     seconds: float,
 ) -> None:
-    """Start a board made of the simulator and a pseudo-terminal; Ctrl-C ends it.
+    """Start a simulated board with serial ports and a debug port; Ctrl-C ends it.
 
     It has a J-Link serial number, three serial ports, a debug port and stand-ins for the flash
-    tools. It prints two variables; in a shell that exports them, `--target board` finds it. pyOCD
-    reaches it as the probe that it prints last.
+    tools. It prints two environment variables; in a shell that exports them, `--target board`
+    finds it. The last line is the probe's name for pyOCD.
     """
     if list_misbehaviours:
         click.echo(misbehaviour.Misbehaviour.__doc__)
@@ -94,7 +94,7 @@ def virtual_board(
 
 
 def _wait(dk: VirtualDk, seconds: float) -> None:
-    """Wait until the board ends, or ``seconds`` are over (0: for ever)."""
+    """Waits until the board ends, at most ``seconds`` (0: no limit)."""
     limit = time.monotonic() + seconds if seconds else float("inf")
     while dk.alive and time.monotonic() < limit:
         time.sleep(0.1)

@@ -24,13 +24,13 @@ _PLACES: dict[str, Callable[[], Path]] = {
 @click.command()
 @click.argument("what", type=click.Choice(list(_PLACES)))
 def where(what: str) -> None:
-    """Print the folder of the documentation, examples, Robot's resource file, samples, models,
+    """Print the folder of documentation, examples, Robot's resource file, samples, models,
     platforms, schemas, or the cache.
 
     \b
     cp -r "$(tflm-hil where examples)/bare_metal" firmware
     robot --pythonpath "$(tflm-hil where robot)" suite.robot
 
-    The line of a suite is `Resource    tflm.resource`, in a checkout and with an installed wheel.
+    A suite then contains `Resource    tflm.resource`, in a checkout and with an installed wheel.
     """
     click.echo(_PLACES[what]())

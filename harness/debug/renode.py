@@ -85,7 +85,7 @@ class DebuggedRenode:
 
     def poll(self) -> None:
         """Shows new console output."""
-        data = self.session.heard()
+        data = self.session.debug_console()
         if data:
             self.show(data)
         time.sleep(_POLL_SECONDS)

@@ -1,4 +1,4 @@
-"""Robot Framework keywords: thin, typed, documented, no logic of their own."""
+"""Robot Framework keywords: a typed interface to the other rooms, without logic of its own."""
 
 from harness.keywords.library import TflmHil
 

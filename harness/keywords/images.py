@@ -1,4 +1,4 @@
-"""Keywords about an image that need no run: its size, its operator resolver."""
+"""Keywords that check an image without running it: its size, its operator resolver."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from harness.model import Model
 
 
 class ImageChecks:
-    """Checks of an ELF; they need no target."""
+    """Checks of an image that do not need a target."""
 
     @keyword
     def flash_should_not_exceed(self, elf: Path, limit: str) -> None:
@@ -41,7 +41,7 @@ class ImageChecks:
 
     @keyword
     def get_size(self, elf: Path) -> Size:
-        """Returns the bytes of flash and RAM (``.flash``, ``.ram``) as the linker counts them."""
+        """Returns the bytes of flash and RAM (``.flash``, ``.ram``) as counted by the linker."""
         measured = size_of(combined.read(elf, chip=variables.chip()))
         if measured is None:
             raise CheckFailed(f"{elf} has no table of FLASH and RAM, so its size is unknown")
@@ -55,9 +55,9 @@ class ImageChecks:
 
     @keyword
     def resolver_check_should_say(self, elf: Path, model: str, verdict: str) -> None:
-        """Audits the operator resolver of an image before it runs.
+        """Audits the operator resolver of an image without running it.
 
-        Fails if the audit's verdict is not ``verdict``.
+        Fails if the verdict of the audit is not ``verdict``.
 
         Examples:
         | Resolver Check Should Say | ${elf} | hello_world_int8.tflite | ok |

@@ -19,17 +19,17 @@ from harness.reference import Interpreter
 from harness.reference.layers import LayerReport
 from harness.targets.registry import Ability
 
-#: Seconds on the target's clock in which the inference must end.
+#: Time limit for the end of the inference, in seconds on the target's clock.
 _TIMEOUT = 30.0
 
 
 @library(scope="GLOBAL", version=__version__, doc_format="ROBOT")
 class Layers:
-    """Reads what each operator of a running image wrote and compares it.
+    """Compares the outputs of each operator of a running image with the reference.
 
     ``${TARGET}`` is the target, as for the library TflmHil. The target must be able to stop at an
-    instruction (``simulator``, ``renode``); on others the test is skipped. An execution of which
-    every test is skipped fails, unless the variable ``ALLOW_SKIPS`` is true.
+    instruction (``simulator``, ``renode``); on others the test is skipped. An execution in which
+    all tests are skipped fails, unless the variable ``ALLOW_SKIPS`` is true.
     """
 
     def __init__(self) -> None:
@@ -45,9 +45,9 @@ class Layers:
         multipliers: Multipliers = "double",
         tolerance: float | None = None,
     ) -> LayerReport:
-        """Runs ``elf`` through an inference and fails if an operator differs from the reference.
+        """Runs ``elf`` through an inference, and fails if an operator differs from the reference.
 
-        The failure names the first operator that differs. Returns the table of all operators.
+        The message names the first operator that differs. Returns the report of all operators.
         ``rounding`` and ``multipliers`` are the device's arithmetic, see docs/reference.md.
 
         Examples:
@@ -81,7 +81,7 @@ class Layers:
         report = self._compared(elf, model, inference, arithmetic, tolerance)
         first = report.first
         if first is None or first.operator.index != operator:
-            raise CheckFailed(f"not operator {operator}: {report}")
+            raise CheckFailed(f"operator {operator} is not the first that differs: {report}")
 
     @staticmethod
     def _compared(

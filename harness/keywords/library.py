@@ -1,4 +1,4 @@
-"""The library ``harness.keywords.TflmHil``: keywords that build, run and judge."""
+"""The library ``harness.keywords.TflmHil``: keywords that build, run and check firmware."""
 
 from __future__ import annotations
 
@@ -42,22 +42,22 @@ _NO_FAILURE = (Verdict.PASS, Verdict.SKIPPED)
 
 @library(scope="GLOBAL", version=__version__, doc_format="ROBOT")
 class TflmHil(LiveSession, ImageChecks):
-    """Builds, runs, measures and judges tflite-micro firmware for Nordic's nRF91 and nRF5340.
+    """Builds, runs, measures and checks tflite-micro firmware for Nordic's nRF91 and nRF5340.
 
     The target is the variable ``${TARGET}`` (``simulator``, ``renode``, ``board``,
-    ``virtual-board``) unless a keyword names another; samples are built by
-    ``${BUILDER}`` (``standalone``, ``zephyr``, ``zephyr-cmsis-nn``, ...) for the chip ``${CHIP}``
-    (``nrf9160``; ``tflm-hil chips`` lists them). A test fails if this machine lacks its
-    target; with ``--variable ALLOW_SKIPS:true`` it is skipped. An execution of which every test is
-    skipped fails, too.
+    ``virtual-board``) unless given by a keyword's argument; samples are built by ``${BUILDER}``
+    (``standalone``, ``zephyr``, ``zephyr-cmsis-nn``, ...) for the chip ``${CHIP}`` (``nrf9160``;
+    ``tflm-hil chips`` lists them). A test fails if its target is not available on this machine;
+    with ``--variable ALLOW_SKIPS:true`` it is skipped. An execution in which all tests are skipped
+    fails.
 
-    Each run leaves its console, transcript and ``result.json`` under ``${OUTPUT DIR}/cases``; a
-    table of all runs ends the execution.
+    Each run writes its console, transcript and ``result.json`` to ``${OUTPUT DIR}/cases``; a table
+    of all runs is printed at the end of the execution.
 
     = Two ways to test =
 
-    `Run Sample Case` and `Run Case` run an image from reset to its last record and judge the run.
-    `Start Target`, `Wait For Inference` and the `... Should ...` keywords do it step by step.
+    `Run Sample Case` and `Run Case` run an image from reset to its last record, and check the run.
+    `Start Target`, `Wait For Inference` and the `... Should ...` keywords do so step by step.
     """
 
     def __init__(self) -> None:
@@ -72,9 +72,9 @@ class TflmHil(LiveSession, ImageChecks):
     def build_firmware(
         self, sample: str, resolver: str = "exact", builder: str | None = None
     ) -> Path:
-        """Builds a sample in one resolver configuration and returns the path of its ELF.
+        """Builds a sample in a resolver configuration, and returns the path of its ELF.
 
-        Fails if the compiler does. What is in the cache is not built again.
+        Fails if the build fails. Images are cached.
 
         Examples:
         | ${elf} = | Build Firmware | hello_world | person_detection |
@@ -83,9 +83,9 @@ class TflmHil(LiveSession, ImageChecks):
 
     @keyword
     def build_all_firmware(self, builder: str | None = None) -> None:
-        """Builds every sample in every configuration that makes sense, in parallel.
+        """Builds all samples in all applicable configurations, in parallel.
 
-        Fails if one of them cannot be built.
+        Fails if a build fails.
         """
         pairs = [(sample.name, row.name) for sample, row in load().pairs()]
         with logs.shown(Ticker("building").line):
@@ -99,11 +99,10 @@ class TflmHil(LiveSession, ImageChecks):
         target: str | None = None,
         builder: str | None = None,
     ) -> CaseResult:
-        """Runs a sample in one configuration and checks it against the resolver table.
+        """Runs a sample in a configuration, and checks it against the resolver table.
 
-        Fails if the outputs differ from the NumPy reference in one bit, if a finding that the
-        table expects does not come, if one comes that it does not expect, or if this machine has
-        no such target.
+        Fails if an output differs from the NumPy reference, if an expected finding is missing, if
+        there is an unexpected finding, or if the target is not available on this machine.
 
         Examples:
         | Run Sample Case | hello_world | exact |
@@ -116,11 +115,12 @@ class TflmHil(LiveSession, ImageChecks):
 
     @keyword
     def run_case(self, file: Path, name: str | None = None) -> list[CaseResult]:
-        """Runs the cases of a ``hil.toml``, or those called ``name``; all of them, pass or fail.
+        """Runs all cases of a ``hil.toml``, or those called ``name``; continues after failures.
 
-        Fails if a case fails, and names each that did; also if it names another chip than the
-        variable ``${CHIP}``. A target that the file lists and this machine lacks is skipped; a case
-        that ran on none of its targets fails. ``tflm-hil run hil.toml`` does the same.
+        Fails if a case fails, with the names of the failed cases, or if a case is for another chip
+        than the variable ``${CHIP}``. Targets of the file that are not available on this machine
+        are skipped; a case that ran on none of its targets fails. Equivalent to ``tflm-hil run
+        hil.toml``.
 
         Examples:
         | Run Case | ${CURDIR}/hil.toml |
@@ -132,12 +132,12 @@ class TflmHil(LiveSession, ImageChecks):
 
     @keyword
     def run_all_sample_cases(self) -> None:
-        """Builds what the suite's tests will run and, on the simulator, runs it in parallel.
+        """Builds the samples of the suite's tests and, on the simulator, runs them in parallel.
 
-        For a suite of `Run Sample Case` rows (sample, configuration); without such rows, every
-        sample in every configuration. `Run Sample Case` then takes its result from here. On boards
-        and Renode nothing runs before its test. Fails if there is no compiler; a sample that
-        cannot be built fails its own tests only.
+        For a suite of `Run Sample Case` rows (sample, configuration); without such rows, all
+        samples in all configurations. `Run Sample Case` then reuses these results. Boards and
+        Renode run each case in its test. Fails without a compiler; a failed build fails only the
+        tests of its sample.
         """
         table, builder, chip = load(), variables.builder(), variables.chip()
         pairs = [(sample.name, row.name) for sample, row in table.pairs()]
@@ -152,7 +152,7 @@ class TflmHil(LiveSession, ImageChecks):
             return
         cases = [sample_case(*pair, builder=builder, table=table) for pair in pairs]
         cases = [case.for_chip(chip).on(target, options) for case in cases]
-        cases.sort(key=lambda case: case.inputs is None)  # whole test sets take longest: first
+        cases.sort(key=lambda case: case.inputs is None)  # whole test sets first: they are slowest
         by_identity = {key: case for case in cases if (key := _identity(case))}
         ticker = Ticker("running", len(by_identity))
         for case in by_identity.values():
@@ -162,14 +162,14 @@ class TflmHil(LiveSession, ImageChecks):
                 by_identity, self.output_folder() / target, ticker.result, self._ready,
                 self._calibrate(),
             )  # fmt: skip
-        except BaseException:  # Robot is stopped: the summary still shows what ran
+        except BaseException:  # an interrupt: the summary contains the completed cases
             self.results += self._ready.values()
             raise
         finally:
             ticker.done()
 
     def _result(self, case: Case) -> CaseResult:
-        """The result of ``case``, kept for the summary and shown in the log."""
+        """The result of ``case``, also recorded for the summary and logged."""
         case = case.for_chip(variables.chip())
         ready = self._ready.get(_identity(case)) if self._ready else None
         result = ready or self._run(case)
@@ -182,7 +182,7 @@ class TflmHil(LiveSession, ImageChecks):
 
     @staticmethod
     def _raise(results: Sequence[CaseResult]) -> None:
-        """Fail or skip the test, unless all cases passed that could run."""
+        """Fails or skips the test, unless all cases passed that could run."""
         allow = variables.allow_skips()
         failed = [one for one in results if one.judgement.verdict not in _NO_FAILURE]
         if len(failed) > 1:
@@ -206,26 +206,28 @@ class TflmHil(LiveSession, ImageChecks):
 
     @keyword
     def accuracy_should_equal_the_card(self, result: CaseResult, model: str) -> float:
-        """Fails unless the device got as much of the test set right as the model's card states.
+        """Fails unless the accuracy on the device equals that in the model's card.
 
-        ``result`` is what `Run Sample Case` returned for a sample in the configuration
-        ``console``, which must have run that model. Returns the accuracy.
+        ``result`` is the return value of `Run Sample Case` for a sample with this model in the
+        configuration ``console``. Returns the accuracy.
         """
         model_file = find_model(model)
         sample = result.setup.sample
         vectors = sample_case(sample, "console").vectors if sample else None
         answers = accuracy(console_of(result, model_file), model_file, vectors)
-        logger.info(f"{answers.right} of {answers.total} right, the card says {answers.card}")
+        logger.info(f"{answers.right} of {answers.total} correct, {answers.card} in the card")
         if not answers.equal:
-            raise CheckFailed(f"accuracy {answers.measured:.4f}, the card says {answers.card:.4f}")
+            raise CheckFailed(
+                f"the accuracy is {answers.measured:.4f}, and {answers.card:.4f} in the card"
+            )
         return answers.measured
 
     @keyword
     def case_should_end_as(self, file: Path, name: str, verdict: Verdict) -> None:
-        """Runs one case of a ``hil.toml`` that must end with ``verdict``.
+        """Runs a case of a ``hil.toml``, which must end with ``verdict``.
 
-        Fails if it ends in any other way, on any of its targets. For cases that show that a check
-        can fail.
+        Fails if the verdict differs on any of its targets. Intended for cases that show that a
+        check can fail.
 
         Examples:
         | Case Should End As | ${CURDIR}/hil.toml | a budget that is too tight | fail |
@@ -254,7 +256,7 @@ class TflmHil(LiveSession, ImageChecks):
         scraper: str = "",
         timeout: timedelta = timedelta(seconds=20),
     ) -> None:
-        """Loads an image on the target and opens the session for the keywords that follow.
+        """Loads an image on the target, and opens a session for the following keywords.
 
         Fails if the image cannot be loaded. `Stop Target` or the next `Start Target` ends the
         session.
@@ -275,7 +277,7 @@ class TflmHil(LiveSession, ImageChecks):
         self.start(replace(case.for_chip(variables.chip()), name=f"{case.name}-live"))
 
     def _options(self, target: str | None) -> dict[str, object]:
-        """Options of the chosen target, from variables: ``${RENODE}``, ``${BOARD}``."""
+        """The options of the target, from variables such as ``${RENODE}`` and ``${BOARD}``."""
         values = {
             option.name: variables.value(option.name.upper())
             for option in targets.target(target or variables.target()).options
@@ -283,29 +285,29 @@ class TflmHil(LiveSession, ImageChecks):
         return {name: value for name, value in values.items() if value}
 
     def _folder(self, case: Case) -> Path:
-        """The folder for a run of ``case``; a case that runs again gets another one."""
+        """The folder for a run of ``case``, different for each run."""
         key = case.target, folder_name(case.name).casefold()
         self._runs[key] += 1
         run = self._runs[key]
         return self.output_folder() / (case.target if run == 1 else f"{case.target}-{run}")
 
     def output_folder(self) -> Path:
-        """The folder of the cases' files."""
+        """The folder for the files of the cases."""
         return Path(str(variables.value("OUTPUT DIR", "."))) / "cases"
 
     def log_file(self) -> str:
-        """The name of Robot's log, if it will be in the report's folder; otherwise ""."""
+        """The file name of Robot's log, "" if it is not in the folder of the report."""
         log = Path(str(variables.value("LOG FILE", "NONE")))
         return log.name if log.parent == self.output_folder().parent else ""
 
     def history(self) -> str:
-        """Where results over time are kept, by Robot's variable or the environment's; "" for no."""
+        """The history to record results in, by Robot's variable or the environment; "" for none."""
         return str(variables.value("HISTORY") or os.environ.get("TFLM_HIL_HISTORY", ""))
 
 
 def _identity(case: Case) -> str:
-    """The key of a result of ``case``; "" if its image cannot be made or read."""
+    """The key of a result of ``case``; "" if its image cannot be built or read."""
     try:
         return identity(case)
-    except HilError:  # the case's own test reports it
+    except HilError:  # reported by the test of the case
         return ""

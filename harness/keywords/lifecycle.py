@@ -1,4 +1,4 @@
-"""The library ``harness.keywords.lifecycle.OperatorLifecycle``: calls to a custom operator."""
+"""The library ``harness.keywords.lifecycle.OperatorLifecycle``: calls of a custom operator."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from harness.case.subject import find_model
 
 @library(scope="GLOBAL", version=__version__, doc_format="ROBOT")
 class OperatorLifecycle:
-    """Compares the calls that a custom operator counted with the documented rules.
+    """Compares the calls counted by a custom operator with the documented rules.
 
-    ``result`` is what `Run Sample Case` of the library TflmHil returned.
+    ``result`` is the return value of `Run Sample Case` of the library TflmHil.
     """
 
     @keyword
@@ -28,8 +28,8 @@ class OperatorLifecycle:
     ) -> None:
         """Fails if the runtime did not call the kernel of ``operator`` as documented.
 
-        Documented are init and free once for each node of ``model``, prepare before the first
-        invoke, and invoke once for each node in each inference.
+        The documented calls are init and free once for each node of ``model``, prepare before the
+        first invoke, and invoke once for each node in each inference.
 
         Examples:
         | ${result} = | Run Sample Case | atan | exact |
@@ -45,17 +45,19 @@ class OperatorLifecycle:
     def lifecycle_should_count(
         self, result: CaseResult, operator: str, *, order: str | None = None, **calls: int
     ) -> None:
-        """Fails if one of the named methods was called another number of times.
+        """Fails unless each given method was called the given number of times.
 
-        ``order`` has a letter for each call (init, prepare, in *v* oke, free, reset); repeated
-        letters stand once.
+        ``order`` has a letter for each call (init, prepare, in *v* oke, free, reset), without
+        repetitions.
 
         Examples:
         | Lifecycle Should Count | ${result} | Atan | init=1 | invoke=10 | order=iprvrf |
         """
         counted = self._lifecycle(result, operator)
         if not calls and order is None:
-            raise UsageError("neither a method nor an order is given", hint="init=1 order=iprvrf")
+            raise UsageError(
+                "neither a method nor an order is given", hint="for example init=1 order=iprvrf"
+            )
         unknown = ", ".join(name for name in calls if name not in METHODS)
         if unknown:
             raise UsageError(f"operators have no method {unknown}", hint=", ".join(METHODS))
@@ -65,7 +67,7 @@ class OperatorLifecycle:
             if counted.calls[name] != count
         ]
         if order is not None and counted.order != order:
-            wrong.append(f"the calls came in the order {counted.order or '(none)'}, not {order}")
+            wrong.append(f"the order of the calls is {counted.order or '(none)'}, not {order}")
         if wrong:
             raise CheckFailed(f"{operator}: {'; '.join(wrong)}")
 

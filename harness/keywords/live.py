@@ -1,4 +1,4 @@
-"""Keywords that run an image step by step in an open session."""
+"""Keywords for a live session, which runs an image step by step."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from harness.targets.registry import Ability, TargetPools
 
 
 class LiveSession:
-    """The session that `Start Target` opened."""
+    """The session opened by `Start Target`."""
 
     def __init__(self) -> None:
         self.shared = TargetPools()  # one Renode for all tests of an execution
         self._live: Live | None = None
 
     def start(self, case: Case) -> None:
-        """Open the session of ``case``; an open one is closed first."""
+        """Opens the session of ``case``; closes an open one first."""
         self.stop_target()
         try:
             self._live = Live.open(case, self.shared)
@@ -34,13 +34,13 @@ class LiveSession:
 
     @keyword
     def stop_target(self) -> None:
-        """Ends the session. Never fails; without a session it does nothing."""
+        """Ends the session. Does nothing without a session."""
         live, self._live = self._live, None
         if live is not None:
             live.close()
 
     def close(self) -> None:
-        """End the session, and what sessions share."""
+        """Ends the session, and closes the resources shared by sessions."""
         self.stop_target()
         self.shared.close()
 
@@ -54,9 +54,9 @@ class LiveSession:
 
     @keyword
     def wait_for_inference(self, count: int = 1) -> None:
-        """Runs the target until it has done ``count`` inferences in all, at least one.
+        """Runs the target until it has completed ``count`` inferences in total, at least 1.
 
-        Fails if the image ends, fails, or goes silent before.
+        Fails if the image ends or fails before, or if they are not complete at the deadline.
 
         Examples:
         | Wait For Inference | count=10 |
@@ -69,7 +69,7 @@ class LiveSession:
     def wait_for_end(self) -> None:
         """Runs the target until its last record or a fatal message.
 
-        Fails if neither comes before the deadline of `Start Target`.
+        Fails if neither is received before the deadline of `Start Target`.
         """
         live = self._open()
         live.wait_for_end()
@@ -79,9 +79,9 @@ class LiveSession:
     def wait_for_line(self, regex: str) -> str:
         """Runs the target until a line, or the beginning of one, matches ``regex`` (RE2).
 
-        Text is searched once: the next call continues behind the match. Returns the first group of
-        the match, or all of it if the regex has none. Fails if no line matches before the deadline
-        of `Start Target`, or before the image ends.
+        The next call continues after the match. Returns the first group of the match, or the whole
+        match if the regex has no group. Fails if no line matches before the deadline of `Start
+        Target` or the end of the image.
 
         Examples:
         | ${voltage} = | Wait For Line | battery: (\\\\d+) mV |
@@ -92,7 +92,7 @@ class LiveSession:
 
     @keyword
     def write_line(self, text: str, end: str = "\n") -> None:
-        """Sends ``text`` and ``end`` to the console; the target reads it with the next keyword.
+        """Sends ``text`` and ``end`` to the console; the target receives it when it runs next.
 
         Examples:
         | Write Line | kernel uptime | end=\\r\\n |
@@ -101,9 +101,9 @@ class LiveSession:
 
     @keyword
     def run_for(self, seconds: timedelta) -> None:
-        """Runs the target for a time on its own clock, or to the end of the image's life.
+        """Runs the target for a time on its own clock, at most to the end of the image.
 
-        Never fails: `Target Should Report Nothing` tells what went wrong meanwhile.
+        Never fails; `Target Should Report Nothing` checks the image afterwards.
 
         Examples:
         | Run For | 1.5 s |
@@ -112,14 +112,14 @@ class LiveSession:
 
     @keyword
     def reset_target(self) -> None:
-        """Presses the reset pin: the image starts again, and so does its time limit."""
+        """Pulses the reset pin, and restarts the time limit."""
         self._open().reset()
 
     @keyword
     def read_memory(self, place: str, size: int = 4) -> bytes:
-        """Returns ``size`` bytes from an address, or from a symbol of the image on.
+        """Returns ``size`` bytes of memory from an address or a symbol of the image.
 
-        Fails for a place that is neither, and if nothing answers there.
+        Fails for an unknown symbol, and if there is no memory at the address.
 
         Examples:
         | ${bytes} = | Read Memory | 0x20000000 | size=16 |
@@ -132,8 +132,8 @@ class LiveSession:
     def call_stack(self) -> str:
         """Returns the call stack of each thread, as lines, and logs it.
 
-        A board's core is halted for as long as it is read. Fails where its debug probe does not
-        reach it (no pyOCD, a locked chip).
+        The core of a board is halted while it is read. Fails if the core cannot be accessed through
+        the debug probe (no pyOCD, a locked chip).
         """
         stacks = self._open().call_stack
         logger.info(stacks)
@@ -145,7 +145,7 @@ class LiveSession:
     ) -> None:
         """Holds a button of the DK (``button1``, ``P0.07``) down while the target runs.
 
-        Skips the test on a target whose pins are out of reach (a real board).
+        Skips the test on a target without access to pins (a real board).
 
         Examples:
         | Press Button | button1 | 0.2 s |
@@ -156,7 +156,7 @@ class LiveSession:
 
     @keyword
     def drive_pin(self, pin: str, level: bool | None) -> None:
-        """Drives a pin of the target high (True) or low (False) from now on; None lets it go.
+        """Drives a pin of the target high (True) or low (False) from now on; None releases it.
 
         Examples:
         | Drive Pin | P0.06 | False |
@@ -183,19 +183,19 @@ class LiveSession:
 
     @keyword
     def outputs_should_match_reference(self) -> None:
-        """Compares every output that came so far with the NumPy reference, to the bit.
+        """Compares all outputs received so far with the NumPy reference.
 
-        Fails if one differs, if none came, or if `Start Target` was given no model.
+        Fails if one differs, if there is none, or if `Start Target` had no model.
         """
         check = self._open().check_outputs()
         logger.info(f"{check.compared} values of {check.inferences} inferences are equal")
 
     @keyword
     def target_should_report(self, kind: Kind, subject: str = "") -> None:
-        """Fails unless console or target have a finding of ``kind`` (about ``subject``, if given).
+        """Fails unless there is a finding of ``kind`` (about ``subject``, if given).
 
-        A processor fault, a lockup, a reset of the firmware and a call of ``abort()`` are findings
-        of the target.
+        Findings come from the console and from the target; those of the target include processor
+        faults, lockups, resets by the firmware and calls of ``abort()``.
 
         Examples:
         | Target Should Report | resolver_too_small | SOFTMAX |
@@ -213,7 +213,7 @@ class LiveSession:
 
     @keyword
     def target_should_report_nothing(self) -> None:
-        """Fails if console or target have any finding, except notes; and before anything ran."""
+        """Fails if there is any finding except notes, and also if the target has not run yet."""
         findings = self._open().findings
         if findings:
             raise CheckFailed("; ".join(finding.message for finding in findings))

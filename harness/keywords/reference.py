@@ -1,4 +1,4 @@
-"""The library ``harness.keywords.reference.Reference``: what a model computes, in NumPy."""
+"""The library ``harness.keywords.reference.Reference``: models run in NumPy."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from harness.case.inputs import load_batch
 from harness.case.subject import find_model
 from harness.reference import Interpreter, alternatives, compare, examine
 
-#: A file, or the array that a test already has; Robot leaves the array alone.
+#: A file or an array; Robot does not convert an array.
 Tensors = Path | np.ndarray[Any, np.dtype[Any]]
 
 
@@ -25,7 +25,7 @@ Tensors = Path | np.ndarray[Any, np.dtype[Any]]
 class Reference:
     """Runs models with the NumPy reference, without a target.
 
-    ``model`` is the path of a ``.tflite``, or the name of one of this project's. Inputs are
+    ``model`` is the path of a ``.tflite``, or the name of a model of this project. Inputs are
     ``.npy`` or ``.npz`` files with one row per inference, as for ``tflm-hil reference --input``.
     ``rounding`` and ``multipliers`` are the device's arithmetic, see docs/reference.md.
     """
@@ -38,9 +38,9 @@ class Reference:
         rounding: Rounding = "double",
         multipliers: Multipliers = "double",
     ) -> list[np.ndarray[Any, np.dtype[Any]]]:
-        """Returns the outputs that the model gives for ``inputs``, one array per output tensor.
+        """Returns the outputs of the model for ``inputs``, one array per output tensor.
 
-        Each has a leading axis of inferences. Fails if the files do not fit each other.
+        Each has a leading axis of inferences. Fails if the inputs do not match the model.
 
         Examples:
         | ${outputs} = | Reference Outputs | digits_int8.tflite | ${CURDIR}/images.npz |
@@ -62,7 +62,7 @@ class Reference:
         """Fails if ``obtained`` differs from the model's output for ``inputs``.
 
         ``obtained`` is a ``.npy`` file or an array with one row per inference, ``output`` the
-        number of the model's output. Without a ``tolerance`` every bit counts.
+        number of the model's output. Without ``tolerance`` the comparison is exact.
 
         Examples:
         | Outputs Should Equal Reference | model.tflite | x.npy | device.npy |
@@ -92,9 +92,9 @@ class Reference:
         rounding: Rounding = "double",
         multipliers: Multipliers = "double",
     ) -> None:
-        """Fails if ``inputs`` would notice less than ``share`` of the mistakes of kernels.
+        """Fails if ``inputs`` detect less than ``share`` of the likely mistakes of kernels.
 
-        What they do not notice is in the log. ``tflm-hil vectors`` finds inputs that notice more.
+        The undetected mistakes are logged. ``tflm-hil vectors`` finds inputs that detect more.
 
         Examples:
         | Adequacy Should Be At Least | 95 % | model.tflite | vectors.npz |
@@ -103,7 +103,7 @@ class Reference:
         found = examine(*_prepared(model, inputs, Arithmetic(rounding, multipliers)))
         logger.info("\n".join(f"not noticed: {trial}" for trial in found.missed))
         if found.share < wanted:
-            raise CheckFailed(f"{model}: {found}, {share} are wanted")
+            raise CheckFailed(f"{model}: {found}, less than {share}")
 
 
 def _prepared(
@@ -118,9 +118,9 @@ def _array(obtained: Tensors) -> np.ndarray[Any, np.dtype[Any]]:
         return obtained
     try:
         loaded = np.load(obtained, allow_pickle=False)
-    except Exception as error:  # zipfile and NumPy raise a dozen kinds for a broken file
+    except Exception as error:  # zipfile and NumPy raise many types for an invalid file
         message = f"cannot read the outputs {obtained}: not a .npy file of numbers"
         raise UsageError(message) from error
     if not isinstance(loaded, np.ndarray):
-        raise UsageError(f"{obtained} holds several arrays", hint="name a .npy file")
+        raise UsageError(f"{obtained} contains several arrays", hint="use a .npy file")
     return loaded

@@ -1,4 +1,4 @@
-"""The reports at the end of an execution: a table on the screen, a page and JSON on disk."""
+"""The reports at the end of an execution: a table on the terminal, an HTML page and JSON."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from harness.report.junit import junit
 from harness.report.terminal import print_images, print_table
 from robot import result, running
 
-#: Options of Robot that leave tests out.
+#: Options of Robot that select tests.
 _FILTERS = ("test", "task", "suite", "include", "exclude", "rerunfailed", "rerunfailedsuites",
             "prerunmodifier")  # fmt: skip
 
 
 def selection(arguments: Sequence[str]) -> Selection | None:
-    """The tests that the arguments of ``robot`` select; None for arguments of something else."""
+    """The tests selected by the arguments of ``robot``; None for other arguments."""
     try:
         options, sources = RobotFramework().parse_arguments(list(arguments))
     except DataError:
@@ -45,8 +45,8 @@ def selection(arguments: Sequence[str]) -> Selection | None:
     return Selection.of(sources, filters, targets, chips)
 
 
-def _here() -> Occasion:
-    """Now, with the selection of ``robot`` if this process is one."""
+def _occasion() -> Occasion:
+    """Time and commit of this execution, with its selection of tests if this process is robot."""
     program = Path(sys.argv[0])
     is_robot = "robot" in (program.stem, program.parent.name)
     return Occasion.here(selection=selection(sys.argv[1:]) if is_robot else None)
@@ -57,30 +57,30 @@ def _is_row(test: running.TestCase) -> bool:
 
 
 class Execution(Protocol):
-    """The part of a library that its summary needs."""
+    """The interface of the library to its summary."""
 
     results: list[CaseResult]
     rows: set[tuple[str, ...]]
 
     def output_folder(self) -> Path:
-        """The folder of the cases' files."""
+        """The folder for the files of the cases."""
         ...
 
     def log_file(self) -> str:
-        """The name of Robot's log in the report's folder; "" for none."""
+        """The file name of Robot's log in the folder of the report; "" for none."""
         ...
 
     def history(self) -> str:
-        """Where results over time are kept; "" for nowhere."""
+        """The history to record results in; "" for none."""
         ...
 
     def close(self) -> None:
-        """Stop what still runs."""
+        """Closes sessions and shared resources."""
         ...
 
 
 class Summary:
-    """A listener that hands the results to :mod:`harness.report` at the end of the execution."""
+    """A listener that writes the reports at the end of the execution."""
 
     ROBOT_LISTENER_API_VERSION = 3
 
@@ -94,33 +94,33 @@ class Summary:
         self._last: result.TestCase | None = None
 
     def output_file(self, path: Path | None) -> None:
-        """Put the report beside Robot's own output file."""
+        """Sets the folder of the reports to that of Robot's output file."""
         self._output = Path(path).parent if path else None
 
     def start_test(self, data: object, result: object) -> None:
-        """Remember folders and the variable HISTORY: Robot no longer has them in :meth:`close`."""
-        self._occasion = self._occasion or _here()
+        """Stores folders and the variable HISTORY, which are not available in :meth:`close`."""
+        self._occasion = self._occasion or _occasion()
         self._history = self._history or self._owner.history()
         self._log = self._log or self._owner.log_file()
         self._output = self._output or self._owner.output_folder().parent
 
     def end_test(self, data: object, result: result.TestCase) -> None:
-        """Note which results came from this test."""
+        """Records the test of each new result."""
         self._last = result
         for index in range(len(self._owner.results)):
             self._tests.setdefault(index, str(result.id))
 
     def start_keyword(self, data: running.Keyword, result: object) -> None:
-        """At a suite's set-up note the rows that it will run (``--test`` leaves some out).
+        """At the setup of a suite, records the rows that it will run (``--test`` selects some).
 
-        A test's row is the arguments of its first keyword.
+        The row of a test is the arguments of its first keyword.
         """
         if isinstance(data.parent, running.TestSuite):
             rows = (test.body[0].args for test in data.parent.tests if _is_row(test))
             self._owner.rows = {tuple(row) for row in rows}
 
     def close(self) -> None:
-        """Write the reports: the execution has ended. What cannot be written or kept fails it."""
+        """Writes the reports at the end of the execution, which fails if one cannot be written."""
         self._owner.close()
         try:
             self._report()
@@ -133,7 +133,7 @@ class Summary:
         results = self._owner.results
         if not results or self._output is None:
             return
-        occasion = self._occasion or _here()
+        occasion = self._occasion or _occasion()
         tally = Tally.of(results)
         content = document(results, occasion, tally)
         files.write(self._output / "results.json", json.dumps(content, indent=2) + "\n")

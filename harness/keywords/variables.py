@@ -1,4 +1,4 @@
-"""Robot's variables that the libraries read: names and values."""
+"""Names and values of the Robot variables that the libraries read."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from harness.base.errors import UsageError
 from harness.build.builders import BUILDERS
 from harness.targets.registry import DEFAULT, all_options
 
-#: How alike a name on the command line and one of these must be to count as misspelt.
-_ALIKE = 0.8
+#: Similarity (difflib) from which on a name on the command line counts as misspelt.
+_SIMILARITY = 0.8
 
 
 def names() -> list[str]:
-    """Every variable that the libraries read."""
+    """The names of all variables that the libraries read."""
     return [
         "TARGET",
         "BUILDER",
@@ -27,7 +27,7 @@ def names() -> list[str]:
 
 
 def value(name: str, default: str = "") -> object:
-    """The value of a variable; ``default`` if it is not set, or Robot does not run."""
+    """The value of a variable; ``default`` if it is not set or Robot does not run."""
     try:
         return BuiltIn().get_variable_value("${" + name + "}", default)
     except RobotNotRunningError:
@@ -35,27 +35,30 @@ def value(name: str, default: str = "") -> object:
 
 
 def target() -> str:
-    """The target of keywords that name none.
+    """The default target of keywords.
 
-    Raises :class:`UsageError` if the command line sets a variable that looks like a misspelt one:
-    another target would run than the one meant.
+    Raises :class:`UsageError` if the command line sets a variable whose name seems to be misspelt,
+    to prevent a run on another target than intended.
     """
     check_spelling(_of_command_line())
     return str(value("TARGET", DEFAULT))
 
 
 def chip() -> str:
-    """The chip of keywords that name none; "" for the one that an image is for, or the default."""
+    """The default chip of keywords; "" for the chip of the image, or the default one."""
     return str(value("CHIP"))
 
 
 def builder() -> str:
-    """Who builds the samples of keywords that name no builder."""
+    """The default builder of keywords."""
     return str(value("BUILDER", BUILDERS[0]))
 
 
 def allow_skips() -> bool:
-    """Whether what cannot run here may be skipped. Raises :class:`UsageError` for other words."""
+    """True if cases that cannot run on this machine may be skipped.
+
+    Raises :class:`UsageError` if the variable is neither true nor false.
+    """
     given = str(value("ALLOW_SKIPS", "false"))
     if given.lower() not in ("true", "false"):
         raise UsageError(f"ALLOW_SKIPS is {given!r}", hint="--variable ALLOW_SKIPS:true, or false")
@@ -63,21 +66,21 @@ def allow_skips() -> bool:
 
 
 def check_spelling(given: list[str]) -> None:
-    """Raise :class:`UsageError` for a name that is almost one of :func:`names`."""
+    """Raises :class:`UsageError` for a name that is similar to one of :func:`names`."""
     known = names()
     for name in given:
-        near = difflib.get_close_matches(name.upper(), known, 1, _ALIKE)
+        near = difflib.get_close_matches(name.upper(), known, 1, _SIMILARITY)
         if near and near[0] != name.upper():
             raise UsageError(
-                f"the command line sets the variable {name}, which is not read",
-                hint=f"--variable {near[0]}:...; rename yours if it is another one",
+                f"the command line sets the unknown variable {name}",
+                hint=f"--variable {near[0]}:...; if {name} is a variable of your own, rename it",
             )
 
 
 def _of_command_line() -> list[str]:
-    """Names of Robot's global variables: its own, and those of ``--variable``."""
+    """The names of Robot's global variables, including those of ``--variable``."""
     try:
-        scope = BuiltIn()._variables._global  # Robot has no public name for it
+        scope = BuiltIn()._variables._global  # not available in Robot's public API
     except RobotNotRunningError:
         return []
     return [name for name in scope.as_dict(decoration=False) if name.isidentifier()]

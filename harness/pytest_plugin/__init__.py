@@ -1,7 +1,7 @@
 """The pytest plugin: ``hil.toml`` files as tests, and the fixture ``hil`` (docs/pytest.md).
 
-pytest loads it wherever tflm-hil is installed. So this module imports nothing of the package before
-the first case file or the first use of the fixture.
+pytest loads it wherever tflm-hil is installed. So the rest of the package is imported only for the
+first case file or the first use of the fixture.
 """
 
 from __future__ import annotations
@@ -18,47 +18,48 @@ from harness.pytest_plugin.names import ATTEMPTS, RESULTS
 if TYPE_CHECKING:
     from harness.pytest_plugin.fixture import Hil
 
-#: The name of case files that are collected without being named.
+#: The name of case files that are collected automatically.
 CASE_FILE = "hil.toml"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the plugin's options to pytest's command line."""
+    """Adds the plugin's options to pytest's command line."""
     group = parser.getgroup("tflm-hil", "firmware tests (tflm-hil)")
     group.addoption(
         "--hil-target", metavar="T[,T...]",
-        help="run firmware there instead of on the targets of case files: simulator, renode, "
+        help="run firmware on these targets instead of those of case files: simulator, renode, "
         "board, virtual-board",
     )  # fmt: skip
     group.addoption(
         "--hil-chip", metavar="NAME", default="",
-        help="the chip that images are for, or that samples are built for (`tflm-hil chips`)",
+        help="chip of the images, or to build samples for (`tflm-hil chips`)",
     )  # fmt: skip
     group.addoption(
         "--hil-allow-skips", action="store_true",
-        help="pass although a case ran nowhere, or not on a target of --hil-target",
+        help="pass even if a case was skipped on all targets, or on a target of --hil-target",
     )  # fmt: skip
     group.addoption(
         "--hil-output", metavar="FOLDER", default="hil-results",
-        help="where consoles, transcripts and results.json go (default: hil-results)",
+        help="folder for consoles, transcripts and results.json (default: hil-results)",
     )  # fmt: skip
     group.addoption(
         "--hil-history", metavar="FILE|URL", default=os.environ.get("TFLM_HIL_HISTORY"),
-        help="keep the results in this history: an SQLite file, or a database URL "
+        help="record the results in this history: an SQLite file, or a database URL "
         "(default: $TFLM_HIL_HISTORY)",
     )  # fmt: skip
     group.addoption(
         "--hil-calibration", metavar="FILE", default=os.environ.get("TFLM_HIL_CALIBRATION"),
-        help="what `tflm-hil calibrate` wrote: gives milliseconds (default: $TFLM_HIL_CALIBRATION)",
+        help="file of `tflm-hil calibrate`, to convert instructions to milliseconds "
+        "(default: $TFLM_HIL_CALIBRATION)",
     )  # fmt: skip
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Check the options, and collect results in the process that reports (not in workers)."""
+    """Checks the options, and registers the collector of results (not in xdist workers)."""
     if config.getoption("--hil-target") is not None:
         from harness.pytest_plugin.items import check_targets  # noqa: PLC0415
 
-        check_targets(config)  # also where no test uses them
+        check_targets(config)  # even if no test uses them
     if config.getoption("--hil-chip"):
         from harness.pytest_plugin.items import check_chip  # noqa: PLC0415
 
@@ -66,13 +67,13 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--hil-calibration"):
         from harness.pytest_plugin.items import calibrate_of  # noqa: PLC0415
 
-        calibrate_of(config)  # refused before anything runs
+        calibrate_of(config)  # reports errors before anything runs
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(_ResultCollector(config), "tflm_hil_results")
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    """Collect a ``hil.toml``, or any TOML file that is named on the command line."""
+    """Collects a ``hil.toml``, or any TOML file given on the command line."""
     named = file_path.suffix == ".toml" and parent.session.isinitpath(file_path)
     if file_path.name != CASE_FILE and not named:
         return None
@@ -84,7 +85,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 
 @pytest.fixture
 def hil(request: pytest.FixtureRequest) -> Iterator[Hil]:
-    """Run, watch and measure firmware (docs/pytest.md)."""
+    """Runs, watches and measures firmware (docs/pytest.md)."""
     from harness.pytest_plugin.fixture import Hil  # noqa: PLC0415
 
     with Hil(request) as firmware:
@@ -95,9 +96,9 @@ def hil(request: pytest.FixtureRequest) -> Iterator[Hil]:
 def pytest_runtest_makereport(
     item: pytest.Item,
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Move the results of a test's cases to the report of the phase in which they came.
+    """Moves the results of a test's cases from the item to the report of the current phase.
 
-    A failure shows the last lines of the consoles of its sessions.
+    Adds the last console lines of its sessions to the report of a failure.
     """
     report = yield
     firmware = getattr(item, "funcargs", {}).get("hil")
@@ -110,14 +111,14 @@ def pytest_runtest_makereport(
 
 @pytest.hookimpl(trylast=True)
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """Close what the sessions of this process share."""
+    """Closes the resources shared by the sessions of this process."""
     shared = getattr(config, "hil_shared", None)
     if shared is not None:
         shared.close()
 
 
 class _ResultCollector:
-    """Collects the results of the whole run from all processes, and counts what was tested."""
+    """Collects the results of all processes, and writes the reports."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
@@ -126,13 +127,13 @@ class _ResultCollector:
         self._summary: list[str] = []
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Take the results of a test's report."""
+        """Collects the results in the report of a test."""
         self._results += getattr(report, RESULTS, [])
         self._attempts += getattr(report, ATTEMPTS, [])
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Write results.json, and the history if one is named; fail if nothing was tested."""
+        """Writes results.json and the history; fails the session if a case was not tested."""
         if not self._attempts:
             return
         from harness.pytest_plugin.items import ALLOW_HINT, report, tally_of  # noqa: PLC0415
@@ -147,6 +148,6 @@ class _ResultCollector:
             session.exitstatus = session.exitstatus or pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Print how much was tested, and where the results are."""
+        """Prints the numbers of tested cases, and the path of the results."""
         for line in self._summary:
             terminalreporter.write_line(f"tflm-hil: {line}")

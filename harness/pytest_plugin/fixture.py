@@ -1,4 +1,4 @@
-"""The fixture ``hil``: firmware in tests that are written in Python."""
+"""The fixture ``hil``, for tests of firmware that are written in Python."""
 
 from __future__ import annotations
 
@@ -27,15 +27,18 @@ from harness.reference import Interpreter
 from harness.reference.layers import LayerReport
 from harness.uart import scraper as make_scraper
 
-#: Lines of a session's console that a failure shows.
+#: Number of console lines of a session in the report of a failure.
 _LAST_LINES = 20
-#: Attributes of a result with the verdict.
+#: Attributes of a result that contain the verdict.
 _VERDICT = frozenset(("judgement", "passed"))
 
 
 @dataclass(frozen=True, repr=False)
 class Outcome(CaseResult):
-    """The result of a run. It is true if the case passed, for ``assert hil.run(...)``."""
+    """The result of a run; true if the case passed, for ``assert hil.run(...)``.
+
+    It records whether the test has read the verdict.
+    """
 
     def __getattribute__(self, name: str) -> Any:
         if name in _VERDICT:
@@ -52,9 +55,9 @@ class Outcome(CaseResult):
 class Hil(Closing):
     """Runs, watches and measures firmware in a test.
 
-    Paths are relative to the test's file. If this machine lacks the target, the test is skipped,
-    and the session fails unless that is allowed. A run that did not pass fails its test if the test
-    never looks at the verdict.
+    Paths are relative to the file of the test. If the target is not available on this machine, the
+    test is skipped, and the session fails unless skips are allowed. A failed run fails the test if
+    the test does not read its verdict.
     """
 
     def __init__(self, request: pytest.FixtureRequest) -> None:
@@ -65,9 +68,9 @@ class Hil(Closing):
         self._outcomes: list[Outcome] = []
 
     def close(self) -> None:
-        """End the sessions that the test left open.
+        """Ends the open sessions of the test.
 
-        Raises :class:`CheckFailed` for a run that did not pass and that the test did not judge.
+        Raises :class:`CheckFailed` for a failed run whose verdict the test has not read.
         """
         sessions, self._sessions = self._sessions, []
         for session in sessions:
@@ -75,7 +78,7 @@ class Hil(Closing):
         outcomes, self._outcomes = self._outcomes, []
         for outcome in outcomes:
             if "was_read" not in vars(outcome) and not outcome.passed:
-                hint = "assert hil.run(...), or look at its verdict"
+                hint = "assert hil.run(...), or check its verdict"
                 raise CheckFailed(f"a failure was not checked:\n{failure_text(outcome)}", hint=hint)
 
     def consoles(self) -> Iterator[tuple[str, str]]:
@@ -102,10 +105,10 @@ class Hil(Closing):
         timeout: float | None = None,
         name: str | None = None,
     ) -> Outcome:
-        """Run an image (or a sample, in configuration ``resolver``) to its end and judge the run.
+        """Runs an image (or a sample, in configuration ``resolver``) to its end, and checks it.
 
-        The arguments are those of a case file's keys (docs/cases.md). The result is true if the
-        case passed, and has the fields of :class:`harness.CaseResult`: ``reason``, ``findings``,
+        The arguments are the keys of a case file (docs/cases.md). The result is true if the case
+        passed, and has the fields of :class:`harness.CaseResult`: ``reason``, ``findings``,
         ``size``, ``instructions`` and others.
         """
         case = self._case(elf, model, scraper, target, timeout, resolver, builder)
@@ -135,7 +138,7 @@ class Hil(Closing):
         target: str | None = None,
         timeout: float | None = None,
     ) -> Live:
-        """Start an image (or a sample) and stop at its first instruction: a live session.
+        """A live session of an image (or a sample), stopped at its first instruction.
 
         It ends with the test, or with its own ``with`` block.
         """
@@ -154,7 +157,7 @@ class Hil(Closing):
         return live
 
     def build(self, sample: str, resolver: str = "exact", builder: str = "standalone") -> Path:
-        """Build a sample in one resolver configuration; the path of its ELF."""
+        """Builds a sample in a resolver configuration; returns the path of its ELF."""
         return build_one(sample, resolver, builder, self._chip)
 
     def footprint(self, elf: str | Path) -> Footprint:
@@ -162,7 +165,7 @@ class Hil(Closing):
         return footprint.analyse(self._image(elf))
 
     def check_resolver(self, elf: str | Path, model: str | Path) -> resolver.Audit:
-        """Compare an image's resolver with what ``model`` needs: ``passed``, ``missing``, ..."""
+        """The comparison of an image's resolver with the operators of ``model``."""
         model_file = find_model(str(model), self._here)
         return resolver.check(self._image(elf), Model.from_file(model_file))
 
@@ -183,10 +186,11 @@ class Hil(Closing):
         target: str | None = None,
         timeout: float = 30.0,
     ) -> LayerReport:
-        """Run an image (or a sample) through an inference and compare each operator's outputs.
+        """Runs an image (or a sample) through an inference, and compares each operator's outputs.
 
-        ``equal`` and ``first`` say whether and where it differs from the reference; as a string it
-        names the operator. ``timeout`` is seconds on the target's clock.
+        ``equal`` and ``first`` of the result are the comparison with the reference and the first
+        operator that differs; ``str()`` of it names this operator. ``timeout`` is in seconds on the
+        target's clock.
         """
         interpreter = Interpreter.from_file(find_model(str(model), self._here))
         with self.session(elf, target=target, timeout=timeout) as live:
@@ -224,12 +228,12 @@ class Hil(Closing):
         )
 
     def _target(self, given: str | None) -> str:
-        """The target that the test gives, else that of ``--hil-target``, else the default."""
+        """The target given by the test, by ``--hil-target``, or the default one."""
         text = self._config.getoption("--hil-target") if given is None else given
         names = target_names(text) if text is not None else []
         if len(names) > 1:
             raise UsageError(
                 f"a test in Python runs on one target, not on {', '.join(names)}",
-                hint="run pytest once for each, or parametrize the test over them",
+                hint="run pytest once for each target, or parametrize the test with them",
             )
         return names[0] if names else Case("").target

@@ -1,4 +1,4 @@
-"""Case files as collectors, cases as items, and the reports of their results."""
+"""Collectors for case files, items for cases, and the reports of their results."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ from harness.uart.echo import Echo
 if TYPE_CHECKING:
     from harness.history.run import Occasion
 
-#: The hint of a session that fails because something did not run.
-ALLOW_HINT = "--hil-allow-skips, if that is as it should be"
-#: Seconds that a worker of xdist waits for a board that another worker holds.
-_TURN = 600.0
+#: The hint of a session that fails because a case did not run.
+ALLOW_HINT = "--hil-allow-skips, if this is intended"
+#: Seconds for which a worker of xdist waits for a board in use by another worker.
+_BOARD_WAIT = 600.0
 
 
 class CaseFile(pytest.File):
     """A case file; its cases are items called ``NAME[TARGET]``."""
 
     def collect(self) -> Iterator[pytest.Item]:
-        """One item for each case and target."""
+        """An item for each case and target."""
         try:
             cases = chosen(load_cases(self.path), self.config)
         except HilError as error:
@@ -52,14 +52,14 @@ class CaseFile(pytest.File):
 
 
 class CaseItem(pytest.Item):
-    """One case on one target."""
+    """A case on a target."""
 
     def __init__(self, *, case: Case, **more: Any) -> None:
         super().__init__(**more)
         self.case = case
 
     def runtest(self) -> None:
-        """Run and judge the case."""
+        """Runs and checks the case."""
         result = run(self, self.case, prefix="")
         if not result.passed:
             raise CaseFailed(result)
@@ -84,7 +84,7 @@ class CaseFailed(Exception):
 
 
 def failure_text(result: CaseResult) -> str:
-    """The reason, everything that is wrong, what to try, and the path of the transcript."""
+    """The reason, all problems, the hint, details, and the last lines of the transcript."""
     lines = [f"{result.setup}: {result.judgement}"]
     lines += [f"  {line}" for line in problem_lines(result) if line != result.judgement.reason]
     lines += [f"hint: {result.judgement.hint}"] if result.judgement.hint else []
@@ -103,7 +103,7 @@ def chosen(cases: Iterable[Case], config: pytest.Config) -> list[Case]:
 
 
 def check_targets(config: pytest.Config) -> None:
-    """Raise pytest's usage error for a name in ``--hil-target`` that no target has."""
+    """Raises pytest's usage error for an unknown target in ``--hil-target``."""
     try:
         target_names(config.getoption("--hil-target"))
     except HilError as error:
@@ -111,7 +111,7 @@ def check_targets(config: pytest.Config) -> None:
 
 
 def check_chip(config: pytest.Config) -> None:
-    """Raise pytest's usage error for a chip in ``--hil-chip`` that has no table."""
+    """Raises pytest's usage error for an unknown chip in ``--hil-chip``."""
     try:
         chip_called(config.getoption("--hil-chip"))
     except HilError as error:
@@ -119,14 +119,14 @@ def check_chip(config: pytest.Config) -> None:
 
 
 def note(item: pytest.Item, attempt: Attempt) -> None:
-    """Count an attempt of ``item``; cases of two files may have the same name."""
+    """Records an attempt of ``item``, with the file, as cases of two files may have equal names."""
     place = item.parent.nodeid if item.parent else ""
     row = [f"{place}::{attempt.case}", attempt.target, attempt.status.value, attempt.reason]
     setattr(item, ATTEMPTS, [*getattr(item, ATTEMPTS, []), row])
 
 
 def tally_of(attempts: Iterable[Sequence[str]], config: pytest.Config) -> Tally:
-    """The attempts of all items of a session, as :func:`note` has left them."""
+    """The tally of the attempts recorded by :func:`note`."""
     rows = tuple(
         Attempt(case, name, AttemptStatus(status), why) for case, name, status, why in attempts
     )
@@ -136,15 +136,15 @@ def tally_of(attempts: Iterable[Sequence[str]], config: pytest.Config) -> Tally:
 
 
 def calibration_file(config: pytest.Config) -> str | None:
-    """The file of ``--hil-calibration``; a name is relative to where pytest was started."""
+    """The path of ``--hil-calibration``, relative to the folder in which pytest was started."""
     name = config.getoption("--hil-calibration")
     return str(config.invocation_params.dir / name) if name else None
 
 
 def calibrate_of(config: pytest.Config) -> Calibrate | None:
-    """The function that adds the named calibration to results; None without one.
+    """A function that adds figures by ``--hil-calibration``; None without it.
 
-    Raises pytest's usage error for a file that cannot be used.
+    Raises pytest's usage error for an invalid file.
     """
     path = calibration_file(config)
     if path is None:
@@ -158,7 +158,7 @@ def calibrate_of(config: pytest.Config) -> Calibrate | None:
 
 
 def shared_of(config: pytest.Config) -> TargetPools:
-    """Pools that the sessions of this process share (one Renode for all)."""
+    """The target pools shared by the sessions of this process (one Renode for all)."""
     shared: TargetPools | None = getattr(config, "hil_shared", None)
     if shared is None:
         shared = TargetPools()
@@ -167,18 +167,18 @@ def shared_of(config: pytest.Config) -> TargetPools:
 
 
 def ready(case: Case, config: pytest.Config) -> Case:
-    """``case`` with options of its target: what sessions share, and time to wait for a board."""
+    """``case`` with shared options of its target, and a time to wait for a board."""
     options = shared_of(config).options(case.target, case.target_options)
     if hasattr(config, "workerinput") and target(case.target).option("wait"):
-        options.setdefault("wait", _TURN)
+        options.setdefault("wait", _BOARD_WAIT)
     return replace(case, target_options=options)
 
 
 def run(item: pytest.Item, case: Case, *, prefix: str) -> CaseResult:
-    """Run ``case`` for ``item``; its measures become properties called ``prefix`` + name.
+    """Runs ``case`` for ``item``; its measures become properties named ``prefix`` + name.
 
-    Skips the test if this machine has no such target; whether the session may pass then is for
-    its tally.
+    Skips the test if the target is not available; the tally of the session decides whether the
+    session may pass.
     """
     folder, calibrate = folder_of(item) / case.target, calibrate_of(item.config)
     echo, case = echo_of(item.config), ready(case, item.config)
@@ -194,12 +194,12 @@ def run(item: pytest.Item, case: Case, *, prefix: str) -> CaseResult:
 
 
 def echo_of(config: pytest.Config) -> Echo | None:
-    """What shows a console while it runs; with pytest's ``-s`` alone."""
+    """The display of consoles during runs, with pytest's ``-s`` only."""
     return Echo(sys.stdout) if config.getoption("capture") == "no" else None
 
 
 def folder_of(item: pytest.Item) -> Path:
-    """The folder for an item's cases: below the output folder as its own file is below the root."""
+    """The folder for an item's cases: the path of its folder, relative to the output folder."""
     config = item.config
     output = config.rootpath / str(config.getoption("--hil-output"))
     own = item.path.parent
@@ -208,7 +208,7 @@ def folder_of(item: pytest.Item) -> Path:
 
 
 def _occasion(config: pytest.Config, *, stopped: bool) -> Occasion:
-    """Now, with the selection of this run of pytest; ``stopped``: it ended before its last test."""
+    """Time, commit and selection of this run; ``stopped``: it ended before its last test."""
     from harness.history.run import Occasion  # noqa: PLC0415 - a database library, only if needed
     from harness.history.selection import Selection  # noqa: PLC0415
 
@@ -229,24 +229,28 @@ def _occasion(config: pytest.Config, *, stopped: bool) -> Occasion:
 def report(
     results: list[dict[str, object]], tally: Tally, config: pytest.Config, *, stopped: bool = False
 ) -> list[str]:
-    """Write ``results.json``, and the history of ``--hil-history``; gives lines for the terminal.
+    """Writes ``results.json`` and the history of ``--hil-history``; returns lines for the terminal.
 
-    ``stopped``: pytest ended before its last test (``-x``), so the run is partial.
-    If the history cannot be written, pytest ends with a usage error.
+    ``stopped``: pytest ended before its last test (``-x``), so the run is partial. Raises pytest's
+    usage error if one of them cannot be written.
     """
     from harness.history.keep import keep  # noqa: PLC0415 - a database library, only if needed
 
     output = config.rootpath / str(config.getoption("--hil-output"))
-    output.mkdir(parents=True, exist_ok=True)
     path = output / "results.json"
     occasion = _occasion(config, stopped=stopped)
     document = formatted({"run": occasion.to_json(), "tally": tally.to_json(), "cases": results})
-    files.write(path, json.dumps(document, indent=2) + "\n")
     lines = [f"{count_of(len(results), 'result')} in {path}"]
     url = config.getoption("--hil-history")
-    if url:
-        try:
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+        files.write(path, json.dumps(document, indent=2) + "\n")
+        if url:
             lines.append(keep(url, document, occasion))
-        except HilError as error:
-            raise pytest.UsageError(str(error)) from error
+    except OSError as error:
+        raise pytest.UsageError(
+            f"--hil-output: cannot create the folder {output}: {error.strerror}"
+        ) from error
+    except HilError as error:
+        raise pytest.UsageError(str(error)) from error
     return lines

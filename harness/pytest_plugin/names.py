@@ -1,7 +1,7 @@
-"""Names that the plugin's parts share; costs nothing to import."""
+"""Names shared by the modules of the plugin; imports nothing."""
 
-#: The attribute of an item, and of its report, with the results of its cases as JSON. (Workers of
-#: xdist send reports to the process that collects them.)
+#: The attribute of an item, and of its report, with the results of its cases as JSON types.
+#: (Workers of xdist send reports to the main process.)
 RESULTS = "hil_results"
-#: The same for its requested cases: case, target, turn and reason, as JSON.
+#: The attribute with its requested cases: case, target, status and reason, as JSON types.
 ATTEMPTS = "hil_attempts"

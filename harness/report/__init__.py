@@ -1,4 +1,4 @@
-"""Results -> terminal, JSON, JUnit XML, HTML, LCOV; studies and the history as pages.
+"""Reports of results: terminal, JSON, JUnit XML, HTML, LCOV; pages of studies and the history.
 
-Import the module of a report: each one loads what it needs, and a command needs few.
+Each report is a module, imported only when it is needed.
 """

@@ -1,7 +1,7 @@
-"""Results for Allure, in the format that its adapters write (Allure 2 and 3, "Test result file").
+"""Results for Allure, in the format of its adapters (Allure 2 and 3, "Test result file").
 
-A file ``UUID-result.json`` for each case, beside the files attached to it: console, findings and
-figures, and the report page of that case.
+Each case has a file ``UUID-result.json``, with the files of the case and its report page as
+attachments.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ _TYPES = {".txt": "text/plain", ".json": "application/json", ".info": "text/plai
 
 
 def write_allure(results: Sequence[CaseResult], folder: Path) -> None:
-    """Write the results of a run that has just ended into ``folder``, beside those of others.
+    """Writes the results of a run that has just ended into ``folder``; other files are kept.
 
-    Raises :class:`CannotWrite` if that is not possible.
+    Raises :class:`CannotWrite` if this fails.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise CannotWrite(f"cannot make the folder {folder}: {error.strerror}") from error
+        raise CannotWrite(f"cannot create the folder {folder}: {error.strerror}") from error
     end = datetime.now(UTC).timestamp()
     begin = end - sum(result.measures.wall_seconds for result in results)
     for result in results:
@@ -105,7 +105,7 @@ def _kinds(result: CaseResult) -> list[str]:
 
 
 def _attached(result: CaseResult, folder: Path) -> Iterator[dict[str, str]]:
-    """Copy the files of a case and its report page into ``folder``, and describe them."""
+    """Copies the files of a case and its report page into ``folder``; yields their entries."""
     for path in result_files(result):
         source = f"{uuid4()}-attachment{path.suffix}"
         try:

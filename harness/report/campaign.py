@@ -1,4 +1,4 @@
-"""A campaign's summary as text, and as a page with plots."""
+"""The summary of a fault campaign, as text and as a page with plots."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from harness.report.pages import asset, environment
 from harness.studies.campaign.inject import CRITICAL, OUTCOMES
 from harness.studies.campaign.summary import CampaignSummary, Rate
 
-_LONGEST_LABEL = 24  # characters at an axis
+_MAX_LABEL = 24  # characters of an axis label
 _COLOURS = dict(zip(OUTCOMES, ("#8fbc8f", "#e6c34a", "#c0392b", "#4a7ebb", "#7d6b99"), strict=True))
 _TITLES = {
     "model": "by fault model",
@@ -40,7 +40,7 @@ def table(summary: CampaignSummary) -> str:
             for model, counts in models
         ]
     if summary.verdicts:
-        lines += ["", "  judged by the harness:"]
+        lines += ["", "  verdicts:"]
         lines += [
             f"  {outcome:<12}{verdict:<12}{count:>9,}"
             for (outcome, verdict), count in sorted(summary.verdicts.items())
@@ -52,7 +52,7 @@ def table(summary: CampaignSummary) -> str:
 
 
 def page(summary: CampaignSummary, parameters: Mapping[str, Any]) -> str:
-    """One HTML page that needs nothing else."""
+    """A self-contained HTML page."""
     sections: dict[str, dict[str, list[tuple[str, Counter[str]]]]] = {}
     for model, group, value, counts in summary.groups():
         if group != "model":
@@ -102,13 +102,13 @@ def _stacked(name: str, rows: list[tuple[str, Counter[str]]], title: str) -> str
 
 
 def _short(name: str) -> str:
-    """A tensor's name as a label at an axis; converters join several names with semicolons."""
+    """A tensor's name as an axis label; converters join several names with semicolons."""
     first = name.partition(";")[0]
-    return first if len(first) <= _LONGEST_LABEL else f"…{first[1 - _LONGEST_LABEL :]}"
+    return first if len(first) <= _MAX_LABEL else f"…{first[1 - _MAX_LABEL :]}"
 
 
 def _critical(name: str, rows: list[tuple[str, Counter[str]]], title: str) -> str:
-    """A plot of the critical rate of each value, with its interval."""
+    """A plot of the critical rate of each value, with its confidence interval."""
     rates = [(value, Rate(counts[CRITICAL], sum(counts.values()))) for value, counts in rows]
     positions = list(range(len(rates)))
     trace = {

@@ -1,4 +1,4 @@
-"""Two runs of a history side by side, as one HTML page that needs no other files."""
+"""A self-contained HTML page that compares two runs of a history."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from harness.report.pages import asset, environment
 
 @dataclass(frozen=True)
 class CaseDifferences:
-    """What differs in one case; ``bars`` are the widths of each figure's two bars in per cent."""
+    """The differences of a case."""
 
     title: str
     place: str
@@ -21,7 +21,7 @@ class CaseDifferences:
 
     @staticmethod
     def bars(row: FigureDifference) -> tuple[float, float] | None:
-        """Widths in per cent of the larger value; None for a verdict."""
+        """Both values in per cent of the larger one; None for a verdict."""
         if isinstance(row.before, str) or isinstance(row.now, str):
             return None
         most = max(abs(row.before), abs(row.now))
@@ -29,7 +29,7 @@ class CaseDifferences:
 
 
 def compare_page(found: RunDifference) -> str:
-    """Both runs' facts in two columns, and below them the cases, the largest difference first."""
+    """The page: facts of both runs in two columns, then the cases, largest difference first."""
     cases: dict[tuple[str, str], list[FigureDifference]] = {}
     for row in found.differences:
         cases.setdefault((row.key.case, row.key.place), []).append(row)
@@ -45,10 +45,10 @@ def compare_page(found: RunDifference) -> str:
 def _facts(before: Occasion, now: Occasion) -> list[tuple[str, str, str]]:
     """Rows of name, value before, value now."""
 
-    def told(one: Occasion) -> dict[str, str]:
+    def facts_of(one: Occasion) -> dict[str, str]:
         when = datetime.fromtimestamp(one.started, UTC).strftime("%Y-%m-%d %H:%M UTC")
         return {"commit": one.commit, "branch": one.branch, "when": when, "machine": one.machine,
                 "tflm-hil": one.tool, "command": one.command}  # fmt: skip
 
-    old, new = told(before), told(now)
+    old, new = facts_of(before), facts_of(now)
     return [(name, old[name], new[name]) for name in old]

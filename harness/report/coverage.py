@@ -1,4 +1,4 @@
-"""The code that a case ran: instructions by function for people, lines as LCOV for tools."""
+"""Profile and coverage of a case: instructions by function, lines as LCOV."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from harness.elf.call_tree import speedscope_file
 from harness.elf.coverage import Coverage
 from harness.report.terminal import show
 
-#: Functions that a profile lists; the JSON has them all.
-MOST = 20
+#: Number of functions listed in a profile.
+MAX_ROWS = 20
 
 
 @dataclass(frozen=True)
 class Share:
-    """One function of a profile: its instructions, and their share of all, 0 to 1.
+    """A function in a profile: its instructions, and their share of all, 0 to 1.
 
-    ``inclusive``: with those of what it called; None if that is not known.
+    ``inclusive``: its instructions with those of its callees; None if unknown.
     """
 
     function: str
@@ -31,8 +31,8 @@ class Share:
     inclusive: int | None = None
 
 
-def profile(coverage: Coverage, most: int = MOST) -> tuple[Share, ...]:
-    """The functions that took most instructions, and all others in one row."""
+def profile(coverage: Coverage, most: int = MAX_ROWS) -> tuple[Share, ...]:
+    """The ``most`` functions with most instructions, and a row for all others."""
     tree, known = coverage.tree, coverage.calls is not None
     total = tree.total or 1
     rows = [
@@ -55,7 +55,7 @@ def lines_run(coverage: Coverage) -> str:
 
 
 def print_profiles(results: Sequence[CaseResult], stream: TextIO) -> None:
-    """Print, for each case that was traced, instructions by function from boot to end."""
+    """Prints the instructions by function, from boot to end, of each traced case."""
     for result in results:
         if result.evidence.coverage is None:
             continue
@@ -70,14 +70,14 @@ def print_profiles(results: Sequence[CaseResult], stream: TextIO) -> None:
         ]
         head = ["instructions", "share", "with callees", "function"]
         table = Grid(head, frozenset((0, 1, 2)), rows)
-        title = f"\n{result.setup}: where the instructions went"
+        title = f"\n{result.setup}: instructions by function"
         show(stream, title, table, lines_run(result.evidence.coverage))
 
 
 def profiles(results: Sequence[CaseResult], *, folded: bool) -> str:
-    """Instructions by call stack of all cases that were traced, for speedscope or flamegraph.pl.
+    """Instructions by call stack of all traced cases, for speedscope or flamegraph.pl.
 
-    Of several cases each folded stack begins with the case's name.
+    With several cases, each folded stack begins with the name of the case.
     """
     trees = [
         (str(result.setup), result.evidence.coverage.tree)
@@ -92,7 +92,7 @@ def profiles(results: Sequence[CaseResult], *, folded: bool) -> str:
 
 
 def lcov(results: Sequence[CaseResult]) -> str:
-    """One LCOV tracefile of all cases that were traced, each with a test name of its own."""
+    """An LCOV tracefile of all traced cases, each with its own test name."""
     return "".join(
         result.evidence.coverage.lcov().replace("TN:\n", f"TN:{_test_name(result)}\n", 1)
         for result in results
@@ -101,5 +101,5 @@ def lcov(results: Sequence[CaseResult]) -> str:
 
 
 def _test_name(result: CaseResult) -> str:
-    """The result's name with letters, digits and underscores only, as geninfo(1) requires."""
+    """The name of a result in letters, digits and underscores, as required by geninfo(1)."""
     return re.sub(r"\W", "_", f"{result.setup.name}_{result.setup.target}", flags=re.ASCII)

@@ -1,4 +1,4 @@
-"""A flame graph as boxes: each function above what it called, as wide as its instructions."""
+"""A flame graph as boxes: callers above callees, widths proportional to instructions."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from harness.elf.call_tree import CallTree
 
-#: The narrowest box, as a share of all instructions, and the deepest row.
-_NARROWEST, _DEEPEST = 1 / 2000, 60
+#: Smallest width of a box, as a share of all instructions, and largest number of rows.
+_MIN_SHARE, _MAX_ROWS = 1 / 2000, 60
 _HUES = 7
-#: Pixels of a row; the page makes room for as many.
+#: Height of a row in pixels, as in the page's template.
 _ROW = 18
 
 
@@ -27,23 +27,23 @@ class FlameBox:
 
     @property
     def style(self) -> str:
-        """Where the box is, as CSS."""
+        """Position and hue of the box, as CSS."""
         place = f"left:{self.left:.3f}%;width:{self.width:.3f}%;top:{self.row * _ROW}px"
         return f"{place};--h:{sum(self.function.encode()) % _HUES}"
 
 
 def flame_graph(tree: CallTree) -> tuple[FlameBox, ...]:
-    """The boxes, row by row; code that takes less than a two-thousandth is left out."""
+    """The boxes, row by row, without code below a 2000th of all instructions."""
     total = tree.total
     boxes: list[FlameBox] = []
     level = [(0, 0.0)] if total else []
-    for row in range(_DEEPEST):
+    for row in range(_MAX_ROWS):
         following = []
         for parent, start in level:
             left = start
             for index in tree.children.get(parent, ()):
                 part = tree.inclusive[index] / total
-                if part >= _NARROWEST:
+                if part >= _MIN_SHARE:
                     node = tree.nodes[index]
                     boxes.append(FlameBox(
                         node.function, tree.inclusive[index], node.instructions, part,

@@ -1,8 +1,8 @@
-"""A history as a folder of pages that need no network and no server.
+"""A history as a folder of HTML pages that need neither a network nor a server.
 
-``index.html`` has a row for each case with its verdicts night by night; of several labs, each has
-such a page of its own. Each case has a page with
-its figures over commits, the commits at which they moved, and the symbols that changed there.
+``index.html`` has a row for each case with its verdicts run by run; with several labs each has such
+a page, too. Each case has a page with its figures over commits, the commits at which they changed,
+and the symbols that changed there.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from harness.history.store import History, RecordedCase, RunRow
 from harness.history.trend import Trend, trends
 from harness.report.pages import asset, environment, figure
 
-#: Most rows of a case's page: steps, runs that passed, symbols of a step.
+#: Largest numbers of rows on a case's page: changes, passed runs, symbols of a change.
 _STEPS, _RUNS, _SYMBOLS = 60, 30, 20
-#: Results of cases that are in memory at once.
+#: Number of results in memory at once.
 _AT_ONCE = 10_000
-#: Figures that are drawn as one stack: how their names begin, and the plot's title.
+#: Figures in stacked plots: prefix of their names -> title of the plot.
 _STACKED_NAMES = {
     OPERATOR: "operators of one inference",
     PROFILED: "instructions from boot to end, by operator",
@@ -40,8 +40,8 @@ _LETTERS = {"pass": "p", "fail": "f", "firmware": "w", "error": "e", "skipped": 
 
 
 @dataclass(frozen=True)
-class Night:
-    """A run as the pages show it; ``url`` is that of its commit, "" if none is known."""
+class RunFacts:
+    """The facts of a run in the pages; ``url`` is that of its commit, "" if unknown."""
 
     when: str
     commit: str
@@ -52,8 +52,8 @@ class Night:
 
 
 @dataclass(frozen=True)
-class Part:
-    """A symbol that grew ``by`` so many bytes."""
+class SymbolChange:
+    """A symbol whose size changed ``by`` a number of bytes."""
 
     region: str
     name: str
@@ -61,28 +61,28 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Move:
-    """A figure that moved in a run; ``parts`` are symbols whose sizes changed in the image."""
+class FigureChange:
+    """A change of a figure in a run; ``parts`` are symbols whose sizes changed in the image."""
 
     case: str
     page: str
-    run: Night
+    run: RunFacts
     name: str
     source: str
     unit: str
     before: float
     now: float
-    parts: Sequence[Part] = ()
-    same: bool = False  # the image is the one before
+    parts: Sequence[SymbolChange] = ()
+    same: bool = False  # whether the image is unchanged
 
     @property
     def percent(self) -> float:
-        """How far it moved, in either direction."""
+        """The absolute change in per cent."""
         return 100 * abs(self.now - self.before) / abs(self.before) if self.before else math.inf
 
     @property
     def change(self) -> str:
-        """The difference with its sign, and in per cent."""
+        """The difference with its sign, also in per cent."""
         by = self.now - self.before
         share = f" ({100 * by / self.before:+.1f} %)" if self.before else ""
         return f"{'+' if by > 0 else '-'}{figure(abs(by))}{share}"
@@ -91,11 +91,11 @@ class Move:
 def write_site(history: History, folder: Path, *, commit_url: str = "", branch: str | None = None,
                last: int | None = None, recent: int = 7, threshold: float = 0.1
                ) -> int:  # fmt: skip
-    """Write the pages into ``folder``, which may exist; returns how many cases they show.
+    """Writes the pages into ``folder``, which may exist; returns the number of cases.
 
-    ``commit_url`` has ``{commit}`` in it. The overview lists what moved in the ``recent`` newest
-    runs by at least ``threshold`` per cent. Raises :class:`UsageError` if it is not such a link,
-    and :class:`CannotWrite` if a file cannot be written.
+    ``commit_url`` is a URL with ``{commit}``. The overview lists changes of at least ``threshold``
+    per cent in the ``recent`` newest runs. Raises :class:`UsageError` for an invalid URL, and
+    :class:`CannotWrite` if a file cannot be written.
     """
     if commit_url:
         _check_url(commit_url)
@@ -104,21 +104,21 @@ def write_site(history: History, folder: Path, *, commit_url: str = "", branch: 
     site.write_assets()
     newest = {run.id for run in runs[-recent:]}
     overviews = _overviews(runs)
-    moved: list[Move] = []
+    changes: list[FigureChange] = []
     count = 0
     for key, points in _each_case(history, runs):
         count += 1
-        moved += site.write_case(key, points, newest)
+        changes += site.write_case(key, points, newest)
         for overview in overviews:
             overview.add(key, points)
     for overview in overviews:
-        site.write_overview(overview, overviews, moved, recent, threshold)
+        site.write_overview(overview, overviews, changes, recent, threshold)
     return count
 
 
 @dataclass(frozen=True)
 class Overview:
-    """A page with a row for each case: of all labs, or of the machine ``lab``."""
+    """A page with a row for each case of all labs, or of the machine ``lab``."""
 
     lab: str
     page: str
@@ -126,14 +126,14 @@ class Overview:
     rows: list[dict[str, Any]] = field(default_factory=list)
 
     def add(self, key: CaseKey, points: Sequence[RecordedCase]) -> None:
-        """Add a case's row, if it is one of this page's."""
+        """Adds the row of a case, if it belongs to this page."""
         if self.lab in ("", key.machine):
             order = {run.id: index for index, run in enumerate(self.runs)}
             self.rows.append(_row(key, points, order))
 
 
 def _overviews(runs: Sequence[RunRow]) -> list[Overview]:
-    """The overview of all runs, and one for each lab, if there are several."""
+    """The overview of all runs and, with several labs, one for each."""
     labs = sorted({run.occasion.machine for run in runs})
     return [
         Overview("", "index.html", runs),
@@ -147,7 +147,7 @@ def _overviews(runs: Sequence[RunRow]) -> list[Overview]:
 def _each_case(
     history: History, runs: Sequence[RunRow]
 ) -> Iterator[tuple[CaseKey, Sequence[RecordedCase]]]:
-    """Every case with its results, of which a part is in memory at once."""
+    """Each case with its results, read in batches."""
     names = history.case_names(runs)
     at_once = max(1, _AT_ONCE // max(len(runs), 1))
     for start in range(0, len(names), at_once):
@@ -164,22 +164,24 @@ def _check_url(template: str) -> None:
 
 
 class _Site:
+    """Writes the pages of ``runs`` into ``folder``."""
+
     def __init__(
         self, history: History, folder: Path, commit_url: str, runs: Sequence[RunRow]
     ) -> None:
         from markupsafe import Markup  # noqa: PLC0415 - comes with jinja2
 
         self._history, self._folder, self._runs = history, folder, runs
-        self._nights = {run.id: _night(run, commit_url) for run in runs}
+        self._facts = {run.id: _facts(run, commit_url) for run in runs}
         self._environment = environment()
 
-        def commit(night: Night) -> str:
-            if not night.commit:
+        def commit(run: RunFacts) -> str:
+            if not run.commit:
                 return "unknown commit"
-            short = night.commit[:12] + ("+" if night.commit.endswith("+") else "")
-            if not night.url:
+            short = run.commit[:12] + ("+" if run.commit.endswith("+") else "")
+            if not run.url:
                 return Markup("<code>{}</code>").format(short)
-            return Markup('<a href="{}"><code>{}</code></a>').format(night.url, short)
+            return Markup('<a href="{}"><code>{}</code></a>').format(run.url, short)
 
         self._environment.globals["commit"] = commit
 
@@ -196,8 +198,8 @@ class _Site:
 
     def write_case(
         self, key: CaseKey, points: Sequence[RecordedCase], recent: Collection[int]
-    ) -> list[Move]:
-        """Write the page of a case; returns the changes in the ``recent`` runs."""
+    ) -> list[FigureChange]:
+        """Writes the page of a case; returns the changes in the ``recent`` runs."""
         figures = trends(points)
         steps = [
             (step.at, trend, step.before, step.now)
@@ -206,11 +208,11 @@ class _Site:
         ]  # fmt: skip
         steps.sort(key=lambda step: -step[0])
         page = page_name(key)
-        shown = [self._move(key, points, *step) for step in steps[:_STEPS]]
-        nights = [self._nights[point.run.id] for point in points]
+        shown = [self._change(key, points, *step) for step in steps[:_STEPS]]
+        runs = [self._facts[point.run.id] for point in points]
         rows = [
-            {"run": night, "verdict": point.outcome.verdict, "reason": point.outcome.reason}
-            for night, point in zip(nights, points, strict=True)
+            {"run": run, "verdict": point.outcome.verdict, "reason": point.outcome.reason}
+            for run, point in zip(runs, points, strict=True)
         ]
         drawn = _plots(figures)
         text = self._environment.get_template("history_case.html").render(
@@ -224,31 +226,32 @@ class _Site:
                 row for index, row in reversed([*enumerate(rows)])
                 if index >= len(rows) - _RUNS or row["verdict"] != "pass"
             ],
-            data={"runs": [vars(night) for night in nights], "figures": drawn},
+            data={"runs": [vars(run) for run in runs], "figures": drawn},
         )  # fmt: skip
         files.write(self._folder / page, text)
-        moved = [step for step in steps if points[step[0]].run.id in recent]
-        return [self._move(key, points, *step, with_parts=False) for step in moved]
+        latest = [step for step in steps if points[step[0]].run.id in recent]
+        return [self._change(key, points, *step, with_parts=False) for step in latest]
 
-    def _move(self, key: CaseKey, points: Sequence[RecordedCase], index: int, trend: Trend,
-              before: float, now: float, *, with_parts: bool = True) -> Move:  # fmt: skip
+    def _change(self, key: CaseKey, points: Sequence[RecordedCase], index: int, trend: Trend,
+                before: float, now: float, *, with_parts: bool = True
+                ) -> FigureChange:  # fmt: skip
         earlier = max(i for i in range(index) if trend.values[i] is not None)
         old, new = points[earlier].image, points[index].image
-        return Move(
-            key.case, page_name(key), self._nights[points[index].run.id], trend.name, trend.source,
+        return FigureChange(
+            key.case, page_name(key), self._facts[points[index].run.id], trend.name, trend.source,
             trend.unit, before, now, self._changed(old, new) if with_parts else (),
             same=old is not None and old == new,
         )  # fmt: skip
 
-    def _changed(self, old: int | None, new: int | None) -> list[Part]:
-        """The symbols whose sizes differ between two images, the largest difference first."""
+    def _changed(self, old: int | None, new: int | None) -> list[SymbolChange]:
+        """The symbols whose sizes differ between two images, largest difference first."""
         if old is None or new is None or old == new:
             return []
         before, now = (self._history.parts(image, "symbol") for image in (old, new))
         if not before or not now:
             return []
         changed = [
-            Part(*name, by)
+            SymbolChange(*name, by)
             for name in before.keys() | now.keys()
             if (by := now.get(name, 0) - before.get(name, 0))
         ]
@@ -258,34 +261,34 @@ class _Site:
         self,
         overview: Overview,
         overviews: Sequence[Overview],
-        moved: Sequence[Move],
+        changes: Sequence[FigureChange],
         recent: int,
         threshold: float,
     ) -> None:
-        mine = [move for move in moved if overview.lab in ("", move.run.machine)]
-        large = [move for move in mine if move.percent >= threshold]
-        nights = [self._nights[run.id] for run in overview.runs]
+        own = [change for change in changes if overview.lab in ("", change.run.machine)]
+        large = [change for change in own if change.percent >= threshold]
+        runs = [self._facts[run.id] for run in overview.runs]
         rows = sorted(overview.rows, key=lambda row: str(row["key"]))
         text = self._environment.get_template("overview.html").render(
             lab=overview.lab,
             pages=[(each.lab, each.page) for each in overviews],
             rows=rows,
             passed=sum(row["verdict"] == "pass" for row in rows),
-            runs=nights,
-            newest=nights[-1] if nights else None,
-            moved=sorted(large, key=lambda move: (-move.percent, move.case, move.name)),
-            recent=min(recent, len(nights)),
-            smaller=len(mine) - len(large),
+            runs=runs,
+            newest=runs[-1] if runs else None,
+            changes=sorted(large, key=lambda one: (-one.percent, one.case, one.name)),
+            recent=min(recent, len(runs)),
+            smaller=len(own) - len(large),
             threshold=threshold,
             labs=not overview.lab and len(overviews) > 1,
-            nights=[[night.when, night.commit] for night in nights],
+            strip=[[run.when, run.commit] for run in runs],
             written=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         )
         files.write(self._folder / overview.page, text)
 
 
 def page_name(key: CaseKey) -> str:
-    """The path of a case's page: readable, safe in any file system, unique for each key."""
+    """The path of a case's page: readable, valid in any file system, unique for each key."""
     return f"cases/{_file_name(f'{key.case}-{key.target}', repr(key))}.html"
 
 
@@ -294,18 +297,18 @@ def _lab_page(lab: str) -> str:
 
 
 def _file_name(text: str, key: str) -> str:
-    """``text`` as a part of a file's name, with what makes ``key`` unique."""
+    """``text`` as a part of a file name, with a hash of ``key`` that makes it unique."""
     readable = re.sub(r"[^\w.-]+", "_", text, flags=re.ASCII)[:80].strip("._")
     unique = hashlib.sha256(key.encode("utf-8", "backslashreplace")).hexdigest()[:8]
     return f"{readable}-{unique}"
 
 
-def _night(run: RunRow, commit_url: str) -> Night:
+def _facts(run: RunRow, commit_url: str) -> RunFacts:
     occasion = run.occasion
     when = datetime.fromtimestamp(occasion.started, UTC).strftime("%Y-%m-%d %H:%M")
     commit = occasion.commit.removesuffix("+")
     url = commit_url.replace("{commit}", quote(commit, safe="")) if commit and commit_url else ""
-    return Night(when, occasion.commit, occasion.branch, occasion.machine, occasion.command, url)
+    return RunFacts(when, occasion.commit, occasion.branch, occasion.machine, occasion.command, url)
 
 
 def _row(key: CaseKey, points: Sequence[RecordedCase], order: Mapping[int, int]) -> dict[str, Any]:
@@ -330,7 +333,7 @@ def _row(key: CaseKey, points: Sequence[RecordedCase], order: Mapping[int, int])
 
 
 def _plots(figures: Sequence[Trend]) -> list[dict[str, Any]]:
-    """The plots: one for each figure, and one of all operators by source and kind."""
+    """The data of the plots: one for each figure, and a stack of all operators by source."""
     drawn: list[dict[str, Any]] = []
     parts: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for trend in figures:

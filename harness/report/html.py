@@ -1,4 +1,4 @@
-"""Results as one HTML page that needs no other files and no network; its script filters cases."""
+"""Results as a self-contained HTML page; its script filters and sorts cases."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from harness.report.treemap import Box, of_image
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-#: In the text of a problem: ``(console line 3)``, ``(2 times, console lines 3, 9)``.
+#: Line numbers in a problem: ``(console line 3)``, ``(2 times, console lines 3, 9)``.
 _CONSOLE_LINES = re.compile(
     r"(?<=\bconsole line )\d{1,9}\b|(?<=\bconsole lines )\d{1,9}(?:, \d{1,9})*\b"
 )
-#: Lines of a long transcript that are shown from its beginning and its end.
+#: Number of lines shown from the beginning and the end of a long transcript.
 _HEAD, _TAIL = 120, 60
 
 
 @dataclass(frozen=True)
 class Row:
-    """One line of a transcript; ``noted`` if a finding was read from it.
+    """A line of a transcript; ``noted`` if a finding refers to it.
 
-    ``number`` counts from 1; 0 for a line that only tells how many were left out.
+    ``number`` counts from 1; it is 0 for the line that replaces omitted ones.
     """
 
     text: str
@@ -55,8 +55,8 @@ class Link:
 class About:
     """The content of a page besides the results.
 
-    ``folder`` is the page's folder, from which links go. ``log`` is Robot's log; ``tests`` has the
-    id of each result's test in it, by the result's index from 0.
+    ``folder`` is the folder of the page, for relative links. ``log`` is Robot's log; ``tests`` are
+    the ids of tests in it, by index of the result, from 0.
     """
 
     run: Occasion | None = None
@@ -67,7 +67,7 @@ class About:
 
 @dataclass(frozen=True)
 class CaseSection:
-    """One case as the page shows it."""
+    """The section of a case."""
 
     index: int
     result: CaseResult
@@ -83,7 +83,7 @@ class CaseSection:
     details: str = ""  # without the lines of ``pairs``
 
     def linked(self, problem: str) -> Markup:
-        """A problem as HTML; the console lines that it names are links to those lines."""
+        """A problem as HTML, with its console line numbers as links to these lines."""
         from markupsafe import Markup  # noqa: PLC0415 - comes with jinja2, see pages.py
 
         shown = {row.number for row in self.transcript}
@@ -144,7 +144,7 @@ def _section(index: int, result: CaseResult, about: About) -> CaseSection:
 
 
 def _treemap(result: CaseResult) -> tuple[Box, ...]:
-    """The map of the image that ran, if its file is still the same."""
+    """The treemap of the image, if its file is unchanged."""
     elf, sha256 = result.setup.elf, result.setup.elf_sha256
     return of_image(elf, sha256) if elf is not None and sha256 else ()
 
@@ -172,7 +172,7 @@ def _shares(counts: Sequence[tuple[str, int]]) -> tuple[Share, ...]:
 
 
 def _links(result: CaseResult, about: About, test: str) -> Iterator[Link]:
-    """Links to a case's files, if the page's folder is known, and to its test in Robot's log."""
+    """Links to the files of a case, if the page's folder is known, and to its test in the log."""
     if about.folder is not None and result.evidence.console is not None:
         names = ["console.bin", "transcript.txt", "result.json"]
         if result.evidence.coverage is not None:
@@ -185,7 +185,7 @@ def _links(result: CaseResult, about: About, test: str) -> Iterator[Link]:
 
 
 def _transcript(result: CaseResult) -> list[Row]:
-    """The time-stamped console of a case; a long one is shortened in the middle."""
+    """The time-stamped console of a case, without the middle of a long one."""
     console = result.evidence.console
     if console is None:
         return []
@@ -196,5 +196,5 @@ def _transcript(result: CaseResult) -> list[Row]:
     if len(rows) <= _HEAD + _TAIL + 1:
         return rows
     left_out = rows[_HEAD:-_TAIL]
-    gap = [Row(f"... {len(left_out):,} lines left out; transcript.txt has them ...")]
+    gap = [Row(f"... {len(left_out):,} lines omitted, see transcript.txt ...")]
     return [*rows[:_HEAD], *gap, *(row for row in left_out if row.noted), *rows[-_TAIL:]]

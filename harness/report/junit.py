@@ -1,4 +1,4 @@
-"""Results as JUnit XML, the dialect that CI servers read."""
+"""Results as JUnit XML, in the form that CI servers read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from harness.case.result import CaseResult, Verdict
 from harness.case.tally import Tally
 from harness.report.problems import console_lines, problem_lines, result_files
 
-# Characters that XML 1.0 cannot hold, escaped or not; a device's console may have them.
+# Characters that are not allowed in XML 1.0, even escaped; consoles may contain them.
 _ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 _ELEMENT = {
@@ -24,14 +24,14 @@ _ELEMENT = {
 
 
 def legal(text: str) -> str:
-    """``text`` with each character that XML cannot hold written as ``#xNN``, as pytest does."""
+    """``text`` with each illegal character of XML replaced by ``#xNN``, as in pytest."""
     return _ILLEGAL.sub(lambda match: f"#x{ord(match.group()):02X}", text)
 
 
 def junit(results: Sequence[CaseResult], tally: Tally | None = None) -> str:
-    """A ``testsuite`` with a ``testcase`` for each result, and for each test that an image ran.
+    """A ``testsuite`` with a ``testcase`` for each result, and for each test run by an image.
 
-    Its output is the counts of ``tally``; without one those of ``results``.
+    Its ``system-out`` contains the counts of ``tally``, by default those of ``results``.
     """
     counts = dict.fromkeys(("failure", "error", "skipped"), 0)
     suite = ElementTree.Element("testsuite", name="tflm-hil")
@@ -64,7 +64,7 @@ def junit(results: Sequence[CaseResult], tally: Tally | None = None) -> str:
 
 
 def _add_tests(suite: ElementTree.Element, result: CaseResult, counts: dict[str, int]) -> None:
-    """Add the tests that the image ran; a failure that the case expects counts as skipped."""
+    """Adds the tests run by the image; an expected failure counts as skipped."""
     for test in result.evidence.tests:
         row = ElementTree.SubElement(
             suite,
@@ -75,16 +75,16 @@ def _add_tests(suite: ElementTree.Element, result: CaseResult, counts: dict[str,
         )
         if test.state == "pass":
             continue
-        known = test.state != "skip" and result.passed
-        element = "skipped" if known or test.state == "skip" else "failure"
+        expected = test.state != "skip" and result.passed
+        element = "skipped" if expected or test.state == "skip" else "failure"
         counts[element] += 1
-        message = f"{test.state}, as known" if known else test.state
+        message = f"{test.state}, as expected" if expected else test.state
         child = ElementTree.SubElement(row, element, message=message)
         child.text = legal("\n".join(test.messages))
 
 
 def _add_properties(case: ElementTree.Element, result: CaseResult) -> None:
-    """Add builder, chip and the measures, for CI servers that keep figures over time."""
+    """Adds builder, chip and measures, for CI servers that record figures."""
     row = ElementTree.SubElement(case, "properties")
     chip = {"chip": result.setup.chip} if result.setup.chip else {}
     for name, value in {"builder": result.setup.builder, **chip, **properties(result)}.items():
@@ -92,20 +92,20 @@ def _add_properties(case: ElementTree.Element, result: CaseResult) -> None:
 
 
 def _add_console(case: ElementTree.Element, result: CaseResult) -> None:
-    """Add the case's files as GitLab and Jenkins read them, and the last lines of its console.
+    """Adds the files of the case in the form of GitLab and Jenkins, and its last console lines.
 
-    GitLab takes the first tag of a failure, relative to the project's folder; the plugin JUnit
-    Attachments of Jenkins takes all, relative to the workspace.
+    GitLab uses the first tag of a failure, relative to the project's folder; the plugin JUnit
+    Attachments of Jenkins uses all, relative to the workspace.
     """
     lines = [f"[[ATTACHMENT|{path}]]" for path in map(_from_here, result_files(result))]
-    # A device could name any file of the workspace.
+    # The output of a device must not attach files.
     lines += [line.replace("[[ATTACHMENT|", "[[ATTACHMENT |") for line in console_lines(result)]
     if lines:
         ElementTree.SubElement(case, "system-out").text = legal("\n".join(lines))
 
 
 def _from_here(path: Path) -> str:
-    """A path relative to the working folder, which is a job's workspace; absolute elsewhere."""
+    """A path relative to the working folder, which is the workspace of a job; absolute outside."""
     whole = path.absolute()
     here = Path.cwd()
     return (whole.relative_to(here) if whole.is_relative_to(here) else whole).as_posix()

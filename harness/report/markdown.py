@@ -10,12 +10,12 @@ from harness.case.result import CaseResult
 from harness.case.tally import Tally
 from harness.report.problems import console_lines, problem_lines
 
-_FAILURES = 20  # that are shown in full
-_LENGTH = 6000  # characters of each
+_MAX_FAILURES = 20  # shown with details
+_MAX_LENGTH = 6000  # characters of each
 
 
 def markdown(results: Sequence[CaseResult], tally: Tally | None = None) -> str:
-    """A table of the cases, failures first, and what is wrong with each."""
+    """A table of the cases, failures first, and the details of each failure."""
     ordered = sorted(results, key=lambda result: result.passed)
     shown = columns(results)
     heads = ["", "case", "target", *(one.heading for one in shown), "verdict"]
@@ -34,10 +34,10 @@ def markdown(results: Sequence[CaseResult], tally: Tally | None = None) -> str:
     counted = f"**{passed} of {len(results)} passed**; {tally or Tally.of(results)}"
     failed = [result for result in ordered if not result.passed]
     parts = [counted, "", Grid(heads, numbers, rows).markdown(), ""]
-    for result in failed[:_FAILURES]:
+    for result in failed[:_MAX_FAILURES]:
         parts += _details(result)
-    if len(failed) > _FAILURES:
-        parts += [f"... and {len(failed) - _FAILURES} more that did not pass.", ""]
+    if len(failed) > _MAX_FAILURES:
+        parts += [f"... and {len(failed) - _MAX_FAILURES} more that did not pass.", ""]
     return "\n".join(parts)
 
 
@@ -47,11 +47,11 @@ def _verdict(result: CaseResult) -> str:
 
 
 def _details(result: CaseResult) -> list[str]:
-    """What is wrong, folded; in a block of code, so that no text of a device is Markdown."""
+    """The details of a failure, folded; as a code block, so that console text is not Markdown."""
     hint = [f"hint: {result.judgement.hint}"] if result.judgement.hint else []
     lines = [*problem_lines(result), *hint, *result.evidence.details.splitlines(),
              *console_lines(result)]  # fmt: skip
-    text = "\n".join(lines)[:_LENGTH]
+    text = "\n".join(lines)[:_MAX_LENGTH]
     return [
         "<details>",
         f"<summary>{_html(str(result.setup))}: {result.judgement.verdict}</summary>",

@@ -1,6 +1,6 @@
-"""Templates, styles and scripts of every page that this package writes.
+"""Templates, style sheets and scripts of all HTML pages.
 
-jinja2 is imported when a page is made, because most commands make none.
+jinja2 is imported only when a page is rendered.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def asset(name: str) -> str:
 
 
 def environment(**filters: Any) -> Any:
-    """The templates, with ``filters`` of their own; whatever they show is escaped."""
+    """The jinja2 environment of the templates, with autoescaping and additional ``filters``."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined  # noqa: PLC0415
 
     templates = Environment(
@@ -36,5 +36,5 @@ def environment(**filters: Any) -> Any:
 
 
 def figure(value: float) -> str:
-    """A figure for people: whole numbers as they are, others with six digits."""
+    """``value`` with thousands separators; numbers that are not integers with six digits."""
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.6g}"

@@ -1,4 +1,4 @@
-"""Plots in pages that need no network: plotly's script is part of the page."""
+"""Plots in self-contained pages: plotly's script is part of the page."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LAYOUT = {"margin": {"l": 60, "r": 20, "t": 10, "b": 60}, "template": "none"}
 
 
 def script() -> str:
-    """Plotly's script, and that which draws in the page's colours, for one ``<script>`` element."""
+    """Plotly's script and :func:`figure`'s, for a ``<script>`` element."""
     from plotly.offline import get_plotlyjs  # noqa: PLC0415 - megabytes, only for pages
 
     return f"{get_plotlyjs()}\n{asset('plots.js')}"
@@ -27,9 +27,9 @@ def figure(
     *,
     wide: bool = False,
 ) -> str:
-    """A plot below its title as HTML; ``name`` is its element's id. Text is escaped for a script.
+    """A plot with its title as HTML; ``name`` is the id of its element. Texts are escaped.
 
-    A ``wide`` one keeps its width on a small screen, and scrolls.
+    A ``wide`` plot keeps its width on a small screen, and scrolls.
     """
     content = json.dumps([list(traces), {**_LAYOUT, **layout}]).replace("<", "\\u003c")
     return (

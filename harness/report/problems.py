@@ -1,4 +1,4 @@
-"""The problems of a case, line by line, for all kinds of reports."""
+"""The problems of a case, line by line, for all reports."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from harness.base.findings import NOTES, Finding
 from harness.case.artifacts import TRANSCRIPT
 from harness.case.result import CaseResult
 
-#: Lines of a console that are shown, the characters of each, and the bytes that are read for them.
+#: Number of shown console lines, characters of each, and bytes read from the end of the file.
 _SHOWN, _WIDTH, _TAIL = 6, 160, 8192
 #: ``result 1: right is -10, expected -11``; ``[0, 3]: obtained 4, expected 5, 0.1 allowed``.
 _PAIR = re.compile(r"\s*(.{1,200}?)(?: is |: obtained )([^,]{1,80}), expected (.{1,100})")
@@ -19,7 +19,7 @@ _PAIR = re.compile(r"\s*(.{1,200}?)(?: is |: obtained )([^,]{1,80}), expected (.
 
 @dataclass(frozen=True)
 class ValuePair:
-    """A value that is not the expected one; ``where`` names the result and the value."""
+    """A value that differs from the expected one; ``where`` names the result and the value."""
 
     where: str
     obtained: str
@@ -27,7 +27,7 @@ class ValuePair:
 
 
 def value_pairs(text: str) -> tuple[list[ValuePair], str]:
-    """The values of the details of a result that differ, and the lines that tell something else."""
+    """The differing values in the details of a result, and the remaining lines."""
     pairs, rest = [], []
     for line in text.splitlines():
         match = _PAIR.fullmatch(line)
@@ -39,9 +39,9 @@ def value_pairs(text: str) -> tuple[list[ValuePair], str]:
 
 
 def problem_lines(result: CaseResult) -> list[str]:
-    """The problems, the most important first, then the findings that are not problems, notes last.
+    """The problems, most important first, then other findings, notes last.
 
-    A finding is shown with its kind and its console line; equal ones once, with their number.
+    A finding has its kind and its console line; equal ones are combined, with their number.
     """
     findings: dict[str, list[Finding]] = {}
     for finding in result.evidence.findings:
@@ -54,7 +54,7 @@ def problem_lines(result: CaseResult) -> list[str]:
 
 
 def console_lines(result: CaseResult) -> list[str]:
-    """Where the console of a case is kept, and the last lines of one that did not pass."""
+    """The path of the transcript and, if the case did not pass, its last lines."""
     if result.evidence.console is None:
         return []
     path = result.evidence.console.with_name(TRANSCRIPT)
@@ -65,7 +65,7 @@ def console_lines(result: CaseResult) -> list[str]:
 
 
 def result_files(result: CaseResult) -> list[Path]:
-    """The files that a case left, the transcript first."""
+    """The files of a case, the transcript first."""
     if result.evidence.console is None:
         return []
     names = (TRANSCRIPT, result.evidence.console.name, "result.json", "coverage.info")
@@ -74,7 +74,7 @@ def result_files(result: CaseResult) -> list[Path]:
 
 
 def _last(path: Path, count: int) -> list[str]:
-    """The last lines of a transcript, cut to a terminal's width or so; [] if it is gone."""
+    """The last ``count`` lines of a transcript, shortened; empty if the file is missing."""
     try:
         with path.open("rb") as file:
             file.seek(max(0, path.stat().st_size - _TAIL))
@@ -102,7 +102,7 @@ def _line(message: str, findings: Sequence[Finding]) -> str:
 
 
 def _words(finding: Finding) -> str:
-    """The kind of a finding as a message may begin."""
+    """The kind of a finding as the beginning of a message."""
     return f"{finding.kind.value.replace('_', ' ')}: "
 
 

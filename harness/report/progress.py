@@ -1,4 +1,4 @@
-"""Progress of long work: the cases of a run, the items of a study."""
+"""Progress display for the cases of a run and the items of a study."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from harness.case.result import CaseResult
 if TYPE_CHECKING:
     from harness.studies.dispatch import Progress
 
-#: How many lines of progress a file or a pipe gets.
+#: Number of lines of progress in a file or a pipe.
 _LINES = 5
-_EVERY = 2.0  # seconds between two lines of a study
+_INTERVAL = 2.0  # seconds between two lines of a study
 
 
 class Ticker:
-    """Shows progress in one line that is overwritten on a terminal; elsewhere in a few lines."""
+    """Shows progress in a line that is overwritten, or in a few lines if not on a terminal."""
 
     def __init__(self, what: str, total: int = 0, stream: TextIO | None = None) -> None:
         self._what = what
@@ -27,12 +27,12 @@ class Ticker:
         self._width = 0
 
     def line(self, text: str) -> None:
-        """Show the current work, on a terminal only."""
+        """Shows the current work, on a terminal only."""
         if self._stream is not None and self._stream.isatty():
             self._overwrite(f"{self._what} {text}".strip())
 
     def result(self, result: CaseResult, number: int) -> None:
-        """Show that a case, the ``number``-th to end, has its result."""
+        """Shows the result of a case, the ``number``-th to end."""
         if self._stream is None:
             return
         if self._stream.isatty():
@@ -43,7 +43,7 @@ class Ticker:
             self._stream.flush()
 
     def done(self) -> None:
-        """Clear the line."""
+        """Clears the line."""
         if self._width:
             self._overwrite("")
 
@@ -62,9 +62,9 @@ class StudyProgress:
         self._started = self._shown = clock()
 
     def __call__(self, progress: Progress) -> None:
-        """Show finished items, their rate, the time left, and losses of workers."""
+        """Prints finished items, their rate, the remaining time, and lost workers."""
         now = self._clock()
-        if now - self._shown < _EVERY:
+        if now - self._shown < _INTERVAL:
             return
         self._shown = now
         rate = (progress.items - progress.stored) / (now - self._started)
@@ -77,12 +77,12 @@ class StudyProgress:
 
 
 def _rate(rate: float) -> str:
-    """Return a number of items a second as text; of slow items those a minute."""
+    """A rate in items per second as text; below 2 in items per minute."""
     return f"{rate:,.0f} a second" if rate >= 2 else f"{60 * rate:,.1f} a minute"
 
 
 def _duration(seconds: float) -> str:
-    """Return a duration as text: ``40 s``, ``12 min``, ``3 h 5 min``."""
+    """A duration as text: ``40 s``, ``12 min``, ``3 h 5 min``."""
     minutes = round(seconds / 60)
     if seconds < 100:
         return f"{seconds:.0f} s"

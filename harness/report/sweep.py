@@ -1,4 +1,4 @@
-"""A sweep's rows as a table, and as a page with the Pareto front and parallel coordinates."""
+"""The results of a sweep, as a table and as a page with Pareto front and parallel coordinates."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from harness.report import plots
 from harness.report.pages import asset, environment
 from harness.studies.sweep.choose import MEASURES, front, task
 
-_LONGEST_LABEL = 14  # characters at an axis
+_MAX_LABEL = 14  # characters of an axis label
 Rows = Sequence[Mapping[str, Any]]
-#: From little to much, readable on a light and on a dark page.
+#: Colour scale from small to large values, readable on light and dark pages.
 _COLOURS = [[0, "#3d8fd1"], [0.5, "#5fa777"], [1, "#d98a29"]]
 _UNITS = {"flash": "flash, B", "ram": "RAM, B", "instructions": "instructions",
           "accuracy": "accuracy"}  # fmt: skip
 
 
 def varied(rows: Rows) -> list[str]:
-    """The parameters that are not the same in every row."""
+    """The parameters that differ between rows."""
     return [
         name
         for name in rows[0]["parameters"]
@@ -27,18 +27,18 @@ def varied(rows: Rows) -> list[str]:
 
 
 def written(value: object) -> str:
-    """A parameter as sweep.toml has it."""
+    """A parameter as written in sweep.toml."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def label(row: Mapping[str, Any], names: Sequence[str]) -> str:
-    """The parameters ``names`` of a row, in words."""
+    """The parameters ``names`` of a row, as text."""
     values = (f"{name} {written(row['parameters'][name]) or 'none'}" for name in names)
     return ", ".join(values) or "the only point"
 
 
 def table(rows: Rows, chosen: Mapping[tuple[Any, ...], int | None]) -> str:
-    """Counts, the front and the best points as text, for a terminal."""
+    """Counts, the Pareto front and the best points as text, for a terminal."""
     names = varied(rows)
     passed = sum(row["verdict"] == "pass" for row in rows)
     lines = [f"{passed:,} of {len(rows):,} points pass; on the Pareto front:", ""]
@@ -59,7 +59,7 @@ def table(rows: Rows, chosen: Mapping[tuple[Any, ...], int | None]) -> str:
 
 
 def page(rows: Rows) -> str:
-    """One HTML page that needs nothing else, with a section for each task."""
+    """A self-contained HTML page, with a section for each task."""
     tasks = dict.fromkeys(map(task, rows))
     content: str = (
         environment(written=written)
@@ -84,7 +84,7 @@ def page(rows: Rows) -> str:
 
 
 def _section(anchor: str, what: tuple[str, ...], rows: Rows) -> dict[str, Any]:
-    """The page's section of one task: plots, and rows with those on the front first."""
+    """The data of a task's section: plots, and rows with those on the front first."""
     names = varied(rows)
     best = set(front(rows))
     order = sorted(range(len(rows)), key=lambda index: (index not in best, index))
@@ -105,7 +105,7 @@ def _section(anchor: str, what: tuple[str, ...], rows: Rows) -> dict[str, Any]:
 
 
 def _scatter(name: str, rows: Rows, names: list[str], best: set[int], x: str, y: str) -> str:
-    """A plot of passing points; those on the front (of all measures) stand out."""
+    """A plot of passing points, with those on the Pareto front (of all measures) marked."""
     passing = [index for index, row in enumerate(rows) if row["verdict"] == "pass"]
 
     def trace(indices: list[int], name: str, **marker: Any) -> dict[str, Any]:
@@ -134,12 +134,12 @@ def _scatter(name: str, rows: Rows, names: list[str], best: set[int], x: str, y:
 
 
 def _short(value: str) -> str:
-    """A value as a label at an axis, cut so that it does not reach the next axis."""
-    return f"{value[: _LONGEST_LABEL - 1]}…" if len(value) > _LONGEST_LABEL else value or "none"
+    """A value as an axis label, shortened so that it does not reach the next axis."""
+    return f"{value[: _MAX_LABEL - 1]}…" if len(value) > _MAX_LABEL else value or "none"
 
 
 def _parallel(name: str, rows: Rows, names: list[str]) -> str:
-    """A plot of all parameters ``names`` as categories and measures as numbers, flash as colour."""
+    """Parallel coordinates: parameters ``names`` as categories, measures as numbers."""
     dimensions: list[dict[str, Any]] = []
     for parameter in names:
         values = [written(row["parameters"][parameter]) for row in rows]

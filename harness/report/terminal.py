@@ -1,4 +1,4 @@
-"""A run on the terminal: the tables at its end, and the failures."""
+"""Output of a run on the terminal: tables and failures."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ _STYLE: dict[str, str] = {
     Verdict.ERROR: "bold yellow",
     Verdict.SKIPPED: "yellow",
 }
-#: A terminal with fewer columns than this shows fewer columns of the table.
+#: Terminal width in characters below which columns of the table are omitted.
 _NARROW = 110
-_ROOM = 24  # characters for a verdict and its reason
+_ROOM = 24  # minimum width in characters for a verdict and its reason
 
 
 def show(stream: TextIO, *parts: str | Grid) -> None:
-    """Print texts and tables: on a terminal in its width, in a file or a pipe with whole rows.
+    """Prints texts and tables, on a terminal in its width, elsewhere with unlimited width.
 
-    On a terminal the first word of a table's last column has a colour if it is a verdict.
+    On a terminal, a verdict at the beginning of a table's last column is coloured.
     """
     if not stream.isatty():
         texts = (part if isinstance(part, str) else part.plain() for part in parts)
@@ -47,7 +47,7 @@ def show(stream: TextIO, *parts: str | Grid) -> None:
         if isinstance(part, Grid):
             console.print(_drawn(part))
             continue
-        for line in part.split("\n"):  # a long line goes on below its own beginning
+        for line in part.split("\n"):  # wrapped lines keep the indentation
             text = line.lstrip(" ")
             console.print(Padding(Text(text), (0, 0, 0, len(line) - len(text))))
 
@@ -60,7 +60,7 @@ def _drawn(grid: Grid) -> DrawnTable:
     for index, head in enumerate(grid.heads[:-1]):
         justify: Literal["left", "right"] = "right" if index in grid.numbers else "left"
         table.add_column(head, justify=justify, no_wrap=True, overflow="ellipsis")
-    # Only this column is cut on a terminal; print_failures shows its whole text.
+    # Only the last column is shortened on a terminal; print_failures prints its whole text.
     last = len(grid.heads) - 1
     table.add_column(grid.heads[-1], justify="right" if last in grid.numbers else "left")
     for *cells, end in grid.rows:
@@ -71,9 +71,9 @@ def _drawn(grid: Grid) -> DrawnTable:
 
 
 def print_table(results: Sequence[CaseResult], stream: TextIO, tally: Tally | None = None) -> None:
-    """Print a row for each case with its measures and its verdict; then the number of cases.
+    """Prints a row for each case with its measures and its verdict, then the number of cases.
 
-    ``tally`` counts the requested cases; without one those with results.
+    ``tally`` counts the requested cases; by default those with results are counted.
     """
     width = shutil.get_terminal_size().columns if stream.isatty() else UNFOLDED
     shown = _columns(results)
@@ -89,8 +89,8 @@ def print_table(results: Sequence[CaseResult], stream: TextIO, tally: Tally | No
 
 
 def print_images(results: Sequence[CaseResult], stream: TextIO) -> None:
-    """If several images ran together, print the size of each."""
-    # A dict keeps the order; the same case on another target has the same images.
+    """Prints the sizes of images that ran together."""
+    # A dict removes duplicates in order: a case has the same images on all targets.
     images = {(r.setup.name, image): None for r in results for image in r.measures.images}
     if images:
         rows: list[Row] = [
@@ -106,11 +106,11 @@ class _TableColumn:
     name: str
     cell: Callable[[CaseResult], str]
     number: bool = False
-    rank: int = 0  # a narrow terminal leaves the lowest out first; 0: never
+    rank: int = 0  # a narrow terminal omits the lowest first; 0: never
 
 
 def _columns(results: Sequence[CaseResult]) -> list[_TableColumn]:
-    """The case's name in its parts, as far as they differ or are known, and its figures."""
+    """The columns of the table: the parts of the case's name that are needed, and figures."""
     names = [_TableColumn("sample", lambda r: r.setup.sample or r.setup.name)]
     if any(result.setup.resolver for result in results):
         names.append(_TableColumn("resolver", lambda r: r.setup.resolver))
@@ -156,7 +156,7 @@ def _verdict(result: CaseResult) -> str:
 
 
 def print_failures(results: Sequence[CaseResult], stream: TextIO) -> None:
-    """Print problems, hint and transcript of each case that did not pass."""
+    """Prints problems, hint and transcript of each case that did not pass."""
     for result in results:
         if result.passed:
             continue

@@ -1,7 +1,7 @@
-"""A map of an image's flash: areas are bytes, for operators and the rest of the image.
+"""A treemap of an image's flash, with areas proportional to bytes.
 
-Rectangles are laid out by the squarified algorithm (Bruls, Huizing and van Wijk, "Squarified
-treemaps", 2000): a row of rectangles grows while its most elongated one gets squarer.
+The layout is squarified (Bruls, Huizing and van Wijk, "Squarified treemaps", 2000): rectangles are
+added to a row as long as its worst aspect ratio improves.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from harness.elf import Image
 from harness.footprint.analysis import ram_regions
 from harness.footprint.operators import Group, groups
 
-#: Width over height of the map on the page: boxes are squares there.
+#: Width divided by height of the map on the page.
 ASPECT = 16 / 9
-#: Members below this share of the map are drawn together as one box.
-_LEAST = 0.0025
+#: Members below this share of the map are combined in one box.
+_MIN_SHARE = 0.0025
 
 _QUALIFIED = re.compile(r"\b(?:[a-z]\w*::)+")
 
 
 @dataclass(frozen=True)
 class Box:
-    """A rectangle in per cent of the one around it, and its meaning."""
+    """A rectangle, in per cent of the enclosing one, for an object of ``bytes`` bytes."""
 
     left: float
     top: float
@@ -55,7 +55,7 @@ class Box:
 
 @cache
 def of_image(path: Path, sha256: str) -> tuple[Box, ...]:
-    """The map of an image's flash; () if the file is gone or not the one with ``sha256``."""
+    """The treemap of an image's flash; empty if the file is missing or has changed."""
     try:
         image = Image.from_elf(path)
         if image.sha256 != sha256:
@@ -66,7 +66,7 @@ def of_image(path: Path, sha256: str) -> tuple[Box, ...]:
 
 
 def tree(parts: Sequence[Group]) -> tuple[Box, ...]:
-    """A box for each group, with boxes of its members in it; the largest first."""
+    """A box for each group, with boxes of its members; largest first."""
     total = sum(group.bytes for group in parts)
     if not total:
         return ()
@@ -85,9 +85,9 @@ def tree(parts: Sequence[Group]) -> tuple[Box, ...]:
 
 
 def _members(group: Group, total: int) -> list[tuple[str, int]]:
-    """Names and sizes of a group's members, the small ones in one row; the largest first."""
-    rows = [(part.name, part.bytes) for part in group.members if part.bytes >= _LEAST * total]
-    small = [part.bytes for part in group.members if 0 < part.bytes < _LEAST * total]
+    """Names and sizes of a group's members, small ones combined; largest first."""
+    rows = [(part.name, part.bytes) for part in group.members if part.bytes >= _MIN_SHARE * total]
+    small = [part.bytes for part in group.members if 0 < part.bytes < _MIN_SHARE * total]
     if small:
         rows.append((f"{len(small)} smaller ones", sum(small)))
     return sorted(rows, key=lambda row: -row[1])
@@ -99,7 +99,7 @@ Position = tuple[float, float, float, float]
 def squarify(sizes: Sequence[int], aspect: float) -> list[Position]:
     """``(left, top, width, height)`` in per cent for each of ``sizes``.
 
-    The sizes are above 0, the largest first. ``aspect`` is width over height of the whole.
+    The sizes are above 0, largest first. ``aspect`` is width divided by height of the whole.
     """
     width, height = aspect, 1.0
     scale = width * height / sum(sizes) if sizes else 0.0
@@ -134,6 +134,6 @@ def squarify(sizes: Sequence[int], aspect: float) -> list[Position]:
 
 
 def _worst(row: Sequence[float], side: float) -> float:
-    """The largest ratio of a rectangle's sides in a row along ``side``."""
+    """The worst aspect ratio in a row of rectangles along ``side``."""
     depth = sum(row) / side
     return max(max(area / depth / depth, depth * depth / area) for area in row)

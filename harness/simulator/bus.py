@@ -219,14 +219,14 @@ class Bus:
         return nvmc.store(store.area, address, size, value, word, mode)
 
     @property
-    def mends(self) -> list[tuple[int, bytes]]:
+    def pending_stores(self) -> list[tuple[int, bytes]]:
         """Address and bytes of memory to correct after the instruction."""
-        return self._nvmc.mends
+        return self._nvmc.pending_stores
 
     def mend(self) -> None:
         """Replace stored bytes, after the instruction, by those that flash would contain."""
         begin = end = 0  # of a contiguous range of changes
-        for address, data in self.mends:
+        for address, data in self.pending_stores:
             store = self._engine.store_of(address, len(data))
             assert store is not None
             store.slice(address, len(data))[:] = data
@@ -235,7 +235,7 @@ class Bus:
                 begin = address
             end = address + len(data)
         self._code_changed(begin, end)
-        self.mends.clear()
+        self.pending_stores.clear()
 
     def _code_changed(self, begin: int, end: int) -> None:
         if begin < end:

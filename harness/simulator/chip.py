@@ -23,11 +23,11 @@ from harness.simulator.peripherals.base import Nordic
 from harness.simulator.peripherals.clock import Clock
 from harness.simulator.peripherals.dppi import Dppic
 from harness.simulator.peripherals.gpio import Gpio
-from harness.simulator.peripherals.own import Maker
 from harness.simulator.peripherals.rtc import Rtc
 from harness.simulator.peripherals.split import NonSecureView
 from harness.simulator.peripherals.spu import Spu
 from harness.simulator.peripherals.uarte import Uarte
+from harness.simulator.peripherals.user_models import Maker
 from harness.simulator.processor import Processor
 from harness.simulator.unicorn import WRITES, Reg
 
@@ -217,7 +217,7 @@ class SimulatedChip:
     def security_changed(self) -> None:
         """Apply a change of SPU, SAU or AIRCR to the security of addresses and exceptions."""
         sau_ctrl = self.engine.shared.sau_ctrl
-        self.core.divided |= self._spu.shares_peripherals and not self._image.non_secure
+        self.core.divided |= self._spu.has_nonsecure_peripherals and not self._image.non_secure
         self.core.attribute(sau_ctrl, self._spu.permissions, self._spu.gateways)
         self.core.update_masks()
 
@@ -258,7 +258,7 @@ class SimulatedChip:
                 publisher.note_channel(channel)
         for device in devices:
             if self._may_use(channel, device):
-                device.channel(channel)
+                device.trigger_subscribers(channel)
 
     def _may_use(self, channel: int, device: Nordic) -> bool:
         return not self.core.divided or self._spu.allows_channel(device.block.number, channel)

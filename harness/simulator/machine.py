@@ -27,8 +27,8 @@ from harness.simulator.event_queue import NEVER
 from harness.simulator.faults import FaultRecord, image_of, refused_access, report, where
 from harness.simulator.peripherals.clock import Clock
 from harness.simulator.peripherals.nvmc import Nvmc
-from harness.simulator.peripherals.own import own_models
 from harness.simulator.peripherals.uarte import Uarte
+from harness.simulator.peripherals.user_models import user_models
 from harness.simulator.transcript import Transcript
 from harness.simulator.unicorn import CORE_REGISTERS, Reg
 
@@ -84,7 +84,7 @@ class Machine:
     instruction takes one tick; with ``timing`` "branches" a taken branch takes one more, so that
     busy loops calibrated on the chip take about the right time. ``power_on`` is the seed of RAM and
     registers (:mod:`harness.base.power_on`). ``peripherals`` names models for peripherals that have
-    none (:mod:`harness.simulator.peripherals.own`).
+    none (:mod:`harness.simulator.peripherals.user_models`).
     """
 
     def __init__(
@@ -121,7 +121,7 @@ class Machine:
             self.image,
             booted=booted,
             power_on=power_on,
-            models=own_models(peripherals, self.memory_map),
+            models=user_models(peripherals, self.memory_map),
             taken=self._note_fault,
             unmodelled=self._note_unmodelled,
             report=self._report,
@@ -141,8 +141,8 @@ class Machine:
         self.sent: dict[str, bytearray] = {}
         for name, device in self.devices.items():
             if isinstance(device, Uarte) and device is not self.uart:
-                device.attend(self.sent.setdefault(name, bytearray()).extend)
-        self.uart.attend(self.printed, wiring)
+                device.connect_sink(self.sent.setdefault(name, bytearray()).extend)
+        self.uart.connect_sink(self.printed, wiring)
 
     # time and sleep
 
@@ -276,7 +276,7 @@ class Machine:
 
     def _settled(self, until_tick: int, until_executed: int, guard: Deadline | None) -> End | None:
         """Process resets and due events between two executions; return an End to stop the run."""
-        if self.bus.mends:
+        if self.bus.pending_stores:
             self.bus.mend()
         if self.chip.reset_reason is not None:
             self._reset(self.chip.reset_reason)
@@ -369,7 +369,7 @@ class Machine:
 
         The time of operations of NVMC passes.
         """
-        if self.bus.mends:
+        if self.bus.pending_stores:
             self.bus.mend()
         while self._nvmc.busy_until > self.now:
             self.core.slept += max(0, min(self.chip.next_time, self._nvmc.busy_until) - self.now)

@@ -55,7 +55,7 @@ def main() -> None:
         if match := re.search(r"StartGdbServer (\d+)", line):
             server = socket.create_server(("0.0.0.0", int(match[1])))
             threading.Thread(target=serve, args=(server,), daemon=True).start()
-        if "hear()" in line and console:
+        if "send_debug_console()" in line and console:
             os.write(answers, console.pop().encode() + b"\n")
         os.write(answers, b"done\n")
 

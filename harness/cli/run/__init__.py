@@ -51,92 +51,93 @@ if TYPE_CHECKING:
     from harness.case.run import Calibrate
     from harness.history.run import Occasion
 
-_SKIPS_HINT = "--allow-skips, if that is as it should be"
+_SKIPS_HINT = "--allow-skips, if this is intended"
 
 
 @click.command()
 @click.argument("what", metavar="IMAGE|SAMPLE|hil.toml", type=IMAGE_OR_CASES)
 @click.option("--case", "names", metavar="NAME", type=CASE, multiple=True,
-              help="Of a case file, only this case; may be given again.")  # fmt: skip
+              help="Run only this case of a case file; repeatable.")  # fmt: skip
 @click.option("--target", metavar="T[,T...]", type=TARGET,
-              help=f"Where to run it: {', '.join(TARGETS)}.  [default: simulator, or the "
-              "case file's]")  # fmt: skip
+              help=f"Targets: {', '.join(TARGETS)}.  [default: simulator, or those of the case "
+              "file]")  # fmt: skip
 @click.option("--resolver", metavar="CFG", type=CONFIGURATION,
               help=f"Resolver configuration of a SAMPLE, or {ALL}.  [default: exact]")  # fmt: skip
 @builder_options
 @chip_option
 @beside_option
 @click.option("--model", metavar="FILE|NAME", type=MODEL,
-              help="The .tflite that the image runs, or the name of one of this project's: outputs "
-              "must equal the reference's.")  # fmt: skip
+              help="The .tflite of the image, or the name of a model of this project; outputs must "
+              "equal those of the reference.")  # fmt: skip
 @click.option("--scraper", metavar="NAME|/REGEX/", type=SCRAPER,
-              help="For an image that prints no records, a reader of values in its text: "
+              help="For an image that prints no records: the parser of its output, "
               f"{', '.join(SCRAPERS)}, or a regex with named groups.")  # fmt: skip
 @click.option("--inputs", type=EXISTING,
-              help=".npy or .npz, one row per inference, to feed through the console.")  # fmt: skip
+              help=".npy or .npz, one row per inference, sent through the console.")  # fmt: skip
 @number_option("--inferences", check=numbers.count, metavar="N",
-               help="How many results must come, at least.", default_text="1")  # fmt: skip
+               help="Required number of results.", default_text="1")  # fmt: skip
 @number_option("--tolerance", check=numbers.tolerance, metavar="X",
                help="Largest difference of an output.",
-               default_text="to the bit; for float sums an error bound")  # fmt: skip
+               default_text="exact; for float sums an error bound")  # fmt: skip
 @click.option("--never-ends", is_flag=True,
-              help="With --scraper: the firmware never ends on purpose (a stock sample's loop), so "
-              "watch it for --watch seconds after the last expected result.")  # fmt: skip
+              help="With --scraper: the firmware runs in an endless loop; watch it for --watch "
+              "seconds after the last expected result.")  # fmt: skip
 @number_option("--watch", check=numbers.seconds, metavar="SECONDS",
-               help="With --scraper: how long, on the target's clock, output after the end "
-               "still counts.", default_text="1")  # fmt: skip
+               help="With --scraper: time after the end, on the target's clock, during which "
+               "output is still checked.", default_text="1")  # fmt: skip
 @click.option("--press", "presses", metavar="PIN[@S[+S]]", multiple=True, type=BUTTON,
-              help="Press a button (button1, button2, P0.6) so many seconds after the start, for "
-              f"so long; may be given again; on {', '.join(who_can(Ability.PINS))}.")  # fmt: skip
+              help="Press a button (button1, button2, P0.6) S seconds after the start, for the "
+              f"given time; repeatable; on {', '.join(who_can(Ability.PINS))}.")  # fmt: skip
 @number_option("--timeout", check=numbers.seconds, metavar="SECONDS",
-               help="For the whole run, on the target's clock (virtual on simulators).",
+               help="Time limit of the run, on the target's clock (virtual on simulators).",
                default_text="10 for an ELF")  # fmt: skip
 @number_option("--guard", check=numbers.seconds, metavar="SECONDS",
-               help="Limit on the wall clock, for runs that hang.", default_text="120")  # fmt: skip
+               help="Time limit on the wall clock, for runs that hang.",
+               default_text="120")  # fmt: skip
 @target_options
 @click.option("-v", "--console", "show_console", is_flag=True,
               help="Show the console on standard error while it runs.")  # fmt: skip
 @click.option("--rerun", is_flag=True,
-              help="Run again whenever an image, a case file, a model or a sample's source has "
-              "changed, until Ctrl-C.")  # fmt: skip
+              help="Run again after each change of an image, a case file, a model or a sample's "
+              "source, until Ctrl-C.")  # fmt: skip
 @click.option("--output", type=click.Path(file_okay=False, path_type=Path), metavar="FOLDER",
               default="hil-results", show_default=True,
-              help="Where console, transcript and result.json of each case go.")  # fmt: skip
+              help="Folder for console, transcript and result.json of each case.")  # fmt: skip
 @json_option("the results")
 @click.option("--junit", type=Destination(), help="Write a JUnit XML file.")
 @click.option("--html", type=Destination(), help="Write an HTML report.")
 @click.option("--markdown", type=Destination(),
-              help="Write table and failures as Markdown, for a job's summary.")  # fmt: skip
+              help="Write table and failures as Markdown, for the summary of a job.")  # fmt: skip
 @click.option("--allure", type=click.Path(file_okay=False, path_type=Path), metavar="FOLDER",
               help="Write results for Allure, with console and report page attached.")  # fmt: skip
 @click.option("--annotate", is_flag=True,
-              help="Print what did not pass as GitHub's annotations, at a line of the sources or "
-              "of the case file (on standard error).")  # fmt: skip
+              help="Print failures as annotations for GitHub, at a line of the sources or of the "
+              "case file (on standard error).")  # fmt: skip
 @click.option("--coverage", type=Destination(),
-              help="Write which lines of the firmware ran, as LCOV (for genhtml); on "
+              help="Write the line coverage of the firmware as LCOV (for genhtml); on "
               f"{' and '.join(who_can(Ability.TRACE))}.")  # fmt: skip
 @click.option("--profile", type=Destination(),
-              help="Write instructions by call stack, boot to end, and show those of each "
-              "function: speedscope's JSON, or folded stacks if the name ends in .folded or .txt; "
-              f"on {' and '.join(who_can(Ability.TRACE))} (without calls on all but the "
-              "simulator).")  # fmt: skip
+              help="Write instructions by call stack from boot to end, and show those of each "
+              "function: JSON for speedscope, or folded stacks if the name ends in .folded or "
+              f".txt; on {' and '.join(who_can(Ability.TRACE))} (call stacks on the simulator "
+              "only).")  # fmt: skip
 @click.option(
     "--allow-skips",
     is_flag=True,
-    help="Exit code 0 although a case ran nowhere, or not on a target of --target.",
+    help="Exit code 0 even if a case was skipped on all targets, or on a target of --target.",
 )
-@history_option("Keep the results in this history: an SQLite file, or a database URL.")
+@history_option("Record the results in this history: an SQLite file, or a database URL.")
 @click.option("--calibration", metavar="FILE", type=FILE_OR_WORD,
               default=lambda: os.environ.get("TFLM_HIL_CALIBRATION") or None,
-              help="A file of `tflm-hil calibrate`, which gives milliseconds.  "
+              help="A file of `tflm-hil calibrate`, to convert instructions to milliseconds.  "
               "[default: $TFLM_HIL_CALIBRATION]")  # fmt: skip
 @click.option("--symbol", "symbols", metavar="NAME", multiple=True,
-              help="With several targets: an object in RAM that must be the same on all of them at "
-              "the end; may be given again.  [default: the tensor arena]")  # fmt: skip
+              help="With several targets: an object in RAM whose final content must be equal on "
+              "all of them; repeatable.  [default: the tensor arena]")  # fmt: skip
 def run(**options: Any) -> int:
-    """Run an image, a sample or the cases of a file, and judge the result.
+    """Run an image, a sample or the cases of a file, and check the results.
 
-    An IMAGE is an ELF, an Intel HEX file, FILE@ADDRESS for plain bytes, or a Zephyr build folder.
+    An IMAGE is an ELF, an Intel HEX file, FILE@ADDRESS for raw binary, or a Zephyr build folder.
 
     \b
     tflm-hil run hello_world
@@ -149,23 +150,23 @@ def run(**options: Any) -> int:
     tflm-hil run hil.toml --target simulator,renode --junit hil.xml
     tflm-hil run digits --profile digits.json --coverage digits.info
 
-    With several targets each case is also compared between them: console, outputs, RAM.
+    With several targets, console, outputs and RAM of each case are compared between them.
 
-    Exit code 0: all passed; 1: a check failed; 4: the firmware failed (a fault, a hang,
-    silence); 3: the environment; 2: usage. If cases end differently, the first of 4, 1, 3 counts.
-    A case that is skipped because its target is not here counts as 3, unless the case file lists
-    other targets and the case ran on one of them.
+    Exit code 0: all passed; 1: a check failed; 4: the firmware failed (a fault, a hang, no
+    output); 3: environment error; 2: usage error. If cases differ, the first of 4, 1, 3 is used. A
+    case that is skipped because its target is not available counts as 3, unless the case file
+    lists other targets and the case ran on one of them.
     """
     check_destinations(options)
     if options["rerun"]:
-        from harness.cli.run.rerun import files_of, repeat  # noqa: PLC0415 - seldom needed
+        from harness.cli.run.rerun import files_of, repeat  # noqa: PLC0415 - see cli/__init__
 
         repeat(lambda: _run(options), lambda: files_of(options["what"], _files_given(options)))
     return _run(options)
 
 
 def _files_given(options: Options) -> Iterator[Path]:
-    """The files that options name."""
+    """The files given by options."""
     yield from options["beside"]
     if options["inputs"] is not None:
         yield options["inputs"]
@@ -174,7 +175,7 @@ def _files_given(options: Options) -> Iterator[Path]:
 
 
 def _run(options: Options) -> int:
-    """Run what the options name, once; the exit code."""
+    """Runs the cases selected by the options, once; returns the exit code."""
     occasion = _occasion(options)
     calibrate = _calibrate(options["calibration"])
     cases = select(options)
@@ -203,7 +204,7 @@ def _run(options: Options) -> int:
 
 
 def _occasion(options: Options) -> Occasion | None:
-    """Time, commit and selection of this run; None if no report names them (git is slow)."""
+    """Time, commit and selection of this run; None if no report needs them (git is slow)."""
     if not any(options[name] for name in ("json_file", "html", "url")):
         return None
     from harness.history.run import Occasion  # noqa: PLC0415 - see above
@@ -212,7 +213,7 @@ def _occasion(options: Options) -> Occasion | None:
 
 
 def _calibrate(file: str | None) -> Calibrate | None:
-    """The function that adds the figures of the calibration in ``file``; None without a file."""
+    """A function that adds figures by the calibration in ``file``; None without a file."""
     if not file:
         return None
     from harness.history.timing import calibrate_with  # noqa: PLC0415 - needs a calibration
@@ -227,7 +228,7 @@ def _results(
     calibrate: Calibrate | None,
     options: Options,
 ) -> Iterator[CaseResult]:
-    """Run one case after the other, with its progress; a single one raises its error."""
+    """Runs the cases in order, with progress; the error of a single case is raised."""
     on_error: Literal["raise", "record"] = "raise" if len(cases) == 1 else "record"
     ticker = Ticker("", stream=sys.stderr)
     for number, case in enumerate(cases, 1):
@@ -255,7 +256,7 @@ def _results(
 
 
 def _echo(title: str, options: Options) -> Echo | None:
-    """What shows the console of the next case, under its title; None if it is not wanted."""
+    """Prints the title of the next case, and returns the display of its console; None if off."""
     if not options["show_console"]:
         return None
     click.echo(f"--- {title}", err=True)

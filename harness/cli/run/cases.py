@@ -1,4 +1,4 @@
-"""From the arguments of ``tflm-hil run`` to the cases that are run."""
+"""Converts the arguments of ``tflm-hil run`` to cases."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ Options = Mapping[str, Any]
 
 
 def select(options: Options) -> list[Case]:
-    """The cases of WHAT, chosen and changed by the options.
+    """The cases of the argument WHAT, selected and modified by the options.
 
-    Raises :class:`UsageError` if there is no such thing, and for options that do not apply to it.
+    Raises :class:`UsageError` for options that do not apply to it.
     """
     what: Subject = options["what"]
     if what.case_file is not None:
@@ -37,9 +37,9 @@ def select(options: Options) -> list[Case]:
 
         cases = load_cases(what.case_file, options["names"])
     elif options["names"]:
-        raise UsageError("--case chooses a case of a case file", hint="name a hil.toml")
+        raise UsageError("--case selects a case of a case file", hint="name a hil.toml")
     elif what.sample:
-        _refuse(options, ("scraper",), "samples print records, which need none")
+        _refuse(options, ("scraper",), "samples print records, which need no scraper")
         cases = _sample_cases(
             what.sample, options["resolver"] or "exact", options["builder"], options["chip"] or ""
         )
@@ -56,7 +56,7 @@ def select(options: Options) -> list[Case]:
 
 
 def selection(options: Options) -> Selection:
-    """The choice of cases by WHAT and the options, as the history keeps it."""
+    """The selection of cases by WHAT and the options, for the history."""
     what: Subject = options["what"]
     source = str(what.case_file or what.elf)
     if what.sample:
@@ -74,7 +74,7 @@ def _refuse(options: Options, names: tuple[str, ...], why: str) -> None:
 
 
 def refuse_unused_target_options(cases: list[Case], options: Options) -> None:
-    """Refuse options of targets that no case runs on."""
+    """Raises :class:`UsageError` for options of targets on which no case runs."""
     used = {case.target for case in cases}
     for name, (option, targets) in all_options().items():
         if options[name] is not None and used.isdisjoint(targets):
@@ -84,7 +84,7 @@ def refuse_unused_target_options(cases: list[Case], options: Options) -> None:
             )
 
 
-#: Options that need an ability which not every target has.
+#: Options that need an ability of the target.
 _ABILITIES = {"coverage": Ability.TRACE, "profile": Ability.TRACE, "presses": Ability.PINS}
 
 
@@ -115,7 +115,7 @@ def _sample_cases(sample: str, resolver: str, builder: str | None, chip: str) ->
 
 
 def _adjust(case: Case, options: Options) -> Case:
-    """``case`` with the values that the command line gives."""
+    """``case`` with the values of the command line."""
     given = {
         name: options[name]
         for name in ("inferences", "timeout", "guard", "scraper", "inputs", "watch", "tolerance")

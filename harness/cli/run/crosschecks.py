@@ -1,4 +1,4 @@
-"""``tflm-hil run ... --target A,B``: each target of a case compared with its first one."""
+"""``tflm-hil run ... --target A,B``: compares each target of a case with the first one."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 class CrossChecks:
-    """Collects while cases run; then compares every target with the first of its case."""
+    """Collects results while cases run; then compares each target with the first of its case."""
 
     def __init__(self, cases: Sequence[Case], symbols: Sequence[str] = ()) -> None:
         self._symbols = tuple(symbols) or None
         self._targets: dict[str, list[str]] = {}
         for case in cases:
             targets = self._targets.setdefault(case.name, [])
-            if case.target not in targets:  # a target compared with itself proves nothing
+            if case.target not in targets:  # a target is not compared with itself
                 targets.append(case.target)
         self._seen: dict[tuple[str, str], TargetRun] = {}
 
@@ -47,7 +47,7 @@ class CrossChecks:
         return look
 
     def results(self) -> Iterator[tuple[str, CrossCheck]]:
-        """Case names and comparisons; a case that did not run on both targets has none."""
+        """Case names and comparisons, for the cases that ran on both targets."""
         if not self.wanted:
             return
         from harness.case import crosscheck  # noqa: PLC0415 - most runs have one target
@@ -59,7 +59,7 @@ class CrossChecks:
                     yield name, crosscheck.compare(pair[0], pair[1])
 
     def missing(self) -> Iterator[str]:
-        """One line for each case that was to be compared and was not."""
+        """A line for each comparison that was not possible."""
         for name, (first, *others) in self._targets.items():
             for other in others:
                 absent = [target for target in (first, other) if (name, target) not in self._seen]
@@ -73,7 +73,7 @@ class CrossChecks:
 
     @property
     def untested(self) -> str:
-        """Why objects that ``--symbol`` names were not compared; "" if they were, or none is."""
+        """The reason why objects of ``--symbol`` were not compared, "" if there is none."""
         if not self._symbols:
             return ""
         first = next(self.missing(), "")
@@ -88,7 +88,7 @@ class CrossChecks:
         return f"the memory of {blind[0]} cannot be read, so --symbol compared nothing"
 
     def show(self, stream: TextIO) -> None:
-        """Print every comparison, and the pairs that could not be compared."""
+        """Prints all comparisons, and the pairs that could not be compared."""
         for name, result in self.results():
             click.echo(f"{name}: {result}", file=stream)
         for line in self.missing():

@@ -28,8 +28,8 @@ _FILES = ("json_file", "junit", "html", "markdown", "coverage", "profile")
 
 
 def check_destinations(options: Mapping[str, Any]) -> None:
-    """Refuse, before anything runs, destinations at which results would be lost."""
-    files = [options[name] for name in _FILES if options[name] is not None]
+    """Checks, before anything runs, that all results can be written, to different files."""
+    files = [options[name].absolute() for name in _FILES if options[name] is not None]
     twice = next((file for file in files if files.count(file) > 1), None)
     if twice is not None:
         raise UsageError(f"two reports would be written to {twice}")
@@ -39,17 +39,17 @@ def check_destinations(options: Mapping[str, Any]) -> None:
         raise UsageError(f"cannot write results to {output}", hint="choose another --output")
     if not os.access(existing, os.W_OK):
         raise CannotWrite(
-            f"cannot write results to {output}: {existing} may not be written",
+            f"cannot write results to {output}: {existing} is not writable",
             hint="choose another --output",
         )
 
 
 @dataclass(frozen=True)
 class RunReport:
-    """The content of all reports of a run."""
+    """The content of the reports of a run."""
 
     results: Sequence[CaseResult]
-    occasion: Occasion | None  # None if no report names it
+    occasion: Occasion | None  # None if no report needs it
     checks: CrossChecks
     tally: Tally
 
@@ -63,9 +63,9 @@ class RunReport:
 
 
 def report(run: RunReport, options: Mapping[str, Any]) -> None:
-    """Show a run on the terminal, write the files of ``options``, and keep it in the history.
+    """Shows a run on the terminal, writes the files of ``options``, and records it in the history.
 
-    Each is done even if another one fails; then the first failure is raised.
+    A failure of one report does not prevent the others; the first failure is raised at the end.
     """
     if options["json_file"] != STDOUT:
         _show(run, profile=options["profile"] is not None)
@@ -76,7 +76,7 @@ def report(run: RunReport, options: Mapping[str, Any]) -> None:
     for name, path in wanted.items():
         try:
             write_text(path, _content(name, path, run))
-        except CannotWrite as error:  # the others may lie on another disk
+        except CannotWrite as error:
             failures.append(error)
     try:
         if options["allure"] is not None:
@@ -147,7 +147,7 @@ def _content(name: str, path: Path, run: RunReport) -> str:
 
 
 def interrupted(stop: KeyboardInterrupt, done: int, wanted: int, options: Mapping[str, Any]) -> str:
-    """One line about an interrupted run: how many cases ran, and where their results are."""
+    """A line about an interrupted run: the number of completed cases, and their reports."""
     reports = [str(options[name]) for name in _FILES if options[name] not in (None, STDOUT)]
     where = ", ".join([*reports, f"files of each in {options['output']}"] if done else reports)
     return f"tflm-hil: interrupted by {signals.cause(stop)}: {done} of {wanted} cases ran" + (

@@ -1,4 +1,4 @@
-"""``tflm-hil run --rerun``: run again whenever a file that the run reads has changed."""
+"""``tflm-hil run --rerun``: runs again after each change of a file that the run reads."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from harness.case import Case
 from harness.case.subject import Subject
 from harness.elf.build_folder import BuildFolder
 
-#: Seconds between two checks of the files, which must not change in between: writing has ended.
+#: Seconds between two checks of the files. A change is complete if two checks agree.
 _PAUSE = 0.3
 
 State = dict[Path, tuple[int, int] | None]
@@ -26,9 +26,9 @@ State = dict[Path, tuple[int, int] | None]
 def repeat(
     once: Callable[[], object], files: Callable[[], Iterable[Path]], pause: float = _PAUSE
 ) -> NoReturn:
-    """Call ``once``, and again after each change of ``files``, until Ctrl-C.
+    """Calls ``once``, and again after each change of ``files``, until Ctrl-C.
 
-    Errors are shown. If ``files`` raises one, the files of the run before are watched.
+    Errors are printed. If ``files`` raises one, the files of the previous run are watched.
     """
     before: State = {}
     while True:
@@ -52,7 +52,7 @@ def _wait_for_change(before: State, pause: float) -> None:
 
 
 def _state(files: Iterable[Path]) -> State:
-    """Return time and size of each file; None for a missing one."""
+    """Modification time (ns) and size of each file; None for a missing one."""
     return {path: _of_file(path) for path in files}
 
 
@@ -65,7 +65,7 @@ def _of_file(path: Path) -> tuple[int, int] | None:
 
 
 def files_of(what: Subject, others: Iterable[Path]) -> Iterator[Path]:
-    """Yield the files that a run of ``what`` reads, a sample's sources too, and ``others``."""
+    """The files that a run of ``what`` reads, with the sources of samples, and ``others``."""
     cases = [what.case()] if what.case_file is None else _cases_of(what.case_file)
     if what.case_file is not None:
         yield what.case_file
@@ -84,7 +84,7 @@ def _cases_of(case_file: Path) -> list[Case]:
 
 
 def _file(image: Path) -> Path:
-    """Return the file of an image, which may be ``FILE@ADDRESS`` or a build folder."""
+    """The file of an image, which may be ``FILE@ADDRESS`` or a build folder."""
     if image.is_dir():
         return BuildFolder(image).application or image
     return image if image.exists() else Path(str(image).rpartition("@")[0] or image)

@@ -1,8 +1,8 @@
-// Draws the figures of one case over its runs with plotly, in the page's own colours.
+// Draws the figures of a case over its runs with plotly, in the colours of the page.
 "use strict";
 (() => {
   const data = JSON.parse(document.getElementById("figures").textContent);
-  // Plotly reads some HTML in its texts.
+  // Plotly interprets some HTML in texts.
   const plain = (text) => text.replace(/[<>&]/g, "");
   const hover = data.runs.map((run) => `${run.when}<br>${plain(run.commit.slice(0, 12))} ${plain(run.branch)}`);
   const x = data.runs.map((run) => run.when);
@@ -12,7 +12,7 @@
     return (name) => style.getPropertyValue(name).trim();
   }
 
-  // Whole numbers that hardly differ get an axis of whole numbers.
+  // An axis of integers for integers that differ by less than 10.
   function range(values) {
     const known = values.filter((value) => value !== null);
     const [least, most] = [Math.min(...known), Math.max(...known)];
@@ -31,7 +31,7 @@
     };
   }
 
-  // No button that would send data anywhere.
+  // Without the buttons that upload data.
   const options = {responsive: true, displaylogo: false, displayModeBar: "hover",
     modeBarButtons: [["toImage", "zoom2d", "pan2d", "zoomIn2d", "zoomOut2d", "resetScale2d"]]};
   const plots = [];

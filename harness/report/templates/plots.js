@@ -1,8 +1,8 @@
-// Draws a plot in the page's colours and in the width of its place, and again when one changes.
+// Draws a plot in the colours of the page and the width of its element; redraws it on changes.
 "use strict";
 const drawPlot = (() => {
   const scheme = matchMedia("(prefers-color-scheme: dark)");
-  // No button that would send data anywhere.
+  // Without the buttons that upload data.
   const options = {displaylogo: false, displayModeBar: "hover", modeBarButtons: [["toImage"]]};
 
   function coloured(layout) {
@@ -16,7 +16,7 @@ const drawPlot = (() => {
     };
   }
 
-  // The lines of intervals are dark by default.
+  // Error bars are dark by default.
   function visible(trace) {
     const colour = getComputedStyle(document.documentElement).getPropertyValue("--dim").trim();
     return trace.error_y ? {...trace, error_y: {...trace.error_y, color: colour}} : trace;

@@ -1,4 +1,4 @@
-// Filter and sort a table of cases. Without this script the page is complete, only longer.
+// Filters and sorts a table of cases. The page is usable without this script.
 "use strict";
 (() => {
   const tools = document.querySelector(".tools");
@@ -56,7 +56,7 @@
     });
   }
 
-  // Below a map stands what the box under the pointer is.
+  // Shows the caption of the box under the pointer below the map.
   for (const map of document.querySelectorAll(".map")) {
     const caption = map.nextElementSibling;
     const show = (event) => {
@@ -67,7 +67,7 @@
     map.addEventListener("focusin", show);
   }
 
-  // A link to a section, or to a line of its console, opens it.
+  // Opens the section that contains the target of a link.
   function open() {
     const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
     if (!target) return;

@@ -1,7 +1,7 @@
-"""Blocks of the nRF5340's application core that the nRF91 has not, or has in another form.
+"""Blocks of the nRF5340's application core that the nRF91 lacks or has in another form.
 
 Source: nrf5340_application.svd of Nordic's MDK (registers, reset values), nRF5340 PS. The network
-core does not exist here: it stays in reset, and nobody answers over IPC.
+core is not modelled: it stays in reset, and signals over IPC get no answer.
 """
 
 from __future__ import annotations
@@ -14,13 +14,16 @@ from harness.simulator.peripherals.clock import HFXO_SECONDS, STATE_RUNNING, Clo
 from harness.simulator.peripherals.nvmc import Nvmc
 from harness.simulator.peripherals.storage import CtrlAp, Ipc, Regulators, ipc_registers
 
+_AUDIORUN, _AUDIOSTAT = 0x450, 0x454
+_HF192RUN, _HF192STAT, _HF192SRC = 0x458, 0x45C, 0x580
 _FORCEOFF, _HFCLKCTRL = 0x614, 0x558
 _NETWORK = "network core"
 _ERASESTATUS = 0x51C
+_MUTEX = 0x400
 
 
 class ClockAndReset(Clock):
-    """CLOCK, POWER and RESET. The core's clock is the one that it has after a reset, 64 MHz."""
+    """CLOCK, POWER and RESET. The core always runs at its clock after a reset, 64 MHz."""
 
     TASKS: ClassVar[dict[str, int]] = Clock.TASKS | {
         "HFCLKAUDIOSTART": 0x018,
@@ -35,17 +38,17 @@ class ClockAndReset(Clock):
     }
     REGISTERS: ClassVar[tuple[Register, ...]] = (
         *Clock.REGISTERS,
-        Register(0x450, "HFCLKAUDIORUN", access="r"),
-        Register(0x454, "HFCLKAUDIOSTAT", access="r"),
-        Register(0x458, "HFCLK192MRUN", access="r"),
-        Register(0x45C, "HFCLK192MSTAT", access="r"),
+        Register(_AUDIORUN, "HFCLKAUDIORUN", access="r"),
+        Register(_AUDIOSTAT, "HFCLKAUDIOSTAT", access="r"),
+        Register(_HF192RUN, "HFCLK192MRUN", access="r"),
+        Register(_HF192STAT, "HFCLK192MSTAT", access="r"),
         Register(0x514, "HFCLKSRC", 1),
         Register(_HFCLKCTRL, "HFCLKCTRL", 1),
         Register(0x55C, "HFCLKAUDIO_FREQUENCY", 0x9BAE),
         Register(0x570, "HFCLKALWAYSRUN"),
         Register(0x574, "LFCLKALWAYSRUN"),
         Register(0x57C, "HFCLKAUDIOALWAYSRUN"),
-        Register(0x580, "HFCLK192MSRC", 1),
+        Register(_HF192SRC, "HFCLK192MSRC", 1),
         Register(0x584, "HFCLK192MALWAYSRUN"),
         Register(0x5B8, "HFCLK192MCTRL", 2),
         Register(_FORCEOFF, "NETWORK_FORCEOFF", 1),
@@ -54,7 +57,7 @@ class ClockAndReset(Clock):
     def write_hfclkctrl(self, value: int) -> None:
         self.regs[_HFCLKCTRL] = value & 1
         if not value & 1:
-            text = "HFCLKCTRL asks for 128 MHz: time still passes as at 64 MHz"
+            text = "HFCLKCTRL selects 128 MHz; the simulator keeps counting time at 64 MHz"
             self.chip.report(Kind.APPROXIMATION, f"{self.name}.HFCLKCTRL", text)
 
     def write_network_forceoff(self, value: int) -> None:
@@ -64,27 +67,27 @@ class ClockAndReset(Clock):
             self.chip.report(Kind.APPROXIMATION, _NETWORK, text)
 
     def task_hfclkaudiostart(self) -> None:
-        self.regs[0x450] = 1
+        self.regs[_AUDIORUN] = 1
         self._after("hfclkaudio", HFXO_SECONDS)
 
     def task_hfclkaudiostop(self) -> None:
-        self.regs[0x450] = self.regs[0x454] = 0
+        self.regs[_AUDIORUN] = self.regs[_AUDIOSTAT] = 0
         self.chip.cancel(self.name, "hfclkaudio")
 
     def task_hfclk192mstart(self) -> None:
-        self.regs[0x458] = 1
+        self.regs[_HF192RUN] = 1
         self._after("hfclk192m", HFXO_SECONDS)
 
     def task_hfclk192mstop(self) -> None:
-        self.regs[0x458] = self.regs[0x45C] = 0
+        self.regs[_HF192RUN] = self.regs[_HF192STAT] = 0
         self.chip.cancel(self.name, "hfclk192m")
 
     def fire(self, tag: str) -> None:
         if tag == "hfclkaudio":
-            self.regs[0x454] = STATE_RUNNING
+            self.regs[_AUDIOSTAT] = STATE_RUNNING
             self.event("HFCLKAUDIOSTARTED")
         elif tag == "hfclk192m":
-            self.regs[0x45C] = STATE_RUNNING | self.regs[0x580] & 1
+            self.regs[_HF192STAT] = STATE_RUNNING | self.regs[_HF192SRC] & 1
             self.event("HFCLK192MSTARTED")
         else:
             super().fire(tag)
@@ -93,7 +96,7 @@ class ClockAndReset(Clock):
 class RegulatorsAndOscillators(Regulators):
     """REGULATORS and OSCILLATORS, which share one block.
 
-    The registers called by an erratum are those of its workaround (system_nrf5340_application.c).
+    Registers named after an erratum are written by its workaround (system_nrf5340_application.c).
     """
 
     REGISTERS: ClassVar[tuple[Register, ...]] = (
@@ -116,7 +119,7 @@ class RegulatorsAndOscillators(Regulators):
 
 
 class CacheControl(Device):
-    """The instruction and data cache: enabled or not, it takes no time and counts no hits."""
+    """The instruction and data cache: registers only, without timing or hit counters."""
 
     REGISTERS: ClassVar[tuple[Register, ...]] = (
         Register(0x400, "PROFILING", access="r", count=4),
@@ -137,7 +140,7 @@ class CacheControl(Device):
 
 
 class Dcnf(Device):
-    """DCNF and FPU, which share one block: this is core 0, and the FPU raises no interrupts."""
+    """DCNF and FPU, which share one block: CPUID is 0, and the FPU raises no interrupts."""
 
     REGISTERS: ClassVar[tuple[Register, ...]] = (
         Register(0x100, "EVENTS_FPU", count=6),
@@ -152,7 +155,7 @@ class Dcnf(Device):
 
 
 class LargeIpc(Ipc):
-    """16 channels; a signal to the network core is a note."""
+    """IPC with 16 channels; a signal to the network core is reported as an approximation."""
 
     REGISTERS: ClassVar[tuple[Register, ...]] = ipc_registers(channels=16, words=2)
 
@@ -176,10 +179,10 @@ class ProtectedCtrlAp(CtrlAp):
 
 
 class LfrcCalibration(Device):
-    """A block without a name, of which SystemInit of Nordic's MDK reads and writes two words.
+    """An undocumented block with two words that SystemInit of Nordic's MDK accesses.
 
-    Bit 31 of the first says that a reset came during LFRC's calibration (nRF5340 Errata 140); the
-    second is of erratum 46 (system_nrf5340_application.c).
+    Bit 31 of the first is set if a reset occurred during the calibration of LFRC (nRF5340 Errata,
+    140); the second belongs to the workaround of erratum 46 (system_nrf5340_application.c).
     """
 
     REGISTERS: ClassVar[tuple[Register, ...]] = (
@@ -189,9 +192,9 @@ class LfrcCalibration(Device):
 
 
 class Erratum160(Device):
-    """Blocks without a name that the workaround of nRF5340 erratum 160 writes; they do nothing.
+    """Undocumented registers that the workaround of nRF5340 erratum 160 writes; without effect.
 
-    (system_nrf5340_application.c of Nordic's MDK.)
+    Source: system_nrf5340_application.c of Nordic's MDK.
     """
 
     REGISTERS: ClassVar[tuple[Register, ...]] = tuple(
@@ -201,7 +204,7 @@ class Erratum160(Device):
 
 
 class Erratum160Nvmc(Nvmc):
-    """NVMC, with two words of that workaround and one of erratum 42's."""
+    """NVMC, with two registers of the workaround of erratum 160 and one of that of erratum 42."""
 
     REGISTERS: ClassVar[tuple[Register, ...]] = (
         *Nvmc.REGISTERS,
@@ -212,15 +215,15 @@ class Erratum160Nvmc(Nvmc):
 
 
 class Mutex(Device):
-    """Sixteen mutexes: reading a free one (0) takes it, writing 0 frees it."""
+    """Sixteen mutexes: reading 0 locks a mutex, writing 0 unlocks it."""
 
-    REGISTERS: ClassVar[tuple[Register, ...]] = (Register(0x400, "MUTEX", count=16),)
+    REGISTERS: ClassVar[tuple[Register, ...]] = (Register(_MUTEX, "MUTEX", count=16),)
 
     def read_mutex(self, index: int) -> int:
-        taken = self.regs[0x400 + 4 * index]
-        self.regs[0x400 + 4 * index] = 1
+        taken = self.regs[_MUTEX + 4 * index]
+        self.regs[_MUTEX + 4 * index] = 1
         return taken
 
     def write_mutex(self, index: int, value: int) -> None:
         if not value & 1:
-            self.regs[0x400 + 4 * index] = 0
+            self.regs[_MUTEX + 4 * index] = 0

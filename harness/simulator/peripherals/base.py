@@ -1,14 +1,14 @@
-"""The parts of every peripheral: declared registers, tasks, events, interrupts, DPPI.
+"""Base classes of peripherals: declared registers, tasks, events, interrupts, DPPI.
 
 Nordic peripherals share one layout (nRF9160 PS, "Peripheral interface"): tasks from 0x000, their
 SUBSCRIBE registers 0x80 above, events from 0x100, their PUBLISH registers 0x80 above, SHORTS at
 0x200, INTEN/INTENSET/INTENCLR at 0x300. A model declares names and offsets. The method
-``task_<name>`` carries out a task; ``read_<name>`` and ``write_<name>`` are for a register that is
-more than storage (names in lower case, the index of an array as argument; ``events_<name>`` and
-``publish_<name>`` too).
+``task_<name>`` executes a task; ``read_<name>`` and ``write_<name>`` implement a register with
+side effects (names in lower case; the index of an array is the first argument). Event and PUBLISH
+registers can have such methods as well: ``write_events_<name>``, ``write_publish_<name>``.
 
-A register without such a method is storage. The counting core answers for storage, and for events
-whose interrupt is off: the model is not asked (:meth:`Device.serve`).
+A register without such a method is storage. The counting core handles accesses to storage, and to
+events whose interrupt is disabled, without calling the model (:meth:`Device.serve`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 SUBSCRIBE, PUBLISH = 0x080, 0x080
 SHORTS, INTEN, INTENSET, INTENCLR, INTPEND = 0x200, 0x300, 0x304, 0x308, 0x30C
 ENABLE_BIT = 1 << 31
-#: What the counting core answers itself (native/registers.h).
+#: Accesses that the counting core handles itself (native/registers.h).
 PLAIN_READ, PLAIN_WRITE, EVENT_WRITE, SEND, COUNT, SCHEDULE = 1, 2, 4, 8, 16, 32
 
 State = dict[str, Any]
@@ -40,22 +40,22 @@ class Register:
     offset: int
     name: str
     reset: int = 0
-    access: str = "rw"  # "r", "w" or "rw"; without "r" it reads as 0, without "w" it ignores writes
+    access: str = "rw"  # without "r" the register reads as 0, without "w" it ignores writes
     count: int = 1
     stride: int = 4
 
     def offsets(self) -> list[int]:
-        """The offset of each of them."""
+        """The offset of each element."""
         return [self.offset + i * self.stride for i in range(self.count)]
 
 
 class Chip(Protocol):
-    """The chip around a peripheral, as far as the peripheral uses it."""
+    """The interface between a peripheral and its chip."""
 
     memory_map: ChipTable
 
     def register_file(self, size: int) -> Registers:
-        """Storage for a block of registers, all zero."""
+        """Storage for ``size`` bytes of registers, all zero."""
         ...
 
     @property
@@ -64,43 +64,43 @@ class Chip(Protocol):
         ...
 
     def schedule(self, device: str, tag: str, time: int) -> None:
-        """Call fire(tag) of the device at tick ``time``; an earlier appointment is dropped."""
+        """Schedules ``fire(tag)`` of ``device`` at tick ``time``, and cancels an earlier one."""
         ...
 
     def cancel(self, device: str, tag: str) -> None:
-        """Drop the appointment."""
+        """Cancels the scheduled ``fire(tag)`` of ``device``, if there is one."""
         ...
 
     def stop_by(self, time: int) -> None:
-        """A run stops at tick ``time``, at the latest."""
+        """Makes the run stop at tick ``time`` at the latest."""
         ...
 
     def line(self, irq: int, level: bool) -> None:
-        """Drive an interrupt line."""
+        """Drives an interrupt line."""
         ...
 
     def rewired(self) -> None:
-        """Subscriptions of tasks to DPPI channels have changed."""
+        """Invalidates cached subscriptions of tasks to DPPI channels."""
         ...
 
     def publish(self, channel: int, publisher: Nordic) -> None:
-        """An event is published on a DPPI channel."""
+        """Publishes an event on a DPPI channel."""
         ...
 
     def can_reach(self, device: str, access: str, address: int, size: int) -> bool:
-        """True if EasyDMA may ("read" or "write") data RAM there; else a finding says why not."""
+        """True if EasyDMA may "read" or "write" data RAM there; otherwise reports a finding."""
         ...
 
     def send(self, registers: Registers) -> None:
-        """Begin the transfer of a UARTE."""
+        """Starts the transfer of a UARTE."""
         ...
 
     def dma_write(self, device: str, address: int, data: bytes) -> None:
-        """Write data RAM as EasyDMA does; elsewhere a finding and no effect."""
+        """Writes data RAM as EasyDMA; reports a finding and writes nothing elsewhere."""
         ...
 
     def unmodelled(self, subject: str, what: str) -> None:
-        """Note the first access of its kind to something that has no model."""
+        """Records the first access of its kind to an object that has no model."""
         ...
 
     def flash_word(self, address: int) -> int:
@@ -108,41 +108,48 @@ class Chip(Protocol):
         ...
 
     def report(self, kind: Kind, subject: str, message: str, pc: int | None = None) -> None:
-        """A finding, once of its kind and subject; ``pc``: of other code than that runs."""
+        """Reports a finding, once for its kind and subject.
+
+        ``pc`` is the address of the code that caused it, by default the current instruction.
+        """
         ...
 
     @property
     def pc(self) -> int:
-        """The address of the instruction that runs."""
+        """The address of the current instruction."""
         ...
 
     def security_changed(self) -> None:
-        """The SPU has changed the security or permissions of flash, RAM or peripherals."""
+        """Applies a change of the SPU to the security and permissions of memory."""
         ...
 
     def system_off(self) -> None:
-        """Enter System OFF after this instruction."""
+        """Enters System OFF after the current instruction."""
         ...
 
     def pins_sensed(self) -> None:
-        """DETECT may have risen."""
+        """Wakes the chip from System OFF if DETECT is active."""
         ...
 
     def stop(self) -> None:
-        """End the run after the instruction that is running."""
+        """Ends the run after the current instruction."""
         ...
 
     def system_reset(self, reason: int) -> None:
-        """Reset the chip after this instruction; ``reason`` as in POWER.RESETREAS."""
+        """Resets the chip after the current instruction; ``reason`` is a bit of RESETREAS."""
         ...
 
 
-#: Reads or writes a register, or carries a task out.
+#: A method that reads or writes a register, or executes a task.
 Accessor = Callable[..., Any]
 
 
 class _Word(NamedTuple):
-    """A word of a register: a method's name (None: storage), and its index in an array."""
+    """A 32-bit word of a declared register.
+
+    ``reader`` and ``writer`` are a function, the name of a method, or None for storage;
+    ``element`` is the index in an array of registers.
+    """
 
     offset: int
     reset: int
@@ -152,12 +159,12 @@ class _Word(NamedTuple):
 
 
 def _zero() -> int:
-    """A register that reads as zero."""
+    """The value of a write-only register."""
     return 0
 
 
 def _ignore(_value: int) -> None:
-    """A write that the hardware ignores."""
+    """Ignores a write to a read-only register."""
 
 
 def _declared(kind: type[Device]) -> tuple[_Word, ...]:
@@ -186,7 +193,7 @@ class Device:
     """A block of registers; each is storage unless the model has a method for it."""
 
     REGISTERS: ClassVar[tuple[Register, ...]] = ()
-    #: Attributes besides the registers that a snapshot must keep (immutable values or flat lists).
+    #: Attributes that a snapshot saves besides the registers: immutable values or flat lists.
     STATE: ClassVar[tuple[str, ...]] = ()
     _words: ClassVar[tuple[_Word, ...]] = ()
 
@@ -201,7 +208,7 @@ class Device:
         self.irq = block.irq
         self.size = block.size
         self.regs = chip.register_file(block.size)
-        self._resets: dict[int, int] = {}  # by the offset of each declared register
+        self._resets: dict[int, int] = {}  # reset value, by offset
         self._readers: dict[int, Callable[[], int]] = {}
         self._writers: dict[int, Callable[[int], None]] = {}
         for offset, reset, reader, writer, index in self._words:
@@ -219,10 +226,10 @@ class Device:
         return own if index is None else partial(own, index)
 
     def connect(self, devices: Mapping[str, Device]) -> None:
-        """Find the devices that this one works with; all of the chip exist now, by name."""
+        """Stores references to other devices; called once, when all of the chip exist."""
 
     def reset(self) -> None:
-        """Take the values after a reset."""
+        """Sets all registers to their reset values."""
         self.regs.load(bytes(self.size))
         for offset, value in self._resets.items():
             self.regs[offset] = value
@@ -237,7 +244,7 @@ class Device:
         return self.regs[offset]
 
     def write(self, offset: int, value: int) -> None:
-        """Write the word at ``offset``."""
+        """Writes the word at ``offset`` (a multiple of four)."""
         writer = self._writers.get(offset)
         if writer:
             writer(value)
@@ -247,7 +254,7 @@ class Device:
         self.regs[offset] = value
 
     def _undeclared(self, offset: int, value: int) -> None:
-        """A write to a register that the model lacks: tasks stand first (Nordic's layout)."""
+        """Reports a write to an undeclared register; those below SUBSCRIBE are tasks."""
         if offset < SUBSCRIBE and value & 1:
             name = self.block.task(offset)
             self.chip.report(Kind.UNMODELLED_TASK, name, f"{name} has no model and was triggered")
@@ -255,14 +262,14 @@ class Device:
             self.chip.unmodelled(f"{self.name}+0x{offset:x}", "written")
 
     def serve(self) -> Registers:
-        """The registers, with the accesses that the core may answer itself."""
+        """The registers, with rules for the accesses that the counting core handles itself."""
         for offset in self._resets:
             rule = 0 if offset in self._readers else PLAIN_READ
             self.regs.serve(offset, rule if offset in self._writers else rule | PLAIN_WRITE)
         return self.regs
 
     def register_name(self, offset: int) -> str:
-        """The name of the register at ``offset``, which need not be that of a word."""
+        """The name of the register that contains the byte at ``offset``."""
         for register in self.REGISTERS:
             if offset & ~3 in register.offsets():
                 index = register.offsets().index(offset & ~3)
@@ -270,34 +277,37 @@ class Device:
         return f"0x{offset & ~3:x}"
 
     def fire(self, tag: str) -> None:
-        """An appointment made with the chip is due."""
-        raise NotImplementedError(f"{self.name} made no appointment {tag!r}")
+        """Handles a scheduled event that is due (:meth:`Chip.schedule`)."""
+        raise NotImplementedError(f"{self.name} scheduled no event {tag!r}")
 
     def state(self) -> State:
-        """The state that a snapshot keeps."""
+        """The state for a snapshot."""
         kept: State = {name: _copy(getattr(self, name)) for name in self.STATE}
         kept["regs"] = self.regs.save()
         return kept
 
     def holds(self, state: State) -> bool:
-        """True if nothing has changed since :meth:`state` gave ``state``."""
+        """True if the device is in ``state``, as returned by :meth:`state`."""
         return self.regs.holds(state["regs"]) and all(
             getattr(self, name) == state[name] for name in self.STATE
         )
 
     def restore(self, state: State) -> None:
-        """Return to a state that :meth:`state` gave."""
+        """Restores a state returned by :meth:`state`."""
         self.regs.load(state["regs"])
         for name in self.STATE:
             setattr(self, name, _copy(state[name]))
 
 
 class Nordic(Device):
-    """A peripheral with tasks and events."""
+    """A peripheral with tasks and events.
+
+    ``TASKS`` and ``EVENTS`` map names to offsets.
+    """
 
     TASKS: ClassVar[dict[str, int]] = {}
     EVENTS: ClassVar[dict[str, int]] = {}
-    #: SHORTS bit -> (event, task)
+    #: Bit of SHORTS -> (event, task).
     SHORTS: ClassVar[dict[int, tuple[str, str]]] = {}
     INTERRUPTS: ClassVar[bool] = True
     _task_methods: ClassVar[tuple[tuple[int, str, int | None], ...]] = ()
@@ -308,8 +318,8 @@ class Nordic(Device):
 
     def __init__(self, chip: Chip, block: Peripheral) -> None:
         self.subscriptions: dict[int, list[int]] = {}
-        self._event_bits: dict[int, int] = {}  # the bits of INTEN, by the event's offset
-        self._silent: list[int] = []  # events that do nothing but raise their interrupt
+        self._event_bits: dict[int, int] = {}  # bit of INTEN, by the event's offset
+        self._plain_events: list[int] = []  # offsets of events without a write method
         self._tasks = {
             offset: self._bound(method, index) for offset, method, index in self._task_methods
         }
@@ -325,7 +335,7 @@ class Nordic(Device):
             self._wire(offset, f"events_{name}")
             self._wire(offset + PUBLISH, f"publish_{name}")
             if offset not in self._writers:
-                self._silent.append(offset)
+                self._plain_events.append(offset)
                 self._writers[offset] = partial(self.write_event, offset)
         if self.SHORTS:
             self._resets[SHORTS] = 0
@@ -349,7 +359,7 @@ class Nordic(Device):
 
     def serve(self) -> Registers:
         super().serve()
-        for offset in self._silent:
+        for offset in self._plain_events:
             self.regs.serve(offset, PLAIN_READ | EVENT_WRITE)
         return self.regs
 
@@ -395,15 +405,15 @@ class Nordic(Device):
         if value & ENABLE_BIT:
             self.subscriptions.setdefault(value & 0xFF, []).append(offset)
 
-    def channel(self, channel: int) -> None:
-        """An event was published on a DPPI channel, which tasks may be subscribed to."""
+    def trigger_subscribers(self, channel: int) -> None:
+        """Executes the tasks that are subscribed to a DPPI channel."""
         for offset in tuple(self.subscriptions.get(channel, ())):
             self._tasks[offset]()
 
     # events
 
     def event(self, name: str) -> None:
-        """Raise an event: register, interrupt, shortcuts, DPPI."""
+        """Raises an event: sets its register, then drives interrupt, shortcuts and DPPI."""
         offset = self.EVENTS[name]
         if not self.regs.raise_event(offset):
             return
@@ -418,12 +428,12 @@ class Nordic(Device):
             self.chip.publish(published & 0xFF, self)
 
     def write_event(self, offset: int, value: int) -> None:
-        """The firmware clears an event, or sets it."""
+        """Sets or clears an event as the firmware wrote it."""
         self.regs[offset] = value & 1
         self.update_line()
 
     def _raised(self) -> int:
-        """The events' registers as bits of INTEN."""
+        """The raised events, as bits of INTEN."""
         return sum(bit for offset, bit in self._event_bits.items() if self.regs[offset])
 
     def _write_inten(self, value: int) -> None:
@@ -431,7 +441,7 @@ class Nordic(Device):
         self.update_line()
 
     def update_line(self) -> None:
-        """Drive the interrupt line from events and INTEN."""
+        """Drives the interrupt line from the events and INTEN."""
         if self.irq is not None and self.INTERRUPTS:
             enabled = self.regs[INTEN]
             level = bool(enabled and enabled & self._raised())
@@ -441,7 +451,7 @@ class Nordic(Device):
 
 
 def numbered(stem: str, offset: int, count: int, stride: int = 4) -> dict[str, int]:
-    """Names and offsets of an array of tasks or events: ``COMPARE[0]`` at 0x140, ..."""
+    """Names and offsets of an array of tasks or events: ``{"COMPARE[0]": 0x140, ...}``."""
     return {f"{stem}[{i}]": offset + i * stride for i in range(count)}
 
 

@@ -8,21 +8,25 @@ from typing import ClassVar
 from harness.base.platforms import Peripheral
 from harness.simulator.peripherals.base import Chip, Nordic, Register
 
+_RESETREAS, _HFCLKRUN, _HFCLKSTAT, LFCLKRUN = 0x400, 0x408, 0x40C, 0x414
+_LFCLKSTAT, _LFCLKSRCCOPY, _LFCLKSRC, _GPREGRET = 0x418, 0x41C, 0x518, 0x51C
 STATE_RUNNING = 1 << 16
 SOURCE_LFRC, SOURCE_LFXO = 1, 2
 
-#: Start-up times in seconds, typical values as read in the nRF9160 PS ("CLOCK", electrical
-#: specification) when this was written; the text could not be consulted again.
+#: Start-up times in seconds: typical values of the nRF9160 PS ("CLOCK", electrical specification),
+#: from memory.
 HFXO_SECONDS = 0.000_060
 LFRC_SECONDS = 0.000_600
 LFXO_SECONDS = 0.250
+#: Registers that a reset retains.
+_RETAINED = (_RESETREAS, _GPREGRET, _GPREGRET + 4)
 
 
 class Clock(Nordic):
-    """Oscillators that start after their real delay; reset reasons; retained registers.
+    """Oscillators with their start-up times; reset reasons; retained registers.
 
-    LFCLK runs once LFRC does, which stands in while LFXO starts (nRF52840 PS, "CLOCK", "32.768 kHz
-    crystal oscillator"; of the nRF9160 from memory, 90 %).
+    LFCLK runs from LFRC while LFXO starts (nRF52840 PS, "CLOCK", "32.768 kHz crystal oscillator";
+    for the nRF9160 from memory, 90 %).
     """
 
     TASKS: ClassVar[dict[str, int]] = {
@@ -41,51 +45,51 @@ class Clock(Nordic):
         "SLEEPEXIT": 0x118,
     }
     REGISTERS: ClassVar[tuple[Register, ...]] = (
-        Register(0x400, "RESETREAS"),
-        Register(0x408, "HFCLKRUN", access="r"),
-        Register(0x40C, "HFCLKSTAT", access="r"),
-        Register(0x414, "LFCLKRUN", access="r"),
-        Register(0x418, "LFCLKSTAT", access="r"),
-        Register(0x41C, "LFCLKSRCCOPY", SOURCE_LFRC, access="r"),
+        Register(_RESETREAS, "RESETREAS"),
+        Register(_HFCLKRUN, "HFCLKRUN", access="r"),
+        Register(_HFCLKSTAT, "HFCLKSTAT", access="r"),
+        Register(LFCLKRUN, "LFCLKRUN", access="r"),
+        Register(_LFCLKSTAT, "LFCLKSTAT", access="r"),
+        Register(_LFCLKSRCCOPY, "LFCLKSRCCOPY", SOURCE_LFRC, access="r"),
         Register(0x440, "POWERSTATUS", 1, access="r"),
-        Register(0x518, "LFCLKSRC", SOURCE_LFRC),
-        Register(0x51C, "GPREGRET", count=2),
+        Register(_LFCLKSRC, "LFCLKSRC", SOURCE_LFRC),
+        Register(_GPREGRET, "GPREGRET", count=2),
     )
 
     STATE: ClassVar[tuple[str, ...]] = ("lfclk_runs",)
 
     def __init__(self, chip: Chip, block: Peripheral) -> None:
-        self._driven: list[Callable[[bool], None]] = []
+        self._listeners: list[Callable[[bool], None]] = []
         super().__init__(chip, block)
 
     def reset(self) -> None:
         self.lfclk_runs = False
-        retained = {offset: self.regs[offset] for offset in (0x400, 0x51C, 0x520)}
+        retained = {offset: self.regs[offset] for offset in _RETAINED}
         super().reset()
         for offset, value in retained.items():
             self.regs[offset] = value
 
     def lose_power(self) -> None:
-        """Lose also the registers that a reset retains."""
-        for offset in (0x400, 0x51C, 0x520):
+        """Clears the registers that a reset retains."""
+        for offset in _RETAINED:
             self.regs[offset] = 0
 
     def write_resetreas(self, value: int) -> None:
-        """Writing ones clears."""
-        self.regs[0x400] &= ~value
+        """Clears the bits that are written as ones."""
+        self.regs[_RESETREAS] &= ~value
 
     def add_reset_reason(self, bit: int) -> None:
-        """A bit of RESETREAS; reasons add up until the firmware clears them."""
-        self.regs[0x400] |= 1 << bit
+        """Sets a bit of RESETREAS; bits stay set until the firmware clears them."""
+        self.regs[_RESETREAS] |= 1 << bit
 
-    def drive(self, changed: Callable[[bool], None]) -> None:
-        """Call ``changed(runs)`` whenever LFCLK starts or stops."""
-        self._driven.append(changed)
+    def on_lfclk(self, changed: Callable[[bool], None]) -> None:
+        """Calls ``changed(runs)`` whenever LFCLK starts or stops."""
+        self._listeners.append(changed)
 
     def _switch_lfclk(self, runs: bool) -> None:
         if runs != self.lfclk_runs:
             self.lfclk_runs = runs
-            for changed in self._driven:
+            for changed in self._listeners:
                 changed(runs)
 
     def _after(self, tag: str, seconds: float) -> None:
@@ -93,39 +97,39 @@ class Clock(Nordic):
         self.chip.schedule(self.name, tag, self.chip.now + ticks)
 
     def task_hfclkstart(self) -> None:
-        self.regs[0x408] = 1
+        self.regs[_HFCLKRUN] = 1
         self._after("hfclk", HFXO_SECONDS)
 
     def task_hfclkstop(self) -> None:
-        self.regs[0x408] = self.regs[0x40C] = 0
+        self.regs[_HFCLKRUN] = self.regs[_HFCLKSTAT] = 0
         self.chip.cancel(self.name, "hfclk")
 
     def task_lfclkstart(self) -> None:
-        source = self.regs[0x518] & 3
-        if not self.regs[0x414]:
+        source = self.regs[_LFCLKSRC] & 3
+        if not self.regs[LFCLKRUN]:
             self._after("lfrc", LFRC_SECONDS)
-        self.regs[0x414] = 1
-        self.regs[0x41C] = source
+        self.regs[LFCLKRUN] = 1
+        self.regs[_LFCLKSRCCOPY] = source
         self._after("lfclk", LFXO_SECONDS if source == SOURCE_LFXO else LFRC_SECONDS)
 
     def task_lfclkstop(self) -> None:
-        self.regs[0x414] = self.regs[0x418] = 0
+        self.regs[LFCLKRUN] = self.regs[_LFCLKSTAT] = 0
         self.chip.cancel(self.name, "lfclk")
         self.chip.cancel(self.name, "lfrc")
         self._switch_lfclk(False)
 
     def task_constlat(self) -> None:
-        """Changes latency and current, neither of which is modelled."""
+        """No effect: wake-up latency and current are not modelled."""
 
     def task_lowpwr(self) -> None:
-        """Changes latency and current, neither of which is modelled."""
+        """No effect: wake-up latency and current are not modelled."""
 
     def fire(self, tag: str) -> None:
         if tag == "hfclk":
-            self.regs[0x40C] = STATE_RUNNING | 1
+            self.regs[_HFCLKSTAT] = STATE_RUNNING | 1
             self.event("HFCLKSTARTED")
         elif tag == "lfrc":
             self._switch_lfclk(True)
         else:
-            self.regs[0x418] = STATE_RUNNING | self.regs[0x41C]
+            self.regs[_LFCLKSTAT] = STATE_RUNNING | self.regs[_LFCLKSRCCOPY]
             self.event("LFCLKSTARTED")

@@ -1,4 +1,4 @@
-"""The base of RTC and TIMER: a counter that is started, stopped and cleared."""
+"""The base class of RTC and TIMER."""
 
 from __future__ import annotations
 
@@ -6,17 +6,20 @@ from harness.simulator.peripherals.base import Nordic
 
 
 class Counter(Nordic):
-    """The counter is computed from the virtual time: ``base`` is its value at a known time."""
+    """A counter that can be started, stopped and cleared.
+
+    Its value is computed from the virtual time and ``base``, its value at a known time.
+    """
 
     running: bool
     base: int
 
     def _total(self) -> int:
-        """The counter as if it did not wrap."""
+        """The value of the counter without wrapping."""
         raise NotImplementedError
 
     def _rebase(self, value: int) -> None:
-        """Set the counter to ``value`` now, and schedule the events that follow."""
+        """Sets the counter to ``value`` now, and reschedules its events."""
         raise NotImplementedError
 
     def reset(self) -> None:

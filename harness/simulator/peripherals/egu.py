@@ -10,7 +10,7 @@ CHANNELS = 16
 
 
 class Egu(Nordic):
-    """TRIGGER[n] raises TRIGGERED[n]."""
+    """Sixteen channels: TASKS_TRIGGER[n] raises EVENTS_TRIGGERED[n]."""
 
     TASKS: ClassVar[dict[str, int]] = numbered("TRIGGER", 0x000, CHANNELS)
     EVENTS: ClassVar[dict[str, int]] = numbered("TRIGGERED", 0x100, CHANNELS)

@@ -1,4 +1,4 @@
-"""P0: the 32 pins (nRF9160 PS, "GPIO"). The host drives inputs; outputs can be watched."""
+"""GPIO port P0 with 32 pins (nRF9160 PS, "GPIO"). The host can drive inputs and watch outputs."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from harness.simulator.peripherals.base import Chip, Device, Register
 PINS = 32
 OUT, DIR, LATCH, DETECTMODE, PIN_CNF = 0x004, 0x014, 0x020, 0x024, 0x200
 _MASK = 0xFFFF_FFFF
-#: PIN_CNF.INPUT: the input buffer is not connected, as after a reset.
+#: PIN_CNF.INPUT: the input buffer is disconnected (the reset value).
 _DISCONNECT = 1 << 1
 _PULL_UP = 3
 _SENSE_HIGH, _SENSE_LOW = 2, 3
 
-#: Called with the levels at the pins before and after a change.
+#: Called with the levels of all pins before and after a change, one bit each.
 Listener = Callable[[int, int], None]
 
 
 class Gpio(Device):
-    """Output latch, direction, inputs, LATCH by SENSE, and DETECT."""
+    """Outputs, directions, inputs, SENSE with LATCH, and the DETECT signal."""
 
     REGISTERS: ClassVar[tuple[Register, ...]] = (
         Register(OUT, "OUT"),
@@ -39,34 +39,35 @@ class Gpio(Device):
     STATE: ClassVar[tuple[str, ...]] = ("driven", "levels")
 
     def __init__(self, chip: Chip, block: Peripheral) -> None:
-        self.driven = 0  # pins that the host drives
-        self.levels = 0  # the levels of these pins
+        self.driven = 0  # pins that the host drives, one bit each
+        self.levels = 0  # levels of the driven pins, one bit each
         self.listeners: list[Listener] = []
         super().__init__(chip, block)
 
     @property
     def pads(self) -> int:
-        """Levels at all pins: driven by the host, by OUT, or by the pull resistor."""
+        """Levels of all pins, driven by the host, by OUT or by a pull resistor; one bit each."""
         pulled = sum(1 << n for n in range(PINS) if self._config(n) >> 2 & 3 == _PULL_UP)
         outputs = self.regs[DIR]
         level = pulled & ~outputs | self.regs[OUT] & outputs
         return (level & ~self.driven | self.levels & self.driven) & _MASK
 
     def read_in(self) -> int:
-        """The pins whose input buffer is connected; 0 for the others."""
+        """Levels of the pins whose input buffer is connected; 0 for the others."""
         connected = sum(1 << n for n in range(PINS) if not self._config(n) & _DISCONNECT)
         return self.pads & connected
 
     @property
     def detect(self) -> bool:
-        """The DETECT signal to GPIOTE: a pin at its SENSE level; with DETECTMODE a bit of LATCH."""
+        """The DETECT signal to GPIOTE: a pin is at its SENSE level; with DETECTMODE = 1, a bit of
+        LATCH is set."""
         return bool(self.regs[LATCH] if self.regs[DETECTMODE] & 1 else self._sensed())
 
     def _config(self, pin: int) -> int:
         return self.regs[PIN_CNF + 4 * pin]
 
     def _sensed(self) -> int:
-        """The pins whose level is the one of their SENSE."""
+        """The pins at their SENSE level, one bit each."""
         level, found = self.read_in(), 0
         for pin in range(PINS):
             sense = self._config(pin) >> 16 & 3
@@ -76,7 +77,7 @@ class Gpio(Device):
         return found
 
     def drive(self, pin: int, level: bool | None) -> None:
-        """The host drives ``pin``; None releases it."""
+        """Drives ``pin`` from the host; None releases it."""
         before = self.pads
         self.driven = self.driven & ~(1 << pin) | (level is not None) << pin
         self.levels = self.levels & ~(1 << pin) | bool(level) << pin
@@ -136,8 +137,8 @@ class Gpio(Device):
     read_dirclr = read_dirset
 
     def write_latch(self, value: int) -> None:
-        """Writing ones clears; a pin that is still at its SENSE level is latched again."""
+        """Clears the bits that are written as ones; a pin still at its SENSE level latches anew."""
         self.regs[LATCH] &= ~value
-        for listener in self.listeners:  # DETECT falls, and may rise again
+        for listener in self.listeners:  # a falling edge of DETECT before it may rise again
             listener(self.pads, self.pads)
         self._changed(self.pads)

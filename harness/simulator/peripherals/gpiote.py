@@ -10,12 +10,13 @@ from harness.simulator.peripherals.base import Chip, Device, Nordic, Register, n
 from harness.simulator.peripherals.gpio import OUT, Gpio
 
 CHANNELS = 8
+_CONFIG = 0x510
 MODE_EVENT, MODE_TASK = 1, 3
 RISING, FALLING, TOGGLE = 1, 2, 3
 
 
 class Gpiote(Nordic):
-    """Eight channels, each an event on a pin's edge or a task that sets it."""
+    """Eight channels: each raises an event on an edge of a pin, or drives a pin by tasks."""
 
     TASKS: ClassVar[dict[str, int]] = (
         numbered("OUT", 0x000, CHANNELS)
@@ -23,15 +24,15 @@ class Gpiote(Nordic):
         | numbered("CLR", 0x060, CHANNELS)
     )
     EVENTS: ClassVar[dict[str, int]] = numbered("IN", 0x100, CHANNELS) | {"PORT": 0x17C}
-    REGISTERS: ClassVar[tuple[Register, ...]] = (Register(0x510, "CONFIG", count=CHANNELS),)
+    REGISTERS: ClassVar[tuple[Register, ...]] = (Register(_CONFIG, "CONFIG", count=CHANNELS),)
     STATE: ClassVar[tuple[str, ...]] = ("port",)
 
     def __init__(self, chip: Chip, block: Peripheral) -> None:
-        self.port = False
+        self.port = False  # the level of DETECT
         super().__init__(chip, block)
 
     def connect(self, devices: Mapping[str, Device]) -> None:
-        """Both GPIOTEs serve the chip's one port."""
+        """Listens to changes of P0's pins."""
         port = devices["P0"]
         assert isinstance(port, Gpio)
         self.gpio = port
@@ -42,7 +43,7 @@ class Gpiote(Nordic):
         self.port = False
 
     def _pin(self, index: int, mode: int) -> int | None:
-        config = self.regs[0x510 + 4 * index]
+        config = self.regs[_CONFIG + 4 * index]
         return config >> 8 & 0x1F if config & 3 == mode else None
 
     def _drive(self, index: int, action: int) -> None:
@@ -54,7 +55,7 @@ class Gpiote(Nordic):
         self.gpio.write_out(value)
 
     def task_out(self, index: int) -> None:
-        self._drive(index, self.regs[0x510 + 4 * index] >> 16 & 3)
+        self._drive(index, self.regs[_CONFIG + 4 * index] >> 16 & 3)
 
     def task_set(self, index: int) -> None:
         self._drive(index, RISING)
@@ -63,18 +64,18 @@ class Gpiote(Nordic):
         self._drive(index, FALLING)
 
     def write_config(self, index: int, value: int) -> None:
-        self.regs[0x510 + 4 * index] = value
+        self.regs[_CONFIG + 4 * index] = value
         if value & 3 == MODE_TASK:
             self.gpio.write_dirset(1 << (value >> 8 & 0x1F))
             self._drive(index, RISING if value >> 20 & 1 else FALLING)
 
     def pins_changed(self, before: int, after: int) -> None:
-        """Raise the events of the edges between two sets of levels."""
+        """Raises IN for each edge between two sets of levels, and PORT if DETECT has risen."""
         for index in range(CHANNELS):
             pin = self._pin(index, MODE_EVENT)
             if pin is None or not (before ^ after) >> pin & 1:
                 continue
-            polarity = self.regs[0x510 + 4 * index] >> 16 & 3
+            polarity = self.regs[_CONFIG + 4 * index] >> 16 & 3
             if polarity & (RISING if after >> pin & 1 else FALLING):
                 self.event(f"IN[{index}]")
         port = self.gpio.detect

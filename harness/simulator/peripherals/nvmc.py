@@ -1,7 +1,7 @@
 """NVMC: writing and erasing flash and UICR (nRF9160 PS, "NVMC"); KMU shares the block.
 
-The chapter's text is that of the nRF5340 PS, "NVMC", whose controller has the same registers; sizes
-of access are from "nRF91 Series Production Programming", "Programming the application core".
+Sources: nRF5340 PS, "NVMC", whose controller has the same registers; for access sizes "nRF91 Series
+Production Programming", "Programming the application core".
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ _ONES = 0xFFFF_FFFF
 
 
 class Nvmc(Device):
-    """Writes words and erases pages as the bus asks for it, and takes its time.
+    """Writes words and erases pages, with the durations of the chip's table.
 
-    While it works, the core stands if it runs from flash; from RAM it goes on, and its next store
-    to flash waits. READYNEXT is READY: no write is buffered.
+    During an operation, code in flash is stalled; code in RAM continues until its next store to
+    flash. READYNEXT equals READY: no write is buffered.
     """
 
     REGISTERS: ClassVar[tuple[Register, ...]] = (
@@ -47,45 +47,46 @@ class Nvmc(Device):
     STATE: ClassVar[tuple[str, ...]] = ("busy_until", "stalled_until", "writes", "partial")
 
     def __init__(self, chip: Chip, block: Peripheral) -> None:
-        #: Writes since the last erase, by address of the word; flash outlives a reset.
+        #: Number of writes since the last erase, by address of the word. Kept over a reset.
         self.writes: dict[int, int] = {}
-        #: Microseconds of partial erases, by page.
+        #: Duration of the partial erases so far in microseconds, by address of the page.
         self.partial: dict[int, int] = {}
-        #: What memory holds once the instruction is finished: address and bytes.
-        self.mends: list[tuple[int, bytes]] = []
-        #: Asked before each write and erase: is there power for it? If not, memory stays as it is.
+        #: Address and content of memory to store after the current instruction.
+        self.pending_stores: list[tuple[int, bytes]] = []
+        #: Called before each write and erase; if it returns False, memory is not changed.
         self.powered: Callable[[], bool] = lambda: True
         super().__init__(chip, block)
 
     def reset(self) -> None:
         super().reset()
-        #: Until these ticks it works, and the core stands.
+        #: Ticks at which the current operation and the core's stall end.
         self.busy_until = self.stalled_until = 0
 
     def mode_of(self, *, nonsecure: bool) -> int:
-        """What CONFIG, or CONFIGNS, allows: READ, WRITE, ERASE, PARTIAL_ERASE or nonsense."""
+        """The mode in CONFIG or CONFIGNS: READ, WRITE, ERASE, PARTIAL_ERASE or a reserved value."""
         return self.regs[_CONFIGNS] & 3 if nonsecure else self.regs[NVMC_CONFIG] & 7
 
     def store(self, area: Area, address: int, size: int, value: int, old: int, mode: int) -> bool:
-        """A store of the processor to flash or UICR, of a word that holds ``old``.
+        """Carries out a store of the processor to flash or UICR; False if it is a bus fault.
 
-        False if it is a bus fault.
+        ``size`` is in bytes, ``old`` the current value of the word, ``mode`` as :meth:`mode_of`.
         """
         if mode not in (WRITE, ERASE, PARTIAL_ERASE) or (mode != WRITE and area.name != "flash"):
             return False
         if size != 4 or address & 3:
-            self._misused(address, f"{8 * size} bits were stored at once: only words can be")
+            self._misused(address, f"a store of {8 * size} bits; only aligned words can be written")
             return False
         if mode == WRITE:
             self._write(address, value, old)
         elif value != _ONES or address % self._page:
-            why = (
-                f"0x{value:x} at 0x{address:08x} erases nothing: only 0xffffffff in the first word"
+            self._misused(
+                address,
+                f"a store of 0x{value:x} erases nothing; a page is erased by 0xffffffff to its"
+                " first word",
             )
-            self._misused(address, why + " of a page does")
-            self._mend(address, old.to_bytes(4, "little"))
+            self._store_later(address, old.to_bytes(4, "little"))
         elif not self.powered():
-            self._mend(address, old.to_bytes(4, "little"))
+            self._store_later(address, old.to_bytes(4, "little"))
         elif mode == ERASE:
             self._erase_page(address, self.chip.memory_map.flash.erase_page_us)
         else:
@@ -104,18 +105,18 @@ class Nvmc(Device):
     def _write(self, address: int, value: int, old: int) -> None:
         flash = self.chip.memory_map.flash
         if not self.powered():
-            self._mend(address, old.to_bytes(4, "little"))
+            self._store_later(address, old.to_bytes(4, "little"))
             return
-        held = old & value
-        wanted, got = value.to_bytes(4, "little"), held.to_bytes(4, "little")
+        result = old & value
+        wanted, got = value.to_bytes(4, "little"), result.to_bytes(4, "little")
         if any(byte not in (0xFF, got[at]) for at, byte in enumerate(wanted)):
             self.chip.report(
                 Kind.FLASH_OVERWRITTEN,
                 f"0x{address:08x}",
                 f"flash at 0x{address:08x} held 0x{old:x}, 0x{value:x} was written, and it holds"
-                f" 0x{held:x}: a write only clears bits, an erase sets them",
+                f" 0x{result:x}: a write only clears bits, an erase sets them",
             )
-        if value != _ONES:  # which programs nothing
+        if value != _ONES:  # ones program no bits, and do not count as a write
             count = self.writes.get(address, int(old != _ONES)) + 1
             self.writes[address] = count
             if count > flash.writes_per_word:
@@ -124,25 +125,25 @@ class Nvmc(Device):
                     f"written {count} times without an erase: a word takes {flash.writes_per_word}"
                     " writes (nWRITE)",
                 )
-        self._mend(address, held.to_bytes(4, "little"))
-        self._work(flash.write_us)
+        self._store_later(address, got)
+        self._start_operation(flash.write_us)
 
     def _erase_page(self, page: int, microseconds: int) -> None:
-        """Partial erases of a page add up; until they are enough, its content is kept here."""
+        """Erases a page once the durations of its partial erases add up to a whole erase."""
         flash = self.chip.memory_map.flash
         done = self.partial.pop(page, 0) + microseconds
-        self._work(microseconds)
+        self._start_operation(microseconds)
         if done // 1000 < flash.erase_page_us // 1000:
             self.partial[page] = done
             first = self.chip.flash_word(page)
-            self._mend(page, first.to_bytes(4, "little"))
+            self._store_later(page, first.to_bytes(4, "little"))
             return
         for address in range(page, page + flash.page, 4):
             self.writes.pop(address, None)
-        self._mend(page, b"\xff" * flash.page)
+        self._store_later(page, b"\xff" * flash.page)
 
     def write_eraseall(self, value: int) -> None:
-        """Flash and UICR (nRF5340 PS, "Erase all")."""
+        """Erases flash and UICR (nRF5340 PS, "Erase all")."""
         if not value & 1:
             return
         if self.mode_of(nonsecure=False) != ERASE:
@@ -158,15 +159,15 @@ class Nvmc(Device):
         self.partial.clear()
         for name in ("flash", "uicr"):
             area = self.chip.memory_map.area(name)
-            self._mend(area.origin, b"\xff" * area.size)
-        self._work(self.chip.memory_map.flash.erase_all_us)
+            self._store_later(area.origin, b"\xff" * area.size)
+        self._start_operation(self.chip.memory_map.flash.erase_all_us)
 
-    def _mend(self, address: int, data: bytes) -> None:
-        self.mends.append((address, data))
+    def _store_later(self, address: int, data: bytes) -> None:
+        self.pending_stores.append((address, data))
         self.chip.stop()
 
-    def _work(self, microseconds: int) -> None:
-        """Be busy; an operation begins when the one before it has ended."""
+    def _start_operation(self, microseconds: int) -> None:
+        """Sets the controller busy; an operation starts when the one before it has ended."""
         begin = max(self.chip.now, self.busy_until)
         self.busy_until = begin + microseconds * self.chip.memory_map.cpu_hz // 1_000_000
         in_flash = self.chip.memory_map.area("flash").holds(self.chip.pc)
@@ -179,7 +180,7 @@ class Nvmc(Device):
 
 
 class ProtectedNvmc(Nvmc):
-    """With APPROTECT of the nRF9120 in the same block (nrf9120.svd of Nordic's MDK): storage."""
+    """NVMC with the APPROTECT registers of the nRF9120, as storage (nrf9120.svd, Nordic's MDK)."""
 
     REGISTERS: ClassVar[tuple[Register, ...]] = (
         *Nvmc.REGISTERS,

@@ -1,7 +1,7 @@
-"""PDM, a digital microphone, with a scripted source (nRF9160 PS, "PDM").
+"""PDM, the interface of digital microphones, with scripted samples (nRF9160 PS, "PDM").
 
-The script is the PCM that the decimation filter gives, left and right in turn if MODE is stereo. A
-buffer is stored when its last sample has come.
+The script is the PCM output of the decimation filter, left and right interleaved if MODE is stereo.
+A buffer is stored when its last sample is complete.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from harness.simulator.peripherals.base import Register
 from harness.simulator.peripherals.script import Scripted
 
 _ENABLE, _CLOCK, _MODE, _RATIO, _PTR, _MAXCNT = 0x500, 0x504, 0x508, 0x520, 0x560, 0x564
-_SOURCE_HZ = 32_000_000  # of which PDM_CLK is a part
+_SOURCE_HZ = 32_000_000  # the clock that PDM_CLK is divided from
 _MONO = 1 << 0
 
 
 class Pdm(Scripted):
-    """The microphone's interface."""
+    """PDM; its state is the buffer of the current transfer."""
 
     TASKS: ClassVar[dict[str, int]] = {"START": 0x000, "STOP": 0x004}
     EVENTS: ClassVar[dict[str, int]] = {"STARTED": 0x100, "STOPPED": 0x104, "END": 0x108}
@@ -37,10 +37,10 @@ class Pdm(Scripted):
 
     def reset(self) -> None:
         super().reset()
-        self.pointer = self.room = 0
+        self.pointer = self.room = 0  # address and free samples of the buffer
 
     def _ticks(self, samples: int) -> int:
-        """How long ``samples`` take: PDM_CLK is 32 MHz / n, and a sample RATIO clocks."""
+        """Duration of ``samples`` in ticks: a sample takes RATIO periods of PDM_CLK, 32 MHz / n."""
         divider = (1 << 32) // max(1, self.regs[_CLOCK])
         ratio = 80 if self.regs[_RATIO] & 1 else 64
         frames = samples if self.regs[_MODE] & _MONO else (samples + 1) // 2

@@ -17,7 +17,7 @@ from harness.simulator.peripherals.base import (
     Register,
     numbered,
 )
-from harness.simulator.peripherals.clock import Clock
+from harness.simulator.peripherals.clock import LFCLKRUN, Clock
 from harness.simulator.peripherals.counter import Counter
 
 if TYPE_CHECKING:
@@ -31,22 +31,21 @@ _CCS = tuple(_CC + 4 * n for n in range(CHANNELS))
 _ENABLES = (INTEN, INTENSET, INTENCLR, EVTEN, EVTENSET, EVTENCLR)
 _COMPARE = 1 << 16  # bit of COMPARE[0] in EVTEN and INTEN
 _MISSED = tuple(f"missed {n}" for n in range(CHANNELS))
-_UNCLOCKED = "no clock"
-#: A CC that lies less than so many counts ahead when it is written may miss its count.
-SOONEST = 2
-#: Edges of LFCLK (2 ms) within which firmware must repair a compare value that was missed, or start
-#: the clock. Drivers that look at COUNTER after they wrote CC, as Zephyr's does, take microseconds.
-PATIENCE = 64
+_CLOCK_CHECK = "no clock"
+#: Smallest distance of CC from COUNTER, in counts, at which COMPARE is certain.
+MIN_AHEAD = 2
+#: Edges of LFCLK (2 ms) within which firmware must correct a missed compare value, or start LFCLK.
+#: Drivers that read COUNTER after writing CC, such as Zephyr's, need microseconds.
+REPAIR_EDGES = 64
 
 
 class Rtc(Counter):
-    """The counter is computed from the virtual time; only wanted events cost anything.
+    """A 24-bit counter computed from the virtual time.
 
-    The counting core knows when they come, and raises those that are not published
-    (native/rtc.c).
-    An event is raised only if EVTEN or INTEN enables it. A CC that equals the counter when it is
-    written, or is one more, is met one whole turn later: the chip may miss it ("COMPARE").
-    The counter stands until LFCLK runs.
+    The counting core schedules its events, and raises those that are not published (native/rtc.c).
+    An event is raised only if EVTEN or INTEN enables it. If CC equals the counter when it is
+    written, or is one more, COMPARE occurs after a whole turn: the chip may miss it ("COMPARE").
+    The counter stands still until LFCLK runs.
     """
 
     TASKS: ClassVar[dict[str, int]] = {"START": 0, "STOP": 4, "CLEAR": 8, "TRIGOVRFLW": 12}
@@ -62,28 +61,28 @@ class Rtc(Counter):
         Register(_CC, "CC", count=CHANNELS),
     )
     STATE: ClassVar[tuple[str, ...]] = (
-        "running", "base", "edge", "schedule", "started", "missed", "blame",
+        "running", "base", "edge", "schedule", "started", "missed", "blamed_pc",
     )  # fmt: skip
 
     def reset(self) -> None:
         clocks = self.chip.memory_map
         self.regs.edges, self.regs.ticks = clocks.lfclk_hz, clocks.cpu_hz
-        self.regs.soonest = SOONEST
+        self.regs.soonest = MIN_AHEAD
         super().reset()
         self.schedule = b""
         self.edge = 0
-        #: Between START and STOP; it is :attr:`running` only while LFCLK runs, too.
+        #: True between START and STOP; :attr:`running` requires LFCLK as well.
         self.started = False
-        #: The code that started it, or stopped its clock, when LFCLK did not run.
-        self.blame = 0
-        #: By channel: the count that CC missed; counter and code's address when it was written.
+        #: Address of the code that started the RTC without LFCLK, or stopped LFCLK under it.
+        self.blamed_pc = 0
+        #: By channel: the missed count, and COUNTER and pc when CC was written.
         self.missed: dict[int, tuple[int, int, int]] = {}
 
     def connect(self, devices: Mapping[str, Device]) -> None:
         clock = devices["CLOCK"]
         assert isinstance(clock, Clock)
         self._clock = clock
-        clock.drive(self._follow_clock)
+        clock.on_lfclk(self._follow_clock)
 
     def serve(self) -> Registers:
         super().serve()
@@ -92,11 +91,11 @@ class Rtc(Counter):
             self.regs.serve(offset, PLAIN_READ | SCHEDULE)
         return self.regs
 
-    # The counting core holds these to answer reads of the counter, and to raise events.
+    # These attributes are stored in the counting core, which uses them without calling the model.
 
     @property
     def running(self) -> bool:
-        """The counter counts."""
+        """True while the counter counts."""
         return self.regs.running
 
     @running.setter
@@ -123,7 +122,7 @@ class Rtc(Counter):
 
     @property
     def schedule(self) -> bytes:
-        """When the events come, and the counts that are missed; empty after a reset."""
+        """Times of the next events and missed counts, as an opaque state; empty after a reset."""
         return self.regs.schedule
 
     @schedule.setter
@@ -139,43 +138,45 @@ class Rtc(Counter):
         if self._clock.lfclk_runs:
             super().task_start()
         else:
-            self._expect_clock()
+            self._check_clock_later()
 
     def task_stop(self) -> None:
         self.started = False
-        self.chip.cancel(self.name, _UNCLOCKED)
+        self.chip.cancel(self.name, _CLOCK_CHECK)
         super().task_stop()
 
     def _follow_clock(self, runs: bool) -> None:
         if not self.started:
             return
         if runs:
-            self.chip.cancel(self.name, _UNCLOCKED)
+            self.chip.cancel(self.name, _CLOCK_CHECK)
             super().task_start()
         else:
             super().task_stop()
             if self.regs[EVTEN] | self.regs[INTEN]:
-                self._expect_clock()
+                self._check_clock_later()
 
-    def _expect_clock(self) -> None:
-        """Somebody must start LFCLK soon; Zephyr does so a few instructions after START."""
-        self.blame = self.chip.pc
-        self.chip.schedule(self.name, _UNCLOCKED, self._tick_of(self._edge_now() + PATIENCE))
+    def _check_clock_later(self) -> None:
+        """Schedules a check that LFCLK runs; Zephyr starts it a few instructions after START."""
+        self.blamed_pc = self.chip.pc
+        self.chip.schedule(self.name, _CLOCK_CHECK, self._tick_of(self._edge_now() + REPAIR_EDGES))
 
     def _report_clock(self) -> None:
-        """The nRF52840 PS ("RTC") says that software starts LFCLK; the nRF9151's, that the RTC
-        then takes LFRC. Of the nRF9160 nobody here could look it up.
+        """Reports an RTC that was started without LFCLK.
+
+        The nRF52840 PS ("RTC") requires software to start LFCLK; by the nRF9151 PS the RTC falls
+        back to LFRC. The nRF9160 PS could not be consulted.
         """
-        if not self._clock.regs[0x414]:  # LFCLKRUN
+        if not self._clock.regs[LFCLKRUN]:
             self.chip.report(
                 Kind.CLOCK_NOT_RUNNING,
                 self.name,
-                f"{self.name} was started and stands, because LFCLK does not run:"
+                f"{self.name} was started but does not count, because LFCLK does not run:"
                 " CLOCK.TASKS_LFCLKSTART was not triggered",
-                self.blame,
+                self.blamed_pc,
             )
 
-    # time: edge n of the 32 768 Hz clock lies at tick ceil(n * cpu_hz / lfclk_hz)
+    # time: edge n of the 32 768 Hz clock is at tick ceil(n * cpu_hz / lfclk_hz)
 
     def _edge_now(self) -> int:
         clocks = self.chip.memory_map
@@ -190,14 +191,13 @@ class Rtc(Counter):
         return (self.regs[_PRESCALER] & 0xFFF) + 1
 
     def _total(self) -> int:
-        """The counter as if it did not wrap."""
         return self.regs.count(self.chip.now)
 
     def _rebase(self, value: int) -> None:
         self.base = value % WRAP
         self.edge = self._edge_now()
         for index in tuple(self.missed):
-            self._forgive(index)
+            self._cancel_miss(index)
         self.regs.arrange(self.chip.now)
         self.chip.stop_by(self.regs.due)
 
@@ -208,7 +208,7 @@ class Rtc(Counter):
         self._rebase(0xFFFFF0)
 
     def write_prescaler(self, value: int) -> None:
-        """Has an effect only while the counter is stopped, as on the chip."""
+        """Writes PRESCALER; ignored while the counter is started, as on the chip."""
         if not self.started:
             self.regs[_PRESCALER] = value & 0xFFF
 
@@ -216,47 +216,47 @@ class Rtc(Counter):
 
     def write_cc(self, index: int, value: int) -> None:
         if index in self.missed:
-            self._forgive(index)
+            self._cancel_miss(index)
         if self.running:
             total = self._total()
             ahead = (value - total) % WRAP
-            if ahead < SOONEST:
+            if ahead < MIN_AHEAD:
                 self.missed[index] = (total + ahead, total % WRAP, self.chip.pc)
                 self.regs.skip(index, total + ahead)
-                edge = self._edge_of(total, ahead + 1) + PATIENCE
+                edge = self._edge_of(total, ahead + 1) + REPAIR_EDGES
                 self.chip.schedule(self.name, _MISSED[index], self._tick_of(edge))
         self._set(_CCS[index], value)
 
     def _set(self, offset: int, value: int) -> None:
-        """Write a register that moves events."""
+        """Writes a register on which the times of events depend."""
         self.regs.set_rtc(offset, value, self.chip.now)
         self.update_line()
         self.chip.stop_by(self.regs.due)
 
-    def _forgive(self, index: int) -> None:
-        self._forget(index)
+    def _cancel_miss(self, index: int) -> None:
+        self._clear_miss(index)
         self.chip.cancel(self.name, _MISSED[index])
 
-    def _forget(self, index: int) -> None:
+    def _clear_miss(self, index: int) -> None:
         del self.missed[index]
         self.regs.skip(index, -1)
 
     def _report_miss(self, index: int) -> None:
-        """Firmware relies on a missed value if it neither moved it nor disabled its event."""
+        """Reports a missed compare value that firmware neither changed nor disabled."""
         _, counter, pc = self.missed[index]
-        if self._wanted() & _COMPARE << index:
+        if self._enabled_events() & _COMPARE << index:
             value = self.regs[_CCS[index]]
             self.chip.report(
                 Kind.RTC_COMPARE_TOO_CLOSE,
                 f"{self.name}.CC[{index}]",
                 f"{self.name}.CC[{index}] was set to 0x{value:x} while COUNTER was 0x{counter:x}:"
-                f" less than {SOONEST} ahead, it may be met a whole turn later",
+                f" less than {MIN_AHEAD} ahead, so COMPARE may occur a whole turn later",
                 pc,
             )
 
     # events
 
-    def _wanted(self) -> int:
+    def _enabled_events(self) -> int:
         return self.regs[EVTEN] | self.regs[INTEN]
 
     def write_evten(self, value: int) -> None:
@@ -272,21 +272,21 @@ class Rtc(Counter):
         self._set(INTEN, value)
 
     def settle(self) -> None:
-        """Raise the events that are due."""
+        """Raises the events that are due."""
         while offset := self.regs.take_due(self.chip.now):
             self.event(_EVENT_OF[offset])
 
     def _edge_of(self, total: int, ahead: int) -> int:
-        """The edge at which the counter, which is ``total`` now, has counted ``ahead`` more."""
+        """The edge of LFCLK at which the counter, now ``total``, reaches ``total + ahead``."""
         return self.edge + (total - self.base + ahead) * self._step
 
     def fire(self, tag: str) -> None:
-        if tag == _UNCLOCKED:
+        if tag == _CLOCK_CHECK:
             self._report_clock()
         elif tag in _MISSED:
             index = _MISSED.index(tag)
             self._report_miss(index)
-            self._forget(index)
+            self._clear_miss(index)
         else:
             super().fire(tag)
 

@@ -1,8 +1,8 @@
-"""SAADC with a scripted source (nRF9160 PS, "SAADC").
+"""SAADC with scripted results (nRF9160 PS, "SAADC").
 
-A SAMPLE task takes one value of the script for each connected channel, in their order. It takes the
-acquisition time and 2 us a channel (PS: tCONV < 2 us). Oversampling changes the time only: a value
-of the script is a result.
+A SAMPLE task stores one value of the script for each connected channel, in their order. For each
+channel it takes the acquisition time and 2 us (PS: tCONV < 2 us). Oversampling affects the time
+only: the script's values are results.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ _ENABLE, _STATUS, _OVERSAMPLE, _SAMPLERATE = 0x500, 0x400, 0x5F4, 0x5F8
 _PTR, _MAXCNT, _AMOUNT = 0x62C, 0x630, 0x634
 _ACQUISITION_US = (3, 5, 10, 15, 20, 40)  # CONFIG.TACQ
 _CONVERSION_US = 2
-_TIMERS = 1 << 12  # SAMPLERATE.MODE
+_TIMERS = 1 << 12  # SAMPLERATE.MODE = Timers
 
 
 class Saadc(Scripted):
-    """The analog-to-digital converter."""
+    """The analog-to-digital converter; its state is the buffer of the current transfer."""
 
     TASKS: ClassVar[dict[str, int]] = {
         "START": 0x000, "SAMPLE": 0x004, "STOP": 0x008, "CALIBRATEOFFSET": 0x00C,
@@ -49,14 +49,14 @@ class Saadc(Scripted):
 
     def reset(self) -> None:
         super().reset()
-        self.pointer = self.room = 0
+        self.pointer = self.room = 0  # address and free values of the buffer
         self.converting = False
 
     def _channels(self) -> list[int]:
         return [n for n in range(CHANNELS) if self.regs[_PSELP + _CHANNEL * n]]
 
     def _microseconds(self) -> int:
-        """How long one SAMPLE task takes."""
+        """Duration of a SAMPLE task in microseconds."""
         times = 0
         for channel in self._channels():
             tacq = self.regs[_CONFIG + _CHANNEL * channel] >> 16 & 7

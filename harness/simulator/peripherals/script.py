@@ -1,4 +1,4 @@
-"""What the world gives a peripheral: the values of an array, in order."""
+"""Scripted input of peripherals: arrays in ``.npz`` and ``.npy`` files."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from harness.simulator.peripherals.base import Chip, Nordic
 
 
 def read_arrays(path: Path, name: str) -> dict[str, npt.NDArray[np.generic]]:
-    """The array of ``name`` in an ``.npz``, and those whose names go on with a dot; or an ``.npy``.
+    """The arrays of the peripheral ``name``, each flattened in C order.
 
-    An array of more than one axis is read row by row. Raises :class:`UsageError` that names the
-    file if there is none, or for one that does not hold whole numbers.
+    In an ``.npz`` these are the arrays named ``name`` or ``name.SUFFIX``; an ``.npy`` is the array
+    ``name``. Raises :class:`UsageError` that names the file if it cannot be read, has no such
+    array, or one that is empty or not of an integer dtype.
     """
     try:
         with path.open("rb") as file:
@@ -31,48 +32,50 @@ def read_arrays(path: Path, name: str) -> dict[str, npt.NDArray[np.generic]]:
         raise UsageError(f"{path} has no array {name}", hint=f"it has {[*arrays]}")
     for key, array in found.items():
         if not array.size or array.dtype.kind not in "iu":
-            raise UsageError(f"{path}: the array for {key} does not hold whole numbers")
+            raise UsageError(f"{path}: array {key} must contain integers")
     return {key: array.ravel() for key, array in found.items()}
 
 
-def _within(path: Path, name: str, array: npt.NDArray[np.generic], kind: type[np.integer]) -> None:
-    limits = np.iinfo(kind)
+def _check_range(
+    path: Path, name: str, array: npt.NDArray[np.generic], dtype: type[np.integer]
+) -> None:
+    limits = np.iinfo(dtype)
     if array.min() < limits.min or array.max() > limits.max:
         raise UsageError(
-            f"{path}: the array for {name} does not hold numbers of {limits.bits} bits"
+            f"{path}: the values of array {name} must be between {limits.min} and {limits.max}"
         )
 
 
 def read_script(path: Path, name: str) -> npt.NDArray[np.int16]:
-    """The values for the peripheral ``name``, whole numbers of 16 bits."""
+    """The values of the peripheral ``name``, shape (n,), int16."""
     array = read_arrays(path, name).get(name)
     if array is None:
         raise UsageError(f"{path} has no array {name}")
-    _within(path, name, array, np.int16)
+    _check_range(path, name, array, np.int16)
     return array.astype(np.int16)
 
 
 def read_bytes(path: Path, name: str) -> dict[str, bytes]:
-    """The bytes of each array of ``name``, by what stands behind the dot, ``""`` for none."""
+    """The bytes of each array of the peripheral ``name``, by suffix ("" for ``name`` itself)."""
     found = {}
     for key, array in read_arrays(path, name).items():
-        _within(path, key, array, np.uint8)
+        _check_range(path, key, array, np.uint8)
         found[key.partition(".")[2]] = array.astype(np.uint8).tobytes()
     return found
 
 
 class Scripted(Nordic):
-    """A peripheral that stores 16-bit values of a script; ``used`` counts those it has given."""
+    """A peripheral whose input is a script of 16-bit values; ``used`` counts those consumed."""
 
     STATE: ClassVar[tuple[str, ...]] = ("used",)
 
     def __init__(self, chip: Chip, block: Peripheral, script: npt.NDArray[np.int16]) -> None:
         self.script = script
-        self.used = 0  # a reset does not rewind the world
+        self.used = 0  # not cleared by a reset
         super().__init__(chip, block)
 
     def take(self, count: int) -> bytes | None:
-        """The next values as they stand in memory; None, and a finding, if they do not suffice."""
+        """The next ``count`` values, little-endian; None, and a finding, if fewer are left."""
         values = self.script[self.used : self.used + count]
         if len(values) < count:
             self.chip.report(

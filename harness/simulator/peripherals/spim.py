@@ -1,7 +1,7 @@
-"""SPIM, an SPI master, with scripted bytes on MISO (nRF9160 PS, "SPIM").
+"""SPIM, an SPI master with EasyDMA, with scripted bytes on MISO (nRF9160 PS, "SPIM").
 
-The PS's text could not be consulted; tasks, events and registers are those of Nordic's MDK, what
-they do is that of the nRF52840 PS, "SPIM". A buffer is stored when the transfer ends.
+The nRF9160 PS could not be consulted: tasks, events and registers are from Nordic's MDK, their
+behaviour from the nRF52840 PS, "SPIM". A buffer is stored when its transfer ends.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _TXD_PTR, _TXD_MAXCNT, _TXD_AMOUNT = 0x544, 0x548, 0x54C
 
 
 class Spim(Nordic):
-    """A master; ``miso`` are the bytes that it receives, those that are stored, in their order."""
+    """An SPI master; ``miso`` are the bytes that it stores, in order."""
 
     TASKS: ClassVar[dict[str, int]] = {
         "START": 0x010,
@@ -56,13 +56,13 @@ class Spim(Nordic):
 
     def __init__(self, chip: Chip, block: Peripheral, miso: bytes) -> None:
         self.miso = miso
-        self.used = 0  # a reset does not rewind the world
+        self.used = 0  # bytes stored so far; not cleared by a reset
         super().__init__(chip, block)
 
     def reset(self) -> None:
         super().reset()
         self.running = False
-        self.buffers = (0, 0, 0, 0)  # pointer and size of that to store, of that to send
+        self.buffers = (0, 0, 0, 0)  # address and size of the receive, then of the send buffer
 
     def _ticks(self, count: int) -> int:
         clocks = self.chip.memory_map
@@ -90,10 +90,10 @@ class Spim(Nordic):
         self.event("STOPPED")
 
     def task_suspend(self) -> None:
-        """The transfer of a buffer is short: it is not interrupted."""
+        """No effect: the transfer of a buffer is not interrupted."""
 
     def task_resume(self) -> None:
-        """Nothing was interrupted."""
+        """No effect, as SUSPEND."""
 
     def fire(self, tag: str) -> None:
         self.running = False

@@ -1,8 +1,8 @@
-"""Peripherals whose registers are divided between the security states: P0, DPPIC, NVMC.
+"""Peripherals with split security: P0, DPPIC, NVMC.
 
-Once such a peripheral is non-secure, each pin, channel or register belongs to one state. Those of
-the secure state read as zero to non-secure code and ignore its writes (nRF9160 PS,
-"Peripherals with split security", "GPIO", "DPPI", "NVMC").
+Each pin, channel or register of such a peripheral is secure or non-secure. To non-secure code the
+secure ones read as zero and ignore writes (nRF9160 PS, "Peripherals with split security", "GPIO",
+"DPPI", "NVMC").
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from harness.simulator.peripherals.base import Device
 
 @dataclass(frozen=True)
 class SplitRegisters:
-    """How the registers of a peripheral are divided, by their offsets."""
+    """Offsets of the registers of a split peripheral, by how they are divided."""
 
-    words: frozenset[int] = frozenset()  # one bit per pin or channel; a write replaces it
-    actions: frozenset[int] = frozenset()  # the same, but only written ones have an effect
+    words: frozenset[int] = frozenset()  # one bit per pin or channel
+    actions: frozenset[int] = frozenset()  # one bit per pin or channel; zeros have no effect
     items: range = range(0)  # one register per pin or channel
-    secure: frozenset[int] = frozenset()  # for secure code alone
+    secure: frozenset[int] = frozenset()  # accessible to secure code only
 
 
 GPIO = SplitRegisters(
@@ -33,37 +33,40 @@ DPPI = SplitRegisters(
     words=frozenset((0x500, *range(0x800, 0x818, 4))),  # CHEN, CHG
     actions=frozenset((0x504, 0x508)),
 )
-#: CONFIG and ERASEALL; non-secure code has CONFIGNS.
+#: Non-secure code uses CONFIGNS instead of CONFIG, and has no ERASEALL.
 NVMC = SplitRegisters(secure=frozenset((0x500, 0x504, 0x50C, 0x51C, 0x540)))
 
 
 class NonSecureView:
-    """A split peripheral as non-secure code sees it; ``owned`` gives the bits that are its own."""
+    """A split peripheral as non-secure code accesses it.
 
-    def __init__(self, device: Device, sharing: SplitRegisters, owned: Callable[[], int]) -> None:
-        self._device, self._sharing, self._owned = device, sharing, owned
+    ``nonsecure`` returns the non-secure pins or channels, one bit each.
+    """
+
+    def __init__(self, device: Device, split: SplitRegisters, nonsecure: Callable[[], int]) -> None:
+        self._device, self._split, self._nonsecure = device, split, nonsecure
 
     def _hides(self, offset: int) -> bool:
-        sharing = self._sharing
-        if offset in sharing.items:
-            return not self._owned() >> sharing.items.index(offset) & 1
-        return offset in sharing.secure
+        split = self._split
+        if offset in split.items:
+            return not self._nonsecure() >> split.items.index(offset) & 1
+        return offset in split.secure
 
     def read(self, offset: int) -> int:
-        """The word at ``offset``."""
+        """The word at ``offset``, with zeros for secure bits."""
         if self._hides(offset):
             return 0
         value = self._device.read(offset)
-        bitwise = offset in self._sharing.words or offset in self._sharing.actions
-        return value & self._owned() if bitwise else value
+        bitwise = offset in self._split.words or offset in self._split.actions
+        return value & self._nonsecure() if bitwise else value
 
     def write(self, offset: int, value: int) -> None:
-        """Write the word at ``offset``."""
+        """Writes the word at ``offset``, except its secure bits."""
         if self._hides(offset):
             return
-        if offset in self._sharing.words:
-            owned = self._owned()
-            value = self._device.read(offset) & ~owned | value & owned
-        elif offset in self._sharing.actions:
-            value &= self._owned()
+        if offset in self._split.words:
+            mask = self._nonsecure()
+            value = self._device.read(offset) & ~mask | value & mask
+        elif offset in self._split.actions:
+            value &= self._nonsecure()
         self._device.write(offset, value)

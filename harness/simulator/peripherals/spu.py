@@ -1,6 +1,6 @@
-"""SPU: which flash, RAM, peripherals, DPPI channels and pins are secure (nRF9160 PS, "SPU").
+"""SPU: security of flash, RAM, peripherals, DPPI channels and pins (nRF9160 PS, "SPU").
 
-The processor's side of it is the counting core's (``native/attribution.c``).
+The counting core applies it to the processor's accesses (``native/attribution.c``).
 """
 
 from __future__ import annotations
@@ -10,18 +10,19 @@ from typing import ClassVar
 from harness.base.platforms import Peripheral
 from harness.simulator.peripherals.base import Nordic, Register, State
 
+_EXTDOMAIN_PERM = 0x440
 _DPPI_PERM, _DPPI_LOCK, _GPIO_PERM, _GPIO_LOCK = 0x480, 0x484, 0x4C0, 0x4C4
 _NSC = {"flash": 0x500, "ram": 0x540}
 _PERM = {"flash": 0x600, "ram": 0x700}
 _PERIPHID = 0x800
 SECATTR, DMASEC, LOCK, PRESENT = 1 << 4, 1 << 5, 1 << 8, 1 << 31
-# PERIPHID.PERM: SECUREMAPPING, DMA.
+#: SECUREMAPPING and DMA of PERIPHID.PERM.
 NON_SECURE, SECURE, SELECTABLE, SPLIT = 0, 1, 2, 3
 _SEPARATE_DMA = 2 << 2
 
 
 def _first_permission(block: Peripheral, secure_window: int) -> int:
-    """PERIPHID[n].PERM after a reset: peripherals that can be secure are, and so is their DMA."""
+    """The reset value of PERIPHID[n].PERM: peripherals and their DMA are secure if they can be."""
     mapping = SPLIT if block.split else SELECTABLE
     if len(block.bases) == 1:
         mapping = SECURE if block.addresses[0] >= secure_window else NON_SECURE
@@ -30,10 +31,10 @@ def _first_permission(block: Peripheral, secure_window: int) -> int:
 
 
 def _registers(*, regions: int, peripherals: int) -> tuple[Register, ...]:
-    """Those of an SPU with so many regions of each memory, and so many peripheral ids."""
+    """The registers of an SPU with ``regions`` of each memory and ``peripherals`` ids."""
     return (
         Register(0x400, "CAP", 1, access="r"),
-        Register(0x440, "EXTDOMAIN_PERM", 2),
+        Register(_EXTDOMAIN_PERM, "EXTDOMAIN_PERM", 2),
         Register(_DPPI_PERM, "DPPI_PERM"),
         Register(_DPPI_LOCK, "DPPI_LOCK"),
         Register(_GPIO_PERM, "GPIOPORT_PERM", 0xFFFF_FFFF),
@@ -47,7 +48,7 @@ def _registers(*, regions: int, peripherals: int) -> tuple[Register, ...]:
 
 
 class Spu(Nordic):
-    """Permissions, which can be locked, and the events of accesses that they refuse."""
+    """Permissions with their locks, and an event for each kind of refused access."""
 
     EVENTS: ClassVar[dict[str, int]] = {
         "RAMACCERR": 0x100,
@@ -58,7 +59,7 @@ class Spu(Nordic):
 
     @property
     def _channels(self) -> int:
-        """The DPPI channels, one bit each."""
+        """The chip's DPPI channels, one bit each."""
         return (1 << self.chip.memory_map.dppi_channels) - 1
 
     def reset(self) -> None:
@@ -87,7 +88,7 @@ class Spu(Nordic):
 
     @property
     def _region_mask(self) -> int:
-        """Writable bits of FLASHNSC.REGION and RAMNSC.REGION: LOCK and a region's number."""
+        """Writable bits of FLASHNSC.REGION and RAMNSC.REGION: LOCK and the number of a region."""
         return 0x100 | (self.chip.memory_map.spu_regions("flash") - 1)
 
     def write_flashnsc(self, index: int, value: int) -> None:
@@ -97,7 +98,7 @@ class Spu(Nordic):
         self._lockable(_NSC["ram"] + 4 * index, value, 0x10F if index & 1 else self._region_mask)
 
     def write_extdomain_perm(self, value: int) -> None:
-        self._lockable(0x440, value, 0x110)
+        self._lockable(_EXTDOMAIN_PERM, value, 0x110)
 
     def write_periphid_perm(self, index: int, value: int) -> None:
         offset = _PERIPHID + 4 * index
@@ -122,14 +123,14 @@ class Spu(Nordic):
 
     @property
     def permissions(self) -> bytes:
-        """PERM of each region of flash, then of RAM, without LOCK."""
+        """PERM without LOCK of each region of flash, then of RAM; one byte each."""
         count = self.chip.memory_map.spu_regions
         words = (self.regs[_PERM[name] + 4 * n] for name in _PERM for n in range(count(name)))
         return bytes(word & 0x17 for word in words)
 
     @property
     def gateways(self) -> list[tuple[int, int]]:
-        """The addresses that are non-secure callable: the last bytes of a region."""
+        """Non-secure callable address ranges (begin, end), each at the end of a region."""
         found = []
         for name, offset in _NSC.items():
             area, count = self.chip.memory_map.area(name), self.chip.memory_map.spu_regions(name)
@@ -141,10 +142,10 @@ class Spu(Nordic):
         return found
 
     def refuses(self, block: Peripheral, address: int) -> bool:
-        """True if a peripheral does not answer at this alias, which also raises PERIPHACCERR.
+        """True, after raising PERIPHACCERR, if a peripheral is not accessible at this alias.
 
-        A secure one answers at 0x5..., a non-secure one at 0x4..., a split one that is non-secure
-        at both (nRF9160 PS, "Peripheral address mapping").
+        A secure peripheral is at 0x5..., a non-secure one at 0x4..., a non-secure split one at both
+        (nRF9160 PS, "Peripheral address mapping").
         """
         if len(block.bases) < 2:
             return False
@@ -157,8 +158,8 @@ class Spu(Nordic):
         return True
 
     @property
-    def shares_peripherals(self) -> bool:
-        """A peripheral that could be secure is not."""
+    def has_nonsecure_peripherals(self) -> bool:
+        """True if any peripheral that can be secure is non-secure."""
         words = (self.regs[_PERIPHID + 4 * one.number] for one in self.chip.memory_map.blocks)
         return any(word & 3 in (SELECTABLE, SPLIT) and not word & SECATTR for word in words)
 
@@ -185,12 +186,15 @@ class Spu(Nordic):
         return ~self.regs[_DPPI_PERM] & self._channels
 
     def violation(self, area: int) -> None:
-        """The bus refused an access: to flash (0), or to RAM."""
+        """Raises the event of a refused access to flash (``area`` = 0) or RAM."""
         self.event("RAMACCERR" if area else "FLASHACCERR")
 
 
 class LargeSpu(Spu):
-    """That of the nRF5340 (nrf5340_application.svd of Nordic's MDK): more of all, two ports."""
+    """The SPU of the nRF5340, with more regions and ids, and two ports.
+
+    Source: nrf5340_application.svd of Nordic's MDK.
+    """
 
     REGISTERS: ClassVar[tuple[Register, ...]] = (
         *_registers(regions=64, peripherals=256),

@@ -1,8 +1,8 @@
-"""Blocks of plain registers.
+"""Peripherals that are modelled as registers only.
 
 REGULATORS, IPC, VMC, FPU and CTRL-AP declare their registers. Peripherals whose model is "storage"
-in platforms/chips declare none: the first access to each of their registers is a note, and a task
-that would have to be carried out, or an interrupt that is waited for, a finding.
+in platforms/chips declare none: the first access to each register is recorded as unmodelled, and a
+triggered task or an enabled interrupt is a finding.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from typing import ClassVar
 from harness.base.findings import Kind
 from harness.simulator.peripherals.base import Device, Nordic, Register, numbered
 
-#: As many tasks as Nordic's layout has room for.
+#: Number of task registers in Nordic's layout.
 _TASKS = 32
 
 
 class Storage(Nordic):
-    """A peripheral without a model: configuration is kept, and nothing is carried out."""
+    """A peripheral without a model: it can be configured, but executes no task."""
 
     TASKS: ClassVar[dict[str, int]] = numbered("TASK", 0, _TASKS)
 
     def task_task(self, index: int) -> None:
         name = self.block.task(4 * index)
-        if not name.endswith("STOP"):  # nothing goes on
+        if not name.endswith("STOP"):  # stopping what never started has no effect
             self.chip.report(Kind.UNMODELLED_TASK, name, f"{name} has no model and was triggered")
 
     def _write_inten(self, value: int) -> None:
@@ -37,8 +37,8 @@ class Storage(Nordic):
 class Regulators(Device):
     """SYSTEMOFF and DCDCEN (nRF9160 PS, "REGULATORS").
 
-    The two without a name in the PS are those of the workaround for erratum 31 (nRF9160 Errata,
-    "LFXO: LFXO startup fails"; nrfx, bsp/stable/mdk, system_nrf91.c).
+    The last two are undocumented; the workaround for erratum 31 writes them (nRF9160 Errata, "LFXO:
+    LFXO startup fails"; nrfx, bsp/stable/mdk, system_nrf91.c).
     """
 
     REGISTERS: ClassVar[tuple[Register, ...]] = (
@@ -55,7 +55,7 @@ class Regulators(Device):
 
 
 def ipc_registers(*, channels: int, words: int) -> tuple[Register, ...]:
-    """Those of an IPC with so many channels, and so many words of memory."""
+    """The registers of an IPC with ``channels`` channels and ``words`` words of GPMEM."""
     return (
         Register(0x000, "TASKS_SEND", access="w", count=channels),
         Register(0x080, "SUBSCRIBE_SEND", count=channels),
@@ -72,13 +72,13 @@ def ipc_registers(*, channels: int, words: int) -> tuple[Register, ...]:
 
 
 class Ipc(Device):
-    """Interprocessor communication: nobody is at the other end (nRF9160 PS, "IPC")."""
+    """Interprocessor communication; the other processor is not modelled (nRF9160 PS, "IPC")."""
 
     REGISTERS: ClassVar[tuple[Register, ...]] = ipc_registers(channels=8, words=4)
 
 
 class Vmc(Device):
-    """RAM section power; the RAM is always on (nRF9160 PS, "VMC")."""
+    """Power control of RAM sections; the modelled RAM is always on (nRF9160 PS, "VMC")."""
 
     REGISTERS: ClassVar[tuple[Register, ...]] = tuple(
         Register(0x600 + 0x10 * n + 4 * i, f"RAM{n}_{name}", 0xFFFF)
@@ -88,7 +88,7 @@ class Vmc(Device):
 
 
 class Fpu(Device):
-    """The FPU's exception unit: its registers, no interrupts."""
+    """The FPU's exception unit: registers only, no interrupts."""
 
     REGISTERS: ClassVar[tuple[Register, ...]] = (Register(0x300, "UNUSED"),)
 

@@ -8,11 +8,13 @@ from harness.simulator.peripherals.base import Register, numbered
 from harness.simulator.peripherals.counter import Counter
 
 CHANNELS = 6
-_WIDTHS = {0: 16, 1: 8, 2: 24, 3: 32}
+_MODE, _BITMODE, _PRESCALER, _CC = 0x504, 0x508, 0x510, 0x540
+_WIDTHS = {0: 16, 1: 8, 2: 24, 3: 32}  # bits, by BITMODE
+_TIMER_MODE = 0
 
 
 class Timer(Counter):
-    """Counts virtual time, or COUNT tasks in counter mode."""
+    """Counts at 16 MHz / 2 ** PRESCALER, or COUNT tasks in counter mode."""
 
     TASKS: ClassVar[dict[str, int]] = {
         "START": 0x000,
@@ -26,29 +28,29 @@ class Timer(Counter):
         n: (f"COMPARE[{n}]", "CLEAR") for n in range(CHANNELS)
     } | {8 + n: (f"COMPARE[{n}]", "STOP") for n in range(CHANNELS)}
     REGISTERS: ClassVar[tuple[Register, ...]] = (
-        Register(0x504, "MODE"),
-        Register(0x508, "BITMODE"),
-        Register(0x510, "PRESCALER", 4),
-        Register(0x540, "CC", count=CHANNELS),
+        Register(_MODE, "MODE"),
+        Register(_BITMODE, "BITMODE"),
+        Register(_PRESCALER, "PRESCALER", 4),
+        Register(_CC, "CC", count=CHANNELS),
     )
     STATE: ClassVar[tuple[str, ...]] = ("running", "base", "since")
 
     def reset(self) -> None:
         super().reset()
-        self.since = 0  # tick at which the counter stood at base
+        self.since = 0  # tick at which the counter was ``base``
 
     @property
     def _modulus(self) -> int:
-        return 1 << _WIDTHS[self.regs[0x508] & 3]
+        return 1 << _WIDTHS[self.regs[_BITMODE] & 3]
 
     @property
     def _ticks_per_count(self) -> int:
         clocks = self.chip.memory_map
-        return (clocks.cpu_hz // clocks.timer_hz) << min(self.regs[0x510] & 0xF, 9)
+        return (clocks.cpu_hz // clocks.timer_hz) << min(self.regs[_PRESCALER] & 0xF, 9)
 
     @property
     def _timing(self) -> bool:
-        return self.running and self.regs[0x504] & 3 == 0
+        return self.running and self.regs[_MODE] & 3 == _TIMER_MODE
 
     def _total(self) -> int:
         if not self._timing:
@@ -58,19 +60,16 @@ class Timer(Counter):
     def _rebase(self, value: int) -> None:
         self.base = value % self._modulus
         self.since = self.chip.now
-        self._arrange()
-
-    def _arrange(self) -> None:
         for index in range(CHANNELS):
-            self._arrange_one(index)
+            self._schedule_compare(index)
 
-    def _arrange_one(self, index: int) -> None:
+    def _schedule_compare(self, index: int) -> None:
         name = f"COMPARE[{index}]"
         if not self._timing:
             self.chip.cancel(self.name, name)
             return
         total = self._total()
-        ahead = (self.regs[0x540 + 4 * index] - total) % self._modulus or self._modulus
+        ahead = (self.regs[_CC + 4 * index] - total) % self._modulus or self._modulus
         time = self.since + (total - self.base + ahead) * self._ticks_per_count
         self.chip.schedule(self.name, name, time)
 
@@ -79,40 +78,40 @@ class Timer(Counter):
         self._rebase(0)
 
     def task_count(self) -> None:
-        if not self.running or self.regs[0x504] & 3 == 0:
+        if not self.running or self.regs[_MODE] & 3 == _TIMER_MODE:
             return
         self.base = (self.base + 1) % self._modulus
         for index in range(CHANNELS):
-            if self.base == self.regs[0x540 + 4 * index] % self._modulus:
+            if self.base == self.regs[_CC + 4 * index] % self._modulus:
                 self.event(f"COMPARE[{index}]")
 
     def task_capture(self, index: int) -> None:
         self.write_cc(index, self._total() % self._modulus)
 
     def write_cc(self, index: int, value: int) -> None:
-        self.regs[0x540 + 4 * index] = value
-        self._arrange_one(index)
+        self.regs[_CC + 4 * index] = value
+        self._schedule_compare(index)
 
     def write_mode(self, value: int) -> None:
         current = self._total()
-        self.regs[0x504] = value
+        self.regs[_MODE] = value
         self._rebase(current)
 
     def write_bitmode(self, value: int) -> None:
         current = self._total()
-        self.regs[0x508] = value
+        self.regs[_BITMODE] = value
         self._rebase(current)
 
     def write_prescaler(self, value: int) -> None:
         current = self._total()
-        self.regs[0x510] = value
+        self.regs[_PRESCALER] = value
         self._rebase(current)
 
     def fire(self, tag: str) -> None:
-        """All channels of this count match, whatever the shortcut of one does to the counter."""
-        counts = [self.regs[0x540 + 4 * n] % self._modulus for n in range(CHANNELS)]
+        """Raises COMPARE of all channels with this count, before a shortcut changes the counter."""
+        counts = [self.regs[_CC + 4 * n] % self._modulus for n in range(CHANNELS)]
         matched = [n for n in range(CHANNELS) if counts[n] == counts[int(tag[8:-1])]]
         for index in matched:
-            self._arrange_one(index)
+            self._schedule_compare(index)
         for index in matched:
             self.event(f"COMPARE[{index}]")

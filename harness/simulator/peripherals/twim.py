@@ -1,7 +1,7 @@
-"""TWIM, an I2C master, with scripted devices at the bus (nRF9160 PS, "TWIM").
+"""TWIM, an I2C master with EasyDMA, with scripted devices on the bus (nRF9160 PS, "TWIM").
 
-The PS's text could not be consulted; tasks, events and registers are those of Nordic's MDK, what
-they do is that of the nRF52840 PS, "TWIM". A buffer is read, or stored, when the transfer ends.
+The nRF9160 PS could not be consulted: tasks, events and registers are from Nordic's MDK, their
+behaviour from the nRF52840 PS, "TWIM". A buffer is read or stored when its transfer ends.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ _ENABLE, _FREQUENCY, _ADDRESS, _ERRORSRC = 0x500, 0x524, 0x588, 0x4C4
 _RXD_PTR, _RXD_MAXCNT, _RXD_AMOUNT = 0x534, 0x538, 0x53C
 _TXD_PTR, _TXD_MAXCNT, _TXD_AMOUNT = 0x544, 0x548, 0x54C
 _ADDRESS_NACK = 1 << 1
-_BITS = 9  # of a byte: eight and its acknowledgement
+_BITS = 9  # per byte: eight data bits and ACK
 
 
 class Twim(Nordic):
-    """A master; ``answers`` are the bytes that reads of each address return, in their order.
+    """An I2C master; ``answers`` are the bytes that each device address returns to reads, in order.
 
-    An address without bytes acknowledges nothing. What is written to others is taken.
+    Other addresses do not acknowledge (NACK). Written bytes are acknowledged and discarded.
     """
 
     TASKS: ClassVar[dict[str, int]] = {
@@ -66,21 +66,21 @@ class Twim(Nordic):
         Register(0x550, "TXD_LIST"),
         Register(_ADDRESS, "ADDRESS"),
     )
-    STATE: ClassVar[tuple[str, ...]] = ("used", "doing", "then", "pointer", "length")
+    STATE: ClassVar[tuple[str, ...]] = ("used", "direction", "next_task", "pointer", "length")
 
     def __init__(self, chip: Chip, block: Peripheral, answers: Mapping[int, bytes]) -> None:
         self.answers = answers
-        self.used = dict.fromkeys(answers, 0)  # a reset does not rewind the world
+        self.used = dict.fromkeys(answers, 0)  # bytes returned so far; not cleared by a reset
         super().__init__(chip, block)
 
     def reset(self) -> None:
         super().reset()
-        self.doing = ""  # the direction of a transfer that goes on: "RX", "TX"
-        self.then = ""  # the task that follows it
+        self.direction = ""  # of the current transfer: "RX", "TX", or "" for none
+        self.next_task = ""  # the task to execute at its end
         self.pointer = self.length = 0
 
     def write_errorsrc(self, value: int) -> None:
-        """Writing ones clears."""
+        """Clears the bits that are written as ones."""
         self.regs[_ERRORSRC] &= ~value
 
     def _ticks(self, bits: int) -> int:
@@ -100,49 +100,49 @@ class Twim(Nordic):
         self._start("TX", _TXD_PTR, _TXD_MAXCNT)
 
     def _start(self, direction: str, pointer: int, count: int) -> None:
-        if self.doing:
-            self.then = f"START{direction}"
+        if self.direction:
+            self.next_task = f"START{direction}"
             return
         if self.regs[_ENABLE] != ENABLED:
             subject = f"{self.name}.TASKS_START{direction}"
             why = f"ENABLE is {self.regs[_ENABLE]}: nothing is transferred"
             self.chip.report(Kind.UNMODELLED_TASK, subject, f"{subject}: {why}")
             return
-        self.doing, self.then = direction, ""
+        self.direction, self.next_task = direction, ""
         most = (1 << self.chip.memory_map.easydma_bits) - 1
         self.pointer, self.length = self.regs[pointer], self.regs[count] & most
         if self.regs[_ADDRESS] & 0x7F not in self.answers:
             self._after("refused", _BITS)
             return
         self.event(f"{direction}STARTED")
-        self._after("last", _BITS * max(self.length, 1))  # the address, and all bytes but the last
+        self._after("last", _BITS * max(self.length, 1))  # address and all bytes except the last
 
     def task_stop(self) -> None:
-        if self.doing:
-            self.then = "STOP"
+        if self.direction:
+            self.next_task = "STOP"
         else:
             self._after("stopped", 1)
 
     def task_suspend(self) -> None:
-        if self.doing:
-            self.then = "SUSPEND"
+        if self.direction:
+            self.next_task = "SUSPEND"
         else:
             self.event("SUSPENDED")
 
     def task_resume(self) -> None:
-        """A transfer that was suspended between buffers goes on with the next START."""
+        """No effect: a transfer suspended between buffers continues with the next START."""
 
     # the bus
 
     def fire(self, tag: str) -> None:
         match tag:
             case "refused":
-                self.doing = ""
+                self.direction = ""
                 self.regs[_ERRORSRC] |= _ADDRESS_NACK
                 self.event("ERROR")
                 self._follow()
             case "last":
-                self.event(f"LAST{self.doing}")
+                self.event(f"LAST{self.direction}")
                 self._after("end", _BITS if self.length else 0)
             case "end":
                 self._end()
@@ -150,8 +150,8 @@ class Twim(Nordic):
                 self.event("STOPPED")
 
     def _end(self) -> None:
-        address, direction = self.regs[_ADDRESS] & 0x7F, self.doing
-        self.doing = ""
+        address, direction = self.regs[_ADDRESS] & 0x7F, self.direction
+        self.direction = ""
         if direction == "TX":
             if self.length and not self.chip.can_reach(
                 self.name, "read", self.pointer, self.length
@@ -177,6 +177,6 @@ class Twim(Nordic):
         return known[used : used + self.length]
 
     def _follow(self) -> None:
-        task, self.then = self.then, ""
+        task, self.next_task = self.next_task, ""
         if task:
             self._tasks[self.TASKS[task]]()

@@ -1,13 +1,13 @@
 """UARTE0 to UARTE3: serial ports with EasyDMA (nRF9160 PS, "UARTE").
 
-A byte takes its bit times at the programmed baud rate, and is read from memory when its turn comes;
-the counting core sends them (native/uarte.c). The board hears one UARTE, as it is wired: bytes on
-another pin, at another rate or in another form are lost, with a finding that says why.
+Bytes are sent at the programmed baud rate, and each is read from memory when it is sent; this is
+part of the counting core (native/uarte.c). The board's console is wired to one UARTE: bytes on
+another pin, at another rate or in another frame format are lost, with a finding that gives the
+reason.
 
-Received bytes arrive at the programmed baud rate, too. They wait outside until there is a buffer
-for them, so that no overrun loses bytes of the host. Firmware that uses RXDRDY gets one event per
-byte; for other firmware, which waits for ENDRX, the buffer is filled when its first and when its
-last byte have arrived.
+Bytes are received at the programmed baud rate, too. The host holds them back until there is a
+buffer, so that no overrun loses them. Firmware that uses RXDRDY gets one event per byte; for other
+firmware, which waits for ENDRX, the buffer is filled when its first and when its last byte arrive.
 """
 
 from __future__ import annotations
@@ -32,20 +32,21 @@ ENABLED = 8
 ENABLE, PSEL_TXD, PSEL_RXD, BAUDRATE, CONFIG = 0x500, 0x50C, 0x514, 0x524, 0x56C
 PSEL_CTS = 0x510
 _DISCONNECTED, _PIN = 1 << 31, 0x1F  # of a PSEL register
-#: CONFIG: hardware flow control, parity (both bits and the one between), two stop bits.
+#: CONFIG: hardware flow control, parity (3 bits), two stop bits.
 _HWFC, _PARITY, _STOP = 1 << 0, 0b111 << 1, 1 << 4
-#: A receiver samples bits in their middle, anew from each start bit: it errs when the last bit of
-#: ten has moved by half a bit, 5 %. Sampling costs some of it; 3 % is what receivers are commonly
-#: given (from memory; neither the PS nor the interface MCU's guide states a figure).
+#: Tolerated deviation of the baud rate. A receiver samples the middle of each bit, synchronized by
+#: the start bit, and fails if the last of ten bits is shifted by half a bit: 5 %, less the sampling
+#: error. 3 % is a common tolerance (from memory; neither the PS nor the interface MCU's guide gives
+#: one).
 _TOLERANCE = 0.03
-_MOST_BYTES = 0x1FFF
+_MAX_BYTES = 0x1FFF
 _RXDRDY, _RXDRDY_BIT = 0x108, 1 << 2
 RXD_PTR, RXD_MAXCNT, RXD_AMOUNT = 0x534, 0x538, 0x53C
 TXD_PTR, TXD_MAXCNT, TXD_AMOUNT = 0x544, 0x548, 0x54C
 
 
 class Uarte(Nordic):
-    """One serial port; ``sink`` gets the sent bytes."""
+    """A serial port; ``sink`` gets the sent bytes, ``wiring`` is that of a board's console."""
 
     TASKS: ClassVar[dict[str, int]] = {
         "STARTRX": 0x000,
@@ -79,7 +80,7 @@ class Uarte(Nordic):
         Register(PSEL_CTS, "PSEL_CTS", 0xFFFF_FFFF),
         Register(PSEL_RXD, "PSEL_RXD", 0xFFFF_FFFF),
         Register(BAUDRATE, "BAUDRATE", 0x0400_0000),
-        # Not in the PS; nrfx reads whether either direction was left on before ENABLE.
+        # Not in the PS; nrfx reads them before ENABLE, to find a direction that was left enabled.
         Register(0x564, "RXENABLED", access="r"),
         Register(0x568, "TXENABLED", access="r"),
         Register(RXD_PTR, "RXD_PTR"),
@@ -103,19 +104,19 @@ class Uarte(Nordic):
 
     def __init__(self, chip: Chip, block: Peripheral) -> None:
         self.sink: Callable[[bytes], None] = _discard
-        self.wiring: ConsoleWiring | None = None  # of the console
-        self.incoming = bytearray()  # sent by the host, not yet on the wire
+        self.wiring: ConsoleWiring | None = None
+        self.incoming = bytearray()  # bytes from the host that have not yet arrived
         super().__init__(chip, block)
 
     def reset(self) -> None:
         if self.regs.transfer:
             self.regs.stop_sending(True)
-            self._deliver()  # as it was wired until now
+            self._deliver()  # with the wiring before the reset
         super().reset()
         self.receiving = False
-        self.due = 0  # bytes that are on their way and arrive together
-        self.since = 0  # the tick at which the first of them began
-        self.pointer = self.room = self.received = 0
+        self.due = 0  # number of bytes that arrive together next
+        self.since = 0  # tick of the start bit of the first of them
+        self.pointer = self.room = self.received = 0  # address, free and filled bytes of the buffer
         self._rewire()
 
     def restore(self, state: State) -> None:
@@ -123,7 +124,7 @@ class Uarte(Nordic):
         self._rewire()
 
     def note_channel(self, channel: int) -> None:
-        """No other device listens to ``channel``: note in the core if it triggers STOPTX alone."""
+        """Lets the core handle ``channel``, to which only this UARTE subscribes, if for STOPTX."""
         if self.subscriptions[channel] == [self.TASKS["STOPTX"]]:
             self.regs.stops_itself |= 1 << channel
 
@@ -137,12 +138,14 @@ class Uarte(Nordic):
         bits = 10 + (config & _PARITY == _PARITY) + bool(config & _STOP)
         return self.chip.memory_map.cpu_hz * bits // self.baud
 
-    # who listens
+    # wiring
 
-    def attend(self, sink: Callable[[bytes], None], wiring: ConsoleWiring | None = None) -> None:
-        """Give ``sink`` the sent bytes; with ``wiring`` those that a board's console hears.
+    def connect_sink(
+        self, sink: Callable[[bytes], None], wiring: ConsoleWiring | None = None
+    ) -> None:
+        """Calls ``sink`` with sent bytes: all, or those that a console with ``wiring`` receives.
 
-        The core itself collects the console's bytes.
+        The counting core collects the bytes of the console.
         """
         self.sink, self.wiring = sink, wiring
         self.regs.serve(self.TASKS["STARTTX"], SEND)
@@ -150,14 +153,14 @@ class Uarte(Nordic):
 
     def _write_wiring(self, offset: int, value: int) -> None:
         if self.regs.sending:
-            self._deliver()  # what left before
+            self._deliver()  # the bytes sent before the change
         self.regs[offset] = value
         self._rewire()
 
     def write_enable(self, value: int) -> None:
         if value != ENABLED:
             if self.regs.sending:
-                self._cut(f"ENABLE = {value}")
+                self._abort_sending(f"ENABLE = {value}")
             self._stop_receiving()
         self._write_wiring(ENABLE, value)
 
@@ -174,13 +177,13 @@ class Uarte(Nordic):
         self._write_wiring(CONFIG, value)
 
     def _rewire(self) -> None:
-        """Tell the core how long a byte takes, and whether the console hears it."""
-        ready = self.regs[ENABLE] == ENABLED and not self._held()
-        heard = self.wiring is not None and not self._unheard("TXD", PSEL_TXD)
-        self.regs.set_sender(heard, self._ticks_per_byte() if ready else 0)
+        """Sets in the core the duration of a byte, and whether the console receives it."""
+        ready = self.regs[ENABLE] == ENABLED and not self._blocked()
+        received = self.wiring is not None and not self._mismatch("TXD", PSEL_TXD)
+        self.regs.set_sender(received, self._ticks_per_byte() if ready else 0)
 
-    def _held(self) -> str:
-        """Why no byte leaves though it is enabled; "" if bytes leave."""
+    def _blocked(self) -> str:
+        """The reason why the enabled UARTE sends no byte, "" if it sends."""
         wiring, config, chosen = self.wiring, self.regs[CONFIG], self.regs[PSEL_CTS]
         if wiring is None or not config & _HWFC or chosen & _DISCONNECTED:
             return ""
@@ -188,11 +191,11 @@ class Uarte(Nordic):
             return ""
         return (
             f"CONFIG is 0x{config:02x} (hardware flow control) and PSEL.CTS 0x{chosen:08x} "
-            f"({_pin(chosen)}), which {wiring.board} does not drive: bytes wait for ever"
+            f"({_pin(chosen)}), which {wiring.board} does not drive: no byte is ever sent"
         )
 
-    def _unheard(self, line: str, select: int) -> str:
-        """Why the other end of the console's line ``line`` hears nothing, or hears garbage."""
+    def _mismatch(self, line: str, select: int) -> str:
+        """The difference between the console's wiring and the settings of "TXD" or "RXD", or ""."""
         wiring = self.wiring
         assert wiring is not None
         pin = wiring.pins.txd if line == "TXD" else wiring.pins.rxd
@@ -219,7 +222,7 @@ class Uarte(Nordic):
 
     @property
     def transfer(self) -> bytes:
-        """The transfer that goes on, for a snapshot."""
+        """The state of the current transfer, for a snapshot."""
         return self.regs.transfer
 
     @transfer.setter
@@ -231,10 +234,10 @@ class Uarte(Nordic):
             self._misused("STARTTX", f"ENABLE is {self.regs[ENABLE]}: nothing is sent")
             return
         if self.regs.sending:
-            self._cut("STARTTX")
+            self._abort_sending("STARTTX")
         self.event("TXSTARTED")
         size = self._size_of("TXD", TXD_MAXCNT)
-        if held := self._held():
+        if held := self._blocked():
             self.chip.report(Kind.CONSOLE_UNHEARD, f"{self.name}.CONFIG", f"{self.name}: {held}")
         elif size and self.chip.can_reach(self.name, "read", self.regs[TXD_PTR], size):
             self.chip.send(self.regs)
@@ -243,44 +246,44 @@ class Uarte(Nordic):
             self.event("ENDTX")
 
     def _size_of(self, line: str, register: int) -> int:
-        """Bytes of a transfer, which MAXCNT's width limits (PS, "TXD.MAXCNT", "RXD.MAXCNT").
+        """The size of a transfer in bytes, limited by MAXCNT's width (PS, "TXD.MAXCNT").
 
-        The counting core carries out at most :data:`_MOST_BYTES` at once.
+        The counting core supports at most :data:`_MAX_BYTES`.
         """
         count, bits = self.regs[register], self.chip.memory_map.easydma_bits
         size = count & (1 << bits) - 1
         if size != count:
             self._misused(f"{line}.MAXCNT", f"0x{count:x} has more than {bits} bits: {size} bytes")
-        if size > _MOST_BYTES:
+        if size > _MAX_BYTES:
             subject = f"{self.name}.{line}.MAXCNT"
-            message = f"{subject}: transfers of more than {_MOST_BYTES} bytes have no model"
+            message = f"{subject}: transfers of more than {_MAX_BYTES} bytes are not modelled"
             self.chip.report(Kind.UNMODELLED_TASK, subject, message)
-            size = _MOST_BYTES
+            size = _MAX_BYTES
         return size
 
-    def _cut(self, by: str) -> None:
-        """A task ends a transfer whose bytes have not all left."""
+    def _abort_sending(self, by: str) -> None:
+        """Aborts the current transfer, and reports the task that caused it."""
         sent, size = self.regs.sent, self.regs.to_send
         self.regs.stop_sending(True)
         self._deliver()
-        self._misused(by, f"in a transfer of which {sent} of {size} bytes have left")
+        self._misused(by, f"during a transfer; {sent} of {size} bytes were sent")
 
     def _misused(self, by: str, how: str) -> None:
         self.chip.report(Kind.UART_MISUSED, f"{self.name}.{by}", f"{self.name} {by}: {how}")
 
     def settle(self) -> None:
-        """Do what the core cannot: hand on bytes, raise events that others may hear."""
+        """Delivers the bytes that the core has sent, and raises the events due."""
         regs, ended = self.regs, not self.regs.sending
         stopped, changed = regs.stopping, regs.changed
         if ended and regs.sent < regs.to_send:
-            how = f"STOPTX ended a transfer of which {regs.sent} of {regs.to_send} bytes have left"
+            how = f"STOPTX ended a transfer; {regs.sent} of {regs.to_send} bytes were sent"
             self.chip.report(Kind.TRANSFER_STOPPED, self.name, f"{self.name}: {how}")
         self._deliver()
         self.event("TXDRDY")
         if not ended:
             return
         if changed < regs.to_send:
-            self._misused("TXD.PTR", f"byte {changed} of the buffer was overwritten before it left")
+            self._misused("TXD.PTR", f"byte {changed} of the buffer changed before it was sent")
         self.event("ENDTX")
         if stopped:
             self.event("TXSTOPPED")
@@ -289,14 +292,14 @@ class Uarte(Nordic):
         data = self.regs.take_sent()
         if not data:
             return
-        why = self._unheard("TXD", PSEL_TXD) if self.wiring is not None else ""
+        why = self._mismatch("TXD", PSEL_TXD) if self.wiring is not None else ""
         if why:
             self.chip.report(Kind.CONSOLE_UNHEARD, f"{self.name}.TXD", f"{self.name} {why}")
         else:
             self.sink(data)
 
     def task_stoptx(self) -> None:
-        """The byte that leaves is the last one; then ENDTX and TXSTOPPED come."""
+        """Ends the transfer after the current byte, with ENDTX and TXSTOPPED."""
         if self.regs.sending:
             self.regs.stop_sending(False)
         else:
@@ -305,15 +308,15 @@ class Uarte(Nordic):
     # receiving
 
     def feed(self, data: bytes) -> None:
-        """Bytes from the host; they arrive when the receiver is ready."""
+        """Queues bytes from the host; they arrive when the receiver is ready."""
         self.incoming += data
-        self._expect()
+        self._start_arrival()
 
     def task_startrx(self) -> None:
         if self.regs[ENABLE] != ENABLED:
             self._misused("STARTRX", f"ENABLE is {self.regs[ENABLE]}: nothing is received")
             return
-        self._arrive()
+        self._store_arrived()
         self.receiving = True
         self.pointer = self.regs[RXD_PTR]
         self.room = self._size_of("RXD", RXD_MAXCNT)
@@ -322,26 +325,29 @@ class Uarte(Nordic):
             self.chip.can_reach(self.name, "write", self.pointer, self.room)
         self.event("RXSTARTED")
         if self.due and self.room:
-            self._plan()
-        self._expect()
+            self._schedule_arrival()
+        self._start_arrival()
 
-    def _expect(self) -> None:
+    def _start_arrival(self) -> None:
         if self.receiving and self.room and self.incoming and not self.due:
-            if self.wiring is not None and (why := self._unheard("RXD", PSEL_RXD)):
+            if self.wiring is not None and (why := self._mismatch("RXD", PSEL_RXD)):
                 self.chip.report(Kind.CONSOLE_UNHEARD, f"{self.name}.RXD", f"{self.name} {why}")
                 return
             self.since = self.chip.now
-            self._plan()
+            self._schedule_arrival()
 
-    def _plan(self) -> None:
-        """Choose how many bytes arrive together, the first of which began at ``since``."""
-        noticed = self.regs[INTEN] & _RXDRDY_BIT or self.regs[_RXDRDY + PUBLISH] & ENABLE_BIT
-        singly = noticed or not self.regs[_RXDRDY]  # who polls it sees each byte
+    def _schedule_arrival(self) -> None:
+        """Schedules the arrival of one byte, or of a whole buffer if RXDRDY is not used.
+
+        RXDRDY is used if its interrupt or PUBLISH is enabled, or firmware has cleared the event.
+        """
+        enabled = self.regs[INTEN] & _RXDRDY_BIT or self.regs[_RXDRDY + PUBLISH] & ENABLE_BIT
+        singly = enabled or not self.regs[_RXDRDY]
         self.due = 1 if singly else min(self.room, len(self.incoming))
         self.chip.schedule(self.name, "rx", self.since + self.due * self._ticks_per_byte())
 
-    def _arrive(self) -> None:
-        """Store the bytes that have arrived by now."""
+    def _store_arrived(self) -> None:
+        """Stores the bytes that have arrived by now."""
         ticks = self._ticks_per_byte()
         count = min(self.due, (self.chip.now - self.since) // ticks)
         if not count:
@@ -355,23 +361,23 @@ class Uarte(Nordic):
         self.received += count
         self.event("RXDRDY")
 
-    def _replan(self) -> None:
-        self._arrive()
+    def _reschedule(self) -> None:
+        self._store_arrived()
         if self.due:
-            self._plan()
+            self._schedule_arrival()
 
     def write_events_rxdrdy(self, value: int) -> None:
-        self._arrive()
+        self._store_arrived()
         self.write_event(_RXDRDY, value)
-        self._replan()
+        self._reschedule()
 
     def _write_inten(self, value: int) -> None:
         super()._write_inten(value)
-        self._replan()
+        self._reschedule()
 
     def write_publish_rxdrdy(self, value: int) -> None:
         self.regs[_RXDRDY + PUBLISH] = value
-        self._replan()
+        self._reschedule()
 
     def task_stoprx(self) -> None:
         if self._stop_receiving():
@@ -379,8 +385,8 @@ class Uarte(Nordic):
         self.event("RXTO")
 
     def _stop_receiving(self) -> bool:
-        """No byte arrives any more; True if there is room in a buffer."""
-        self._arrive()
+        """Stops the receiver; returns True if the buffer was not full."""
+        self._store_arrived()
         self.chip.cancel(self.name, "rx")
         self.due = 0
         open_buffer = self.receiving and self.room > 0
@@ -388,7 +394,7 @@ class Uarte(Nordic):
         return open_buffer
 
     def task_flushrx(self) -> None:
-        """The model keeps nothing in the FIFO: an empty flush ends at once."""
+        """Ends at once: the modelled FIFO is always empty."""
         self.regs[RXD_AMOUNT] = 0
         self.event("ENDRX")
 
@@ -398,16 +404,16 @@ class Uarte(Nordic):
         self.event("ENDRX")
 
     def fire(self, tag: str) -> None:
-        self._arrive()
+        self._store_arrived()
         if not self.room:
             self._end_rx()
-        self._expect()
+        self._start_arrival()
 
 
 def _pin(chosen: int) -> str:
-    """A PSEL register in words."""
+    """The pin selected by a PSEL register, such as "P0.29"."""
     return "disconnected" if chosen & _DISCONNECTED else f"P0.{chosen & _PIN:02}"
 
 
 def _discard(_data: bytes) -> None:
-    """Nobody listens to this port."""
+    """Discards sent bytes: nothing is connected to this port."""

@@ -10,8 +10,10 @@ from harness.simulator.peripherals.clock import LFRC_SECONDS, Clock
 
 RELOAD = 0x6E52_4635
 CHANNELS = 8
-#: LFCLK cycles between TIMEOUT and the reset.
-GRACE = 2
+_RUNSTATUS, _REQSTATUS, _CRV, _RREN, _CONFIG = 0x400, 0x404, 0x504, 0x508, 0x50C
+_MIN_CRV = 0xF
+#: LFCLK cycles from TIMEOUT to the reset.
+RESET_CYCLES = 2
 
 
 class Watchdog(Nordic):
@@ -23,11 +25,11 @@ class Watchdog(Nordic):
     TASKS: ClassVar[dict[str, int]] = {"START": 0x000}
     EVENTS: ClassVar[dict[str, int]] = {"TIMEOUT": 0x100}
     REGISTERS: ClassVar[tuple[Register, ...]] = (
-        Register(0x400, "RUNSTATUS", access="r"),
-        Register(0x404, "REQSTATUS", 1, access="r"),
-        Register(0x504, "CRV", 0xFFFF_FFFF),
-        Register(0x508, "RREN", 1),
-        Register(0x50C, "CONFIG", 1),
+        Register(_RUNSTATUS, "RUNSTATUS", access="r"),
+        Register(_REQSTATUS, "REQSTATUS", 1, access="r"),
+        Register(_CRV, "CRV", 0xFFFF_FFFF),
+        Register(_RREN, "RREN", 1),
+        Register(_CONFIG, "CONFIG", 1),
         Register(0x600, "RR", access="w", count=CHANNELS),
     )
 
@@ -42,38 +44,38 @@ class Watchdog(Nordic):
         self.chip.schedule(self.name, tag, self.chip.now + delay + ticks)
 
     def task_start(self) -> None:
-        if not self.regs[0x400]:
-            self.regs[0x400] = 1
+        if not self.regs[_RUNSTATUS]:
+            self.regs[_RUNSTATUS] = 1
             starts = 0 if self._clock.lfclk_runs else LFRC_SECONDS
             self._reload(round(starts * self.chip.memory_map.cpu_hz))
 
     def _reload(self, delay: int = 0) -> None:
-        self.regs[0x404] = self.regs[0x508] & 0xFF
-        self._after("timeout", max(self.regs[0x504], 0xF) + 1, delay)
+        self.regs[_REQSTATUS] = self.regs[_RREN] & 0xFF
+        self._after("timeout", max(self.regs[_CRV], _MIN_CRV) + 1, delay)
 
     def _when_stopped(self, offset: int, value: int) -> None:
-        if not self.regs[0x400]:
+        if not self.regs[_RUNSTATUS]:
             self.regs[offset] = value
 
     def write_crv(self, value: int) -> None:
-        self._when_stopped(0x504, value)
+        self._when_stopped(_CRV, value)
 
     def write_rren(self, value: int) -> None:
-        self._when_stopped(0x508, value & 0xFF)
+        self._when_stopped(_RREN, value & 0xFF)
 
     def write_config(self, value: int) -> None:
-        self._when_stopped(0x50C, value)
+        self._when_stopped(_CONFIG, value)
 
     def write_rr(self, index: int, value: int) -> None:
-        if value != RELOAD or not self.regs[0x400]:
+        if value != RELOAD or not self.regs[_RUNSTATUS]:
             return
-        self.regs[0x404] &= ~(1 << index)
-        if not self.regs[0x404]:
+        self.regs[_REQSTATUS] &= ~(1 << index)
+        if not self.regs[_REQSTATUS]:
             self._reload()
 
     def fire(self, tag: str) -> None:
         if tag == "timeout":
-            self._after("reset", GRACE)
+            self._after("reset", RESET_CYCLES)
             self.event("TIMEOUT")
         else:
             self.chip.system_reset(self.chip.memory_map.resetreas.dog)

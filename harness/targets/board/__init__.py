@@ -33,13 +33,14 @@ def prepare(
     bench: str | Path | None = None,
     console_limit: int = 64 * 1024 * 1024,
 ) -> Opening:
-    """How ``image`` gets onto a board; nothing is opened yet.
+    """A session on a board that is not yet opened, with ``image`` as firmware.
 
-    ``board`` is a name, probe serial number or tag (default ``$TFLM_HIL_BOARD``; else there must
-    be exactly one), ``lab`` a lab file, ``wait`` the seconds to wait for a board that is in use,
-    ``bench`` a folder of virtual boards. ``runner`` and ``baud`` overrule the lab file.
+    ``board`` is a name, probe serial number or tag (default: ``$TFLM_HIL_BOARD``, or the only
+    board), ``lab`` a lab file, ``wait`` the time in seconds to wait for a board in use, ``bench`` a
+    folder of virtual boards. ``runner`` and ``baud`` override the lab file, ``reflash`` programs
+    the image even if it is in flash already, ``console_limit`` is in bytes.
 
-    Raises :class:`UsageError` for a lab file or a value that is not valid.
+    Raises :class:`UsageError` for an invalid lab file or value.
     """
     chosen_lab = lab if isinstance(lab, Lab) else load(lab)
     name = board or os.environ.get("TFLM_HIL_BOARD") or None
@@ -56,20 +57,18 @@ def prepare(
 
 
 def open(image: Image, **options: Any) -> BoardSession:  # noqa: A001 - called by harness.targets
-    """Run ``image`` on a board; options as in :func:`prepare`.
+    """Flashes ``image`` and opens a session on a board; options as in :func:`prepare`.
 
-    Raises :class:`UsageError` if several boards fit,
-    :class:`EnvironmentMissing` if none does or no flash tool is installed,
-    :class:`BoardUnavailable` if the board is locked, in quarantine or its port is
-    busy, :class:`FlashFailed` if the image could not be written.
+    Raises :class:`UsageError` if several boards match, :class:`EnvironmentMissing` if none does or
+    no flash tool is installed, :class:`BoardUnavailable` if the board is locked, in quarantine or
+    its port is busy, :class:`FlashFailed` if the image cannot be programmed.
     """
     return prepare(image, **options).open()
 
 
 def run(image: Image, action: Callable[[BoardSession], Result], **options: Any) -> Result:
-    """The result of ``action`` on a session; failures of the bench are tried again.
+    """The result of ``action`` on a session; repeated after failures of the bench.
 
-    Raises as :func:`open`, and :class:`TargetLost` if the board is lost in the last
-    attempt.
+    Raises as :func:`open`, and :class:`TargetLost` if the board is lost in the last attempt.
     """
     return prepare(image, **options).run(action)

@@ -1,7 +1,7 @@
-"""Commands as data, and the one place that runs them.
+"""Runs external programs, such as flash tools.
 
-A flash tool may hang, leave children behind, or print for ever: each call has a time limit on the
-wall clock, bounded output, and a process group that is ended with it.
+A tool may hang, leave child processes behind or print endlessly. So each call has a time limit, a
+limited output, and a process group that is killed at its end.
 """
 
 from __future__ import annotations
@@ -16,26 +16,27 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
 from harness.base.errors import EnvironmentMissing
 
-#: Stands in ``Command.argv`` for the file that holds ``Command.script``.
+#: Placeholder in ``Command.argv`` for the file with ``Command.script``.
 SCRIPT = "{script}"
 
 _OUTPUT_LIMIT = 256 * 1024
-#: How long to read on if a tool has ended and a child of it holds its output open.
+#: Seconds to read on after a tool has ended, if a child process keeps its output open.
 _DRAIN_SECONDS = 0.5
 
 
 @dataclass(frozen=True)
 class Command:
-    """One call of an external program.
+    """A call of an external program, limited to ``timeout`` seconds.
 
-    Some tools end with exit code 0 although they failed: ``failures`` are regexes that mean
-    failure wherever they match in the output, ``success`` one that has to match.
+    Some tools end with exit code 0 although they failed. The call fails if any of the regexes
+    ``failures`` matches the output, or if ``success`` does not.
     """
 
     argv: tuple[str, ...]
@@ -43,15 +44,15 @@ class Command:
     script: str = ""
     failures: tuple[str, ...] = ()
     success: str = ""
-    folder: Path | None = None  # where it runs; arguments name files in it
+    folder: Path | None = None  # working directory
 
     @property
     def program(self) -> str:
-        """The program's name as it is looked up on PATH."""
+        """The name of the program, to be searched on PATH."""
         return self.argv[0]
 
     def __str__(self) -> str:
-        """The command as a user would type it; a script file is shown below it."""
+        """The shell command, with the lines of the script below it."""
         text = shlex.join(self.argv).replace(shlex.quote(SCRIPT), SCRIPT)
         if self.folder is not None:
             text = f"cd {shlex.quote(str(self.folder))} && {text}"
@@ -61,7 +62,7 @@ class Command:
 
 @dataclass(frozen=True)
 class ToolOutput:
-    """The output and exit code of a program. ``hung``: it was ended at its time limit."""
+    """The result of a call. ``hung``: the program was killed at its time limit."""
 
     command: Command
     returncode: int | None
@@ -76,7 +77,7 @@ class ToolOutput:
 
     @property
     def problem(self) -> str:
-        """Why the call counts as failed, or an empty string."""
+        """The reason for the failure, or an empty string."""
         program = Path(self.command.program).name
         if self.hung:
             return f"{program} did not end within {self.command.timeout:g} s and was stopped"
@@ -84,9 +85,9 @@ class ToolOutput:
             return f"{program} ended with exit code {self.returncode}"
         for pattern in self.command.failures:
             if match := re.search(pattern, self.text, re.IGNORECASE):
-                return f"{program} ended with exit code 0 but said {match.group(0)!r}"
+                return f"{program} ended with exit code 0 but printed {match.group(0)!r}"
         if self.command.success and not re.search(self.command.success, self.text, re.IGNORECASE):
-            return f"{program} ended with exit code 0 but did not say {self.command.success!r}"
+            return f"{program} ended with exit code 0 but did not print {self.command.success!r}"
         return ""
 
     def tail(self, lines: int = 12) -> str:
@@ -106,7 +107,7 @@ def run(
     search_path: str | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> ToolOutput:
-    """Run ``command`` to its end or its time limit.
+    """Runs ``command`` to its end or its time limit, and kills its remaining child processes.
 
     Raises :class:`EnvironmentMissing` if the program is not on the search path.
     """
@@ -177,8 +178,6 @@ def _collect(child: subprocess.Popen[bytes], pipe: IO[bytes], limit: float) -> t
 
 
 def _end_group(child: subprocess.Popen[bytes]) -> None:
-    """End everything that this call started: the child leads its own process group."""
-    try:
+    """Kills the process group of the child."""
+    with suppress(ProcessLookupError, PermissionError):  # all processes have ended
         os.killpg(child.pid, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        return  # everything in the group has ended already

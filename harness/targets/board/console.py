@@ -1,8 +1,7 @@
-"""A serial port that a thread reads all the time.
+"""A serial port that a thread reads continuously.
 
-The thread starts when the port is opened (before the board is reset), so that nothing is lost while
-the caller does something else. Memory is bounded: beyond the limit the oldest bytes are dropped and
-counted.
+The thread starts when the port is opened, before the board is reset, so that no output is lost.
+Memory is bounded: beyond the limit the oldest bytes are dropped and counted.
 """
 
 from __future__ import annotations
@@ -18,22 +17,21 @@ from typing import Any
 from harness.base.errors import BoardUnavailable, PortBusy, TargetLost
 from harness.targets.base import ConsoleChunk
 
-#: Longest match that :meth:`SerialConsole.search` finds across reads.
+#: Bytes; longest match of :meth:`SerialConsole.search` across two reads.
 _OVERLAP = 64 * 1024
-#: How long one read of the port waits; the thread notices close() within this time.
+#: Timeout of one read of the port, and so of close().
 _POLL_SECONDS = 0.1
 _PROC = Path("/proc")
 
 
 class ConsoleOverflow(TargetLost):
-    """The image printed more than is kept; it would again, so nothing is tried again."""
+    """The image printed more than the buffer holds; never retried, since it would do so again."""
 
 
 class SerialConsole:
-    """One open port. ``url`` is a device or anything else that pyserial opens.
+    """An open port. ``url`` is a device or a URL for pyserial, ``limit`` the size of the buffer.
 
-    ``limit`` bounds the bytes kept. Positions are counted in bytes since the port was opened and
-    never go back.
+    Positions are byte counts since the port was opened.
     """
 
     def __init__(
@@ -48,10 +46,10 @@ class SerialConsole:
         self.baud = baud
         self._board = board
         self._limit = limit
-        self._held = bytearray()
-        self._base = 0  # position of the first byte held
+        self._buffer = bytearray()
+        self._base = 0  # position of the first byte in the buffer
         self._times: list[tuple[int, float]] = []  # (position of a chunk's first byte, its time)
-        self._news = threading.Condition()
+        self._changed = threading.Condition()
         self._lost: BaseException | None = None
         self._closing = False
         self._port = _open(url, baud, board)
@@ -61,79 +59,81 @@ class SerialConsole:
 
     @property
     def end(self) -> int:
-        """Position after the last byte that arrived."""
-        with self._news:
-            return self._base + len(self._held)
+        """The position after the last received byte."""
+        with self._changed:
+            return self._base + len(self._buffer)
 
     @property
     def dropped(self) -> int:
-        """Bytes that were discarded because more than the limit had arrived."""
+        """The number of bytes discarded because of the limit."""
         return self._base
 
     @property
     def lost(self) -> BaseException | None:
-        """The error that ended listening, or None while the port is alive."""
+        """The error that ended reading, or None while the port is open."""
         return self._lost
 
     def since(self, position: int) -> bytes:
-        """The bytes from ``position`` on that are still held."""
-        with self._news:
-            return bytes(self._held[max(0, position - self._base) :])
+        """The bytes from ``position`` on that are still in the buffer."""
+        with self._changed:
+            return bytes(self._buffer[max(0, position - self._base) :])
 
     def chunks(self, position: int = 0) -> list[ConsoleChunk]:
-        """The bytes from ``position`` on with arrival times, in seconds since the opening."""
-        with self._news:
+        """The bytes from ``position`` on with their arrival times, in seconds since the opening."""
+        with self._changed:
             arrived: list[ConsoleChunk] = []
             if not self._times:
                 return arrived
             first = max(0, bisect_right(self._times, (position, float("inf"))) - 1)
-            ends = [start for start, _ in self._times[first + 1 :]] + [self._base + len(self._held)]
+            ends = [start for start, _ in self._times[first + 1 :]] + [
+                self._base + len(self._buffer)
+            ]
             for (start, when), end in zip(self._times[first:], ends, strict=True):
                 begin = max(start, position, self._base)
                 if begin < end:
-                    data = bytes(self._held[begin - self._base : end - self._base])
+                    data = bytes(self._buffer[begin - self._base : end - self._base])
                     arrived.append(ConsoleChunk(when, data))
             return arrived
 
     def search(self, pattern: re.Pattern[bytes], position: int, seconds: float) -> int | None:
-        """Wait for ``pattern`` in the bytes from ``position`` on; the position after the match.
+        """Waits for ``pattern`` in the bytes from ``position`` on; returns the end of the match.
 
-        None after ``seconds``. Raises :class:`TargetLost` if the port goes away first.
+        Returns None after ``seconds``. Raises :class:`TargetLost` if the port disappears.
         """
         limit = time.monotonic() + seconds
         seen = position
         while True:
-            with self._news:
+            with self._changed:
                 begin = max(position, seen - _OVERLAP) - self._base
-                match = pattern.search(self._held, max(0, begin))
+                match = pattern.search(self._buffer, max(0, begin))
                 if match:
                     return self._base + match.end()
-                seen = self._base + len(self._held)
+                seen = self._base + len(self._buffer)
                 if self._lost is not None:
-                    raise self._gone()
+                    raise self._lost_error()
                 remaining = limit - time.monotonic()
                 if remaining <= 0:
                     return None
-                self._arrival(seen, remaining)
+                self._wait_for_bytes(seen, remaining)
 
     def wait(self, seconds: float) -> None:
-        """Let ``seconds`` pass. Raises :class:`TargetLost` as soon as the port goes away."""
-        with self._news:
-            if self._news.wait_for(lambda: self._lost is not None, timeout=seconds):
-                raise self._gone()
+        """Waits for ``seconds``. Raises :class:`TargetLost` if the port disappears."""
+        with self._changed:
+            if self._changed.wait_for(lambda: self._lost is not None, timeout=seconds):
+                raise self._lost_error()
 
-    def _arrival(self, position: int, seconds: float) -> None:
-        """Wait (holding the lock) for bytes after ``position``, or for the port to go away."""
+    def _wait_for_bytes(self, position: int, seconds: float) -> None:
+        """Waits, with the lock held, for bytes after ``position`` or the loss of the port."""
 
         def happened() -> bool:
-            return self._base + len(self._held) > position or self._lost is not None
+            return self._base + len(self._buffer) > position or self._lost is not None
 
-        self._news.wait_for(happened, timeout=seconds)
+        self._changed.wait_for(happened, timeout=seconds)
 
     def write(self, data: bytes) -> None:
-        """Send ``data``. Raises :class:`TargetLost` if the port is gone or takes nothing."""
+        """Sends ``data``. Raises :class:`TargetLost` if the port is lost or the write times out."""
         if self._lost is not None:
-            raise self._gone()
+            raise self._lost_error()
         try:
             self._port.write(data)
             self._port.flush()
@@ -141,7 +141,7 @@ class SerialConsole:
             raise TargetLost(f"{self._board}: cannot write to {self.url}: {error}") from error
 
     def close(self) -> None:
-        """Stop listening and close the port; safe to call twice."""
+        """Stops reading and closes the port; safe to call twice."""
         self._closing = True
         if self._thread is not threading.current_thread():
             self._thread.join(timeout=5.0)
@@ -150,46 +150,45 @@ class SerialConsole:
     def _listen(self) -> None:
         try:
             while not self._closing:
-                # One byte ends the wait; the bytes that came with it are read next.
+                # A blocking read of one byte, followed by all bytes that are available.
                 if first := self._port.read(1):
                     self._take(first + self._rest(first))
         # pyserial and its URL handlers raise SerialException, OSError, TypeError (a descriptor
-        # that vanished) and others when a port goes away; all of them mean the same here.
+        # that was closed) and others when a port disappears.
         except Exception as error:
-            with self._news:
+            with self._changed:
                 if not self._closing:
                     self._lost = error
-                self._news.notify_all()
+                self._changed.notify_all()
 
     def _rest(self, first: bytes) -> bytes:
         try:
             waiting = self._port.in_waiting
             return bytes(self._port.read(waiting)) if waiting else b""
         except Exception:
-            self._take(first)  # it arrived before the port went away
+            self._take(first)  # received before the port disappeared
             raise
 
     def _take(self, data: bytes) -> None:
         now = time.monotonic() - self._started
-        with self._news:
-            self._times.append((self._base + len(self._held), now))
-            self._held += data
-            excess = len(self._held) - self._limit
+        with self._changed:
+            self._times.append((self._base + len(self._buffer), now))
+            self._buffer += data
+            excess = len(self._buffer) - self._limit
             if excess > 0:
-                # Drop in large steps: deleting from the front moves the rest.
-                cut = min(len(self._held), excess + self._limit // 4)
-                del self._held[:cut]
+                # Drop in large steps, because deleting from the front moves the rest.
+                cut = min(len(self._buffer), excess + self._limit // 4)
+                del self._buffer[:cut]
                 self._base += cut
                 keep = max(0, bisect_right(self._times, (self._base, float("inf"))) - 1)
                 del self._times[:keep]
-            self._news.notify_all()
+            self._changed.notify_all()
 
-    def _gone(self) -> TargetLost:
+    def _lost_error(self) -> TargetLost:
         note = "" if "://" in self.url or Path(self.url).exists() else " (it no longer exists)"
         return TargetLost(
-            f"{self._board}: the port {self.url} went away in the middle of the run{note}: "
-            f"{self._lost}",
-            hint="check cable and power; the board may come back under another port name",
+            f"{self._board}: the port {self.url} disappeared during the run{note}: {self._lost}",
+            hint="check cable and power; the board may return under another port name",
         )
 
 
@@ -198,7 +197,7 @@ def _open(url: str, baud: int, board: str) -> Any:
 
     if not url:
         raise BoardUnavailable(
-            f"{board}: its serial port is unknown", hint="name it in lab.toml: port = ..."
+            f"{board}: its serial port is unknown", hint="set it in lab.toml: port = ..."
         )
     try:
         port = serial.serial_for_url(url, do_not_open=True)
@@ -208,13 +207,12 @@ def _open(url: str, baud: int, board: str) -> Any:
         if "://" not in url:
             port.exclusive = True
         port.open()
-    # Every URL handler of pyserial has exceptions of its own.
-    except Exception as error:
-        raise _not_open(url, board, error) from error
+    except Exception as error:  # URL handlers of pyserial have their own exceptions
+        raise _open_error(url, board, error) from error
     return port
 
 
-def _not_open(url: str, board: str, error: Exception) -> BoardUnavailable:
+def _open_error(url: str, board: str, error: Exception) -> BoardUnavailable:
     if "://" in url:
         hint = "is the port server running, and reachable from here?"
         return BoardUnavailable(f"{board}: cannot open {url}: {error}", hint=hint)
@@ -231,15 +229,16 @@ def _not_open(url: str, board: str, error: Exception) -> BoardUnavailable:
         )
     return BoardUnavailable(
         f"{board}: cannot open {url}: {error}",
-        hint="may you use the port (group dialout on Linux)? Is another program using it?",
+        hint="check your access to the port (group dialout on Linux) and that no other program "
+        "uses it",
     )
 
 
 def holders(device: str) -> list[str]:
-    """Other processes that have ``device`` open: ``minicom (process 1234)``; on Linux alone.
+    """Other processes that have ``device`` open, as ``minicom (process 1234)``; Linux only.
 
-    The process behind a pseudo-terminal is its other end and not a holder. Processes of other
-    users are seen by root alone.
+    The process at the other end of a pseudo-terminal is not listed. Processes of other users are
+    visible to root only.
     """
     real = os.path.realpath(device)
     programs = []

@@ -1,4 +1,4 @@
-"""The core of a board at one moment: halted through its debug port, read, and let go again.
+"""The state of a board's core: halted through its debug port, read, and resumed.
 
 Sources: Armv8-M ARM, D1.2, "DHCSR", "DCRSR", "DSCSR", "FPCCR".
 """
@@ -24,35 +24,35 @@ from harness.base.errors import TargetLost
 from harness.base.platforms import ChipTable
 
 _FPCCR, _TS = 0xE000_EF34, 1 << 26
-#: DCRSR.REGSEL: r0 to r12, sp, lr, pc, xpsr; MSP and PSP by world; CONTROL, in the topmost byte.
+#: DCRSR.REGSEL: r0 to r12, sp, lr, pc, xpsr; MSP and PSP by world; CONTROL, in bits 31 to 24.
 _CORE = range(17)
 _STACKS = {(True, MSP): 24, (True, PSP): 25, (False, MSP): 26, (False, PSP): 27}
 _CONTROL, _CONTROL_SHIFT = {False: 34, True: 35}, 24
-#: Reads of a status that is not set; each takes a probe at least some microseconds.
-_PATIENCE = 1000
+#: Number of reads before waiting for a status bit fails.
+_MAX_READS = 1000
 
 
 class DebugAccess(Protocol):
-    """What a debug port reaches: memory, and words of the system's registers."""
+    """Access to memory and registers through a debug port."""
 
     def read(self, address: int, size: int) -> bytes:
         """``size`` bytes of memory."""
         ...
 
     def word(self, address: int) -> int:
-        """Read a register."""
+        """The value of the register at ``address``."""
         ...
 
     def write_word(self, address: int, word: int) -> None:
-        """Write a register."""
+        """Writes the register at ``address``."""
         ...
 
 
 def core_state(port: DebugAccess, chip: ChipTable) -> CoreState:
     """Registers, stack pointers of both worlds, and RAM.
 
-    A core that runs stands still meanwhile, and goes on; one that a debugger has halted stays so.
-    Raises :class:`TargetLost` if it does not halt.
+    A running core is halted meanwhile; one that was halted stays halted. Raises
+    :class:`TargetLost` if it does not halt.
     """
     before = port.word(DHCSR)
     port.write_word(DHCSR, DHCSR_KEY << 16 | C_DEBUGEN | C_HALT)
@@ -80,12 +80,12 @@ def _halted(port: DebugAccess, chip: ChipTable) -> CoreState:
 
 def _register(port: DebugAccess, number: int) -> int:
     port.write_word(DCRSR, number)
-    _wait_for(port, S_REGRDY, "the core does not show its registers")
+    _wait_for(port, S_REGRDY, "the core's registers cannot be read")
     return port.word(DCRDR)
 
 
-def _wait_for(port: DebugAccess, status: int, otherwise: str) -> None:
-    for _ in range(_PATIENCE):
+def _wait_for(port: DebugAccess, status: int, message: str) -> None:
+    for _ in range(_MAX_READS):
         if port.word(DHCSR) & status:
             return
-    raise TargetLost(otherwise, hint="is it without power, or held in reset?")
+    raise TargetLost(message, hint="check that it has power and is not held in reset")

@@ -1,9 +1,9 @@
 """The boards of this machine: J-Link probes by serial number, and their serial ports.
 
-An nRF9160 DK shows several virtual serial ports. The interface MCU numbers them in the order of
-their USB interfaces: VCOM0 carries UART0 of the nRF9160 (the application core's console), VCOM1
-the nRF52840 board controller, VCOM2 UART1 of the nRF9160 (TF-M's secure log). The lowest interface
-number is therefore the console, unless a lab file names another (see ``how`` of a board).
+An nRF9160 DK has several virtual serial ports. The interface MCU numbers them in the order of their
+USB interfaces: VCOM0 is UART0 of the nRF9160 (the application core's console), VCOM1 the nRF52840
+board controller, VCOM2 UART1 of the nRF9160 (TF-M's secure log). The console is therefore the port
+with the lowest interface number, unless a lab file names another.
 """
 
 from __future__ import annotations
@@ -28,18 +28,17 @@ class Port:
     serial: str
     interface: int | None = None
     vid: int | None = None
-    product: str = ""
 
 
 @dataclass(frozen=True)
 class BenchBoard:
     """A board that can be opened.
 
-    ``chip`` is the key of the chip that it is known to carry, ``baud`` 0 the usual rate of its kit.
-    ``how`` is how the port was chosen. ``tools`` is a folder that is searched for flash tools
-    before PATH (the stand-ins of a virtual board), ``control`` a virtual board's state folder,
-    ``remote_probe`` the HOST:PORT at which pyOCD reaches its debug port. ``unseen``: only the lab
-    file knows it, and names nothing else to reach it by than a probe that is not attached.
+    ``kit`` is the kind of board, ``chip`` the key of its chip ("" if unknown), ``baud`` 0 the usual
+    rate of its kit, ``how`` the reason for the choice of the port. ``unreachable``: the lab file
+    names only a probe that is not attached. For virtual boards, ``tools`` is a folder that is
+    searched for flash tools before PATH (the stand-ins), ``control`` the state folder,
+    ``remote_probe`` the HOST:PORT of the debug port for pyOCD.
     """
 
     name: str
@@ -58,21 +57,21 @@ class BenchBoard:
     tools: str = ""
     control: Path | None = None
     remote_probe: str = ""
-    unseen: bool = False
+    unreachable: bool = False
 
     @property
     def rate(self) -> int:
-        """The baud rate of its port: its own, or the usual one of the kit with its chip."""
+        """The baud rate of its port: ``baud``, or that of the kit with its chip."""
         return self.baud or platforms.board_with(self.chip or DEFAULT_CHIP).console.baud
 
     @property
     def virtual(self) -> bool:
-        """True if the built-in simulator is behind the port."""
+        """True for a virtual board."""
         return self.control is not None
 
     @property
     def present(self) -> bool:
-        """True if its port can be opened as far as this machine can see."""
+        """True if its port is a URL or an existing device."""
         return bool(self.port) and ("://" in self.port or Path(self.port).exists())
 
     def __str__(self) -> str:
@@ -92,7 +91,7 @@ def application_port(ports: list[Port]) -> tuple[str, str]:
 
 
 def kit(serial: str) -> str:
-    """The kind of board that the serial number belongs to, or an empty string."""
+    """The kind of board with this serial number, or an empty string."""
     plain = unpadded(serial)
     boards = map(platforms.board_table, platforms.board_names())
     serials = (pair for board in boards for pair in board.probe.serials.items())
@@ -100,11 +99,11 @@ def kit(serial: str) -> str:
 
 
 def usb_ports() -> list[Port]:
-    """The serial ports that pyserial lists on this machine."""
+    """The serial ports of this machine, as listed by pyserial."""
     from serial.tools import list_ports  # noqa: PLC0415 - start-up of other targets stays light
 
     return [
-        Port(p.device, p.serial_number or "", _interface(p.location), p.vid, p.product or "")
+        Port(p.device, p.serial_number or "", _interface(p.location), p.vid)
         for p in list_ports.comports()
     ]
 
@@ -130,10 +129,10 @@ def attached(
 
 
 def select(boards: list[BenchBoard], name: str | None = None) -> BenchBoard:
-    """The one board with this name, serial number or tag.
+    """The board with this name, serial number or tag; without a name, the only board.
 
-    Without a name there has to be exactly one. Raises :class:`UsageError`, which lists them, if
-    several fit, and :class:`EnvironmentMissing` if none does.
+    Raises :class:`UsageError`, which lists them, if several match, and
+    :class:`EnvironmentMissing` if none does.
     """
     fitting = boards if name is None else [b for b in boards if _is(b, name)]
     if not fitting and name is not None:
@@ -143,25 +142,25 @@ def select(boards: list[BenchBoard], name: str | None = None) -> BenchBoard:
     listing = "\n".join(f"    {board}" for board in (fitting or boards))
     if fitting:
         raise UsageError(
-            f"{len(fitting)} boards fit and none was named:\n{listing}"
+            f"{len(fitting)} boards are attached, and none was selected:\n{listing}"
             if name is None
-            else f"{len(fitting)} boards fit {name!r}:\n{listing}",
-            hint="name one: --board NAME or the environment variable TFLM_HIL_BOARD",
+            else f"{len(fitting)} boards match {name!r}:\n{listing}",
+            hint="select one: --board NAME or the environment variable TFLM_HIL_BOARD",
         )
     if name is not None and boards:
         raise EnvironmentMissing(f"no board {name!r}; there are:\n{listing}")
     raise EnvironmentMissing(
         f"no board {name!r} is attached" if name else "no board is attached",
-        hint="plug in a DK, name remote boards in lab.toml (docs/lab.md), "
+        hint="attach a DK, list remote boards in lab.toml (docs/lab.md), "
         "or use --target virtual-board",
     )
 
 
 @dataclass(frozen=True)
 class Discovery:
-    """Finds one board again and again: its port may have another name after a power cycle.
+    """Finds a board by ``name``: its name, serial number or tag.
 
-    ``name`` is a board's name, serial number or tag, ``bench`` a folder of virtual boards.
+    ``bench`` is a folder of virtual boards.
     """
 
     lab: Lab
@@ -169,7 +168,7 @@ class Discovery:
     bench: Path | None = None
 
     def find(self) -> BenchBoard:
-        """The board as it is now; raises as :func:`select`."""
+        """The board with its current ports; raises as :func:`select`."""
         return select(attached(self.lab, bench=self.bench), self.name)
 
 
@@ -197,42 +196,42 @@ def _on_usb(ports: Iterable[Port]) -> Iterator[BenchBoard]:
 
 
 def on_bench(bench: Path) -> list[BenchBoard]:
-    """The virtual boards of a bench folder, as the real ones on USB are listed."""
-    from harness.targets.board.virtual.bench import presences  # noqa: PLC0415 - it opens boards, too
+    """The virtual boards of a bench folder."""
+    from harness.targets.board.virtual.bench import published_boards  # noqa: PLC0415 - it opens boards, too
 
     boards = []
-    for folder, presence in presences(bench).items():
-        ports = [Port(device, presence.serial, number) for device, number in presence.ports]
+    for folder, published in published_boards(bench).items():
+        ports = [Port(device, published.serial, number) for device, number in published.ports]
         device, how = application_port(ports)
         boards.append(
             BenchBoard(
-                name=presence.name,
-                probe=presence.serial,
+                name=published.name,
+                probe=published.serial,
                 port=device,
                 ports=tuple(port.device for port in ports),
-                baud=presence.baud,
+                baud=published.baud,
                 tags=("virtual",),
                 how=how,
-                kit=f"virtual {presence.table.name}",
-                chip=presence.table.chip.key,
+                kit=f"virtual {published.table.name}",
+                chip=published.table.chip.key,
                 power_cycle=(str(bench / "bin" / "virtual-power"), "{probe}"),
                 tools=str(bench / "bin"),
                 control=folder,
-                remote_probe=f"{LOOPBACK}:{presence.debug}",
+                remote_probe=f"{LOOPBACK}:{published.debug}",
             )
         )
     return boards
 
 
 def _named(entry: BoardEntry, visible: BenchBoard | None) -> BenchBoard:
-    """The board of a lab file's entry: the ``visible`` one, overruled by the file."""
+    """The board of a lab file's entry: the ``visible`` one with the file's values."""
     board = visible or BenchBoard(
         entry.name,
         entry.probe,
         port="",
         how="the lab file names no port and the probe is not attached here",
         kit=kit(entry.probe),
-        unseen=not (entry.port or entry.probe_host or entry.labgrid),
+        unreachable=not (entry.port or entry.probe_host or entry.labgrid),
     )
     return replace(
         board,

@@ -18,7 +18,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class FlashReport:
-    """The outcome of flashing; ``programmed`` is False if the image was there already."""
+    """The outcome of flashing; ``programmed`` is False if the image was already in flash."""
 
     programmed: bool
     reason: str
@@ -28,27 +28,26 @@ class FlashReport:
 
 @dataclass(frozen=True)
 class Flasher:
-    """One board's flash tool. ``search_path`` is where its programs are looked up."""
+    """The flash tool of one board; ``search_path`` is in the form of PATH (None: PATH)."""
 
     runner: Runner
     search_path: str | None = None
 
     def ensure(self, image: FlashImage, *, always: bool = False) -> FlashReport:
-        """Have ``image`` in flash: read back first, program if it differs, read back again.
+        """Programs ``image`` unless flash already equals it, and verifies it by reading back.
 
-        The second read-back is a call of its own, which finds a tool that reports success for a
-        write that did not happen. Raises
-        :class:`FlashFailed` with the tool's output.
+        The verification is a separate call: it detects a tool that reports success without having
+        written. Raises :class:`FlashFailed` with the tool's output.
         """
         started = time.monotonic()
         with tempfile.TemporaryDirectory(prefix="tflm-hil-flash-") as name:
             folder = Path(name)
             checks = self.runner.verify(image, folder)
-            if checks and not always and self._same(checks):
+            if checks and not always and self._equal(checks):
                 reason = "read-back equals the image"
                 return FlashReport(False, reason, time.monotonic() - started, 0)
             for command in self.runner.program(image, folder):
-                self._do(command, "program")
+                self._run_checked(command, "program")
             for command in checks:
                 output = self._call(command)
                 if not output.ok:
@@ -64,20 +63,20 @@ class Flasher:
         return FlashReport(True, reason, time.monotonic() - started, image.size)
 
     def reset(self) -> None:
-        """Pulse the board's reset pin. Raises :class:`FlashFailed` with the tool's output."""
+        """Pulses the board's reset pin. Raises :class:`FlashFailed` with the tool's output."""
         for command in self.runner.reset():
-            self._do(command, "reset")
+            self._run_checked(command, "reset")
 
     def dry_run(self, image: FlashImage, folder: Path) -> list[Command]:
-        """Every command that :meth:`ensure` and :meth:`reset` would call, in order."""
+        """The commands that :meth:`ensure` and :meth:`reset` may call, in order."""
         checks = self.runner.verify(image, folder)
         return [*checks, *self.runner.program(image, folder), *checks, *self.runner.reset()]
 
-    def _same(self, checks: list[Command]) -> bool:
-        # A read-back that fails for another reason (no probe) is followed by the tool's own error.
+    def _equal(self, checks: list[Command]) -> bool:
+        # After a failure for another reason, such as a missing probe, programming fails too.
         return all(self._call(command).ok for command in checks)
 
-    def _do(self, command: Command, action: str) -> None:
+    def _run_checked(self, command: Command, action: str) -> None:
         output = self._call(command)
         if not output.ok:
             raise FlashFailed(

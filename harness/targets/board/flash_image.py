@@ -1,7 +1,7 @@
-"""The Intel HEX file that is flashed for an image.
+"""The Intel HEX file to flash for an image.
 
-A non-secure image (``nrf9160dk/nrf9160/ns``) cannot boot alone: TF-M lies below it. Its build
-leaves a merged file beside the ELF, which is flashed instead.
+A non-secure image (``nrf9160dk/nrf9160/ns``) cannot boot without TF-M. Its build writes a merged
+file beside the ELF, which is flashed instead.
 """
 
 from __future__ import annotations
@@ -17,14 +17,17 @@ from harness.elf import Image, hexfile
 from harness.elf.combined import own_blocks
 from harness.elf.trustzone import is_non_secure
 
-#: Merged images, relative to the ELF's folder, the preferred one first:
-#: Zephyr's own TF-M build, nRF Connect SDK before sysbuild, sysbuild.
+#: Merged images relative to the ELF's folder, in order of preference: Zephyr's TF-M build,
+#: nRF Connect SDK before sysbuild, sysbuild.
 MERGED = ("tfm_merged.hex", "merged.hex", "../merged.hex", "../../merged.hex")
 
 
 @dataclass(frozen=True)
 class FlashImage:
-    """An image as flash tools take it."""
+    """The input of flash tools: a HEX file, and its blocks (address, bytes).
+
+    ``sha256`` is the hash of the blocks; ``merged``: the file contains more than the ELF.
+    """
 
     hex: Path
     elf: Path
@@ -34,19 +37,19 @@ class FlashImage:
 
     @property
     def size(self) -> int:
-        """Bytes to be programmed."""
+        """The number of bytes to program."""
         return sum(len(data) for _, data in self.blocks)
 
     @property
     def build_directory(self) -> Path | None:
-        """The Zephyr build folder that the ELF lies in (``build/zephyr/zephyr.elf``), or None."""
+        """The Zephyr build folder that contains the ELF (``build/zephyr/zephyr.elf``), or None."""
         folder = self.elf.parent
         if folder.name == "zephyr" and (folder.parent / "CMakeCache.txt").is_file():
             return folder.parent
         return None
 
     def binaries(self, folder: Path) -> list[tuple[int, Path]]:
-        """The blocks as ``(address, file)``: some tools verify binary files only."""
+        """Writes each block into a binary file in ``folder``; returns ``(address, file)`` pairs."""
         files = []
         for address, data in self.blocks:
             path = folder / f"{self.sha256[:16]}-{address:08x}.bin"
@@ -56,10 +59,10 @@ class FlashImage:
 
 
 def prepare(image: Image, folder: Path) -> FlashImage:
-    """The image to flash for ``image``; a HEX file is written into ``folder`` if needed.
+    """The input of flash tools for ``image``; writes a HEX file into ``folder`` if needed.
 
-    Raises :class:`UsageError` if a segment lies outside flash, or if a non-secure image has no
-    merged file or that of another build.
+    Raises :class:`UsageError` if a segment is outside flash and UICR, or if an image that cannot
+    boot alone has no merged file, or one from another build.
     """
     loaded = _flash_blocks(image)
     if loaded[0][0] == image.chip.area("flash").origin:
@@ -70,7 +73,7 @@ def prepare(image: Image, folder: Path) -> FlashImage:
     blocks = hexfile.read(path.read_text(encoding="ascii"), str(path))
     if missing := hexfile.differences(own_blocks(image), blocks):
         raise UsageError(
-            f"{path} has other bytes at 0x{missing[0]:08x} than {image.path.name}",
+            f"{path} differs from {image.path.name} at 0x{missing[0]:08x}",
             hint="the merged image is from another build: build again",
         )
     return _image(path, image, blocks, merged=True)
@@ -88,7 +91,7 @@ def _flash_blocks(image: Image) -> list[hexfile.Block]:
             raise UsageError(
                 f"{image.path} loads {len(segment.data)} bytes at 0x{start:08x}, "
                 f"which is not in the {chip.name}'s flash",
-                hint="a board is flashed; images that run from RAM are for the simulator",
+                hint="images that run from RAM can be run on the simulator",
             )
         blocks.append((start, segment.data))
     if not blocks:
@@ -105,8 +108,8 @@ def _merged_file(image: Image, start: int) -> Path:
     kit = board_with(image.chip.key)
     secure, non_secure = (target_of(kit, nonsecure=world) for world in (False, True))
     raise UsageError(
-        f"{image.path} starts at 0x{start:x} and needs {below} below it; "
-        f"there is no {MERGED[0]} or merged.hex beside it",
+        f"{image.path} starts at 0x{start:x} and cannot boot without {below}; "
+        f"neither {MERGED[0]} nor merged.hex is beside it",
         hint=f"build with TF-M ({non_secure}), or the secure variant {secure}",
     )
 

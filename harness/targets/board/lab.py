@@ -1,7 +1,6 @@
 """``lab.toml``: boards that cannot be discovered, and the policy for failures of the bench.
 
-The file is read strictly: an unknown key or a wrong type is an error that names it, so that a
-misspelt ``power_cycle`` is found at once.
+Unknown keys and wrong types are errors, so that a misspelt ``power_cycle`` is found.
 """
 
 from __future__ import annotations
@@ -19,33 +18,32 @@ from harness.base import files, numbers, platforms, tables
 from harness.base.errors import UsageError
 from harness.base.text import short
 
-#: Names of boards and probes become file names: letters, digits, and a few signs that do not
-#: separate paths; no leading dot or dash.
+#: Names of boards and serial numbers of probes, which are parts of file names.
 _NAME = re.compile(r"\w[\w .:+@-]{0,63}")
-#: Short enough for a file name with ``.quarantine.json`` behind it.
-_LONGEST_NAME = 128
+#: Bytes; leaves room for the suffix ``.quarantine.json`` in a file name.
+_MAX_NAME_BYTES = 128
 _NAME_RULE = "1 to 64 letters, digits and .:+@_- or blanks, the first a letter or digit"
-_MOST_RETRIES = 10
+_MAX_RETRIES = 10
 _Seconds = Annotated[float, numbers.seconds_or_zero]
 
 
 def is_valid_name(text: str) -> bool:
     """True if ``text`` may be a board's name or a probe's serial number."""
-    return bool(_NAME.fullmatch(text)) and len(text.encode("utf-8", "replace")) <= _LONGEST_NAME
+    return bool(_NAME.fullmatch(text)) and len(text.encode("utf-8", "replace")) <= _MAX_NAME_BYTES
 
 
 def checked_name(text: str, subject: str) -> str:
-    """``text``. Raises :class:`UsageError`, which names ``subject``, if it breaks the rule."""
+    """``text``, if it is a valid name. Raises :class:`UsageError` about ``subject`` otherwise."""
     if is_valid_name(text):
         return text
     shown = text if len(text) <= 40 else f"{text[:40]}..."
     raise UsageError(f"{subject} {shown!r} cannot be used", hint=_NAME_RULE)
 
 
-@tables.check(f"a whole number from 0 to {_MOST_RETRIES}")
+@tables.check(f"a whole number from 0 to {_MAX_RETRIES}")
 def _retries(value: int) -> int:
-    if not 0 <= value <= _MOST_RETRIES:
-        raise ValueError(f"{short(value)} is not a number from 0 to {_MOST_RETRIES}")
+    if not 0 <= value <= _MAX_RETRIES:
+        raise ValueError(f"{short(value)} is not a number from 0 to {_MAX_RETRIES}")
     return value
 
 
@@ -62,7 +60,7 @@ def _serial(value: object) -> str:
     return _named(short(value) if whole else value if isinstance(value, str) else "")
 
 
-@tables.check("a board's name, or how its console is wired")
+@tables.check("the name of a board, or a console wiring")
 def _console(value: str) -> str:
     try:
         platforms.console_wiring(value)
@@ -81,12 +79,13 @@ def _chip(value: str) -> str:
 
 @dataclass(frozen=True)
 class Policy:
-    """The policy for failures of the bench itself; a wrong output is never tried again.
+    """The policy for failures of the bench; a wrong output is never retried.
 
-    ``retries`` more attempts, ``backoff`` seconds apart. ``quarantine``: a board that fails its
-    health check after the last attempt is set aside until ``tflm-hil boards release``.
-    ``return_seconds``: how long a board that left the bus is waited for. ``settle_seconds``: how
-    long after a reset a boot banner is waited for. ``flash_seconds``: limit of one flash tool call.
+    ``retries`` is the number of further attempts, ``backoff`` the seconds between them.
+    ``quarantine``: a board that fails its health check after the last attempt is not used until
+    ``tflm-hil boards release``. Time limits, in seconds: ``power_cycle_seconds`` for the hook,
+    ``return_seconds`` for a board that left the bus, ``settle_seconds`` for the boot banner after a
+    reset, ``flash_seconds`` for a call of the flash tool.
     """
 
     retries: Annotated[int, _retries] = 1
@@ -100,11 +99,10 @@ class Policy:
 
 @dataclass(frozen=True)
 class BoardEntry:
-    """One ``[[board]]`` of a lab file. ``port`` is a device or an URL that pyserial opens.
+    """A ``[[board]]`` of a lab file. ``port`` is a device or a URL for pyserial.
 
-    ``chip`` is the one that it carries: an image for another is refused. ``console`` is the board's
-    wiring (:func:`harness.base.platforms.console_wiring`): its port is opened at that baud rate,
-    unless ``baud`` names another.
+    Images for another chip than ``chip`` are refused. ``console`` is the wiring of the console
+    (:func:`harness.base.platforms.console_wiring`); ``baud`` overrides its baud rate.
     """
 
     name: Annotated[str, _named]
@@ -121,7 +119,7 @@ class BoardEntry:
 
     @property
     def rate(self) -> int:
-        """The baud rate of its port; 0 if the file names none."""
+        """The baud rate of the port; 0 if the file specifies none."""
         wiring = platforms.console_wiring(self.console) if self.console else None
         return self.baud or (wiring.baud if wiring else 0)
 
@@ -144,7 +142,7 @@ class Lab:
 
 
 def schema() -> dict[str, Any]:
-    """JSON Schema of a lab file."""
+    """The JSON Schema of a lab file."""
     return tables.json_schema(_LabFile)
 
 
@@ -154,15 +152,15 @@ def unpadded(serial: str) -> str:
 
 
 def same_serial(one: str, other: str) -> bool:
-    """True if both are the serial number of one probe."""
+    """True if both serial numbers are equal apart from padding."""
     return unpadded(one) == unpadded(other)
 
 
 def load(path: str | Path | None = None) -> Lab:
-    """The lab file at ``path``, or the first one of ``$TFLM_HIL_LAB``, ``./lab.toml``, user config.
+    """The lab file at ``path``, ``$TFLM_HIL_LAB``, ``./lab.toml`` or in the user's configuration.
 
-    No file at all is an empty lab. Raises :class:`UsageError` for a file that was named and is
-    not there, is not TOML, has unknown keys, wrong types, or two boards of one name or probe.
+    Without any of these files the lab is empty. Raises :class:`UsageError` if a specified file does
+    not exist, or a file is not TOML, has unknown keys, wrong types, or a name or probe twice.
     """
     named = path or os.environ.get("TFLM_HIL_LAB") or None
     if named is not None:
@@ -181,7 +179,7 @@ def _read(path: Path) -> Lab:
 
 
 def parse(document: Mapping[str, Any], path: Path | None = None) -> Lab:
-    """A lab from a TOML document; see :func:`load` for the errors."""
+    """The lab in a TOML document; raises as :func:`load`."""
     where = str(path or "lab file")
     content = tables.read(_LabFile, document, where)
     for key in ("name", "probe"):

@@ -1,7 +1,7 @@
 """Places of a labgrid coordinator, acquired through its client.
 
-``labgrid-client`` is called as a program, so it may live in an environment of its own (labgrid
-brings a fork of pyserial). It finds the coordinator as it always does, by ``LG_COORDINATOR``. The
+``labgrid-client`` is called as a program, so that it can be installed in another environment
+(labgrid depends on a fork of pyserial). It finds the coordinator by ``LG_COORDINATOR``. The
 commands are those of labgrid 23 to 26.
 """
 
@@ -18,9 +18,9 @@ _SECONDS = 30.0
 
 @contextmanager
 def acquired(place: str, *, search_path: str | None = None) -> Iterator[None]:
-    """Hold ``place`` for the block; nothing is held if the name is empty.
+    """Holds ``place`` during the block; does nothing if the name is empty.
 
-    Raises :class:`BoardUnavailable` with the client's message if another user has it, and
+    Raises :class:`BoardUnavailable` with the client's message if the place cannot be acquired, and
     :class:`EnvironmentMissing` if the client is not installed.
     """
     if not place:
@@ -30,7 +30,7 @@ def acquired(place: str, *, search_path: str | None = None) -> Iterator[None]:
     if not output.ok:
         raise BoardUnavailable(
             f"labgrid place {place!r} could not be acquired: {output.problem}\n{output.tail()}",
-            hint="`labgrid-client who` lists the users of places; is LG_COORDINATOR set?",
+            hint="check LG_COORDINATOR; `labgrid-client who` lists the users of places",
         )
     try:
         yield
@@ -39,5 +39,5 @@ def acquired(place: str, *, search_path: str | None = None) -> Iterator[None]:
 
 
 def command(place: str, action: str) -> Command:
-    """The call of the client."""
+    """A call of the client."""
     return Command(("labgrid-client", "--place", place, action), _SECONDS)

@@ -1,9 +1,9 @@
-"""One user at a time for each probe: a file lock with a note on its holder.
+"""A lock for each probe: a file lock with a note about its holder.
 
-The lock is the kernel's (``flock``), so it ends with the process that holds it. A note beside it
-names owner, host, process and time. A note without a lock was left by a crashed run and is taken
-over. A lock can be taken from its holder by force; the holder notices (its note is gone), and its
-run fails with an error that names the other user.
+The kernel's lock (``flock``) ends with the process that holds it. A note beside it names owner,
+host, process and time. A note without a lock is stale, left by a crashed run. A board can be taken
+from its holder by force; the run of the holder, whose note has been replaced, then fails with an
+error that names the other user.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from harness.base.errors import BoardUnavailable, TargetLost
 from harness.targets.board.lab import checked_name, unpadded
 from harness.targets.board.state import StateFolder, fresh_name
 
-#: Seconds between two attempts to get a lock that is held.
+#: Seconds between two attempts to acquire a lock.
 _POLL = 0.05
 
 
 @dataclass(frozen=True)
 class Holder:
-    """Who holds a board. ``since`` is ISO 8601, UTC."""
+    """The holder of a board. ``since`` is ISO 8601, UTC."""
 
     owner: str
     host: str
@@ -44,7 +44,7 @@ class Holder:
 
     @property
     def alive(self) -> bool | None:
-        """Whether the process still runs; None if it is on another host."""
+        """True if the process still runs; None if it is on another host."""
         if self.host != socket.gethostname():
             return None
         try:
@@ -57,14 +57,14 @@ class Holder:
 
 
 class BoardTaken(TargetLost):
-    """Another user took the board by force; it is theirs now, so nothing is tried again."""
+    """Another user took the board by force; never retried."""
 
 
 class ProbeLock(Closing):
-    """The lock of one probe; a context manager. Not re-entrant: one session, one lock.
+    """The lock of one probe; a context manager. Not re-entrant.
 
-    The file ``PROBE.current`` names the lock file in use. Taking a board by force makes a new one,
-    so that the holder's lock no longer counts.
+    The file ``PROBE.current`` names the lock file in use. Taking a board by force creates another
+    lock file, which invalidates the holder's lock.
     """
 
     def __init__(self, probe: str, board: str, *, state: Path | None = None) -> None:
@@ -78,10 +78,10 @@ class ProbeLock(Closing):
         self.stale: Holder | None = None
 
     def acquire(self, wait: float = 0.0) -> None:
-        """Take the lock, waiting at most ``wait`` seconds.
+        """Acquires the lock, waiting at most ``wait`` seconds.
 
-        Raises :class:`BoardUnavailable`, which names the holder or the problem with the shared
-        folder.
+        Sets :attr:`stale` if a crashed run had left its note. Raises :class:`BoardUnavailable`,
+        which names the holder or the problem with the shared folder.
         """
         limit = time.monotonic() + wait
         while not self._try():
@@ -101,7 +101,7 @@ class ProbeLock(Closing):
         )
 
     def _try(self) -> bool:
-        """Lock the file in use; False if another process holds it."""
+        """Locks the lock file in use; returns False if another process holds it."""
         name = self._lock_name()
         handle = self._state.open(name)
         try:
@@ -110,7 +110,7 @@ class ProbeLock(Closing):
             os.close(handle)
             return False
         try:
-            if name != self._lock_name():  # taken meanwhile
+            if name != self._lock_name():  # taken by force meanwhile
                 os.close(handle)
                 return False
         except BoardUnavailable:
@@ -125,7 +125,7 @@ class ProbeLock(Closing):
         return name if valid else f"{self._probe}.lock"
 
     def release(self) -> None:
-        """Give the lock back; safe to call twice, and after it was taken away."""
+        """Releases the lock; safe to call twice, and after it was taken by force."""
         handle, self._handle = self._handle, None
         if handle is None:
             return
@@ -137,16 +137,16 @@ class ProbeLock(Closing):
             os.close(handle)
 
     def check(self) -> None:
-        """Raise :class:`BoardTaken` if another user took the board since it was acquired."""
+        """Raises :class:`BoardTaken` if another user took the board since it was acquired."""
         if not self.ours:
             holder = self.holder()
-            who = f"by {holder}" if holder else "(its lock is gone)"
-            raise BoardTaken(f"board {self._board} was taken away in the middle of the run {who}")
+            who = f"by {holder}" if holder else "(its lock was removed)"
+            raise BoardTaken(f"board {self._board} was taken over during the run {who}")
 
     def take(self) -> Holder | None:
-        """Take the board from its holder; returns the holder.
+        """Takes the board from its holder by force; returns the holder.
 
-        The holder notices by the note, which is another one from now on.
+        The run of the holder detects it by the new note (:meth:`check`).
         """
         holder = self.holder()
         self._state.write(self._current, fresh_name(self._probe, ".lock"))
@@ -154,7 +154,7 @@ class ProbeLock(Closing):
         return holder
 
     def holder(self) -> Holder | None:
-        """The note beside the lock, or None if there is none that can be read."""
+        """The holder named in the note, or None without a valid note."""
         try:
             note = self._state.read_note(self._note)
             return Holder(**note) if note else None
@@ -163,13 +163,13 @@ class ProbeLock(Closing):
 
     @property
     def ours(self) -> bool:
-        """True until another user takes the board."""
+        """True if the note is that of this lock."""
         holder = self.holder()
         return holder is not None and holder.token == self._token
 
     @property
     def held(self) -> bool:
-        """True if any process holds the lock now (this one included)."""
+        """True if any process holds the lock, including this one."""
         if self._handle is not None:
             return True
         if not self._try():
@@ -185,7 +185,7 @@ class ProbeLock(Closing):
         self._state.write_note(self._note, holder)
 
     def close(self) -> None:
-        """Give the lock back, as :meth:`release`."""
+        """Releases the lock."""
         self.release()
 
 

@@ -1,7 +1,7 @@
 """Opening a session on a board: lock, flash, console, reset; undone if a step fails.
 
-A failure of the bench is tried again: while a session is opened, and, with :meth:`Opening.run`,
-until the action on it is done.
+Failures of the bench are retried while the session is opened and, with :meth:`Opening.run`, during
+the action on it.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ _log = logging.getLogger(__name__)
 
 
 class BoardSource(Protocol):
-    """Finds the board of a session: on USB, in the lab file, on a bench."""
+    """Finds the board of a session: on USB, in the lab file, on a virtual bench."""
 
     def find(self) -> BenchBoard:
-        """The board as it is now.
+        """The board with its current ports.
 
         Raises :class:`EnvironmentMissing` or :class:`TargetLost` if it is not attached.
         """
@@ -50,11 +50,11 @@ class BoardSource(Protocol):
 
 @dataclass(frozen=True)
 class Opening:
-    """Everything that one session on a board needs.
+    """The settings of a session on a board, not yet opened.
 
-    ``source`` is searched before each attempt: a board that was power-cycled may have another port
-    name, and is recognised by its probe's serial number. ``wait`` is the time in seconds for which
-    a board in use is waited for.
+    ``source`` is searched before each attempt, because the name of a board's port may change with a
+    power cycle; the serial number of the probe identifies the board. ``wait`` is the time in
+    seconds to wait for a board in use.
     """
 
     image: Image
@@ -68,22 +68,22 @@ class Opening:
 
     @property
     def kit(self) -> BoardTable:
-        """The board with the image's chip."""
+        """The table of the board with the image's chip."""
         return board_with(self.image.chip.key)
 
     def open(self) -> BoardSession:
-        """An open session; on any error everything acquired so far is released."""
-        with ExitStack() as held:
-            reservation = held.enter_context(self._reservation())
+        """An open session. On an error everything acquired so far is released."""
+        with ExitStack() as resources:
+            reservation = resources.enter_context(self._reservation())
             session = reservation.attempt(reservation.session)
-            session.keep(held.pop_all())
+            session.add_resources(resources.pop_all())
             return session
 
     def run(self, action: Callable[[BoardSession], Result]) -> Result:
-        """The result of ``action`` on a session of its own.
+        """The result of ``action`` on a new session.
 
-        A failure of the bench, during ``action`` too, is tried again with a new session. The board
-        stays locked from the first attempt to the last.
+        After a failure of the bench, also during ``action``, it is repeated with a new session. The
+        board stays locked during all attempts.
         """
         with self._reservation() as reservation:
 
@@ -95,8 +95,8 @@ class Opening:
 
     @contextmanager
     def _reservation(self) -> Iterator[_Reservation]:
-        """Acquire place and lock of the board; refuse one in quarantine."""
-        board = self._seen()
+        """Acquires the labgrid place and the lock of the board; refuses one in quarantine."""
+        board = self._attached_board()
         require_chip(board, self.image)
         with ExitStack() as resources:
             place = labgrid.acquired(board.labgrid, search_path=search_path(board))
@@ -112,41 +112,41 @@ class Opening:
             )
             yield _Reservation(self, board, board.present, lock, prepare(self.image, folder))
 
-    def _seen(self) -> BenchBoard:
-        """The board, once its probe is attached.
+    def _attached_board(self) -> BenchBoard:
+        """The board, after waiting for its probe to be attached.
 
-        Raises :class:`UsageError` for a probe that the lab file names and nobody ever sees: that
-        is not a failure of the board, and does not set it aside.
+        Raises :class:`UsageError` if the probe named in the lab file is not attached. This is not
+        an infrastructure error, so that the board does not get into quarantine.
         """
         deadline = Deadline(max(0.001, self.lab.policy.return_seconds))
-        while (board := self.source.find()).unseen:
+        while (board := self.source.find()).unreachable:
             if deadline.expired:
                 raise UsageError(
                     f"{self.lab.path or 'the lab file'} names board {board.name} by the probe "
                     f"{board.probe}, which is not attached",
-                    hint="correct `probe`, or plug it in: `tflm-hil boards` lists what there is; "
-                    "a board elsewhere needs `port`, `probe_host` or `labgrid`",
+                    hint="correct `probe`, or attach it (`tflm-hil boards` lists the boards); "
+                    "a remote board needs `port`, `probe_host` or `labgrid`",
                 )
             time.sleep(0.05)
         return board
 
     def console(self, board: BenchBoard) -> SerialConsole:
-        """The board's console, at the option's baud rate or the board's."""
+        """The opened console, at the baud rate of the option or of the board."""
         baud = self.baud or board.rate
         return SerialConsole(board.port, baud, board=board.name, limit=self.console_limit)
 
     def flasher(self, board: BenchBoard) -> Flasher:
-        """The board's flash tool: the option's, the lab file's, or the first that is installed."""
+        """The flash tool given by option or lab file, or the first that is installed."""
         return flash_tool(board, self.runner, self.lab.policy.flash_seconds, self.kit)
 
 
 @dataclass(frozen=True)
 class _Reservation:
-    """A board that is locked for one opening, and the file to flash."""
+    """A locked board, and the file to flash."""
 
     opening: Opening
     board: BenchBoard
-    present: bool  # its port was there when it was locked
+    present: bool  # whether its port existed when it was locked
     lock: ProbeLock
     image: FlashImage
 
@@ -156,7 +156,7 @@ class _Reservation:
         return self.opening.lab.policy
 
     def session(self) -> BoardSession:
-        """Flash, open the console, reset."""
+        """Flashes the image, opens the console, resets the board; returns the open session."""
         board = self.current_board()
         flasher = self.opening.flasher(board)
         report = flasher.ensure(self.image, always=self.opening.reflash)
@@ -179,34 +179,36 @@ class _Reservation:
             )
 
     def attempt(self, once: Callable[[], Result]) -> Result:
-        """The result of ``once``, repeated as the policy allows; quarantine for a sick board."""
+        """The result of ``once``, repeated as the policy allows.
+
+        After the last failure, a board that fails its health check is put into quarantine.
+        """
         try:
             return policy.attempt(once, self.policy, recover=self.recover)
         except policy.FINAL:
             raise
         except policy.INFRASTRUCTURE as error:
-            examined = self.policy.quarantine and self.lock.ours
-            if examined and (ill := self.illness()):
+            checked = self.policy.quarantine and self.lock.ours
+            if checked and (problem := self.health_problem()):
                 first = error.message.splitlines()[0]
-                reason = ill if first == ill else f"{ill}; before that: {first}"
+                reason = problem if first == problem else f"{problem}; before that: {first}"
                 quarantine = policy.Quarantine(self.opening.lab.state)
                 quarantine.add(self.board.name, self.board.probe, reason)
-                note = f"the board failed its health check ({ill}) and is now in quarantine"
+                note = f"the board failed its health check ({problem}) and is now in quarantine"
                 error.hint = f"{error.hint}; {note}" if error.hint else note
             raise
 
     def recover(self) -> None:
-        """Power-cycle the board, if it is still ours and the lab has a hook for it."""
+        """Power-cycles the board, if its lock is still valid and the lab file has a hook."""
         self.lock.check()
         values = {"probe": self.board.probe, "name": self.board.name}
         policy.power_cycle(self.board.power_cycle, self.policy, **values)
 
     def current_board(self) -> BenchBoard:
-        """The same board as it is now, perhaps with another port name.
+        """The reserved board with its current ports.
 
-        A board that left the bus gets some time to come back: one that is not found any more, and
-        one that the lab file names and whose port is gone, if it was there before. Raises
-        :class:`TargetLost`.
+        Waits up to ``return_seconds`` for a board that is no longer found, or whose port existed
+        and has disappeared. Raises :class:`TargetLost` if it does not return.
         """
         deadline = Deadline(max(0.001, self.policy.return_seconds))
         while True:
@@ -219,19 +221,19 @@ class _Reservation:
             if seen is not None and same and (not awaited or deadline.expired):
                 return seen
             if deadline.expired:
-                instead = f"; {seen} is there instead" if seen else ""
+                instead = f"; found {seen} instead" if seen else ""
                 raise TargetLost(
-                    f"board {self.board} left the bus and did not come back within "
+                    f"board {self.board} left the bus and did not return within "
                     f"{self.policy.return_seconds:g} s{instead}",
                     hint="check its cable and its power switch",
                 )
             time.sleep(0.05)
 
-    def illness(self) -> str:
-        """The result of the health check: the first problem, or an empty string.
+    def health_problem(self) -> str:
+        """The first problem found by the health check, or an empty string.
 
-        The check covers the needs of every run: the board is on the bus, its port opens, a reset
-        works. A port that another program has open is not the board's fault.
+        The board must be on the bus, its port must open, and a reset must succeed. A port that is
+        open in another program is not a problem of the board.
         """
         try:
             seen = self.current_board()
@@ -244,21 +246,21 @@ class _Reservation:
 
 
 def require_chip(board: BenchBoard, image: Image) -> None:
-    """Raises :class:`UsageError` if ``board`` is known to carry another chip than the image's."""
+    """Raises :class:`UsageError` if ``board`` is known to have another chip than the image's."""
     if board.chip and board.chip != image.chip.key:
-        carried = chip_called(board.chip)
+        actual = chip_called(board.chip)
         raise UsageError(
-            f"{image.path} is for the {image.chip.name}, and board {board.name} carries the "
-            f"{carried.name}",
-            hint=f"build it for that chip (--chip {carried.key}), or choose another board: "
+            f"{image.path} is for the {image.chip.name}, but board {board.name} has the "
+            f"{actual.name}",
+            hint=f"build it for that chip (--chip {actual.key}), or choose another board: "
             "`tflm-hil boards` lists them",
         )
 
 
 def flash_tool(board: BenchBoard, name: str, seconds: float, kit: BoardTable) -> Flasher:
-    """The flash tool of a name; without one the lab file's, or the first that is installed.
+    """The flash tool called ``name``; if empty, that of the lab file or the first installed one.
 
-    ``seconds`` limit a call that programs; ``kit`` is the board with the image's chip.
+    ``seconds`` is the time limit of a programming call, ``kit`` the table of the board.
     """
     path = search_path(board)
     kind = runners.choose(name or board.runner, kit, path)
@@ -267,10 +269,7 @@ def flash_tool(board: BenchBoard, name: str, seconds: float, kit: BoardTable) ->
 
 
 def probe_of(board: BenchBoard, chip: ChipTable) -> tuple[ProbeMemory, Pins | None]:
-    """Memory and pins of a board through its probe; a virtual board's through its control socket.
-
-    A real board has no pins.
-    """
+    """Memory and pins of a board, accessed through its probe; no pins (None) for a real board."""
     if board.control is None:
         return PyocdMemory(board.probe, chip), None
     from harness.targets.board.virtual.client import VirtualMemory, VirtualPins  # noqa: PLC0415
@@ -279,9 +278,9 @@ def probe_of(board: BenchBoard, chip: ChipTable) -> tuple[ProbeMemory, Pins | No
 
 
 def search_path(board: BenchBoard) -> str | None:
-    """Where flash tools are looked up: a virtual board's stand-ins come first.
+    """The search path for the flash tools of a virtual board; None (PATH) for a real one.
 
-    pyOCD may be installed beside this Python, whose folder need not be on PATH.
+    The stand-ins precede PATH; the folder of this Python, where pyOCD may be, follows it.
     """
     if not board.tools:
         return None

@@ -1,9 +1,9 @@
-"""Failures of the bench itself: retries, power cycles, quarantine.
+"""Failures of the bench: retries, power cycles, quarantine.
 
-An attempt that ends with an infrastructure error (the flash tool failed, the port vanished, the
-port is busy) is repeated after a power cycle, if the lab file has a hook for it. A wrong output, a
-fault or silence is a result and is never repeated, nor is the loss of a board that another user
-took. The first error is raised in the end; later ones are often only its consequences.
+An attempt that fails with an infrastructure error (the flash tool failed, the port disappeared or
+is busy) is repeated, after a power cycle if the lab file has a hook for it. A wrong output, a fault
+or silence is a result and is never repeated, nor is the loss of a board that another user took
+over. After the last attempt the first error is raised, because later ones are often consequences.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from harness.targets.board.lab import Policy, checked_name, unpadded
 from harness.targets.board.lock import BoardTaken
 from harness.targets.board.state import StateFolder
 
-#: Errors of the bench. Everything else is either the user's or the firmware's.
+#: Errors of the bench, as opposed to errors of the user and the firmware.
 INFRASTRUCTURE = (FlashFailed, TargetLost, BoardUnavailable)
-#: Those of them that another attempt does not mend, and that no health check explains.
+#: Infrastructure errors after which neither another attempt nor a health check helps.
 FINAL = (BoardTaken, ConsoleOverflow)
 
 Result = TypeVar("Result")
@@ -39,10 +39,10 @@ def attempt(
     recover: Callable[[], None] = lambda: None,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Result:
-    """The result of ``action``, tried again as ``policy`` allows; ``recover`` runs in between.
+    """The result of ``action``, repeated as ``policy`` allows; ``recover`` runs before each retry.
 
     Raises the first infrastructure error after the last attempt, with the number of attempts and
-    the last error in its hint; any other error at once.
+    the last error in its hint; any other error immediately.
     """
     failures: list[HilError] = []
     while True:
@@ -69,18 +69,18 @@ def _first(failures: Sequence[HilError]) -> HilError:
     """The first failure, with the number of attempts and the last failure in its hint."""
     first, last = failures[0], failures[-1]
     if len(failures) > 1:
-        again = (
-            "the last one failed alike"
+        repeated = (
+            "the last one failed in the same way"
             if last.message == first.message
-            else f"the last one with: {last.message.splitlines()[0]}"
+            else f"the last one failed with: {last.message.splitlines()[0]}"
         )
-        note = f"first of {len(failures)} failed attempts, {again}"
+        note = f"first of {len(failures)} failed attempts, {repeated}"
         first.hint = f"{first.hint} ({note})" if first.hint else note
     return first
 
 
 def power_cycle(hook: tuple[str, ...], policy: Policy, **values: str) -> None:
-    """Run the lab file's power-cycle hook; ``{probe}`` and ``{name}`` in it are filled in.
+    """Runs the power-cycle hook of the lab file, with ``{probe}`` and ``{name}`` replaced.
 
     Raises :class:`BoardUnavailable` with the hook's output if it fails.
     """
@@ -100,7 +100,7 @@ def _fill(part: str, values: dict[str, str]) -> str:
 
 @dataclass(frozen=True)
 class QuarantineNote:
-    """Why a board is in quarantine."""
+    """The reason and start (ISO 8601, UTC) of a board's quarantine."""
 
     board: str
     probe: str
@@ -109,25 +109,28 @@ class QuarantineNote:
 
 
 class Quarantine:
-    """Boards that failed their health check, one note each in the lab's state folder."""
+    """Boards that failed their health check, with a note for each in the lab's state folder."""
 
     def __init__(self, state: Path | None = None) -> None:
         self._state = state
 
     def note(self, probe: str) -> QuarantineNote | None:
-        """The note of a probe in quarantine, or None."""
+        """The note of a probe in quarantine, or None.
+
+        Raises :class:`BoardUnavailable` if the note cannot be read.
+        """
         name = self._name(probe)
         try:
             note = StateFolder(self._state).read_note(name)
             return QuarantineNote(**note) if note else None
         except (ValueError, TypeError) as error:
             raise BoardUnavailable(
-                f"probe {probe} seems to be in quarantine: the note {name} cannot be read",
-                hint="look at the board, then: tflm-hil boards release NAME",
+                f"probe {probe} seems to be in quarantine, but the note {name} cannot be read",
+                hint="check the board, then: tflm-hil boards release NAME",
             ) from error
 
     def check(self, board: str, probe: str) -> None:
-        """Raise :class:`BoardUnavailable` for a probe in quarantine."""
+        """Raises :class:`BoardUnavailable` for a probe in quarantine."""
         if note := self.note(probe):
             raise BoardUnavailable(
                 f"board {board} (probe {probe}) has been in quarantine since {note.since}: "
@@ -136,18 +139,18 @@ class Quarantine:
             )
 
     def add(self, board: str, probe: str, reason: str) -> QuarantineNote:
-        """Put a board into quarantine."""
+        """Puts a board into quarantine; returns its note."""
         now = datetime.now(UTC).isoformat(timespec="seconds")
         note = QuarantineNote(board, probe, reason, now)
         StateFolder(self._state).write_note(self._name(probe), note)
         return note
 
     def release(self, probe: str) -> QuarantineNote | None:
-        """Take a board back into use; returns the note it had."""
+        """Ends the quarantine of a board; returns its note, or None if it was not in quarantine."""
         try:
             note = self.note(probe)
-        except BoardUnavailable as garbled:
-            note = QuarantineNote("", probe, garbled.message, "")
+        except BoardUnavailable as error:
+            note = QuarantineNote("", probe, error.message, "")
         StateFolder(self._state).remove(self._name(probe))
         return note
 

@@ -1,7 +1,7 @@
-"""MemoryAccess of a running board through its debug probe, for ``session.memory``.
+"""Memory of a running board, accessed through its debug probe with pyOCD.
 
-pyOCD attaches without halting or resetting the core: on the nRF9160 the AHB access port reads RAM,
-flash and peripherals while the core runs.
+pyOCD attaches without halting or resetting the core: the AHB access port of the nRF9160 accesses
+RAM, flash and peripherals while the core runs.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ from harness.targets.base import MemoryAccess
 from harness.targets.board.core import core_state
 from harness.targets.board.lab import unpadded
 
-#: Options of pyOCD's session besides the chip's name. A locked chip is not unlocked: that would
-#: erase all of it.
+#: Options of pyOCD's session besides the target. Unlocking a chip would erase all of it.
 OPTIONS = {
     "connect_mode": "attach",
     "auto_unlock": False,
@@ -29,24 +28,24 @@ _LIMIT = 1 << 20
 
 
 def options(chip: ChipTable) -> dict[str, object]:
-    """The options of pyOCD's session."""
+    """The options of pyOCD's session for ``chip``."""
     return {"target_override": chip.tools.pyocd_target, **OPTIONS}
 
 
 class ProbeMemory(MemoryAccess, Protocol):
-    """A memory that holds a debug probe until it is closed."""
+    """Memory and core, accessed through a debug probe."""
 
     def core_state(self) -> CoreState:
-        """The core, halted for a moment. Raises :class:`TargetLost` if the probe fails."""
+        """The state of the core, halted briefly. Raises :class:`TargetLost` if the probe fails."""
         ...
 
     def close(self) -> None:
-        """Release the probe; safe to call twice."""
+        """Releases the probe; safe to call twice."""
         ...
 
 
 class PyocdMemory:
-    """The address space of one board. Opened at the first access, closed with the session."""
+    """The address space of a board. The probe is connected at the first access."""
 
     def __init__(self, probe: str, chip: ChipTable, *, connect: Any = None) -> None:
         self._probe, self._chip = unpadded(probe), chip
@@ -64,7 +63,10 @@ class PyocdMemory:
             raise self._failed(f"read {size} bytes at 0x{address:08x}", error) from error
 
     def write(self, address: int, data: bytes) -> None:
-        """Write ``data`` to RAM or registers; flash is written by flashing."""
+        """Writes ``data`` to RAM or registers, not to flash.
+
+        Raises :class:`TargetLost` if the probe fails.
+        """
         _in_range(address, len(data))
         try:
             self._target().write_memory_block8(address, list(data))
@@ -72,25 +74,25 @@ class PyocdMemory:
             raise self._failed(f"write {len(data)} bytes at 0x{address:08x}", error) from error
 
     def word(self, address: int) -> int:
-        """Read a register; errors are pyOCD's."""
+        """The value of the register at ``address``. Raises errors of pyOCD."""
         return int(self._target().read32(address))
 
     def write_word(self, address: int, word: int) -> None:
-        """Write a register; errors are pyOCD's."""
+        """Writes the register at ``address``. Raises errors of pyOCD."""
         self._target().write32(address, word)
 
     def core_state(self) -> CoreState:
-        """The core, halted for a moment. Raises :class:`TargetLost` if the probe fails."""
+        """The state of the core, halted briefly. Raises :class:`TargetLost` if the probe fails."""
         try:
             return core_state(self, self._chip)
         except (OSError, RuntimeError, _pyocd_error()) as error:
             raise self._failed("read the core", error) from error
 
     def close(self) -> None:
-        """Release the probe; safe to call twice."""
+        """Releases the probe; safe to call twice."""
         session, self._session = self._session, None
         if session is not None:
-            # The board may be gone by now; then there is nothing to release.
+            # The board may have been unplugged.
             with contextlib.suppress(Exception):
                 session.close()
 
@@ -102,7 +104,7 @@ class PyocdMemory:
     def _failed(self, action: str, error: BaseException) -> TargetLost:
         return TargetLost(
             f"the probe {self._probe} could not {action}: {error}",
-            hint="is the chip locked (APPROTECT), or is another debugger connected?",
+            hint="check that the chip is not locked (APPROTECT) and no other debugger is connected",
         )
 
 

@@ -1,4 +1,4 @@
-"""A session on a board: wall clock, console, DWT cycles from the image's own records."""
+"""A session on a board: wall clock, console, and DWT cycles from the image's records."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ from harness.targets.registry import Ability, SessionDefaults
 from harness.uart import records
 from harness.uart.lines import LineSplitter
 
-#: How often a run checks that the board is still ours and does not keep rebooting.
-_GLANCE_SECONDS = 0.25
+#: Seconds between two checks for a lost board and for a reset loop.
+_POLL_SECONDS = 0.25
 _LOCK_CHECK_SECONDS = 1.0
-#: Boots without an `end` record between them after which an image is in a reset loop.
+#: Number of boots without an `end` record that makes a reset loop.
 _RESET_LOOP = 5
 _BANNER = "*** Booting "
-#: How an image announces itself: Zephyr's banner, or the first record after a boot.
+#: Start of an image's output: Zephyr's banner, or the boot record.
 BOOT = re.compile(re.escape(_BANNER.encode()) + b"|" + re.escape(records.BOOT))
-#: Bytes that text consoles send: printable ASCII, tab, CR, LF, escape.
+#: Bytes of a text console: printable ASCII, tab, CR, LF, escape.
 _TEXT = bytes((*range(0x20, 0x7F), 0x09, 0x0A, 0x0D, 0x1B))
-#: With this many bytes, and this share of them not text, the baud rate is wrong.
+#: A wrong baud rate is assumed from this many bytes on, if this share of them is not text.
 _GARBAGE_BYTES = 32
 _GARBAGE_SHARE = 0.2
 
@@ -55,30 +55,28 @@ def not_text(data: bytes) -> int:
 
 @dataclass(frozen=True)
 class Boots:
-    """Boots of an image, seen by its banners and its boot records.
-
-    An image may print either or both, so the larger number counts.
-    """
+    """Counts of boot banners and boot records; an image may print either or both."""
 
     banners: int = 0
     records: int = 0
 
     @property
     def number(self) -> int:
-        """How many there were."""
+        """The number of boots: the larger of both counts."""
         return max(self.banners, self.records)
 
-    def more(self, *, banners: int = 0, records: int = 0) -> Boots:
-        """The same with so many more."""
+    def plus(self, *, banners: int = 0, records: int = 0) -> Boots:
+        """The sum of these counts and others."""
         return Boots(self.banners + banners, self.records + records)
 
 
 class ConsoleMonitor:
-    """Figures that a session takes from its console while the board runs.
+    """Collects figures from the console while the board runs.
 
-    ``cycles`` sums the ticks of all inference records with source ``dwt``, ``hz`` is their clock
-    (0: no such record yet), ``build`` the boot record's identifier, ``unended`` the boots since
-    the last ``end`` record.
+    ``cycles`` is the sum of the ticks of all inference records with source ``dwt``, ``hz`` their
+    clock (0: no such record yet), ``build`` the identifier in the boot record, ``unended`` the
+    boots since the last ``end`` record, ``size`` the number of bytes, ``garbage`` the number of
+    bytes that are not text.
     """
 
     def __init__(self) -> None:
@@ -86,11 +84,11 @@ class ConsoleMonitor:
         self.unended = Boots()
         self.cycles = self.hz = 0
         self.build = ""
-        self.size = self.garbage = 0  # bytes; those that are not text
+        self.size = self.garbage = 0
         self._lines = LineSplitter()
 
     def feed(self, data: bytes) -> None:
-        """Take the next bytes of the console, in pieces of any size."""
+        """Processes the next bytes of the console, in pieces of any size."""
         self.size += len(data)
         self.garbage += not_text(data)
         for line in self._lines.feed(data):
@@ -100,7 +98,7 @@ class ConsoleMonitor:
                 self._read(record)
 
     def _count(self, **seen: int) -> None:
-        self.boots, self.unended = self.boots.more(**seen), self.unended.more(**seen)
+        self.boots, self.unended = self.boots.plus(**seen), self.unended.plus(**seen)
 
     def _read(self, record: records.Record) -> None:
         if record.kind == "boot":
@@ -115,7 +113,7 @@ class ConsoleMonitor:
 
 @dataclass(frozen=True)
 class Connection:
-    """The open ends of one board. ``resources`` closes everything opened for it."""
+    """The open connections to one board; ``resources`` closes all of them."""
 
     board: BenchBoard
     console: SerialConsole
@@ -127,10 +125,10 @@ class Connection:
 
 
 class BoardSession(SessionDefaults):
-    """One image running on one board. Made by :func:`harness.targets.board.open`.
+    """An image that runs on a board; created by :func:`harness.targets.board.open`.
 
-    The board runs all the time, also between two calls of :meth:`run`: matching starts where the
-    last match ended (or at the image's boot), so nothing printed in between is missed.
+    The board also runs between two calls of :meth:`run`. Matching starts at the end of the previous
+    match, or at the image's boot, so that output in between is not missed.
     """
 
     def __init__(
@@ -162,19 +160,20 @@ class BoardSession(SessionDefaults):
 
     @property
     def target(self) -> str:
-        """``board``, or ``virtual-board`` if a simulator is behind the port."""
+        """``board``, or ``virtual-board`` for a simulated one."""
         return "virtual-board" if self._virtual else "board"
 
     @property
     def memory(self) -> MemoryAccess:
-        """The board's memory through its debug probe, while it runs."""
+        """The memory of the running board, accessed through its debug probe."""
         return self._connection.memory
 
     @property
     def core_state(self) -> CoreState:
-        """Its core, halted for a moment through its debug probe.
+        """The state of the core, which is halted briefly through the debug probe.
 
-        Raises :class:`Unsupported` if the probe does not reach it: without pyOCD, a locked chip.
+        Raises :class:`Unsupported` if the core cannot be accessed: pyOCD is not installed, or the
+        chip is locked.
         """
         try:
             return self._connection.memory.core_state()
@@ -189,9 +188,9 @@ class BoardSession(SessionDefaults):
 
     @property
     def counters(self) -> Counters:
-        """Cycles are the sum of the DWT ticks of all inferences that the image reported.
+        """Counters, of which ``cycles`` is the sum of the DWT ticks of all reported inferences.
 
-        A virtual board's DWT counts the simulator's instructions: they are reported as such.
+        The DWT of a virtual board counts the simulator's instructions: these are ``instructions``.
         """
         self._follow()
         ticks = self._monitor.cycles if self._monitor.hz else None
@@ -206,12 +205,12 @@ class BoardSession(SessionDefaults):
 
     @property
     def faults(self) -> Sequence[Fault]:
-        """None: a board's faults are on its console only."""
+        """Empty: a board reports faults on its console only."""
         return ()
 
     @property
     def findings(self) -> Sequence[Finding]:
-        """A console at the wrong baud rate, an image without a boot banner or record."""
+        """Findings about a wrong baud rate, and an image without boot banner or boot record."""
         self._follow()
         findings = []
         if (
@@ -240,25 +239,25 @@ class BoardSession(SessionDefaults):
 
     @property
     def console(self) -> Sequence[ConsoleChunk]:
-        """Everything since the image's boot; bytes from before it are dropped."""
+        """The output since the image's boot, without earlier bytes."""
         fresh = self._port.chunks(self._chunked_to)
         self._chunks.extend(fresh)
         self._chunked_to += sum(len(chunk.data) for chunk in fresh)
         return self._chunks
 
     def deadline(self, seconds: float, *, guard: float = 60.0) -> Deadline:
-        """A deadline on the wall clock, which is a board's own."""
+        """A deadline on the wall clock."""
         return Deadline(seconds, guard=guard)
 
     def run(self, until: Until | None, deadline: Deadline) -> Stop:
-        """Let the board run until the condition or the deadline.
+        """Waits until the condition or the deadline; returns which of them ended the run.
 
         Raises :class:`TargetLost` if the board is unplugged,
-        :class:`~harness.targets.board.lock.BoardTaken` if another user took it,
-        :class:`FlashFailed` if its boot record is another image's, and :class:`Unsupported` for
-        conditions that need a debugger.
+        :class:`~harness.targets.board.lock.BoardTaken` if another user took it over,
+        :class:`FlashFailed` if the boot record belongs to another image, and :class:`Unsupported`
+        for conditions that need a debugger.
         """
-        self._alive()
+        self._check()
         pattern = None
         limit = float("inf")
         if isinstance(until, ConsoleMatch):
@@ -273,18 +272,18 @@ class BoardSession(SessionDefaults):
         while True:
             now = time.monotonic()
             slice_seconds = max(
-                0.0, min(_GLANCE_SECONDS, deadline.remaining, deadline.guard_remaining, limit - now)
+                0.0, min(_POLL_SECONDS, deadline.remaining, deadline.guard_remaining, limit - now)
             )
             if pattern is not None:
                 end = self._port.search(pattern, self._cursor, slice_seconds)
                 if end is not None:
                     self._cursor = end
-                    self._alive()
+                    self._check()
                     return Stop.CONDITION
             else:
                 self._port.wait(slice_seconds)
                 self._cursor = self._port.end
-            self._alive()
+            self._check()
             if self._looping:
                 return Stop.RESET_LOOP
             if time.monotonic() >= limit:
@@ -295,36 +294,36 @@ class BoardSession(SessionDefaults):
                 return Stop.GUARD
 
     def read(self) -> bytes:
-        """SerialConsole bytes since the last read()."""
-        self._alive()
+        """The console bytes since the previous call."""
+        self._check()
         data = self._port.since(self._read_to)
         self._read_to += len(data)
         return data
 
     def write(self, data: bytes) -> None:
-        """Send ``data`` to the board."""
-        self._alive()
+        """Sends ``data`` to the board."""
+        self._check()
         self._port.write(data)
 
     def reset(self) -> None:
-        """Pulse the reset pin through the board's flash tool."""
-        self._alive()
+        """Pulses the reset pin with the board's flash tool."""
+        self._check()
         self._follow()
         self._connection.flasher.reset()
-        self._monitor.unended = Boots(-1, -1)  # the boot of this reset does not count
+        self._monitor.unended = Boots(-1, -1)  # the requested reset is not part of a loop
 
     def where(self) -> str:
-        """Unknown: a board is not halted."""
+        """Empty: the location is unknown, because a board is not halted."""
         return ""
 
     def close(self) -> None:
-        """Close the port, release probe and lock; safe to call twice."""
+        """Closes the port, releases probe and lock; safe to call twice."""
         if not self._closed:
             self._closed = True
             self._connection.resources.close()
 
-    def keep(self, resources: ExitStack) -> None:
-        """Own ``resources`` as well: closed with the session, after its port and probe."""
+    def add_resources(self, resources: ExitStack) -> None:
+        """Closes ``resources`` with the session, after its port and probe."""
         resources.push(self._connection.resources.pop_all())
         self._connection.resources.push(resources)
 
@@ -337,8 +336,11 @@ class BoardSession(SessionDefaults):
         self._followed_to += len(data)
         self._monitor.feed(data)
 
-    def _alive(self) -> None:
-        """Check that the session is open, the board ours, and its console complete."""
+    def _check(self) -> None:
+        """Checks session, lock, completeness of the console, and the identity of the image.
+
+        Raises as :meth:`run`.
+        """
         if self._closed:
             raise TargetLost(f"the session on board {self.board.name} is closed")
         now = time.monotonic()
@@ -348,32 +350,28 @@ class BoardSession(SessionDefaults):
         self._follow()
         if self._port.dropped > self._start:
             raise ConsoleOverflow(
-                f"board {self.board.name} printed more than the console keeps",
+                f"board {self.board.name} printed more than the console buffer holds",
                 hint="run it for a shorter time, or raise console_limit",
             )
         build = self._monitor.build
         if build and build.encode() not in self.image.data:
             raise FlashFailed(
-                f"board {self.board.name} runs the build {build!r}, which is not the one that was "
-                f"flashed ({self.image.path.name})",
-                hint="the flash tool reported success; power-cycle the board, try another runner",
+                f"board {self.board.name} runs build {build!r} instead of the flashed image "
+                f"({self.image.path.name})",
+                hint="the flash tool reported success; power-cycle the board or try another runner",
             )
 
 
 def boot_position(console: SerialConsole, reset_at: int, seconds: float) -> tuple[int, bool]:
-    """Where the new image's output starts, if the reset began at position ``reset_at``.
+    """The position at which the new image's output starts, and whether a boot banner was found.
 
-    The image before may print until the reset pin falls, and the new image may print before the
-    reset tool returns. The new output starts at the last boot banner that has arrived; else at the
-    first one within ``seconds``. Without a banner it starts at ``reset_at``, and the second part
-    of the result is False.
+    ``reset_at`` is the position at the start of the reset. The previous image may print until the
+    reset pin falls, and the new one before the reset tool returns. So the output starts at the last
+    banner received so far, or at the first one within ``seconds``, or else at ``reset_at``.
     """
-    arrived = console.since(reset_at)
-    banner = None
-    for banner in BOOT.finditer(arrived):  # noqa: B007 - the last one counts
-        pass
-    if banner is not None:
-        return reset_at + banner.start(), True
+    banners = list(BOOT.finditer(console.since(reset_at)))
+    if banners:
+        return reset_at + banners[-1].start(), True
     end = console.search(BOOT, reset_at, seconds)
     if end is None:
         return reset_at, False

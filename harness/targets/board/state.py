@@ -1,9 +1,9 @@
-"""The folder that all users of a bench share: locks, and notes on who holds a board.
+"""The state folder shared by all users of a bench: locks, holders, quarantine notes.
 
-Anybody may make files in it, so nothing in it is trusted: it is opened once, and every file through
-that handle. Links, pipes, devices, folders, files with a second name, and files larger than a note
-are refused. The folder is sticky: no user can remove or replace files of others. So a note is
-written in place, and an empty file is not a note.
+Every user can create files in it, so its content is not trusted: files are opened relative to an
+open handle of the folder; symbolic links, pipes, devices, folders, files with several hard links,
+and files larger than a note are refused. The folder is sticky: users cannot remove or replace files
+of others. Therefore a note is written in place, and an empty file counts as no note.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from harness.base.errors import BoardUnavailable
 
 _SHARED = 0o1777
 _NOTE = 0o666
-_MOST_BYTES = 64 * 1024
+_MAX_BYTES = 64 * 1024
 _OPEN = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-#: How often, and how many seconds apart, to read a note that may be half written.
+#: Number of attempts to read a note that may be half written, and the seconds between them.
 _TRIES, _PAUSE = 20, 0.01
 
 
 class StateFolder:
-    """The shared folder. ``named`` by a lab file, else ``$TFLM_HIL_LAB_STATE``, else one in /tmp.
+    """The shared folder: ``named`` in a lab file, ``$TFLM_HIL_LAB_STATE``, or one in /tmp.
 
-    Raises :class:`BoardUnavailable` if it, or a file in it, cannot be trusted.
+    The methods raise :class:`BoardUnavailable` if it, or a file in it, cannot be used safely.
     """
 
     def __init__(self, named: Path | None = None) -> None:
@@ -85,13 +85,13 @@ class StateFolder:
         except FileNotFoundError:
             return ""
         try:
-            data = os.read(handle, _MOST_BYTES + 1)
+            data = os.read(handle, _MAX_BYTES + 1)
         finally:
             os.close(handle)
         return data.decode("utf-8", "backslashreplace").strip("\0\n")
 
     def read_note(self, name: str) -> Mapping[str, Any] | None:
-        """A note, None if there is none. Raises ValueError for one that is garbled."""
+        """The fields of a note, None if there is none. Raises ValueError for an invalid note."""
         for _ in range(_TRIES):
             text = self.read(name)
             if not text:
@@ -102,26 +102,26 @@ class StateFolder:
                     return note
                 break
             time.sleep(_PAUSE)
-        raise ValueError(f"{self.path / name} is garbled")
+        raise ValueError(f"{self.path / name} is not a valid note")
 
     def write_note(self, name: str, note: Any) -> None:
-        """Write the fields of a dataclass as the note that :meth:`read_note` gives."""
+        """Writes the fields of the dataclass ``note``, for :meth:`read_note`."""
         self.write(name, json.dumps(asdict(note)))
 
     def write(self, name: str, text: str) -> None:
-        """Write ``text`` to the file, whoever owns it."""
+        """Writes ``text`` to the file, which any user may own."""
         handle = self.open(name)
         try:
             data = text.encode("utf-8", "backslashreplace")
             os.pwrite(handle, data, 0)
-            os.ftruncate(handle, len(data))  # afterwards, so that the file is never empty
+            os.ftruncate(handle, len(data))  # after writing: an empty file would count as removed
         except OSError as error:
             raise self._refused(name, error.strerror or str(error)) from error
         finally:
             os.close(handle)
 
     def remove(self, name: str) -> None:
-        """Remove the file, or empty it if another user owns it."""
+        """Removes the file, or empties it if another user owns it."""
         with self._folder(name) as folder:
             try:
                 os.unlink(name, dir_fd=folder)
@@ -131,14 +131,14 @@ class StateFolder:
                 self.write(name, "")
 
     def open(self, name: str) -> int:
-        """A file that all users may write, made if there is none; the handle is the caller's."""
+        """An open handle of a file that all users may write, which is created if needed."""
         for _ in range(_TRIES):
             # Two steps: the kernel refuses O_CREAT of another user's file in a sticky folder.
             with suppress(FileNotFoundError):
                 return self._open(name, os.O_RDWR)
             with suppress(FileExistsError):
                 return self._create(name)
-        raise self._refused(name, "it comes and goes")
+        raise self._refused(name, "it is created and removed repeatedly")
 
     def _create(self, name: str) -> int:
         with self._folder(name) as folder:
@@ -160,9 +160,9 @@ class StateFolder:
 
     @contextmanager
     def _folder(self, name: str) -> Iterator[int]:
-        """The open folder; an error about its file ``name`` is :class:`BoardUnavailable`.
+        """The open folder; turns errors about its file ``name`` into :class:`BoardUnavailable`.
 
-        That the file exists, or does not, is left to the caller.
+        FileExistsError and FileNotFoundError are passed on.
         """
         try:
             folder = self._open_folder()
@@ -180,29 +180,29 @@ class StateFolder:
     def _unusable(self, reason: str) -> BoardUnavailable:
         return BoardUnavailable(
             f"cannot use {self.path} for board locks: {reason}",
-            hint="name another folder: `state` in lab.toml, or TFLM_HIL_LAB_STATE",
+            hint="choose another folder: `state` in lab.toml, or TFLM_HIL_LAB_STATE",
         )
 
     def _refused(self, name: str, reason: str) -> BoardUnavailable:
         return BoardUnavailable(
             f"cannot use {self.path / name}: {reason}",
-            hint="who made it? remove it, or name another folder: `state` in lab.toml",
+            hint="remove it, or choose another folder: `state` in lab.toml",
         )
 
 
 def fresh_name(stem: str, suffix: str) -> str:
-    """A name that no file has yet."""
+    """A random, unused file name."""
     return f"{stem}.{secrets.token_hex(4)}{suffix}"
 
 
 def _problem(status: os.stat_result) -> str:
-    """Why a file cannot be trusted, or an empty string."""
+    """The reason not to trust a file, or an empty string."""
     if stat.S_ISLNK(status.st_mode):
         return "it is a link"
     if not stat.S_ISREG(status.st_mode):
         return "it is not a regular file"
     if status.st_nlink > 1:
-        return "it has a second name"
-    if status.st_size > _MOST_BYTES:
-        return f"it is larger than any note ({status.st_size:,} bytes)"
+        return "it has more than one hard link"
+    if status.st_size > _MAX_BYTES:
+        return f"it is too large for a note ({status.st_size:,} bytes)"
     return ""

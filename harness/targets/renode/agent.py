@@ -1,13 +1,13 @@
 # ruff: noqa: C402, F821, RUF005, UP004, UP031, D102, D103
 # mypy: ignore-errors
-"""The half of the Renode target that runs inside Renode; never imported by the harness.
+"""The part of the Renode target that runs inside Renode; never imported by the harness.
 
 Renode's Monitor includes this file, after agent_link.py, as IronPython 2.7 and defines ``monitor``;
 the link runs ``hil["agent"].method(...)``. Running in slices *inside* Renode saves a round trip per
 slice, gives each console line its virtual time, and stops the core at the block that completes a
 match. Answers are lines ``name value`` with bytes in hex, sent immediately. Code that runs for each
-byte of the console is kept small, since it dominated the time of a short case. Callbacks take any
-number of arguments, because later releases of Renode pass more.
+byte of the console is kept small, because it dominates the time of a short case. Callbacks accept
+any number of arguments, because later releases of Renode pass more.
 """
 
 import re
@@ -24,7 +24,7 @@ SLICE, LONGEST_SLICE = 1000000, 8000000  # ns of virtual time; doubles while the
 SILENT_SLICES = 4  # slices without output after which the length of a slice doubles
 LONGEST_NAP, NAP_QUANTUM = 1000000000, 10000000  # ns, for a core that sleeps until a timer's limit
 SEARCHED = 1024  # bytes before the newest line in which a match may begin
-KEPT = 65536  # most bytes of console that are kept for searching
+KEPT = 65536  # largest number of console bytes kept for searching
 CFSR, HFSR, MMFAR, BFAR = 0xE000ED28, 0xE000ED2C, 0xE000ED34, 0xE000ED38
 SFSR, SFAR, CFSR_NS, MMFAR_NS = 0xE000EDE4, 0xE000EDE8, 0xE002ED28, 0xE002ED34
 STATUS, SECURE_STATUS = (CFSR, HFSR, MMFAR, BFAR), (SFSR, SFAR, CFSR_NS, MMFAR_NS)
@@ -56,8 +56,8 @@ KEPT_WITH_TRUSTZONE = (
 R0, SP, LR, PC, CONTROL, OTHER_SP, XPSR = 0, 13, 14, 15, 18, 22, 25
 CORE = tuple(range(16)) + (XPSR, OTHER_SP, CONTROL)
 MAX_FAULTS = 16  # faults of a run after which it counts as locked up
-MAX_STATES = 4  # faults of a run for which the core's registers and RAM are sent, too
-PROBES = (50, 70, 90, 110)  # ns of the runs that look for a lockup, a few instructions each
+MAX_STATES = 4  # faults of a run for which the core's registers and RAM are sent
+PROBES = (50, 70, 90, 110)  # ns of the runs that detect a lockup, a few instructions each
 SYST_CSR, TICKINT = 0xE000E010, 0x2
 PIN_CNF, INPUT, PULL_DOWN = 0x200, 0x2, 0x4  # offset in the model; GPIO, "PIN_CNF"
 ENDRX, RXD_MAXCNT, RXD_AMOUNT = 0x110, 0x538, 0x53C  # UARTE
@@ -69,17 +69,17 @@ WORLDS = 0x41  # EXC_RETURN.S and ES: the worlds of stack and handler
 OTHER_STACK = (0x01, 0x40)  # values of WORLDS in which stack and handler are of different worlds
 SPSEL, ON_PSP = 0x4, 0xC  # EXC_RETURN.SPSEL; with Mode, since only thread mode stacks on PSP
 CYCCNT = 0xE0001004
-MAGIC = 0xF0000000  # lr from here on is not an address but a return from an exception or a world
+MAGIC = 0xF0000000  # lr from here on is EXC_RETURN or FNC_RETURN, not an address
 TO_ITSELF, TO_ITSELF_WIDE = 0xE7FE, 0xBFFEF7FF  # b .
 MAX_WARNINGS = 1000
 ABORT = "CPU abort"  # start of Renode's message when it stops a core for good
 
 
-def remember():
-    """Reset a new machine, and keep the state to which a used one is restored.
+def save_initial_state():
+    """Resets a new machine, and saves the state to which a used one is restored.
 
     Without the reset it differs from a used one: NSACR is 0xCFF in 1.17. The state is the content
-    of FICR, UICR and the like, and the core's registers after the first agent's own reset.
+    of memories such as FICR and UICR, and the core's registers after the first agent's reset.
     """
     monitor.Machine.Reset()
     storage = monitor.Machine.GetPeripheralsOfType[ArrayMemory]()
@@ -88,12 +88,12 @@ def remember():
 
 
 def has_trustzone(cpu):
-    """Whether the core has security states: from 1.17 on, if the platform enables them."""
+    """True if the core has security states: from 1.17 on, if the platform enables them."""
     return bool(getattr(cpu, "TrustZoneEnabled", False))
 
 
 class Agent(object):
-    """One machine: its console, its hooks, its counters."""
+    """Controls a machine: its console, hooks and counters."""
 
     def __init__(self, console, mips, vectors, flash, ram, pins, max_resets):
         self.send = hil["link"].send
@@ -114,7 +114,7 @@ class Agent(object):
         self.start = self.ticks()
         self.printed = System.Collections.Generic.List[System.Byte]()
         self.add = self.printed.Add
-        self.sent = 0  # bytes of it that the harness has; a tail is kept for searching
+        self.sent = 0  # number of its bytes that have been sent; a tail is kept for searching
         self.faults, self.handlers, self.svc = 0, [], None
         self.fault_pc = 0  # pc of the last fault
         self.calls = Calls(self)
@@ -127,7 +127,7 @@ class Agent(object):
         self.earlier = 0  # instructions before the last reset
         self.resets = self.pressed = 0  # all resets, and those by the pin
         self.blocks = {}
-        self.knows_lockup = hasattr(self.cpu, "IsLockedUp")  # from 1.17 on
+        self.reports_lockup = hasattr(self.cpu, "IsLockedUp")  # from 1.17 on
         self.size, self.silent = SLICE, 0
         self.busy = False  # the core executed in the last slice and printed nothing
         self.asleep = False  # the core slept in the last slice, and no timer reached its limit
@@ -154,10 +154,10 @@ class Agent(object):
     def on_char(self, byte, *_):
         self.add(byte)
         if byte == 10:
-            self.mark()
+            self.flush_console()
 
-    def mark(self):
-        """Send the output since the last mark with its time, and search it for the pattern."""
+    def flush_console(self):
+        """Sends the output since the last call with its time, and searches it for the pattern."""
         begin, count = self.sent, self.printed.Count
         if count == begin:
             return
@@ -184,7 +184,7 @@ class Agent(object):
             self.stop("resets")
 
     def after_reset(self):
-        """Reset what Renode's reset does not: vectors, masks, SysTick, pulls of pins, buttons."""
+        """Resets state that Renode does not: vectors, masks, SysTick, pulls of pins, buttons."""
         self.cpu.VectorTableOffset = self.vectors
         for name in MASKS:  # a copy, which Renode does not reset with the core's register
             if hasattr(self.nvic, name):
@@ -220,12 +220,12 @@ class Agent(object):
             words = [0] * 8  # Renode does not show the other world's stack pointers
         if words[6]:
             self.fault_pc = words[6]
-        self.tell("fault", [number, link], words)
+        self.report("fault", [number, link], words)
         if self.faults >= MAX_FAULTS:
             self.stop("lockup")
 
     def state(self):
-        """Send the core's registers, and RAM."""
+        """Sends the core's registers, and RAM."""
         first, end = self.ram
         memory = self.bus.ReadBytes(System.UInt64(first), end - first)
         text = System.BitConverter.ToString(memory).replace("-", "")
@@ -233,16 +233,16 @@ class Agent(object):
         self.send("state %s %s" % (registers, text))
 
     def on_abort(self):
-        """Halt a core that Renode stops for good, because there is no memory at its pc.
+        """Halts a core that Renode stops permanently, because there is no memory at its pc.
 
         Otherwise its slice would never end.
         """
-        self.mark()
-        self.tell("abort", [self.register(PC), self.register(LR)], [])
+        self.flush_console()
+        self.report("abort", [self.register(PC), self.register(LR)], [])
         self.stop("abort")
 
-    def tell(self, name, first, last):
-        """Send a fault; of the first ones also the core, whose other world Renode does not show."""
+    def report(self, name, first, last):
+        """Sends a fault, for the first ones with the core's state (not for two worlds)."""
         if self.faults < MAX_STATES and not self.worlds:
             self.state()
         self.faults += 1
@@ -262,13 +262,13 @@ class Agent(object):
             self.cpu.AddHook(System.UInt64(address), self.on_fault)
 
     def hook_svc(self, address):
-        """Let Zephyr's SVC handler find its frame even in handlers: see :meth:`on_svc`."""
-        if self.knows_lockup:  # from 1.17 on; before, EXC_RETURN is right
+        """Hooks Zephyr's SVC handler, to correct its frame in handlers: see :meth:`on_svc`."""
+        if self.reports_lockup:  # from 1.17 on; before, EXC_RETURN is right
             self.svc = address
             self.cpu.AddHook(System.UInt64(address), self.on_svc)
 
     def on_svc(self, *_):
-        """Clear EXC_RETURN.SPSEL, which is CONTROL.SPSEL in 1.17, if a handler made the call."""
+        """Clears EXC_RETURN.SPSEL, which is CONTROL.SPSEL in 1.17, for calls by a handler."""
         link = self.register(LR)
         if link & ON_PSP == SPSEL:
             self.cpu.SetRegister(LR, RegisterValue.Create(link & ~SPSEL, System.UInt32(32)))
@@ -277,7 +277,7 @@ class Agent(object):
         self.cpu.SetHookAtBlockEnd(self.on_block)
 
     def until(self, pattern="", symbol=None):
-        """Set the stop condition: a regular expression, in hex, or an address."""
+        """Sets the stop condition: a regular expression, in hex, or an address."""
         if self.symbol is not None:
             self.cpu.RemoveHooksAt(System.UInt64(self.symbol))
             if self.symbol in self.handlers:
@@ -293,17 +293,17 @@ class Agent(object):
             self.cpu.AddHook(System.UInt64(symbol), self.on_symbol)
 
     def recycle(self):
-        """Restore the machine's first state for the next image.
+        """Restores the initial state of the machine for the next image.
 
-        Renode's reset does not change memories, and hooks, handlers and incoming bytes are the
-        agent's. Flash and RAM are written as a whole with the next image (machine.py).
+        Renode's reset does not change memories, nor hooks, handlers and incoming bytes of the
+        agent. Flash and RAM are written as a whole with the next image (machine.py).
         """
         self.uart.CharReceived -= self.on_char
         self.machine.MachineReset -= self.on_reset
         self.cpu.RemoveAllHooks()
         self.incoming = []
         self.driven = set()
-        self.let_go()
+        self.resume()
         for storage, content in hil["storage"]:
             storage.WriteBytes(0, content, 0, content.Length)
         self.machine.Reset()  # after the memories, since it drops code translated from them
@@ -315,7 +315,7 @@ class Agent(object):
                 self.send("left " + name)
 
     def core(self):
-        """Return name -> value of the registers that firmware can change, except VTOR."""
+        """Values of the registers that firmware can change, except VTOR, by name."""
         seen = dict(
             (name, int(getattr(self.nvic, name))) for name in MASKS if hasattr(self.nvic, name)
         )
@@ -329,13 +329,13 @@ class Agent(object):
         return seen
 
     def plain(self):
-        """Return the addresses of the registers that can be written back, in both worlds."""
+        """Addresses of the registers that can be written back, in both worlds."""
         if not self.worlds:
             return PLAIN
         return PLAIN + tuple(at + NON_SECURE for at in PLAIN) + (SAU[2],)
 
     def regions(self):
-        """Return selecting register, region and address of each base and limit of MPUs and SAU."""
+        """Selecting register, region and address of each base and limit of MPUs and SAU."""
         units = [(MPU, 0)]
         if self.worlds:
             units += [(MPU, NON_SECURE), (SAU, 0)]
@@ -347,25 +347,25 @@ class Agent(object):
         ]
 
     def restore(self, core):
-        """Write back regions and plain registers, which a reset does not change."""
+        """Writes back regions and plain registers, which a reset does not change."""
         for select, region, address in self.regions():
             self.write_word(select, region)
-            self.put_back(address, core["0x%08x[%d]" % (address, region)])
+            self.write_back(address, core["0x%08x[%d]" % (address, region)])
         for address in self.plain():
-            self.put_back(address, core["0x%08x" % address])
+            self.write_back(address, core["0x%08x" % address])
 
-    def put_back(self, address, value):
+    def write_back(self, address, value):
         if self.word(address) != value:
             self.write_word(address, value)
 
     def run(self, budget, wall, target=0):
-        """Run for at most ``budget`` ns of virtual and ``wall`` ms of real time."""
+        """Runs for at most ``budget`` ns of virtual and ``wall`` ms of real time."""
         watch = System.Diagnostics.Stopwatch.StartNew()
         reason = "time"
         end = self.ticks() + budget
         self.stopped = ""
         self.asleep = False  # the core may have been woken since the last run
-        self.let_go()
+        self.resume()
         while self.ticks() < end:
             if target and self.executed() >= target:
                 reason = "count"
@@ -375,16 +375,16 @@ class Agent(object):
                 break
             self.slice(min(self.step(target), end - self.ticks()))
             if self.busy and not target and end - self.ticks() > sum(PROBES):
-                self.look_for_lockup()
+                self.detect_lockup()
             if self.stopped:
                 reason = self.stopped
                 break
         self.answer(reason)
 
     def debugged(self):
-        """Leave the machine to Renode's gdb server, which runs it in other threads.
+        """Prepares the machine for Renode's gdb server, which runs it in other threads.
 
-        The agent no longer stops the core or sends anything unasked.
+        From now on the agent neither stops the core nor sends lines without a request.
         """
         self.cpu.RemoveAllHooks()
         if self.svc is not None:
@@ -400,20 +400,20 @@ class Agent(object):
     def on_reset_debugged(self, *_):
         self.after_reset()
 
-    def hear(self):
-        """Send the console since the last call."""
+    def send_debug_console(self):
+        """Sends the console bytes since the last call, while gdb controls the machine."""
         end = len(self.debug_console)  # the core's thread only appends to it
         self.send("".join("%02x" % byte for byte in self.debug_console[self.debug_sent : end]))
         self.debug_sent = end
 
-    def let_go(self):
-        """Resume a halted core, which then runs from the next synchronisation on."""
+    def resume(self):
+        """Resumes a halted core, which then runs from the next synchronisation on."""
         if self.cpu.IsHalted:
             self.cpu.IsHalted = False
             self.emulation.RunFor(TimeInterval.FromTicks(System.UInt64(1)))
 
     def step(self, target):
-        """Return the ns of the next slice, which ends just before ``target`` instructions."""
+        """Length of the next slice in ns; it ends just before ``target`` instructions."""
         if target:
             left = (target - self.executed()) * 1000 // self.mips - 16
             return max(1, min(left, LONGEST_SLICE))
@@ -422,11 +422,11 @@ class Agent(object):
         return self.size
 
     def next_limit(self):
-        """Return the ns until the next timer reaches its limit."""
+        """Time in ns until the next timer reaches its limit."""
         return int(self.machine.ClockSource.NearestLimitIn.Ticks)
 
     def run_for(self, nanoseconds):
-        """Run for some time, with a longer quantum while the core sleeps and cannot reset."""
+        """Runs for some time, with a longer quantum while the core sleeps and cannot reset."""
         time = self.emulation.MasterTimeSource
         quantum = time.Quantum
         if self.asleep and nanoseconds > self.size:
@@ -444,26 +444,26 @@ class Agent(object):
         self.log.running = False
         if self.resets != resets:
             self.earlier += before  # the core counts from zero after a reset
-        elif self.knows_lockup and self.cpu.IsLockedUp:  # which looks like sleep
+        elif self.reports_lockup and self.cpu.IsLockedUp:  # which looks like sleep
             self.locked_up()
         elif not self.stopped and self.left_ram():
             self.stopped = "lockup"
-        elif nanoseconds < limit and self.stands(before) and self.asleep_for_good():
+        elif nanoseconds < limit and self.is_idle(before) and self.asleep_for_good():
             self.stopped = "idle"
         moved = int(self.cpu.ExecutedInstructions) != before
         self.busy = moved and self.printed.Count == printed
         self.asleep = not (moved or self.incoming or self.stopped) and nanoseconds < limit
         if self.printed.Count != printed:
             self.size, self.silent = SLICE, 0
-            self.mark()  # also for a prompt, which has no line end
+            self.flush_console()  # also for a prompt, which has no line end
         else:
             self.silent += 1
             if self.silent >= SILENT_SLICES:
                 self.size, self.silent = min(2 * self.size, LONGEST_SLICE), 0
 
-    def look_for_lockup(self):
-        """Detect a lockup before 1.17: a fault is raised again and again at one instruction."""
-        if self.knows_lockup or self.stopped:
+    def detect_lockup(self):
+        """Detects a lockup before 1.17, in which an instruction raises a fault repeatedly."""
+        if self.reports_lockup or self.stopped:
             return
         first_pc, self.last_pc = self.last_pc, self.register(PC)
         divisor = 0
@@ -479,11 +479,11 @@ class Agent(object):
             self.locked_up()
 
     def left_ram(self):
-        """Whether the stack has left RAM, where Renode drops pushed words."""
+        """True, after reporting it, if the stack has left RAM, where Renode drops pushed words."""
         sp = self.register(SP)
         if self.ram[0] <= sp <= self.ram[1]:
             return False
-        self.tell("overflow", [self.register(PC), self.register(LR)], [sp])
+        self.report("overflow", [self.register(PC), self.register(LR)], [sp])
         return True
 
     def locked_up(self):
@@ -491,14 +491,14 @@ class Agent(object):
         pc = self.register(PC)
         if pc & ~1 == LOCKED_UP and self.fault_pc:
             pc = self.fault_pc
-        self.tell("lockup", [pc, self.register(LR)], [])
+        self.report("lockup", [pc, self.register(LR)], [])
 
-    def stands(self, before):
-        """Whether the core has slept since ``before`` instructions, or branches to itself."""
+    def is_idle(self, before):
+        """True if the core has slept since ``before`` instructions, or branches to itself."""
         return int(self.cpu.ExecutedInstructions) == before or self.branches_to_itself()
 
     def branches_to_itself(self):
-        """Whether a branch to itself is next; Renode treats a narrow one as WFI."""
+        """True if the next instruction is a branch to itself; Renode treats a narrow one as WFI."""
         pc = self.register(PC)
         if not any(first <= pc < end for first, end in (self.flash, self.ram)):
             return False
@@ -506,14 +506,14 @@ class Agent(object):
         return code & 0xFFFF == TO_ITSELF or code == TO_ITSELF_WIDE
 
     def asleep_for_good(self):
-        """Whether nothing can wake an idle core: no timer runs, and no input is incoming."""
+        """True if nothing can wake an idle core: no timer runs, and no input is incoming."""
         if self.incoming or self.stopped:
             return False
         entries = self.machine.ClockSource.GetAllClockEntries()
         return not any(one.Enabled and one.Owner != self.dwt for one in entries)
 
     def reset(self):
-        self.let_go()  # before the reset, since a resumed core would read its vectors
+        self.resume()  # before the reset, since a resumed core would read its vectors
         before = int(self.cpu.ExecutedInstructions)
         self.pressed += 1
         self.machine.Reset()
@@ -545,10 +545,10 @@ class Agent(object):
         port.OnGPIO(number, pulled if level is None else level)
 
     def deliver(self, *_):
-        """Pass as many bytes to the UARTE as its buffer has room for, and check again soon.
+        """Passes as many bytes to the UARTE as fit into its buffer, and reschedules itself.
 
-        More would stay in Renode's FIFO, from which each STARTRX takes one byte only, and longer
-        transfers would stall.
+        Further bytes would stay in Renode's FIFO, from which each STARTRX takes only one byte, so
+        that longer transfers would stall.
         """
         room = int(self.uart.ReadDoubleWord(RXD_MAXCNT))
         if room > 1 and int(self.uart.ReadDoubleWord(ENDRX)):
@@ -564,11 +564,11 @@ class Agent(object):
             self.machine.ScheduleAction(TimeInterval.FromMicroseconds(LOOK_AGAIN), self.deliver)
 
     def word(self, address):
-        """Read a word as the core, to which alone the NVIC answers."""
+        """The word at ``address``, read as the core, since the NVIC is visible to it only."""
         return int(self.bus.ReadDoubleWord(System.UInt64(address & 0xFFFFFFFF), self.cpu))
 
     def stacked(self, address):
-        """Read a word of a stack, 0 outside memory: an exception in a hook would end Renode."""
+        """A word of a stack, 0 outside memory: an exception in a hook would end Renode."""
         try:
             return self.word(address)
         except System.Exception:
@@ -604,9 +604,9 @@ class Agent(object):
 
 
 class Calls(object):
-    """Hooks at the first instructions of functions, and at the return addresses of their calls.
+    """Records calls by hooks at the first instructions of functions and at return addresses.
 
-    Calls and returns come with DWT_CYCCNT, the clock that the firmware reads.
+    Calls and returns are sent with DWT_CYCCNT, the clock that the firmware reads.
     """
 
     def __init__(self, agent):
@@ -627,7 +627,7 @@ class Calls(object):
         self.agent.send("restart")
 
     def on_call(self, *_):
-        """Send the call of a watched function; unhook one that loops back to its beginning."""
+        """Sends a call of a watched function; unhooks one that loops back to its beginning."""
         frame, caller = (self.register(PC), self.register(SP)), self.register(LR)
         if self.running.get(frame) == caller:
             self.cpu.RemoveHooksAt(System.UInt64(frame[0]))
@@ -650,10 +650,10 @@ class Calls(object):
 
 
 class Log(LoggerBackend):
-    """Renode's warnings while the firmware runs, each once, with the core's program counter.
+    """Collects Renode's warnings while the firmware runs, each once, with the program counter.
 
-    Renode logs in the thread that makes the access: an exception here would break the access. From
-    1.17 on there is one more argument, the type of the entry's time stamp.
+    Renode logs in the thread of the access, which an exception here would break. From 1.17 on
+    there is another argument, the type of the entry's time stamp.
     """
 
     def __init__(self, cpu, on_abort):

@@ -2,9 +2,9 @@
 # ruff: noqa: UP004, UP031, D102, D103
 """Renode's end of the link to the harness; runs inside Renode as IronPython 2.7, never imported.
 
-Renode inherits two pipes and opens no port: a request is a line (``monitor TEXT`` or ``agent
+Renode inherits two pipes and opens no port. A request is a line (``monitor TEXT`` or ``agent
 PYTHON``), an answer any number of lines and then ``done`` or ``failed HEX``. Lines of an answer
-are sent immediately, so that the harness has the console even if Renode hangs later.
+are sent immediately, so that the harness has the output even if Renode hangs later.
 """
 
 import System
@@ -18,7 +18,7 @@ def in_hex(text):
 
 
 class HarnessLink(object):
-    """Carries out requests, one after another, until the harness closes its end."""
+    """Carries out requests in order, until the harness closes its end."""
 
     def __init__(self, requests, answers):
         self.requests = System.IO.StreamReader(opened(requests, System.IO.FileAccess.Read), UTF_8)
@@ -47,7 +47,7 @@ class HarnessLink(object):
             self.send("done")
 
     def monitor(self, text):
-        """Run a command of Renode's Monitor: its output is the answer, its errors fail the request.
+        """Runs a command of Renode's Monitor; sends its output, and raises its error.
 
         Scripts that the command includes write to ``monitor.Interaction``.
         """
@@ -63,7 +63,7 @@ class HarnessLink(object):
 
 
 def opened(number, access):
-    """Open a descriptor by its path: Mono accepts no descriptor that it did not open."""
+    """Opens a descriptor by its path, since Mono accepts only descriptors that it has opened."""
     mode, share = System.IO.FileMode.Open, System.IO.FileShare.ReadWrite
     return System.IO.FileStream("/dev/fd/%d" % number, mode, access, share, 1)
 

@@ -259,7 +259,7 @@ class RenodeServer(Closing):
         commands = machine.make(chip, security, quantum=self.quantum, strict=self._modern)
         for command in commands:
             client.command(command)
-        client.call("remember()")
+        client.call("save_initial_state()")
         self.machines += 1
         self._made += 1
         self._chip, self._security = chip, security

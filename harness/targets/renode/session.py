@@ -1,4 +1,4 @@
-"""A session on one machine of a Renode: run, console, memory and pins through the agent in it."""
+"""A session on a machine in Renode, which it controls through an agent inside Renode."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ from harness.targets.renode.link import AgentLink
 from harness.targets.renode.server import RenodeServer
 
 _NS = 1_000_000_000
-_SLICE_MS = 250  # wall milliseconds of one call; Ctrl-C and the guard act between calls
-_MARGIN = 0.5  # wall seconds behind the guard after which Renode is killed
-_PERIPHERALS = 0x4000_0000  # peripherals from here up: Armv8-M ARM, B3.1
-_PIECE = 0x8000  # bytes of memory in one request
+_SLICE_MS = 250  # wall milliseconds per call; Ctrl-C and the guard act between calls
+_MARGIN = 0.5  # wall seconds after the guard at which Renode is killed
+_PERIPHERALS = 0x4000_0000  # lowest address of peripherals: Armv8-M ARM, B3.1
+_PIECE = 0x8000  # bytes of memory per request
 _STOPS = {
     "match": Stop.CONDITION,
     "symbol": Stop.CONDITION,
@@ -51,15 +51,15 @@ _STOPS = {
     "abort": Stop.LOCKUP,
 }
 _NO_SPU = (
-    "Renode has no SPU: its flash and RAM regions are regions of the SAU, peripherals are not"
-    " attributed"
+    "Renode has no SPU: its flash and RAM regions are modelled as regions of the SAU, and"
+    " peripherals have no security attribution"
 )
 #: Renode's register numbers of a Cortex-M.
 REGISTERS = {f"r{number}": number for number in range(13)} | {
     "sp": 13, "lr": 14, "pc": 15, "xpsr": 25,
 }  # fmt: skip
 
-#: Warnings of accesses that nothing models: at an address, and at a register of a peripheral.
+#: Renode's warnings about unmodelled accesses: at an address, and at a register of a peripheral.
 _BUS_WARNING = re.compile(
     r"sysbus: (?:\[cpu: 0x(?P<pc>[0-9A-Fa-f]+)\] )?(?:\(tag: '(?P<tag>\w+)'\) )?"
     r"(?P<access>Read|Write)\w* (?:from|to) non existing peripheral at 0x(?P<address>[0-9A-Fa-f]+)"
@@ -68,23 +68,24 @@ _REGISTER_WARNING = re.compile(
     r"\[WARNING\] (?P<block>\w+): (?:\[cpu: 0x(?P<pc>[0-9A-Fa-f]+)\] )?"
     r"Unhandled (?P<access>read|write) (?:from|to) offset 0x(?P<offset>[0-9A-Fa-f]+)"
 )
-#: Clearing HFSR, as Zephyr does at boot, which Renode carries out and warns of nevertheless.
+#: Renode's warning about clearing HFSR (Zephyr does so at boot), which it carries out correctly.
 _STATUS_CLEARED = re.compile(r"\[WARNING\] nvic: .*Unhandled write to offset 0xD2C\b")
 
 
 class AgentClient:
-    """The agent inside Renode, called by method; it stays unreachable once Renode is lost."""
+    """Calls methods of the agent inside Renode; permanently unusable once Renode is lost."""
 
     def __init__(self, link: AgentLink, server: RenodeServer) -> None:
         self._link, self._server = link, server
-        self.gone = ""  # why Renode was lost
+        self.gone = ""  # the reason for the loss of Renode
 
     def call(
         self, *calls: str, timeout: float = 0.0, take: Callable[[str], None] | None = None
     ) -> list[str]:
-        """Run methods of the agent in one round trip; the lines that they sent.
+        """Runs methods of the agent in one round trip; returns the lines that they sent.
 
-        ``take`` gets each line as it arrives instead.
+        With ``take``, each line is passed to it on arrival instead. Raises :class:`TargetLost` if
+        Renode has ended or does not answer within ``timeout`` seconds.
         """
         if self.gone:
             raise TargetLost(self.gone, hint="open a new session")
@@ -98,13 +99,13 @@ class AgentClient:
 
 
 class RenodeMemory:
-    """Memory as bytes; peripherals (from 0x4000_0000 up) in aligned 32-bit words."""
+    """The memory of the machine; peripherals (from 0x4000_0000) are accessed in 32-bit words."""
 
     def __init__(self, agent: AgentClient) -> None:
         self._agent = agent
 
     def read(self, address: int, size: int) -> bytes:
-        """``size`` bytes from ``address``; 32-bit accesses where peripherals live."""
+        """``size`` bytes from ``address``; peripherals are read in aligned words."""
         if address >= _PERIPHERALS:
             first, end = address & ~3, (address + size + 3) & ~3
             (text,) = self._agent.call(f"read_words({first}, {(end - first) // 4})")
@@ -123,11 +124,11 @@ class RenodeMemory:
         return int.from_bytes(self.read(address, 4), "little")
 
     def write(self, address: int, data: bytes) -> None:
-        """Write ``data``; peripherals take whole aligned words."""
+        """Writes ``data``. Raises ValueError if it is not of aligned words for peripherals."""
         if address >= _PERIPHERALS:
             if address % 4 or len(data) % 4:
                 raise ValueError(
-                    f"peripherals take aligned words, not {len(data)} B at {address:#x}"
+                    f"peripherals need aligned words, not {len(data)} B at {address:#x}"
                 )
             for offset in range(0, len(data), 4):
                 value = int.from_bytes(data[offset : offset + 4], "little")
@@ -145,16 +146,19 @@ class RenodePins:
         self._agent = agent
 
     def read(self, pin: int) -> bool:
-        """The level at ``pin``."""
+        """The level of ``pin``."""
         return self._agent.call(f"pin({pin})") == ["pin 1"]
 
     def drive(self, pin: int, level: bool | None) -> None:
-        """Drive ``pin``; None lets it go, to its pull resistor."""
+        """Drives ``pin``; None releases it to its pull resistor."""
         self._agent.call(f"drive({pin}, {level})")
 
 
 class RenodeSession(SessionDefaults):
-    """A firmware image in a machine of its own; see :class:`harness.targets.base.Session`."""
+    """An image in a machine of Renode; see :class:`harness.targets.base.Session`.
+
+    ``owns_server``: Renode ends with the session. ``power_on`` is the seed of the RAM's content.
+    """
 
     target = "renode"
 
@@ -171,7 +175,7 @@ class RenodeSession(SessionDefaults):
         self._owns = owns_server
         self._power_on = power_on
         self._started = time.monotonic()
-        # The client starts Renode, whose folder takes this case's files.
+        # The client starts Renode, which creates the folder for the files of cases.
         self.agent = AgentClient(server.client, server)
         self._folder = Path(tempfile.mkdtemp(prefix="tflm-hil-case-", dir=server.folder))
         self._time = 0.0
@@ -183,8 +187,8 @@ class RenodeSession(SessionDefaults):
         self._notes += image.chip.approximations
         self._warnings = self._reason = ""
         self._closed = False
-        self._state: CoreState | None = None  # of the fault that comes next
-        self._spoilt = False  # a reset may not bring the machine back to its first state
+        self._state: CoreState | None = None  # belongs to the next reported fault
+        self._not_reusable = False  # whether a reset may not restore the machine's first state
         self._opened = False
         non_secure = trustzone.is_non_secure(image)
         self._both_worlds = trustzone.first_gateway(image) is not None
@@ -215,12 +219,12 @@ class RenodeSession(SessionDefaults):
 
     @property
     def power_on(self) -> int:
-        """The seed of what RAM held at power-on."""
+        """The seed of the RAM's content at power-on."""
         return self._power_on
 
     @property
     def counters(self) -> Counters:
-        """Instructions and virtual time over all resets, as Renode counts them."""
+        """Instructions and virtual time over all resets, as counted by Renode."""
         wall = time.monotonic() - self._started
         return Counters("renode", self._executed, None, self._time, wall, self._resets)
 
@@ -231,7 +235,7 @@ class RenodeSession(SessionDefaults):
 
     @property
     def findings(self) -> Sequence[Finding]:
-        """Approximations, and accesses of the firmware that Renode warned of as unmodelled."""
+        """Approximations, and unmodelled accesses by the firmware, from Renode's warnings."""
         if not self.agent.gone and not self._closed:
             lines = self.agent.call("warnings()")
             self._warnings = "\n".join(bytes.fromhex(line).decode() for line in lines)
@@ -239,7 +243,7 @@ class RenodeSession(SessionDefaults):
 
     @property
     def console(self) -> Sequence[ConsoleChunk]:
-        """All output so far with its virtual times."""
+        """The output so far with its virtual times."""
         return tuple(self._console)
 
     @property
@@ -250,9 +254,12 @@ class RenodeSession(SessionDefaults):
 
     @property
     def core_state(self) -> CoreState:
-        """Registers, stack pointers and RAM. Raises :class:`Unsupported` for two worlds."""
+        """Registers, stack pointers and RAM.
+
+        Raises :class:`Unsupported` for images of both worlds, and after the loss of Renode.
+        """
         if self._both_worlds or self.agent.gone:
-            why = self.agent.gone or "it does not show the stack pointers of the other world"
+            why = self.agent.gone or "the stack pointers of the other world cannot be read"
             raise Unsupported(self.target, Ability.STACKS.value, hint=why)
         self.agent.call("state()", take=self._take)
         state, self._state = self._state, None
@@ -260,16 +267,16 @@ class RenodeSession(SessionDefaults):
         return state
 
     def watch_calls(self, addresses: Iterable[int]) -> None:
-        """Note calls of the functions at ``addresses`` from here on."""
+        """Records calls of the functions at ``addresses`` from now on."""
         self.agent.call(f"calls.watch({[address & ~1 for address in addresses]})")
 
     @property
     def calls(self) -> Sequence[Call]:
-        """Calls of watched functions, in order."""
+        """The recorded calls, in order."""
         return tuple(self._calls.calls)
 
     def where(self) -> str:
-        """The function and line at which the core stands; "" if Renode is gone."""
+        """The function and line of the next instruction; "" after the loss of Renode."""
         if self.agent.gone:
             return ""
         return str(self._image.frames(self.registers["pc"])[0])
@@ -279,9 +286,9 @@ class RenodeSession(SessionDefaults):
         return Deadline(seconds, now=lambda: self._time, guard=guard)
 
     def run(self, until: Until | None, deadline: Deadline) -> Stop:
-        """Run until the condition or the deadline; the same virtual time on each run.
+        """Runs until the condition or the deadline; deterministic in virtual time.
 
-        If Renode does not come back before the guard, it is killed and the result is
+        If Renode does not answer before the guard, it is killed and the result is
         :attr:`Stop.GUARD`; the next call raises :class:`TargetLost`. Output and faults until then
         are kept.
         """
@@ -295,7 +302,7 @@ class RenodeSession(SessionDefaults):
         return self._run(condition, deadline, end, target)
 
     def run_to_address(self, address: int, deadline: Deadline) -> Stop:
-        """Run until the instruction at ``address`` is next."""
+        """Runs until the instruction at ``address`` is next."""
         return self._run(f"until('', {address})", deadline)
 
     def _run(
@@ -319,11 +326,11 @@ class RenodeSession(SessionDefaults):
             preparation = ()
             if self._reason in _STOPS:
                 return _STOPS[self._reason]
-        self._spoilt = True
+        self._not_reusable = True
         return Stop.GUARD
 
     def _take(self, line: str) -> None:
-        """One line of the agent's answer to a run."""
+        """Processes a line of the agent's answer to a run."""
         name, _, value = line.partition(" ")
         if name == "console":
             time_stamp, _, data = value.partition(" ")
@@ -348,7 +355,7 @@ class RenodeSession(SessionDefaults):
             self._resets = int(value)
 
     def _take_fault(self, name: str, words: list[int]) -> None:
-        """A fault; the core's state stands in the line before, if it is known."""
+        """Adds a fault, with the core's state if the previous line contained it."""
         state, self._state = self._state, None
         if state is not None and name == "fault":
             state = faults.interrupted(state, cfsr=words[2])
@@ -361,13 +368,13 @@ class RenodeSession(SessionDefaults):
         self._console.append(ConsoleChunk(time_stamp, data))
 
     def read(self) -> bytes:
-        """Console bytes since the last read()."""
+        """The console bytes since the previous call."""
         data = b"".join(chunk.data for chunk in self._console[self._unread :])
         self._unread = len(self._console)
         return data
 
     def write(self, data: bytes) -> None:
-        """Send ``data`` to the console's receiver."""
+        """Sends ``data`` to the console's receiver."""
         self.agent.call(f"write('{data.hex()}')")
 
     @property
@@ -376,16 +383,16 @@ class RenodeSession(SessionDefaults):
         return RenodePins(self.agent)
 
     def reset(self) -> None:
-        """A pin reset; memories keep their content."""
+        """Pulses the reset pin; memories keep their content."""
         self.agent.call("reset()", "answer('reset')", take=self._take)
 
     def profile(self) -> None:
-        """Count blocks from here on, for :meth:`coverage` (about ten times slower)."""
-        self._spoilt = True
+        """Counts executed blocks from now on, for :meth:`coverage` (about ten times slower)."""
+        self._not_reusable = True
         self.agent.call("profile()")
 
     def blocks(self) -> list[Block]:
-        """The blocks that Renode translated and ran since :meth:`profile`."""
+        """The blocks translated and executed by Renode since :meth:`profile`."""
         rows = (line.split() for line in self.agent.call("counts()", timeout=120))
         return [Block(int(row[0], 16), int(row[1]), int(row[2])) for row in rows if len(row) == 3]
 
@@ -394,52 +401,52 @@ class RenodeSession(SessionDefaults):
         return Coverage.from_blocks(self._image, self.blocks())
 
     def serve_gdb(self, port: int) -> None:
-        """Hand the machine over to Renode's gdb server on ``port``, which drives it from here on.
+        """Starts Renode's gdb server on TCP port ``port``, which controls the machine from now on.
 
-        It listens on every interface: only a Renode with a network of its own may do so.
+        It listens on all interfaces, so Renode must run in a separate network namespace.
         """
-        self._spoilt = True
+        self._not_reusable = True
         self.agent.call("debugged()")
         self._server.client.command(f"machine StartGdbServer {port}")
 
-    def heard(self) -> bytes:
-        """What the console printed since the last call, while gdb drives the machine."""
-        return bytes.fromhex("".join(self.agent.call("hear()")))
+    def debug_console(self) -> bytes:
+        """The console bytes since the previous call, while gdb controls the machine."""
+        return bytes.fromhex("".join(self.agent.call("send_debug_console()")))
 
     def close(self) -> None:
-        """Give the machine back; ends Renode if the session started it. Safe to call twice."""
+        """Releases the machine; ends Renode if the session owns it. Safe to call twice."""
         if self._closed:
             return
         self._closed = True
         shutil.rmtree(self._folder, ignore_errors=True)
         if self._opened:
-            clean = not (self.agent.gone or self._spoilt or self._faults or self._resets)
-            self._server.release(reusable=clean)
+            failed = self.agent.gone or self._faults or self._resets
+            self._server.release(reusable=not (failed or self._not_reusable))
         if self._owns:
             self._server.close()
 
 
 def fault_handlers(image: Image) -> list[int]:
-    """Addresses of the handlers of HardFault to SecureFault, from the image's vector tables.
+    """Addresses of the handlers of HardFault to SecureFault in all vector tables of the image.
 
-    Images that lie in flash together have a table each: a bootloader and an application, a secure
-    and a non-secure image. Raises :class:`UsageError` if the table of the start holds none.
+    Images loaded together (a bootloader and an application, a secure and a non-secure image) have
+    separate tables. Raises :class:`UsageError` if the table used at boot has no fault handlers.
     """
     start = vectors.find(image).address
     found = _handlers(image, start)
     if not found:
         raise UsageError(
-            f"{image.path} holds no vector table at {start:#x}, or one without fault handlers",
-            hint="on Renode a run ends at them; --target simulator does without",
+            f"{image.path} has no vector table with fault handlers at {start:#x}",
+            hint="Renode detects faults by their handlers; use --target simulator instead",
         )
     for part in (image.alone, *image.beside):
-        with contextlib.suppress(BadElf):  # one that nothing boots, such as data
+        with contextlib.suppress(BadElf):  # an image without a vector table, such as data
             found |= _handlers(image, vectors.find(part).address)
     return sorted(found)
 
 
 def _handlers(image: Image, table_at: int) -> set[int]:
-    """Those of the table at an address; none where no table is loaded."""
+    """The handlers in the vector table at an address; empty if nothing is loaded there."""
     for segment in image.loaded:
         table = segment.data[table_at - segment.load_address :] if segment.data else b""
         if table_at >= segment.load_address and len(table) >= 32:
@@ -448,9 +455,9 @@ def _handlers(image: Image, table_at: int) -> set[int]:
 
 
 def findings_in(warnings: str, image: Image) -> list[Finding]:
-    """Unmodelled accesses that Renode warned of, one finding for each address and direction.
+    """A finding for each address and direction of unmodelled accesses in Renode's warnings.
 
-    They come in the order in which they first occurred.
+    They are in the order of their first occurrence.
     """
     findings: dict[tuple[str, str], Finding] = {}
     for line in warnings.splitlines():

@@ -66,7 +66,7 @@ def test_taking_and_releasing_a_board(dk, cli, run, firmware, lab):
     done = cli("boards", "take", "dk-one")
     assert done.returncode == 0
     assert f"(process {os.getpid()})" in done.stdout
-    with pytest.raises(TargetLost, match="taken away"):
+    with pytest.raises(TargetLost, match="taken over"):
         session.run(ConsoleMatch(b"never"), session.deadline(10))
     Quarantine(lab.state).add("dk-one", "960000001", "smoke")
     assert "quarantine" in cli("boards").stdout

@@ -37,7 +37,7 @@ return_seconds = 1.0
 
 #: What the board does wrong, the verdict, the exit code, a word of the reason.
 TABLE = [
-    ("unplug-after=60", "error", 3, "went away in the middle"),
+    ("unplug-after=60", "error", 3, "disappeared during"),
     ("baud=57600", "fail", 1, "are not text"),
     ("silent", "firmware", 4, ""),
     ("reset-loop=100", "firmware", 4, "reset"),

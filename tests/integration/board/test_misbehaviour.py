@@ -67,7 +67,7 @@ def test_unplugged_in_the_middle(dk, run, firmware, next_case_works):
     board = dk(baud=115200, misbehave=["unplug-after=12000"])
     with within(8):
         session = run(firmware(filler=600))
-        with pytest.raises(TargetLost, match="went away in the middle") as caught:
+        with pytest.raises(TargetLost, match="disappeared during") as caught:
             session.run(END, session.deadline(20))
         session.close()
     assert caught.value.exit_code == 3
@@ -309,7 +309,7 @@ def test_a_board_taken_away_in_the_middle_is_an_error_that_says_so(dk, run, firm
     session = run(firmware())
     thief = ProbeLock("960000001", "virtual-960000001", state=lab.state)
     thief.take()
-    with within(5), pytest.raises(TargetLost, match="taken away in the middle of the run by"):
+    with within(5), pytest.raises(TargetLost, match="taken over during the run by"):
         session.run(ConsoleMatch(b"never printed"), session.deadline(10))
     session.close()
     assert thief.holder() is not None

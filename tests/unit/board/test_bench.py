@@ -109,7 +109,7 @@ def test_board_that_does_not_answer_differs_from_one_that_refuses(
         channel, _ = listener.accept()
         assert json.loads(channel.makefile().read()) == {"do": "info", "more": 3}
         channel.close()
-        assert b"the virtual board 2 hung up" in caller.communicate(timeout=20)[1]
+        assert b"the virtual board 2 closed the connection" in caller.communicate(timeout=20)[1]
 
 
 def test_memory_goes_through_the_debug_port_and_pins_through_the_socket(tmp_path: Path) -> None:

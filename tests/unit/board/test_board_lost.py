@@ -77,7 +77,7 @@ def test_board_that_vanishes_each_time_is_an_error_with_the_number_of_attempts(
     desk: Desk, lab: Lab, run: Run
 ) -> None:
     desk.leaves = [HALF, HALF]
-    with pytest.raises(TargetLost, match="went away in the middle of the run") as lost:
+    with pytest.raises(TargetLost, match="disappeared during the run") as lost:
         run()
     assert "first of 2 failed attempts" in lost.value.hint
     assert desk.calls.count("reset") == 3  # two runs, one health check
@@ -88,7 +88,7 @@ def test_board_that_vanishes_each_time_is_an_error_with_the_number_of_attempts(
 def test_board_that_stays_away_is_in_quarantine(desk: Desk, lab: Lab, run: Run) -> None:
     desk.leaves, desk.away_seconds = [HALF], 2.0
     hasty = replace(lab, policy=Policy(backoff=0.0, return_seconds=0.1))
-    with pytest.raises(TargetLost, match="went away in the middle of the run"):
+    with pytest.raises(TargetLost, match="disappeared during the run"):
         run(lab=hasty)
     assert Quarantine(lab.state).note(SERIAL) is not None
 

@@ -30,7 +30,7 @@ def test_failure_pattern_outweighs_exit_code_0():
 
 @pytest.mark.slow
 def test_missing_success_pattern_is_a_failure():
-    assert "did not say" in run(python("print('x')", success="All .* match")).problem
+    assert "did not print" in run(python("print('x')", success="All .* match")).problem
     assert run(python("print('All 3 match')", success="All .* match")).ok
 
 
@@ -109,9 +109,9 @@ def test_gravest_of_several_problems_is_reported():
     fails = run(shell("echo error; exit 2", failures=("error",), success="done"))
     assert fails.problem == "sh ended with exit code 2"
     lies = run(shell("echo An ERROR occurred", failures=("fault", "error .*"), success="done"))
-    assert lies.problem == "sh ended with exit code 0 but said 'ERROR occurred'"
+    assert lies.problem == "sh ended with exit code 0 but printed 'ERROR occurred'"
     silent = run(shell("true", failures=("error",), success="done"))
-    assert silent.problem == "sh ended with exit code 0 but did not say 'done'"
+    assert silent.problem == "sh ended with exit code 0 but did not print 'done'"
     assert run(shell("echo DONE", failures=("error",), success="done")).ok
 
 

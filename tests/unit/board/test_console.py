@@ -46,7 +46,7 @@ def test_a_search_ends_at_its_time(wire, console):
 def test_unplugging_ends_a_search_at_once(wire, console):
     threading.Timer(0.2, wire.unplug).start()
     started = time.monotonic()
-    with pytest.raises(TargetLost, match="went away in the middle"):
+    with pytest.raises(TargetLost, match="disappeared during"):
         console.search(re.compile(b"never"), 0, 30)
     assert time.monotonic() - started < 5
 
@@ -144,7 +144,7 @@ def test_waiting_lasts_its_time_and_ends_where_the_port_goes_away(wire, console)
     assert 0.1 <= time.monotonic() - started < 2
     assert console.lost is None
     wire.unplug()
-    with pytest.raises(TargetLost, match="went away in the middle of the run") as lost:
+    with pytest.raises(TargetLost, match="disappeared during the run") as lost:
         console.wait(5)
     assert console.lost is not None
     assert "(it no longer exists)" in lost.value.message
@@ -162,7 +162,7 @@ def test_a_closed_port_is_closed_again_and_is_not_lost(wire):
 def test_hint_of_an_unknown_port_names_the_lab_file():
     with pytest.raises(BoardUnavailable, match="mine: its serial port is unknown") as unknown:
         SerialConsole("", 115200, board="mine")
-    assert unknown.value.hint == "name it in lab.toml: port = ..."
+    assert unknown.value.hint == "set it in lab.toml: port = ..."
 
 
 @pytest.mark.slow

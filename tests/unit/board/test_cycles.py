@@ -6,7 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.targets.board.virtual.cycles import OF_IMAGE, OF_INFERENCE, CycleCounter, ratio
+from harness.targets.board.virtual.cycles import (
+    IMAGE_DEVIATION,
+    INFERENCE_DEVIATION,
+    CycleCounter,
+    ratio,
+)
 from harness.targets.board.virtual.line import SerialLine
 from harness.targets.board.virtual.misbehaviour import Misbehaviour
 from harness.uart.records import LARGEST, each_in, encode, with_ticks
@@ -39,7 +44,7 @@ def ticks_of(console: bytes) -> dict[str, int]:
 def test_each_operator_has_a_ratio_of_its_own_and_the_whole_is_their_sum():
     counter = CycleCounter(7)
     told = ticks_of(counter.feed(CONSOLE) + counter.flush())
-    spread = 5 * (OF_IMAGE + OF_INFERENCE)
+    spread = 5 * (IMAGE_DEVIATION + INFERENCE_DEVIATION)
     assert told["CONV_2D"] == pytest.approx(60_000 * ratio(7, "CONV_2D"), rel=spread)
     assert told["ADD"] == pytest.approx(30_000 * ratio(7, "ADD"), rel=spread)
     between = told["all"] - told["CONV_2D"] - told["ADD"]

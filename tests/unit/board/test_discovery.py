@@ -95,7 +95,7 @@ def test_a_tag_chooses_a_board_only_if_one_alone_has_it():
     lab = Lab((BoardEntry("a", "1", tags=("x", "y")), BoardEntry("b", "2", tags=("x",))))
     boards = discovery.attached(lab, ports=list)
     assert discovery.select(boards, "y").name == "a"
-    with pytest.raises(UsageError, match="2 boards fit 'x'"):
+    with pytest.raises(UsageError, match="2 boards match 'x'"):
         discovery.select(boards, "x")
 
 
@@ -156,7 +156,7 @@ def test_ports_are_those_that_pyserial_lists(monkeypatch):
     bare = ListPortInfo("/dev/ttyS0", skip_link_detection=True)
     monkeypatch.setattr("serial.tools.list_ports.comports", lambda: [listed, bare])
     assert discovery.usb_ports() == [
-        Port("/dev/ttyACM0", "960", 4, 0x1366, ""), Port("/dev/ttyS0", "", None, None, "")
+        Port("/dev/ttyACM0", "960", 4, 0x1366), Port("/dev/ttyS0", "", None, None)
     ]  # fmt: skip
 
 
@@ -164,16 +164,18 @@ def test_single_board_needs_no_name_and_a_numeric_name_may_be_ambiguous():
     (board,) = discovery.attached(Lab(), ports=dk_ports)
     assert discovery.select([board]) == board
     named = discovery.attached(Lab((BoardEntry("7", "1"), BoardEntry("b", "7"))), ports=list)
-    with pytest.raises(UsageError, match=r"2 boards fit '7':\n    7 \(probe 1"):
+    with pytest.raises(UsageError, match=r"2 boards match '7':\n    7 \(probe 1"):
         discovery.select(named, "7")
 
 
 def test_hint_of_each_refusal_names_the_option():
     with pytest.raises(
-        UsageError, match=r"^2 boards fit and none was named:\n    960012345"
+        UsageError, match=r"^2 boards are attached, and none was selected:\n    960012345"
     ) as many:
         discovery.select(two())
-    assert many.value.hint == ("name one: --board NAME or the environment variable TFLM_HIL_BOARD")
+    assert many.value.hint == (
+        "select one: --board NAME or the environment variable TFLM_HIL_BOARD"
+    )
     with pytest.raises(EnvironmentMissing, match=r"^no board 'dk7'; there are:\n    9600"):
         discovery.select(two(), "dk7")
     with pytest.raises(EnvironmentMissing, match=r"^no board 'dk7' is attached"):

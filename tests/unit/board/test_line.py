@@ -141,7 +141,7 @@ def test_a_virtual_board_behaves_by_default():
 def test_counted_misbehaviour_ends_at_zero():
     wrong = Misbehaviour(flash_fails=2, flash_hangs=1)
     for left in (1, 0, 0):
-        wrong = wrong.once_less("flash_fails")
+        wrong = wrong.counted_down("flash_fails")
         assert (wrong.flash_fails, wrong.flash_hangs) == (left, 1)
 
 

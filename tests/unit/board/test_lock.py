@@ -91,7 +91,7 @@ def test_taking_a_board_names_the_taker_to_its_holder(tmp_path):
     victim, thief = lock_of(tmp_path), lock_of(tmp_path)
     victim.acquire()
     assert thief.take().pid == os.getpid()
-    with pytest.raises(TargetLost, match=r"taken away in the middle of the run by .* since"):
+    with pytest.raises(TargetLost, match=r"taken over during the run by .* since"):
         victim.check()
     victim.release()
     thief.check()  # the victim's release does not undo the theft
@@ -167,7 +167,7 @@ def test_holder_notices_a_missing_lock(tmp_path):
     lock = lock_of(tmp_path)
     lock.acquire()
     (tmp_path / "960000001.holder.json").write_text("")
-    with pytest.raises(TargetLost, match=r"in the middle of the run \(its lock is gone\)$"):
+    with pytest.raises(TargetLost, match=r"during the run \(its lock was removed\)$"):
         lock.check()
     lock.release()
 

@@ -149,7 +149,7 @@ def test_a_board_that_left_the_bus_gets_time_to_come_back(
     ("later", "words"),
     [(None, ""),
      (BenchBoard("other", "960000002", "/dev/x"),
-      "; other (probe 960000002, port /dev/x) is there instead")],
+      "; found other (probe 960000002, port /dev/x) instead")],
 )  # fmt: skip
 def test_a_board_that_does_not_come_back_is_lost(
     desk: Desk, lab: Lab, start: Start, later: BenchBoard | None, words: str
@@ -165,7 +165,7 @@ def test_a_board_that_does_not_come_back_is_lost(
 
     with pytest.raises(TargetLost) as lost:
         start(source=Source(find))
-    away = f"board {desk.board} left the bus and did not come back within 0.1 s"
+    away = f"board {desk.board} left the bus and did not return within 0.1 s"
     assert lost.value.message == away + words
     assert Quarantine(lab.state).note(SERIAL) is not None
 
@@ -215,7 +215,7 @@ def test_a_virtual_board_has_pins_and_memory_of_its_own_and_its_tools_come_first
 def test_image_for_another_chip_than_the_boards_is_refused(desk: Desk, tmp_path: Path) -> None:
     carries = replace(desk.board, name="mine", chip="nrf9151")
     image = Image(tmp_path / "a.elf", wrap([(0, b"text")]), chip_name="nrf9160")
-    with pytest.raises(UsageError, match="is for the nRF9160, and board mine carries the nRF9151"):
+    with pytest.raises(UsageError, match="is for the nRF9160, but board mine has the nRF9151"):
         require_chip(carries, image)
     require_chip(replace(carries, chip="nrf9160"), image)
     require_chip(replace(carries, chip=""), image)  # the lab file does not say
@@ -235,7 +235,7 @@ def test_a_board_of_the_lab_is_opened_by_name_variable_or_tag(
     whole = replace(lab, entries=entries)
     monkeypatch.setenv("PATH", f"{desk.tools}:{os.environ['PATH']}")
     monkeypatch.delenv("TFLM_HIL_BOARD", raising=False)
-    with pytest.raises(UsageError, match="2 boards fit"):
+    with pytest.raises(UsageError, match="2 boards are attached"):
         open_board(firmware, lab=whole)
     for options in ({"board": "mine"}, {"board": "m", "baud": "9600"}):
         with open_board(firmware, lab=whole, wait="1", **options) as session:

@@ -128,8 +128,8 @@ def test_attempts_wait_for_the_backoff_and_are_logged(caplog):
 
 @pytest.mark.parametrize(
     ("last", "again"),
-    [(FlashFailed("no target"), "the last one failed alike"),
-     (TargetLost("gone\nfor good"), "the last one with: gone")],
+    [(FlashFailed("no target"), "the last one failed in the same way"),
+     (TargetLost("gone\nfor good"), "the last one failed with: gone")],
 )  # fmt: skip
 def test_error_has_the_number_of_attempts_and_the_last_message(last, again):
     bench = Bench(FlashFailed("no target"), BoardUnavailable("busy"), last)

@@ -56,7 +56,7 @@ class Bench:
     def check(self) -> None:
         self.checks += 1
         if self.taken:
-            raise TargetLost("taken away")
+            raise TargetLost("taken over")
 
     def reset(self) -> None:
         self.done.append("reset")
@@ -201,7 +201,7 @@ def test_requested_reset_does_not_count_as_a_boot_of_a_loop(bench: Bench) -> Non
 def test_boot_record_of_another_build_fails_the_run(bench: Bench) -> None:
     session = bench.session()
     bench.say(encode(0, "boot", NAMES | {"build": "beta"}))
-    with pytest.raises(FlashFailed, match="runs the build 'beta'") as failed:
+    with pytest.raises(FlashFailed, match="runs build 'beta'") as failed:
         match(session, b"boot")
     assert "power-cycle the board" in failed.value.hint
 
@@ -309,11 +309,11 @@ def test_a_board_that_is_taken_away_is_noticed_within_a_second(
     monkeypatch.setattr(sessions, "_LOCK_CHECK_SECONDS", 0.1)
     bench.taken = True
     started = time.monotonic()
-    with pytest.raises(TargetLost, match="taken away"):
+    with pytest.raises(TargetLost, match="taken over"):
         session.run(None, session.deadline(10))
     assert time.monotonic() - started < 2
     time.sleep(0.1)
-    with pytest.raises(TargetLost, match="taken away"):
+    with pytest.raises(TargetLost, match="taken over"):
         session.write(b"x")
 
 
@@ -327,7 +327,7 @@ def test_the_lock_is_looked_at_once_a_second_and_not_at_each_read(bench: Bench) 
 
 def test_closed_session_refuses_every_call(bench: Bench) -> None:
     session = bench.session()
-    session.keep(after(bench))
+    session.add_resources(after(bench))
     session.close()
     session.close()
     assert bench.done == ["close", "after"]
@@ -346,7 +346,7 @@ def test_kept_resources_are_closed_after_an_error_of_the_session(bench: Bench) -
         raise TargetLost("the port is stuck")
 
     session._connection.resources.callback(stuck)
-    session.keep(after(bench))
+    session.add_resources(after(bench))
     with pytest.raises(TargetLost, match="stuck"):
         session.close()
     assert bench.done == ["close", "after"]

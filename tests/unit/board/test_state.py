@@ -211,7 +211,7 @@ def test_file_of_more_than_64_kib_is_not_read(folder: Path) -> None:
     (folder / "note").write_text("x" * 65536)
     assert state.read("note") == "x" * 65536
     (folder / "note").write_text("x" * 65537)
-    with pytest.raises(BoardUnavailable, match=r"larger than any note \(65,537 bytes\)"):
+    with pytest.raises(BoardUnavailable, match=r"too large for a note \(65,537 bytes\)"):
         state.read("note")
 
 

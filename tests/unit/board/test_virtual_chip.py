@@ -147,7 +147,7 @@ def test_a_halted_core_is_left_alone_until_a_debugger_lets_it_go(chip):
     assert chip.step(0.01) == b"" and chip.idle
     assert count(chip) == before
     chip.port.write_memory(DHCSR, 4, DHCSR_KEY << 16)
-    chip.touched()
+    chip.wake()
     chip.step(0.01)
     assert count(chip) != before
 
@@ -273,11 +273,11 @@ def test_a_transcripts_core_runs_for_a_debugger(player):
     powered(player, COUNTS)
     player.step(0.01)
     before = count(player)
-    player.touched()
+    player.wake()
     player.step(0.01)
     assert count(player) == before
     player.port.write_memory(DHCSR, 4, DHCSR_KEY << 16 | C_DEBUGEN)
-    player.touched()
+    player.wake()
     player.step(0.01)
     assert count(player) != before
 

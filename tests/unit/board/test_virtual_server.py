@@ -59,14 +59,14 @@ def everything(board: VirtualBoard, handle: int) -> bytes:
 
 def test_a_board_shows_its_name_its_serial_number_and_three_ports(plugged: Plugged) -> None:
     board = plugged(name="mine")
-    presence = benches.read(board.folder)
-    assert presence is not None
-    assert (presence.name, presence.serial, presence.pid) == ("mine", SERIAL, os.getpid())
-    assert presence.baud == 1_000_000
-    assert [(Path(device).name, usb) for device, usb in presence.ports] == [
+    published = benches.read(board.folder)
+    assert published is not None
+    assert (published.name, published.serial, published.pid) == ("mine", SERIAL, os.getpid())
+    assert published.baud == 1_000_000
+    assert [(Path(device).name, usb) for device, usb in published.ports] == [
         ("ttyACM0", 0), ("ttyACM1", 2), ("ttyACM2", 4)
     ]  # fmt: skip
-    assert all(Path(device).exists() for device, _ in presence.ports)
+    assert all(Path(device).exists() for device, _ in published.ports)
 
 
 def test_a_board_without_a_name_is_called_after_its_serial_number(tmp_path: Path) -> None:

@@ -100,7 +100,7 @@ def test_a_case_that_the_file_does_not_have_is_refused_by_name(tmp_path, capsys)
 
 def test_case_is_for_case_files(capsys):
     assert main(["run", "hello_world", "--case", "a"]) == 2
-    assert "--case chooses a case of a case file" in capsys.readouterr().err
+    assert "--case selects a case of a case file" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ def test_a_folder_that_may_not_be_written_is_named_before_the_run(elf, capsys, o
     locked = elf.parent / "locked"
     locked.mkdir(mode=0o500)
     assert main(["run", "a.elf", option, str(locked / "x")]) == 3
-    assert f"{locked} may not be written" in capsys.readouterr().err
+    assert f"{locked} is not writable" in capsys.readouterr().err
 
 
 def test_results_that_cannot_be_written_are_found_before_the_run(refused, elf):
@@ -68,6 +68,7 @@ def test_only_json_goes_to_standard_output(refused):
 
 def test_two_reports_do_not_go_to_one_file(refused):
     assert "two reports" in refused("a.elf", "--json", "x", "--junit", "x")
+    assert "two reports" in refused("a.elf", "--json", "x", "--junit", str(Path.cwd() / "x"))
 
 
 @pytest.mark.parametrize(

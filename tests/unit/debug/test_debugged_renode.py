@@ -151,12 +151,12 @@ def test_agent_leaves_the_machine_to_gdb_and_hears_its_console(tmp_path):
         assert fake.commands[-1] == f"machine StartGdbServer {GDB_PORT}"
         assert not any(fake.machine.cpu.hooks.values())
         fake.machine.run_for(MS)  # by gdb
-        assert session.heard() == b"hel"
+        assert session.debug_console() == b"hel"
         fake.machine.run_for(MS)
-        assert (session.heard(), session.heard()) == (b"lo\n", b"")
+        assert (session.debug_console(), session.debug_console()) == (b"lo\n", b"")
         fake.machine.Reset()  # `monitor machine Reset`
         assert fake.machine.accesses, "the rest is reset, too"
-        assert session.heard() == b""
+        assert session.debug_console() == b""
     assert session._server.machines == 1
     fake.released.set()
 

@@ -174,4 +174,4 @@ def test_doctor_is_content_once_it_has_built_the_core(monkeypatch, capsys):
     monkeypatch.setattr(doctor, "build_core", build)
     monkeypatch.setattr(doctor, "examine", lambda *_: [doctor.Diagnosis(core, core.look())])
     assert main(["doctor", "--install"]) == 0
-    assert "everything that is required is here" in capsys.readouterr().out
+    assert "all required tools are installed" in capsys.readouterr().out

@@ -107,7 +107,7 @@ def test_inputs_that_notice_too_little_fail(tmp_path: Path) -> None:
     np.save(rows, np.arange(-128, 128).astype(np.int8).reshape(256, 1, 1))
     Reference().adequacy_should_be_at_least("100 %", "hello_world_int8.tflite", rows)
     np.save(rows, np.zeros((2, 1, 1), np.int8))
-    with pytest.raises(CheckFailed, match="95 % are wanted"):
+    with pytest.raises(CheckFailed, match="less than 95 %"):
         Reference().adequacy_should_be_at_least("95 %", "hello_world_int8.tflite", rows)
 
 

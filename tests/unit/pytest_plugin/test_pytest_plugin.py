@@ -172,6 +172,14 @@ class TestCaseFiles:
         assert kept["selection"]["filters"] == ["-k not sine", "stopped"]
 
     @pytest.mark.slow
+    def test_an_output_folder_that_is_a_file_is_a_usage_error(self, pytester, run):
+        (pytester.path / "taken").write_text("")
+        done = run("--hil-output=taken")
+        assert done.ret == pytest.ExitCode.USAGE_ERROR
+        done.stderr.fnmatch_lines(["*--hil-output: cannot create the folder *taken: File exists*"])
+        assert "INTERNALERROR" not in done.stdout.str() + done.stderr.str()
+
+    @pytest.mark.slow
     def test_results_are_kept_in_a_history(self, pytester, run):
         run("--hil-history=lab.db").stdout.fnmatch_lines(["tflm-hil: 2 cases recorded in *lab.db*"])
         assert (pytester.path / "lab.db").exists()

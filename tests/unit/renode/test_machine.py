@@ -218,7 +218,7 @@ def test_faults_are_hooked_once_for_each_handler_that_there_is(renode, tmp_path)
 
 
 def test_an_image_whose_table_ends_before_its_fault_handlers_is_refused(renode, tmp_path):
-    with pytest.raises(UsageError, match="without fault handlers"):
+    with pytest.raises(UsageError, match="has no vector table with fault handlers"):
         RenodeSession(image(tmp_path, 0x2000_1000, 0x11, 0x11, 0x11, 0x11, 0x11),
                       RenodeServer(connect=renode.connect), owns_server=True)  # fmt: skip
 

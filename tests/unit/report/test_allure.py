@@ -77,5 +77,5 @@ def test_cases_follow_each_other_in_time(tmp_path):
 
 def test_a_folder_that_cannot_be_made_is_one_line(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(CannotWrite, match="cannot make the folder"):
+    with pytest.raises(CannotWrite, match="cannot create the folder"):
         write_allure([case_result()], tmp_path / "file" / "allure")

@@ -67,7 +67,9 @@ def test_the_overview_has_a_row_for_each_case_and_a_letter_for_each_night(site):
 
 @pytest.mark.slow
 def test_the_overview_lists_what_moved_in_the_last_runs(site):
-    moved = (site / "index.html").read_text().split("Moved in the last 3 runs")[1].split("<h2>")[0]
+    moved = (
+        (site / "index.html").read_text().split("Changes in the last 3 runs")[1].split("<h2>")[0]
+    )
     assert ">hello</a>" in moved and "29,040 B" in moved and "+40 (+0.1 %)" in moved
 
 
@@ -88,7 +90,7 @@ def test_moves_below_the_threshold_are_counted(tmp_path, site):
     with History.open(str(tmp_path / "lab.db")) as history:
         write_site(history, tmp_path / "coarse", threshold=1.0)
     text = (tmp_path / "coarse" / "index.html").read_text()
-    assert "No figure without noise moved by 1 % or more. 1 smaller move is not listed." in text
+    assert "No figure without noise changed by 1 % or more. 1 smaller change is not listed." in text
 
 
 @pytest.mark.slow
@@ -99,13 +101,13 @@ def test_the_largest_move_is_listed_first_whichever_run_it_came_in(tmp_path):
             document = lab.document(*rows, night=night)
             history.record(from_document(document, Occasion(0.0).updated_from(document)))
         write_site(history, tmp_path / "site")
-    moved = (tmp_path / "site" / "index.html").read_text().split("Moved in the last 3 runs")[1]
+    moved = (tmp_path / "site" / "index.html").read_text().split("Changes in the last 3 runs")[1]
     assert moved.index("+50.0 %") < moved.index("+0.3 %")
 
 
 @pytest.mark.slow
 def test_a_step_names_its_commit_with_a_link_and_the_symbols_that_changed(site):
-    moved = page(site).read_text().split("Where it moved")[1].split("<h2>")[0]
+    moved = page(site).read_text().split("<h2>Changes</h2>")[1].split("<h2>")[0]
     assert f'<a href="https://host/x/commit/{"3" * 40}">' in moved
     assert "+40 B" in moved and ">Conv<" in moved and ">Add<" not in moved
 

@@ -322,7 +322,7 @@ def test_junit_has_a_row_for_each_test_that_an_image_ran():
     assert rows["s.b"].find("failure").text == "Assertion failed at b.c:7"
     known = ElementTree.fromstring(junit([result(tests=tests)]).encode()).find("testsuite")
     assert (known.get("failures"), known.get("skipped")) == ("0", "2")
-    assert "fail, as known" in junit([result(tests=tests)])
+    assert "fail, as expected" in junit([result(tests=tests)])
 
 
 MEASURED = {

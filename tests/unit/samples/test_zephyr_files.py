@@ -134,7 +134,7 @@ def test_an_installed_package_is_not_a_manifest_for_a_workspace(
 
 
 def test_a_zephyr_base_without_zephyr_is_an_environment_error(tmp_path: Path) -> None:
-    with pytest.raises(EnvironmentMissing, match="holds no Zephyr"):
+    with pytest.raises(EnvironmentMissing, match="does not contain Zephyr"):
         workspace.find_workspace(tmp_path, {"ZEPHYR_BASE": str(tmp_path)})
 
 
@@ -180,7 +180,7 @@ def west(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.slow
 def test_west_builds_the_sample_in_its_configuration(west: Path) -> None:
-    result = zephyr.build_zephyr("hello_world_float", "too_small", fragments=["cmsis-nn"])
+    zephyr.build_zephyr("hello_world_float", "too_small", fragments=["cmsis-nn"])
     asked = west.read_text().splitlines()
     assert asked[0] == "build"
     assert asked[asked.index("--board") + 1] == "nrf9160dk/nrf9160"
@@ -188,7 +188,6 @@ def test_west_builds_the_sample_in_its_configuration(west: Path) -> None:
     choices = [word.partition("=@")[2] for word in asked if word.startswith("-DTFLM_HIL_")]
     assert [Path(one).read_text() for one in choices] == ["hello_world_float\n", "too_small\n"]
     assert any(word.endswith("cmsis-nn.conf") for word in asked)
-    assert result.builder == "zephyr"
 
 
 @pytest.mark.slow

@@ -256,7 +256,7 @@ def test_a_byte_is_read_when_the_one_before_it_has_left(port: Port) -> None:
     assert port.console() == b"012defghij"
     ((kind, message),) = port.findings()
     assert kind is Kind.UART_MISUSED
-    assert "byte 3 of the buffer was overwritten before it left" in message
+    assert "byte 3 of the buffer changed before it was sent" in message
 
 
 def test_pointer_and_count_are_latched_at_starttx(port: Port) -> None:
@@ -275,7 +275,7 @@ def test_starttx_in_a_transfer_cuts_it_off(port: Port) -> None:
     assert port.console() == b"01230123456789"
     ((kind, message),) = port.findings()
     assert kind is Kind.UART_MISUSED
-    assert "STARTTX: in a transfer of which 4 of 10 bytes have left" in message
+    assert "STARTTX: during a transfer; 4 of 10 bytes were sent" in message
 
 
 def test_stoptx_ends_a_transfer_behind_the_byte_that_leaves(port: Port) -> None:
@@ -299,7 +299,7 @@ def test_disabling_ends_a_transfer_at_once(port: Port) -> None:
     assert (port.console(), port.events()) == (b"0123", [TXDRDY, TXSTARTED])
     ((kind, message),) = port.findings()
     assert kind is Kind.UART_MISUSED
-    assert "ENABLE = 0: in a transfer of which 4 of 10 bytes have left" in message
+    assert "ENABLE = 0: during a transfer; 4 of 10 bytes were sent" in message
 
 
 def test_a_reset_ends_a_transfer_and_keeps_what_has_left(port: Port) -> None:

@@ -1,4 +1,4 @@
-"""Runners: one file for each flash tool, and one line here."""
+"""Runners: the flash tools by name, one file each."""
 
 from __future__ import annotations
 
@@ -18,9 +18,7 @@ RUNNERS: dict[str, type[Runner]] = {
 
 
 def choose(name: str, kit: BoardTable, search_path: str | None = None) -> type[Runner]:
-    """The runner called ``name``; if that is empty, the first of ``kit`` that is installed.
-
-    West is none of them: it can flash only images in a Zephyr build folder.
+    """The runner called ``name``; if empty, the first runner of ``kit`` that is installed.
 
     Raises :class:`UsageError` for an unknown name, :class:`EnvironmentMissing` if no flash tool is
     installed.

@@ -1,4 +1,4 @@
-"""A runner: the commands of one flash tool, as data."""
+"""The base class of runners: the commands of a flash tool, as data."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from harness.base.platforms import BoardTable, board_table
 from harness.targets.board.command import Command
 from harness.targets.board.flash_image import FlashImage
 
-#: Wall seconds for one call. 1 MB over SWD takes some 20 s; a tool that takes longer hangs.
+#: Default time limit of a programming call; 1 MB over SWD takes some 20 s.
 PROGRAM_SECONDS = 120.0
-#: The same for calls that reset or read: at least, and as a share of a longer limit that is set.
+#: Time limit of calls that reset or read: the larger of these seconds and this share of the limit
+#: of a programming call.
 _SHORT_SECONDS, _SHORT_SHARE = 30.0, 0.25
 
 
 @dataclass(frozen=True)
 class Runner(ABC):
-    """Commands of one flash tool for one probe.
+    """The commands of a flash tool for one probe.
 
-    ``serial`` is the probe's J-Link serial number; every command carries it, so that no tool
-    chooses a board by itself. ``host`` is a remote J-Link server, if the tool can use one.
-    ``seconds`` limits the call that programs, a part of it those that do not; ``kit`` has the
-    chip's names in the tools.
+    ``serial`` is the J-Link serial number of the probe; it is part of every command, so that no
+    tool chooses a board by itself. ``host`` is a remote J-Link server, if the tool supports one.
+    ``seconds`` limits a programming call; ``kit`` contains the chip's names in the tools.
     """
 
     name: ClassVar[str]
     program_name: ClassVar[str]
-    #: The tool versions that the commands were written for (from their documentation).
+    #: The tool versions with these commands, by their documentation.
     written_for: ClassVar[str]
 
     serial: str
@@ -40,23 +40,23 @@ class Runner(ABC):
 
     @property
     def short_seconds(self) -> float:
-        """Limit of a call that resets or reads. On a busy machine a tool's own start takes long."""
+        """The time limit of calls that reset or read; starting a tool on a busy machine is slow."""
         return max(_SHORT_SECONDS, _SHORT_SHARE * self.seconds)
 
     @abstractmethod
     def program(self, image: FlashImage, folder: Path) -> list[Command]:
-        """Erase the sectors that the image touches, program it and verify it."""
+        """Commands that erase the sectors of the image, program it and verify it."""
 
     @abstractmethod
     def verify(self, image: FlashImage, folder: Path) -> list[Command]:
-        """Read back and compare, without writing; an empty list if the tool cannot."""
+        """Commands that compare flash with the image; empty if the tool does not support it."""
 
     @abstractmethod
     def reset(self) -> list[Command]:
-        """Pulse the reset pin and let the image run."""
+        """Commands that pulse the reset pin and run the image."""
 
     def read(self, address: int, size: int, file: Path) -> list[Command]:
-        """Copy ``size`` bytes at ``address`` into ``file``: binary; nrfutil writes Intel HEX."""
+        """Commands that copy ``size`` bytes at ``address`` into a binary file (nrfutil: HEX)."""
         raise Unsupported(self.name, "read memory of a running board")
 
     def _local(self) -> None:
@@ -64,5 +64,5 @@ class Runner(ABC):
             raise Unsupported(
                 f"runner {self.name}",
                 f"use the probe on {self.host}",
-                hint="runners nrfutil, jlink and pyocd reach remote probes",
+                hint="runners nrfutil, jlink and pyocd support remote probes",
             )

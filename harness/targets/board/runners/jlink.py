@@ -12,7 +12,7 @@ from harness.targets.board.flash_image import FlashImage
 from harness.targets.board.lab import unpadded
 from harness.targets.board.runners.base import Runner
 
-#: J-Link Commander has ended with exit code 0 after each of these.
+#: Messages after which J-Link Commander may end with exit code 0.
 _FAILURES = (
     r"cannot connect to .*",
     r"could not connect to .*",
@@ -39,7 +39,7 @@ class Jlink(Runner):
         return [self._run(lines, self.seconds, "Verify successful")]
 
     def reset(self) -> list[Command]:
-        # Reset type 2 pulses the reset pin; `g` lets the core run from there.
+        # Reset type 2 pulses the reset pin; `g` starts the core.
         return [self._run(["RSetType 2", "r", "g"], self.short_seconds, "")]
 
     def read(self, address: int, size: int, file: Path) -> list[Command]:

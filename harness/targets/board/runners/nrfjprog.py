@@ -1,4 +1,4 @@
-"""``nrfjprog`` of the nRF Command Line Tools (archived by Nordic, still on many benches)."""
+"""``nrfjprog`` of the nRF Command Line Tools, which Nordic has archived."""
 
 # ruff: noqa: D102 - the base class documents the methods
 
@@ -14,7 +14,7 @@ from harness.targets.board.runners.base import Runner
 
 
 class Nrfjprog(Runner):
-    """``nrfjprog``: family and serial number on every call; leading zeros are not taken."""
+    """``nrfjprog``; it does not accept serial numbers with leading zeros."""
 
     name: ClassVar[str] = "nrfjprog"
     program_name: ClassVar[str] = "nrfjprog"

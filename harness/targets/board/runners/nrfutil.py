@@ -1,4 +1,4 @@
-"""Nordic's ``nrfutil device``, the tool that replaces nrfjprog."""
+"""Nordic's ``nrfutil device``, the successor of nrfjprog."""
 
 # ruff: noqa: D102 - the base class documents the methods
 
@@ -13,7 +13,7 @@ from harness.targets.board.runners.base import Runner
 
 
 class Nrfutil(Runner):
-    """``nrfutil device``: pads J-Link serial numbers to twelve digits as its own list does."""
+    """``nrfutil device``, with J-Link serial numbers padded to twelve digits as in its list."""
 
     name: ClassVar[str] = "nrfutil"
     program_name: ClassVar[str] = "nrfutil"

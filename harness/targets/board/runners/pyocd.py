@@ -1,4 +1,4 @@
-"""pyOCD, the one flash tool that installs from PyPI (extra ``tflm-hil[pyocd]``)."""
+"""pyOCD, installed with the extra ``tflm-hil[pyocd]``."""
 
 # ruff: noqa: D102 - the base class documents the methods
 
@@ -12,14 +12,14 @@ from harness.targets.board.flash_image import FlashImage
 from harness.targets.board.lab import unpadded
 from harness.targets.board.runners.base import Runner
 
-#: A locked chip is not unlocked silently: unlocking erases all of it.
+#: Unlocking a chip would erase all of it.
 _KEEP_LOCKED = ("-O", "auto_unlock=false")
 
 
 class Pyocd(Runner):
-    """``pyocd``: does not wait for a probe that is not there, nor mass-erase a locked chip.
+    """``pyocd``, without waiting for an absent probe or mass-erasing a locked chip.
 
-    ``host`` is a remote probe's server: ``pyocd server`` of another machine, a virtual board.
+    ``host`` is a server of remote probes: ``pyocd server``, or a virtual board.
     """
 
     name: ClassVar[str] = "pyocd"
@@ -30,10 +30,11 @@ class Pyocd(Runner):
         command = self._call("load", "--erase", "sector", "--no-reset", "--format", "hex")
         return [Command((*command, str(image.hex)), self.seconds, failures=(r"^\d+ E ",))]
 
-    # Commands are split at blanks, which a folder's name may have: files are named without folder.
+    # pyOCD splits commands at blanks, which the name of a folder may contain; so the folder is the
+    # working directory.
 
     def verify(self, image: FlashImage, folder: Path) -> list[Command]:
-        # `compare` always ends with exit code 0; its output has the result.
+        # `compare` always ends with exit code 0.
         call = self._call("commander", "--connect", "attach")
         return [
             Command(

@@ -1,4 +1,4 @@
-"""``west flash``, for images that lie in a Zephyr build folder."""
+"""``west flash``, for images in a Zephyr build folder."""
 
 # ruff: noqa: D102 - the base class documents the methods
 
@@ -17,8 +17,7 @@ from harness.targets.board.runners.nrfutil import Nrfutil
 class West(Nrfutil):
     """``west flash`` with its nrfutil runner; the other commands are those of nrfutil.
 
-    ``--skip-rebuild`` is the spelling that all Zephyr versions take: the image under test is the
-    one that was handed over, never one that west builds now.
+    ``--skip-rebuild``, which all Zephyr versions support, keeps west from building another image.
     """
 
     name: ClassVar[str] = "west"
@@ -30,7 +29,7 @@ class West(Nrfutil):
         build = image.build_directory
         if build is None:
             raise UsageError(
-                f"{image.elf} does not lie in a Zephyr build folder, so west cannot flash it",
+                f"{image.elf} is not in a Zephyr build folder, so west cannot flash it",
                 hint="choose the runner nrfutil, nrfjprog, jlink or pyocd",
             )
         argv = (

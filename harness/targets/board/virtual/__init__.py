@@ -1,7 +1,7 @@
-"""Target ``virtual-board``: the simulator behind a serial port, flashed and read like a real DK.
+"""Target ``virtual-board``: the simulator with a serial port and a debug port, used as a real DK.
 
-A virtual board is started for the session, in a process of its own. Everything else is as on the
-target ``board``: discovery, lock, flash tool (a stand-in), console, reset.
+A virtual board is started in a separate process for each session. Discovery, lock, flash tool (a
+stand-in), console and reset are those of the target ``board``.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from harness.targets.board.virtual.bench import install_tools
 from harness.targets.board.virtual.client import VirtualDk
 
 Result = TypeVar("Result")
-#: Nothing but a busy machine makes its tools slow.
+#: The tools of a virtual board are slow only on a busy machine.
 _POLICY = labs.Policy(backoff=0.6, flash_seconds=480.0)
 
 
 def serial_number(kit: BoardTable) -> str:
-    """A serial number in the range of ``kit``."""
+    """A random serial number in the range of ``kit``."""
     prefix = next(iter(kit.probe.serials))
     return f"{prefix}{secrets.randbelow(1_000_000):06d}"
 
@@ -44,7 +44,7 @@ def _started(
     play: bool = False,
     console: str = "",
 ) -> Iterator[Opening]:
-    """A virtual board of its own for ``image``: the kit with its chip."""
+    """Starts a virtual board, the kit with the chip of ``image``, during the block."""
     kit = platforms.board_with(image.chip.key)
     words = misbehave.split(",") if isinstance(misbehave, str) else misbehave
     with tempfile.TemporaryDirectory(prefix="tflm-bench-") as name:
@@ -63,20 +63,20 @@ def _started(
 
 
 def open(image: Image, **options: Any) -> BoardSession:  # noqa: A001 - called by harness.targets
-    """Start a virtual board, and run ``image`` on it as on a real one.
+    """Starts a virtual board, flashes ``image`` and opens a session on it.
 
-    Option ``misbehave`` is a list of faults (``"flip=100,silent"``, see
-    :mod:`harness.targets.board.virtual.misbehaviour`); ``play`` prints the text in flash
-    instead of running it; ``console`` is how the board hears the chip
-    (:func:`harness.base.platforms.console_wiring`; its baud rate goes before ``baud``).
+    ``misbehave`` is a list of faults (``"flip=100,silent"``, see
+    :mod:`harness.targets.board.virtual.misbehaviour`); ``play`` prints the text in flash instead of
+    running it; ``console`` is the wiring of the console
+    (:func:`harness.base.platforms.console_wiring`), whose baud rate overrides ``baud``.
     """
     with ExitStack() as resources:
         session = resources.enter_context(_started(image, **options)).open()
-        session.keep(resources.pop_all())
+        session.add_resources(resources.pop_all())
         return session
 
 
 def run(image: Image, action: Callable[[BoardSession], Result], **options: Any) -> Result:
-    """The result of ``action`` on a session; failures of the bench are tried again."""
+    """The result of ``action`` on a session; repeated after failures of the bench."""
     with _started(image, **options) as opening:
         return opening.run(action)

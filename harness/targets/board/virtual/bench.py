@@ -1,7 +1,7 @@
-"""A bench folder: virtual boards that run now, and stand-ins for the tools that flash them.
+"""A bench folder: running virtual boards, and stand-ins for the tools that flash them.
 
-``bin/`` holds the stand-ins. Each board has a folder named after its serial number, with
-``dk.json`` (serial number and ports, as a USB bus has them) and the links to its serial ports.
+``bin/`` contains the stand-ins. Each board has a folder named after its serial number, with
+``dk.json`` (:class:`PublishedBoard`) and links to its serial ports.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ STATE = "dk.json"
 
 @dataclass(frozen=True)
 class PublishedBoard:
-    """A virtual board as discovery sees it. ``ports`` is empty while it is unplugged.
+    """The properties of a virtual board for discovery. ``ports`` is empty while it is unplugged.
 
-    ``debug`` is the TCP port of its debug port, on the loopback interface.
+    ``control`` is the path of its control socket, ``debug`` the TCP port of its debug port on the
+    loopback interface.
     """
 
     name: str
@@ -37,19 +38,19 @@ class PublishedBoard:
 
     @property
     def table(self) -> BoardTable:
-        """What kind of board it is."""
+        """The table of its kit."""
         return board_table(self.kit)
 
 
-def write(folder: Path, presence: PublishedBoard) -> None:
-    """Publish ``presence`` atomically."""
-    fresh = folder / f".{STATE}.{presence.pid}"
-    fresh.write_text(json.dumps(asdict(presence)), encoding="utf-8")
+def write(folder: Path, published: PublishedBoard) -> None:
+    """Writes ``dk.json`` atomically."""
+    fresh = folder / f".{STATE}.{published.pid}"
+    fresh.write_text(json.dumps(asdict(published)), encoding="utf-8")
     fresh.replace(folder / STATE)
 
 
 def read(folder: Path) -> PublishedBoard | None:
-    """The board of this folder, or None if there is none."""
+    """The board in ``folder``, or None without a valid ``dk.json``."""
     try:
         values = json.loads((folder / STATE).read_text(encoding="utf-8"))
         values["ports"] = tuple((device, number) for device, number in values["ports"])
@@ -58,23 +59,23 @@ def read(folder: Path) -> PublishedBoard | None:
         return None
 
 
-def presences(bench: Path) -> dict[Path, PublishedBoard]:
-    """The boards on a bench by their state folders, unplugged ones left out."""
+def published_boards(bench: Path) -> dict[Path, PublishedBoard]:
+    """The plugged boards of a bench, by their state folders."""
     if not bench.is_dir():
         return {}
     visible = {folder: read(folder) for folder in sorted(bench.iterdir())}
     return {
-        folder: presence
-        for folder, presence in visible.items()
-        if presence is not None
-        and presence.ports
-        and is_valid_name(presence.serial)
-        and presence.kit in board_names()
+        folder: published
+        for folder, published in visible.items()
+        if published is not None
+        and published.ports
+        and is_valid_name(published.serial)
+        and published.kit in board_names()
     }
 
 
 def install_tools(bench: Path) -> Path:
-    """Write the stand-ins into ``bench/bin``; returns that folder."""
+    """Writes the stand-ins into ``bench/bin``; returns that folder."""
     folder = bench / "bin"
     folder.mkdir(parents=True, exist_ok=True)
     for tool in STANDINS:

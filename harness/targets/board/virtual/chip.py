@@ -1,4 +1,4 @@
-"""The chip of a virtual board: a machine with a debug port, whose flash outlives its power."""
+"""The chip of a virtual board: a machine with a debug port; flash is kept without power."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from harness.simulator.debug_port.port import Surroundings
 from harness.simulator.peripherals.gpio import Gpio
 from harness.simulator.peripherals.nvmc import Nvmc
 
-#: Virtual time runs at most this many times as fast as the wall clock, so that firmware that idles
-#: for ever does not keep a core of the host busy.
+#: Largest ratio of virtual time to the wall clock; it keeps idle firmware from using a whole core
+#: of the host.
 SPEED = 4.0
 _NAP_SECONDS = 0.002
-#: Wall seconds after which one slice of a few virtual milliseconds counts as stuck.
+#: Wall-clock limit of a slice of a few virtual milliseconds.
 _GUARD_SECONDS = 10.0
-#: Nothing happens any more by itself.
+#: Ends of a slice after which only an external event can continue the run.
 _STANDS = (End.IDLE, End.LOCKUP, End.SYSTEM_OFF)
 _KEPT = ("flash", "uicr")
 _ERASED = b"\xff"
-#: UICR.APPROTECT: any word but all ones locks the debug port at the next reset.
+#: UICR.APPROTECT: any value except all ones locks the debug port at the next reset.
 _APPROTECT = 0x00
 
 
 class BoardPort(DebugPort):
-    """A debug port that may show other contents of a memory than it has: ``shown``, by name."""
+    """A debug port that can return faked contents of memories: ``shown``, by their name."""
 
     def __init__(self, machine: Machine, around: Surroundings) -> None:
         super().__init__(machine, around)
@@ -62,11 +62,11 @@ class BoardPort(DebugPort):
 
 
 class VirtualChip:
-    """A chip that runs what is in its flash; one that cannot run stays silent.
+    """A chip that runs the code in its flash; it stays silent if there is none.
 
-    It has no power, and no debug port, until :meth:`power_on`. ``kit`` is the board with the chip,
-    ``console`` says how it hears it (default: as it is wired). ``now`` and ``sleep`` are the wall
-    clock's, in seconds.
+    It has neither power nor a debug port until :meth:`power_on`. ``kit`` is the board with the
+    chip, ``console`` the wiring of the console (default: that of the kit), ``now`` and ``sleep``
+    the wall clock in seconds.
     """
 
     def __init__(
@@ -77,28 +77,29 @@ class VirtualChip:
         now: Clock = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        #: True while nothing can happen until somebody does something to the chip.
+        #: True while only an external event can continue the run.
         self.idle = True
-        #: Why the chip does not run any more, or an empty string.
+        #: The error that ended the run, or an empty string.
         self.halted = ""
         self.port: BoardPort | None = None
         self.kit = kit
         self._console, self._now, self._sleep = console or kit.console, now, sleep
-        #: Of flash and UICR, while there is no power.
+        #: Contents of flash and UICR without power, by name.
         self._contents = {"flash": _ERASED * kit.chip.area("flash").size}
-        self._told = 0  # console bytes
-        self._started = self._virtual = 0.0
+        self._delivered = 0  # console bytes returned so far
+        self._started = self._virtual = 0.0  # wall clock and virtual seconds since it was idle
 
     # power and resets
 
     def power_on(self, around: Surroundings, powered: Callable[[], bool]) -> None:
-        """Power comes: the core starts from flash.
+        """Powers the chip on; the core starts from flash.
 
-        ``around`` is what the debug port resets; ``powered`` is asked before flash is changed.
+        ``around`` is the board that the debug port resets; ``powered`` is called before each change
+        of flash, and prevents it by returning False.
         """
         machine = self._machine()
         machine.chip.device("NVMC", Nvmc).powered = powered
-        self.port, self._told = BoardPort(machine, around), 0
+        self.port, self._delivered = BoardPort(machine, around), 0
         self._begin()
 
     def _machine(self) -> Machine:
@@ -107,7 +108,7 @@ class VirtualChip:
         blocks = [(chip.area(name).origin, data) for name, data in self._contents.items()]
         try:
             return Machine(_image(blocks, chip), console=self._console)
-        except HilError:  # no firmware: the processor starts from whatever is there
+        except HilError:  # no valid image: the core starts from the raw contents
             machine = Machine(_image([(0, _stub(chip))], chip), console=self._console)
             for address, content in blocks:
                 machine.write_memory(address, content)
@@ -115,7 +116,7 @@ class VirtualChip:
             return machine
 
     def power_off(self) -> None:
-        """Power goes; safe to call twice."""
+        """Powers the chip off; safe to call twice."""
         if self.port is None:
             return
         machine, self.port = self.port.machine, None
@@ -124,24 +125,24 @@ class VirtualChip:
         self.idle = True
 
     def pin_reset(self) -> None:
-        """Pulse the reset pin; output that nobody has read is lost."""
+        """Pulses the reset pin; output that has not been read is lost."""
         machine = self._running().machine
         machine.reset()
-        self._told = machine.console.size
+        self._delivered = machine.console.size
         self._begin()
 
     def _begin(self) -> None:
         self.halted, self.idle = "", True
-        self.touched()
+        self.wake()
 
-    def touched(self) -> None:
-        """Somebody did something to the chip: it may go on."""
+    def wake(self) -> None:
+        """Continues an idle chip after an external event."""
         if self.idle and not self.halted:
             self._started, self._virtual = self._now(), 0.0
             self.idle = False
 
     def lock(self) -> None:
-        """Set UICR.APPROTECT, as production does, and reset."""
+        """Sets UICR.APPROTECT and resets the chip."""
         machine = self._running().machine
         uicr = machine.memory_map.area("uicr")
         machine.write_memory(uicr.origin + _APPROTECT, bytes(4))
@@ -155,7 +156,7 @@ class VirtualChip:
     # time
 
     def step(self, seconds: float) -> bytes:
-        """Run for at most ``seconds`` times :data:`SPEED`; returns the bytes of the UART."""
+        """Runs for ``seconds`` times :data:`SPEED` at most; returns the output of the UART."""
         if self.port is None or self.port.core.halted:
             self.idle = True
             return b""
@@ -182,18 +183,18 @@ class VirtualChip:
 
     def _printed(self) -> bytes:
         console = self._running().machine.console
-        printed = console.since(self._told)
-        self._told = console.size
+        printed = console.since(self._delivered)
+        self._delivered = console.size
         return printed
 
     def _halt(self, reason: str) -> None:
         self.halted = reason
         self.idle = True
 
-    # what is around it
+    # console input and pins
 
     def feed(self, data: bytes) -> None:
-        """Bytes for the UART; they may wake a sleeping core."""
+        """Feeds bytes to the UART; they may wake a sleeping core."""
         if self.port is None or self.halted:
             return
         try:
@@ -201,7 +202,7 @@ class VirtualChip:
         except HilError as error:
             self._halt(error.message)
             return
-        self.touched()
+        self.wake()
 
     def _pins(self) -> Gpio:
         if self.halted:
@@ -209,20 +210,20 @@ class VirtualChip:
         return self._running().machine.chip.device("P0", Gpio)
 
     def read_pin(self, pin: int) -> bool:
-        """The level at a pin. Raises ValueError if the chip does not run."""
+        """The level of a pin. Raises ValueError if the chip does not run."""
         return bool(self._pins().pads >> pin & 1)
 
     def drive_pin(self, pin: int, level: bool | None) -> None:
-        """Drive a pin, or let it go; it may wake a sleeping core."""
+        """Drives a pin, or releases it (None); this may wake a sleeping core."""
         self._pins().drive(pin, level)
-        self.touched()
+        self.wake()
 
 
 class TranscriptChip(VirtualChip):
-    """Prints the text in flash from address 0 on, and echoes its input.
+    """A chip that prints the text at address 0 of flash, and echoes its input.
 
-    For trying the bench without a compiler: "flash" a console log and see it printed. Its core
-    runs for a debugger alone.
+    It serves to test a bench without a compiler: flash a console log, and it is printed. The core
+    runs only under a debugger.
     """
 
     def __init__(self, kit: BoardTable) -> None:
@@ -231,12 +232,12 @@ class TranscriptChip(VirtualChip):
         self._resets = 0
 
     def power_on(self, around: Surroundings, powered: Callable[[], bool]) -> None:
-        """Print the text."""
+        """Powers the chip on; the text is printed."""
         self._resets = -1
         super().power_on(around, powered)
 
     def step(self, seconds: float) -> bytes:
-        """All output at once; the line paces it."""
+        """All output at once; the serial line delays it."""
         port = self._running()
         if port.core.enabled:
             super().step(seconds)
@@ -250,18 +251,18 @@ class TranscriptChip(VirtualChip):
         return printed
 
     def feed(self, data: bytes) -> None:
-        """Echo."""
+        """Echoes ``data``."""
         self._pending += data
-        self.touched()
+        self.wake()
 
     def pin_reset(self) -> None:
-        """Print the text again."""
+        """Pulses the reset pin; the text is printed again."""
         self._pending.clear()
         super().pin_reset()
 
 
 def contents(machine: Machine) -> dict[str, bytes]:
-    """What flash and UICR hold, by name."""
+    """The contents of flash and UICR, by name."""
     areas = {name: machine.memory_map.area(name) for name in _KEPT}
     return {name: machine.read_memory(a.origin, a.size) for name, a in areas.items()}
 
@@ -271,6 +272,6 @@ def _image(blocks: list[tuple[int, bytes]], chip: ChipTable) -> Image:
 
 
 def _stub(chip: ChipTable) -> bytes:
-    """A vector table that a machine can be made with."""
+    """A minimal image: a vector table, and a branch to itself."""
     ram = chip.area("ram")
     return b"".join(word.to_bytes(4, "little") for word in (ram.end, 9, 0xE7FE_E7FE))

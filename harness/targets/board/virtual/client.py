@@ -1,4 +1,4 @@
-"""The other side of a virtual board: starting one, and talking to its control socket."""
+"""The host's side of a virtual board: starts its process, and uses its control socket."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ _SECONDS = 30.0
 
 
 class ControlError(Exception):
-    """The virtual board refused; the message is its own."""
+    """A virtual board refused a request, or does not answer."""
 
 
 def call(folder: Path, operation: str, **arguments: Any) -> dict[str, Any]:
-    """One request to the board whose state is in ``folder``.
+    """The reply to a request, sent to the board whose state is in ``folder``.
 
-    Raises :class:`ControlError` if it refuses or is not there.
+    Raises :class:`ControlError` if it refuses or does not answer.
     """
-    presence = benches.read(folder)
-    if presence is None:
+    published = benches.read(folder)
+    if published is None:
         raise ControlError(f"no virtual board in {folder}")
     request = json.dumps({"do": operation, **arguments}).encode() + b"\n"
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as channel:
             channel.settimeout(_SECONDS)
-            channel.connect(presence.control)
+            channel.connect(published.control)
             channel.sendall(request)
             channel.shutdown(socket.SHUT_WR)
             answer = bytearray()
@@ -51,55 +51,55 @@ def call(folder: Path, operation: str, **arguments: Any) -> dict[str, Any]:
                 answer += chunk
     except OSError as error:
         raise ControlError(
-            f"the virtual board {presence.serial} does not answer: {error}"
+            f"the virtual board {published.serial} does not answer: {error}"
         ) from error
     try:
         reply: dict[str, Any] = json.loads(answer)
     except ValueError:
-        raise ControlError(f"the virtual board {presence.serial} hung up") from None
+        raise ControlError(f"the virtual board {published.serial} closed the connection") from None
     if "error" in reply:
         raise ControlError(str(reply["error"]))
     return reply
 
 
 class VirtualMemory:
-    """A virtual board's memory through its debug port."""
+    """The memory of a virtual board, accessed through its debug port."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def read(self, address: int, size: int) -> bytes:
-        """``size`` bytes from ``address``. Raises :class:`TargetLost` if there is none."""
+        """``size`` bytes from ``address``. Raises :class:`TargetLost` if the board is lost."""
         with self._port(f"read {size} bytes at 0x{address:08x}") as port:
             return port.read(address, size)
 
     def write(self, address: int, data: bytes) -> None:
-        """Write ``data`` to RAM. Raises :class:`TargetLost` if there is none."""
+        """Writes ``data`` to RAM. Raises :class:`TargetLost` if the board is lost."""
         with self._port(f"write at 0x{address:08x}") as port:
             port.write(address, data)
 
     def core_state(self) -> CoreState:
-        """The core, halted for a moment. Raises :class:`TargetLost` if there is none."""
+        """The state of the core, halted briefly. Raises :class:`TargetLost` if it is lost."""
         with self._port("read its core") as port:
             return core_state(port, port.chip)
 
     @contextmanager
     def _port(self, action: str) -> Iterator[PortClient]:
-        presence = benches.read(self._folder)
+        published = benches.read(self._folder)
         try:
-            if presence is None:
+            if published is None:
                 raise PortError(f"no virtual board in {self._folder}")
-            with PortClient(presence.debug, presence.table.chip) as port:
+            with PortClient(published.debug, published.table.chip) as port:
                 yield port
         except PortError as error:
             raise TargetLost(f"could not {action}: {error}") from error
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Does nothing: each access opens its own connection."""
 
 
 class VirtualPins:
-    """A virtual board's pins through its control socket."""
+    """The pins of a virtual board, accessed through its control socket."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -111,22 +111,22 @@ class VirtualPins:
             raise TargetLost(f"could not reach P0.{arguments['pin']}: {error}") from error
 
     def read(self, pin: int) -> bool:
-        """The level at ``pin``. Raises :class:`TargetLost` if there is none."""
+        """The level of ``pin``. Raises :class:`TargetLost` if the board is lost."""
         return bool(self._do("pin", pin=pin)["level"])
 
     def drive(self, pin: int, level: bool | None) -> None:
-        """Drive ``pin``; None releases it. Raises :class:`TargetLost` if there is none."""
+        """Drives ``pin``; None releases it. Raises :class:`TargetLost` if the board is lost."""
         self._do("drive", pin=pin, level=level)
 
 
 class VirtualDk(Closing):
-    """A virtual board in a process of its own, which ends with this object or with its parent.
+    """A virtual board in a separate process, which ends with this object or with its parent.
 
-    ``kit`` is its table (default: the nRF9160 DK's), ``baud`` 0 its usual rate. ``console``: how it
-    hears the chip, at which baud rate, as text. ``port`` is the TCP port of its debug port (0:
-    any); with ``registers`` it offers no whole blocks of memory. Raises :class:`UsageError` for a
-    name, a misbehaviour or a console that is none, :class:`EnvironmentMissing` if the process does
-    not start.
+    ``kit`` is its table (default: the nRF9160 DK's), ``baud`` 0 its usual rate, ``console`` the
+    wiring of the console with its baud rate, as text, ``port`` the TCP port of its debug port (0:
+    any). With ``registers`` the debug port offers no block transfers of memory. Raises
+    :class:`UsageError` for an invalid name, misbehaviour or console, :class:`EnvironmentMissing` if
+    the process does not start.
     """
 
     def __init__(
@@ -174,7 +174,7 @@ class VirtualDk(Closing):
             raise EnvironmentMissing(f"the virtual board did not start: {last}")
 
     def find(self) -> BenchBoard:
-        """The board as discovery sees it. Raises :class:`TargetLost` while it is unplugged."""
+        """The board with its current ports. Raises :class:`TargetLost` while it is unplugged."""
         for board in on_bench(self.bench):
             if board.control == self.folder:
                 return board
@@ -182,15 +182,15 @@ class VirtualDk(Closing):
 
     @property
     def alive(self) -> bool:
-        """Whether the board's process runs."""
+        """True while the board's process runs."""
         return self._process.poll() is None
 
     def do(self, operation: str, **arguments: Any) -> dict[str, Any]:
-        """One request to the board; see the server for the operations."""
+        """The reply to a request; :meth:`VirtualBoard.answer` lists the operations."""
         return call(self.folder, operation, **arguments)
 
     def close(self) -> None:
-        """End the process; safe to call twice."""
+        """Ends the process; safe to call twice."""
         for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
             if stream is not None:
                 stream.close()

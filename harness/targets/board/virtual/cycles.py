@@ -1,9 +1,9 @@
-"""Cycles of a core with wait states, in place of the simulator's instructions.
+"""Converts the simulator's instructions to cycles of a core with wait states.
 
 The simulator's DWT counts an instruction as a cycle. With ``cycles=SEED`` a virtual board changes
 the ticks in ``op`` and ``inference`` records: each operator takes :func:`ratio` cycles per
-instruction, which depends on the seed alone; each image is a little off (its code lies elsewhere in
-flash), each inference by less (interrupts). The code between the operators has a ratio of its own.
+instruction, which depends only on the seed. The ratio varies between images (location of the code
+in flash) and, less, between inferences (interrupts). The code between operators has its own ratio.
 """
 
 from __future__ import annotations
@@ -14,42 +14,42 @@ from random import Random
 from harness.uart import records
 from harness.uart.records import Record
 
-#: Relative standard deviations: of an image's ratio, and of one inference's.
-OF_IMAGE, OF_INFERENCE = 0.02, 0.005
-#: Stands for the code between operators.
+#: Relative standard deviations of the ratio between images and between inferences.
+IMAGE_DEVIATION, INFERENCE_DEVIATION = 0.02, 0.005
+#: Name of the code between operators.
 BETWEEN = ""
-_LEAST, _MOST = 1.05, 2.6
-#: A longer line is not a record, and is passed on at once.
-_LONGEST = 400
+_MIN_RATIO, _MAX_RATIO = 1.05, 2.6
+#: Bytes; a longer line is not a record, and is passed on immediately.
+_MAX_RECORD = 400
 
 
 def ratio(seed: int, operator: str) -> float:
-    """Cycles per instruction of an operator."""
-    return Random(f"{seed} {operator}").uniform(_LEAST, _MOST)
+    """The cycles per instruction of an operator."""
+    return Random(f"{seed} {operator}").uniform(_MIN_RATIO, _MAX_RATIO)
 
 
 class CycleCounter:
-    """Rewrites the ticks of a console as it passes; bytes that may belong to a record wait."""
+    """Rewrites the ticks in records of a console stream; holds back incomplete records."""
 
     def __init__(self, seed: int) -> None:
         self._seed = seed
         self._build = ""
         self._inferences = Random(seed)
         self._line = b""
-        self._held: list[tuple[bytes, Record | None]] = []  # an inference and the lines behind it
+        self._held: list[tuple[bytes, Record | None]] = []  # an inference and its operators
 
     def feed(self, data: bytes) -> bytes:
-        """The lines that are complete: operators follow the inference that sums them."""
+        """The bytes that can be passed on; an inference waits for the operators that follow it."""
         *lines, self._line = re.split(rb"(?<=\n)", self._line + data)
         output = b"".join(map(self._take, lines))
-        if records.PREFIX.encode()[:1] in self._line and len(self._line) < _LONGEST:
+        if records.PREFIX.encode()[:1] in self._line and len(self._line) < _MAX_RECORD:
             return output
         if not self._held:
             output, self._line = output + self._line, b""
         return output
 
     def flush(self) -> bytes:
-        """The lines that waited: nothing more comes."""
+        """The bytes held back, at the end of the output."""
         output, self._line = self._release() + self._line, b""
         return output
 
@@ -86,6 +86,6 @@ class CycleCounter:
         return b"".join((records.with_ticks(line, total), *behind))
 
     def _cycles(self, operator: str, instructions: int) -> int:
-        image = Random(f"{self._seed} {self._build} {operator}").gauss(1, OF_IMAGE)
-        noise = self._inferences.gauss(1, OF_INFERENCE)
+        image = Random(f"{self._seed} {self._build} {operator}").gauss(1, IMAGE_DEVIATION)
+        noise = self._inferences.gauss(1, INFERENCE_DEVIATION)
         return round(instructions * ratio(self._seed, operator) * image * noise)

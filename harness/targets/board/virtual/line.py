@@ -1,4 +1,4 @@
-"""The serial line between a virtual board's UART and the host: speed, faults, pseudo-terminal."""
+"""The serial line between a virtual board's UART and the host: timing, errors, pseudo-terminal."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from harness.targets.board.virtual.misbehaviour import Misbehaviour
 
 #: Start bit, eight data bits, stop bit.
 _BITS = 10
-#: Seconds without a byte after which lines that wait are sent.
+#: Seconds without output after which lines held by the cycle counter are sent.
 _SILENCE = 0.1
-#: Baud rates by termios' numbers for them.
+#: Baud rates by their termios constants.
 _RATES = {
     getattr(termios, name): int(name[1:])
     for name in dir(termios)
@@ -25,30 +25,30 @@ _RATES = {
 
 
 class SerialLine:
-    """Delays bytes to ``baud``, and mangles them as a misbehaviour sets."""
+    """Delays bytes according to ``baud``, and applies transmission errors."""
 
     def __init__(self, baud: int, *, now: Callable[[], float] = time.monotonic) -> None:
         self.baud = baud
         self._now = now
         self._waiting = bytearray()
-        self._sent_until = 0.0  # when the last byte has left the wire
+        self._sent_until = 0.0  # end of the last byte's transmission
         self._counted = 0
         self._wrong = Misbehaviour()
         self._cycles: CycleCounter | None = None
-        self._heard = 0.0  # when the chip last sent something
+        self._last_output = 0.0  # time of the chip's last output
 
     @property
     def waiting(self) -> int:
-        """Bytes that have not gone out yet."""
+        """The number of unsent bytes."""
         return len(self._waiting)
 
     def push(self, data: bytes, wrong: Misbehaviour) -> None:
-        """Queue the UART's output, with the errors of ``wrong`` in it."""
+        """Queues output of the UART, with the errors of ``wrong``."""
         if wrong.silent:
             return
         if wrong.cycles:
             self._cycles = self._cycles or CycleCounter(wrong.cycles)
-            self._heard = self._now()
+            self._last_output = self._now()
             data = self._cycles.feed(data)
         self._put(data, wrong)
 
@@ -65,19 +65,19 @@ class SerialLine:
                 self._waiting.append(byte)
 
     def clear(self) -> None:
-        """Drop the bytes that were not sent yet: the chip was reset."""
+        """Drops the unsent bytes, after a reset of the chip."""
         self._waiting.clear()
         self._counted = 0
         self._cycles = None
 
     def due(self) -> bytes:
-        """The bytes that have left the wire by now."""
+        """The bytes whose transmission has ended; they are removed from the queue."""
         now = self._now()
-        if self._cycles is not None and now - self._heard > _SILENCE:
+        if self._cycles is not None and now - self._last_output > _SILENCE:
             self._put(self._cycles.flush(), self._wrong)
         if not self._waiting:
             return b""
-        # Time while the line was idle does not count.
+        # Idle time of the line does not count.
         begin = max(self._sent_until, now - 0.02)
         count = min(len(self._waiting), int((now - begin) * self.baud / _BITS))
         if not count:
@@ -90,10 +90,10 @@ class SerialLine:
 
 
 def resample(data: bytes, sent: int, read: int) -> bytes:
-    """``data`` sent at ``sent`` baud, as a UART receives it that reads at ``read`` baud.
+    """``data`` sent at ``sent`` baud, as received by a UART at ``read`` baud.
 
-    The receiver waits for a falling edge and samples the middle of each of its own bits; a stop
-    bit that is low is not checked, as on the DK's interface MCU.
+    The receiver waits for a falling edge and samples the middle of each bit. It does not check the
+    stop bit, as the DK's interface MCU.
     """
     if sent == read:
         return data
@@ -104,7 +104,7 @@ def resample(data: bytes, sent: int, read: int) -> bytes:
         wire.append(1)
     wire.extend(b"\x01" * _BITS)
     ratio = sent / read  # wire bits per receiver bit
-    heard = bytearray()
+    received = bytearray()
     position = 0.0
     while position < len(wire) - 1:
         start = wire.find(0, int(position))
@@ -115,16 +115,16 @@ def resample(data: bytes, sent: int, read: int) -> bytes:
         for bit in range(8):
             sample = int(begin + (bit + 1.5) * ratio)
             byte |= (wire[sample] if sample < len(wire) else 1) << bit
-        heard.append(byte)
+        received.append(byte)
         position = begin + (_BITS - 0.5) * ratio
-        # The next start bit is a falling edge: skip the bits that are still low.
+        # The next start bit begins with a falling edge: skip low bits.
         while int(position) < len(wire) and not wire[int(position)]:
             position = int(position) + 1.0
-    return bytes(heard)
+    return bytes(received)
 
 
 class Terminal:
-    """One pseudo-terminal, linked under a name as a serial port would have."""
+    """A pseudo-terminal with a symbolic link named like a serial port."""
 
     def __init__(self, link: Path, interface: int) -> None:
         self.interface = interface
@@ -137,11 +137,11 @@ class Terminal:
 
     @property
     def rate(self) -> int:
-        """The baud rate that the host has set; 0 if it is none of the usual ones."""
+        """The baud rate set by the host; 0 if it is not a standard one."""
         return _RATES.get(termios.tcgetattr(self.master)[5], 0)
 
     def close(self) -> None:
-        """Hang up: readers of the port get an end of file."""
+        """Closes the terminal: readers of the port get an end of file."""
         self.link.unlink(missing_ok=True)
         os.close(self.master)
         os.close(self._slave)

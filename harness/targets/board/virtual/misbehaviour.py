@@ -1,4 +1,4 @@
-"""Misbehaviours of a virtual board, one name for each fault of real benches."""
+"""Misbehaviours of a virtual board, each modelled on a fault of real benches."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from harness.base.text import short
 
 @dataclass(frozen=True)
 class Misbehaviour:
-    """All zero: the board behaves. Those that are "times" count down to zero.
+    """Misbehaviours; 0 switches one off. Those that are "times" count down to zero.
 
     ============== ==========================================================================
-    unplug_after   console bytes after boot, then the board leaves the bus (once)
-    gone           milliseconds that it stays away
-    rename         1: it comes back under other port names
-    baud           its UART sends at this rate, whatever the host set
+    unplug_after   console bytes after boot until the board leaves the bus (once)
+    gone           duration of its absence in milliseconds
+    rename         1: it returns with other port names
+    baud           the UART sends at this rate, independent of the host's setting
     flip           one bit of every n-th console byte is inverted
     drop           every n-th console byte is lost
-    repeat         every n-th console byte comes twice
+    repeat         every n-th console byte is sent twice
     silent         1: the UART sends nothing
     reset_loop     console bytes after which the chip resets, every time
     brown_out      times that the supply fails while flash is written
-    unplug_flash   writes and erases of flash, then the board leaves the bus (once)
-    locked         1: the chip's debug port is locked (UICR.APPROTECT) until all of it is erased
-    busy           1: another process holds the console port open
+    unplug_flash   writes and erases of flash until the board leaves the bus (once)
+    locked         1: the debug port is locked (UICR.APPROTECT) until the chip is erased
+    busy           1: another process has the console port open
     flash_fails    times that the flash tool fails
     flash_hangs    times that the flash tool hangs
-    flash_lies     times that a tool reads back what it wrote, and nothing was written
-    tool_lies      1: nothing is ever written, and reading back later shows what should be there
-    cycles         operators take more than one cycle an instruction, by ratios of this seed
+    flash_lies     times that nothing is written, but the tool reads back the expected data
+    tool_lies      1: nothing is ever written, but all tools read back the expected data
+    cycles         seed of the operators' cycles per instruction (default: one cycle each)
     ============== ==========================================================================
     """
 
@@ -55,12 +55,12 @@ class Misbehaviour:
     tool_lies: int = 0
     cycles: int = 0
 
-    def once_less(self, name: str) -> Misbehaviour:
-        """The same with ``name`` counted down by one."""
+    def counted_down(self, name: str) -> Misbehaviour:
+        """A copy with ``name`` reduced by one, at least 0."""
         return replace(self, **{name: max(0, getattr(self, name) - 1)})
 
     def without(self, name: str) -> Misbehaviour:
-        """The same with ``name`` at zero."""
+        """A copy with ``name`` set to 0."""
         return replace(self, **{name: 0})
 
 
@@ -68,7 +68,7 @@ NAMES = tuple(field.name for field in fields(Misbehaviour))
 
 
 def parse(texts: Iterable[str]) -> Misbehaviour:
-    """From ``name=number`` (``unplug-after=300``), or ``name`` alone for 1.
+    """The misbehaviours in ``name=number`` (``unplug-after=300``) or ``name`` (1).
 
     Raises :class:`UsageError` for an unknown name, and for a value that is not a number.
     """
@@ -78,7 +78,7 @@ def parse(texts: Iterable[str]) -> Misbehaviour:
         key = name.strip().replace("-", "_")
         if key not in NAMES:
             names = ", ".join(n.replace("_", "-") for n in NAMES)
-            raise UsageError(f"a virtual board cannot {name!r}", hint=f"known: {names}")
+            raise UsageError(f"no misbehaviour {name!r}", hint=f"one of {names}")
         try:
             values[key] = numbers.count_or_zero(int(number)) if has_number else 1
         except ValueError:

@@ -1,7 +1,7 @@
-"""A client of a virtual board's debug port, for what uses it without pyOCD: stand-ins, memory.
+"""A client of a virtual board's debug port, for flash tool stand-ins and memory access.
 
-It speaks pyOCD's remote-probe protocol (pyOCD's docs, "Remote probe protocol"), one request after
-another.
+It uses pyOCD's remote-probe protocol (pyOCD's docs, "Remote probe protocol"), one request at a
+time.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ from harness.elf.hexfile import Block
 
 _SECONDS = 30.0
 _SELECT = 0x8
-#: Bytes of one request.
+#: Largest number of bytes in a request.
 _CHUNK = 1 << 14
 _ERASED = b"\xff"
 
 
 class PortError(Exception):
-    """The probe, or the chip behind it, refused; the message is its own."""
+    """The debug port refused a request, or does not answer."""
 
 
 class PortClient(Closing):
-    """One connection to the debug port of a ``chip``, at TCP port ``number`` of this machine.
+    """A connection to the debug port of a ``chip``, at TCP port ``number`` of this machine.
 
-    Every method raises :class:`PortError` if the port refuses, or is gone.
+    Every method raises :class:`PortError` if the port refuses a request or does not answer.
     """
 
     def __init__(self, number: int, chip: ChipTable) -> None:
@@ -57,7 +57,7 @@ class PortClient(Closing):
         self._ask("hello", 1)
 
     def close(self) -> None:
-        """Hang up; safe to call twice."""
+        """Closes the connection; safe to call twice."""
         self._answers.close()
         self._socket.close()
 
@@ -70,7 +70,7 @@ class PortClient(Closing):
         except (OSError, ValueError) as error:
             raise PortError(f"the debug port does not answer: {error}") from error
         if answer.get("status") != 0:
-            raise PortError(answer.get("error", "the debug port hung up"))
+            raise PortError(answer.get("error", "the debug port closed the connection"))
         return answer.get("result")
 
     # memory
@@ -85,26 +85,26 @@ class PortClient(Closing):
         return b"".join(map(bytes, parts))
 
     def write(self, address: int, data: bytes) -> None:
-        """Write RAM, byte by byte."""
+        """Writes RAM, byte by byte."""
         for at in range(0, len(data), _CHUNK):
             self._ask("write_block8", self._ports.core, address + at, list(data[at : at + _CHUNK]))
 
     def word(self, address: int) -> int:
-        """Read a register."""
+        """The value of the register at ``address``."""
         return int(self._ask("read_mem", self._ports.core, address, 32))
 
     def write_word(self, address: int, word: int) -> None:
-        """Write a register."""
+        """Writes the register at ``address``."""
         self._ask("write_mem", self._ports.core, address, word, 32)
 
     # run control
 
     def halt(self) -> None:
-        """Halt the core."""
+        """Halts the core."""
         self.write_word(DHCSR, DHCSR_KEY << 16 | C_DEBUGEN | C_HALT)
 
     def reset(self) -> None:
-        """Leave the core to itself, and pulse the reset pin."""
+        """Disables debugging of the core, and pulses the reset pin."""
         self._ask("assert_reset", True)
         if not self.locked:
             self.write_word(DEMCR, 0)
@@ -115,11 +115,11 @@ class PortClient(Closing):
 
     @property
     def locked(self) -> bool:
-        """Whether CTRL-AP says that the chip is protected."""
+        """True if the chip is protected, according to CTRL-AP."""
         return self._control(PROTECTION) == 0
 
     def recover(self) -> None:
-        """Have CTRL-AP erase flash, UICR and RAM, which unlocks the chip."""
+        """Erases flash, UICR and RAM by CTRL-AP, which unlocks the chip."""
         self._control(ERASEALL, 1)
 
     def _control(self, register: int, value: int | None = None) -> int:
@@ -130,13 +130,13 @@ class PortClient(Closing):
         return int(self._ask("read_ap", register & 0xC))
 
     def erase_all(self) -> None:
-        """Have NVMC erase flash and UICR."""
+        """Erases flash and UICR by NVMC."""
         self._mode(ERASE)
         self.write_word(self._nvmc + NVMC_ERASEALL, 1)
         self._mode(READ)
 
     def erase_pages(self, blocks: Sequence[Block]) -> None:
-        """Have NVMC erase the pages of flash that ``blocks`` touch; UICR has none."""
+        """Erases the flash pages of ``blocks`` by NVMC; blocks in UICR are ignored."""
         flash, page = self.chip.area("flash"), self.chip.flash.page
         pages = {
             number
@@ -150,7 +150,7 @@ class PortClient(Closing):
         self._mode(READ)
 
     def program(self, blocks: Sequence[Block]) -> None:
-        """Have NVMC write ``blocks``, in whole words."""
+        """Writes ``blocks`` by NVMC, in whole words."""
         self._mode(WRITE)
         for address, data in blocks:
             before, behind = address % 4, -(address + len(data)) % 4

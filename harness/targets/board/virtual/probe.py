@@ -1,4 +1,4 @@
-"""The debug probe of a virtual board, and what goes wrong while it writes flash."""
+"""The debug probe of a virtual board, with its misbehaviours when flash is written."""
 
 from __future__ import annotations
 
@@ -17,34 +17,34 @@ _SILENT = "the operation attempted is unavailable: target did not respond"
 
 
 class ProbedBoard(Protocol):
-    """What a probe needs of its board."""
+    """The interface of a board to its probe."""
 
     serial: str
     chip: VirtualChip
     wrong: Misbehaviour
 
     def fail(self, seconds: float) -> None:
-        """Leave the bus for ``seconds`` as soon as the present request has ended."""
+        """Schedules that the board leaves the bus for ``seconds`` after the current request."""
 
     @property
     def plugged(self) -> bool:
-        """Whether the board is on the bus."""
+        """True if the board is on the bus."""
 
 
 class BoardProbe(RemoteProbe):
-    """Reaches the board's chip; ``fast``: it offers pyOCD whole blocks of memory.
+    """The probe of a virtual board; ``fast``: it offers pyOCD block transfers of memory.
 
-    What goes wrong does so at a write or an erase of flash, whoever carries it out: a client
-    through the port, or a flash algorithm that it has loaded into RAM.
+    Misbehaviours occur at writes and erases of flash, both by a client through the port and by a
+    flash algorithm in RAM.
     """
 
     def __init__(self, board: ProbedBoard, *, fast: bool = True) -> None:
         super().__init__(self._reached, board.serial, fast=fast)
         self._board = board
-        self._operations = 0  # of this client, on flash
-        self._lost = ""  # why the client's requests fail
+        self._operations = 0  # writes and erases of flash by this client
+        self._lost = ""  # the reason why the client's requests fail
         self._hangs = False
-        self._truth: dict[str, bytes] = {}  # what flash holds while a lie is told about it
+        self._real: dict[str, bytes] = {}  # the unchanged contents while writes are faked
 
     def _reached(self) -> DebugPort:
         if self._lost:
@@ -52,14 +52,14 @@ class BoardProbe(RemoteProbe):
         port = self._board.chip.port
         if port is None or not self._board.plugged:
             raise ProbeFailure(f"the board {self._board.serial} is not on the bus")
-        self._board.chip.touched()
+        self._board.chip.wake()
         return port
 
     def powered(self) -> bool:
-        """Flash is about to be changed: False if that does not happen."""
+        """Called before each change of flash; returns False to prevent it."""
         port, wrong = self._board.chip.port, self._board.wrong
         if port is None or not port.core.enabled:
-            return True  # the firmware's own
+            return True  # a change by the firmware
         self._operations += 1
         if wrong.flash_hangs:
             self._spend("flash_hangs")
@@ -73,20 +73,20 @@ class BoardProbe(RemoteProbe):
         elif wrong.unplug_flash and self._operations > wrong.unplug_flash:
             self._board.wrong = wrong.without("unplug_flash")
             self._lose(wrong.gone / 1000)
-        elif (wrong.flash_lies or wrong.tool_lies) and not self._truth:
-            self._truth = contents(port.machine)
+        elif (wrong.flash_lies or wrong.tool_lies) and not self._real:
+            self._real = contents(port.machine)
             port.shown = {}
         return not (self._lost or self._hangs)
 
     def _spend(self, name: str) -> None:
-        self._board.wrong = self._board.wrong.once_less(name)
+        self._board.wrong = self._board.wrong.counted_down(name)
 
     def _lose(self, seconds: float) -> None:
         self._lost = _LOST
         self._board.fail(seconds)
 
     def answer(self, line: bytes) -> dict[str, Any] | None:
-        """The answer to one request, unless the probe hangs."""
+        """The answer to a request, or None if the probe hangs."""
         answer = None if self._hangs else super().answer(line)
         if self._hangs or answer is None:
             return None
@@ -95,18 +95,18 @@ class BoardProbe(RemoteProbe):
         return answer
 
     def left(self) -> None:
-        """The last client has gone: what it believed to be in flash is not."""
+        """Called when the last client has disconnected."""
         self._operations, self._lost, self._hangs = 0, "", False
         self.held = False
-        self.undo()
+        self.restore_flash()
 
-    def undo(self) -> None:
-        """The end of a lie: flash has what it really has."""
+    def restore_flash(self) -> None:
+        """Ends faked writes: restores the real contents of flash and UICR."""
         port = self._board.chip.port
-        if self._truth and port is not None:
+        if self._real and port is not None:
             claimed, machine = contents(port.machine), port.machine
-            for name, content in self._truth.items():
+            for name, content in self._real.items():
                 machine.write_memory(machine.memory_map.area(name).origin, content)
             port.shown = claimed if self._board.wrong.tool_lies else {}
             self._spend("flash_lies")
-        self._truth = {}
+        self._real = {}

@@ -1,6 +1,6 @@
-"""The process of one virtual board: pseudo-terminals, a chip, a control socket, one loop.
+"""The process of a virtual board: pseudo-terminals, a chip, a control socket, an event loop.
 
-Run as ``python -m harness.targets.board.virtual.server``; ends when its standard input does.
+Run as ``python -m harness.targets.board.virtual.server``; ends when its standard input is closed.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from harness.targets.board.virtual.chip import TranscriptChip, VirtualChip
 from harness.targets.board.virtual.line import SerialLine, Terminal, resample
 from harness.targets.board.virtual.probe import BoardProbe
 
-#: The chip waits while this many bytes are on the wire.
+#: Number of unsent bytes at which the chip is suspended.
 _BACKLOG = 4096
 _SLICE_SECONDS = 0.0005
 
-#: Keeps a serial port open, exclusively, until its standard input ends.
+#: A program that opens a serial port exclusively until its standard input is closed.
 _HOLDER = (
     "import fcntl, os, sys\n"
     "port = os.open(sys.argv[1], os.O_RDWR | os.O_NOCTTY)\n"
@@ -45,7 +45,10 @@ _HOLDER = (
 
 
 class VirtualBoard:
-    """A virtual board: requests change its state, :meth:`turn` lets time pass."""
+    """A virtual board. Requests change its state, :meth:`turn` advances its time.
+
+    ``fast``: the debug port offers pyOCD block transfers of memory.
+    """
 
     def __init__(
         self,
@@ -71,12 +74,12 @@ class VirtualBoard:
         self.control = ""
         self.selector = selectors.DefaultSelector()
         self.sent = 0  # console bytes since the last boot
-        self.generation = 0
-        self.back_at = 0.0
-        self.outgoing = b""
+        self.generation = 0  # of port names; see misbehaviour ``rename``
+        self.back_at = 0.0  # time of the return to the bus
+        self.outgoing = b""  # bytes that the host's terminal has not accepted
         self.holder: subprocess.Popen[bytes] | None = None
         self.resets = 0
-        self.failing: float | None = None  # seconds to be away from now on
+        self.failing: float | None = None  # seconds for which it leaves the bus next
         self.probe = BoardProbe(self, fast=fast)
         self.server = ProbeServer(self.probe, self.selector, port)
 
@@ -84,11 +87,11 @@ class VirtualBoard:
 
     @property
     def plugged(self) -> bool:
-        """Whether the board is on the bus."""
+        """True if the board is on the bus."""
         return bool(self.terminals)
 
     def plug(self) -> None:
-        """Appear: open the ports and publish them; power comes with the bus."""
+        """Connects the board to the bus: opens and publishes its ports, and powers the chip."""
         ports = self.chip.kit.vcom.values()  # the console is on the first
         shift = self.generation * len(ports)
         for index, port in enumerate(ports):
@@ -102,19 +105,19 @@ class VirtualBoard:
         self.hold()
 
     def lock(self) -> None:
-        """Lock the chip, once, if ``locked`` is set."""
+        """Locks the chip, once, if ``locked`` is set."""
         if self.wrong.locked and self.plugged:
             self.wrong = self.wrong.without("locked")
             self.chip.lock()
 
     def fail(self, seconds: float) -> None:
-        """Leave the bus for ``seconds`` before the next turn."""
+        """Schedules :meth:`unplug` for the next turn."""
         self.failing = seconds
 
     def unplug(self, seconds: float) -> None:
-        """Leave the bus for ``seconds``; the chip loses its power with it."""
+        """Disconnects the board from bus and power for ``seconds``."""
         self.drop_holder()
-        self.probe.undo()
+        self.probe.restore_flash()
         self.chip.power_off()
         self.outgoing = b""
         self.line.clear()
@@ -128,16 +131,16 @@ class VirtualBoard:
         self.back_at = time.monotonic() + seconds
 
     def publish(self) -> None:
-        """Publish the board as discovery sees it."""
+        """Publishes the board and its ports for discovery."""
         ports = tuple((str(t.link), t.interface) for t in self.terminals)
-        presence = benches.PublishedBoard(
+        published = benches.PublishedBoard(
             self.name, self.serial, os.getpid(), self.control, self.baud, ports,
             self.server.number, self.chip.kit.key,
         )  # fmt: skip
-        benches.write(self.folder, presence)
+        benches.write(self.folder, published)
 
     def hold(self) -> None:
-        """Have another process hold the console port, if ``busy`` is set."""
+        """Opens the console port in another process, if ``busy`` is set."""
         if not self.wrong.busy or not self.terminals:
             return
         self.holder = subprocess.Popen(
@@ -149,7 +152,7 @@ class VirtualBoard:
         self.holder.stdout.readline()
 
     def drop_holder(self) -> None:
-        """Release the console port."""
+        """Ends the process that has the console port open."""
         if self.holder is not None:
             self.holder.kill()
             self.holder.communicate()
@@ -158,37 +161,37 @@ class VirtualBoard:
     # -- the chip ---------------------------------------------------------------------------
 
     def reset(self) -> None:
-        """Push the reset button."""
+        """Presses the reset button."""
         if self.chip.port is not None:
             self.chip.port.pin_reset()
 
     def pin_reset(self) -> None:
-        """The reset pin falls and rises: output that was not sent is lost."""
-        self.probe.undo()
+        """Pulses the reset pin; unsent output is lost."""
+        self.probe.restore_flash()
         self.begin()
         self.chip.pin_reset()
 
     def begin(self) -> None:
-        """The image starts."""
+        """Clears the state of the previous boot."""
         self.resets += 1
         self.sent = 0
         self.outgoing = b""
         self.line.clear()
 
     def erase_all(self) -> None:
-        """CTRL-AP erases the chip, if there is power for it."""
+        """Erases the chip as CTRL-AP does, if it has power."""
         if self.chip.port is not None and self.probe.powered():
             erase_all(self.chip.port.machine)
 
     def receive(self) -> None:
-        """Bytes from the host."""
+        """Feeds bytes from the host to the chip."""
         if not self.terminals:
-            return  # unplugged since the selector woke
+            return  # unplugged since the selector returned
         with contextlib.suppress(OSError):
             self.chip.feed(os.read(self.terminals[0].master, 65536))
 
     def turn(self) -> float:
-        """Run the board for a short slice; returns the seconds until something can happen."""
+        """Runs the board for a short slice; returns the seconds until the next turn is needed."""
         if self.failing is not None and self.terminals:
             self.unplug(self.failing)
         if not self.terminals:
@@ -206,13 +209,12 @@ class VirtualBoard:
         return 0.002 if self.chip.idle or self.line.waiting >= _BACKLOG else 0.0
 
     def transmit(self) -> bool:
-        """Write the bytes that left the line to the host; True if the host has to read first."""
+        """Writes the bytes due to the host; returns True if the host has to read first."""
         if not self.outgoing:
             due = self.line.due()
             if not due:
                 return False
-            # A misbehaviour after N bytes happens after exactly N.
-            limit = self.wrong.unplug_after or self.wrong.reset_loop
+            limit = self.wrong.unplug_after or self.wrong.reset_loop  # occur after exactly N bytes
             if limit:
                 due = due[: max(1, limit - self.sent)]
             self.sent += len(due)
@@ -231,10 +233,10 @@ class VirtualBoard:
             self.outgoing = self.outgoing[written:]
         return bool(self.outgoing)
 
-    # -- the switch of the supply, pins, and requests of tests --------------------------------
+    # -- requests: power, pins, misbehaviour --------------------------------------------------
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Carry out one request of the control socket."""
+        """Carries out a request of the control socket; returns the reply."""
         handlers = {
             "info": self.do_info,
             "power": self.do_power,
@@ -259,23 +261,23 @@ class VirtualBoard:
                 "halted": self.chip.halted}  # fmt: skip
 
     def do_pin(self, request: dict[str, Any]) -> dict[str, Any]:
-        """The level at a pin."""
+        """The level of a pin."""
         return {"level": self.chip.read_pin(int(request["pin"]))}
 
     def do_drive(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Drive a pin, or release it."""
+        """Drives a pin, or releases it (level None)."""
         level = request["level"]
         self.chip.drive_pin(int(request["pin"]), None if level is None else bool(level))
         return {}
 
     def do_power(self, _: dict[str, Any]) -> dict[str, Any]:
-        """Take the power away and give it back."""
+        """Power-cycles the board."""
         if self.terminals:
             self.unplug(0.2)
         return {}
 
     def do_misbehave(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Misbehave in these ways from now on; an empty list ends all misbehaviour."""
+        """Sets the misbehaviours; an empty list ends all of them."""
         self.wrong = misbehaviour.parse(request["names"])
         if self.chip.port is not None:
             self.chip.port.shown = {}
@@ -285,7 +287,7 @@ class VirtualBoard:
         return {}
 
     def close(self) -> None:
-        """Leave the bench."""
+        """Removes the board from the bench and closes its ports."""
         self.server.close()
         self.chip.power_off()
         self.drop_holder()
@@ -295,7 +297,7 @@ class VirtualBoard:
 
 
 class Server:
-    """The loop around a board: its terminal, its control socket, its parent.
+    """The event loop of a board, which listens to its terminal and its control socket.
 
     It ends when the other end of the file descriptor ``parent`` is closed.
     """
@@ -308,17 +310,17 @@ class Server:
         self._listener.listen()
         board.control = str(path)
         board.selector.register(self._listener, selectors.EVENT_READ, self._accept)
-        board.selector.register(parent, selectors.EVENT_READ, self._hear)
+        board.selector.register(parent, selectors.EVENT_READ, self._check_parent)
         self._running = True
 
     def serve(self) -> None:
-        """Until the parent goes."""
+        """Runs the board until the parent has ended."""
         while self._running:
             pause = self.board.turn()
             for key, _ in self.board.selector.select(pause):
                 key.data()
 
-    def _hear(self) -> None:
+    def _check_parent(self) -> None:
         if not os.read(self._parent, 4096):
             self._running = False
 
@@ -327,7 +329,7 @@ class Server:
         channel.settimeout(5.0)
         with channel:
             request = bytearray()
-            # A client that goes away in the middle is not answered.
+            # OSError: the client has disconnected.
             with contextlib.suppress(OSError):
                 while chunk := channel.recv(1 << 16):
                     request += chunk
@@ -341,7 +343,7 @@ class Server:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run one virtual board until standard input ends."""
+    """Runs a virtual board until standard input is closed."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--bench", required=True, type=Path)
     parser.add_argument("--serial", required=True)
@@ -357,7 +359,7 @@ def main(arguments: list[str] | None = None) -> None:
     kit = platforms.board_table(options.kit)
     wiring = platforms.console_wiring(options.console, kit) if options.console else None
     chip = TranscriptChip(kit) if options.play else VirtualChip(kit, wiring)
-    # A socket's path is at most 107 bytes long, so it does not lie in the bench folder.
+    # The path of a socket is limited to 107 bytes, which that of a bench folder may exceed.
     with tempfile.TemporaryDirectory(prefix="tflm-dk-") as name:
         board = VirtualBoard(
             options.bench, options.serial, chip,

@@ -1,12 +1,11 @@
-"""Stand-ins for the programs that flash a board: they take the same arguments, and refuse others.
+"""Stand-ins for flash tools, which use the debug port of a virtual board.
 
-They are thin clients of the board's debug port. pyOCD needs none: it reaches that port itself.
-
-Their arguments follow the real tools' documentation (docs/lab.md names versions); their output is
-as close to the real one as the harness needs to read it.
+They accept the arguments of the real tools, by their documentation (docs/lab.md names versions),
+and refuse others; their output contains the parts that the harness evaluates. pyOCD needs no
+stand-in: it connects to the debug port itself.
 """
 
-#: Program -> module of this package whose ``run`` stands in for it.
+#: Program -> module of this package with its ``run`` function.
 STANDINS = {
     "nrfutil": "nrfutil",
     "nrfjprog": "nrfjprog",

@@ -11,7 +11,7 @@ from harness.targets.board.virtual.standins.common import finish
 
 
 def main() -> None:
-    """Find the tool and run it."""
+    """Runs the tool given on the command line."""
     bench, tool, *arguments = sys.argv[1:]
     run = import_module(f"harness.targets.board.virtual.standins.{STANDINS[tool]}").run
     finish(lambda: run(Path(bench), arguments))

@@ -1,4 +1,4 @@
-"""Common parts of the stand-ins: the probe, options, refusals."""
+"""Common parts of the stand-ins: the probe, command-line options, errors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Say = Callable[[str], None]
 
 
 class ToolError(Exception):
-    """The tool ends with ``code`` and this message."""
+    """An error that ends the tool with exit code ``code``."""
 
     def __init__(self, message: str, code: int = 1) -> None:
         super().__init__(message)
@@ -28,7 +28,7 @@ class ToolError(Exception):
 
 
 class Erase(Enum):
-    """What is erased before an image is written."""
+    """The part of the chip to erase before an image is written."""
 
     NOTHING = "nothing"
     PAGES = "the pages that it touches"
@@ -37,18 +37,21 @@ class Erase(Enum):
 
 
 def say(text: str) -> None:
-    """A line on standard output, as the tool itself would print it."""
+    """Prints a line."""
     sys.stdout.write(text + "\n")
     sys.stdout.flush()
 
 
 class ToolProbe:
-    """The probe that a tool works through, on a bench of virtual boards; ``kit`` is the board."""
+    """The probe with the given serial number on a bench of virtual boards.
+
+    ``kit`` is the table of its board. The methods raise :class:`ToolError`.
+    """
 
     def __init__(self, bench: Path, serial: str) -> None:
-        for folder, presence in benches.presences(bench).items():
-            if same_serial(presence.serial, serial):
-                self._folder, self._number, self.kit = folder, presence.debug, presence.table
+        for folder, published in benches.published_boards(bench).items():
+            if same_serial(published.serial, serial):
+                self._folder, self._number, self.kit = folder, published.debug, published.table
                 return
         raise ToolError(f"no probe with serial number {serial} is connected", 41)
 
@@ -57,7 +60,7 @@ class ToolProbe:
         try:
             with PortClient(self._number, self.kit.chip) as port:
                 if unlocked and port.locked:
-                    raise ToolError("the chip is locked (APPROTECT); to recover it erases it", 16)
+                    raise ToolError("the chip is locked (APPROTECT); recovering erases it", 16)
                 if halted:
                     port.halt()
                 yield port
@@ -65,7 +68,7 @@ class ToolProbe:
             raise ToolError(str(error), 33) from error
 
     def program(self, file: Path, erase: Erase, *, verify: bool = False) -> None:
-        """Erase, and write an Intel HEX file."""
+        """Erases, then writes an Intel HEX file."""
         blocks = read_hex(file)
         if erase is Erase.CONTROL:
             self.recover()
@@ -80,27 +83,27 @@ class ToolProbe:
             raise ToolError(f"write verify failed at 0x{wrong:08X}", 55)
 
     def verify(self, blocks: Sequence[hexfile.Block]) -> int | None:
-        """The first address that differs, or None."""
+        """The first address at which flash differs from ``blocks``, or None."""
         with self._port() as port:
             return _compare(port, blocks)
 
     def read(self, address: int, size: int) -> bytes:
-        """Memory."""
+        """``size`` bytes of memory from ``address``."""
         with self._port() as port:
             return port.read(address, size)
 
     def reset(self) -> None:
-        """Pulse the reset pin."""
+        """Pulses the reset pin."""
         with self._port(unlocked=False) as port:
             port.reset()
 
     def recover(self) -> None:
-        """Erase and unlock the chip through CTRL-AP."""
+        """Erases and unlocks the chip by CTRL-AP."""
         with self._port(unlocked=False) as port:
             port.recover()
 
     def power(self) -> None:
-        """Switch off and on."""
+        """Power-cycles the board."""
         try:
             call(self._folder, "power")
         except ControlError as error:
@@ -117,7 +120,7 @@ def _compare(port: PortClient, blocks: Sequence[hexfile.Block]) -> int | None:
 
 
 def read_hex(file: Path) -> list[hexfile.Block]:
-    """The blocks of an Intel HEX file; refuses any other file."""
+    """The blocks of an Intel HEX file. Raises :class:`ToolError` for any other file."""
     try:
         return hexfile.read(file.read_text(encoding="ascii"), str(file))
     except (OSError, UnicodeDecodeError, UsageError) as error:
@@ -125,7 +128,7 @@ def read_hex(file: Path) -> list[hexfile.Block]:
 
 
 def number(text: str) -> int:
-    """A number as the tools take it: decimal or with ``0x``."""
+    """The value of a decimal number, or a hexadecimal one with ``0x``."""
     try:
         return int(text, 0)
     except ValueError:
@@ -135,9 +138,10 @@ def number(text: str) -> int:
 def options(
     arguments: Sequence[str], values: Sequence[str], flags: Sequence[str], *, fold: bool = False
 ) -> tuple[dict[str, str], list[str]]:
-    """Split a command line into options and the rest; refuses unknown and repeated ones.
+    """The options (name -> value) and the positional arguments of a command line.
 
-    ``values`` take the next argument (or ``=``), ``flags`` take none. ``fold`` ignores case.
+    Options in ``values`` have a value (``NAME VALUE`` or ``NAME=VALUE``), those in ``flags`` none;
+    ``fold`` ignores case. Raises :class:`ToolError` for unknown and repeated options.
     """
     known = {name.lower() if fold else name: name for name in (*values, *flags)}
     settings: dict[str, str] = {}
@@ -166,17 +170,17 @@ def options(
 
 
 def need(settings: dict[str, str], name: str) -> str:
-    """The value of an option that must be there."""
+    """The value of a required option."""
     if name not in settings:
         raise ToolError(f"the following required argument was not provided: {name}", 2)
     return settings[name]
 
 
 def finish(tool: Callable[[], None], prefix: str = "Error: ") -> NoReturn:
-    """Run a tool to its exit code."""
+    """Runs a tool, and exits with its exit code."""
     try:
         tool()
-    except ToolError as refusal:
-        say(f"{prefix}{refusal}")
-        raise SystemExit(refusal.code) from None
+    except ToolError as error:
+        say(f"{prefix}{error}")
+        raise SystemExit(error.code) from None
     raise SystemExit(0)

@@ -1,4 +1,4 @@
-"""``JLinkExe`` with a command file. Its options and commands ignore case."""
+"""``JLinkExe`` with a command file. Options and commands are case-insensitive."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _VALUES = (
 
 
 def run(bench: Path, arguments: list[str]) -> None:
-    """Run the command file; errors change the exit code only with ``ExitOnError``."""
+    """Runs the command file up to its first error."""
     settings, rest = options(arguments, _VALUES, (), fold=True)
     if rest:
         raise ToolError(f"unknown command line option {rest[0]}", 1)

@@ -23,9 +23,9 @@ _FLAGS = ("--sectorerase", "--chiperase", "--recover", "--pinreset", "--reset", 
 
 
 def run(bench: Path, arguments: list[str]) -> None:
-    """One operation per call, as with the real tool."""
+    """Carries out one operation, as the real tool."""
     words = [_LONG.get(word, word) for word in arguments]
-    # `--verify` alone takes a file; with `--program` it is a flag.
+    # `--verify` is a flag with `--program`, and has a file as its value otherwise.
     verify = "--program" not in words
     values = (*_VALUES, "--verify") if verify else _VALUES
     flags = _FLAGS if verify else (*_FLAGS, "--verify")
@@ -33,8 +33,8 @@ def run(bench: Path, arguments: list[str]) -> None:
     if rest:
         raise ToolError(f"unknown argument {rest[0]}", 11)
     if "--ids" in settings:
-        for presence in benches.presences(bench).values():
-            say(unpadded(presence.serial))
+        for published in benches.published_boards(bench).values():
+            say(unpadded(published.serial))
         return
     operations = {"--program", "--memrd", "--pinreset", "--reset", "--recover"} | (
         {"--verify"} if verify else set()

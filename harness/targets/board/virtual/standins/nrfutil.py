@@ -35,7 +35,7 @@ _COMMON = ("--serial-number", "--traits", "--remote-jlink", "--family", "--core"
 
 
 def run(bench: Path, arguments: list[str]) -> None:
-    """``nrfutil [--json] device SUBCOMMAND ...``."""
+    """Runs ``nrfutil [--json] device SUBCOMMAND ...``."""
     words = [word for word in arguments if word != "--json"]
     if words[:1] != ["device"] or len(words) < 2:
         raise ToolError("unrecognized subcommand", 2)
@@ -117,7 +117,7 @@ def _read(bench: Path, words: list[str], _: bool) -> None:
 
 
 def _version(kit: str) -> str:
-    """A kit's number, ``PCA10090`` of "nRF9160 DK (PCA10090)"; its name if it has none."""
+    """The number of a kit, ``PCA10090`` of "nRF9160 DK (PCA10090)", or else its name."""
     name, _, number = kit.partition(" (")
     return number.rstrip(")") or name
 
@@ -126,15 +126,15 @@ def _list(bench: Path, words: list[str], as_json: bool) -> None:
     options(words, ("--traits", "--timeout-ms"), ())
     devices: list[dict[str, Any]] = [
         {
-            "serialNumber": presence.serial.zfill(12),
+            "serialNumber": published.serial.zfill(12),
             "traits": {"jlink": True, "devkit": True, "serialPorts": True},
-            "devkit": {"boardVersion": _version(presence.table.name)},
+            "devkit": {"boardVersion": _version(published.table.name)},
             "serialPorts": [
                 {"comName": device, "vcom": index}
-                for index, (device, _) in enumerate(presence.ports)
+                for index, (device, _) in enumerate(published.ports)
             ],
         }
-        for presence in benches.presences(bench).values()
+        for published in benches.published_boards(bench).values()
     ]
     if as_json:
         say(json.dumps({"type": "info", "data": {"devices": devices}}))

@@ -1,4 +1,4 @@
-"""``virtual-power SERIAL``: the switch of a virtual board's supply."""
+"""``virtual-power SERIAL``: power-cycles a virtual board."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from harness.targets.board.virtual.standins.common import ToolError, ToolProbe
 
 
 def run(bench: Path, arguments: list[str]) -> None:
-    """Off and on again."""
+    """Power-cycles the board with the given serial number."""
     if len(arguments) != 1:
         raise ToolError("virtual-power SERIAL", 2)
     ToolProbe(bench, arguments[0]).power()

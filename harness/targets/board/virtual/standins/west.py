@@ -18,7 +18,7 @@ _FLAGS = ("--skip-rebuild", "--no-rebuild", "--erase", "--no-reset")
 
 
 def run(bench: Path, arguments: list[str]) -> None:
-    """``west flash``: needs a build folder with a CMake cache in it."""
+    """Runs ``west flash``; the build folder must contain a CMake cache."""
     if arguments[:1] != ["flash"]:
         raise ToolError(f"unknown command {arguments[:1]}", 1)
     settings, rest = options(arguments[1:], _VALUES, _FLAGS)

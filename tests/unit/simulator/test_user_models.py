@@ -103,7 +103,7 @@ def test_a_model_of_ones_own(waiting: Image, tmp_path: Path) -> None:
         ("TIMER0=mine.py:Timer", "TIMER0 cannot be given a model"),
         ("SAADC=a.npz,SAADC=b.npz", "given twice"),
         ("SAADC=absent.npz", "absent.npz"),
-        ("PWM0=absent.npz", "PWM0 takes no feed"),
+        ("PWM0=absent.npz", "PWM0 cannot read its data"),
         ("PWM0=absent.py:Pwm", "no Python file"),
         ("PWM0=nobody", "no model 'nobody'"),
     ],
@@ -251,7 +251,7 @@ def test_a_snapshot_keeps_what_was_read_of_a_bus(master: Machine) -> None:
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ("TWIM1={0},SPIM1={0}", "the place of UARTE1 is taken"),
+        ("TWIM1={0},SPIM1={0}", "another model already replaces UARTE1"),
         ("SPIM3={0}", "has no array SPIM3"),
         ("TWIM1={0},TWIM1={0}", "is given twice"),
         ("TWIM4={0}", "cannot be given a model"),

@@ -1,8 +1,8 @@
-"""Models that a user gives: ``SAADC=samples.npz``, ``PWM0=mine.py:Pwm``, ``PWM0=plotter``.
+"""Models selected by the user: ``SAADC=samples.npz``, ``PWM0=mine.py:Pwm``, ``PWM0=plotter``.
 
-A model is a subclass of :class:`~harness.simulator.peripherals.base.Device`; SAADC, PDM, TWIM and
-SPIM have one that a script feeds. A name without a file is an entry point of the group
-``tflm_hil.peripherals``.
+A model is a subclass of :class:`~harness.simulator.peripherals.base.Device`. SAADC, PDM, TWIM and
+SPIM have built-in models that read their data from a file. A name without a file is an entry point
+of the group ``tflm_hil.peripherals``.
 """
 
 from __future__ import annotations
@@ -27,15 +27,16 @@ from harness.simulator.peripherals.twim import Twim
 ENTRY_POINTS = "tflm_hil.peripherals"
 Maker = Callable[[Chip, Peripheral], Device]
 _SCRIPTED: dict[str, type[Scripted]] = {"SAADC": Saadc, "PDM": Pdm}
-#: Bus masters take the place of the UARTE with their number (nRF9160 PS, "Instantiation").
+#: Bus masters share the block of the UARTE with their number (nRF9160 PS, "Instantiation").
 _MASTER = re.compile("(TWIM|SPIM)([0-3])")
 
 
-def own_models(given: str | Mapping[str, object], chip: ChipTable) -> dict[str, Maker]:
-    """The models of ``NAME=MODEL,NAME=MODEL``, or of a mapping; by the name of their row.
+def user_models(given: str | Mapping[str, object], chip: ChipTable) -> dict[str, Maker]:
+    """The models in ``NAME=MODEL,NAME=MODEL`` or in a mapping, by the block's name in the table.
 
-    Peripherals whose model is "storage" can be given one, and ``TWIM1`` or ``SPIM1`` in the place
-    of UARTE1. Raises :class:`UsageError` that names the peripheral.
+    Allowed names: peripherals without a model ("storage"), and ``TWIM0`` to ``TWIM3`` and ``SPIM0``
+    to ``SPIM3``, which replace the UARTE with their number. Raises :class:`UsageError` for an
+    invalid name or model.
     """
     pairs = _pairs(given) if isinstance(given, str) else dict(given)
     lacking = {block.name for block in chip.without_model}
@@ -49,13 +50,13 @@ def own_models(given: str | Mapping[str, object], chip: ChipTable) -> dict[str, 
     for name, model in pairs.items():
         row = _MASTER.sub(r"UARTE\2", name)
         if row in makers:
-            raise UsageError(f"peripherals: {name}: the place of {row} is taken")
+            raise UsageError(f"peripherals: {name}: another model already replaces {row}")
         makers[row] = _named(name, _maker(name, model))
     return makers
 
 
 def _named(name: str, maker: Maker) -> Maker:
-    """``maker`` for a device that is called ``name``, whatever its row is called."""
+    """``maker`` with the device named ``name`` instead of as its row in the table."""
     return lambda chip, block: maker(chip, replace(block, name=name))
 
 
@@ -78,8 +79,8 @@ def _maker(name: str, model: object) -> Maker:
                 return _master(master[1], read_bytes(Path(model), name), name)
             if name not in _SCRIPTED:
                 raise UsageError(
-                    f"peripherals: {name} takes no feed",
-                    hint=f"{', '.join(_SCRIPTED)}, TWIM, SPIM do",
+                    f"peripherals: {name} cannot read its data from a file",
+                    hint=f"possible for {', '.join(_SCRIPTED)}, TWIM and SPIM",
                 )
             return partial(_SCRIPTED[name], script=read_script(Path(model), name))
         file, colon, attribute = model.rpartition(":")
@@ -92,13 +93,13 @@ def _maker(name: str, model: object) -> Maker:
 def _master(kind: str, arrays: Mapping[str, bytes], name: str) -> Maker:
     if kind == "SPIM":
         if "" not in arrays:
-            raise UsageError(f"peripherals: there is no array {name}")
+            raise UsageError(f"peripherals: no array is named {name}")
         return partial(Spim, miso=arrays[""])
     try:
         answers = {int(address, 16): data for address, data in arrays.items()}
     except ValueError as error:
         raise UsageError(
-            f"peripherals: {name}: an array is called {name}.0x48, by its address"
+            f"peripherals: {name}: arrays must be named by device address, such as {name}.0x48"
         ) from error
     return partial(Twim, answers=answers)
 
@@ -106,15 +107,13 @@ def _master(kind: str, arrays: Mapping[str, bytes], name: str) -> Maker:
 def _from_file(name: str, path: Path, attribute: str) -> object:
     spec = importlib.util.spec_from_file_location(path.stem, path)
     if spec is None or spec.loader is None or not path.is_file():
-        raise UsageError(f"peripherals: {name}: there is no Python file {path}")
+        raise UsageError(f"peripherals: {name}: no Python file {path}")
     module = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
         return getattr(module, attribute)
-    except Exception as error:  # whatever a user's module raises
-        raise UsageError(
-            f"peripherals: {name}: {path}:{attribute} does not load: {error}"
-        ) from error
+    except Exception as error:  # a user's module can raise anything
+        raise UsageError(f"peripherals: {name}: cannot load {path}:{attribute}: {error}") from error
 
 
 def _installed(name: str, model: str) -> object:
@@ -122,9 +121,7 @@ def _installed(name: str, model: str) -> object:
         try:
             return entry.load()
         except (ImportError, AttributeError) as error:
-            raise UsageError(
-                f"peripherals: {name}: {entry.value} does not load: {error}"
-            ) from error
+            raise UsageError(f"peripherals: {name}: cannot load {entry.value}: {error}") from error
     raise UsageError(
         f"peripherals: {name}: no model {model!r} in {ENTRY_POINTS}",
         hint="FILE.npz, FILE.py:CLASS, or an installed entry point",
