@@ -141,8 +141,14 @@ class _BuildTree:
             self.board.replace("/", "_"),
             *self.fragments,
             self.workspace.key,
+            digest(str(self.source.resolve()))[:8],  # another checkout has other files
         )
         return paths.cache() / "zephyr" / "-".join(parts)
+
+    @property
+    def source(self) -> Path:
+        """The folder of the application."""
+        return paths.samples() / self.sample.application
 
     @property
     def path(self) -> Path:
@@ -270,7 +276,7 @@ class _BuildTree:
         command = [
             sys.executable, "-m", "west", "build", *options, "--pristine", "auto",
             "--board", self.workspace.board(self.board), "--build-dir", str(self.path),
-            str(paths.samples() / self.sample.application), *(("--", *cmake) if cmake else ()),
+            str(self.source), *(("--", *cmake) if cmake else ()),
         ]  # fmt: skip
         environment = {**os.environ, "ZEPHYR_BASE": str(self.workspace.base)}
         try:

@@ -9,6 +9,7 @@ from pathlib import Path
 import fake_west
 import pytest
 
+from harness.base import paths
 from harness.base.errors import BuildFailed
 from harness.build import zephyr
 from harness.build.workspace import Workspace, find_workspace
@@ -154,6 +155,14 @@ def test_each_workspace_has_build_trees_of_its_own(workspace):
     assert one != other
     assert "one" in one.read_text()
     assert "other" in other.read_text()
+
+
+def test_each_copy_of_the_samples_has_build_trees_of_its_own(workspace, tmp_path, monkeypatch):
+    """CMake and the records of kept images name files of one copy."""
+    elf = build(workspace("one"))
+    shutil.copytree(paths.samples(), tmp_path / "copy")
+    monkeypatch.setenv("TFLM_HIL_SAMPLES", str(tmp_path / "copy"))
+    assert build(workspace("one")) != elf
 
 
 def test_another_release_in_the_same_workspace_is_another_tree(workspace):
