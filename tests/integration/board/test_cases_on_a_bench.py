@@ -31,7 +31,7 @@ state = "state"
 [policy]
 retries = 0
 settle_seconds = 0.5
-flash_seconds = 3.0
+flash_seconds = 60.0
 return_seconds = 1.0
 """
 
@@ -44,7 +44,6 @@ TABLE = [
     ("brown-out", "error", 3, "could not program"),
     ("busy", "error", 3, "is open in"),
     ("flash-fails", "error", 3, "target did not respond"),
-    ("flash-hangs", "error", 3, "did not end within 3 s"),
     ("flash-lies", "error", 3, "read-back differs"),
 ]
 
@@ -125,6 +124,16 @@ def test_a_misbehaving_board(dk, case, wrong, verdict, code, word):
     board.do("misbehave", names=[])
     wait_for(board)
     assert case()[1]["verdict"] == "pass"
+
+
+@pytest.mark.slow
+def test_a_flash_tool_that_hangs_is_stopped(dk, case, tmp_path):
+    lab = tmp_path / "lab.toml"
+    lab.write_text(lab.read_text().replace("flash_seconds = 60.0", "flash_seconds = 3.0"))
+    dk(baud=115200, misbehave=["flash-hangs"])
+    code, result = case()
+    assert (code, result["verdict"]) == (3, "error")
+    assert "did not end within 3 s" in result["reason"]
 
 
 @pytest.mark.slow
