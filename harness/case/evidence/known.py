@@ -103,13 +103,23 @@ def known_of(case: Case, firmware: Image | None, model: Model | None, fed: Rows)
 
 def _notes(variant: Variant) -> Iterator[Finding]:
     revision = variant.minimum.partition("@")[2]
-    subject = f"tflite-micro {revision}"
     if variant.refused:
+        subject = f"tflite-micro {revision}"
         text = f"{subject} cannot run {variant.sample.model}: it refuses {variant.refused}"
         yield Finding(Kind.APPROXIMATION, text, subject)
     elif revision:
+        subject = f"tflite-micro {' or '.join(_revisions_like(variant))}"
         text = f"an arena of {variant.arena} B, by the figure of {subject}"
         yield Finding(Kind.APPROXIMATION, text, subject)
+
+
+def _revisions_like(variant: Variant) -> Iterator[str]:
+    """The revisions of tflite-micro with the same smallest arena: their images do not differ."""
+    minima = variant.sample.arena_minimum
+    for name, figure in minima.items():
+        runtime, _, revision = name.partition("@")
+        if revision and runtime == variant.runtime and figure == minima[variant.minimum]:
+            yield revision
 
 
 def tensor_bytes(tensor: Tensor) -> int:
