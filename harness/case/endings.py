@@ -53,7 +53,8 @@ LAST_RESORTS: Mapping[str, Kind] = {
     "arch_system_halt": Kind.KERNEL_PANIC,
     "tfm_core_panic": Kind.KERNEL_PANIC,
 }
-_EXITS = ("exit", "_exit", "_Exit", "quick_exit")
+#: Functions that end a program with an exit status.
+EXITS = ("exit", "_exit", "_Exit", "quick_exit")
 
 _EXCEPTIONS = {
     2: "NMI", 3: "HardFault", 4: "MemManage", 5: "BusFault", 6: "UsageFault", 7: "SecureFault",
@@ -131,7 +132,7 @@ def last_resort(session: Session, image: Image, functions: Mapping[int, str]) ->
         if left or sp > call.sp or _stack(image, sp) != _stack(image, call.sp):
             continue
         name = functions[call.address]
-        shown = f"{name}({call.argument})" if name in _EXITS else demangle(name)
+        shown = f"{name}({call.argument})" if name in EXITS else demangle(name)
         caller = f", called from {image.locate(call.caller - 2)}" if call.caller else ""
         return Finding(LAST_RESORTS[name], f"the image ended in {shown}{caller}", demangle(name))
     return None
@@ -140,7 +141,7 @@ def last_resort(session: Session, image: Image, functions: Mapping[int, str]) ->
 def _failed(call: Call, functions: Mapping[int, str]) -> bool:
     """Whether ``call`` is of a function in which firmware gives up, and has not returned."""
     name = functions.get(call.address, "")
-    fails = name in LAST_RESORTS and (name not in _EXITS or call.argument != 0)
+    fails = name in LAST_RESORTS and (name not in EXITS or call.argument != 0)
     return fails and call.returned is None
 
 

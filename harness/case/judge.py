@@ -8,6 +8,7 @@ from dataclasses import replace
 from harness.base.findings import FATAL, Finding, Kind
 from harness.base.text import count_of
 from harness.case.case import Case
+from harness.case.endings import EXITS
 from harness.case.hang import how_it_ended, hung, time_hint, unread, why_unfinished
 from harness.case.observe import Observation
 from harness.case.outputs import OutputCheck
@@ -15,6 +16,8 @@ from harness.case.result import Judgement, Verdict
 from harness.elf import Image
 from harness.model import Model
 from harness.targets.base import Stop
+from harness.uart import Console
+from harness.uart.scrapers.tests import TestScraper
 
 #: Problems listed in a result; the others are counted.
 MOST_PROBLEMS = 50
@@ -34,7 +37,8 @@ def findings_of(
     for fault in seen.faults:
         findings.append(Finding(Kind.FAULT, str(fault), fault.kind, values=(("pc", fault.pc),)))
     last = seen.last_resort
-    if last is not None and not any(known.kind is last.kind for known in findings):
+    kinds = {known.kind for known in findings}
+    if last and last.kind not in kinds and not _is_status_of_tests(last, seen.console):
         findings.append(last)
     if seen.stop is Stop.RESET_LOOP:
         message = f"the firmware reset itself {seen.counters.resets} times"
@@ -43,6 +47,14 @@ def findings_of(
         message = f"the firmware reset itself ({seen.counters.resets} times)"
         findings.append(Finding(Kind.REBOOTED, message))
     return (*findings, *seen.findings)
+
+
+def _is_status_of_tests(last: Finding, console: Console) -> bool:
+    """Whether ``last`` is the exit status of a test program that has reported its failures."""
+    return last.subject in EXITS and any(
+        isinstance(scraper, TestScraper) and scraper.ended and scraper.count("fail")
+        for scraper in console.scrapers
+    )
 
 
 def _name_place(finding: Finding, firmware: Image | None) -> Finding:

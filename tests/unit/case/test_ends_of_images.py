@@ -198,6 +198,26 @@ def test_a_last_resort_behind_the_last_line_counts(judged):
     assert "the image ended in abort, called from main" in result.reason
 
 
+TESTS = """say("[ RUN      ] S.A\\n"); say("[{end}] S.A\\n"); say("[==========] 1 tests ran.\\n");
+    say("[  PASSED  ] {passed} tests.\\n"); {rest} return 1;"""
+LISTED = r'say("[  FAILED  ] 1 tests, listed below:\n"); say("[  FAILED  ] S.A\n");'
+
+
+@pytest.mark.slow
+def test_the_exit_status_of_failed_tests_is_a_failure_of_the_tests(judged):
+    body = TESTS.format(end="  FAILED  ", passed=0, rest=LISTED)
+    result = judged(body, scraper="unit_tests", values=(), inferences=1)
+    assert (result.verdict, result.reason) == (Verdict.FAIL, "1 of 1 tests failed: S.A")
+
+
+@pytest.mark.slow
+def test_an_exit_status_that_tests_do_not_explain_is_the_firmwares_fault(judged):
+    body = TESTS.format(end="       OK ", passed=1, rest=r'say("~~~ALL TESTS PASSED~~~\n");')
+    result = judged(body, scraper="unit_tests", values=(), inferences=1)
+    assert result.verdict is Verdict.FIRMWARE
+    assert "the image ended in _exit(1)" in result.reason
+
+
 @pytest.mark.slow
 def test_a_last_resort_may_be_expected_by_name(judged):
     aborted = Expectation(False, (("aborted", "abort"),))
