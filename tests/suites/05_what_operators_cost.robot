@@ -48,7 +48,7 @@ Size Of
     [Arguments]    ${sample}    ${resolver}    ${builder}=standalone
     TRY
         ${elf} =    Build Firmware    ${sample}    ${resolver}    ${builder}
-    EXCEPT    there is no Zephyr workspace*    type=GLOB    AS    ${reason}
+    EXCEPT    no Zephyr workspace*    type=GLOB    AS    ${reason}
         Skip    ${reason}
     END
     ${size} =    Get Size    ${elf}
