@@ -17,7 +17,6 @@ from harness.elf import Image
 from harness.model import Model
 from harness.targets.base import Stop
 from harness.uart import Console
-from harness.uart.scrapers.tests import TestScraper
 
 #: Problems listed in a result; the others are counted.
 MOST_PROBLEMS = 50
@@ -51,10 +50,7 @@ def findings_of(
 
 def _is_status_of_tests(last: Finding, console: Console) -> bool:
     """Whether ``last`` is the exit status of a test program that has reported its failures."""
-    return last.subject in EXITS and any(
-        isinstance(scraper, TestScraper) and scraper.ended and scraper.count("fail")
-        for scraper in console.scrapers
-    )
+    return last.subject in EXITS and any(one.reports_failures for one in console.scrapers)
 
 
 def _name_place(finding: Finding, firmware: Image | None) -> Finding:

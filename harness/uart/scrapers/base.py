@@ -122,6 +122,11 @@ class Scraper(ABC):
         """True if tests ran and none is running: all faults so far belong to tests."""
         return False
 
+    @property
+    def reports_failures(self) -> bool:
+        """True once the image's tests have ended and some failed."""
+        return False
+
     def check(self, expected: Expected) -> Check:
         """Compare the results that were read with the expected ones."""
         check = self._check(expected)

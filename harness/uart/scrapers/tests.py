@@ -105,6 +105,11 @@ class TestScraper(Scraper):
         """True if tests ran and none is running."""
         return bool(self.tests) and self._running is None
 
+    @property
+    def reports_failures(self) -> bool:
+        """True once the image's tests have ended and some failed."""
+        return self.ended and self.count("fail") > 0
+
     def finish(self) -> None:
         """Handle the end of the text. The messages of an unfinished test are findings."""
         owner = self.owner
