@@ -8,6 +8,7 @@ import threading
 import pytest
 from hypothesis import Phase, settings
 
+pytest_plugins = ["named_skips"]
 collect_ignore = ["cases"]
 
 # Tests are not timed: an example may take as long as a busy machine makes it take.

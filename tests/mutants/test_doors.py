@@ -10,7 +10,6 @@ import click
 import command_cells
 import pytest
 import suite_cells
-from build_mutants import COMPILER
 from cells import Cell
 from doors import DOORS, EMPTY, ENTRANCES, WAYS
 from stage import Stage
@@ -27,7 +26,7 @@ LIBRARIES = {
     "OperatorLifecycle": "harness.keywords.lifecycle.OperatorLifecycle",
     "Reference": "harness.keywords.reference.Reference",
 }
-needs_compiler = pytest.mark.skipif(COMPILER is None, reason="no arm-none-eabi-gcc")
+needs_compiler = pytest.mark.needs("arm-none-eabi-gcc", "flatc")
 
 
 @pytest.fixture

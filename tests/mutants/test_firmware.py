@@ -8,7 +8,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from build_mutants import COMPILER
 from test_transcripts import what_noticed
 
 from harness.build.builders import build_one
@@ -18,7 +17,7 @@ from harness.elf import Image
 from harness.reference import Interpreter
 
 pytestmark = [
-    pytest.mark.skipif(COMPILER is None, reason="no arm-none-eabi-gcc"),
+    pytest.mark.needs("arm-none-eabi-gcc", "flatc"),
     pytest.mark.timeout(3600),
 ]
 

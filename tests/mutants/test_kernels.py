@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from build_mutants import COMPILER, MutantBuilder, kernel_mutant
+from build_mutants import MutantBuilder, kernel_mutant
 from kernel_models import kernel_model
 from kernel_mutants import EQUIVALENT, SAMPLES, KernelMutant, every_mutant, mutants, path
 from test_transcripts import what_noticed
@@ -28,7 +28,7 @@ from harness.reference import Interpreter
 from harness.reference.vectors import Source
 
 pytestmark = [
-    pytest.mark.skipif(COMPILER is None, reason="no arm-none-eabi-gcc"),
+    pytest.mark.needs("arm-none-eabi-gcc", "flatc"),
     pytest.mark.timeout(7200),
 ]
 #: Inputs of the models of ``kernel_models.py``.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from build_mutants import COMPILER, FIRMWARE, edited, firmware_mutant, sample_mutant
+from build_mutants import FIRMWARE, edited, firmware_mutant, sample_mutant
 from source_mutants import SCRAPED_MUTANTS, SOURCE_MUTANTS, SourceMutant
 from test_transcripts import what_noticed
 
@@ -14,7 +14,7 @@ from harness.case import Case, run_case
 from harness.case.samples import sample_case
 
 pytestmark = [
-    pytest.mark.skipif(COMPILER is None, reason="no arm-none-eabi-gcc"),
+    pytest.mark.needs("arm-none-eabi-gcc", "flatc"),
     pytest.mark.timeout(3600),
 ]
 
