@@ -1,8 +1,8 @@
 """A pytest plugin, always on: the processor time of each test, its child processes included.
 
-The end of a run names the ten slowest tests, and those whose marker ``slow`` is wrong: a test is slow
-if it takes over :data:`SLOW` seconds. With ``CPU_TIME=FILE`` it also writes a line for each test:
-seconds, a tab, the test's id.
+The end of a run names the ten slowest tests, and those that take over :data:`SLOW` seconds and are
+not marked ``slow``. With ``CPU_TIME=FILE`` it also writes a line for each test: seconds, a tab, the
+test's id.
 """
 
 from __future__ import annotations

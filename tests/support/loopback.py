@@ -56,10 +56,16 @@ def _listens(port: int, process: subprocess.Popen[bytes]) -> bool:
     return False
 
 
+def ser2net_program() -> str | None:
+    """Its path, or None; Debian keeps it out of an ordinary user's PATH."""
+    return shutil.which("ser2net", path=f"{os.environ['PATH']}:/usr/sbin")
+
+
 @contextmanager
 def ser2net(device: str, folder: Path, *, baud: int = 115_200) -> Iterator[str]:
     """The address (``rfc2217://...``) of a serial port or pseudo-terminal that ser2net serves."""
-    program = shutil.which("ser2net") or "/usr/sbin/ser2net"
+    program = ser2net_program()
+    assert program is not None
     port = free_port()
     configuration = folder / "ser2net.yaml"
     configuration.write_text(
@@ -78,7 +84,7 @@ def ser2net(device: str, folder: Path, *, baud: int = 115_200) -> Iterator[str]:
 def labgrid(programs: Path, folder: Path, exports: str = "") -> Iterator[dict[str, str]]:
     """A coordinator, and an exporter of the resources ``exports`` (YAML) if there are any.
 
-    ``programs`` is the ``bin`` folder of labgrid's environment. Yields the environment in which
+    ``programs`` is the folder of its programs. Yields the environment in which
     ``labgrid-client`` finds them.
     """
     port = free_port()

@@ -8,14 +8,13 @@ import subprocess
 import tty
 from pathlib import Path
 
+import needs
 import pytest
 import serial
 from loopback import labgrid, ser2net
 
-LABGRID = os.environ.get("TFLM_HIL_LABGRID", "")
 
-
-@pytest.mark.skipif(not Path("/usr/sbin/ser2net").exists(), reason="no ser2net")
+@pytest.mark.needs("ser2net")
 def test_ser2net_carries_bytes_of_a_terminal(tmp_path):
     ours, theirs = pty.openpty()
     tty.setraw(theirs)
@@ -33,10 +32,10 @@ def test_ser2net_carries_bytes_of_a_terminal(tmp_path):
     os.close(theirs)
 
 
-@pytest.mark.skipif(not LABGRID, reason="no labgrid")
 def test_labgrid_lends_a_place_with_a_serial_port(tmp_path):
     exports = "shelf:\n  RawSerialPort:\n    port: /dev/null\n    speed: 115200\n"
-    with labgrid(Path(LABGRID), tmp_path, exports) as environment:
+    programs = Path(needs.require("labgrid")).parent
+    with labgrid(programs, tmp_path, exports) as environment:
 
         def client(*words: str) -> str:
             done = subprocess.run(
