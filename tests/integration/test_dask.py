@@ -12,8 +12,6 @@ from pathlib import Path
 
 import example_studies
 import pytest
-
-pytest.importorskip("distributed", reason="needs the extra dask")
 from dask_cluster import Cluster
 
 from harness.base import paths
@@ -26,6 +24,7 @@ from harness.studies.campaign import Options, campaign, study_of
 from harness.studies.dispatch import Progress
 from harness.studies.study import packed
 
+pytestmark = pytest.mark.needs("distributed")
 _PATIENCE = 120  # seconds: a busy machine starts slowly
 
 

@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import chip_table
+import needs
 import pytest
 
 from harness import run_case
-from harness.base.errors import EnvironmentMissing
 from harness.build.toolchain import Toolchain
 from harness.case.result import Verdict
 from harness.studies import conformance
@@ -17,10 +17,8 @@ each = pytest.mark.parametrize("image", IMAGES, ids=lambda image: f"{image.chapt
 
 @pytest.fixture(scope="module")
 def toolchain() -> Toolchain:
-    try:
-        return Toolchain.find()
-    except EnvironmentMissing as error:
-        pytest.skip(str(error))
+    needs.require("arm-none-eabi-gcc", "flatc")
+    return Toolchain.find()
 
 
 @each

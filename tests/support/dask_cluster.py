@@ -12,8 +12,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-import distributed
-
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -52,6 +50,8 @@ class Cluster:
 
     def wait_for(self, workers: int) -> None:
         """Wait until so many workers have found the scheduler."""
+        import distributed  # an extra
+
         with distributed.Client(self.address, set_as_default=False) as client:
             client.wait_for_workers(workers, timeout=120)
 

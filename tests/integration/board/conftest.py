@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
+import needs
 import pytest
 
 from harness.elf import Image
@@ -89,6 +90,6 @@ def runner_installed() -> Callable[[str], None]:
 
     def check(runner: str) -> None:
         if runner == "pyocd":
-            pytest.importorskip("pyocd")
+            needs.require("pyocd")
 
     return check

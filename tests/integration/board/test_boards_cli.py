@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import time
@@ -202,9 +201,8 @@ def test_a_board_whose_note_a_neighbour_planted_does_not_hide_the_others(dk, cli
 
 
 @pytest.mark.slow
+@pytest.mark.needs("arm-none-eabi-gcc")
 def test_conform_compares_board_and_simulator_and_writes_a_report(dk, cli, tmp_path):
-    if shutil.which("arm-none-eabi-gcc") is None:
-        pytest.skip("needs arm-none-eabi-gcc")
     dk("960000001", name="dk-one", play=False)
     done = cli("boards", "conform", "sdiv_by_zero", "--json", "answers.json", "--report", "r.md",
                PATH=os.environ["PATH"])  # fmt: skip

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 
@@ -13,9 +12,7 @@ import pytest
 from harness.history.calibration import Calibration, kernels
 from harness.targets.board.virtual.cycles import BETWEEN, ratio
 
-pytestmark = pytest.mark.skipif(
-    shutil.which("arm-none-eabi-g++") is None, reason="needs arm-none-eabi-g++"
-)
+pytestmark = pytest.mark.needs("arm-none-eabi-gcc", "flatc")
 SEED = 7
 MODELS = {"sine": "hello_world", "digits": "digits", "plain": "digits_cnn"}
 CASES = "".join(

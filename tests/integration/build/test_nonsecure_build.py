@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from itertools import pairwise
 from pathlib import Path
 
@@ -18,10 +17,7 @@ from harness.elf import Image, combined, hexfile, trustzone
 from harness.footprint import regions
 from harness.targets import open_target
 
-pytestmark = pytest.mark.skipif(
-    any(shutil.which(tool) is None for tool in ("arm-none-eabi-g++", "flatc")),
-    reason="no cross compiler on this machine",
-)
+pytestmark = pytest.mark.needs("arm-none-eabi-gcc", "flatc")
 
 
 @pytest.fixture(scope="module")

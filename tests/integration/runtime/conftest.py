@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -12,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import flatbuffers
+import needs
 import numpy as np
 import pytest
 from runtime_headers import RUNTIME, include_folders
@@ -139,9 +138,7 @@ class Host:
 @pytest.fixture(scope="session")
 def host(tmp_path_factory: pytest.TempPathFactory) -> Host:
     folder = tmp_path_factory.mktemp("host")
-    compiler = shutil.which("g++")
-    if compiler is None:
-        pytest.skip("no g++ on this machine")
+    compiler = needs.require("g++")
     includes = [f"-I{include}" for include in include_folders(folder)]
     program = folder / "host_runner"
     sources = [str(path) for path in sorted(RUNTIME.rglob("*.cc"))]
@@ -166,8 +163,7 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Host:
 @pytest.fixture(scope="session")
 def official() -> None:
     """The official interpreter; PyPI has it for x86-64 only."""
-    if importlib.util.find_spec("tflite_micro") is None:
-        pytest.skip("the official interpreter tflite_micro is not installed")
+    needs.require("tflite-micro")
 
 
 @pytest.fixture(scope="session")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import random
-import shutil
 import subprocess
 from pathlib import Path
 
+import needs
 import pytest
 from elf_writer import MadeSection, write_elf
 
@@ -79,9 +79,8 @@ def test_functions_that_the_linker_dropped_have_no_lines(tmp_path: Path) -> None
 
 @pytest.mark.slow
 def test_every_line_is_that_of_addr2line(debuggable: Path) -> None:
-    tool = shutil.which("arm-none-eabi-addr2line")
-    if tool is None:
-        pytest.skip("no arm-none-eabi-addr2line")
+    needs.require("arm-none-eabi-gcc")
+    tool = "arm-none-eabi-addr2line"
     image = Image.from_elf(debuggable)
     chance = random.Random(1)
     code = [section for section in image.sections if section.executable]

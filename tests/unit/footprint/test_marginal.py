@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import needs
 import pytest
-from little_tflm import compile_little, has_gcc
+from little_tflm import compile_little
 
 from harness import footprint
 from harness.base import logs
@@ -24,8 +25,7 @@ ADD = {"CONV_2D": "resolver.AddConv2D();", "SOFTMAX": "resolver.AddSoftmax();"}
 @pytest.fixture(scope="module")
 def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
     """Builds the little firmware with the operators that are asked for, each set once."""
-    if not has_gcc():
-        pytest.skip("no arm-none-eabi-g++")
+    needs.require("arm-none-eabi-gcc")
     made: dict[tuple[str, ...], Path] = {}
 
     def build(names: Sequence[str]) -> Path:

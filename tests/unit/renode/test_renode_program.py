@@ -135,7 +135,7 @@ def test_kill_9_of_the_harness_takes_renode_along(program):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(sys.platform != "linux", reason="PR_SET_PDEATHSIG is Linux's")
+@pytest.mark.needs("linux")  # PR_SET_PDEATHSIG
 def test_kill_9_of_the_supervisor_takes_renode_along(program):
     process = RenodeProcess(find.find(program()))
     try:

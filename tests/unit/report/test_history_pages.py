@@ -20,7 +20,7 @@ from harness.report.history import page_name, write_site
 
 LINK = "https://host/x/commit/{commit}"
 HOSTILE = "</script><script>document.title='owned'</script><img src=x onerror=alert(1)>"
-browser = pytest.mark.skipif(chromium.program() is None, reason="no Chromium on this machine")
+browser = pytest.mark.needs("chromium")
 
 
 def image(sha: str, **symbols: int) -> ImageParts:

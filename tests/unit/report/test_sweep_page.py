@@ -48,7 +48,7 @@ def test_a_section_without_a_passing_point_has_no_plots():
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(chromium.program() is None, reason="no Chromium on this machine")
+@pytest.mark.needs("chromium")
 def test_in_a_browser_every_figure_of_every_section_is_drawn(tmp_path):
     hostile = "</script><script>document.title='owned'</script>"
     rows = [row(flash=9), row(optimize=hostile), row("atan", flash=99)]

@@ -9,10 +9,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import needs
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from little_tflm import compile_little, has_gcc
+from little_tflm import compile_little
 
 from harness.base.errors import CheckFailed
 from harness.elf import Image
@@ -348,8 +349,7 @@ def test_memory_full_of_function_pointers_holds_no_resolver(
 @pytest.mark.slow
 def test_a_record_of_another_name_beside_tflms_does_not_mislead(tmp_path: Path) -> None:
     """TFLM of 2026 has TensorFlow Lite's registration (48 bytes) in its DWARF as well."""
-    if not has_gcc():
-        pytest.skip("no arm-none-eabi-g++")
+    needs.require("arm-none-eabi-gcc")
     other = "struct TfLiteRegistration { void *init, *free, *prepare, *invoke; int profiling, " \
             "builtin_code; void *custom_name; int more[5]; } other;"  # fmt: skip
     elf = compile_little(tmp_path, register=BOTH, extra=("-include", "other.h"),

@@ -18,7 +18,7 @@ from harness.model import Model
 
 FIRMWARE = Path(__file__).parents[2] / "firmware"
 GCC = shutil.which("arm-none-eabi-gcc")
-pytestmark = pytest.mark.skipif(GCC is None, reason="needs arm-none-eabi-gcc")
+pytestmark = pytest.mark.needs("arm-none-eabi-gcc")
 
 LOOPING = """
 #include "machine.h"

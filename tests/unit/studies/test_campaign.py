@@ -11,6 +11,7 @@ from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
 
+import jsonschema
 import pytest
 
 import harness
@@ -95,7 +96,6 @@ def test_every_kind_of_outcome_but_a_same_decision_comes(image):
 
 @pytest.mark.slow
 def test_document_conforms_to_its_schema(capsys):
-    jsonschema = pytest.importorskip("jsonschema")
     schema = json.loads((Path(harness.__file__).parent / "schemas" / "campaign.json").read_text())
     assert main(["campaign", "hello_world", "--count", "100", "--workers", "1", "--json", "-"]) == 0
     document = json.loads(capsys.readouterr().out)
