@@ -12,7 +12,6 @@ import gc
 import logging
 import os
 import sys
-import traceback
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
@@ -25,8 +24,16 @@ from click.shell_completion import CompletionItem
 
 from harness import __version__
 from harness.base import logs, signals
-from harness.base.errors import BUG_HINT, EnvironmentMissing, HilError, UsageError, describe_bug
+from harness.base.errors import (
+    BUG_HINT,
+    EnvironmentMissing,
+    HilError,
+    UsageError,
+    describe_bug,
+    traceback_text,
+)
 from harness.base.removed import removed
+from harness.base.secrets import redacted
 
 #: Subcommands, and their descriptions in ``--help``.
 COMMANDS = {
@@ -147,7 +154,7 @@ def _run(arguments: Sequence[str] | None) -> int:
         context = error.ctx if isinstance(error, click.UsageError) else None
         command = context.command_path if context else "tflm-hil"
         told = _removed(command, arguments) or f"{error.format_message()}\nhint: {command} --help"
-        click.echo(f"tflm-hil: {told}", err=True)
+        click.echo(f"tflm-hil: {redacted(str(told))}", err=True)
         return UsageError.exit_code
     except HilError as error:
         click.echo(f"tflm-hil: {error}", err=True)
@@ -200,7 +207,7 @@ def _debugging() -> AbstractContextManager[None]:
 
 def _show_traceback() -> None:
     if os.environ.get("TFLM_HIL_DEBUG"):
-        click.echo(traceback.format_exc(), err=True)
+        click.echo(traceback_text(), err=True)
 
 
 def _settle_output() -> None:

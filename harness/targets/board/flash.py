@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.base.errors import EnvironmentMissing, FlashFailed
+from harness.base.secrets import redacted
 from harness.targets.board.command import Command, ToolOutput, run
 from harness.targets.board.flash_image import FlashImage
 from harness.targets.board.runners import Runner
@@ -86,12 +87,12 @@ class Flasher:
             )
 
     def _call(self, command: Command) -> ToolOutput:
-        _log.debug("%s", command)
+        _log.debug("%s", redacted(str(command)))
         try:
             output = run(command, search_path=self.search_path)
         except EnvironmentMissing:
             raise
         except OSError as error:
             raise FlashFailed(f"could not start {command.program}: {error}") from error
-        _log.debug("%s", output.text.rstrip())
+        _log.debug("%s", redacted(output.text.rstrip()))
         return output
