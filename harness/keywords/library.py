@@ -49,7 +49,7 @@ class TflmHil(LiveSession, ImageChecks):
     The target is the variable ``${TARGET}`` (``simulator``, ``renode``, ``board``,
     ``virtual-board``) unless given by a keyword's argument; samples are built by ``${BUILDER}``
     (``standalone``, ``zephyr``, ``zephyr-cmsis-nn``, ...) for the chip ``${CHIP}`` (``nrf9160``;
-    ``tflm-hil chips`` lists them). A test fails if its target is not available on this machine;
+    see ``tflm-hil list chips``). A test fails if its target is not available on this machine;
     with ``--variable ALLOW_SKIPS:true`` it is skipped. An execution in which all tests are skipped
     fails.
 

@@ -32,7 +32,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )  # fmt: skip
     group.addoption(
         "--hil-chip", metavar="NAME", default="",
-        help="chip of the images, or to build samples for (`tflm-hil chips`)",
+        help="chip of the images, or to build samples for (`tflm-hil list chips`)",
     )  # fmt: skip
     group.addoption(
         "--hil-allow-skips", action="store_true",

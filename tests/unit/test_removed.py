@@ -36,6 +36,19 @@ def test_command_line(row, capsys, tmp_path, monkeypatch, name, arguments):
     assert capsys.readouterr().err == f"tflm-hil: {name} was removed\nhint: footprint\n"
 
 
+@pytest.mark.parametrize(
+    ("arguments", "today"),
+    [(["where", "robot"], "list paths"), (["samples", "--json"], "list samples"),
+     (["chips", "nrf9151"], "list chips")],
+)  # fmt: skip
+def test_renamed_command_works_and_is_told(capsys, arguments, today):
+    assert main(arguments) == 0
+    old = capsys.readouterr()
+    assert old.err == f"tflm-hil: {arguments[0]} is now called {today}\n"
+    assert main([*today.split(), *arguments[1:]]) == 0
+    assert capsys.readouterr() == (old.out, "")
+
+
 def test_case_file(row, tmp_path):
     row("key polish", "press")
     file = tmp_path / "hil.toml"
