@@ -1,0 +1,125 @@
+"""Before and after a change: the golden corpus.
+
+``python tests/golden BASE [HEAD]`` runs the same command lines, some 680, in two commits and names
+each difference: in exit codes, in what is printed, in each field of each JSON document. HEAD is by
+default the commit of the working tree. No expected results are stored: both commits are run.
+
+Each commit has a folder of its own in ``--folder`` (default build/golden): a checkout, an
+environment with the package of that commit, a build cache, and the results. They are kept: a second
+comparison runs the new commit only. If BASE and HEAD are one commit, it is run again, which shows
+what varies from run to run.
+
+The corpus (``--list``):
+
+* standalone, standalone-ns: every sample in every configuration that the Robot suites run
+* examples: with their case files
+* captures: images that print a console of tests/data/transcripts, run by a case, read by `init`
+* strangers: images that print as other people's firmware does (consoles/*.toml), the same way
+* spoilt: each of these cut off, without a line, with another value, twice, with control characters
+* wrong: calls and case files with mistakes
+
+Case files and rows of samples are those of one old commit (FROZEN in entries.py). What varies from
+run to run is left out of the comparison: compare.py has a table of it, with reasons.
+
+Exit code 0: no difference; 1: differences; 2: usage, or something that is needed is missing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fcntl
+import os
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from fnmatch import fnmatch
+from pathlib import Path
+
+from compare import differences, report
+from entries import BUILD, ROOT, CannotCompare, Entry, corpus
+from sides import Result, Side
+
+
+def main() -> int:
+    """Compare; the exit code."""
+    options = _options()
+    try:
+        entries = [one for one in corpus() if fnmatch(one.name, options.only)]
+        if not entries:
+            raise CannotCompare(f"no entry matches {options.only!r} (--list shows all)")
+        if options.list:
+            print(*(one.name for one in entries), sep="\n")
+            return 0
+        if options.base is None:
+            raise CannotCompare("BASE is missing: a commit to compare with")
+        return _compare(entries, _commit(options.base), _commit(options.head), options)
+    except CannotCompare as error:
+        print(f"golden: {error}", file=sys.stderr)
+        return 2
+
+
+def _compare(entries: Sequence[Entry], base: str, head: str, options: argparse.Namespace) -> int:
+    options.folder.mkdir(parents=True, exist_ok=True)
+    with (options.folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        before = _run(entries, base, options)
+        after = _run(entries, head, options, again=base == head)
+    found = [
+        one
+        for entry, old, new in zip(entries, before, after, strict=True)
+        for one in differences(entry.name, old, new)
+    ]
+    for text in report(found, everything=options.all):
+        print(text)
+    changed = len({one.entry for one in found})
+    print(
+        f"{len(entries)} entries, {changed} differ in {len(found)} fields: {base[:8]} -> {head[:8]}"
+    )
+    return 1 if found else 0
+
+
+def _run(
+    entries: Sequence[Entry], sha: str, options: argparse.Namespace, *, again: bool = False
+) -> list[Result]:
+    """The results of a commit, and on standard error what they took."""
+    side = Side(sha, options.folder.resolve())
+    _say(f"{sha[:8]}: checkout and environment in {side.folder}")
+    side.prepare()
+    results, seconds, count = [], Counter[str](), Counter[str]()
+    for entry, result in side.results(entries, options.jobs, again=again):
+        results.append(result)
+        seconds[entry.part] += result.cpu_seconds
+        count[entry.part] += 1
+    for part, total in seconds.items():
+        _say(f"{sha[:8]}: {part}: {count[part]} entries, {total:.0f} s of processor time")
+    return results
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def _commit(name: str) -> str:
+    command = ["git", "-C", ROOT, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise CannotCompare(f"{name!r} is not a commit of this repository")
+    return done.stdout.strip()
+
+
+def _options() -> argparse.Namespace:
+    form = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser("golden", description=__doc__, formatter_class=form)
+    parser.add_argument("base", nargs="?", metavar="BASE", help="a commit")
+    parser.add_argument("head", nargs="?", metavar="HEAD", default="HEAD", help="a commit [HEAD]")
+    parser.add_argument("--only", metavar="PATTERN", default="*", help="entries, such as 'wrong/*'")
+    parser.add_argument("--list", action="store_true", help="show the names of the entries")
+    parser.add_argument("--all", action="store_true", help="show each difference of each field")
+    parser.add_argument("-j", "--jobs", type=int, default=os.cpu_count(), metavar="N")
+    parser.add_argument("--folder", type=Path, default=BUILD, help="where checkouts are kept")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
