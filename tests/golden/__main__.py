@@ -29,37 +29,43 @@ from __future__ import annotations
 import argparse
 import fcntl
 import os
+import signal
 import subprocess
 import sys
-from collections import Counter
 from collections.abc import Sequence
 from fnmatch import fnmatch
+from itertools import groupby
 from pathlib import Path
 
 from compare import differences, report
 from entries import BUILD, ROOT, CannotCompare, Entry, corpus
-from sides import Result, Side
+from sides import Result, prepare
 
 
 def main() -> int:
     """Compare; the exit code."""
     options = _options()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
+        base, head = (_commit(name or "HEAD") for name in (options.base, options.head))
         entries = [one for one in corpus() if fnmatch(one.name, options.only)]
         if not entries:
             raise CannotCompare(f"no entry matches {options.only!r} (--list shows all)")
-        if options.list:
-            print(*(one.name for one in entries), sep="\n")
-            return 0
-        if options.base is None:
-            raise CannotCompare("BASE is missing: a commit to compare with")
-        return _compare(entries, _commit(options.base), _commit(options.head), options)
+        if not options.list:
+            return _compare(entries, base, head, options)
+        print(*(one.name for one in entries), sep="\n")
     except CannotCompare as error:
-        print(f"golden: {error}", file=sys.stderr)
+        _say(f"golden: {error}")
         return 2
+    except KeyboardInterrupt:
+        _say("golden: interrupted; results so far are kept")
+        return 130
+    return 0
 
 
 def _compare(entries: Sequence[Entry], base: str, head: str, options: argparse.Namespace) -> int:
+    if options.head == "HEAD" and _git("status", "--porcelain", "--untracked-files=no"):
+        _say("the working tree has changes that are not committed: they are not compared")
     options.folder.mkdir(parents=True, exist_ok=True)
     with (options.folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -83,16 +89,15 @@ def _run(
     entries: Sequence[Entry], sha: str, options: argparse.Namespace, *, again: bool = False
 ) -> list[Result]:
     """The results of a commit, and on standard error what they took."""
-    side = Side(sha, options.folder.resolve())
-    _say(f"{sha[:8]}: checkout and environment in {side.folder}")
-    side.prepare()
-    results, seconds, count = [], Counter[str](), Counter[str]()
-    for entry, result in side.results(entries, options.jobs, again=again):
-        results.append(result)
-        seconds[entry.part] += result.cpu_seconds
-        count[entry.part] += 1
-    for part, total in seconds.items():
-        _say(f"{sha[:8]}: {part}: {count[part]} entries, {total:.0f} s of processor time")
+    _say(f"{sha[:8]}: in {options.folder / sha}")
+    side = prepare(sha, options.folder.resolve())
+    results: list[Result] = []
+    pairs = zip(entries, side.results(entries, options.jobs, again=again), strict=True)
+    for part, group in groupby(pairs, key=lambda pair: pair[0].part):
+        found = [result for _, result in group]
+        seconds = sum(result.cpu_seconds for result in found)
+        _say(f"{sha[:8]}: {part}: {len(found)} entries, {seconds:.0f} s of processor time")
+        results += found
     return results
 
 
@@ -101,24 +106,31 @@ def _say(text: str) -> None:
 
 
 def _commit(name: str) -> str:
-    command = ["git", "-C", ROOT, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise CannotCompare(f"{name!r} is not a commit of this repository")
-    return done.stdout.strip()
+    try:
+        return _git("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
+    except subprocess.CalledProcessError:
+        raise CannotCompare(f"{name!r} is not a commit of this repository") from None
+
+
+def _git(*words: str) -> str:
+    command = ["git", "-C", ROOT, *words]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def _options() -> argparse.Namespace:
     form = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser("golden", description=__doc__, formatter_class=form)
-    parser.add_argument("base", nargs="?", metavar="BASE", help="a commit")
+    parser.add_argument("base", nargs="?", metavar="BASE", help="a commit, unless --list is given")
     parser.add_argument("head", nargs="?", metavar="HEAD", default="HEAD", help="a commit [HEAD]")
     parser.add_argument("--only", metavar="PATTERN", default="*", help="entries, such as 'wrong/*'")
     parser.add_argument("--list", action="store_true", help="show the names of the entries")
     parser.add_argument("--all", action="store_true", help="show each difference of each field")
     parser.add_argument("-j", "--jobs", type=int, default=os.cpu_count(), metavar="N")
     parser.add_argument("--folder", type=Path, default=BUILD, help="where checkouts are kept")
-    return parser.parse_args()
+    options = parser.parse_args()
+    if options.base is None and not options.list:
+        parser.error("BASE is missing: the commit to compare with")
+    return options
 
 
 if __name__ == "__main__":

@@ -25,81 +25,76 @@ TEXT_RULES: tuple[tuple[str, str, str], ...] = (
     (r"<cache>/build/\w\w/[\w-]+/", "<cache>/", "a digest of the path of the sources"),
     (r"(?m)^(\[\d+/\d+\] .+: \w+) \(\d+\.\d s\)$", r"\1", "time of the wall clock"),
 )
-#: In JSON documents: a field, and why it is left out.
-FIELD_RULES: tuple[tuple[str, str], ...] = (
-    ("run.started", "the time of day"),
-    ("run.machine", "the name of the machine"),
-    ("cases[].wall_seconds", "time of the wall clock"),
-)
+#: In JSON documents: a field that is left out, and why.
+FIELD_RULES = {
+    "run.started": "the time of day",
+    "run.machine": "the name of the machine",
+    "run.tool": "the version, which each release changes",
+    "cases[].wall_seconds": "time of the wall clock",
+}
 
 
 @dataclass(frozen=True)
 class Difference:
-    """A field of an entry that differs; ``field`` is ``path`` without the names of list items."""
+    """A value of an entry that differs.
+
+    ``where`` is "exit code", "stdout", "stderr" or the name of a file, and the path in a JSON
+    document; ``field`` is the same without the names of list items.
+    """
 
     entry: str
-    path: str
+    where: str
     field: str
-    before: str
-    after: str
+    change: str
 
 
 # ------------------------------------------------------------------------------------- one entry
-
-
-def differences(entry: str, before: Result, after: Result) -> Iterator[Difference]:
-    """How what one entry gave twice differs."""
-    ours, theirs = _fields(before), _fields(after)
-    for path in dict.fromkeys([*ours, *theirs]):
-        old, new = ours.get(path, _ABSENT), theirs.get(path, _ABSENT)
-        if old != new:
-            field = "".join(part if part.startswith(".") else "[]" for part in path)
-            yield Difference(
-                entry, "".join(path).lstrip("."), field.lstrip("."), *_changed(old, new)
-            )
-
 
 #: A path in a document: ".name" for the value of a key, "[name]" for an item of a list.
 _Path = tuple[str, ...]
 
 
-def _fields(result: Result) -> dict[_Path, str]:
-    """All that is compared of a result."""
-    fields = {(".exit code",): str(result.exit_code)}
+def differences(entry: str, before: Result, after: Result) -> Iterator[Difference]:
+    """How what one entry gave twice differs."""
+    ours, theirs = _values(before), _values(after)
+    for key in dict.fromkeys([*ours, *theirs]):
+        old, new = ours.get(key, _ABSENT), theirs.get(key, _ABSENT)
+        if old != new:
+            source, path = key
+            where, field = (f"{source} {text}".strip() for text in ("".join(path), _field(path)))
+            yield Difference(entry, where, field, _change(old, new))
+
+
+def _values(result: Result) -> dict[tuple[str, _Path], str]:
+    """All that is compared of a result: (source, path in its document) -> value."""
+    values: dict[tuple[str, _Path], str] = {("exit code", ()): str(result.exit_code)}
     texts = {"stdout": result.stdout, "stderr": result.stderr, **result.files}
-    for name, text in texts.items():
-        shown = _normal(text, result.places)
-        document = _document(text)
-        if document is None:
-            fields[(f".{name}",)] = shown
-        else:
-            fields |= _flat(document, (), result.places)
-    return fields
+    for source, text in texts.items():
+        for path, value in _leaves(_document(text)):
+            if _field(path) not in FIELD_RULES:
+                shown = value if isinstance(value, str) else json.dumps(value)
+                values[source, path] = _normal(shown, result.places)
+    return values
 
 
 def _document(text: str) -> Any:
-    """The JSON document that a text is; None if it is none."""
+    """The JSON document that a text is, else the text."""
     try:
-        return json.loads(text) if text.startswith(("{", "[")) else None
+        return json.loads(text) if text.startswith(("{", "[")) else text
     except ValueError:
-        return None
+        return text
 
 
-def _flat(value: Any, path: _Path, places: Mapping[str, str]) -> dict[_Path, str]:
-    """The leaves of a document."""
+def _leaves(value: Any, path: _Path = ()) -> Iterator[tuple[_Path, Any]]:
+    """The values of a document that hold no others, with their paths."""
     if isinstance(value, dict) and value:
-        items = [(f".{key}", item) for key, item in value.items()]
+        for key, item in value.items():
+            yield from _leaves(item, (*path, f".{key}" if path else key))
     elif isinstance(value, list) and value:
-        items = list(zip(_item_names(value), value, strict=True))
-    elif _left_out(path):
-        return {}
+        for name, item in zip(_item_names(value), value, strict=True):
+            yield from _leaves(item, (*path, name))
     else:
-        return {path: _normal(value if isinstance(value, str) else json.dumps(value), places)}
-    return {
-        key: leaf
-        for part, item in items
-        for key, leaf in _flat(item, (*path, part), places).items()
-    }
+        yield path, value
 
 
 def _item_names(items: Sequence[Any]) -> Iterator[str]:
@@ -111,9 +106,9 @@ def _item_names(items: Sequence[Any]) -> Iterator[str]:
         yield f"[{name}]" if seen[name] == 1 else f"[{name} #{seen[name]}]"
 
 
-def _left_out(path: _Path) -> bool:
-    field = "".join(part if part.startswith(".") else "[]" for part in path)
-    return field.lstrip(".") in {name for name, _ in FIELD_RULES}
+def _field(path: _Path) -> str:
+    """A path without the names of list items."""
+    return "".join("[]" if part.startswith("[") else part for part in path)
 
 
 def _normal(text: str, places: Mapping[str, str]) -> str:
@@ -125,48 +120,50 @@ def _normal(text: str, places: Mapping[str, str]) -> str:
     return text
 
 
-def _changed(before: str, after: str) -> tuple[str, str]:
-    """Two values as they are shown: of texts of several lines the lines that differ."""
+def _change(before: str, after: str) -> str:
+    """How a value changed; of texts of several lines, the lines that did."""
     if "\n" not in before + after or _ABSENT in (before, after):
-        return _short(before), _short(after)
+        return f"{_short(before)} -> {_short(after)}"
     diff = difflib.unified_diff(before.splitlines(), after.splitlines(), n=0, lineterm="")
     lines = [line for line in list(diff)[2:] if not line.startswith("@@")]
-    shown = [_short(line) for line in lines[:_LINES]]
     more = [f"... {len(lines) - _LINES} lines more"] if len(lines) > _LINES else []
-    return "", "\n".join(f"    {line}" for line in [*shown, *more])
+    return "".join(f"\n    {line}" for line in [*map(_short, lines[:_LINES]), *more])
 
 
 def _short(text: str) -> str:
     line = text if text.isprintable() else repr(text)[1:-1]
-    return line if len(line) <= _WIDTH else f"{line[: _WIDTH - 3]}..."
+    return f"{line[: _WIDTH - 3]}..." if len(line) > _WIDTH else line or "(empty)"
 
 
 # ------------------------------------------------------------------------------------- all entries
 
 
 def report(found: Sequence[Difference], *, everything: bool = False) -> Iterator[str]:
-    """The differences as text: equal ones, and many of one field, are one."""
-    fields: dict[str, dict[tuple[str, str], list[Difference]]] = {}
+    """The differences as text: equal ones, and many of one field, are one.
+
+    With ``everything`` many of one field are each shown, too.
+    """
+    fields: dict[str, dict[str, list[Difference]]] = {}
     for one in found:
-        fields.setdefault(one.field, {}).setdefault((one.before, one.after), []).append(one)
+        fields.setdefault(one.field, {}).setdefault(one.change, []).append(one)
     for field, changes in fields.items():
         if len(changes) <= _FEW or everything:
-            yield from (_line(field, same) for same in changes.values())
+            yield from map(_line, changes.values())
             continue
-        largest = sorted(changes.values(), key=len, reverse=True)
         entries = {one.entry for same in changes.values() for one in same}
         yield f"{field}: {len(changes)} different changes in {_count(len(entries))}, such as"
-        yield from (f"  {_line(field, same)}" for same in largest[:_NAMES])
+        largest = sorted(changes.values(), key=len, reverse=True)
+        yield from (f"  {_line(same)}" for same in largest[:_NAMES])
 
 
-def _line(field: str, same: Sequence[Difference]) -> str:
+def _line(same: Sequence[Difference]) -> str:
     """One change, and where it was seen."""
     first, names = same[0], list(dict.fromkeys(one.entry for one in same))
-    change = f"{first.before} -> {first.after}" if first.before else f"\n{first.after}"
     if len(same) == 1:
-        return f"{first.entry}: {first.path}: {change}"
+        return f"{first.entry}: {first.where}: {first.change}"
     more = ", ..." if len(names) > _NAMES else ""
-    return f"{_count(len(names))} ({', '.join(names[:_NAMES])}{more}): {field}: {change}"
+    shown = f"{_count(len(names))} ({', '.join(names[:_NAMES])}{more})"
+    return f"{shown}: {first.field}: {first.change}"
 
 
 def _count(number: int) -> str:

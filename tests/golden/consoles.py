@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatch
 from functools import cache
 from pathlib import Path
@@ -45,8 +45,8 @@ class Console:
         """The same with one case, and one image, for each way to spoil the text."""
         files, cases = self._model(models), []
         for rule, spoil in SPOILERS.items():
-            text = spoil(self.text, random.Random(f"{self.name} {rule}"))
-            files[f"{rule}.elf"] = Console(self.name, text, "", self.model).image(models)
+            spoilt = replace(self, text=spoil(self.text, seeded(self, rule)))
+            files[f"{rule}.elf"] = spoilt.image(models)
             case = self.case.replace('"app.elf"', f'"{rule}.elf"')
             cases.append(re.sub('^name = ".*"$', f'name = "{rule}"', case, flags=re.M))
         return {**files, "hil.toml": "".join(cases).encode()}
@@ -99,6 +99,11 @@ def _table(name: str) -> dict[str, Any]:
 # ---------------------------------------------------------------------------- ways to spoil a text
 
 
+def seeded(console: Console, rule: str) -> random.Random:
+    """The chance in spoiling a console, each time the same."""
+    return random.Random(f"{console.name} {rule}")
+
+
 def _cut_off(text: bytes, chance: random.Random) -> bytes:
     return text[: chance.randrange(len(text) // 4, len(text))] if text else text
 
@@ -130,7 +135,7 @@ def _control_characters(text: bytes, chance: random.Random) -> bytes:
     return text
 
 
-#: Rule -> what it makes of a text; the generator's seed is the console's name and the rule's.
+#: Rule -> what it makes of a text.
 SPOILERS: dict[str, Callable[[bytes, random.Random], bytes]] = {
     "cut off": _cut_off,
     "line dropped": _line_dropped,

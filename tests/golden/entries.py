@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import io
 import re
 import subprocess
@@ -92,17 +93,16 @@ def _examples() -> Iterator[Entry]:
 def _consoles() -> Iterator[Entry]:
     """Images that print a text: captures, those of strangers, and spoilt ones."""
     models = {name: _frozen(path)[path] for name, path in _MODELS.items()}
-    run = "tflm-hil run . --json run.json"
-    init = "tflm-hil init ."
-    for part, found in (("captures", consoles.captures()), ("strangers", consoles.strangers())):
-        for console in found:
-            files = console.files(models)
-            yield Entry(f"{part}/{console.name}/run", run, files, ("run.json",))
-            without_case = {name: data for name, data in files.items() if name != "hil.toml"}
-            written = ("hil.toml", "test_firmware.py")
-            yield Entry(f"{part}/{console.name}/init", init, without_case, written)
-            spoilt = console.spoilt(models)
-            yield Entry(f"spoilt/{part}/{console.name}", run, spoilt, ("run.json",))
+    parts = {"captures": list(consoles.captures()), "strangers": list(consoles.strangers())}
+    named = {f"{part}/{one.name}": one for part, found in parts.items() for one in found}
+    run, keep = "tflm-hil run . --json run.json", ("run.json",)
+    for name, console in named.items():
+        files = console.files(models)
+        image = {path: data for path, data in files.items() if path != "hil.toml"}
+        yield Entry(f"{name}/run", run, files, keep)
+        yield Entry(f"{name}/init", "tflm-hil init .", image, ("hil.toml", "test_firmware.py"))
+    for name, console in named.items():
+        yield Entry(f"spoilt/{name}", run, console.spoilt(models), keep)
 
 
 def _wrong_calls() -> Iterator[Entry]:
@@ -220,15 +220,14 @@ def _example(name: str) -> dict[str, bytes]:
 
     Images hold the path of their folder, so this is always the same one.
     """
-    files = _frozen(f"examples/{name}")
-    folder = BUILD / f"examples-{FROZEN[:8]}"
-    for path, data in files.items():
-        target = folder / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(data)
-    here = folder / "examples" / name
-    if (here / "Makefile").is_file():
-        subprocess.run(["make", "--silent", "--always-make"], cwd=here, check=True)
-    return {
-        str(path.relative_to(here)): path.read_bytes() for path in here.rglob("*") if path.is_file()
-    }
+    BUILD.mkdir(parents=True, exist_ok=True)
+    with (BUILD / "examples.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        for path, data in _frozen(f"examples/{name}").items():
+            (BUILD / path).parent.mkdir(parents=True, exist_ok=True)
+            (BUILD / path).write_bytes(data)
+        folder = BUILD / "examples" / name
+        if (folder / "Makefile").is_file():
+            subprocess.run(["make", "--silent", "--always-make"], cwd=folder, check=True)
+        files = (path for path in folder.rglob("*") if path.is_file())
+        return {str(path.relative_to(folder)): path.read_bytes() for path in files}

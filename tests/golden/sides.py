@@ -22,7 +22,6 @@ from entries import ROOT, CannotCompare, Entry
 
 _PATH = ("/usr/local/bin", "/usr/bin", "/bin")
 _LONGEST = 600.0  # seconds of the wall clock that an entry may take
-_READY = "ready"  # this file is written when the environment is complete
 
 
 @dataclass(frozen=True)
@@ -40,45 +39,21 @@ class Result:
     cpu_seconds: float = field(compare=False)
 
 
+@dataclass(frozen=True)
 class Side:
-    """A commit in a folder of its own."""
+    """A commit: ``folder`` is for its cache and results, ``programs`` holds its ``tflm-hil``."""
 
-    def __init__(self, sha: str, base: Path) -> None:
-        self.sha = sha
-        self.folder = base / sha
-        self.checkout = self.folder / "checkout"
-        self._venv = self.folder / "venv"
-        self._cache = self.folder / "cache"
-        self._kept = self.folder / "results"
+    folder: Path
+    checkout: Path
+    programs: Path
 
-    def prepare(self) -> None:
-        """Make checkout and environment, unless an earlier comparison has."""
-        if (self.folder / _READY).is_file():
-            return
-        shutil.rmtree(self.folder, ignore_errors=True)
-        self.folder.mkdir(parents=True)
-        self._call("git", "clone", "--quiet", "--shared", "--no-checkout", ROOT, self.checkout)
-        self._call("git", "-C", self.checkout, "checkout", "--quiet", "--detach", self.sha)
-        venv.create(self._venv, with_pip=True, symlinks=True)
-        self._call(self._venv / "bin" / "pip", "install", "--quiet", "--editable", self.checkout)
-        install = [self._venv / "bin" / "tflm-hil", "doctor", "--install"]
-        self._call(*install, env={**os.environ, **self._environment()})
-        (self.folder / _READY).touch()
-
-    def _call(self, *command: str | Path, env: dict[str, str] | None = None) -> None:
-        done = subprocess.run(
-            command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
-        )
-        if done.returncode:
-            words = " ".join(map(str, command))
-            raise CannotCompare(f"{self.sha[:8]}: {words} failed:\n{done.stdout.decode()}")
-
-    def _environment(self) -> dict[str, str]:
+    @property
+    def environment(self) -> dict[str, str]:
         """The variables that a command sees: none of the caller's."""
         return {
-            "PATH": os.pathsep.join([str(self._venv / "bin"), *_PATH]),
+            "PATH": os.pathsep.join([str(self.programs), *_PATH]),
             "HOME": str(self.folder),
-            "TFLM_HIL_CACHE": str(self._cache),
+            "TFLM_HIL_CACHE": str(self.folder / "cache"),
             "GIT_CEILING_DIRECTORIES": str(self.folder.parent),
             "LC_ALL": "C.UTF-8",
             "TERM": "dumb",
@@ -88,43 +63,47 @@ class Side:
 
     def results(
         self, entries: Sequence[Entry], jobs: int, *, again: bool = False
-    ) -> Iterator[tuple[Entry, Result]]:
+    ) -> Iterator[Result]:
         """What each entry gives, in the order of ``entries``.
 
         A result of the same entry that an earlier comparison kept is taken, unless ``again``.
         """
-        self._kept.mkdir(exist_ok=True)
+        self._kept.mkdir(parents=True, exist_ok=True)
         with (
             tempfile.TemporaryDirectory(prefix="run-", dir=self.folder) as work,
             ThreadPoolExecutor(jobs) as pool,
         ):
             try:
                 run = [pool.submit(self._result, entry, Path(work), again) for entry in entries]
-                for entry, result in zip(entries, run, strict=True):
-                    yield entry, result.result()
+                yield from (each.result() for each in run)
             finally:
-                pool.shutdown(wait=False, cancel_futures=True)
+                pool.shutdown(cancel_futures=True)
+
+    @property
+    def _kept(self) -> Path:
+        return self.folder / "results"
 
     def _result(self, entry: Entry, work: Path, again: bool) -> Result:
-        kept = self._kept / f"{_key(entry)}.json"
+        key = _key(entry)
+        kept = self._kept / f"{key}.json"
         if kept.is_file() and not again:
             return Result(**json.loads(kept.read_text(encoding="utf-8")))
-        result = self._run(entry, work / f"{_key(entry)[:16]}")
-        part = kept.with_suffix(f".{os.getpid()}")
-        part.write_text(json.dumps(asdict(result)), encoding="utf-8")
-        part.replace(kept)
+        result = self._run(entry, work / key[:16])
+        written = work / f"{key}.json"
+        written.write_text(json.dumps(asdict(result)), encoding="utf-8")
+        written.replace(kept)
         return result
 
     def _run(self, entry: Entry, folder: Path) -> Result:
         here = folder / "here"
+        here.mkdir(parents=True)
         for name, data in entry.files.items():
             (here / name).parent.mkdir(parents=True, exist_ok=True)
             (here / name).write_bytes(data)
-        here.mkdir(parents=True, exist_ok=True)
         outputs = [folder / "stdout", folder / "stderr"]
         with outputs[0].open("wb") as stdout, outputs[1].open("wb") as stderr:
             process = subprocess.Popen(
-                ["/bin/sh", "-c", entry.command], cwd=here, env=self._environment(),
+                ["/bin/sh", "-c", entry.command], cwd=here, env=self.environment,
                 stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, start_new_session=True,
             )  # fmt: skip
             guard = threading.Timer(_LONGEST, os.killpg, (process.pid, signal.SIGKILL))
@@ -132,16 +111,25 @@ class Side:
             _, status, usage = os.wait4(process.pid, 0)
             guard.cancel()
             process.returncode = os.waitstatus_to_exitcode(status)
-        written = {name: here / name for name in entry.keep if (here / name).is_file()}
+        files = {name: here / name for name in entry.keep if (here / name).is_file()}
         result = Result(
             process.returncode,
-            *(path.read_text(encoding="utf-8", errors="backslashreplace") for path in outputs),
-            {name: path.read_text(encoding="utf-8") for name, path in written.items()},
-            {"folder": str(here), "checkout": str(self.checkout), "cache": str(self._cache)},
+            *map(_text, outputs),
+            {name: _text(path) for name, path in files.items()},
+            {
+                "here": str(here),
+                "checkout": str(self.checkout),
+                "cache": str(self.folder / "cache"),
+                "folder": str(self.folder),
+            },
             usage.ru_utime + usage.ru_stime,
         )
         shutil.rmtree(folder)
         return result
+
+
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8", errors="backslashreplace")
 
 
 def _key(entry: Entry) -> str:
@@ -160,3 +148,33 @@ def _surroundings() -> bytes:
     command = ["arm-none-eabi-gcc", "--version"]
     compiler = subprocess.run(command, check=True, capture_output=True).stdout
     return Path(__file__).read_bytes() + sys.version.encode() + compiler
+
+
+# --------------------------------------------------------------------------------- its environment
+
+
+def prepare(sha: str, base: Path) -> Side:
+    """The side of a commit below ``base``; made unless an earlier comparison has made it."""
+    folder = base / sha
+    side = Side(folder, folder / "checkout", folder / "venv" / "bin")
+    complete = folder / "complete"
+    if not complete.is_file():
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        _call("git", "clone", "--quiet", "--shared", "--no-checkout", ROOT, side.checkout)
+        _call("git", "-C", side.checkout, "checkout", "--quiet", "--detach", sha)
+        venv.create(side.programs.parent, with_pip=True, symlinks=True)
+        _call(side.programs / "pip", "install", "--quiet", "--editable", side.checkout)
+        _call(side.programs / "tflm-hil", "doctor", "--install", **side.environment)
+        complete.touch()
+    return side
+
+
+def _call(*command: str | Path, **environment: str) -> None:
+    """Run a program; :class:`CannotCompare` with what it printed if it fails."""
+    done = subprocess.run(
+        command, env={**os.environ, **environment}, check=False, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+    if done.returncode:
+        raise CannotCompare(f"{' '.join(map(str, command))} failed:\n{done.stdout}")
