@@ -17,12 +17,12 @@ _ABSENT = "(absent)"
 _FEW = 8
 _NAMES = 3  # of entries, in one line
 _LINES = 12  # of a text's difference
-_WIDTH = 160  # of a value
+_WIDTH = 160  # characters of a value
 
 #: What legitimately varies between two runs of one commit; nothing else is left out. In texts, also
 #: those of JSON documents: a pattern, what stands for it, and why.
 TEXT_RULES: tuple[tuple[str, str, str], ...] = (
-    (r"<cache>/build/\w\w/[\w-]+/", "<cache>/", "a digest of the path of the sources"),
+    (r"<cache>/build/\w\w/[\w-]+/", "<cache>/", "a digest that holds the path of the checkout"),
     (r"(?m)^(\[\d+/\d+\] .+: \w+) \(\d+\.\d s\)$", r"\1", "time of the wall clock"),
 )
 #: In JSON documents: a field that is left out, and why.
@@ -39,13 +39,14 @@ class Difference:
     """A value of an entry that differs.
 
     ``where`` is "exit code", "stdout", "stderr" or the name of a file, and the path in a JSON
-    document; ``field`` is the same without the names of list items.
+    document; ``field`` is the same without the names of list items. ``change`` is one line, or the
+    lines that differ of a text.
     """
 
     entry: str
     where: str
     field: str
-    change: str
+    change: tuple[str, ...]
 
 
 # ------------------------------------------------------------------------------------- one entry
@@ -120,19 +121,22 @@ def _normal(text: str, places: Mapping[str, str]) -> str:
     return text
 
 
-def _change(before: str, after: str) -> str:
+def _change(before: str, after: str) -> tuple[str, ...]:
     """How a value changed; of texts of several lines, the lines that did."""
-    if "\n" not in before + after or _ABSENT in (before, after):
-        return f"{_short(before)} -> {_short(after)}"
-    diff = difflib.unified_diff(before.splitlines(), after.splitlines(), n=0, lineterm="")
-    lines = [line for line in list(diff)[2:] if not line.startswith("@@")]
-    more = [f"... {len(lines) - _LINES} lines more"] if len(lines) > _LINES else []
-    return "".join(f"\n    {line}" for line in [*map(_short, lines[:_LINES]), *more])
+    if "\n" in before + after and _ABSENT not in (before, after):
+        diff = difflib.unified_diff(before.splitlines(), after.splitlines(), n=0, lineterm="")
+        return tuple(line for line in list(diff)[2:] if not line.startswith("@@"))
+    pairs = enumerate(zip(before, after, strict=False))
+    start = next((at for at, (old, new) in pairs if old != new), min(len(before), len(after)))
+    return (f"{_part(before, start)} -> {_part(after, start)}",)
 
 
-def _short(text: str) -> str:
-    line = text if text.isprintable() else repr(text)[1:-1]
-    return f"{line[: _WIDTH - 3]}..." if len(line) > _WIDTH else line or "(empty)"
+def _part(text: str, start: int) -> str:
+    """A value; of a long one what is around ``start``, where the other one differs."""
+    first = max(0, start - _WIDTH // 4) if len(text) > _WIDTH else 0
+    shown = text[first : first + _WIDTH]
+    left, right = "..." * (first > 0), "..." * (first + _WIDTH < len(text))
+    return f"{left}{shown}{right}" or "(empty)"
 
 
 # ------------------------------------------------------------------------------------- all entries
@@ -143,7 +147,7 @@ def report(found: Sequence[Difference], *, everything: bool = False) -> Iterator
 
     With ``everything`` many of one field are each shown, too.
     """
-    fields: dict[str, dict[str, list[Difference]]] = {}
+    fields: dict[str, dict[tuple[str, ...], list[Difference]]] = {}
     for one in found:
         fields.setdefault(one.field, {}).setdefault(one.change, []).append(one)
     for field, changes in fields.items():
@@ -160,10 +164,19 @@ def _line(same: Sequence[Difference]) -> str:
     """One change, and where it was seen."""
     first, names = same[0], list(dict.fromkeys(one.entry for one in same))
     if len(same) == 1:
-        return f"{first.entry}: {first.where}: {first.change}"
+        return f"{first.entry}: {first.where}: {_shown(first.change)}"
     more = ", ..." if len(names) > _NAMES else ""
     shown = f"{_count(len(names))} ({', '.join(names[:_NAMES])}{more})"
-    return f"{shown}: {first.field}: {first.change}"
+    return f"{shown}: {first.field}: {_shown(first.change)}"
+
+
+def _shown(change: Sequence[str]) -> str:
+    """A change as it is printed."""
+    lines = [line if line.isprintable() else repr(line)[1:-1] for line in change]
+    if len(lines) == 1:
+        return lines[0]
+    more = [f"... {len(lines) - _LINES} lines more"] if len(lines) > _LINES else []
+    return "".join(f"\n    {line}" for line in [*lines[:_LINES], *more])
 
 
 def _count(number: int) -> str:

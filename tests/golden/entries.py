@@ -119,6 +119,8 @@ def _wrong_calls() -> Iterator[Entry]:
     }
     for command in _WRONG.strip().splitlines():
         yield Entry(f"wrong/{command}", f"tflm-hil {command}", files)
+    yield Entry("wrong/init: no image", "tflm-hil init .")
+    yield Entry("wrong/init: a cut image", "tflm-hil init .", {"cut.elf": files["cut.elf"]})
     for name, (old, new) in _WRONG_KEYS.items():
         case = console.case.replace(old, new)
         assert case != console.case, name
@@ -173,7 +175,6 @@ resolver check app.elf text.elf
 resolver check hello_world --json -
 resolver check hello_world digits_int8.tflite
 init nothing
-init .
 samples
 nosuchcommand
 """

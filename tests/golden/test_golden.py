@@ -63,6 +63,12 @@ def test_difference_is_named(after, line):
     assert named(result(), after) == [f"a/run: {line}"]
 
 
+def test_of_a_long_value_is_shown_where_it_differs():
+    before, after = (result(reason=f"{'a' * 1000}{word}{'b' * 1000}") for word in ("1", "22"))
+    [line] = named(before, after)
+    assert "a1b" in line and "a22b" in line and len(line) < 450
+
+
 def test_new_item_of_a_list_is_named():
     after = result(findings=[{"kind": "fault"}])
     assert "a/run: run.json cases[sine].findings[0].kind: (absent) -> fault" in named(
