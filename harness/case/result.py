@@ -175,6 +175,7 @@ class Measures:
     cycles: int | None = None  # median per inference, on a board
     ticks_source: str = ""
     operators: tuple[OperatorTicks, ...] = ()  # of an image that profiles itself; most ticks first
+    interpreter_ticks: int | None = None  # outside its operators, median per inference
     profiled: tuple[Profiled, ...] = ()  # if the case was traced; most first
     total_instructions: int | None = None
     virtual_seconds: float | None = None

@@ -183,6 +183,7 @@ _ROWS = (
     _apt("g++"),
     _apt("binutils", "c++filt"),
     _apt("clang", "clang", "ld.lld", packages="clang lld"),
+    _apt("llvm", "llvm-addr2line"),
     _apt("make"),
     _apt("cmake"),
     _apt("ninja", packages="ninja-build"),

@@ -165,7 +165,7 @@ def test_error_of_a_board_that_cannot_start_has_the_reason(tmp_path: Path) -> No
     (tmp_path / "file").touch()
     with pytest.raises(EnvironmentMissing, match=r"did not start: NotADirectoryError: "):
         VirtualDk(tmp_path / "file", SERIAL)
-    with pytest.raises(UsageError, match="cannot 'dance'"):
+    with pytest.raises(UsageError, match="no misbehaviour 'dance'"):
         VirtualDk(tmp_path, SERIAL, misbehave=["dance"])
     for serial, name in (("../1", ""), (SERIAL, "../x")):
         with pytest.raises(UsageError, match="cannot be used"):

@@ -60,7 +60,7 @@ def data(path, name: str):
 @pytest.mark.slow
 def test_the_overview_has_a_row_for_each_case_and_a_letter_for_each_night(site):
     text = (site / "index.html").read_text()
-    assert "1 of 2 cases passed when they ran last; 3 runs, 2026-01-01 03:00" in text
+    assert "1 of 2 cases passed in their last run; 3 runs, 2026-01-01 03:00" in text
     assert 'data-verdicts="ppp"' in text and 'data-verdicts="ppf"' in text
     assert f'href="{page(site).relative_to(site)}"' in text
 
