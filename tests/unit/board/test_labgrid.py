@@ -71,5 +71,5 @@ def test_real_client_takes_these_arguments() -> None:
     if not hasattr(remote, "get_parser"):
         pytest.skip("this labgrid has no parser to ask")
     for action in ("acquire", "release"):
-        options = remote.get_parser().parse_args(labgrid.command("dk1", action).argv[1:])
+        options = remote.get_parser().parse_args(labgrid.command("dk1", action)[1:])
         assert (options.place, options.command) == ("dk1", action)
