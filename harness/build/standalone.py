@@ -122,7 +122,7 @@ class _Builder:
 
     def stop(self) -> None:
         """Ends the running compilers."""
-        self._tools.processes.stop()
+        self._tools.stopped.set()
 
     def build(self, variant: Variant) -> BuildResult:
         """Builds an image, or takes it from the cache."""

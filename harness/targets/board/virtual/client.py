@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import json
-import os
 import socket
-import subprocess
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from harness.base import platforms
+from harness.base import platforms, process
 from harness.base.closing import Closing
 from harness.base.core_state import CoreState
 from harness.base.errors import EnvironmentMissing, TargetLost
 from harness.base.platforms import BoardTable
+from harness.base.process import RunningProgram
 from harness.targets.board.core import core_state
 from harness.targets.board.discovery import BenchBoard, on_bench
 from harness.targets.board.lab import checked_name
@@ -25,6 +24,7 @@ from harness.targets.board.virtual import misbehaviour
 from harness.targets.board.virtual.port_client import PortClient, PortError
 
 _SECONDS = 30.0
+_END_SECONDS = 3.0
 
 
 class ControlError(Exception):
@@ -159,18 +159,13 @@ class VirtualDk(Closing):
         arguments += ["--registers"] if registers else []
         for text in wrong:
             arguments += ["--misbehave", text]
-        self._process = subprocess.Popen(
+        self._process = RunningProgram(
             [sys.executable, "-P", "-m", "harness.targets.board.virtual.server", *arguments],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-            env={**os.environ, "PYTHONUNBUFFERED": "1"},
-        )
-        assert self._process.stdout is not None
-        if not self._process.stdout.readline():
-            _, words = self._process.communicate(timeout=_SECONDS)
-            last = (words.decode("utf-8", "backslashreplace").splitlines() or [""])[-1]
+            environment={"PYTHONUNBUFFERED": "1"}, open_input=True, grace=_END_SECONDS,
+        )  # fmt: skip
+        if not self._process.wait_for("ready", _SECONDS):
+            self._process.close()
+            last = process.last_line(self._process.output, "it printed nothing")
             raise EnvironmentMissing(f"the virtual board did not start: {last}")
 
     def find(self) -> BenchBoard:
@@ -183,7 +178,7 @@ class VirtualDk(Closing):
     @property
     def alive(self) -> bool:
         """True while the board's process runs."""
-        return self._process.poll() is None
+        return self._process.alive
 
     def do(self, operation: str, **arguments: Any) -> dict[str, Any]:
         """The reply to a request; :meth:`VirtualBoard.answer` lists the operations."""
@@ -191,11 +186,4 @@ class VirtualDk(Closing):
 
     def close(self) -> None:
         """Ends the process; safe to call twice."""
-        for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
-            if stream is not None:
-                stream.close()
-        try:
-            self._process.wait(timeout=3.0)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait(timeout=3.0)
+        self._process.close()

@@ -1,6 +1,7 @@
 """The process of a virtual board: pseudo-terminals, a chip, a control socket, an event loop.
 
-Run as ``python -m harness.targets.board.virtual.server``; ends when its standard input is closed.
+Run as ``python -m harness.targets.board.virtual.server``; ends when its standard input is closed,
+or by SIGTERM.
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ import contextlib
 import json
 import os
 import selectors
+import signal
 import socket
-import subprocess
 import sys
 import tempfile
 import time
@@ -21,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.base import platforms
+from harness.base.process import RunningProgram
 from harness.simulator.debug_port.port import erase_all
 from harness.simulator.debug_port.remote_probe import ProbeServer
 from harness.targets.board.lab import checked_name
@@ -33,6 +35,7 @@ from harness.targets.board.virtual.probe import BoardProbe
 #: Number of unsent bytes at which the chip is suspended.
 _BACKLOG = 4096
 _SLICE_SECONDS = 0.0005
+_HOLD_SECONDS = 30.0
 
 #: A program that opens a serial port exclusively until its standard input is closed.
 _HOLDER = (
@@ -77,7 +80,7 @@ class VirtualBoard:
         self.generation = 0  # of port names; see misbehaviour ``rename``
         self.back_at = 0.0  # time of the return to the bus
         self.outgoing = b""  # bytes that the host's terminal has not accepted
-        self.holder: subprocess.Popen[bytes] | None = None
+        self.holder: RunningProgram | None = None
         self.resets = 0
         self.failing: float | None = None  # seconds for which it leaves the bus next
         self.probe = BoardProbe(self, fast=fast)
@@ -143,19 +146,14 @@ class VirtualBoard:
         """Opens the console port in another process, if ``busy`` is set."""
         if not self.wrong.busy or not self.terminals:
             return
-        self.holder = subprocess.Popen(
-            [sys.executable, "-c", _HOLDER, str(self.terminals[0].link)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-        )
-        assert self.holder.stdout is not None
-        self.holder.stdout.readline()
+        command = [sys.executable, "-c", _HOLDER, str(self.terminals[0].link)]
+        self.holder = RunningProgram(command, open_input=True)
+        self.holder.wait_for("held", _HOLD_SECONDS)
 
     def drop_holder(self) -> None:
         """Ends the process that has the console port open."""
         if self.holder is not None:
-            self.holder.kill()
-            self.holder.communicate()
+            self.holder.close()
             self.holder = None
 
     # -- the chip ---------------------------------------------------------------------------
@@ -370,6 +368,7 @@ def main(arguments: list[str] | None = None) -> None:
         board.plug()
         sys.stdout.write("ready\n")
         sys.stdout.flush()
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit())  # leaves the bench
         try:
             server.serve()
         finally:
