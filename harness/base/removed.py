@@ -6,7 +6,9 @@ from harness.base.errors import UsageError
 
 #: Name -> what to use instead. Names: ``command``, ``command subcommand``, ``command --option``,
 #: ``key NAME`` of a TOML file, ``keyword NAME`` of Robot.
-INSTEAD: dict[str, str] = {}
+INSTEAD = {
+    "run --allure": "--junit FILE, which Allure reads",
+}
 
 
 def removed(name: str, where: str = "") -> UsageError | None:
