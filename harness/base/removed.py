@@ -7,7 +7,9 @@ from harness.base.errors import UsageError
 #: Name -> what to use instead. Names: ``command``, ``command subcommand``, ``command --option``,
 #: ``key NAME`` of a TOML file, ``keyword NAME`` of Robot.
 INSTEAD = {
+    "campaign --parquet": "--json FILE, which has the records",
     "run --allure": "--junit FILE, which Allure reads",
+    "sweep --parquet": "--csv FILE",
 }
 
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from harness.studies.campaign import CampaignSummary
 
 #: Options about the results of many faults.
-_OF_MANY = {"until_interval", "budgets", "store", "scheduler", "workers", "parquet", "html"}
+_OF_MANY = {"until_interval", "budgets", "store", "scheduler", "workers", "html"}
 
 
 @click.command()
@@ -76,8 +76,6 @@ _OF_MANY = {"until_interval", "budgets", "store", "scheduler", "workers", "parqu
 @number_option("--replay", "replayed", check=numbers.count_or_zero, metavar="ID",
                help="Inject only this fault, and show its details.")  # fmt: skip
 @study_options
-@click.option("--parquet", type=Destination(), metavar="FILE",
-              help="Write the records as Parquet (extra: parquet).")  # fmt: skip
 @click.option("--html", type=Destination(), metavar="FILE",
               help="Write a page with tables and plots.")  # fmt: skip
 @json_option("rates, groups and every fault's record")
@@ -189,10 +187,6 @@ def _carry_out(study: Study, options: dict[str, Any]) -> CampaignSummary:
             "records",
             store.all_rows(units),
         )
-        if options["parquet"] is not None:
-            from harness.studies.parquet import write  # noqa: PLC0415
-
-            write(options["parquet"], store.all_rows(units))
     if options["html"] is not None:
         from harness.report.campaign import page  # noqa: PLC0415
 

@@ -35,8 +35,6 @@ _MEASURES = ("flash", "ram", "instructions", "accuracy")
 @click.option(
     "--csv", "csv_file", type=Destination(), metavar="FILE", help="Write the rows as CSV."
 )
-@click.option("--parquet", type=Destination(), metavar="FILE",
-              help="Write the rows as Parquet (extra: parquet).")  # fmt: skip
 @click.option("--html", type=Destination(), metavar="FILE",
               help="Write a page with the Pareto front and all points.")  # fmt: skip
 @history_option("Record each point as a case in this history: an SQLite file, or a database URL.")
@@ -135,10 +133,6 @@ def _tables(rows: list[dict[str, Any]], options: dict[str, Any]) -> None:
         writer.writeheader()
         writer.writerows(flat)
         write_text(options["csv_file"], text.getvalue())
-    if options["parquet"] is not None:
-        from harness.studies.parquet import write  # noqa: PLC0415
-
-        write(options["parquet"], flat)
     if options["html"] is not None:
         from harness.report.sweep import page  # noqa: PLC0415
 
