@@ -8,6 +8,7 @@ from harness.base.errors import UsageError
 #: ``key NAME`` of a TOML file, ``keyword NAME`` of Robot.
 INSTEAD = {
     "campaign --parquet": "--json FILE, which has the records",
+    "history compare --html": "--markdown FILE or --json FILE",
     "run --allure": "--junit FILE, which Allure reads",
     "sweep --parquet": "--csv FILE",
 }

@@ -250,11 +250,10 @@ def check(
                help="Smallest difference to list.")  # fmt: skip
 @click.option("--markdown", type=Destination(dash=True), metavar="FILE",
               help="Write the table as a comment for a pull request.")  # fmt: skip
-@click.option("--html", type=Destination(), help="Write a page with both runs side by side.")
 @json_option()
 def compare(
     before: str, after: str, url: str | None, threshold: float, markdown: Path | None,
-    html: Path | None, json_file: Path | None,
+    json_file: Path | None,
 ) -> None:  # fmt: skip
     """List the differences of the newest run of B from that of A, largest first.
 
@@ -269,10 +268,6 @@ def compare(
     write_text(json_file, json.dumps(found.to_json(), indent=1))
     if markdown is not None:
         write_text(markdown, f"{found.table.markdown()}\n\n{found}.\n")
-    if html is not None:
-        from harness.report.compare import compare_page  # noqa: PLC0415 - see cli/__init__
-
-        write_text(html, compare_page(found))
     if STDOUT not in (json_file, markdown):
         if found.differences:
             click.echo(found.table.plain())
