@@ -8,6 +8,8 @@ from harness.base.errors import UsageError
 #: ``key NAME`` of a TOML file, ``keyword NAME`` of Robot.
 INSTEAD = {
     "campaign --parquet": "--json FILE, which has the records",
+    "footprint --leave-one-out": "footprint WITH.elf --baseline WITHOUT.elf, for two builds",
+    "footprint --operators": "footprint WITH.elf --baseline WITHOUT.elf, for two builds",
     "history compare --html": "--markdown FILE or --json FILE",
     "run --allure": "--junit FILE, which Allure reads",
     "sweep --parquet": "--csv FILE",
