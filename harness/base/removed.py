@@ -9,6 +9,7 @@ from harness.base.errors import UsageError
 INSTEAD = {
     "campaign --parquet": "--json FILE, which has the records",
     "footprint --leave-one-out": "footprint WITH.elf --baseline WITHOUT.elf, for two builds",
+    "footprint --linker-script": "--map FILE, the linker's map file",
     "footprint --operators": "footprint WITH.elf --baseline WITHOUT.elf, for two builds",
     "history compare --html": "--markdown FILE or --json FILE",
     "run --allure": "--junit FILE, which Allure reads",

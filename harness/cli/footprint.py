@@ -46,7 +46,6 @@ _SHOWN = 40
     help="Only this region (FLASH, RAM).",
 )
 @click.option("--map", "map_file", type=EXISTING, help="The linker's map file: regions, libraries.")
-@click.option("--linker-script", type=EXISTING, help="A linker script with a MEMORY command.")
 @click.option("--baseline", type=EXISTING, help="An ELF, or a file of an earlier --json, to "
               "compare with.")  # fmt: skip
 @click.option("--budget", type=EXISTING,
@@ -105,7 +104,7 @@ def _sizes(what: Subject, options: Mapping[str, Any]) -> _Sizes:
     budgets = load(options["budget"]) if options["budget"] else ()
     baseline = load_baseline(options["baseline"]) if options["baseline"] else None
     image = combined.read(what.image(), options["beside"])
-    image = replace(image, map_file=options["map_file"], linker_script=options["linker_script"])
+    image = replace(image, map_file=options["map_file"])
     analysed = analysis.analyse(image)
     if options["region"]:
         analysed.region(options["region"])  # raises UsageError for an unknown name
