@@ -212,9 +212,9 @@ def check(
 
     Exit code 1 if there is a regression, if no case ran, or if the run is older than the runs that
     it is compared with. Figures without noise (bytes, instructions) are regressions above the
-    median, noisy ones if they exceed it by more than their noise, or increase steadily. A run of a
-    part of the cases (--case, -k, --test) is partial, and no run is compared with it. The first
-    run of a branch passes.
+    median, noisy ones if they exceed it by more than their noise. A run of a part of the cases
+    (--case, -k, --test) is partial, and no run is compared with it. The first run of a branch
+    passes.
 
     Only runs of the same machine and cases of the same compiler are compared. Without --results
     the newest run of each machine is checked.
