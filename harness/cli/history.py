@@ -111,9 +111,9 @@ def show(
             raise UsageError(f"the history has no case {case!r}", hint=f"it has {known}")
     write_text(json_file, json.dumps(_document(runs, cases), indent=1))
     if markdown is not None:
-        from harness.history.setups import setups  # noqa: PLC0415 - see cli/__init__
+        from harness.history.trend import last_results  # noqa: PLC0415 - see cli/__init__
 
-        write_text(markdown, setups(cases).markdown())
+        write_text(markdown, last_results(cases).markdown())
     if STDOUT not in (json_file, markdown):
         click.echo("\n".join(_overview(cases) if case is None else _course(cases)))
 
