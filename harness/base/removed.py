@@ -5,9 +5,12 @@ from __future__ import annotations
 from harness.base.errors import UsageError
 
 #: Name -> what to use instead. Names: ``command``, ``command subcommand``, ``command --option``,
-#: ``key NAME`` of a TOML file, ``keyword NAME`` of Robot.
+#: ``key NAME`` of a TOML file, ``keyword NAME`` of Robot, ``fault model NAME``.
 INSTEAD = {
     "campaign --parquet": "--json FILE, which has the records",
+    "fault model brownout": "reset",
+    "fault model lost": "the models on memory, registers and instructions: campaign --help",
+    "fault model noise": "the models on memory, registers and instructions: campaign --help",
     "footprint --leave-one-out": "footprint WITH.elf --baseline WITHOUT.elf, for two builds",
     "footprint --linker-script": "--map FILE, the linker's map file",
     "footprint --operators": "footprint WITH.elf --baseline WITHOUT.elf, for two builds",

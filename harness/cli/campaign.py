@@ -48,13 +48,13 @@ _OF_MANY = {"until_interval", "budgets", "store", "scheduler", "workers", "html"
               "[default: those of the SAMPLE]")  # fmt: skip
 @click.option("--faults", metavar="M[,M...]", type=FAULTS,
               help="Fault models: weights, activations, arena, ram, registers, skip, replace, "
-              "reset, brownout, noise, lost.  [default: the first seven]")  # fmt: skip
+              "reset.  [default: the first seven]")  # fmt: skip
 @number_option("--count", check=numbers.count, default=1000, metavar="N",
                help="Number of faults, distributed over the fault models.")  # fmt: skip
 @number_option("--seed", check=numbers.count_or_zero, default=1, metavar="N",
                help="Seed of the faults.")  # fmt: skip
 @number_option("--bits", check=numbers.count, default=1, metavar="N",
-               help="Adjacent bits flipped by a fault; bytes lost with `lost`.")  # fmt: skip
+               help="Adjacent bits flipped by a fault.")  # fmt: skip
 @number_option("--inference", check=numbers.count_or_zero, default=0, metavar="N",
                help="Number of the inference, from 0.")  # fmt: skip
 @number_option("--tolerance", check=numbers.tolerance, default=0.0, metavar="X",

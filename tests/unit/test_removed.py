@@ -13,7 +13,7 @@ from harness.cli import main
 from robot import api
 
 #: First words of names that are not given to the command line.
-OTHERS = ("key ", "keyword ")
+OTHERS = ("key ", "keyword ", "fault model ")
 
 
 @pytest.fixture
