@@ -166,8 +166,7 @@ def _course(cases: dict[CaseKey, list[RecordedCase]]) -> list[str]:
         figures = trends(points)
         width = max((len(trend.name) for trend in figures), default=0)
         for trend in figures:
-            value = next((value for value in reversed(trend.values) if value is not None), None)
-            shown = "" if value is None else f"{value:,.6g} {trend.unit}"
+            shown = "" if trend.last is None else f"{trend.last:,.6g} {trend.unit}"
             lines.append(
                 f"  {trend.name:<{width}} {trend.source:<10} {sparkline(trend.values)}  {shown}"
             )

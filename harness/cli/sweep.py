@@ -121,19 +121,9 @@ def _rows(points: tuple[SweepPoint, ...], options: dict[str, Any]) -> list[dict[
 
 
 def _tables(rows: list[dict[str, Any]], options: dict[str, Any]) -> None:
-    flat = [{**row["parameters"], **row} for row in rows]
-    for row in flat:
-        del row["parameters"]
+    from harness.report.sweep import as_csv, page  # noqa: PLC0415 - see cli/__init__
+
     if options["csv_file"] is not None:
-        import csv  # noqa: PLC0415
-        import io  # noqa: PLC0415
-
-        text = io.StringIO()
-        writer = csv.DictWriter(text, list(flat[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(flat)
-        write_text(options["csv_file"], text.getvalue())
+        write_text(options["csv_file"], as_csv(rows))
     if options["html"] is not None:
-        from harness.report.sweep import page  # noqa: PLC0415
-
         write_text(options["html"], page(rows))

@@ -46,6 +46,11 @@ class Trend:
         return kind.unit if kind else ""
 
     @property
+    def last(self) -> float | None:
+        """The newest value; None if no run measured the figure."""
+        return next((value for value in reversed(self.values) if value is not None), None)
+
+    @property
     def noisy(self) -> bool:
         """Whether the figure differs from run to run by chance."""
         kind = measure(self.name)
