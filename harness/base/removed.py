@@ -1,0 +1,31 @@
+"""Names that the last release had and this one has not. A row stays for one release."""
+
+from __future__ import annotations
+
+from harness.base.errors import UsageError
+
+#: Name -> what to use instead. Names: ``command``, ``command subcommand``, ``command --option``,
+#: ``key NAME`` of a TOML file, ``keyword NAME`` of Robot, ``fault model NAME``.
+INSTEAD = {
+    "campaign --parquet": "--json FILE, which has the records",
+    "fault model brownout": "reset",
+    "fault model lost": "the models on memory, registers and instructions: campaign --help",
+    "fault model noise": "the models on memory, registers and instructions: campaign --help",
+    "footprint --leave-one-out": "footprint WITH.elf --baseline WITHOUT.elf, for two builds",
+    "footprint --linker-script": "--map FILE, the linker's map file",
+    "footprint --operators": "footprint WITH.elf --baseline WITHOUT.elf, for two builds",
+    "history compare --html": "--markdown FILE or --json FILE",
+    "run --allure": "--junit FILE, which Allure reads",
+    "sweep --parquet": "--csv FILE",
+}
+
+
+def removed(name: str, where: str = "") -> UsageError | None:
+    """The error for a removed name, which says what to use instead; None for any other name.
+
+    The message begins with ``where``.
+    """
+    if name not in INSTEAD:
+        return None
+    place = f"{where}: " if where else ""
+    return UsageError(f"{place}{name} was removed", hint=INSTEAD[name])
