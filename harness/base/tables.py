@@ -27,6 +27,7 @@ from typing import (
 )
 
 from harness.base.errors import UsageError
+from harness.base.removed import removed
 from harness.base.text import short
 
 T = TypeVar("T")
@@ -84,6 +85,8 @@ def only(table: Mapping[str, object], known: Mapping[str, object], where: str) -
     """Raise :class:`UsageError` for the first key that is not in ``known``, with a suggestion."""
     for key in table:
         if key not in known:
+            if error := removed(f"key {key}", where):
+                raise error
             near = difflib.get_close_matches(key, list(known), 1)
             hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}"
             raise UsageError(f"{where}: unknown key {short(key)}", hint=hint)

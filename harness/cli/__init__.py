@@ -26,6 +26,7 @@ from click.shell_completion import CompletionItem
 from harness import __version__
 from harness.base import logs, signals
 from harness.base.errors import BUG_HINT, EnvironmentMissing, HilError, UsageError, describe_bug
+from harness.base.removed import removed
 
 #: Subcommands, and their descriptions in ``--help``.
 COMMANDS = {
@@ -76,7 +77,7 @@ class _Commands(click.Group):
         if cmd_name not in COMMANDS:
             near = difflib.get_close_matches(cmd_name, COMMANDS, 1)
             hint = f"did you mean {near[0]}?" if near else f"one of {', '.join(COMMANDS)}"
-            raise UsageError(f"no command {cmd_name!r}", hint=hint)
+            raise removed(cmd_name) or UsageError(f"no command {cmd_name!r}", hint=hint)
         name = cmd_name.replace("-", "_")
         command: click.Command = getattr(import_module(f"harness.cli.{name}"), name)
         return command
@@ -145,7 +146,8 @@ def _run(arguments: Sequence[str] | None) -> int:
     except click.ClickException as error:
         context = error.ctx if isinstance(error, click.UsageError) else None
         command = context.command_path if context else "tflm-hil"
-        click.echo(f"tflm-hil: {error.format_message()}\nhint: {command} --help", err=True)
+        told = _removed(command, arguments) or f"{error.format_message()}\nhint: {command} --help"
+        click.echo(f"tflm-hil: {told}", err=True)
         return UsageError.exit_code
     except HilError as error:
         click.echo(f"tflm-hil: {error}", err=True)
@@ -172,6 +174,14 @@ def _run(arguments: Sequence[str] | None) -> int:
         _show_traceback()
         click.echo(f"tflm-hil: {describe_bug(error)}\nhint: {BUG_HINT}", err=True)
         return EnvironmentMissing.exit_code
+
+
+def _removed(command: str, arguments: Sequence[str] | None) -> UsageError | None:
+    """The error for a removed subcommand or option of ``command``; None without one."""
+    words = sys.argv[1:] if arguments is None else arguments
+    path = command.partition(" ")[2]
+    names = (f"{path} {word.partition('=')[0]}" for word in words)
+    return next(filter(None, map(removed, names)), None)
 
 
 def _escape_output() -> None:

@@ -32,6 +32,7 @@ from harness.history.timing import calibrate_with
 from harness.keywords import variables
 from harness.keywords.images import ImageChecks
 from harness.keywords.live import LiveSession
+from harness.keywords.removed import RemovedKeywords
 from harness.keywords.skips import AllSkipped, check_tested
 from harness.keywords.summary import Summary
 from harness.report.problems import problem_lines
@@ -62,7 +63,7 @@ class TflmHil(LiveSession, ImageChecks):
 
     def __init__(self) -> None:
         super().__init__()
-        self.ROBOT_LIBRARY_LISTENER = [Summary(self), AllSkipped()]
+        self.ROBOT_LIBRARY_LISTENER = [Summary(self), AllSkipped(), RemovedKeywords()]
         self.results: list[CaseResult] = []
         self.rows: set[tuple[str, ...]] = set()  # arguments of the running suite's tests
         self._ready: dict[str, CaseResult] = {}  # by the identity of their cases

@@ -1,0 +1,61 @@
+"""A removed name is answered with what to use instead, on each door."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from harness.base.errors import UsageError
+from harness.base.removed import INSTEAD
+from harness.case.casefile import load_cases
+from harness.cli import main
+from robot import api
+
+
+@pytest.fixture
+def row(monkeypatch):
+    """Add a row to the table: a removed name -> what to use instead."""
+    return lambda name, instead: monkeypatch.setitem(INSTEAD, name, instead)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("weigh", ["weigh", "a.elf"]),
+        ("boards polish", ["boards", "--lab", "lab.toml", "polish", "bench-1"]),
+        ("run --polish", ["run", "a.elf", "--polish", "out"]),
+        ("run --polish", ["run", "--polish=out"]),
+    ],
+)
+def test_command_line(row, capsys, tmp_path, monkeypatch, name, arguments):
+    monkeypatch.chdir(tmp_path)
+    row(name, "footprint")
+    (tmp_path / "a.elf").touch()
+    assert main(arguments) == UsageError.exit_code
+    assert capsys.readouterr().err == f"tflm-hil: {name} was removed\nhint: footprint\n"
+
+
+def test_case_file(row, tmp_path):
+    row("key polish", "press")
+    file = tmp_path / "hil.toml"
+    file.write_text('[[case]]\nname = "a"\nelf = "a.elf"\npolish = true\n')
+    with pytest.raises(UsageError) as caught:
+        load_cases(file)
+    assert caught.value.message == f"{file}, case 'a': key polish was removed"
+    assert caught.value.hint == "press"
+
+
+def test_robot_keyword(row, tmp_path):
+    row("keyword Polish Target", "Reset Target")
+    file = tmp_path / "a.robot"
+    file.write_text(
+        "*** Settings ***\nLibrary    harness.keywords.TflmHil\n"
+        "*** Test Cases ***\nA\n    Polish Target    1\n"
+    )
+    done = api.TestSuite.from_file_system(file).run(
+        output=None, stdout=io.StringIO(), stderr=io.StringIO()
+    )
+    (test,) = done.suite.all_tests
+    assert test.failed
+    assert test.message == "keyword Polish Target was removed\nhint: Reset Target"
