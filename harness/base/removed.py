@@ -6,7 +6,11 @@ from harness.base.errors import UsageError
 
 #: Name -> what to use instead. Names: ``command``, ``command subcommand``, ``command --option``,
 #: ``key NAME`` of a TOML file, ``keyword NAME`` of Robot.
-INSTEAD: dict[str, str] = {}
+INSTEAD: dict[str, str] = {
+    "virtual-board --list-misbehaviours": "a clone has boards that misbehave, in tests/support",
+    "virtual-board --misbehave": "a clone has boards that misbehave, in tests/support",
+    "virtual-board --play": "a clone has boards that print the text in flash, in tests/support",
+}
 
 
 def removed(name: str, where: str = "") -> UsageError | None:
