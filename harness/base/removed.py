@@ -7,6 +7,7 @@ from harness.base.errors import UsageError
 #: Name -> what to use instead. Names: ``command``, ``command subcommand``, ``command --option``,
 #: ``key NAME`` of a TOML file, ``keyword NAME`` of Robot.
 INSTEAD: dict[str, str] = {
+    "boards conform": "in a clone: TFLM_HIL_BOARD=NAME pytest tests/hostile --hil-target board",
     "virtual-board --list-misbehaviours": "a clone has boards that misbehave, in tests/support",
     "virtual-board --misbehave": "a clone has boards that misbehave, in tests/support",
     "virtual-board --play": "a clone has boards that print the text in flash, in tests/support",
