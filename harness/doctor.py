@@ -7,6 +7,7 @@ import os
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
 
@@ -38,6 +39,11 @@ def _renode() -> str:
         return str(locate())
     except HilError:
         return ""
+
+
+def _pyocd() -> str:
+    spec = find_spec("pyocd")
+    return (spec.origin or "") if spec else ""
 
 
 def _workspace() -> str:
@@ -113,7 +119,15 @@ REQUIREMENTS: tuple[Requirement, ...] = (
         "",
         ("nrfutil", "nrfjprog", "JLinkExe", "pyocd"),
         required=False,
-        hint="nrfutil, nrfjprog or J-Link from their makers, or pip install pyocd",
+        hint="nrfutil, nrfjprog or J-Link from their makers, or pip install 'tflm-hil[pyocd]'",
+    ),
+    Requirement(
+        "pyOCD",
+        "the virtual-board target, gdb, a board's memory",
+        "",
+        look=_pyocd,
+        required=False,
+        hint="pip install 'tflm-hil[pyocd]'",
     ),
 )
 

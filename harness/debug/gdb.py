@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import shutil
 import socket
@@ -90,19 +89,6 @@ def listen(port: int) -> socket.socket:
             f"no gdb server can listen on {LOOPBACK}:{port}: {os.strerror(error.errno or 0)}",
             hint="choose another --port, or --port 0 for any free one",
         ) from None
-
-
-def has_pyocd() -> bool:
-    """True if pyOCD is installed."""
-    return importlib.util.find_spec("pyocd") is not None
-
-
-def pyocd_missing(others: str = "") -> EnvironmentMissing:
-    """The error for a missing pyOCD; ``others`` is appended to its first clause."""
-    return EnvironmentMissing(
-        f"debugging needs pyOCD, which is not installed{others}",
-        hint="install it with: pip install 'tflm-hil[pyocd]'",
-    )
 
 
 def free_port() -> int:

@@ -30,7 +30,7 @@ def summary() -> CampaignSummary:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(chromium.program() is None, reason="no Chromium on this machine")
+@pytest.mark.needs("chromium")
 def test_plots_are_drawn(summary, tmp_path):
     file = tmp_path / "campaign.html"
     file.write_text(page(summary, PARAMETERS))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from harness.targets.board.virtual.standins.common import (
+from standins.common import (
     Erase,
     ToolError,
     ToolProbe,

@@ -1,4 +1,4 @@
-"""``python -m harness.targets.board.virtual.standins BENCH TOOL ARGUMENTS...``."""
+"""``python -m standins BENCH TOOL ARGUMENTS...``."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
-from harness.targets.board.virtual.standins import STANDINS
-from harness.targets.board.virtual.standins.common import finish
+from standins import STANDINS
+from standins.common import finish
 
 
 def main() -> None:
     """Runs the tool given on the command line."""
     bench, tool, *arguments = sys.argv[1:]
-    run = import_module(f"harness.targets.board.virtual.standins.{STANDINS[tool]}").run
+    run = import_module(f"standins.{STANDINS[tool]}").run
     finish(lambda: run(Path(bench), arguments))
 
 

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Callable
 from pathlib import Path
 
-from harness.targets.board.virtual.standins.common import (
+from standins.common import (
     Erase,
     ToolError,
     ToolProbe,

@@ -1,4 +1,4 @@
-"""Misbehaviours of a virtual board, each modelled on a fault of real benches."""
+"""Misbehaviours of a board, each modelled on a fault of real benches."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from harness.targets.board.virtual.standins.common import ToolError, ToolProbe
+from standins.common import ToolError, ToolProbe
 
 
 def run(bench: Path, arguments: list[str]) -> None:

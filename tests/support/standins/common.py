@@ -9,12 +9,13 @@ from enum import Enum
 from pathlib import Path
 from typing import NoReturn
 
+from port_client import PortClient, PortError
+
 from harness.base.errors import UsageError
 from harness.elf import hexfile
 from harness.targets.board.lab import same_serial
 from harness.targets.board.virtual import bench as benches
 from harness.targets.board.virtual.client import ControlError, call
-from harness.targets.board.virtual.port_client import PortClient, PortError
 
 Say = Callable[[str], None]
 
@@ -33,7 +34,6 @@ class Erase(Enum):
     NOTHING = "nothing"
     PAGES = "the pages that it touches"
     ALL = "flash and UICR, by NVMC"
-    CONTROL = "all of it, by CTRL-AP"
 
 
 def say(text: str) -> None:
@@ -70,8 +70,6 @@ class ToolProbe:
     def program(self, file: Path, erase: Erase, *, verify: bool = False) -> None:
         """Erases, then writes an Intel HEX file."""
         blocks = read_hex(file)
-        if erase is Erase.CONTROL:
-            self.recover()
         with self._port(halted=True) as port:
             if erase is Erase.ALL:
                 port.erase_all()
@@ -96,11 +94,6 @@ class ToolProbe:
         """Pulses the reset pin."""
         with self._port(unlocked=False) as port:
             port.reset()
-
-    def recover(self) -> None:
-        """Erases and unlocks the chip by CTRL-AP."""
-        with self._port(unlocked=False) as port:
-            port.recover()
 
     def power(self) -> None:
         """Power-cycles the board."""

@@ -1,4 +1,4 @@
-"""A client of a virtual board's debug port, for flash tool stand-ins and memory access.
+"""A client of a virtual board's debug port, for the stand-ins of flash tools.
 
 It uses pyOCD's remote-probe protocol (pyOCD's docs, "Remote probe protocol"), one request at a
 time.
@@ -83,11 +83,6 @@ class PortClient(Closing):
             for start in starts
         )
         return b"".join(map(bytes, parts))
-
-    def write(self, address: int, data: bytes) -> None:
-        """Writes RAM, byte by byte."""
-        for at in range(0, len(data), _CHUNK):
-            self._ask("write_block8", self._ports.core, address + at, list(data[at : at + _CHUNK]))
 
     def word(self, address: int) -> int:
         """The value of the register at ``address``."""

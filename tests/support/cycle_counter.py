@@ -9,6 +9,7 @@ in flash) and, less, between inferences (interrupts). The code between operators
 from __future__ import annotations
 
 import re
+import zlib
 from random import Random
 
 from harness.uart import records
@@ -82,10 +83,23 @@ class CycleCounter:
             if op is not None:
                 cycles = self._cycles(op.text("operator"), op.integer("ticks"))
                 total += cycles
-            behind.append(text if op is None else records.with_ticks(text, cycles))
-        return b"".join((records.with_ticks(line, total), *behind))
+            behind.append(text if op is None else with_ticks(text, cycles))
+        return b"".join((with_ticks(line, total), *behind))
 
     def _cycles(self, operator: str, instructions: int) -> int:
         image = Random(f"{self._seed} {self._build} {operator}").gauss(1, IMAGE_DEVIATION)
         noise = self._inferences.gauss(1, INFERENCE_DEVIATION)
         return round(instructions * ratio(self._seed, operator) * image * noise)
+
+
+_WITH_TICKS = re.compile(rb"(~HIL [^*\r\n]{0,300}? ticks=)\d{1,10}([^*\r\n]{0,160}?) \*[0-9a-f]{8}")
+
+
+def with_ticks(line: bytes, ticks: int) -> bytes:
+    """``line`` with other ticks in its ``op`` or ``inference`` record, and the right CRC-32."""
+
+    def rewritten(match: re.Match[bytes]) -> bytes:
+        body = b"%b%d%b" % (match[1], min(ticks, records.LARGEST), match[2])
+        return b"%b *%08x" % (body, zlib.crc32(body))
+
+    return _WITH_TICKS.sub(rewritten, line)
