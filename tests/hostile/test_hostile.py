@@ -25,7 +25,7 @@ SECONDS = 3.0
 
 
 def pytest_generate_tests(metafunc):
-    """Each image on each target, but for those that would damage a board or lock it."""
+    """Each image on the simulator; on other targets those that a board may run."""
     if "target" in metafunc.fixturenames:
         names = target_names(metafunc.config.getoption("--hil-target") or DEFAULT)
         rows = [
