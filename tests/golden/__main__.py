@@ -4,10 +4,10 @@
 each difference: in exit codes, in what is printed, in each field of each JSON document. HEAD is by
 default the commit of the working tree. No expected results are stored: both commits are run.
 
-Each commit has a folder of its own in ``--folder`` (default build/golden): a checkout, an
-environment with the package of that commit, a build cache, and the results. They are kept: a second
-comparison runs the new commit only. If BASE and HEAD are one commit, it is run again, which shows
-what varies from run to run.
+Each commit has a folder of its own in ``--folder`` (default build/golden; worktrees may share one):
+a checkout, an environment with the package of that commit, a build cache, and the results. They are
+kept: a second comparison runs the new commit only, and what is new in the corpus. If BASE and HEAD
+are one commit, it is run again, which shows what varies from run to run.
 
 The corpus (``--list``):
 
