@@ -144,6 +144,7 @@ class RunningProgram(Closing):
                     pass_fds=descriptors,
                 )  # fmt: skip
                 self._ending.callback(self._end)
+                # A harness that is killed in this instant leaves the program.
                 watcher.write(b"%d\n" % self._child.pid)
                 streams = self._child.stdout, self._child.stderr
                 self._outputs += [_Printed(stream) for stream in streams if stream is not None]
@@ -158,7 +159,9 @@ class RunningProgram(Closing):
 
     @property
     def output(self) -> str:
-        """What it has printed so far."""
+        """What it has printed so far; all of it, once it has ended."""
+        if not self.alive:
+            self._drain()
         return "".join(output.text for output in self._outputs)
 
     def wait(self, seconds: float, stopped: threading.Event | None = None) -> Finished:
@@ -184,8 +187,6 @@ class RunningProgram(Closing):
         deadline = Deadline(seconds)
         while self.alive and not deadline.expired and line not in self.output.splitlines():
             self._pause(_POLL)
-        if not self.alive:
-            self._drain()
         return line in self.output.splitlines()
 
     def _pause(self, seconds: float) -> None:

@@ -365,11 +365,11 @@ def main(arguments: list[str] | None = None) -> None:
             port=options.port, fast=not options.registers,
         )  # fmt: skip
         server = Server(board, Path(name) / "control", sys.stdin.fileno())
-        board.plug()
-        sys.stdout.write("ready\n")
-        sys.stdout.flush()
-        signal.signal(signal.SIGTERM, lambda *_: sys.exit())  # leaves the bench
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit())
         try:
+            board.plug()
+            sys.stdout.write("ready\n")
+            sys.stdout.flush()
             server.serve()
         finally:
             board.close()
