@@ -69,13 +69,14 @@ def debug(**options: Any) -> int:
     """
     from harness.debug import gdb, replay  # noqa: PLC0415 - see cli/__init__
     from harness.debug.simulator import DebuggedSimulator  # noqa: PLC0415
+    from harness.targets.board.probe import require_pyocd  # noqa: PLC0415
 
     if options["port"] is not None and (options["gdb"] or options["batch"]):
         raise UsageError("--port starts no gdb", hint="omit --gdb and --batch, or --port")
     case = _with_options(_case(options), options)
     image = _image(case)  # reports contradicting arguments before a missing program
-    if options["target"] == "simulator" and not gdb.has_pyocd():
-        raise gdb.pyocd_missing()
+    if options["target"] == "simulator":
+        require_pyocd("debugging")
     if options["port"]:
         gdb.listen(options["port"]).close()
     program = None if options["port"] is not None else gdb.find_gdb(options["gdb"])
@@ -117,6 +118,7 @@ def _debug_board(case: Case, image: Image, call: GdbCall, options: dict[str, Any
 
 def _debug_renode(case: Case, image: Image, call: GdbCall, options: dict[str, Any]) -> int:
     """Debugs an image on Renode, in a separate network namespace, from its reset on."""
+    from harness.base import process  # noqa: PLC0415
     from harness.debug import gdb, renode  # noqa: PLC0415
     from harness.targets.renode import RenodeServer  # noqa: PLC0415
     from harness.targets.renode.session import RenodeSession, fault_handlers  # noqa: PLC0415
@@ -139,7 +141,8 @@ def _debug_renode(case: Case, image: Image, call: GdbCall, options: dict[str, An
                 gdb.serve(debuggee, port, click.echo, lambda: not session.agent.gone)
                 return 0
             before = [f"set tdesc filename {description}"]
-            return gdb.run_gdb(debuggee, gdb.gdb_command(call, port, image.path, first, before))
+            command = gdb.gdb_command(call, port, image.path, first, before)
+            return process.interactive(command, debuggee.poll)
 
 
 def _place(image: Image, options: dict[str, Any]) -> Breakpoint | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
@@ -13,10 +12,9 @@ from itertools import pairwise
 from harness.base.errors import UsageError
 from harness.history.measures import measure
 from harness.history.regression import CaseKey, CaseOutcome
-from harness.history.run import Run
+from harness.history.run import Run, git
 from harness.history.store import History, RecordedCase
 
-_GIT_SECONDS = 10.0  # wall-clock limit of a git command
 #: Commits listed between the two runs.
 _MOST_COMMITS = 40
 #: File in the current folder with the results of a bisection step.
@@ -71,7 +69,8 @@ class WorseningStep:
         if not good or not bad or good == bad:
             yield "there is no range of commits to search"
             return
-        commits = _between(good, bad)
+        # One line for each commit; none if this repository does not have them.
+        commits = git(None, "log", "--oneline", f"{good}..{bad}").splitlines()
         yield from (f"  {line}" for line in commits[:_MOST_COMMITS])
         if len(commits) > _MOST_COMMITS:
             yield f"  and {len(commits) - _MOST_COMMITS} more"
@@ -134,15 +133,3 @@ def _steps(key: CaseKey, points: Sequence[RecordedCase], figure: str) -> Iterato
 def _without_history(command: str) -> str:
     """``command`` without its history, which is not to record the steps of a bisection."""
     return _HISTORY_OPTION.sub("", command)
-
-
-def _between(good: str, bad: str) -> list[str]:
-    """One line for each commit; none if this repository does not have them."""
-    try:
-        done = subprocess.run(
-            ["git", "log", "--oneline", f"{good}..{bad}"],
-            capture_output=True, text=True, timeout=_GIT_SECONDS, check=False,
-        )  # fmt: skip
-    except (OSError, subprocess.TimeoutExpired):
-        return []
-    return done.stdout.splitlines() if done.returncode == 0 else []

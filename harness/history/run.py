@@ -7,7 +7,6 @@ import json
 import math
 import os
 import platform
-import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -16,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from harness import __version__
-from harness.base import files
-from harness.base.errors import HilError, UsageError
+from harness.base import files, process
+from harness.base.errors import HilError, ProgramFailed, ProgramMissing, UsageError
 from harness.base.form import check_format
 from harness.base.secrets import redacted, redacted_command
 from harness.history.measures import Figure, figures
@@ -56,16 +55,16 @@ class Occasion:
         ``selection`` that are files become relative to the repository.
         """
         ci_commit = _first(_COMMITS)
-        commit = ci_commit or _git(folder, "rev-parse", "HEAD")
-        branch = _first(_BRANCHES) or _git(folder, "branch", "--show-current")
-        if commit and not ci_commit and _git(folder, "status", "--porcelain"):
+        commit = ci_commit or git(folder, "rev-parse", "HEAD")
+        branch = _first(_BRANCHES) or git(folder, "branch", "--show-current")
+        if commit and not ci_commit and git(folder, "status", "--porcelain"):
             commit += "+"  # the files differ from the commit
         program = Path(sys.argv[0] or "python")
         is_module = program.name == "__main__.py"
         called = ["python", "-m", program.parent.name] if is_module else [program.name]
         command = redacted_command([*called, *sys.argv[1:]])
         if selection is not None:
-            root = _git(folder, "rev-parse", "--show-toplevel")
+            root = git(folder, "rev-parse", "--show-toplevel")
             sources = (relative(name, root) if Path(name).exists() else name
                        for name in selection.sources)  # fmt: skip
             selection = replace(selection, sources=tuple(sorted(set(sources))))
@@ -253,12 +252,10 @@ def _first(variables: Sequence[str]) -> str:
     return next((value for name in variables if (value := os.environ.get(name))), "")
 
 
-def _git(folder: Path | None, *arguments: str) -> str:
-    command: Sequence[str] = ("git", *(("-C", str(folder)) if folder else ()), *arguments)
+def git(folder: Path | None, *arguments: str) -> str:
+    """What a git command prints in ``folder`` (None: the current one); "" if it fails."""
+    command = ("git", *(("-C", str(folder)) if folder else ()), *arguments)
     try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=_GIT_SECONDS, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired):
+        return process.run(command, seconds=_GIT_SECONDS, split=True).output.strip()
+    except (ProgramMissing, ProgramFailed):
         return ""
-    return done.stdout.strip() if done.returncode == 0 else ""

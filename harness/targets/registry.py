@@ -135,16 +135,15 @@ _POWER_ON = TargetOption(
     power_on.name_of(power_on.DEFAULT_SEED),
     words=lambda: (power_on.ZERO_WORD, power_on.BOTH_WORD),
 )
-_RUNNER = TargetOption(
-    "runner", "text", "the flash tool: nrfutil, nrfjprog, jlink, pyocd or west.",
-    "the lab file's, or the first that is installed", words=_runners,
-)  # fmt: skip
 _BOARD_OPTIONS = (
     TargetOption("board", "text", "its name, probe serial number or tag.", words=boards_of_lab),
     TargetOption("lab", "text", "the lab file.", "$TFLM_HIL_LAB, or lab.toml", file=True),
     TargetOption("wait", "seconds", "how long to wait for a board in use.", "0"),
-    _RUNNER,
-)
+    TargetOption(
+        "runner", "text", "the flash tool: nrfutil, nrfjprog, jlink, pyocd or west.",
+        "the lab file's, or the first that is installed", words=_runners,
+    ),
+)  # fmt: skip
 
 _CONSOLE = TargetOption(
     "console", "text",
@@ -201,8 +200,9 @@ _ROWS = (
         "harness.targets.board.virtual",
         True,
         frozenset({Ability.PINS, Ability.STACKS}),
-        (_CONSOLE, _RUNNER),
+        (_CONSOLE,),
         retried=True,
+        needs="harness.targets.board.virtual:require_tool",
     ),
 )
 

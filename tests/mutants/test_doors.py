@@ -55,6 +55,8 @@ def test_nothing_tested_is_not_green(cell: Cell, stage: Stage):
 @needs_compiler
 @pytest.mark.parametrize("door", GOOD)
 def test_the_door_is_green_where_all_is_right(door: str, stage: Stage):
+    if door == "crosscheck":
+        pytest.importorskip("pyocd", reason="target virtual-board needs pyOCD")
     outcome = GOOD[door](stage)
     assert outcome.green, outcome.said
 

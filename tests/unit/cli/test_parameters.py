@@ -176,7 +176,6 @@ def test_every_option_with_a_closed_set_is_completed():
         (["resolver", "explain"], "FULLY", {"FULLY_CONNECTED"}),
         (["footprint", "--region"], "F", {"FLASH"}),
         (["boards", "flash", "--runner"], "jl", {"jlink"}),
-        (["virtual-board", "--misbehave"], "lock", {"locked"}),
         (["virtual-board", "--kit"], "nrf53", {"nrf5340dk"}),
         (["doctor", "--renode-version"], "1.17", {"1.17.0"}),
         (["list"], "chi", {"chips"}),

@@ -61,8 +61,17 @@ def test_in_a_browser_every_figure_of_every_section_is_drawn(tmp_path):
 
 @pytest.mark.slow
 def test_columns_are_the_parameters_that_vary():
-    text = shown([row(), row(optimize="2")])
+    text = shown([row(), row(optimize="2", flash=11)])
     assert re.findall(r'<th class="parameter">(.*?)</th>', text) == ["optimize"] * 2
+
+
+def test_without_plotly_points_are_tables_and_csv(without_plotly, csv_of):
+    text = page([row(flash=9), row(optimize="2", verdict="fail", reason="<differ>")])
+    assert "The Pareto front, 1 of 2 points" in text
+    assert 'class="plot' not in text
+    assert [(one["optimize"], one["flash"], one["reason"]) for one in csv_of(text)] == [
+        ("s", "9", ""), ("2", "10", "<differ>"),
+    ]  # fmt: skip
 
 
 def test_the_table_names_points_that_do_not_pass_and_why():

@@ -127,6 +127,10 @@ def test_without_dwarf_the_slots_come_from_the_mangled_names(compile_image: Comp
     assert [one.address for one in find(image)] == [0]
 
 
+@pytest.mark.xfail(
+    strict=True,
+    reason="Resolver: the static engine does not find where an image of clang 14 allocates",
+)
 def test_llvm_images_are_read_alike(compile_image: Compile) -> None:
     needs.require("clang")
     audit = check(compile_image(BOTH, 3, compiler="clang"), operator_chain("CONV_2D", "SOFTMAX"))

@@ -168,12 +168,9 @@ def test_an_object_at_the_very_end_of_ram_is_found_and_one_that_is_cut_off_is_no
 
 
 def test_of_ram_nothing_is_read_beyond_its_end(compile_image: Compile, tmp_path: Path) -> None:
-    script = tmp_path / "small.ld"
-    script.write_text(
-        "MEMORY { FLASH (rx) : ORIGIN = 0, LENGTH = 1M\n"
-        "RAM (rwx) : ORIGIN = 0x20000000, LENGTH = 0x2F64 }\n"
-    )
-    image = replace(compile_image(BOTH, 3), linker_script=script)
+    small = tmp_path / "small.map"
+    small.write_text("Memory Configuration\nFLASH 0x0 0x100000 xr\nRAM 0x20000000 0x2F64 xrw\n")
+    image = replace(compile_image(BOTH, 3), map_file=small)
     session = FakeSession(image)
     del session.memory.ram[0x2F64:]
     size = find_layout(image).bytes_of(3)
