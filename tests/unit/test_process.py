@@ -143,6 +143,16 @@ def test_command_folder_and_changed_environment_are_logged(tmp_path, caplog):
     assert caplog.messages[1].endswith(" s\nhello\n")
 
 
+def test_no_secret_is_logged(monkeypatch, caplog):
+    monkeypatch.setenv("LAB_TOKEN", "pl4nted-s3cret")
+    url = "rfc2217://lab:s3cret@bench"
+    with caplog.at_level(logging.DEBUG, "harness.base.process"):
+        done = sh(f"echo $LAB_TOKEN {url} --token s3cret", environment={"PASSWORD": "s3cret"})
+    assert done.output == f"pl4nted-s3cret {url} --token s3cret\n"
+    assert "s3cret" not in caplog.text
+    assert caplog.messages[1].endswith("\n*** rfc2217://lab:***@bench --token ***\n")
+
+
 @pytest.mark.parametrize(
     ("mode", "content", "message"),
     [
