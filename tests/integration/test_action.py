@@ -190,6 +190,7 @@ def comments(runner, tmp_path):
     return folder
 
 
+@pytest.mark.slow
 def test_a_comment_tells_what_got_worse_and_is_changed_by_the_next_run(runner, workspace, comments):
     given = {"history": "lab.db", "base": "", "comment": "true", "token": "secret"}
     wanted = GREEN | {"History of earlier runs": 0, "History": 0, "Comment": 0}
@@ -213,6 +214,7 @@ def artifact(run: int, branch: str, at: int, *, fork: bool = False, expired: boo
             "workflow_run": origin}  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.needs("jq")
 @pytest.mark.parametrize(("artifacts", "found"), [
     ([artifact(11, "main", 1), artifact(12, "main", 2)], True),

@@ -68,11 +68,13 @@ def carried_out(
         return packed(list(store.all_rows(units))), told[-1].lost
 
 
+@pytest.mark.slow
 def test_nothing_is_lost_when_a_worker_is_killed_in_the_middle(cluster, study):
     rows, _ = carried_out(study, cluster.address, 30, cluster.kill_worker)
     assert rows == EXPECTED
 
 
+@pytest.mark.slow
 def test_nothing_is_lost_when_the_scheduler_is_started_again(cluster, study):
     rows, lost = carried_out(study, cluster.address, 30, cluster.restart_scheduler)
     assert rows == EXPECTED
@@ -104,8 +106,7 @@ def extra(cluster):
     started = []
     yield lambda code: started.append(cluster.start_worker(code))
     for process in started:
-        process.kill()
-        process.wait()
+        process.close()
 
 
 def refusal(cluster: Cluster) -> str:
@@ -126,6 +127,7 @@ def test_a_worker_of_other_code_is_refused_by_name_before_any_work(cluster, extr
     )
 
 
+@pytest.mark.slow
 def test_a_worker_of_other_code_that_comes_later_is_refused_by_name(cluster, extra, study):
     other = cluster.other_code()
 
@@ -148,6 +150,7 @@ def test_an_error_of_the_operating_system_in_a_worker_is_an_error_not_a_lost_wor
         carried_out(one, cluster.address, 1, lambda: None)
 
 
+@pytest.mark.slow
 def test_without_any_worker_a_study_waits_a_bounded_time_and_says_so(cluster, study, caplog):
     def kill_all() -> None:
         while cluster.workers:
@@ -161,6 +164,7 @@ def test_without_any_worker_a_study_waits_a_bounded_time_and_says_so(cluster, st
     ]
 
 
+@pytest.mark.slow
 def test_a_worker_that_returns_goes_on_with_the_study(cluster, study):
     def replace_all() -> None:
         while cluster.workers:

@@ -106,6 +106,7 @@ def test_the_case_of_the_zephyr_example_passes(tmp_path):
     assert result.passed, result.reason
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_the_sweep_example_finds_a_best_point_among_variants_that_all_pass(tmp_path):
     folder = shutil.copytree(EXAMPLES / "sweep", tmp_path / "sweep")

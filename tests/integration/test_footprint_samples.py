@@ -109,6 +109,7 @@ def test_what_cannot_be_measured_says_why() -> None:
     assert arena.used is None and "does not allocate" in arena.note
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(1800)  # the first time builds a hundred images
 def test_flash_and_ram_of_every_configuration_are_the_linkers_own(tmp_path: Path) -> None:
     """The linker's memory table, for each of the table's images, from objcopy and readelf."""

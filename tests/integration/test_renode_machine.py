@@ -192,6 +192,7 @@ def test_a_renode_that_hangs_ends_at_the_guard_and_the_next_case_runs(image, mon
             assert session.run(Elapsed(0.001), session.deadline(10)) is Stop.CONDITION
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
 def test_a_run_opens_no_port_and_leaves_no_process_and_no_file_when_it_is_ended(
     number, image, tmp_path

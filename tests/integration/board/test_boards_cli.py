@@ -94,6 +94,7 @@ def test_dry_run_prints_every_command_and_runs_none(dk, cli, firmware):
     assert board.do("info")["resets"] == 0
 
 
+@pytest.mark.slow
 def test_two_boards_and_none_named_ends_with_exit_code_2(dk, cli, firmware):
     dk("960000001")
     dk("960000002")

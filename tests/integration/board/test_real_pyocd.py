@@ -74,6 +74,7 @@ def test_pyocd_loads_verifies_resets_and_erases(board, build, tmp_path):  # noqa
         assert ToolProbe(tmp_path, SERIAL).verify(blocks) == 0
 
 
+@pytest.mark.slow
 def test_pyocd_unlocks_a_locked_chip_only_when_told_to(board, tmp_path):
     board.do("misbehave", names=["locked"])
     keep = ("-O", "auto_unlock=false")

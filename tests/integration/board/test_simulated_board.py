@@ -55,6 +55,7 @@ def test_the_target_starts_a_board_for_its_session_which_pyocd_flashes_reads_and
     assert not folder.parent.exists()
 
 
+@pytest.mark.slow
 def test_an_image_that_is_reflashed_runs_from_its_start(dk, run, hello_world):
     dk(play=False)
     for _ in range(2):

@@ -22,6 +22,7 @@ def text(session):
     return b"".join(chunk.data for chunk in session.console)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("runner", ["nrfutil", "nrfjprog", "jlink", "pyocd"])
 def test_each_runner_flashes_resets_and_the_image_speaks(
     dk, run, firmware, runner, runner_installed
@@ -51,6 +52,7 @@ def test_west_flashes_what_lies_in_a_zephyr_build_folder(dk, run, firmware, tmp_
         run(firmware("beta"), runner="west")
 
 
+@pytest.mark.slow
 def test_an_image_that_is_in_flash_already_is_not_flashed_again(dk, run, firmware):
     dk()
     run(firmware("alpha")).close()
@@ -110,6 +112,7 @@ def test_a_virtual_boards_ticks_are_instructions_and_never_cycles(dk, run, firmw
     assert (counters.source, counters.instructions, counters.cycles) == ("simulator", 5344, None)
 
 
+@pytest.mark.slow
 def test_memory_is_read_while_the_board_runs(dk, run, firmware):
     needs.require("pyocd")
     dk()
@@ -117,6 +120,7 @@ def test_memory_is_read_while_the_board_runs(dk, run, firmware):
     assert session.memory.read(0, 16) == firmware("alpha").segments[0].data[:16]
 
 
+@pytest.mark.slow
 def test_a_board_that_hangs_has_a_call_stack_as_often_as_one_looks(build):  # noqa: F811
     needs.require("pyocd")
     image = build("deep")

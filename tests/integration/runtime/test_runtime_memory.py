@@ -18,6 +18,7 @@ lifetimes = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(drawn=lifetimes)
 def test_plan_never_overlaps_buffers_that_live_together(host, drawn):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from board_desk import BOOT, SERIAL, Desk, Source, Start, free
 
 from harness.elf import Image
@@ -30,6 +31,7 @@ def test_board_is_locked_flashed_reset_and_read_from_its_boot_on(
     assert free(lab)
 
 
+@pytest.mark.slow
 def test_an_image_that_is_there_is_only_reset_unless_it_is_to_be_flashed(
     desk: Desk, start: Start
 ) -> None:

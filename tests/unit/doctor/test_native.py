@@ -38,6 +38,7 @@ def test_it_is_built_beside_its_sources_and_python_can_load_it(sources):
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_its_sources_compile_without_a_warning_each_on_its_own(sources, tmp_path):
     flags = [f'-D{MACRO}="0"', "-O2", "-Wall", "-Wextra", "-Werror", f"-I{native._headers()}", "-c"]
@@ -128,6 +129,7 @@ def test_a_core_of_these_sources_is_loaded(loaded):
     assert native.find() == loaded.__file__
 
 
+@pytest.mark.slow
 def test_a_core_that_was_built_after_an_older_one_was_loaded_is_found(loaded):
     loaded.SOURCES = "0123456789abcdef"
     assert native.find() == loaded.__file__  # another process loads this checkout's core

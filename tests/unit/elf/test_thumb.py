@@ -27,6 +27,7 @@ def _capstone(code: bytes) -> tuple[str, str, int] | None:
     return None if found is None else (found[2].removesuffix(".w"), found[3], found[1])
 
 
+@pytest.mark.slow
 @settings(max_examples=3000, deadline=None)
 @given(st.one_of(
     st.integers(0, 0xE7FF).map(lambda n: struct.pack("<H", n)),

@@ -32,6 +32,7 @@ def url(server):
     engine.dispose()
 
 
+@pytest.mark.slow
 def test_two_processes_that_write_at_once_to_a_new_database_lose_nothing(url):
     writers = [writer(url, first, 2, 10) for first in range(2)]
     for one in writers:

@@ -13,6 +13,7 @@ from harness.base.errors import CannotWrite
 from harness.history.store import History
 
 
+@pytest.mark.slow
 def test_two_processes_that_write_at_once_lose_nothing(file):
     writers = [writer(file, first, 2, 15) for first in range(2)]
     for one in writers:

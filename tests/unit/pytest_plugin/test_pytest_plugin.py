@@ -123,6 +123,7 @@ class TestCaseFiles:
             ("sine", True), ("too many", False),
         ]  # fmt: skip
 
+    @pytest.mark.slow
     def test_workers_of_xdist_send_their_results_home(self, pytester, run):
         run("-n", "2").assert_outcomes(passed=1, failed=1)
         told = json.loads((pytester.path / "hil-results" / "results.json").read_text())["cases"]

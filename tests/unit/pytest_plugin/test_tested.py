@@ -122,6 +122,7 @@ def test_results_of_an_earlier_session_do_not_stay_if_no_case_ran(run, cases, py
     assert not results.exists()
 
 
+@pytest.mark.slow
 def test_workers_of_xdist_count_too(run, cases):
     cases(a=["renode"], b=["renode"])
     done = run("-n", "2")

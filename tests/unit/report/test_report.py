@@ -153,6 +153,7 @@ def test_the_page_shows_the_run_comparisons_memory_and_operators():
 browser = pytest.mark.needs("chromium")
 
 
+@pytest.mark.slow
 @browser
 def test_in_a_browser_a_link_opens_the_section_of_a_passed_case(tmp_path):
     page = tmp_path / "hil.html"

@@ -213,6 +213,7 @@ MIXED = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @given(st.lists(st.sampled_from(MIXED), max_size=6), st.integers(0, 7), st.integers(0, 7))
 def test_the_check_on_entry_agrees_with_single_steps(
     waiting: Image, parts: list[tuple[int, ...]], r0: int, r1: int

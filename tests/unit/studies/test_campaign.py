@@ -59,6 +59,7 @@ def records(study: Study, workers: int) -> list:
         return list(store.all_rows(units))
 
 
+@pytest.mark.slow
 def test_outcomes_do_not_depend_on_the_workers(fed):
     alone = records(fed(240), 1)
     assert [row["id"] for row in alone] == list(range(240))
@@ -98,6 +99,7 @@ def test_document_conforms_to_its_schema(capsys):
     assert sum(document["outcomes"].values()) == document["faults"] == len(document["records"])
 
 
+@pytest.mark.slow
 def test_a_campaign_that_was_killed_goes_on_and_ends_with_the_same_bytes(image, tmp_path):
     store = tmp_path / "store.sqlite"
     command = [
@@ -150,6 +152,7 @@ def test_invalid_options_are_usage_errors(arguments, capsys):
     assert main(["campaign", "hello_world", *arguments]) == 2
 
 
+@pytest.mark.slow
 def test_no_fault_that_changes_outputs_passes(capsys):
     arguments = ["--count", "210", "--workers", "1", "--judge", "--json", "-"]
     assert main(["campaign", "hello_world", *arguments]) == 0

@@ -71,6 +71,7 @@ def test_the_page_names_the_points(swept):
     assert "resolver exact, lto true" in page
 
 
+@pytest.mark.slow
 def test_two_workers_give_the_same_rows_as_one(swept, capsys):
     assert main(["sweep", str(swept / "sweep.toml"), "--workers", "2", "--json", "-"]) == 0
     assert capsys.readouterr().out == (swept / "sweep.json").read_text()
@@ -104,6 +105,7 @@ def test_a_budget_names_the_best_point_or_fails(swept, budget, code, capsys):
     assert code == 0 or "no point of hello_world passes" in told.err
 
 
+@pytest.mark.slow
 def test_model_and_arena_of_a_point_are_checked_against_the_image(tmp_path, capsys):
     (tmp_path / "sweep.toml").write_text(
         'samples = ["benchmark"]\nresolvers = ["all"]\n'

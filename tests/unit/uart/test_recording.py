@@ -3,6 +3,8 @@
 import gc
 import warnings
 
+import pytest
+
 from harness.base.findings import Kind
 from harness.case import artifacts
 from harness.uart import Console
@@ -54,6 +56,7 @@ def test_a_recording_of_its_own_is_temporary():
     assert Recording().path is None
 
 
+@pytest.mark.slow
 def test_a_long_temporary_recording_is_closed_with_its_console():
     """With pytest -W error a file that nobody closes is a failure."""
     console = Console()
