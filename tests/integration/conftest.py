@@ -7,7 +7,6 @@ import pytest
 
 from harness.targets.renode import RenodeServer
 
-
 #: Tests of Renode that were written without one, and fail on 1.17: the end of each test's id.
 RENODE_DIFFERS = (
     "test_a_changed_agent_is_noticed[agent_link.py-words.HasError or-False or]",
