@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -67,8 +66,8 @@ def commands() -> str:
     root = click.Context(cli, info_name="tflm-hil")
     parts = ["# Commands", "", _fenced(cli.get_help(root))]
     for name in COMMANDS:
-        command = getattr(import_module(f"harness.cli.{name.replace('-', '_')}"),
-                          name.replace("-", "_"))  # fmt: skip
+        command = cli.get_command(root, name)
+        assert command is not None
         for words, subcommand, context in _all(command, name, root):
             parts += ["", f"## tflm-hil {words}", "", _fenced(subcommand.get_help(context))]
     return "\n".join(parts) + "\n"

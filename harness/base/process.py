@@ -30,6 +30,7 @@ from harness.base import signals
 from harness.base.clock import Deadline
 from harness.base.closing import Closing
 from harness.base.errors import ProgramFailed, ProgramMissing, ProgramTimedOut
+from harness.base.secrets import redacted, redacted_command
 
 #: Bytes that are kept of a longer output: half of them from its start, half from its end.
 LIMIT = 1 << 24
@@ -248,7 +249,8 @@ def run(
     else:
         ending = f"ended with exit code {done.code}"
     text = done.output + done.errors
-    _log.debug("%s %s after %.1f s\n%s", program.name, ending, done.seconds, text)
+    if _log.isEnabledFor(logging.DEBUG):
+        _log.debug("%s %s after %.1f s\n%s", program.name, ending, done.seconds, redacted(text))
     if check and done.code != 0:
         raise ProgramFailed(f"{program.name} {ending}", text)
     return done
@@ -289,10 +291,11 @@ def shell_line(
     folder: Path | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> str:
-    """The command as a user would type it in a shell."""
+    """The command as a user would type it in a shell, but for passwords and tokens."""
     where = f"cd {shlex.quote(str(folder))} && " if folder is not None else ""
-    variables = (f"{name}={shlex.quote(value)} " for name, value in (environment or {}).items())
-    return f"{where}{''.join(variables)}{shlex.join(command)}"
+    changed = (environment or {}).items()
+    variables = (redacted(f"{name}={shlex.quote(value)} ") for name, value in changed)
+    return f"{where}{''.join(variables)}{redacted_command(command)}"
 
 
 def _start(

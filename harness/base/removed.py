@@ -1,4 +1,4 @@
-"""Names that the last release had and this one has not. A row stays for one release."""
+"""Names that the last release had: removed or renamed ones. A row stays for one release."""
 
 from __future__ import annotations
 
@@ -22,6 +22,21 @@ INSTEAD = {
     "virtual-board --misbehave": "a clone has boards that misbehave, in tests/support",
     "virtual-board --play": "a clone has boards that print the text in flash, in tests/support",
 }
+
+#: Name -> today's name, for names that still work.
+RENAMED = {
+    "chips": "list chips",
+    "samples": "list samples",
+    "where": "list paths",
+}
+
+
+def renamed(name: str, place: str = "") -> str:
+    """The note for a renamed one, "" for any other name; ``place`` is who wrote it."""
+    if name not in RENAMED:
+        return ""
+    where = f"{place}: " if place else ""
+    return f"{where}{name} is now called {RENAMED[name]}"
 
 
 def removed(name: str, where: str = "") -> UsageError | None:

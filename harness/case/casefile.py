@@ -154,7 +154,7 @@ def load_cases(path: Path, names: Sequence[str] = ()) -> list[Case]:
     if not document.case:
         raise UsageError(
             f"{path} has no [[case]]",
-            hint="`tflm-hil init` writes one; `tflm-hil where docs` has examples in cases.md",
+            hint="`tflm-hil init` writes one; `tflm-hil list paths docs` has examples in cases.md",
         )
     defaults = dict(document.defaults)
     if document.peripherals:

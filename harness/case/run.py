@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-import traceback
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -21,6 +20,7 @@ from harness.base.errors import (
     TargetLost,
     UsageError,
     describe_bug,
+    traceback_text,
 )
 from harness.build.builders import build_one
 from harness.build.first_error import first_error
@@ -98,7 +98,7 @@ def run_case(
         reason, hint, details = error.message, error.hint, ""
     except Exception as error:
         reason, hint = describe_bug(error), BUG_HINT
-        details = traceback.format_exc() if os.environ.get("TFLM_HIL_DEBUG") else ""
+        details = traceback_text() if os.environ.get("TFLM_HIL_DEBUG") else ""
     return CaseResult(
         setup_of(case),
         Judgement(Verdict.ERROR, reason, hint=hint),

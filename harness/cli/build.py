@@ -23,7 +23,7 @@ from harness.cli.parameters import ALL, CONFIGURATION, SAMPLE
     default="exact",
     show_default=True,
     metavar="CFG",
-    help=f"Resolver configuration, or {ALL} (see `tflm-hil samples`).",
+    help=f"Resolver configuration, or {ALL} (see `tflm-hil list samples`).",
 )
 @builder_options
 @click.option("--board", type=click.Choice(ZEPHYR_BOARDS),

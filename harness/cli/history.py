@@ -12,9 +12,10 @@ import click
 
 from harness.base import numbers
 from harness.base.errors import CheckFailed, UsageError
+from harness.base.secrets import HIDDEN
 from harness.base.text import count_of
 from harness.cli.options import history_option, json_option, number_option
-from harness.cli.output import write_text
+from harness.cli.output import on_stderr, write_text
 from harness.cli.parameters import (
     BRANCH,
     EXISTING,
@@ -297,8 +298,12 @@ def bisect(
         code = step.judge(from_file(judge))
         click.echo(f"{case}: {code.name.lower()}")
         return code
-    options = ["--history", where, *(("--figure", figure) if figure else ()),
+    options = [*(("--figure", figure) if figure else ()),
                *(("--branch", branch) if branch else ())]  # fmt: skip
+    if HIDDEN in where:
+        on_stderr(f"set {HISTORY_VARIABLE} to the URL of the history before you run the commands")
+    else:
+        options += ["--history", where]
     command = shlex.join(["tflm-hil", "history", "bisect", case, *options, "--judge"])
     click.echo("\n".join(step.lines(command)))
     return BisectCode.GOOD

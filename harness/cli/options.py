@@ -63,7 +63,7 @@ def chip_option(command: Callable[..., Any]) -> Callable[..., Any]:
     """``--chip NAME``, the parameter ``chip``, None by default."""
     return click.option(
         "--chip", metavar="NAME", type=CHIP,
-        help="The chip of the image, or the chip to build a SAMPLE for (`tflm-hil chips`).  "
+        help="The chip of the image, or the chip to build a SAMPLE for (`tflm-hil list chips`).  "
         f"[default: detected in the image; {DEFAULT_CHIP} for a SAMPLE]",
     )(command)  # fmt: skip
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,10 @@ from harness.history.store import History, RecordedCase
 _MOST_COMMITS = 40
 #: File in the current folder with the results of a bisection step.
 _RESULTS = ".bisect.json"
+#: The option for the history in a command of tflm-hil, pytest or Robot.
+_HISTORY_OPTION = re.compile(
+    r" (?:--(?:hil-)?history[= ](?:'[^']*'|\S)+|(?:-v|--variable) (?:'HISTORY:[^']*'|HISTORY:\S*))"
+)
 
 
 class BisectCode(IntEnum):
@@ -69,7 +74,7 @@ class WorseningStep:
         yield from (f"  {line}" for line in commits[:_MOST_COMMITS])
         if len(commits) > _MOST_COMMITS:
             yield f"  and {len(commits) - _MOST_COMMITS} more"
-        command = self.bad.run.occasion.command or "tflm-hil run"
+        command = _without_history(self.bad.run.occasion.command) or "tflm-hil run"
         script = (
             f"rm -f {_RESULTS}; {command} --json {_RESULTS}; "
             f"test -s {_RESULTS} || exit {BisectCode.SKIP:d}; {judge} {_RESULTS}"
@@ -123,3 +128,8 @@ def _steps(key: CaseKey, points: Sequence[RecordedCase], figure: str) -> Iterato
             before = good.outcome.figures.get(own)
             if chosen and before is not None and value > before:
                 yield WorseningStep(key, good, bad, own)
+
+
+def _without_history(command: str) -> str:
+    """``command`` without its history, which is not to record the steps of a bisection."""
+    return _HISTORY_OPTION.sub("", command)

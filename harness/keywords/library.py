@@ -32,6 +32,7 @@ from harness.history.timing import calibrate_with
 from harness.keywords import variables
 from harness.keywords.images import ImageChecks
 from harness.keywords.live import LiveSession
+from harness.keywords.redaction import Redaction
 from harness.keywords.removed import RemovedKeywords
 from harness.keywords.skips import AllSkipped, check_tested
 from harness.keywords.summary import Summary
@@ -48,7 +49,7 @@ class TflmHil(LiveSession, ImageChecks):
     The target is the variable ``${TARGET}`` (``simulator``, ``renode``, ``board``,
     ``virtual-board``) unless given by a keyword's argument; samples are built by ``${BUILDER}``
     (``standalone``, ``zephyr``, ``zephyr-cmsis-nn``, ...) for the chip ``${CHIP}`` (``nrf9160``;
-    ``tflm-hil chips`` lists them). A test fails if its target is not available on this machine;
+    see ``tflm-hil list chips``). A test fails if its target is not available on this machine;
     with ``--variable ALLOW_SKIPS:true`` it is skipped. An execution in which all tests are skipped
     fails.
 
@@ -63,7 +64,7 @@ class TflmHil(LiveSession, ImageChecks):
 
     def __init__(self) -> None:
         super().__init__()
-        self.ROBOT_LIBRARY_LISTENER = [Summary(self), AllSkipped(), RemovedKeywords()]
+        self.ROBOT_LIBRARY_LISTENER = [Summary(self), AllSkipped(), RemovedKeywords(), Redaction()]
         self.results: list[CaseResult] = []
         self.rows: set[tuple[str, ...]] = set()  # arguments of the running suite's tests
         self._ready: dict[str, CaseResult] = {}  # by the identity of their cases

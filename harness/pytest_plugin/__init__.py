@@ -32,7 +32,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )  # fmt: skip
     group.addoption(
         "--hil-chip", metavar="NAME", default="",
-        help="chip of the images, or to build samples for (`tflm-hil chips`)",
+        help="chip of the images, or to build samples for (`tflm-hil list chips`)",
     )  # fmt: skip
     group.addoption(
         "--hil-allow-skips", action="store_true",
@@ -98,7 +98,7 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Moves the results of a test's cases from the item to the report of the current phase.
 
-    Adds the last console lines of its sessions to the report of a failure.
+    Adds the last console lines of its sessions to the report of a failure, and hides secrets.
     """
     report = yield
     firmware = getattr(item, "funcargs", {}).get("hil")
@@ -106,6 +106,10 @@ def pytest_runtest_makereport(
         report.sections += [(f"console of {name}", text) for name, text in firmware.consoles()]
     for name in (RESULTS, ATTEMPTS):
         setattr(report, name, vars(item).pop(name, []))
+    if "hil" in getattr(item, "fixturenames", ()) or getattr(report, ATTEMPTS):
+        from harness.pytest_plugin.redaction import redact  # noqa: PLC0415
+
+        redact(report)
     return report
 
 

@@ -20,6 +20,7 @@ from urllib.parse import quote, urlsplit
 
 from harness.base import files
 from harness.base.errors import CannotWrite, UsageError
+from harness.base.secrets import redacted
 from harness.history.measures import OPERATOR, PROFILED
 from harness.history.regression import CaseKey
 from harness.history.store import History, RecordedCase, RunRow
@@ -101,7 +102,7 @@ def write_site(history: History, folder: Path, *, commit_url: str = "", branch: 
     if commit_url:
         _check_url(commit_url)
     runs = history.runs(branch=branch, last=last)
-    site = _Site(history, folder, commit_url, runs)
+    site = _Site(history, folder, redacted(commit_url), runs)
     site.write_assets()
     newest = {run.id for run in runs[-recent:]}
     overviews = _overviews(runs)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from importlib import import_module
 from itertools import product
 
 import click
@@ -15,7 +14,7 @@ from doors import DOORS, EMPTY, ENTRANCES, WAYS
 from stage import Stage
 
 from harness.case.live import Live
-from harness.cli import COMMANDS
+from harness.cli import COMMANDS, cli
 from harness.pytest_plugin.fixture import Hil
 
 CELLS = (*command_cells.CELLS, *suite_cells.CELLS)
@@ -105,8 +104,8 @@ def test_every_entrance_leads_to_a_door_or_gives_a_reason():
 
 def _subcommands() -> Iterator[str]:
     for name in COMMANDS:
-        module = name.replace("-", "_")
-        command = getattr(import_module(f"harness.cli.{module}"), module)
+        command = cli.get_command(click.Context(cli), name)
+        assert command is not None
         yield from _leaves(f"tflm-hil {name}", command)
 
 
@@ -116,7 +115,10 @@ def _leaves(name: str, command: click.Command) -> Iterator[str]:
         return
     if command.invoke_without_command:
         yield name
-    for word, one in command.commands.items():
+    context = click.Context(command)
+    for word in command.list_commands(context):
+        one = command.get_command(context, word)
+        assert one is not None
         yield from _leaves(f"{name} {word}", one)
 
 

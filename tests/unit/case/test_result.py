@@ -180,9 +180,13 @@ def test_missing_measures_are_null():
     assert [told[name] for name in unmeasured] == [None] * len(unmeasured)
 
 
-def test_a_field_of_a_part_can_be_read_from_the_result():
-    assert (FULL.name, FULL.reason, FULL.mismatches) == ("digits-exact", "an output differs", 1)
-    assert FULL.instructions == FULL.measures.instructions
+@pytest.mark.parametrize("part", ["setup", "judgement", "evidence", "measures"])
+def test_each_field_of_a_part_is_an_attribute_of_the_result(part):
+    fields = vars(getattr(FULL, part))
+    assert fields == {name: getattr(FULL, name) for name in fields}
+
+
+def test_another_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="'speed'"):
         FULL.speed  # noqa: B018
 

@@ -1,4 +1,4 @@
-"""``tflm-hil chips``: what there is, and what of it is modelled on which target."""
+"""``tflm-hil list chips``: what there is, and what of it is modelled on which target."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from elf_writer import MadeSection, MadeSymbol, write_elf
 
 from harness.base.platforms import chip_names, chip_table
 from harness.cli import main
-from harness.cli.chips import chips
+from harness.cli.list_.chips import chips
 
 
 def printed(*words: str) -> str:

@@ -10,7 +10,6 @@ import re
 import shlex
 import subprocess
 import sys
-from importlib import import_module
 from pathlib import Path
 
 import click
@@ -42,8 +41,8 @@ def test_a_command_of_the_pages_exists_with_its_options(page, line):
     if words[:1] == ["--samples"]:
         words = words[2:]
     assert words[0] in COMMANDS, page
-    name = words[0].replace("-", "_")
-    command: click.Command = getattr(import_module(f"harness.cli.{name}"), name)
+    command = cli.get_command(click.Context(cli), words[0])
+    assert command is not None
     named = words[1:] and not words[1].startswith("--")
     if isinstance(command, click.Group) and (named or not command.invoke_without_command):
         known = command.get_command(click.Context(cli), words[1])

@@ -10,11 +10,12 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
+import click
 import pytest
 import yaml
 from job_summary import summary
 
-from harness.cli import COMMANDS
+from harness.cli import COMMANDS, cli
 
 ROOT = Path(__file__).resolve().parents[3]
 WORKFLOWS = ROOT / ".github" / "workflows"
@@ -49,7 +50,7 @@ def test_what_it_asks_of_tflm_hil_is_there(script):
         if words[0] != "tflm-hil":
             continue
         assert words[1] in COMMANDS
-        command = getattr(import_module(f"harness.cli.{words[1]}"), words[1])
+        command = cli.get_command(click.Context(cli), words[1])
         known = {option for one in command.params for option in one.opts}
         assert {word for word in words if word.startswith("--")} <= known
 

@@ -1,4 +1,4 @@
-"""``tflm-hil chips``."""
+"""``tflm-hil list chips``."""
 
 from __future__ import annotations
 

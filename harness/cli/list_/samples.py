@@ -1,4 +1,4 @@
-"""``tflm-hil samples``."""
+"""``tflm-hil list samples``."""
 
 from __future__ import annotations
 
