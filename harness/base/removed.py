@@ -1,4 +1,4 @@
-"""Names that the last release had and this one has not. A row stays for one release."""
+"""Names that the last release had: removed or renamed ones. A row stays for one release."""
 
 from __future__ import annotations
 
@@ -7,6 +7,27 @@ from harness.base.errors import UsageError
 #: Name -> what to use instead. Names: ``command``, ``command subcommand``, ``command --option``,
 #: ``key NAME`` of a TOML file, ``keyword NAME`` of Robot.
 INSTEAD: dict[str, str] = {}
+
+
+#: Name -> today's name. ``key NAME`` of a case, on each door; ``--option`` of a command.
+RENAMED = {
+    "key beside": "also_load",
+    "key watch": "observe_after",
+    "key ends": "end",
+    "key ends_at": "end = { line = ... }",
+    "key values": "expect.values",
+    "--beside": "--also-load",
+    "--watch": "--observe-after",
+    "--never-ends": "--end never",
+}
+
+
+def renamed(name: str, place: str = "") -> str:
+    """The note for a renamed one, "" for any other name; ``place`` is who wrote it."""
+    if name not in RENAMED:
+        return ""
+    where = f"{place}: " if place else ""
+    return f"{where}{name.removeprefix('key ')} is now called {RENAMED[name]}"
 
 
 def removed(name: str, where: str = "") -> UsageError | None:

@@ -14,10 +14,11 @@ from typing import Annotated, Any, Literal
 
 from harness.base import files, tables
 from harness.base.errors import UsageError
+from harness.base.expected import Expected
 from harness.base.grid import Grid, Row, escaped
 from harness.base.platforms import chip_table
 from harness.build.toolchain import Toolchain
-from harness.case.case import Case
+from harness.case.case import Case, LastLine
 from harness.case.result import CaseResult, Verdict
 from harness.case.run import run_case
 from harness.targets.registry import DEFAULT
@@ -86,10 +87,10 @@ class HostileImage:
         return Case(
             elf.stem,
             elf,
-            target_options=self.options,
+            options=self.options,
             scraper="/^(?P<said>ok)$/",
-            values=({"said": "ok"},),
-            reference=False,
+            expect=Expected(values=({"said": "ok"},)),
+            reference="none",
             **self.case,
         )
 
@@ -192,7 +193,9 @@ def conform(
         for hostile in (True, False):
             case = image.case_of(image.build(toolchain, folder, hostile=hostile))
             simulated = run_case(case, folder / DEFAULT)
-            on_board = replace(case.on(target, options), ends_at="^ok$", timeout=_SECONDS)
+            on_board = replace(
+                case.on(target), options=options, end=LastLine("^ok$"), timeout=_SECONDS
+            )
             result = run_case(on_board, folder / target, on_error="record")
             broken = result.judgement.verdict in (Verdict.ERROR, Verdict.SKIPPED)
             failure = result.judgement.reason if broken else ""

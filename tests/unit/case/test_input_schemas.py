@@ -1,6 +1,7 @@
 """harness/schemas/hil.json, sweep.json, lab.json for editors: made from the readers of the files.
 
-``python tests/unit/case/test_input_schemas.py`` writes them.
+``python tests/unit/case/test_input_schemas.py`` and
+``tests/support/case_keys.py`` (of a case file) write them.
 """
 
 from __future__ import annotations
