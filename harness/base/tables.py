@@ -231,7 +231,8 @@ def keys(kind: Any, within: str = "") -> Iterator[Key]:
         if table is not None:
             yield from keys(table, f"{within}{one.name}.")
             continue
-        default = "" if required or one.default in (MISSING, None) else _toml(one.default)
+        none = required or one.default in (MISSING, None) or "default_text" in one.metadata
+        default = "" if none or is_dataclass(one.default) else _toml(one.default)
         yield Key(within + one.name, takes(annotation), default, required)
 
 
@@ -240,7 +241,13 @@ def _is_schema(annotation: Any) -> bool:
 
 
 def inner(annotation: Any) -> Any:
-    """The dataclass in ``annotation`` (itself, an item's or a value's type), None without one."""
+    """The dataclass in ``annotation`` (itself, an item's or a value's type), None without one.
+
+    A choice between a table and something else has none.
+    """
+    if get_origin(annotation) in (Union, UnionType, Annotated):
+        kinds = [kind for kind in get_args(annotation) if kind is not NoneType]
+        return kinds[0] if len(kinds) == 1 and _is_schema(kinds[0]) else None
     return next(filter(_is_schema, (annotation, *get_args(annotation))), None)
 
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from harness.base import numbers, tables
 from harness.base.arithmetic import Arithmetic, Multipliers, Rounding
@@ -22,12 +22,14 @@ from harness.base.platforms import DEFAULT_CHIP, BoardTable, board_with, chip_ca
 from harness.base.tables import key
 from harness.build.options import BuildOptions
 from harness.elf import combined
-from harness.footprint.budget import FIGURES, Budget, from_table
 from harness.targets import registry
 from harness.targets.pins import Press, parse_press
 from harness.targets.registry import DEFAULT
 from harness.uart import scraper
 from harness.uart.scrapers import PrintedTensors, TensorRegex
+
+if TYPE_CHECKING:
+    from harness.footprint.budget import Budget
 
 #: Groups of keys in ``--help``.
 IMAGE, RESULTS, RUN, TARGET = "Image", "Expected results", "Run", "Target"
@@ -43,12 +45,13 @@ def _target(name: str) -> str:
 
 @tables.check("the name of a chip")
 def _chip(name: str) -> str:
-    return chip_called(name).key
+    return chip_called(name).key if name else ""
 
 
 @tables.check("the name of a scraper, or a /regex/")
 def _scraper(name: str) -> str:
-    scraper(name)
+    if name:
+        scraper(name)  # raises UsageError for an unknown one
     return name
 
 
@@ -105,17 +108,16 @@ class Budgets:
     adequacy: float | None = None
 
 
-#: The keys of ``budgets``.
-BUDGETS = ("flash", "ram", *FIGURES, "adequacy", "operators", "files")
-
-
 @tables.check("a table of limits", raw=True)
 def _budgets(table: Any) -> Budgets:
     if isinstance(table, Budgets):
         return table
     if not isinstance(table, Mapping):
         raise ValueError("must be a table of limits")
-    tables.only(table, dict.fromkeys(BUDGETS), "budgets")
+    from harness.footprint.budget import FIGURES, from_table  # noqa: PLC0415 - few cases have any
+
+    known = ("flash", "ram", *FIGURES, "adequacy", "operators", "files")
+    tables.only(table, dict.fromkeys(known), "budgets")
     upper = {name: value for name, value in table.items() if name != "adequacy"}
     share = table.get("adequacy")
     limits = from_table(upper, figures=True)

@@ -15,6 +15,8 @@ from harness.base.text import short
 from harness.case.artifacts import folder_name
 from harness.case.case import Case
 from harness.case.overlay import Layer, Source
+from harness.case.plan import CaseRow, Request, plan
+from harness.case.subject import Subject
 
 #: Bytes of a folder's name: below the 255 of common file systems, with room for suffixes.
 _LONGEST_NAME = 200
@@ -33,15 +35,6 @@ class _Document:
     defaults: Mapping[str, object] = field(default_factory=dict)
     board: _Board | None = None
     peripherals: Mapping[str, object] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class CaseRow:
-    """A ``[[case]]``: its name, its place for messages, and its layers, the file's first."""
-
-    name: str
-    place: str
-    layers: tuple[Layer, ...]
 
 
 def rows_of(path: Path) -> tuple[CaseRow, ...]:
@@ -118,9 +111,6 @@ def load_cases(path: Path, names: tuple[str, ...] | list[str] = ()) -> list[Case
     ``[defaults]`` and ``[peripherals]`` fill in keys that a ``[[case]]`` leaves out. Paths are
     relative to the file. Raises :class:`UsageError` that names the case and the key.
     """
-    from harness.case.plan import Request, plan  # noqa: PLC0415 - a plan reads case files
-    from harness.case.subject import Subject  # noqa: PLC0415
-
     made = plan(Request(Subject(str(path), case_file=path), names=tuple(names)))
     for note in made.notes:
         logging.getLogger(__name__).warning("%s", note)

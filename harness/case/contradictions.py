@@ -7,7 +7,6 @@ from collections.abc import Collection
 from harness.base.errors import UsageError
 from harness.case.case import NEVER, SYSTEM_OFF, Case
 from harness.case.observe import tensor_text
-from harness.footprint.budget import Budget
 from harness.uart import scraper
 from harness.uart.scrapers import AbsentLines, EndLine
 from harness.uart.scrapers.pattern import compile_regex
@@ -31,7 +30,10 @@ def refuse_contradictions(case: Case, given: Collection[str]) -> None:
     refuse_nothing_expected(case)
     relative = next((budget for budget in case.budgets.limits if budget.relative), None)
     if relative and case.baseline is None:
-        raise _without_baseline(relative)
+        raise UsageError(
+            f"the budget of {relative.name} is a step from a baseline, and the case names none",
+            hint='baseline = "main.json" (of footprint --json or run --json), or an ELF',
+        )
 
 
 def refuse_nothing_expected(case: Case) -> None:
@@ -97,10 +99,3 @@ def _check_steps(case: Case) -> None:
             "steps cannot stand beside a file of inputs",
             hint="the host's records are sent for it; `steps` are for an image that reads text",
         )
-
-
-def _without_baseline(budget: Budget) -> UsageError:
-    return UsageError(
-        f"the budget of {budget.name} is a step from a baseline, and the case names none",
-        hint='baseline = "main.json" (of footprint --json or run --json), or an ELF',
-    )

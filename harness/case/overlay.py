@@ -134,7 +134,10 @@ class Overlay:
     def origins(self, case: Case) -> dict[str, tuple[object, str]]:
         """Each given value of ``case``, and who wrote it, by key; options only if they count."""
         shown: dict[str, tuple[object, str]] = {}
-        for name, one in self.written.items():
+        order = list(KEYS)
+        for name, one in sorted(
+            self.written.items(), key=lambda pair: order.index(pair[0].partition(".")[0])
+        ):
             table, _, entry = name.partition(".")
             if table != "options" or entry in case.target_options:
                 shown[name] = (one.value, one.origin)

@@ -17,7 +17,6 @@ from harness.base.tables import plain
 from harness.base.text import short
 from harness.build.configurations import ALL, load
 from harness.case.case import Case
-from harness.case.casefile import CaseRow, rows_of
 from harness.case.overlay import Layer, Overlay, Source, environment
 from harness.case.subject import Subject
 from harness.case.tally import Tally
@@ -34,6 +33,15 @@ from harness.targets.registry import (
 if TYPE_CHECKING:
     from harness.case.result import CaseResult
     from harness.case.run import Calibrate, Look
+
+
+@dataclass(frozen=True)
+class CaseRow:
+    """A case before its target is known: its name, its place for messages, its layers."""
+
+    name: str
+    place: str
+    layers: tuple[Layer, ...]
 
 
 @dataclass(frozen=True)
@@ -124,6 +132,8 @@ def _rows(request: Request) -> tuple[CaseRow, ...]:
     """The cases that the subject stands for, without the door's layers."""
     subject = request.subject
     if subject.case_file is not None:
+        from harness.case.casefile import rows_of  # noqa: PLC0415 - most runs have no case file
+
         return _selected(rows_of(subject.case_file), request.names, str(subject.case_file))
     if request.names or request.tags:
         option = "--case" if request.names else "--tag"
@@ -209,7 +219,7 @@ def _refuse_other_chip(row: CaseRow, overlay: Overlay, own: Overlay) -> None:
     if named is None or named.layer.source <= Source.FILE:
         return
     asked, known = chip_called(str(named.value)), own.written.get("chip")
-    if known and chip_called(str(known.value)) != asked:
+    if known and known.value and chip_called(str(known.value)) != asked:
         raise UsageError(
             f"{named.origin} {asked.name}, but case {row.name!r} is for the "
             f"{chip_called(str(known.value)).name}",

@@ -63,7 +63,7 @@ def check(
     \b
     tflm-hil resolver check build/zephyr/zephyr.elf model.tflite
     tflm-hil resolver check --live stripped.elf model.tflite
-    tflm-hil resolver check tfm_merged.hex model.tflite --also-load zephyr.elf --also-load tfm_s.elf
+    tflm-hil resolver check tfm_merged.hex model.tflite --also-load zephyr.elf
 
     MODEL defaults to that of the SAMPLE. Exit code 1 if an operator is missing, refused or
     registered twice; 5 if this cannot be determined (a stripped image, a conditional registration:

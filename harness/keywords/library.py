@@ -218,15 +218,14 @@ class TflmHil(LiveSession, ImageChecks):
 
     def _results(self, made: Plan) -> list[CaseResult]:
         """The results of a plan, also recorded for the summary and logged."""
-        ready = {
-            item: self._ready[key] for item in made.items
-            if self._ready and (key := _identity(item.case)) in self._ready
-        }  # fmt: skip
-        rest = replace(made, items=tuple(item for item in made.items if item not in ready))
-        ran = self._run(rest)
+        ready = [
+            self._ready.get(_identity(item.case)) if self._ready else None for item in made.items
+        ]
+        rest = [item for item, result in zip(made.items, ready, strict=True) if result is None]
+        ran = self._run(replace(made, items=tuple(rest)))
         results = []
-        for item in made.items:
-            result = ready[item] if item in ready else next(ran)
+        for known in ready:
+            result = known or next(ran)
             if all(earlier is not result for earlier in self.results):
                 self.results.append(result)
                 number = len(self.results)
