@@ -127,7 +127,8 @@ def test_names_are_completed(words, incomplete, expected):
 #: Options whose values are free text or numbers: nothing can be offered.
 FREE = {
     "--symbol", "--until", "--namespace", "--scheduler", "--commit", "--at", "--commit-url",
-    "--current", "--voltage", "--supply-source", "--serial", "--name", "--tag", "--set", "--outputs",
+    "--current", "--voltage", "--supply-source", "--serial", "--name", "--tag", "--set",
+    "--outputs",
 }  # fmt: skip
 NUMBERS = (click.IntRange, Number)
 COMPLETED = (click.Choice, click.Path, Name, Existing, Destination)
