@@ -95,6 +95,33 @@ class EnvironmentMissing(HilError):
     """This machine lacks something: a compiler, Renode, a board, a Zephyr workspace."""
 
 
+class ProgramMissing(EnvironmentMissing):
+    """A program is not on PATH, or cannot be started."""
+
+
+class ProgramFailed(HilError):
+    """A program ended with an error. ``reason`` says which, ``output`` is what it printed.
+
+    The last lines of the output are part of the message.
+    """
+
+    def __init__(self, reason: str, output: str, *, hint: str = "") -> None:
+        super().__init__(f"{reason}\n{_last_lines(output)}", hint=hint)
+        self.reason = reason
+        self.output = output
+
+
+class ProgramTimedOut(ProgramFailed):
+    """A program did not end within its time limit, and was killed."""
+
+
+def _last_lines(output: str, count: int = 12, width: int = 400) -> str:
+    end = output[-(1 << 16) :]  # a flood may have millions of lines
+    printed = [line.rstrip() for line in end.splitlines() if line.strip()][-count:]
+    short = (line if len(line) <= width else f"{line[:width]}..." for line in printed)
+    return "\n".join(f"    {line}" for line in short) or "    (it printed nothing)"
+
+
 class BuildFailed(HilError):
     """The compiler or linker failed; the message includes the tool's output."""
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import importlib
 import shutil
-import subprocess
 import sys
 import sysconfig
 import tempfile
@@ -16,8 +15,13 @@ from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 from types import ModuleType
 
-from harness.base import paths
-from harness.base.errors import BuildFailed, EnvironmentMissing
+from harness.base import paths, process
+from harness.base.errors import (
+    BuildFailed,
+    EnvironmentMissing,
+    ProgramFailed,
+    ProgramTimedOut,
+)
 from harness.base.sources import ATTRIBUTE, MACRO, fingerprint
 
 _MODULE = "harness.simulator._native"
@@ -115,10 +119,8 @@ def check() -> None:
 
 def _run(command: list[str], failure: str) -> None:
     try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, errors="replace", timeout=_SECONDS, check=False
-        )
-    except subprocess.TimeoutExpired as error:
-        raise BuildFailed(f"{failure}: no end after {_SECONDS} s") from error
-    if done.returncode != 0:
-        raise BuildFailed(f"{failure}:\n{done.stderr.strip()}")
+        process.run(command, seconds=_SECONDS)
+    except ProgramTimedOut as error:
+        raise BuildFailed(f"{failure}: {error.reason}") from error
+    except ProgramFailed as error:
+        raise BuildFailed(f"{failure}:\n{error.output.strip()}") from error

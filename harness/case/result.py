@@ -7,7 +7,6 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_type_hints
 
-from harness.base import notebook
 from harness.base.errors import CheckFailed, EnvironmentMissing, ExitCode, FirmwareFailed, HilError
 from harness.base.findings import Finding
 from harness.base.platforms import place
@@ -175,6 +174,7 @@ class Measures:
     cycles: int | None = None  # median per inference, on a board
     ticks_source: str = ""
     operators: tuple[OperatorTicks, ...] = ()  # of an image that profiles itself; most ticks first
+    interpreter_ticks: int | None = None  # outside its operators, median per inference
     profiled: tuple[Profiled, ...] = ()  # if the case was traced; most first
     total_instructions: int | None = None
     virtual_seconds: float | None = None
@@ -211,32 +211,6 @@ class CaseResult:
 
     def __repr__(self) -> str:
         return f"<CaseResult {self.setup}: {self.judgement}>"
-
-    def _repr_html_(self) -> str:
-        """The figures, problems and operators' times as HTML for notebooks."""
-        measures, evidence, judgement = self.measures, self.evidence, self.judgement
-        figures = {
-            "flash B": measures.flash,
-            "RAM B": measures.ram,
-            "arena B": measures.arena_used,
-            "stack B": measures.stack_used,
-            "instr./inf.": measures.instructions,
-            "cycles/inf.": measures.cycles,
-            "compared": evidence.outputs_compared or None,
-        }
-        known = {head: f"{value:,}" for head, value in figures.items() if value is not None}
-        row = [self.setup.name, self.setup.target, *known.values(), judgement.verdict]
-        hint = f"hint: {judgement.hint}" if judgement.hint else ""
-        texts = [judgement.reason, *judgement.problems[1:], *([hint] if hint else [])]
-        ticks = [(one.operator, one.ticks) for one in measures.operators]
-        return "".join(
-            [
-                notebook.table(["case", "target", *known, "verdict"], [row]),
-                notebook.lines(texts),
-                notebook.text(evidence.details),
-                notebook.bars("operator", "ticks", ticks),
-            ]
-        )
 
     def to_json(self) -> dict[str, Any]:
         """The result as JSON types: the fields of all parts in one object."""

@@ -63,13 +63,14 @@ def debug(**options: Any) -> int:
     """
     from harness.debug import gdb, replay  # noqa: PLC0415 - see cli/__init__
     from harness.debug.simulator import DebuggedSimulator  # noqa: PLC0415
+    from harness.targets.board.probe import require_pyocd  # noqa: PLC0415
 
     if options["port"] is not None and (options["gdb"] or options["batch"]):
         raise UsageError("--port starts no gdb", hint="omit --gdb and --batch, or --port")
     case = _case(options)
     image = _image(case)  # reports contradicting arguments before a missing program
-    if case.target == "simulator" and not gdb.has_pyocd():
-        raise gdb.pyocd_missing()
+    if case.target == "simulator":
+        require_pyocd("debugging")
     if options["port"]:
         gdb.listen(options["port"]).close()
     program = None if options["port"] is not None else gdb.find_gdb(options["gdb"])

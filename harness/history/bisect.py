@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import shlex
-import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from itertools import pairwise
 
-from harness.base.errors import UsageError
+from harness.base import process
+from harness.base.errors import ProgramFailed, ProgramMissing, UsageError
 from harness.history.measures import measure
 from harness.history.regression import CaseKey, CaseOutcome
 from harness.history.run import Run
@@ -129,10 +129,9 @@ def _steps(key: CaseKey, points: Sequence[RecordedCase], figure: str) -> Iterato
 def _between(good: str, bad: str) -> list[str]:
     """One line for each commit; none if this repository does not have them."""
     try:
-        done = subprocess.run(
-            ["git", "log", "--oneline", f"{good}..{bad}"],
-            capture_output=True, text=True, timeout=_GIT_SECONDS, check=False,
-        )  # fmt: skip
-    except (OSError, subprocess.TimeoutExpired):
+        log = process.run(
+            ["git", "log", "--oneline", f"{good}..{bad}"], seconds=_GIT_SECONDS, split=True
+        )
+    except (ProgramMissing, ProgramFailed):
         return []
-    return done.stdout.splitlines() if done.returncode == 0 else []
+    return log.output.splitlines()

@@ -8,7 +8,6 @@ import math
 import os
 import platform
 import shlex
-import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -17,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from harness import __version__
-from harness.base import files
-from harness.base.errors import HilError, UsageError
+from harness.base import files, process
+from harness.base.errors import HilError, ProgramFailed, ProgramMissing, UsageError
 from harness.base.form import check_format
 from harness.history.measures import Figure, figures
 from harness.history.selection import Selection, relative
@@ -251,11 +250,8 @@ def _first(variables: Sequence[str]) -> str:
 
 
 def _git(folder: Path | None, *arguments: str) -> str:
-    command: Sequence[str] = ("git", *(("-C", str(folder)) if folder else ()), *arguments)
+    command = ("git", *(("-C", str(folder)) if folder else ()), *arguments)
     try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=_GIT_SECONDS, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired):
+        return process.run(command, seconds=_GIT_SECONDS, split=True).output.strip()
+    except (ProgramMissing, ProgramFailed):
         return ""
-    return done.stdout.strip() if done.returncode == 0 else ""

@@ -144,9 +144,8 @@ class _ResultCollector:
 
         tally = tally_of(self._attempts, self._config)
         self._summary = [str(tally)]
-        if self._results:
-            stopped = bool(session.shouldstop or session.shouldfail)
-            self._summary += report(self._results, tally, self._config, stopped=stopped)
+        stopped = bool(session.shouldstop or session.shouldfail)
+        self._summary += report(self._results, tally, self._config, stopped=stopped)
         if tally.untested:
             self._summary += [f"FAILED: {tally.untested}", f"hint: {ALLOW_HINT}"]
             session.exitstatus = session.exitstatus or pytest.ExitCode.TESTS_FAILED

@@ -261,8 +261,9 @@ def report(
 ) -> list[str]:
     """Writes ``results.json`` and the history of ``--hil-history``; returns lines for the terminal.
 
-    ``stopped``: pytest ended before its last test (``-x``), so the run is partial. Raises pytest's
-    usage error if one of them cannot be written.
+    ``stopped``: pytest ended before its last test (``-x``), so the run is partial. Without results
+    the ``results.json`` of an earlier session is removed. Raises pytest's usage error if a file
+    cannot be written or removed.
     """
     from harness.history.keep import keep  # noqa: PLC0415 - a database library, only if needed
 
@@ -273,6 +274,9 @@ def report(
     lines = [f"{count_of(len(results), 'result')} in {path}"]
     url = config.getoption("--hil-history")
     try:
+        if not results:
+            files.remove(path)
+            return []
         output.mkdir(parents=True, exist_ok=True)
         files.write(path, json.dumps(document, indent=2) + "\n")
         if url:

@@ -136,10 +136,6 @@ _POWER_ON = TargetOption(
     power_on.name_of(power_on.DEFAULT_SEED),
     words=lambda: (power_on.ZERO_WORD, power_on.BOTH_WORD),
 )
-_RUNNER = TargetOption(
-    "runner", "text", "the flash tool: nrfutil, nrfjprog, jlink, pyocd or west.",
-    "the lab file's, or the first that is installed", words=_runners,
-)  # fmt: skip
 _BOARD_OPTIONS = (
     TargetOption("board", "text", "its name, probe serial number or tag.", words=boards_of_lab),
     TargetOption(
@@ -151,8 +147,11 @@ _BOARD_OPTIONS = (
         variable="TFLM_HIL_LAB",
     ),
     TargetOption("wait", "seconds", "how long to wait for a board in use.", "0"),
-    _RUNNER,
-)
+    TargetOption(
+        "runner", "text", "the flash tool: nrfutil, nrfjprog, jlink, pyocd or west.",
+        "the lab file's, or the first that is installed", words=_runners,
+    ),
+)  # fmt: skip
 
 _CONSOLE = TargetOption(
     "console", "text",
@@ -216,8 +215,9 @@ _ROWS = (
         "harness.targets.board.virtual",
         True,
         frozenset({Ability.PINS, Ability.STACKS}),
-        (_CONSOLE, _RUNNER),
+        (_CONSOLE,),
         retried=True,
+        needs="harness.targets.board.virtual:require_tool",
     ),
 )
 

@@ -24,7 +24,7 @@ TEXTS = ("", ".", "..", "/", "-", "--", "x" * 300, "x" * 5000, "a\0b", "\udcff.e
          "/(a+)+$/", "/(/", "CONV_2D", "main", "unit_tests")  # fmt: skip
 #: Commands that install, build for minutes or wait for Ctrl-C where their arguments are right.
 _LEFT_OUT = ("doctor",)
-_ENDS = {"virtual-board": ["--seconds", "0", "--serial", "../x"]}
+_ENDS = {"virtual-board": ["--serial", "../x"]}
 
 
 class Files:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 
 import pytest
 from action_runner import ACTION, ROOT, Runner
 
-pytestmark = pytest.mark.skipif(
-    shutil.which("arm-none-eabi-gcc") is None, reason="needs arm-none-eabi-gcc"
-)
+pytestmark = pytest.mark.needs("arm-none-eabi-gcc", "flatc")
 CASES = """
 [[case]]
 name = "sine"
@@ -221,7 +218,7 @@ def artifact(run: int, branch: str, at: int, *, fork: bool = False, expired: boo
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(shutil.which("jq") is None, reason="needs jq")
+@pytest.mark.needs("jq")
 @pytest.mark.parametrize(("artifacts", "found"), [
     ([artifact(11, "main", 1), artifact(12, "main", 2)], True),
     ([artifact(13, "topic", 3), artifact(14, "main", 4, expired=True)], False),

@@ -1,20 +1,19 @@
 """Unmodified pyOCD and gdb on the simulator's debug port."""
 
-import shutil
 import subprocess
 import sys
 import threading
 from contextlib import contextmanager
 
+import needs
 import pytest
 from firmwares import build  # noqa: F401
 
-from harness.debug.gdb import GDBS, find_gdb
 from harness.debug.replay import Rerun
 from harness.debug.simulator import DebuggedSimulator
 from harness.simulator import Machine
 
-pytest.importorskip("pyocd")
+pytestmark = pytest.mark.needs("pyocd")
 
 
 @contextmanager
@@ -98,9 +97,7 @@ def test_commander_halts_reads_and_resumes(build):  # noqa: F811
 
 @pytest.fixture
 def gdb():
-    if not any(map(shutil.which, GDBS)):
-        pytest.skip("needs a gdb for Arm")
-    return find_gdb(None)
+    return needs.require("gdb-multiarch")
 
 
 def debug(image, commands, tmp_path, *options):

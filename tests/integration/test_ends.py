@@ -10,7 +10,7 @@ import pytest
 from harness.cli import main
 
 COMPILER = shutil.which("arm-none-eabi-gcc")
-pytestmark = pytest.mark.skipif(COMPILER is None, reason="no arm-none-eabi-gcc")
+pytestmark = pytest.mark.needs("arm-none-eabi-gcc")
 
 # UARTE0 of the nRF9160: ENABLE 0x500, PSEL.TXD 0x50C, BAUDRATE 0x524, TXD.PTR 0x544,
 # TXD.MAXCNT 0x548, STARTTX 0x008, ENDTX 0x120.

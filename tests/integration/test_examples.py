@@ -9,17 +9,15 @@ import sys
 from importlib.metadata import entry_points
 from pathlib import Path
 
+import needs
 import pytest
 
-from harness import EnvironmentMissing, Verdict, load_cases, run_case
+from harness import Verdict, load_cases, run_case
 from harness.build.workspace import find_workspace
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
-needs_compiler = pytest.mark.skipif(
-    not shutil.which("arm-none-eabi-gcc") or not shutil.which("make"),
-    reason="needs arm-none-eabi-gcc and make",
-)
+needs_compiler = pytest.mark.needs("arm-none-eabi-gcc", "make")
 
 
 def own_firmware(
@@ -96,10 +94,8 @@ def test_the_case_of_two_worlds_notices(file, change, tmp_path):
 
 
 def test_the_case_of_the_zephyr_example_passes(tmp_path):
-    try:
-        workspace = find_workspace()
-    except EnvironmentMissing as missing:
-        pytest.skip(missing.message)
+    needs.require("zephyr")
+    workspace = find_workspace()
     for name in ("zephyr", "bare_metal"):
         shutil.copytree(EXAMPLES / name, tmp_path / name)
     folder = tmp_path / "zephyr"

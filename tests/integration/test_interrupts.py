@@ -17,9 +17,7 @@ import pytest
 
 from harness.build.standalone import build_standalone
 
-pytestmark = pytest.mark.skipif(
-    shutil.which("arm-none-eabi-g++") is None, reason="needs arm-none-eabi-g++"
-)
+pytestmark = pytest.mark.needs("arm-none-eabi-gcc", "flatc")
 SIGNALS = [(signal.SIGINT, 130, "Ctrl-C"), (signal.SIGTERM, 143, "SIGTERM")]
 QUICK = '[[case]]\nname = "quick"\nsample = "hello_world"\n'
 #: Runs its test set for minutes: bare sleep of the virtual clock does not take wall time.

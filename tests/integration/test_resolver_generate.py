@@ -7,11 +7,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import needs
 import pytest
 
 from harness import resolver
 from harness.base import paths
-from harness.base.errors import EnvironmentMissing
 from harness.build import generated, standalone
 from harness.build.configurations import load
 from harness.build.options import BuildOptions
@@ -47,10 +47,8 @@ def build(monkeypatch: pytest.MonkeyPatch) -> Build:
         variant = table.variant(sample, "exact", "standalone")
         variant = replace(variant, slots=len(needed),
                           configuration=replace(variant.configuration, name="made"))  # fmt: skip
-        try:
-            return standalone._Builder(table, BuildOptions()).build(variant).elf
-        except EnvironmentMissing as missing:
-            pytest.skip(str(missing))
+        needs.require("arm-none-eabi-gcc", "flatc")
+        return standalone._Builder(table, BuildOptions()).build(variant).elf
 
     return with_models
 

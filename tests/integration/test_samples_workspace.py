@@ -15,8 +15,7 @@ import pytest
 from harness.base import paths
 from harness.build.workspace import find_workspace
 
-pytest.importorskip("west")
-pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="no git on this machine")
+pytestmark = pytest.mark.needs("git")
 
 ROOT = paths.samples().parent
 UPSTREAM = "https://github.com/zephyrproject-rtos"

@@ -1,16 +1,13 @@
 """`run --coverage --profile` on a sample: what the simulator counted, by function and line."""
 
 import json
-import shutil
 
 import pytest
 
 from harness.build.configurations import load
 from harness.cli import main
 
-pytestmark = pytest.mark.skipif(
-    shutil.which("arm-none-eabi-g++") is None, reason="no arm-none-eabi-g++"
-)
+pytestmark = pytest.mark.needs("arm-none-eabi-gcc", "flatc")
 
 
 def test_a_sample_tells_which_functions_and_lines_ran(tmp_path, capsys):

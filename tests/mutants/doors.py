@@ -79,7 +79,6 @@ ENTRANCES = {
     "tflm-hil boards": f"- {_LISTS}",
     "tflm-hil boards release": "- it changes who may use a board",
     "tflm-hil boards take": "- it changes who may use a board",
-    "tflm-hil boards conform": "- it compares a board with the simulator, and judges neither",
     "tflm-hil virtual-board": "- it starts a board; what runs on it is judged elsewhere",
     "tflm-hil where": f"- {_LISTS}",
     "tflm-hil completion": f"- {_LISTS}",

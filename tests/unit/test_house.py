@@ -106,6 +106,32 @@ def test_only_one_module_spells_a_record():
     assert spelt == ["harness.uart.records"]
 
 
+#: What starts programs, and the modules that may. ``isolated`` is a script that becomes one.
+STARTS = re.compile(
+    r"subprocess(\..*)?|pty(\..*)?|asyncio\.create_subprocess_\w+"
+    r"|os\.(system|popen|fork\w*|exec[lv]\w*|spawn\w*|posix_spawn\w*)"
+)
+STARTERS = {"harness.base.process", "harness.targets.renode.isolated"}
+
+
+def used(module: str) -> set[str]:
+    """What a module imports, and the attributes of names in it, as ``os.fork``."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(modules()[module].read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            names.add(f"{node.value.id}.{node.attr}")
+    return names
+
+
+def test_only_one_module_starts_programs():
+    starters = {name for name in modules() if any(map(STARTS.fullmatch, used(name)))}
+    assert starters == STARTERS
+
+
 def test_wheels_carry_every_file_that_is_not_a_module():
     project = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text(encoding="utf-8"))
     patterns = project["tool"]["setuptools"]["package-data"]["harness"]

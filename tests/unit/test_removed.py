@@ -12,6 +12,9 @@ from harness.case.casefile import load_cases
 from harness.cli import main
 from robot import api
 
+#: First words of names that are not given to the command line.
+OTHERS = ("key ", "keyword ", "fault model ")
+
 
 @pytest.fixture
 def row(monkeypatch):
@@ -34,6 +37,12 @@ def test_command_line(row, capsys, tmp_path, monkeypatch, name, arguments):
     (tmp_path / "a.elf").touch()
     assert main(arguments) == UsageError.exit_code
     assert capsys.readouterr().err == f"tflm-hil: {name} was removed\nhint: footprint\n"
+
+
+@pytest.mark.parametrize("name", [name for name in INSTEAD if not name.startswith(OTHERS)])
+def test_each_row_of_a_command_or_option(capsys, name):
+    assert main(name.split()) == UsageError.exit_code
+    assert capsys.readouterr().err == f"tflm-hil: {name} was removed\nhint: {INSTEAD[name]}\n"
 
 
 def test_case_file(row, tmp_path):

@@ -59,8 +59,6 @@ _SKIPS_HINT = "--allow-skips, if this is intended"
 @click.option("--html", type=Destination(), help="Write an HTML report.")
 @click.option("--markdown", type=Destination(),
               help="Write table and failures as Markdown, for the summary of a job.")  # fmt: skip
-@click.option("--allure", type=click.Path(file_okay=False, path_type=Path), metavar="FOLDER",
-              help="Write results for Allure, with console and report page attached.")  # fmt: skip
 @click.option("--annotate", is_flag=True,
               help="Print failures as annotations for GitHub, at a line of the sources or of the "
               "case file (on standard error).")  # fmt: skip

@@ -27,7 +27,7 @@ from harness.targets.board.console import ConsoleOverflow, SerialConsole
 from harness.targets.board.discovery import BenchBoard
 from harness.targets.board.flash import Flasher, FlashReport
 from harness.targets.board.lock import ProbeLock
-from harness.targets.board.probe import ProbeMemory
+from harness.targets.board.probe import PyocdMemory
 from harness.targets.pins import Pins
 from harness.targets.registry import Ability, SessionDefaults
 from harness.uart import records
@@ -119,7 +119,7 @@ class Connection:
     console: SerialConsole
     flasher: Flasher
     lock: ProbeLock
-    memory: ProbeMemory
+    memory: PyocdMemory
     pins: Pins | None
     resources: ExitStack
 

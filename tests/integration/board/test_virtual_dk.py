@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+import needs
 import pytest
 from firmwares import build  # noqa: F401
 
@@ -117,6 +118,7 @@ def test_a_virtual_boards_ticks_are_instructions_and_never_cycles(dk, run, firmw
 
 @pytest.mark.slow
 def test_memory_is_read_while_the_board_runs(dk, run, firmware):
+    needs.require("pyocd")
     dk()
     session = run(firmware("alpha"))
     assert session.memory.read(0, 16) == firmware("alpha").segments[0].data[:16]
@@ -124,6 +126,7 @@ def test_memory_is_read_while_the_board_runs(dk, run, firmware):
 
 @pytest.mark.slow
 def test_a_board_that_hangs_has_a_call_stack_as_often_as_one_looks(build):  # noqa: F811
+    needs.require("pyocd")
     image = build("deep")
     with open_target("virtual-board", image) as session:
         limit = session.deadline(30)
@@ -175,13 +178,3 @@ def test_output_is_paced_to_the_baud_rate(dk, run, firmware):
     session.run(END, session.deadline(10))
     size = len(text(session))
     assert size / (time.monotonic() - started) < 1.5 * 115200 / 10
-
-
-def test_the_target_virtual_board_starts_one_for_the_session(firmware):
-    from harness import targets
-
-    with targets.open_target("virtual-board", firmware(), play=True) as session:
-        assert session.target == "virtual-board"
-        folder = session.board.control
-        assert session.run(END, session.deadline(10)) is Stop.CONDITION
-    assert not folder.exists()

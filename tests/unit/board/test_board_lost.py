@@ -155,10 +155,7 @@ def test_board_stays_locked_between_two_attempts(desk: Desk, lab: Lab, run: Run)
 
 
 @pytest.mark.slow
-def test_targets_run_on_target_tries_a_board_again(
-    desk: Desk, lab: Lab, firmware: Image, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PATH", f"{desk.tools}:/usr/bin:/bin")
+def test_targets_run_on_target_tries_a_board_again(desk: Desk, lab: Lab, firmware: Image) -> None:
     desk.says, desk.leaves = TEXT, [HALF]
     link = desk.folder / "ttyACM0"
     desk.follow(link)

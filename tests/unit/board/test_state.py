@@ -22,7 +22,7 @@ from harness.targets.board.state import StateFolder, fresh_name
 NOTE, HOLDER, LOCK, CURRENT = (
     "960.quarantine.json", "960.holder.json", "960.lock", "960.current",
 )  # fmt: skip
-as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can play two users")
+as_root = pytest.mark.needs("root")
 
 
 @pytest.fixture

@@ -27,9 +27,7 @@ TOOLS = ("arm-none-eabi-g++", "arm-none-eabi-gcc-ar", "flatc")
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(
-        any(shutil.which(tool) is None for tool in TOOLS), reason="no cross compiler here"
-    ),
+    pytest.mark.needs("arm-none-eabi-gcc", "flatc"),
 ]
 
 SCRIPT = "INCLUDE parts.ld\n"

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import needs
 import pytest
 from elf_writer import MadeSection, MadeSymbol, write_elf
-from little_tflm import compile_little, has_gcc
+from little_tflm import compile_little
 
 from harness import footprint
 from harness.base import paths
@@ -25,8 +26,7 @@ MEASURED = Measures(arena_used=2_000, instructions=101_000)
 @pytest.fixture(scope="module")
 def images(tmp_path_factory: pytest.TempPathFactory) -> tuple[Image, Image]:
     """An image with one operator and one with two."""
-    if not has_gcc():
-        pytest.skip("no arm-none-eabi-g++")
+    needs.require("arm-none-eabi-gcc")
     paths = (compile_little(tmp_path_factory.mktemp("b"), register=text) for text in (ONE, TWO))
     one, two = (Image.from_elf(path) for path in paths)
     return one, two

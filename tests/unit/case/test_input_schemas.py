@@ -10,6 +10,7 @@ import json
 import tomllib
 from pathlib import Path
 
+import jsonschema
 import pytest
 
 from harness.base import paths
@@ -38,7 +39,6 @@ def test_a_schema_is_that_of_its_reader(name):
 
 
 def refused(name: str, text: str) -> bool:
-    jsonschema = pytest.importorskip("jsonschema")
     validator = jsonschema.Draft202012Validator(json.loads(made(name)))
     return not validator.is_valid(tomllib.loads(text))
 

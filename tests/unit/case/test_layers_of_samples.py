@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,18 +12,15 @@ from click.testing import CliRunner
 
 from harness import targets
 from harness.base import paths
-from harness.base.errors import CheckFailed, EnvironmentMissing, FirmwareFailed, UsageError
+from harness.base.errors import CheckFailed, FirmwareFailed, UsageError
 from harness.build.standalone import build_standalone
 from harness.case.layers import compare_with_device, dump_layers
 from harness.cli import cli
 from harness.elf import Image
 from harness.model import Model
 from harness.reference import Interpreter
-from harness.targets.renode.find import locate
 
-pytestmark = pytest.mark.skipif(
-    shutil.which("arm-none-eabi-g++") is None, reason="needs arm-none-eabi-g++"
-)
+pytestmark = pytest.mark.needs("arm-none-eabi-gcc", "flatc")
 MODELS = {
     "hello_world": "hello_world_int8",
     "hello_world_float": "hello_world_float32",
@@ -143,15 +139,7 @@ def test_the_command_prints_a_line_for_each_operator_and_writes_json(tmp_path: P
     assert json.loads(file.read_text())["equal"] is True
 
 
-def _renode() -> bool:
-    try:
-        locate(None)
-    except EnvironmentMissing:
-        return False
-    return True
-
-
-@pytest.mark.skipif(not _renode(), reason="Renode is not installed")
+@pytest.mark.needs("renode")
 def test_renode_gives_the_same_layers_as_the_simulator() -> None:
     firmware, model = image("digits"), Model.from_file(model_of("digits"))
     dumps = []

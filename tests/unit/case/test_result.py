@@ -69,6 +69,7 @@ FULL = case_result(
     cycles=None,
     ticks_source="simulator",
     operators=(OperatorTicks("CONV_2D", 5_000, "cmsis-nn int8"),),
+    interpreter_ticks=344,
     total_instructions=123_456,
     virtual_seconds=0.25,
     wall_seconds=1.23456789,
@@ -166,6 +167,7 @@ def test_the_document_has_the_fields_of_all_parts_side_by_side():
         ],
         "time": "0.1 ms",
         "operators": [{"operator": "CONV_2D", "ticks": 5_000, "kernel": "cmsis-nn int8"}],
+        "interpreter_ticks": 344,
     }
 
 

@@ -44,7 +44,8 @@ def test_a_regression_is_named_with_exit_code_1_and_written_as_markdown(keep, ca
 
 @pytest.mark.slow
 def test_a_table_has_a_row_for_each_sample_and_setup(keep, capsys):
-    zephyr = {"builder": "zephyr", "flash": 70_728, "ram": 11_344, "instructions": 8_107}
+    zephyr = {"builder": "zephyr", "flash": 70_728, "ram": 11_344, "instructions": 8_107,
+              "compiler": "GCC: (Arm GNU (Build 24)) 12.2.1, Zephyr 4.3.0"}  # fmt: skip
     keep(
         lab.document(
             lab.case(),
@@ -57,7 +58,8 @@ def test_a_table_has_a_row_for_each_sample_and_setup(keep, capsys):
     assert main(["history", "show", "--markdown", "-"]) == 0
     assert capsys.readouterr().out.splitlines()[2:] == [
         "| hello_world |  | standalone | simulator | 1 of 2 | 29,048 | 9,176 | 564 | 5,950 |",
-        "| hello_world |  | zephyr | simulator | 1 of 1 | 70,728 | 11,344 | 564 | 8,107 |",
+        "| hello_world | GCC: 12.2.1, Zephyr 4.3.0 | zephyr | simulator | 1 of 1 "
+        "| 70,728 | 11,344 | 564 | 8,107 |",
         "| mine |  | standalone | simulator | 1 of 1 | 29,048 | 9,176 | 564 | 5,950 |",
     ]
 

@@ -49,7 +49,7 @@ def test_a_report_that_cannot_be_written_is_found_before_the_run(refused, option
     assert "is a folder" in refused("a.elf", option, str(tmp_path))
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+@pytest.mark.needs("user")
 @pytest.mark.parametrize("option", ["--json", "--output"])
 def test_a_folder_that_may_not_be_written_is_named_before_the_run(elf, capsys, option):
     locked = elf.parent / "locked"

@@ -74,8 +74,6 @@ def test_times_are_called_timeout_and_refuse_nan(capsys):
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["footprint", "x.elf", "--operators", "CONV_2D"],
-        ["footprint", "hello_world", "--leave-one-out", "--by", "file"],
         ["footprint", "x.elf", "--json", "-", "--markdown", "-"],
         ["campaign", "hello_world", "--replay", "17", "--html", "x.html"],
         ["campaign", "hello_world", "--budget", "critical=0.1", "--replay", "17"],

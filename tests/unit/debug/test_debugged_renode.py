@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import os
-import shutil
 import socket
 import subprocess
 import sys
 import time
 from pathlib import Path
 
+import needs
 import pytest
 import renode_program
 from fake_renode import FakeRenode, opened, tiny_image
 
-from harness.base.errors import EnvironmentMissing, TargetLost, Unsupported
+from harness.base.errors import TargetLost, Unsupported
 from harness.debug import gdb, renode
 from harness.debug.replay import Breakpoint
 from harness.targets.renode import find
@@ -26,10 +26,7 @@ HANDLERS = [0x40, 0x44]
 
 @pytest.fixture
 def network():
-    try:
-        renode.check_network()
-    except EnvironmentMissing as missing:
-        pytest.skip(missing.message)
+    needs.require("network namespace")
 
 
 @pytest.fixture
@@ -43,10 +40,7 @@ def program(tmp_path):
 
 @pytest.fixture
 def some_gdb():
-    try:
-        return gdb.find_gdb(None)
-    except EnvironmentMissing as missing:
-        pytest.skip(missing.message)
+    return needs.require("gdb-multiarch")
 
 
 # -- the network ------------------------------------------------------------------------------
@@ -85,17 +79,14 @@ def gone(pid):
 
 
 @pytest.mark.slow
+@pytest.mark.needs("user namespaces")
 def test_machine_that_allows_no_network_is_one_error_with_a_hint(network):
     """In a user namespace without room for others, as hardened systems have it."""
     check = "from harness.debug import renode; renode.check_network()"
     limit = "echo 0 > /proc/sys/user/max_user_namespaces"
     script = f"{limit} && exec {sys.executable} -c '{check}'"
     command = ["unshare", "--user", "--map-root-user", "sh", "-c", script]
-    if shutil.which("unshare") is None:
-        pytest.skip("needs unshare")
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if "max_user_namespaces" in done.stderr:
-        pytest.skip("the limit of user namespaces cannot be set")
     assert "does not allow it a network namespace" in done.stderr
     assert os.strerror(28) in done.stderr
 

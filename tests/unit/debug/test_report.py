@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 
+import needs
 import pytest
 
 from harness.base.core_state import CoreState
@@ -15,14 +15,9 @@ from harness.elf import Image
 from harness.targets import simulator
 from harness.targets.base import Fault, SymbolReached
 
-IMAGES = Path(os.environ.get("TFLM_HIL_IMAGES", "/nonexistent"))
-
 
 def zephyr(name: str) -> Image:
-    elf = IMAGES / f"3.7.1-{name}.elf"
-    if not elf.exists():
-        pytest.skip("needs Zephyr's images in $TFLM_HIL_IMAGES")
-    return Image.from_elf(elf)
+    return Image.from_elf(Path(needs.require("zephyr images"), f"3.7.1-{name}.elf"))
 
 
 def told(image: Image, seconds: float = 1.0, *, limit: bool = False) -> list[Fault]:

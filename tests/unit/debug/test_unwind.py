@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import random
-import shutil
 import subprocess
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 
+import needs
 import pytest
 from firmwares import FLAGS, SOURCES
 from gdb_stub import SIGNAL, GdbFrame, backtraces
@@ -22,8 +21,7 @@ from harness.elf import Image
 from harness.elf.call_frames import CallFrames, execute
 from harness.simulator import Machine
 
-#: Zephyr images that are not kept in the repository: a folder of ELFs.
-IMAGES = Path(os.environ.get("TFLM_HIL_IMAGES", "/nonexistent"))
+IMAGES = needs.find("zephyr images")
 RAM, RAM_BYTES = 0x2000_0000, 0x4_0000
 ROOTS = ("z_thread_entry", "z_arm_reset", "__start")
 NOT_CODE = ("vectors", "_vector_table")
@@ -49,9 +47,7 @@ def crash(image: Image) -> CoreState:
     ["-g", "-g0", "-g -Os", "-g -O1", "-g0 -O1", "-g0 -funwind-tables", "-g0 -Os -funwind-tables"],
 )
 def test_a_fault_in_an_interrupt_is_walked_down_to_the_thread(tmp_path: Path, flags: str) -> None:
-    compiler = shutil.which("arm-none-eabi-gcc")
-    if compiler is None:
-        pytest.skip("needs arm-none-eabi-gcc")
+    compiler = needs.require("arm-none-eabi-gcc")
     elf = tmp_path / "deep.elf"
     command = [compiler, *FLAGS.split(), *flags.split(), "-T", str(SOURCES / "machine.ld")]
     command += [f"-Wl,--defsym=__aeabi_unwind_cpp_pr{n}=0" for n in (0, 1)]
@@ -195,9 +191,7 @@ def addr2line_says(image: Image, frame: GdbFrame) -> bool:
 
 def compare_with_gdb(image: Image, seed: str) -> int:
     """Every frame's function, file and line is gdb's; how many frames there are."""
-    gdb = shutil.which("gdb-multiarch")
-    if gdb is None:
-        pytest.skip("needs gdb-multiarch")
+    gdb = needs.require("gdb-multiarch")
     states = [
         state for state in stacks_of(image, seed) if image.locate(state.registers[15]).function
     ]
@@ -236,8 +230,7 @@ def test_stacks_of_the_firmwares_are_gdbs_frame_by_frame(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("elf", sorted(IMAGES.glob("*.elf")) or [None])
-def test_stacks_of_zephyr_are_gdbs_frame_by_frame(elf: Path | None) -> None:
-    if elf is None:
-        pytest.skip("needs Zephyr's images in $TFLM_HIL_IMAGES")
+@pytest.mark.needs("zephyr images")
+@pytest.mark.parametrize("elf", sorted(Path(IMAGES).glob("*.elf")) if IMAGES else [None])
+def test_stacks_of_zephyr_are_gdbs_frame_by_frame(elf: Path) -> None:
     assert compare_with_gdb(Image.from_elf(elf), elf.stem) >= 10

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 from importlib import import_module
@@ -58,7 +57,7 @@ def test_a_command_of_the_pages_exists_with_its_options(page, line):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(shutil.which("arm-none-eabi-gcc") is None, reason="needs arm-none-eabi-gcc")
+@pytest.mark.needs("arm-none-eabi-gcc", "flatc")
 def test_samples_of_ones_own_run_as_the_page_shows(tmp_path):
     text = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
     [script] = re.findall(r"^```sh\n(mkdir mine.*?)^```", text, re.MULTILINE | re.DOTALL)

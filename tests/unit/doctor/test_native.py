@@ -16,9 +16,7 @@ from harness.base.sources import MACRO, fingerprint
 from harness.cli import main
 from harness.simulator.engine import Engine
 
-needs_compiler = pytest.mark.skipif(
-    shutil.which("cc") is None or bool(native.packages()), reason="no C compiler"
-)
+needs_compiler = pytest.mark.needs("cc")
 
 
 @pytest.fixture

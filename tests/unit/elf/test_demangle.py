@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-import shutil
 import subprocess
 
+import needs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -60,8 +60,7 @@ def test_names_read_as_c_plus_plus_writes_them(mangled: str) -> None:
 def test_every_name_of_a_compiled_image_reads_as_c_plus_plus_filt_writes_it(
     little: Image,
 ) -> None:
-    if shutil.which("c++filt") is None:
-        pytest.skip("no c++filt")
+    needs.require("binutils")
     names = sorted({s.name for s in little.symbols if s.name.startswith("_Z")})
     said = subprocess.run(["c++filt"], input="\n".join(names), capture_output=True, text=True,
                           check=True).stdout.splitlines()  # fmt: skip

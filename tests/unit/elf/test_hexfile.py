@@ -19,10 +19,12 @@ def test_a_written_file_is_read_back(blocks):
     assert hexfile.read(hexfile.write(blocks)) == hexfile.merge(blocks)
 
 
+@pytest.mark.needs("intelhex")
 @given(BLOCKS)
 def test_intelhex_reads_the_same_bytes(blocks):
-    intelhex = pytest.importorskip("intelhex")
     import io
+
+    import intelhex
 
     other = intelhex.IntelHex()
     other.loadhex(io.StringIO(hexfile.write(blocks)))

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 from collections.abc import Callable
 from itertools import pairwise
@@ -57,8 +56,6 @@ def test_the_parts_of_a_region_sum_to_it_whatever_the_symbols_claim(
 def test_flash_is_the_size_of_the_binary_and_equals_the_linkers_figure(
     little: Image, tmp_path: Path
 ) -> None:
-    if shutil.which("arm-none-eabi-objcopy") is None:
-        pytest.skip("no arm-none-eabi-objcopy")
     binary = tmp_path / "little.bin"
     subprocess.run(["arm-none-eabi-objcopy", "-O", "binary", str(little.path), str(binary)],
                    check=True)  # fmt: skip

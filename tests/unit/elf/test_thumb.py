@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-import shutil
 import struct
 import subprocess
 from pathlib import Path
 
 import capstone
+import needs
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -117,10 +117,7 @@ def test_calls_of_a_compiled_function_are_those_of_the_disassembler(little: Imag
 def test_the_return_value_of_a_function_without_branches_and_loads(
     tmp_path: Path, flags: str, body: str, returned: int | None
 ) -> None:
-    compiler = shutil.which("arm-none-eabi-gcc")
-    objcopy = shutil.which("arm-none-eabi-objcopy")
-    if compiler is None or objcopy is None:
-        pytest.skip("no arm-none-eabi-gcc")
+    compiler, objcopy = needs.require("arm-none-eabi-gcc"), "arm-none-eabi-objcopy"
     arguments = "void* argument" if "argument" in body else "void"
     source = f"void* other(int);\nvoid* f({arguments}) {{ {body} }}\n"
     (tmp_path / "f.c").write_text(source)

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
+import needs
 import pytest
 from elf_writer import MadeSection, MadeSymbol, write_elf
-from little_tflm import compile_little, has_gcc
+from little_tflm import compile_little
 
 from harness.base.errors import FirmwareFailed, UsageError
 from harness.elf import Image
@@ -47,8 +48,7 @@ SITE = "tflite::MicroInterpreter::MicroInterpreter"
 @pytest.fixture(scope="module")
 def image(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Image]:
     """An image whose arena has 2048 bytes, of which it needs some."""
-    if not has_gcc():
-        pytest.skip("no arm-none-eabi-g++")
+    needs.require("arm-none-eabi-gcc")
 
     def make(
         *, needed: int = 777, fail: str = "return 1", before: str = "", given: str = "",

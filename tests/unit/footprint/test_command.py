@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import needs
 import pytest
-from little_tflm import compile_little, has_gcc
+from little_tflm import compile_little
 
 from harness.cli import main
 
@@ -15,8 +16,7 @@ BOTH = "resolver.AddConv2D(); resolver.AddSoftmax();"
 
 @pytest.fixture(scope="module")
 def elf(tmp_path_factory: pytest.TempPathFactory) -> str:
-    if not has_gcc():
-        pytest.skip("no arm-none-eabi-g++")
+    needs.require("arm-none-eabi-gcc")
     return str(compile_little(tmp_path_factory.mktemp("cli"), register=BOTH))
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import needs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from little_tflm import compile_little, has_gcc
+from little_tflm import compile_little
 
 from harness import footprint
 from harness.elf import Image
@@ -26,8 +27,7 @@ USE = "Use(thread_stacks); Use(other_stack); Use(copied_model);"
 @pytest.fixture(scope="module")
 def five_slots(tmp_path_factory: pytest.TempPathFactory) -> Image:
     """One operator in five slots, two stacks in one array, and a model in RAM."""
-    if not has_gcc():
-        pytest.skip("no arm-none-eabi-g++")
+    needs.require("arm-none-eabi-gcc")
     elf = compile_little(
         tmp_path_factory.mktemp("ram"), register=CONV + USE, slots=5,
         files={"more.h": MORE}, extra=("-include", "more.h"),

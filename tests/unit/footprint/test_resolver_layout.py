@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from types import SimpleNamespace
 
+import needs
 import pytest
-from little_tflm import HEADER, compile_little, has_gcc
+from little_tflm import HEADER, compile_little
 
 from harness.elf import Image
 from harness.elf.dwarf.format import At, Tag
@@ -23,8 +24,7 @@ FIELDS = {
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Image]:
     """The little firmware with another header, for two operators in so many slots."""
-    if not has_gcc():
-        pytest.skip("no arm-none-eabi-g++")
+    needs.require("arm-none-eabi-gcc")
 
     def build(was: str = "", now: str = "", **options) -> Image:
         assert was in HEADER

@@ -2,11 +2,9 @@
 
 from dataclasses import replace
 
+import postgresql
 import pytest
 import replay_nights as lab
-
-pytest.importorskip("pg8000", reason="no driver: pip install tflm-hil[postgresql]")
-import postgresql
 import sqlalchemy as sql
 from history_writers import CASES, whole, writer
 from slow_link import slow_link
@@ -17,8 +15,7 @@ from harness.history.regression import regressions
 from harness.history.run import ImageParts
 from harness.history.store import History
 
-if postgresql.programs() is None:
-    pytest.skip("PostgreSQL is not installed", allow_module_level=True)
+pytestmark = pytest.mark.needs("postgresql")
 
 
 @pytest.fixture(scope="module")

@@ -3,6 +3,7 @@
 import pytest
 import replay_nights as lab
 
+from harness.history.check import check
 from harness.history.measures import measure
 from harness.history.regression import CaseKey, CaseOutcome, allowed_noise, regressions
 from harness.history.run import Run
@@ -38,6 +39,14 @@ def test_older_runs_tell_more_of_the_noise():
     assert regressions(*arguments) == ()
     (one,) = regressions(*arguments, {KEY: nights[:-10]})
     assert one.text == "cycles 1,000 -> 1,100 cycles (+10.0 %)"
+
+
+@pytest.mark.parametrize(("runs", "found"), [(10, 0), (60, 1)])
+def test_check_estimates_noise_from_more_runs_than_it_compares_with(history, run, runs, found):
+    cycles = [1_000, 1_010, 990, 1_005, 995] * (runs // 5) + [1_100]
+    for night, value in enumerate(cycles):
+        history.record(run(lab.document(lab.case("a", cycles=value), night=night)))
+    assert len(check(history, "main", 10).regressions) == found
 
 
 def test_a_spread_of_zero_allows_one_percent():

@@ -1,6 +1,5 @@
 """Concurrent and killed writers leave whole runs only."""
 
-import os
 import random
 import resource
 import signal
@@ -54,7 +53,7 @@ def test_a_full_disk_is_named_and_keeps_the_history(file, run):
     assert whole(str(file)) == [0]
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+@pytest.mark.needs("user")
 def test_a_read_only_history_is_an_error(file, run):
     with History.open(str(file)) as history:
         history.record(run(lab.document()))

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
-
 import pytest
 from results import case_result
 
 from harness.base.errors import CheckFailed
 from harness.keywords import TflmHil
 
-pytestmark = pytest.mark.skipif(
-    shutil.which("arm-none-eabi-gcc") is None, reason="needs arm-none-eabi-gcc"
-)
+pytestmark = pytest.mark.needs("arm-none-eabi-gcc")
 #: A case that a user calls as the project's own is called, and that asks for something else.
 OWN = """
 [[case]]

@@ -55,6 +55,15 @@ def test_without_a_history_nothing_is_kept(tmp_path):
     ]  # fmt: skip
 
 
+@pytest.mark.slow
+def test_reports_of_an_earlier_execution_do_not_stay_if_no_case_ran(tmp_path):
+    ended(Execution(tmp_path, ""))
+    execution = Execution(tmp_path, "")
+    execution.results = []
+    ended(execution)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_the_selection_is_that_of_robots_command_line():
     arguments = ["--test", "a*", "-i", "fast", "-v", "TARGET:renode", "-v", "HISTORY:lab.db",
                  "-d", "out", "tests/suites"]  # fmt: skip

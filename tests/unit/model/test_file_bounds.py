@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from spoilt_models import schema, spoilt
 
 from harness.base.errors import BadModel
 from harness.model import Model
 from harness.model.schema import OPERATOR_NAMES, OPTION_TABLES, TENSOR_TYPES, TYPE_BITS
-
-pytest.importorskip("ai_edge_litert.schema_py_generated")
-
-from spoilt_models import schema, spoilt
 
 
 def read(change) -> Model:

@@ -118,6 +118,17 @@ def test_skips_are_green_where_they_are_allowed(run, cases, arguments):
 
 
 @pytest.mark.slow
+def test_results_of_an_earlier_session_do_not_stay_if_no_case_ran(run, cases, pytester):
+    cases(a=["desk"])
+    run()
+    results = pytester.path / "hil-results" / "results.json"
+    assert results.exists()
+    pytester.makepyfile(test_live="def test_live(hil): hil.session('a.elf')")
+    run("test_live.py", "--hil-target=renode")
+    assert not results.exists()
+
+
+@pytest.mark.slow
 def test_workers_of_xdist_count_too(run, cases):
     cases(a=["renode"], b=["renode"])
     done = run("-n", "2")

@@ -271,6 +271,9 @@ def test_pooling_equals(op: str, dtype: str, official: Oracle, data: st.DataObje
 
 
 @pytest.mark.slow
+@pytest.mark.litert_differs(
+    "SUM-int8", "SUM-int16", reason="LiteRT's quantized sum goes through float"
+)
 @moved
 @pytest.mark.parametrize("op", ["MEAN", "SUM"])
 @cases

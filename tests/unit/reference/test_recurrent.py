@@ -15,6 +15,7 @@ from harness.reference import Interpreter
 
 
 @pytest.mark.slow
+@pytest.mark.litert_differs("int8-int8", "int8-int16", reason="LiteRT refuses this variant")
 @pytest.mark.parametrize("kind", ["int8-int8", "int8-int16", "float32"])
 @cases
 @given(data=st.data())
@@ -101,6 +102,7 @@ def lstm(draw: Draw, dtype: str) -> Case:
 
 
 @pytest.mark.slow
+@pytest.mark.litert_differs("int8", "int16", reason="LiteRT refuses this variant")
 @pytest.mark.parametrize("dtype", ["int8", "int16", "float32"])
 @cases
 @given(data=st.data())

@@ -16,6 +16,7 @@ from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import needs
 import pytest
 from renode_archive import GOOD, NAME, PROGRAM, packed, pinned
 
@@ -94,8 +95,7 @@ def test_an_archive_is_fetched_checked_unpacked_and_found(cache, serve, monkeypa
 
 @pytest.mark.slow
 def test_over_https_a_certificate_is_checked(cache, serve, tmp_path):
-    if shutil.which("openssl") is None:
-        pytest.skip("no openssl to make a certificate with")
+    needs.require("openssl")
     key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
     command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj"]
     command += ["/CN=loopback", "-addext", "subjectAltName=IP:127.0.0.1"]

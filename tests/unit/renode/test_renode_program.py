@@ -134,18 +134,6 @@ def test_kill_9_of_the_harness_takes_renode_along(program):
     assert _within(lambda: not folder.exists())
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(sys.platform != "linux", reason="PR_SET_PDEATHSIG is Linux's")
-def test_kill_9_of_the_supervisor_takes_renode_along(program):
-    process = RenodeProcess(find.find(program()))
-    try:
-        pid = _pid(process.folder)
-        process._supervisor.kill()
-        assert _gone(pid)
-    finally:
-        process.close()
-
-
 def _pid(folder: Path) -> int:
     return int(next(folder.glob("renode-*")).name.removeprefix("renode-"))
 

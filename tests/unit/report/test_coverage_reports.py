@@ -85,11 +85,3 @@ def test_a_speedscope_file_has_a_profile_for_each_case():
     first = document["profiles"][0]
     assert (first["type"], first["endValue"], sum(first["weights"])) == ("sampled", 100, 100)
     assert first["samples"] == [[0], [0, 1], [0, 1, 0]]
-
-
-@pytest.mark.slow
-def test_the_page_has_a_flame_graph_and_needs_no_network():
-    page = html([CALLS])
-    assert 'title="f&lt;T&gt;: 70 instructions (70.0 %), 20 of its own"' in page
-    assert "width:70.000%" in page
-    assert "http" not in page.partition('class="stacks"')[2].partition("</details>")[0]

@@ -20,7 +20,7 @@ from harness.report.history import page_name, write_site
 
 LINK = "https://host/x/commit/{commit}"
 HOSTILE = "</script><script>document.title='owned'</script><img src=x onerror=alert(1)>"
-browser = pytest.mark.skipif(chromium.program() is None, reason="no Chromium on this machine")
+browser = pytest.mark.needs("chromium")
 
 
 def image(sha: str, **symbols: int) -> ImageParts:
@@ -58,9 +58,20 @@ def data(path, name: str):
 
 
 @pytest.mark.slow
+def test_without_plotly_figures_are_a_table_and_csv(without_plotly, site, csv_of):
+    text = page(site).read_text()
+    assert "29,040 B" in text and "▁▁█" in text
+    assert 'class="plot' not in text
+    assert {file.name for file in site.glob("*.js")} == {"table.js", "overview.js"}
+    assert [(row["commit"][:1], row["flash (elf)"]) for row in csv_of(text)] == [
+        ("1", "29000.0"), ("2", "29000.0"), ("3", "29040.0"),
+    ]  # fmt: skip
+
+
+@pytest.mark.slow
 def test_the_overview_has_a_row_for_each_case_and_a_letter_for_each_night(site):
     text = (site / "index.html").read_text()
-    assert "1 of 2 cases passed when they ran last; 3 runs, 2026-01-01 03:00" in text
+    assert "1 of 2 cases passed in their last run; 3 runs, 2026-01-01 03:00" in text
     assert 'data-verdicts="ppp"' in text and 'data-verdicts="ppf"' in text
     assert f'href="{page(site).relative_to(site)}"' in text
 

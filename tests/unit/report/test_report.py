@@ -156,7 +156,7 @@ def test_the_page_shows_the_run_comparisons_memory_and_operators():
         assert words in page
 
 
-browser = pytest.mark.skipif(chromium.program() is None, reason="no Chromium on this machine")
+browser = pytest.mark.needs("chromium")
 
 
 @pytest.mark.slow

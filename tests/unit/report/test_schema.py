@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import jsonschema
 import pytest
 from results import case_result
 
@@ -13,7 +14,6 @@ from harness.elf.coverage import Coverage
 from harness.history.keep import document as results_document
 from harness.history.run import Occasion
 
-jsonschema = pytest.importorskip("jsonschema")
 SCHEMA = json.loads((Path(harness.__file__).parent / "schemas" / "run.json").read_text())
 
 

@@ -48,7 +48,7 @@ def test_a_section_without_a_passing_point_has_no_plots():
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(chromium.program() is None, reason="no Chromium on this machine")
+@pytest.mark.needs("chromium")
 def test_in_a_browser_every_figure_of_every_section_is_drawn(tmp_path):
     hostile = "</script><script>document.title='owned'</script>"
     rows = [row(flash=9), row(optimize=hostile), row("atan", flash=99)]
@@ -63,6 +63,15 @@ def test_in_a_browser_every_figure_of_every_section_is_drawn(tmp_path):
 def test_columns_are_the_parameters_that_vary():
     text = shown([row(), row(optimize="2")])
     assert re.findall(r'<th class="parameter">(.*?)</th>', text) == ["optimize"] * 2
+
+
+def test_without_plotly_points_are_tables_and_csv(without_plotly, csv_of):
+    text = page([row(flash=9), row(optimize="2", verdict="fail", reason="<differ>")])
+    assert "The Pareto front, 1 of 2 points" in text
+    assert 'class="plot' not in text
+    assert [(one["optimize"], one["flash"], one["reason"]) for one in csv_of(text)] == [
+        ("s", "9", ""), ("2", "10", "<differ>"),
+    ]  # fmt: skip
 
 
 def test_the_table_names_points_that_do_not_pass_and_why():

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import needs
 import pytest
 from elf_writer import MadeSection, MadeSymbol, write_elf
 from model_builder import Op, T, build
@@ -126,11 +127,12 @@ def test_without_dwarf_the_slots_come_from_the_mangled_names(compile_image: Comp
     assert [one.address for one in find(image)] == [0]
 
 
+@pytest.mark.xfail(
+    strict=True,
+    reason="Resolver: the static engine does not find where an image of clang 14 allocates",
+)
 def test_llvm_images_are_read_alike(compile_image: Compile) -> None:
-    from little_tflm import has_clang
-
-    if not has_clang():
-        pytest.skip("no clang for Arm")
+    needs.require("clang")
     audit = check(compile_image(BOTH, 3, compiler="clang"), operator_chain("CONV_2D", "SOFTMAX"))
     assert (audit.declared, audit.verdicts) == (3, (AuditVerdict.TOO_LARGE,))
     assert audit.registered == ("CONV_2D", "SOFTMAX")

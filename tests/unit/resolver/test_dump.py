@@ -9,10 +9,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import needs
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from little_tflm import compile_little, has_gcc
+from little_tflm import compile_little
 
 from harness.base.errors import CheckFailed
 from harness.elf import Image
@@ -167,12 +168,9 @@ def test_an_object_at_the_very_end_of_ram_is_found_and_one_that_is_cut_off_is_no
 
 
 def test_of_ram_nothing_is_read_beyond_its_end(compile_image: Compile, tmp_path: Path) -> None:
-    script = tmp_path / "small.ld"
-    script.write_text(
-        "MEMORY { FLASH (rx) : ORIGIN = 0, LENGTH = 1M\n"
-        "RAM (rwx) : ORIGIN = 0x20000000, LENGTH = 0x2F64 }\n"
-    )
-    image = replace(compile_image(BOTH, 3), linker_script=script)
+    small = tmp_path / "small.map"
+    small.write_text("Memory Configuration\nFLASH 0x0 0x100000 xr\nRAM 0x20000000 0x2F64 xrw\n")
+    image = replace(compile_image(BOTH, 3), map_file=small)
     session = FakeSession(image)
     del session.memory.ram[0x2F64:]
     size = find_layout(image).bytes_of(3)
@@ -348,8 +346,7 @@ def test_memory_full_of_function_pointers_holds_no_resolver(
 @pytest.mark.slow
 def test_a_record_of_another_name_beside_tflms_does_not_mislead(tmp_path: Path) -> None:
     """TFLM of 2026 has TensorFlow Lite's registration (48 bytes) in its DWARF as well."""
-    if not has_gcc():
-        pytest.skip("no arm-none-eabi-g++")
+    needs.require("arm-none-eabi-gcc")
     other = "struct TfLiteRegistration { void *init, *free, *prepare, *invoke; int profiling, " \
             "builtin_code; void *custom_name; int more[5]; } other;"  # fmt: skip
     elf = compile_little(tmp_path, register=BOTH, extra=("-include", "other.h"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import subprocess
 import sys
 import tomllib
@@ -12,6 +11,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import needs
 import numpy as np
 import pytest
 
@@ -58,8 +58,7 @@ def rows_and_arrays(name: str) -> tuple[np.ndarray, dict[str, np.ndarray]]:
 
 
 def official(name: str, inputs: np.ndarray, folder: Path) -> np.ndarray:
-    if importlib.util.find_spec("tflite_micro") is None:
-        pytest.skip("the official interpreter, PyPI's tflite-micro, is not installed")
+    needs.require("tflite-micro")
     np.save(folder / "inputs.npy", inputs)
     model = paths.models() / f"{name}.tflite"
     subprocess.run(

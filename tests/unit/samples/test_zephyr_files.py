@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -82,7 +81,8 @@ def test_the_manifest_takes_zephyr_pinned_and_names_each_module() -> None:
 
 @pytest.mark.slow
 def test_west_itself_accepts_the_manifest() -> None:
-    manifest = pytest.importorskip("west.manifest")
+    from west import manifest
+
     flags = manifest.ImportFlag.IGNORE
     read = manifest.Manifest.from_data((ROOT / "west.yml").read_text(), import_flags=flags)
     assert "zephyr" in {project.name for project in read.projects}
@@ -218,7 +218,7 @@ def test_libraries_of_the_wrong_float_abi_are_named_with_the_remedy(
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(shutil.which("cmake") is None, reason="needs cmake")
+@pytest.mark.needs("cmake")
 @pytest.mark.parametrize(
     ("options", "linked"),
     [
@@ -239,7 +239,7 @@ def test_the_float_abi_of_the_link_is_the_images_own(options, linked, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(shutil.which("cmake") is None, reason="needs cmake")
+@pytest.mark.needs("cmake")
 def test_kernels_that_zephyr_s_list_leaves_out_are_added_to_the_library(tmp_path):
     micro = tmp_path / "module" / "tensorflow" / "lite" / "micro"
     listed = ("micro_interpreter.cc", "kernels/cmsis_nn/add.cc", "kernels/mul_common.cc")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import needs
 import pytest
 
 from harness.base.errors import EnvironmentMissing
@@ -34,9 +34,7 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
 
 def stub(folder: Path, version: int) -> bytes:
     """A library with Unicorn's functions, of which ``uc_version`` alone does anything."""
-    compiler = shutil.which("cc")
-    if compiler is None:
-        pytest.skip("needs a C compiler")
+    compiler = needs.require("cc")
     names = [name for name in unicorn._SIGNATURES if name != "uc_version"]
     source = f"unsigned uc_version(void *a, void *b) {{ return {version:#x}; }}\n"
     source += "".join(f"void {name}(void) {{}}\n" for name in names)

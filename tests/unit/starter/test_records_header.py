@@ -53,7 +53,7 @@ def header(tmp_path) -> Path:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(GCC is None, reason="needs arm-none-eabi-gcc")
+@pytest.mark.needs("arm-none-eabi-gcc")
 @pytest.mark.parametrize(
     "language", [("c", "c99"), ("c", "c17"), ("c++", "c++11"), ("c++", "c++20")]
 )
@@ -97,7 +97,7 @@ def image(folder: Path, loop: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(GCC is None, reason="needs arm-none-eabi-gcc")
+@pytest.mark.needs("arm-none-eabi-gcc")
 def test_its_records_are_compared_with_the_model(header, tmp_path):
     image(tmp_path, LOOP)
     [case] = load_cases(tmp_path / "hil.toml")
@@ -106,7 +106,7 @@ def test_its_records_are_compared_with_the_model(header, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(GCC is None, reason="needs arm-none-eabi-gcc")
+@pytest.mark.needs("arm-none-eabi-gcc")
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [

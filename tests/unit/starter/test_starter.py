@@ -18,7 +18,7 @@ from harness.model import Model
 
 FIRMWARE = Path(__file__).parents[2] / "firmware"
 GCC = shutil.which("arm-none-eabi-gcc")
-pytestmark = pytest.mark.skipif(GCC is None, reason="needs arm-none-eabi-gcc")
+pytestmark = pytest.mark.needs("arm-none-eabi-gcc")
 
 LOOPING = """
 #include "machine.h"
@@ -190,7 +190,7 @@ def test_output_before_a_crash_is_not_expected(tmp_path, capsys):
     crash = "  *(volatile int *)0xF0000000u = 1;\n  for"
     image(tmp_path, ONCE_THEN_COUNTING.replace("  for", crash, 1))
     assert main(["init", str(tmp_path)]) == 0
-    assert "ended badly: lockup" in capsys.readouterr().out
+    assert "note: the run of the image failed: lockup" in capsys.readouterr().out
     assert starter.scan(tmp_path).printed is None
 
 

@@ -167,8 +167,10 @@ def test_worker_gets_a_blob_once_and_reports_missing_ones():
 
 
 @pytest.mark.slow
+@pytest.mark.needs("distributed")
 def test_a_dask_cluster_gives_the_same_bytes(expected):
-    distributed = pytest.importorskip("distributed")
+    import distributed
+
     with distributed.LocalCluster(
         n_workers=2, threads_per_worker=1, dashboard_address=None
     ) as cluster:

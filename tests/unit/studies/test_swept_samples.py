@@ -7,6 +7,7 @@ import json
 import sqlite3
 from pathlib import Path
 
+import jsonschema
 import pytest
 
 import harness
@@ -56,7 +57,6 @@ def test_measures_are_those_of_each_image(rows):
 
 
 def test_document_conforms_to_its_schema(swept):
-    jsonschema = pytest.importorskip("jsonschema")
     schema = json.loads((Path(harness.__file__).parent / "schemas" / "sweep.json").read_text())
     jsonschema.validate(json.loads((swept / "sweep.json").read_text()), schema)
 

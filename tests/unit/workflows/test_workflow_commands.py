@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import platform
 import re
 import shlex
 import subprocess
@@ -12,11 +11,11 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+import yaml
 from job_summary import summary
 
 from harness.cli import COMMANDS
 
-yaml = pytest.importorskip("yaml")
 ROOT = Path(__file__).resolve().parents[3]
 WORKFLOWS = ROOT / ".github" / "workflows"
 SCRIPTS = [
@@ -83,8 +82,7 @@ def run(script: str, folder: Path, **environment: str) -> subprocess.CompletedPr
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(platform.machine() not in ("x86_64", "aarch64"), reason="no pinned archive")
-@pytest.mark.skipif(platform.system() != "Linux", reason="the runners are Linux")
+@pytest.mark.needs("pinned renode")
 def test_the_key_of_the_cache_names_the_archive(tmp_path):
     output = tmp_path / "output"
     answer = run(step("renode", "Which archive"), tmp_path, GITHUB_OUTPUT=str(output))

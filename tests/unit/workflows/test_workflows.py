@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import configparser
-import importlib.util
 import re
 import subprocess
 import sys
@@ -11,10 +10,10 @@ import tomllib
 from pathlib import Path
 
 import pytest
+import yaml
 
 from harness.targets.renode.releases import ARCHIVES, shown
 
-yaml = pytest.importorskip("yaml")
 ROOT = Path(__file__).resolve().parents[3]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 PATHS = re.compile(r"(?<![\w./-])((?:tests|harness|platforms|zephyr_samples)/[\w./-]+)")
@@ -181,9 +180,8 @@ def test_a_commit_is_checked_by_the_versions_that_lint_has():
 
 
 @pytest.mark.slow
+@pytest.mark.needs("check-jsonschema")
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
 def test_it_fits_githubs_schema(path):
-    if importlib.util.find_spec("check_jsonschema") is None:
-        pytest.skip("no check-jsonschema; tox run -e lint has it")
     command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema"]
     subprocess.run([*command, "vendor.github-workflows", str(path)], check=True)
