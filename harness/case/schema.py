@@ -79,10 +79,14 @@ class CaseKey:
             return [word.strip() for word in text.split(",")] if self.split else [text]
         if self.name == "end" and len(text) > 1 and text[0] == text[-1] == "/":
             return {"line": text[1:-1]}
+        if self.name in ("end", "inputs") and text[:1] in ("{", "["):
+            return toml(self.name, text)
+        if self.name == "peripherals" and text[:1] != "{":
+            return text  # NAME=MODEL,NAME=MODEL
         if self.plain in (int, float):
             return numbers.whole(text) if self.plain is int else _number(text)
         if self.plain in (str, Path) or get_origin(self.plain) is Literal:
-            return text if self.name != "inputs" or text[:1] != "[" else toml(self.name, text)
+            return text
         return toml(self.name, text)
 
 
