@@ -113,8 +113,10 @@ def _preferred_to(library: Path) -> list[Path]:
 
 def check() -> None:
     """Load the counting core in another process. Raises :class:`BuildFailed` if that fails."""
-    command = [sys.executable, "-c", "from harness.base import native; native.load()"]
-    _run(command, "the counting core cannot be loaded")
+    # -P: a folder `harness` in the current folder is not this package.
+    code = f"import sys; sys.path.insert(0, {str(paths.PACKAGE.parent)!r})\n"
+    code += "from harness.base import native; native.load()"
+    _run([sys.executable, "-P", "-c", code], "the counting core cannot be loaded")
 
 
 def _run(command: list[str], failure: str) -> None:

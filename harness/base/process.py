@@ -144,6 +144,7 @@ class RunningProgram(Closing):
                     pass_fds=descriptors,
                 )  # fmt: skip
                 self._ending.callback(self._end)
+                # A harness that is killed in this instant leaves the program.
                 watcher.write(b"%d\n" % self._child.pid)
                 streams = self._child.stdout, self._child.stderr
                 self._outputs += [_Printed(stream) for stream in streams if stream is not None]
@@ -158,7 +159,9 @@ class RunningProgram(Closing):
 
     @property
     def output(self) -> str:
-        """What it has printed so far."""
+        """What it has printed so far; all of it, once it has ended."""
+        if not self.alive:
+            self._drain()
         return "".join(output.text for output in self._outputs)
 
     def wait(self, seconds: float, stopped: threading.Event | None = None) -> Finished:
@@ -184,8 +187,6 @@ class RunningProgram(Closing):
         deadline = Deadline(seconds)
         while self.alive and not deadline.expired and line not in self.output.splitlines():
             self._pause(_POLL)
-        if not self.alive:
-            self._drain()
         return line in self.output.splitlines()
 
     def _pause(self, seconds: float) -> None:
@@ -269,9 +270,7 @@ def interactive(
             while (code := child.poll()) is None:
                 poll()
         finally:
-            _terminate(child, seconds=5.0)
-            if child.returncode is None:
-                child.kill()
+            _terminate(child, grace=5.0)
     finally:
         signal.signal(signal.SIGINT, previous)
     if code == -signal.SIGINT:
@@ -334,31 +333,25 @@ def _watcher(grace: float, scratch: Path | None) -> Iterator[IO[bytes]]:
                 shell.stdin.write(b"ended\n")
 
 
-def _terminate(child: subprocess.Popen[bytes], seconds: float) -> None:
+def _terminate(child: subprocess.Popen[bytes], grace: float) -> None:
     child.terminate()
-    with suppress(subprocess.TimeoutExpired):
-        child.wait(seconds)
+    try:
+        child.wait(grace)
+    except subprocess.TimeoutExpired:
+        child.kill()
 
 
 def _kill(leader: int) -> None:
-    """Kills the group of ``leader``, and its session if it leads one."""
+    """Kills the group of ``leader`` and, if it leads one, its session."""
+    killed: set[int] = set()
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(leader, signal.SIGKILL)
-    killed: set[int] = set()
-    # A process may have forked before it was killed: repeat until there is no new one.
-    while new := _members(leader) - killed:
-        for process in new:
+    while True:  # a process may have forked before it was killed
+        before = len(killed)
+        for process in {int(path.name) for path in _PROCESSES.glob("[0-9]*")} - killed:
             with suppress(ProcessLookupError, PermissionError):
-                os.kill(process, signal.SIGKILL)
-        killed |= new
-
-
-def _members(session: int) -> set[int]:
-    """The processes in a session; empty on a system without /proc."""
-    found = set()
-    for entry in _PROCESSES.iterdir() if _PROCESSES.is_dir() else ():
-        if entry.name.isdecimal():
-            with suppress(ProcessLookupError, PermissionError):
-                if os.getsid(int(entry.name)) == session:
-                    found.add(int(entry.name))
-    return found
+                if os.getsid(process) == leader:
+                    os.kill(process, signal.SIGKILL)
+                    killed.add(process)
+        if len(killed) == before:
+            return

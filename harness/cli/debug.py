@@ -112,6 +112,7 @@ def _debug_board(case: Case, image: Image, call: GdbCall, options: dict[str, Any
 
 def _debug_renode(case: Case, image: Image, call: GdbCall, options: dict[str, Any]) -> int:
     """Debugs an image on Renode, in a separate network namespace, from its reset on."""
+    from harness.base import process  # noqa: PLC0415
     from harness.debug import gdb, renode  # noqa: PLC0415
     from harness.targets.renode import RenodeServer  # noqa: PLC0415
     from harness.targets.renode.session import RenodeSession, fault_handlers  # noqa: PLC0415
@@ -134,7 +135,8 @@ def _debug_renode(case: Case, image: Image, call: GdbCall, options: dict[str, An
                 gdb.serve(debuggee, port, click.echo, lambda: not session.agent.gone)
                 return 0
             before = [f"set tdesc filename {description}"]
-            return gdb.run_gdb(debuggee, gdb.gdb_command(call, port, image.path, first, before))
+            command = gdb.gdb_command(call, port, image.path, first, before)
+            return process.interactive(command, debuggee.poll)
 
 
 def _place(image: Image, options: dict[str, Any]) -> Breakpoint | None:

@@ -192,7 +192,7 @@ def debug(
             if call.program is None:
                 serve(debuggee, port, echo, lambda: server.alive)
                 raise EnvironmentMissing(f"the gdb server ended: {_last_line(server)}")
-            return run_gdb(debuggee, gdb_command(call, port, elf, first))
+            return process.interactive(gdb_command(call, port, elf, first), debuggee.poll)
 
 
 def serve(
@@ -215,8 +215,3 @@ def _wait(debuggee: Debuggee, server: RunningProgram, port: int) -> None:
 
 def _last_line(server: RunningProgram) -> str:
     return process.last_line(server.output, "no output")
-
-
-def run_gdb(debuggee: Debuggee, command: Sequence[str]) -> int:
-    """Runs gdb and polls ``debuggee`` until gdb ends; returns its exit code."""
-    return process.interactive(command, debuggee.poll)

@@ -8,14 +8,12 @@ from dataclasses import dataclass
 from enum import IntEnum
 from itertools import pairwise
 
-from harness.base import process
-from harness.base.errors import ProgramFailed, ProgramMissing, UsageError
+from harness.base.errors import UsageError
 from harness.history.measures import measure
 from harness.history.regression import CaseKey, CaseOutcome
-from harness.history.run import Run
+from harness.history.run import Run, git
 from harness.history.store import History, RecordedCase
 
-_GIT_SECONDS = 10.0  # wall-clock limit of a git command
 #: Commits listed between the two runs.
 _MOST_COMMITS = 40
 #: File in the current folder with the results of a bisection step.
@@ -66,7 +64,8 @@ class WorseningStep:
         if not good or not bad or good == bad:
             yield "there is no range of commits to search"
             return
-        commits = _between(good, bad)
+        # One line for each commit; none if this repository does not have them.
+        commits = git(None, "log", "--oneline", f"{good}..{bad}").splitlines()
         yield from (f"  {line}" for line in commits[:_MOST_COMMITS])
         if len(commits) > _MOST_COMMITS:
             yield f"  and {len(commits) - _MOST_COMMITS} more"
@@ -124,14 +123,3 @@ def _steps(key: CaseKey, points: Sequence[RecordedCase], figure: str) -> Iterato
             before = good.outcome.figures.get(own)
             if chosen and before is not None and value > before:
                 yield WorseningStep(key, good, bad, own)
-
-
-def _between(good: str, bad: str) -> list[str]:
-    """One line for each commit; none if this repository does not have them."""
-    try:
-        log = process.run(
-            ["git", "log", "--oneline", f"{good}..{bad}"], seconds=_GIT_SECONDS, split=True
-        )
-    except (ProgramMissing, ProgramFailed):
-        return []
-    return log.output.splitlines()

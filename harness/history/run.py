@@ -55,16 +55,16 @@ class Occasion:
         ``selection`` that are files become relative to the repository.
         """
         ci_commit = _first(_COMMITS)
-        commit = ci_commit or _git(folder, "rev-parse", "HEAD")
-        branch = _first(_BRANCHES) or _git(folder, "branch", "--show-current")
-        if commit and not ci_commit and _git(folder, "status", "--porcelain"):
+        commit = ci_commit or git(folder, "rev-parse", "HEAD")
+        branch = _first(_BRANCHES) or git(folder, "branch", "--show-current")
+        if commit and not ci_commit and git(folder, "status", "--porcelain"):
             commit += "+"  # the files differ from the commit
         program = Path(sys.argv[0] or "python")
         is_module = program.name == "__main__.py"
         called = ["python", "-m", program.parent.name] if is_module else [program.name]
         command = shlex.join([*called, *sys.argv[1:]])
         if selection is not None:
-            root = _git(folder, "rev-parse", "--show-toplevel")
+            root = git(folder, "rev-parse", "--show-toplevel")
             sources = (relative(name, root) if Path(name).exists() else name
                        for name in selection.sources)  # fmt: skip
             selection = replace(selection, sources=tuple(sorted(set(sources))))
@@ -249,7 +249,8 @@ def _first(variables: Sequence[str]) -> str:
     return next((value for name in variables if (value := os.environ.get(name))), "")
 
 
-def _git(folder: Path | None, *arguments: str) -> str:
+def git(folder: Path | None, *arguments: str) -> str:
+    """What a git command prints in ``folder`` (None: the current one); "" if it fails."""
     command = ("git", *(("-C", str(folder)) if folder else ()), *arguments)
     try:
         return process.run(command, seconds=_GIT_SECONDS, split=True).output.strip()

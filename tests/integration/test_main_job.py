@@ -14,10 +14,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-needs_compiler = pytest.mark.skipif(
-    not shutil.which("arm-none-eabi-gcc") or not shutil.which("make"),
-    reason="needs arm-none-eabi-gcc and make",
-)
+needs_compiler = pytest.mark.needs("arm-none-eabi-gcc", "make")
 
 
 @pytest.fixture

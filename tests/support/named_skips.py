@@ -12,6 +12,7 @@ import os
 from collections import Counter
 from collections.abc import Generator
 
+import needs
 import pytest
 from needs import NEEDS
 
@@ -34,18 +35,12 @@ def installed(names: str) -> frozenset[str]:
     return frozenset(listed)
 
 
-@pytest.hookimpl(trylast=True)  # of the tests that are selected
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests whose needs are missing as skipped."""
-    present: dict[str, bool] = {}
-    for item in items:
-        for name in (name for mark in item.iter_markers("needs") for name in mark.args):
-            if name not in NEEDS:
-                raise pytest.UsageError(f"{item.nodeid}: no need is called {name!r}")
-            if name not in present:
-                present[name] = NEEDS[name].find() is not None
-            if not present[name]:
-                item.add_marker(pytest.mark.skip(reason=NEEDS[name].reason))
+@pytest.hookimpl(tryfirst=True)  # before pytest evaluates the marker skip
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip a test if something that its markers name is missing."""
+    for name in (name for mark in item.iter_markers("needs") for name in mark.args):
+        if needs.find(name) is None:
+            item.add_marker(pytest.mark.skip(reason=NEEDS[name].reason))
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

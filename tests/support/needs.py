@@ -48,7 +48,9 @@ class Need:
 
 
 def find(name: str) -> Found:
-    """Where ``name`` is, or None."""
+    """Where ``name`` is, or None. Raises LookupError for a name that is not in the table."""
+    if name not in NEEDS:
+        raise LookupError(f"no need is called {name!r}")
     return NEEDS[name].find()
 
 
@@ -97,7 +99,7 @@ def _folder(variable: str, content: str) -> Callable[[], Found]:
         if not value:
             return None
         if not any(Path(value).glob(content)):
-            raise FileNotFoundError(f"{variable}: there is no {content} in {value}")
+            raise LookupError(f"{variable}: there is no {content} in {value}")
         return Path(value)
 
     return find
@@ -109,9 +111,9 @@ def _located(find: Callable[[], Path], variable: str) -> Callable[[], Found]:
     def located() -> Found:
         try:
             return find()
-        except EnvironmentMissing:
+        except EnvironmentMissing as missing:
             if os.environ.get(variable):
-                raise
+                raise LookupError(missing.message) from missing
             return None
 
     return located
@@ -154,7 +156,7 @@ def _labgrid() -> Found:
     if not python:
         return None
     if not Path(python).with_name("labgrid-client").exists():
-        raise FileNotFoundError(f"TFLM_HIL_LABGRID: there is no labgrid-client beside {python}")
+        raise LookupError(f"TFLM_HIL_LABGRID: there is no labgrid-client beside {python}")
     return Path(python)
 
 

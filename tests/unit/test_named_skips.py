@@ -134,16 +134,26 @@ def test_a_misspelt_name_of_what_is_installed_is_refused(
     assert done.ret == pytest.ExitCode.USAGE_ERROR
 
 
-def test_a_misspelt_need_is_refused(run: Run) -> None:
-    done = run(MARKED.replace("jq", "jp"))
-    done.stderr.fnmatch_lines(["ERROR: *::test: no need is called 'jp'"])
-    assert done.ret == pytest.ExitCode.USAGE_ERROR
+@pytest.mark.parametrize("test", [MARKED, 'def test(): needs.require("jq")'])
+def test_a_misspelt_need_is_an_error(run: Run, test: str) -> None:
+    done = run(test.replace("jq", "jp"))
+    done.stdout.fnmatch_lines(["E *no need is called 'jp'"])
+    assert done.ret == pytest.ExitCode.TESTS_FAILED
 
 
-def test_a_tree_that_is_none_is_an_error(
-    run: Run, monkeypatch: pytest.MonkeyPatch, pytester: pytest.Pytester
+@pytest.mark.parametrize(
+    ("variable", "name", "words"),
+    [
+        ("TFLM_HIL_RIOT", "riot", "TFLM_HIL_RIOT: there is no Makefile.include in /nowhere"),
+        ("TFLM_HIL_LABGRID", "labgrid", "TFLM_HIL_LABGRID: there is no labgrid-client beside /no*"),
+        ("RENODE", "renode", "RENODE is not a program: /nowhere"),
+        ("ZEPHYR_BASE", "zephyr", "ZEPHYR_BASE */nowhere*"),
+    ],
+)
+def test_a_variable_that_names_something_else_is_an_error(
+    run: Run, monkeypatch: pytest.MonkeyPatch, variable: str, name: str, words: str
 ) -> None:
-    monkeypatch.setenv("TFLM_HIL_RIOT", str(pytester.path))
-    done = run('def test(): needs.require("riot")')
-    done.stdout.fnmatch_lines(["E *TFLM_HIL_RIOT: there is no Makefile.include in *"])
-    done.assert_outcomes(failed=1)
+    monkeypatch.setenv(variable, "/nowhere")
+    done = run(MARKED.replace("jq", name))
+    done.stdout.fnmatch_lines([f"E *{words}"])
+    done.assert_outcomes(errors=1)

@@ -14,7 +14,7 @@ import pytest
 import renode_program
 from fake_renode import FakeRenode, opened, tiny_image
 
-from harness.base.errors import TargetLost, Unsupported
+from harness.base.errors import Unsupported
 from harness.debug import gdb, renode
 from harness.debug.replay import Breakpoint
 from harness.targets.renode import find
@@ -150,31 +150,6 @@ def test_agent_leaves_the_machine_to_gdb_and_hears_its_console(tmp_path):
         assert session.debug_console() == b""
     assert session._server.machines == 1
     fake.released.set()
-
-
-class LostDebuggee:
-    """A debuggee that is lost as soon as a file is there."""
-
-    note = ""
-
-    def __init__(self, file: Path) -> None:
-        self.file = file
-
-    def begin(self):
-        pass
-
-    def poll(self):
-        if self.file.exists():
-            raise TargetLost("lost the connection to Renode: it has ended")
-        time.sleep(0.01)
-
-
-def test_gdb_ends_with_a_debuggee_that_is_lost(tmp_path):
-    pid = tmp_path / "pid"
-    script = f"echo $$ > {pid}.new; mv {pid}.new {pid}; exec sleep 60"
-    with pytest.raises(TargetLost):
-        gdb.run_gdb(LostDebuggee(pid), ["sh", "-c", script])
-    assert gone(int(pid.read_text()))
 
 
 # -- the command ------------------------------------------------------------------------------

@@ -61,7 +61,7 @@ def test_in_a_browser_every_figure_of_every_section_is_drawn(tmp_path):
 
 @pytest.mark.slow
 def test_columns_are_the_parameters_that_vary():
-    text = shown([row(), row(optimize="2")])
+    text = shown([row(), row(optimize="2", flash=11)])
     assert re.findall(r'<th class="parameter">(.*?)</th>', text) == ["optimize"] * 2
 
 

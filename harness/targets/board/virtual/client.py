@@ -19,7 +19,7 @@ from harness.targets.board.lab import checked_name
 from harness.targets.board.virtual import bench as benches
 
 _SECONDS = 30.0
-_END_SECONDS = 3.0
+_START_SECONDS, _END_SECONDS = 120.0, 3.0  # wall-clock limits of the process
 
 
 class ControlError(Exception):
@@ -118,7 +118,7 @@ class VirtualDk(Closing):
             [sys.executable, *self.program, *arguments],
             environment={"PYTHONUNBUFFERED": "1"}, open_input=True, grace=_END_SECONDS,
         )  # fmt: skip
-        if not self._process.wait_for("ready", _SECONDS):
+        if not self._process.wait_for("ready", _START_SECONDS):
             self._process.close()
             last = process.last_line(self._process.output, "it printed nothing")
             raise EnvironmentMissing(f"the virtual board did not start: {last}")

@@ -234,11 +234,11 @@ def serve(board: VirtualBoard) -> None:
     # The path of a socket is limited to 107 bytes, which that of a bench folder may exceed.
     with tempfile.TemporaryDirectory(prefix="tflm-dk-") as name:
         server = Server(board, Path(name) / "control", sys.stdin.fileno())
-        board.plug()
-        sys.stdout.write("ready\n")
-        sys.stdout.flush()
-        signal.signal(signal.SIGTERM, lambda *_: sys.exit())  # leaves the bench
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit())
         try:
+            board.plug()
+            sys.stdout.write("ready\n")
+            sys.stdout.flush()
             server.serve()
         finally:
             board.close()
