@@ -63,7 +63,7 @@ class LastLine:
 
 
 @dataclass(frozen=True)
-class Step:
+class HostStep:
     """A step of the host: send text or bytes (hexadecimal), or wait for a line."""
 
     send: str | Hex | None = None
@@ -226,7 +226,7 @@ class Case:
         (), "Press a button (button1, button2, P0.6) S seconds after the start, for the given "
         "time.", group=RUN, option="PIN[@S[+S]]",
     )  # fmt: skip
-    steps: tuple[Step, ...] = key(
+    steps: tuple[HostStep, ...] = key(
         (), "What the host sends, and the lines that it waits for, in turn.", group=RUN
     )
     repeat: Annotated[int, numbers.count] = key(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,9 +13,7 @@ from harness.base.platforms import console_wiring
 from harness.base.text import short
 from harness.case.artifacts import folder_name
 from harness.case.case import Case
-from harness.case.overlay import Layer, Source
-from harness.case.plan import CaseRow, Request, plan
-from harness.case.subject import Subject
+from harness.case.overlay import CaseLayer, LayerKind, NamedLayers
 
 #: Bytes of a folder's name: below the 255 of common file systems, with room for suffixes.
 _LONGEST_NAME = 200
@@ -30,16 +27,16 @@ class _Board:
 
 
 @dataclass(frozen=True)
-class _Document:
+class _CaseFile:
     case: tuple[Mapping[str, object], ...] = ()
     defaults: Mapping[str, object] = field(default_factory=dict)
     board: _Board | None = None
     peripherals: Mapping[str, object] = field(default_factory=dict)
 
 
-def rows_of(path: Path) -> tuple[CaseRow, ...]:
+def rows_of(path: Path) -> tuple[NamedLayers, ...]:
     """The cases of a case file. Raises :class:`UsageError` that names the file."""
-    document = tables.read(_Document, files.read_toml(path), str(path))
+    document = tables.read(_CaseFile, files.read_toml(path), str(path))
     if not document.case:
         raise UsageError(
             f"{path} has no [[case]]",
@@ -53,7 +50,7 @@ def rows_of(path: Path) -> tuple[CaseRow, ...]:
             ("[defaults]", document.defaults),
         )
     ]
-    rows: list[CaseRow] = []
+    rows: list[NamedLayers] = []
     for table in document.case:
         name = table.get("name")
         if not isinstance(name, str) or not name:
@@ -61,13 +58,13 @@ def rows_of(path: Path) -> tuple[CaseRow, ...]:
         place = f"{path}, case {short(name)}"
         if any(row.name == name for row in rows):
             raise UsageError(f"{path}: two cases are called {name!r}")
-        rows.append(CaseRow(name, place, (*below, _layer(place, table, path))))
+        rows.append(NamedLayers(name, place, (*below, _layer(place, table, path))))
     _check_folders([row.name for row in rows], path)
     return tuple(rows)
 
 
-def _layer(origin: str, values: Mapping[str, object], path: Path) -> Layer:
-    return Layer(Source.FILE, origin, values, path.parent)
+def _layer(origin: str, values: Mapping[str, object], path: Path) -> CaseLayer:
+    return CaseLayer(LayerKind.FILE, origin, values, path.parent)
 
 
 def _board(board: _Board | None, path: Path) -> dict[str, object]:
@@ -98,20 +95,8 @@ def _check_folders(names: list[str], path: Path) -> None:
 
 def schema() -> dict[str, Any]:
     """The JSON Schema of a case file."""
-    document, row = tables.json_schema(_Document), tables.json_schema(Case)
+    document, row = tables.json_schema(_CaseFile), tables.json_schema(Case)
     document["properties"]["case"] = {"type": "array", "items": {"$ref": "#/$defs/case"}}
     document["properties"]["defaults"] = {"$ref": "#/$defs/keys"}
     defaults = {key: value for key, value in row.items() if key != "required"}
     return {**document, "$defs": {"case": row, "keys": defaults}}
-
-
-def load_cases(path: Path, names: tuple[str, ...] | list[str] = ()) -> list[Case]:
-    """Read a case file: one case for each target of each ``[[case]]``, or of those in ``names``.
-
-    ``[defaults]`` and ``[peripherals]`` fill in keys that a ``[[case]]`` leaves out. Paths are
-    relative to the file. Raises :class:`UsageError` that names the case and the key.
-    """
-    made = plan(Request(Subject(str(path), case_file=path), names=tuple(names)))
-    for note in made.notes:
-        logging.getLogger(__name__).warning("%s", note)
-    return [item.case for item in made.items]

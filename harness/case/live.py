@@ -24,7 +24,7 @@ from harness.case.observe import (
     watch_calls,
 )
 from harness.case.outputs import OutputCheck, check_outputs
-from harness.case.steps import LINE_END, Lines, Search
+from harness.case.steps import LINE_END, Lines, LineSearch
 from harness.case.tap import Tap, out_of_time
 from harness.elf import Image, combined
 from harness.model import Model
@@ -180,7 +180,7 @@ class Live(Closing):
         :mod:`re`.
         """
         __tracebackhide__ = True
-        search = Search(self._lines, compile_regex(regex, "the regex to wait for"))
+        search = LineSearch(self._lines, compile_regex(regex, "the regex to wait for"))
         self._until(search.done, LINE_END, f"no line matched {regex!r}")
         assert search.match is not None
         return search.match

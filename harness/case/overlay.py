@@ -20,7 +20,7 @@ from harness.base.text import short
 from harness.case.case import Case
 from harness.case.contradictions import refuse_contradictions
 from harness.case.samples import sample_values
-from harness.case.schema import ARGUMENTS, KEYS, OLD_KEYS, CaseKey, renewed
+from harness.case.schema import ARGUMENTS, KEYS, OLD_KEYS, DoorKey, renewed
 from harness.case.subject import find_model
 from harness.elf import combined
 from harness.targets.registry import all_options
@@ -30,7 +30,7 @@ from harness.uart.scrapers import TensorRegex
 _PATHS = "paths are relative to the case file; is the firmware built?"
 
 
-class Source(IntEnum):
+class LayerKind(IntEnum):
     """Who wrote a layer; a later one replaces values of an earlier one."""
 
     SAMPLE = 0
@@ -40,10 +40,10 @@ class Source(IntEnum):
 
 
 @dataclass(frozen=True)
-class Layer:
+class CaseLayer:
     """Values as they were written; ``spelled`` names who wrote a value if not all of the layer."""
 
-    source: Source
+    source: LayerKind
     origin: str
     values: Mapping[str, object]
     folder: Path = Path()
@@ -55,12 +55,21 @@ class Layer:
 
 
 @dataclass(frozen=True)
+class NamedLayers:
+    """The layers of one case, and its place for messages, "" outside of a file."""
+
+    name: str
+    place: str
+    layers: tuple[CaseLayer, ...]
+
+
+@dataclass(frozen=True)
 class Written:
     """A value as it was written, and the layer in which it stands."""
 
     name: str
     value: object
-    layer: Layer
+    layer: CaseLayer
 
     @property
     def origin(self) -> str:
@@ -68,33 +77,35 @@ class Written:
         return self.layer.origin_of(self.name)
 
 
-def environment() -> Layer:
+def environment() -> CaseLayer:
     """The options of targets that are environment variables."""
     variables = {name: row.variable for name, (row, _) in all_options().items() if row.variable}
     given = {name: value for name, word in variables.items() if (value := os.environ.get(word))}
     spelled = {f"options.{name}": f"${variables[name]}" for name in given}
-    return Layer(Source.ENVIRONMENT, "the environment", {"options": given}, spelled=spelled)
+    return CaseLayer(LayerKind.ENVIRONMENT, "the environment", {"options": given}, spelled=spelled)
 
 
 class Overlay:
     """Merged layers. ``written`` is by key; entries of tables are ``options.power_on``."""
 
-    def __init__(self, layers: Iterable[Layer]) -> None:
+    def __init__(self, layers: Iterable[CaseLayer]) -> None:
         self.notes: list[str] = []
         layers = list(layers)
         self.written = self._merged(layers)
         if "sample" in self.written:
             self.written = self._merged([self._sample(), *layers])
 
-    def _sample(self) -> Layer:
+    def _sample(self) -> CaseLayer:
         """The layer below the others: what the table says of the sample."""
         sample, resolver, builder = (
             str(self._decoded(KEYS[name], default))
             for name, default in (("sample", ""), ("resolver", "exact"), ("builder", "standalone"))
         )
-        return Layer(Source.SAMPLE, f"sample {sample}", sample_values(sample, resolver, builder))
+        return CaseLayer(
+            LayerKind.SAMPLE, f"sample {sample}", sample_values(sample, resolver, builder)
+        )
 
-    def _merged(self, layers: list[Layer]) -> dict[str, Written]:
+    def _merged(self, layers: list[CaseLayer]) -> dict[str, Written]:
         self.notes.clear()
         merged: dict[str, Written] = {}
         for layer in layers:
@@ -107,7 +118,11 @@ class Overlay:
                 for part in [path for path in merged if path.startswith(f"{one.name}.")]:
                     del merged[part]
                 earlier = merged.pop(one.name, None)
-                if earlier and earlier.layer.source is Source.FILE and layer.source > Source.FILE:
+                if (
+                    earlier
+                    and earlier.layer.source is LayerKind.FILE
+                    and layer.source > LayerKind.FILE
+                ):
                     self.notes += _replaced(earlier, one)
                 merged[one.name] = one
         return merged
@@ -123,7 +138,7 @@ class Overlay:
             values.pop("resolver", None)
             values.pop("builder", None)
         case = Case(**values)
-        given = {name for name, one in self.written.items() if one.layer.source > Source.SAMPLE}
+        given = {name for name, one in self.written.items() if one.layer.source > LayerKind.SAMPLE}
         try:
             refuse_contradictions(case, given)
         except UsageError as error:
@@ -143,14 +158,14 @@ class Overlay:
                 shown[name] = (one.value, one.origin)
         return shown
 
-    def _parts(self, key: CaseKey) -> Iterator[tuple[str, Written]]:
+    def _parts(self, key: DoorKey) -> Iterator[tuple[str, Written]]:
         """The entries of a table that were written one by one."""
         for name, one in self.written.items():
             table, dot, entry = name.partition(".")
             if dot and table == key.name:
                 yield entry, one
 
-    def _decoded(self, key: CaseKey, default: object = None) -> Any:
+    def _decoded(self, key: DoorKey, default: object = None) -> Any:
         base, parts = self.written.get(key.name), dict(self._parts(key))
         if key.merged:
             return {entry: _found(key.name, one, entry) for entry, one in parts.items()}
@@ -178,7 +193,7 @@ def _with_parts(base: Any, parts: Mapping[str, Written], table: str) -> Any:
     return base
 
 
-def _entries(layer: Layer) -> Iterator[Written]:
+def _entries(layer: CaseLayer) -> Iterator[Written]:
     """The values of a layer, tables that are merged by entry, under today's names."""
     values = renewed(layer.values, layer.origin)
     options = values.get("options", {})
@@ -197,7 +212,7 @@ def _entries(layer: Layer) -> Iterator[Written]:
             yield Written(f"{name}.{entry}", one, layer)
 
 
-def _table(name: str, value: object, layer: Layer) -> Mapping[str, object]:
+def _table(name: str, value: object, layer: CaseLayer) -> Mapping[str, object]:
     if name == "peripherals" and isinstance(value, str):
         from harness.simulator.peripherals.user_models import pairs  # noqa: PLC0415 - few have it
 
@@ -302,8 +317,8 @@ def door_layer(
     *,
     folder: Path = Path(),
     spelled: Mapping[str, str] | None = None,
-    source: Source = Source.DOOR,
-) -> Layer:
+    source: LayerKind = LayerKind.DOOR,
+) -> CaseLayer:
     """A layer of arguments by name: None is not given, texts are read as the key has them."""
     given = {}
     for name, value in values.items():
@@ -312,4 +327,4 @@ def door_layer(
         key = ARGUMENTS.get(name)
         read = key.from_text(value) if key is not None and isinstance(value, str) else value
         given[key.name if key is not None else name] = read
-    return Layer(source, origin, given, folder, spelled or {})
+    return CaseLayer(source, origin, given, folder, spelled or {})

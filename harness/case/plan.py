@@ -6,7 +6,8 @@ is shown, and in nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+import logging
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -17,7 +18,7 @@ from harness.base.tables import plain
 from harness.base.text import short
 from harness.build.configurations import ALL, load
 from harness.case.case import Case
-from harness.case.overlay import Layer, Overlay, Source, environment
+from harness.case.overlay import CaseLayer, LayerKind, NamedLayers, Overlay, environment
 from harness.case.subject import Subject
 from harness.case.tally import Tally
 from harness.elf import combined
@@ -36,15 +37,6 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class CaseRow:
-    """A case before its target is known: its name, its place for messages, its layers."""
-
-    name: str
-    place: str
-    layers: tuple[Layer, ...]
-
-
-@dataclass(frozen=True)
 class Request:
     """What was asked for. ``layers`` are those of the door, the lowest first.
 
@@ -53,7 +45,7 @@ class Request:
     """
 
     subject: Subject
-    layers: tuple[Layer, ...] = ()
+    layers: tuple[CaseLayer, ...] = ()
     names: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     allow_skips: bool = False
@@ -128,7 +120,7 @@ def plan(request: Request) -> Plan:
     return Plan(tuple(items), _named(overlays), request.allow_skips, tuple(notes))
 
 
-def _rows(request: Request) -> tuple[CaseRow, ...]:
+def _rows(request: Request) -> tuple[NamedLayers, ...]:
     """The cases that the subject stands for, without the door's layers."""
     subject = request.subject
     if subject.case_file is not None:
@@ -149,10 +141,10 @@ def _rows(request: Request) -> tuple[CaseRow, ...]:
     )
 
 
-def _row(name: str, values: dict[str, object], resolver: str = "") -> CaseRow:
-    layer = Layer(Source.SAMPLE, "", {"name": name, **values})
-    last = (Layer(Source.ENVIRONMENT, "", {"resolver": resolver}),) if resolver else ()
-    return CaseRow(name, "", (layer, *last))
+def _row(name: str, values: dict[str, object], resolver: str = "") -> NamedLayers:
+    layer = CaseLayer(LayerKind.SAMPLE, "", {"name": name, **values})
+    last = (CaseLayer(LayerKind.ENVIRONMENT, "", {"resolver": resolver}),) if resolver else ()
+    return NamedLayers(name, "", (layer, *last))
 
 
 def _configurations(sample: str) -> list[str]:
@@ -164,7 +156,9 @@ def _configurations(sample: str) -> list[str]:
     return names
 
 
-def _selected(rows: tuple[CaseRow, ...], names: Collection[str], path: str) -> tuple[CaseRow, ...]:
+def _selected(
+    rows: tuple[NamedLayers, ...], names: Collection[str], path: str
+) -> tuple[NamedLayers, ...]:
     known = [row.name for row in rows]
     unknown = next((name for name in names if name not in known), None)
     if unknown is not None:
@@ -172,7 +166,7 @@ def _selected(rows: tuple[CaseRow, ...], names: Collection[str], path: str) -> t
     return tuple(row for row in rows if not names or row.name in names)
 
 
-def _overlay(row: CaseRow, request: Request) -> Overlay:
+def _overlay(row: NamedLayers, request: Request) -> Overlay:
     door = [_without_all(layer) for layer in request.layers]
     overlay, own = Overlay([*row.layers, environment(), *door]), Overlay(row.layers)
     _refuse_other_chip(row, overlay, own)
@@ -180,25 +174,25 @@ def _overlay(row: CaseRow, request: Request) -> Overlay:
     return overlay
 
 
-def _without_all(layer: Layer) -> Layer:
+def _without_all(layer: CaseLayer) -> CaseLayer:
     if layer.values.get("resolver") != ALL:
         return layer
     values = {name: value for name, value in layer.values.items() if name != "resolver"}
     return replace(layer, values=values)
 
 
-def _case(row: CaseRow, overlay: Overlay) -> Case:
+def _case(row: NamedLayers, overlay: Overlay) -> Case:
     case = overlay.case(row.place)
     for key in ("resolver", "builder"):
         one = overlay.written.get(key)
-        if case.elf is not None and one is not None and one.layer.source is Source.DOOR:
+        if case.elf is not None and one is not None and one.layer.source is LayerKind.DOOR:
             raise UsageError(
                 f"{one.origin} cannot be used here: {case.name} is an image already built"
             )
     return case
 
 
-def _refuse_options_of_file(row: CaseRow, own: Overlay) -> None:
+def _refuse_options_of_file(row: NamedLayers, own: Overlay) -> None:
     """Raise :class:`UsageError` for an option that none of the file's targets takes."""
     targets: Any = own.written["targets"].value if "targets" in own.written else (DEFAULT,)
     known = all_options()
@@ -213,10 +207,10 @@ def _refuse_options_of_file(row: CaseRow, own: Overlay) -> None:
             )
 
 
-def _refuse_other_chip(row: CaseRow, overlay: Overlay, own: Overlay) -> None:
+def _refuse_other_chip(row: NamedLayers, overlay: Overlay, own: Overlay) -> None:
     """Raise :class:`UsageError` if the file says another chip than the user."""
     named = overlay.written.get("chip")
-    if named is None or named.layer.source <= Source.FILE:
+    if named is None or named.layer.source <= LayerKind.FILE:
         return
     asked, known = chip_called(str(named.value)), own.written.get("chip")
     if known and known.value and chip_called(str(known.value)) != asked:
@@ -228,8 +222,8 @@ def _refuse_other_chip(row: CaseRow, overlay: Overlay, own: Overlay) -> None:
 
 
 def _with_tags(
-    cases: list[tuple[CaseRow, Overlay, Case]], tags: tuple[str, ...]
-) -> list[tuple[CaseRow, Overlay, Case]]:
+    cases: list[tuple[NamedLayers, Overlay, Case]], tags: tuple[str, ...]
+) -> list[tuple[NamedLayers, Overlay, Case]]:
     known = dict.fromkeys(tag for _, _, case in cases for tag in case.tags)
     unknown = next((tag for tag in tags if tag not in known), None)
     if unknown is not None:
@@ -239,14 +233,14 @@ def _with_tags(
     return [one for one in cases if not tags or set(tags) & set(one[2].tags)]
 
 
-def _named(overlays: Iterable[tuple[CaseRow, Overlay]]) -> frozenset[str]:
+def _named(overlays: Iterable[tuple[NamedLayers, Overlay]]) -> frozenset[str]:
     """The targets that were asked for by name."""
     written = (overlay.written.get("targets") for _, overlay in overlays)
-    asked = [one.value for one in written if one and one.layer.source > Source.FILE]
+    asked = [one.value for one in written if one and one.layer.source > LayerKind.FILE]
     return frozenset(name for names in asked if isinstance(names, (list, tuple)) for name in names)
 
 
-def _refuse_unused_options(layers: Iterable[Layer], items: Collection[Item]) -> None:
+def _refuse_unused_options(layers: Iterable[CaseLayer], items: Collection[Item]) -> None:
     """Raise :class:`UsageError` for options that the user gave for targets on which nothing runs.
 
     Those of a file may be for targets that the user left out.
@@ -254,7 +248,7 @@ def _refuse_unused_options(layers: Iterable[Layer], items: Collection[Item]) -> 
     used = {item.case.target for item in items}
     for layer in layers:
         options: Any = layer.values.get("options", {})
-        for name in options if layer.source is Source.DOOR else ():
+        for name in options if layer.source is LayerKind.DOOR else ():
             takers = all_options()[name][1] if name in all_options() else []
             if used.isdisjoint(takers):
                 raise UsageError(
@@ -273,6 +267,18 @@ def _refuse_missing_abilities(items: Iterable[Item], needs: Iterable[tuple[str, 
                     f"{option} cannot be used here: {item.case.target} cannot {ability}",
                     hint=f"--target {' or '.join(who_can(ability))}",
                 )
+
+
+def load_cases(path: Path, names: Sequence[str] = ()) -> list[Case]:
+    """Read a case file: one case for each target of each ``[[case]]``, or of those in ``names``.
+
+    ``[defaults]`` and ``[peripherals]`` fill in keys that a ``[[case]]`` leaves out. Paths are
+    relative to the file. Raises :class:`UsageError` that names the case and the key.
+    """
+    made = plan(Request(Subject(str(path), case_file=path), names=tuple(names)))
+    for note in made.notes:
+        logging.getLogger(__name__).warning("%s", note)
+    return made.cases
 
 
 def execute(

@@ -20,7 +20,7 @@ SUBJECT = ("name", "elf", "sample", "tags")
 
 
 @dataclass(frozen=True)
-class CaseKey:
+class DoorKey:
     """One key. ``option`` is the metavar of its command-line option, "" for none.
 
     ``split``: text of several values has commas between them. ``merged``: a table whose entries
@@ -124,9 +124,9 @@ def assignment(text: str) -> dict[str, object]:
     return values
 
 
-def _keys() -> dict[str, CaseKey]:
+def _keys() -> dict[str, DoorKey]:
     return {
-        one.name: CaseKey(
+        one.name: DoorKey(
             one.name,
             tables.annotation_of(Case, one.name),
             one.default if one.default_factory is MISSING else one.default_factory(),

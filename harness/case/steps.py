@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from harness.base.clock import Deadline
 from harness.base.text import short
-from harness.case.case import Step
+from harness.case.case import HostStep
 from harness.case.tap import Tap
 from harness.targets.base import ConsoleMatch, Session
 from harness.uart.scrapers.pattern import compile_regex
@@ -23,7 +23,7 @@ LINE_END = ConsoleMatch(rb"[\r\n]")
 _LONGEST_LINE = 8192
 
 
-def take_steps(tap: Tap, steps: Sequence[Step], deadline: Deadline) -> str:
+def take_steps(tap: Tap, steps: Sequence[HostStep], deadline: Deadline) -> str:
     """Take the steps in turn; return which one got no answer, "" if none is missing."""
     lines = Lines(tap.session)
     for number, step in enumerate(steps, 1):
@@ -31,14 +31,14 @@ def take_steps(tap: Tap, steps: Sequence[Step], deadline: Deadline) -> str:
             tap.session.write(step.data)
             continue
         regex = compile_regex(step.wait, "the regex to wait for")
-        found = Search(lines, regex)
+        found = LineSearch(lines, regex)
         tap.until(lambda found=found: found.done() or tap.console.flooded, LINE_END, deadline)  # type: ignore[misc]
         if found.match is None:
             return f"step {number} of {len(steps)}: no line matched {short(step.wait)}"
     return ""
 
 
-class Search:
+class LineSearch:
     """The search for one regex in text that still comes."""
 
     def __init__(self, lines: Lines, regex: re2._Regexp) -> None:
@@ -46,7 +46,7 @@ class Search:
         self.match: re2._Match[str] | None = None
 
     def done(self) -> bool:
-        """Search the text so far; true once the regex has matched."""
+        """LineSearch the text so far; true once the regex has matched."""
         if self.match is None:  # a search consumes text
             self.match = self._lines.search(self._regex)
         return self.match is not None

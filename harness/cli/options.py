@@ -19,8 +19,8 @@ from harness.build.builders import BUILDERS, builder_with
 from harness.build.options import KERNEL_VARIANTS
 from harness.case.case import RUN
 from harness.case.case import TARGET as TARGET_GROUP
-from harness.case.overlay import Layer, door_layer
-from harness.case.schema import ARGUMENTS, KEYS, CaseKey, assignment
+from harness.case.overlay import CaseLayer, door_layer
+from harness.case.schema import ARGUMENTS, KEYS, DoorKey, assignment
 from harness.cli.parameters import (
     BUTTON,
     CHIP,
@@ -184,7 +184,7 @@ class _Grouped(click.Option):
     group = ""
 
 
-def key_option(key: CaseKey) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def key_option(key: DoorKey) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """The option of a key of cases; the parameter is called as the argument."""
     limits = [key.check.takes] if key.check and key.plain in (int, float) else []
     default = key.default_text or ("" if key.default in (None, "", ()) else _shown(key.default))
@@ -261,7 +261,9 @@ def case_options(
     return decorate
 
 
-def _command_line(values: dict[str, Any], options: dict[str, Any], sets: tuple[str, ...]) -> Layer:
+def _command_line(
+    values: dict[str, Any], options: dict[str, Any], sets: tuple[str, ...]
+) -> CaseLayer:
     """The layer of the command line."""
     given = {name: value for name, value in values.items() if value not in (None, ())}
     chosen = {name: value for name, value in options.items() if value is not None}

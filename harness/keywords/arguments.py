@@ -13,9 +13,9 @@ from robot.utils import timestr_to_secs
 
 from harness.base import numbers
 from harness.base.errors import UsageError
-from harness.case.overlay import Layer, Source, door_layer
+from harness.case.overlay import CaseLayer, LayerKind, door_layer
 from harness.case.plan import Plan, Request, plan
-from harness.case.schema import ARGUMENTS, CaseKey, arguments
+from harness.case.schema import ARGUMENTS, DoorKey, arguments
 from harness.case.subject import Subject
 from harness.keywords import variables
 
@@ -78,7 +78,7 @@ def planned(
     return made
 
 
-def _read(key: CaseKey | None, value: object) -> object:
+def _read(key: DoorKey | None, value: object) -> object:
     """A time in Robot's form as seconds; any other value as it is."""
     if isinstance(value, timedelta):
         return value.total_seconds()
@@ -90,7 +90,7 @@ def _read(key: CaseKey | None, value: object) -> object:
     return str(value) if isinstance(value, Path) else value
 
 
-def variables_layer(of_suite: Collection[str] = ()) -> Layer:
+def variables_layer(of_suite: Collection[str] = ()) -> CaseLayer:
     """The keys that the user set by Robot's variables."""
     given: dict[str, object] = {
         key: str(value)
@@ -104,5 +104,5 @@ def variables_layer(of_suite: Collection[str] = ()) -> Layer:
         "Robot's variables",
         {**given, "options": options},
         spelled=spelled,
-        source=Source.ENVIRONMENT,
+        source=LayerKind.ENVIRONMENT,
     )

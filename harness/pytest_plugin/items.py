@@ -18,7 +18,7 @@ from harness.base.form import formatted
 from harness.base.text import count_of
 from harness.case import Case, CaseResult, Verdict
 from harness.case.columns import properties
-from harness.case.overlay import Layer, door_layer
+from harness.case.overlay import CaseLayer, door_layer
 from harness.case.plan import Plan, Request, execute, plan
 from harness.case.run import Calibrate
 from harness.case.schema import KEYS
@@ -98,7 +98,7 @@ def failure_text(result: CaseResult) -> str:
     return "\n".join([*lines, *console_lines(result)])
 
 
-def options_layer(config: pytest.Config) -> Layer:
+def options_layer(config: pytest.Config) -> CaseLayer:
     """The keys that pytest's command line gives, for every case."""
     values = {"target": config.getoption("--hil-target"), "chip": config.getoption("--hil-chip")}
     given = {name: value for name, value in values.items() if value not in (None, "")}

@@ -98,7 +98,7 @@ def run(folder, tmp_path, capsys):
 
 SCRAPER = {"scraper": r"/y=(?P<y>\d+)/"}
 ENDLESS = {**SCRAPER, "end": "never", "observe_after": 0.2}
-DONE = {**SCRAPER, "end": {"line": "^all done$"}, "observe_after": 0.2}
+DONE = {**SCRAPER, "end.line": "^all done$", "observe_after": 0.2}
 ZTEST = {"scraper": "ztest", "observe_after": 0.2}
 
 
@@ -137,4 +137,4 @@ def test_what_comes_after_enough_was_seen_counts(run, name, case, words):
 
 
 def test_an_image_that_has_no_end_is_told_how_to_say_so(run):
-    assert "`ends = false`" in run("loops", **SCRAPER)["hint"]
+    assert '`end = "never"`' in run("loops", **SCRAPER)["hint"]

@@ -3,7 +3,7 @@ import pytest
 from harness.base import paths
 from harness.base.errors import UsageError
 from harness.case.case import LastLine
-from harness.case.casefile import load_cases
+from harness.case.plan import load_cases
 from harness.case.subject import find_model
 from harness.footprint.budget import size_limit
 from harness.uart.scrapers import TensorRegex

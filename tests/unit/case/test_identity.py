@@ -10,7 +10,7 @@ from elf_writer import MadeSection, MadeSymbol, write_elf
 from harness.base.expected import Expected
 from harness.build.options import BuildOptions
 from harness.case import Budgets, Case
-from harness.case.case import Step
+from harness.case.case import HostStep
 from harness.case.identity import identity
 from harness.footprint.budget import Budget
 from harness.uart.scrapers import TensorRegex
@@ -62,7 +62,7 @@ OTHERS = {
     "timeout": 11.0,
     "guard": 11.0,
     "press": ("button1",),
-    "steps": (Step(send="a"),),
+    "steps": (HostStep(send="a"),),
     "repeat": 2,
     "targets": ("renode",),
     "options": {"timing": "branches"},
