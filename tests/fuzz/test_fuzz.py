@@ -23,7 +23,6 @@ def fuzzer() -> Iterator[runner.Fuzzer]:
         yield made
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", runner.KINDS)
 def test_whatever_comes_an_exit_code_and_the_packages_own_words_follow(
     fuzzer: runner.Fuzzer, kind: str

@@ -68,20 +68,17 @@ def carried_out(
         return packed(list(store.all_rows(units))), told[-1].lost
 
 
-@pytest.mark.slow
 def test_nothing_is_lost_when_a_worker_is_killed_in_the_middle(cluster, study):
     rows, _ = carried_out(study, cluster.address, 30, cluster.kill_worker)
     assert rows == EXPECTED
 
 
-@pytest.mark.slow
 def test_nothing_is_lost_when_the_scheduler_is_started_again(cluster, study):
     rows, lost = carried_out(study, cluster.address, 30, cluster.restart_scheduler)
     assert rows == EXPECTED
     assert lost
 
 
-@pytest.mark.slow
 def test_a_campaign_on_a_cluster_gives_the_same_bytes_as_one_process(cluster):
     model = Model.from_file(paths.models() / "hello_world_int8.tflite")
     firmware = Image.from_elf(build_one("hello_world", "exact"))
@@ -122,7 +119,6 @@ def refusal(cluster: Cluster) -> str:
     return caught.value.message
 
 
-@pytest.mark.slow
 def test_a_worker_of_other_code_is_refused_by_name_before_any_work(cluster, extra):
     extra(cluster.other_code())
     assert re.fullmatch(
@@ -130,7 +126,6 @@ def test_a_worker_of_other_code_is_refused_by_name_before_any_work(cluster, extr
     )
 
 
-@pytest.mark.slow
 def test_a_worker_of_other_code_that_comes_later_is_refused_by_name(cluster, extra, study):
     other = cluster.other_code()
 
@@ -142,20 +137,17 @@ def test_a_worker_of_other_code_that_comes_later_is_refused_by_name(cluster, ext
         carried_out(study, cluster.address, 6, start_other)
 
 
-@pytest.mark.slow
 def test_a_worker_that_cannot_import_the_package_says_why(cluster, extra):
     extra(cluster.no_code())
     assert "harness: platforms are missing" in refusal(cluster)
 
 
-@pytest.mark.slow
 def test_an_error_of_the_operating_system_in_a_worker_is_an_error_not_a_lost_worker(cluster):
     one = Study(example_studies.missing_file, {}, {}, 4, 1)
     with pytest.raises(EnvironmentMissing, match=r"worker .*No such file.*nowhere\.toml"):
         carried_out(one, cluster.address, 1, lambda: None)
 
 
-@pytest.mark.slow
 def test_without_any_worker_a_study_waits_a_bounded_time_and_says_so(cluster, study, caplog):
     def kill_all() -> None:
         while cluster.workers:
@@ -169,7 +161,6 @@ def test_without_any_worker_a_study_waits_a_bounded_time_and_says_so(cluster, st
     ]
 
 
-@pytest.mark.slow
 def test_a_worker_that_returns_goes_on_with_the_study(cluster, study):
     def replace_all() -> None:
         while cluster.workers:

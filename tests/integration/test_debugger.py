@@ -131,7 +131,6 @@ def test_at_fault_stops_before_the_fault(build, tmp_path, gdb):  # noqa: F811
     assert "before" in done.stderr  # the console
 
 
-@pytest.mark.slow
 def test_at_hang_stops_where_the_core_sleeps_for_good(build, tmp_path, gdb):  # noqa: F811
     done = debug(build("counter"), ("backtrace", "info threads"), tmp_path, "--at", "hang")
     assert done.returncode == 0, done.stdout + done.stderr

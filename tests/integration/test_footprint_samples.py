@@ -44,7 +44,6 @@ def test_reachability_explains_nearly_all_of_an_image(sample: str) -> None:
     assert found.operators.unreached < 0.01 * found.regions[0].used
 
 
-@pytest.mark.slow
 def test_the_operators_of_person_detection_cost_what_building_without_them_says() -> None:
     images = (image("hello_world", name) for name in ("exact", "person_detection"))
     swap = compare(*(footprint.analyse(one).to_json() for one in images)).swap
@@ -110,7 +109,6 @@ def test_what_cannot_be_measured_says_why() -> None:
     assert arena.used is None and "does not allocate" in arena.note
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(1800)  # the first time builds a hundred images
 def test_flash_and_ram_of_every_configuration_are_the_linkers_own(tmp_path: Path) -> None:
     """The linker's memory table, for each of the table's images, from objcopy and readelf."""

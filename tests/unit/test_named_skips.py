@@ -55,7 +55,6 @@ def test_skips_are_counted_by_need(run: Run) -> None:
     assert done.ret == pytest.ExitCode.OK
 
 
-@pytest.mark.slow
 def test_the_same_in_processes_of_xdist(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TFLM_HIL_INSTALLED", "cmake")
     done = run(f'{MISSING}\ndef test_without_a_name(): pytest.skip("no jq")', "-n", "2")

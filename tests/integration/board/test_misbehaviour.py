@@ -166,7 +166,6 @@ def test_power_that_fails_during_flashing(
     next_case_works(board)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("runner", ["nrfutil", "nrfjprog", "jlink", "pyocd"])
 def test_a_locked_chip_is_not_erased_silently(dk, run, firmware, runner, runner_installed):
     runner_installed(runner)
@@ -230,7 +229,6 @@ def test_flash_tool_that_lies_is_found_by_reading_back(
     next_case_works(board)
 
 
-@pytest.mark.slow
 def test_tool_that_lies_about_reading_back_too_is_found_by_the_boot_record(
     dk, run, firmware, next_case_works
 ):
@@ -247,7 +245,6 @@ def test_tool_that_lies_about_reading_back_too_is_found_by_the_boot_record(
     next_case_works(board)
 
 
-@pytest.mark.slow
 def test_a_board_that_stays_away_is_lost_and_goes_into_quarantine(
     dk, run, firmware, next_case_works, lab
 ):
@@ -280,7 +277,6 @@ def test_a_flash_failure_of_a_healthy_board_does_not_set_it_aside(dk, run, firmw
     assert Quarantine(lab.state).note("960000001") is None
 
 
-@pytest.mark.slow
 def test_the_first_error_is_raised_after_power_cycling_did_not_help(dk, run, firmware, tmp_path):
     board = dk(misbehave=["flash-fails=2"])
     switched = BoardEntry("dk1", "960000001", power_cycle=("virtual-power", "{probe}"))
@@ -293,7 +289,6 @@ def test_the_first_error_is_raised_after_power_cycling_did_not_help(dk, run, fir
     assert board.do("info")["resets"] > before
 
 
-@pytest.mark.slow
 def test_a_board_in_use_names_its_user_and_waiting_gets_it(dk, run, firmware):
     import threading
 
@@ -306,7 +301,6 @@ def test_a_board_in_use_names_its_user_and_waiting_gets_it(dk, run, firmware):
         run(firmware(), wait=5)
 
 
-@pytest.mark.slow
 def test_a_board_taken_away_in_the_middle_is_an_error_that_says_so(dk, run, firmware, lab):
     from harness.targets.board.lock import ProbeLock
 

@@ -25,7 +25,6 @@ def records(session):
     return [line for line in text.splitlines() if b"~HIL" in line]
 
 
-@pytest.mark.slow
 def test_the_console_is_the_simulators_byte_for_byte(dk, run, hello_world):
     with open_target("simulator", hello_world) as simulator:
         assert simulator.run(END, simulator.deadline(60)) is Stop.CONDITION
@@ -56,7 +55,6 @@ def test_the_target_starts_a_board_for_its_session_which_pyocd_flashes_reads_and
     assert not folder.parent.exists()
 
 
-@pytest.mark.slow
 def test_an_image_that_is_reflashed_runs_from_its_start(dk, run, hello_world):
     dk(play=False)
     for _ in range(2):

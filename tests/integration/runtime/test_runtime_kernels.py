@@ -136,7 +136,6 @@ def fully_connected(random, spec, case, *, per_channel):
     return case("FULLY_CONNECTED", inputs, output, "FullyConnectedOptions", fields, values)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("per_channel", [False, True], ids=["tensor", "channel"])
 def test_fully_connected_equals_the_official_interpreter(random, compare, case_types, per_channel):
     spec, case = case_types
@@ -162,7 +161,6 @@ def pool(random, spec, case, operator):
     )
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("operator", ["AVERAGE_POOL_2D", "MAX_POOL_2D"])
 def test_pooling_equals_the_official_interpreter(random, compare, case_types, operator):
     spec, case = case_types
@@ -178,7 +176,6 @@ def unary(random, spec, case, operator, options="", fields=None, **fixed):
     return case(operator, (source,), output, options, fields or {}, values)
 
 
-@pytest.mark.slow
 def test_softmax_equals_the_official_interpreter(random, compare, case_types):
     spec, case = case_types
     compare(
@@ -190,26 +187,22 @@ def test_softmax_equals_the_official_interpreter(random, compare, case_types):
     )  # fmt: skip
 
 
-@pytest.mark.slow
 def test_logistic_equals_the_official_interpreter(random, compare, case_types):
     spec, case = case_types
     fixed = {"scale": 1 / 256, "zero_point": -128}
     compare(unary(random, spec, case, "LOGISTIC", **fixed) for _ in range(CASES))
 
 
-@pytest.mark.slow
 def test_relu_equals_the_official_interpreter(random, compare, case_types):
     spec, case = case_types
     compare(unary(random, spec, case, "RELU") for _ in range(CASES))
 
 
-@pytest.mark.slow
 def test_requantization_equals_the_official_interpreter(random, compare, case_types):
     spec, case = case_types
     compare(unary(random, spec, case, "QUANTIZE", "QuantizeOptions") for _ in range(CASES))
 
 
-@pytest.mark.slow
 def test_relu6_equals_the_official_interpreter(random, compare, case_types):
     spec, case = case_types
 
@@ -221,7 +214,6 @@ def test_relu6_equals_the_official_interpreter(random, compare, case_types):
     compare(one() for _ in range(CASES))
 
 
-@pytest.mark.slow
 def test_relu6_between_two_ranges_clamps_and_does_not_rescale(random, compare, case_types):
     """As tflite-micro does, other than TensorFlow Lite: six is six in the input's quantization."""
     spec, case = case_types
@@ -238,7 +230,6 @@ def broadcastable(random):
     return shape, shape
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("operator", ["ADD", "MUL"])
 def test_element_wise_equals_the_official_interpreter(random, compare, case_types, operator):
     spec, case = case_types
@@ -254,7 +245,6 @@ def test_element_wise_equals_the_official_interpreter(random, compare, case_type
     compare(one() for _ in range(CASES))
 
 
-@pytest.mark.slow
 def test_mean_equals_the_official_interpreter(random, compare, case_types):
     spec, case = case_types
 
@@ -275,7 +265,6 @@ def test_mean_equals_the_official_interpreter(random, compare, case_types):
     compare(one() for _ in range(CASES))
 
 
-@pytest.mark.slow
 def test_pad_equals_the_official_interpreter(random, compare, case_types):
     spec, case = case_types
 
@@ -291,7 +280,6 @@ def test_pad_equals_the_official_interpreter(random, compare, case_types):
     compare(one() for _ in range(CASES))
 
 
-@pytest.mark.slow
 def test_concatenation_equals_the_official_interpreter(random, compare, case_types):
     spec, case = case_types
 
@@ -313,7 +301,6 @@ def test_concatenation_equals_the_official_interpreter(random, compare, case_typ
     compare(one() for _ in range(CASES))
 
 
-@pytest.mark.slow
 def test_reshape_equals_the_official_interpreter(random, compare, case_types):
     spec, case = case_types
 
@@ -334,7 +321,6 @@ def floats(random, shape, span):
     return random.uniform(-span, span, size=(INFERENCES, *shape)).astype(np.float32)
 
 
-@pytest.mark.slow
 def test_quantize_equals_the_official_interpreter(random, compare, case_types):
     spec, case = case_types
 
@@ -352,7 +338,6 @@ def test_quantize_equals_the_official_interpreter(random, compare, case_types):
     compare(one() for _ in range(CASES))
 
 
-@pytest.mark.slow
 def test_dequantize_equals_the_official_interpreter(random, compare, case_types):
     spec, case = case_types
 
@@ -366,7 +351,6 @@ def test_dequantize_equals_the_official_interpreter(random, compare, case_types)
     compare(one() for _ in range(CASES))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("operator", ["ADD", "MUL"])
 def test_float_element_wise_equals_the_official_interpreter(random, compare, case_types, operator):
     spec, case = case_types
@@ -383,7 +367,6 @@ def test_float_element_wise_equals_the_official_interpreter(random, compare, cas
     compare(one() for _ in range(CASES))
 
 
-@pytest.mark.slow
 def test_float_fully_connected_equals_the_official_interpreter(random, compare, case_types):
     spec, case = case_types
 

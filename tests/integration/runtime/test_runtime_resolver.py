@@ -6,7 +6,6 @@ import subprocess
 from pathlib import Path
 
 import needs
-import pytest
 from runtime_headers import RUNTIME, include_folders
 
 from harness.base import paths
@@ -49,7 +48,6 @@ def _write_program(folder: Path, models: list[Model]) -> None:
     (folder / "resolver.h").write_text(generate(models, namespace="my::app"))
 
 
-@pytest.mark.slow
 def test_the_generated_resolver_runs_and_finds_every_operator(
     tmp_path: Path,
 ) -> None:

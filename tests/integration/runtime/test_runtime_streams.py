@@ -10,7 +10,6 @@ CASES = 200
 INFERENCES = 3
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_strided_slice_equals_the_official_interpreter(compare, case_types):
     spec, case = case_types

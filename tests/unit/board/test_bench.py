@@ -68,7 +68,6 @@ def test_unusable_boards_are_left_out(tmp_path: Path) -> None:
 # -- the socket -------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 def test_board_that_does_not_answer_differs_from_one_that_refuses(
     tmp_path: Path,
 ) -> None:
@@ -122,7 +121,6 @@ def test_memory_is_accessed_by_pyocd(tmp_path: Path) -> None:
 # -- a process --------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 def test_a_board_lives_in_a_process_of_its_own(tmp_path: Path) -> None:
     dk = VirtualDk(tmp_path, SERIAL, name="mine", baud=9600)
     assert dk.alive
@@ -136,7 +134,6 @@ def test_a_board_lives_in_a_process_of_its_own(tmp_path: Path) -> None:
         dk.find()
 
 
-@pytest.mark.slow
 def test_error_of_a_board_that_cannot_start_has_the_reason(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(EnvironmentMissing, match=r"did not start: NotADirectoryError: "):
@@ -159,7 +156,6 @@ def test_the_target_needs_pyocd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 # -- who has a port open ----------------------------------------------------------------------
 
 
-@pytest.mark.slow
 def test_programs_with_the_port_open_are_named_without_the_ptys_owner() -> None:
     wire = SerialPty()
     assert holders(wire.port) == []
@@ -175,7 +171,6 @@ def test_programs_with_the_port_open_are_named_without_the_ptys_owner() -> None:
     wire.close()
 
 
-@pytest.mark.slow
 def test_the_owner_of_a_pseudo_terminal_does_not_count_as_a_reader(tmp_path: Path) -> None:
     with VirtualDk(tmp_path, SERIAL) as dk:
         time.sleep(0.05)

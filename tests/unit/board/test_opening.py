@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
 from board_desk import BOOT, SERIAL, Desk, Source, Start, free
 
 from harness.elf import Image
@@ -31,7 +30,6 @@ def test_board_is_locked_flashed_reset_and_read_from_its_boot_on(
     assert free(lab)
 
 
-@pytest.mark.slow
 def test_an_image_that_is_there_is_only_reset_unless_it_is_to_be_flashed(
     desk: Desk, start: Start
 ) -> None:
@@ -53,7 +51,6 @@ def test_board_without_a_banner_is_read_from_its_reset_on(
     assert len(session.findings) == 1
 
 
-@pytest.mark.slow
 def test_port_has_the_boards_rate_unless_an_option_overrules_it(desk: Desk, start: Start) -> None:
     slow = replace(desk.board, baud=9600)
     for baud, used in ((0, 9600), (57600, 57600)):

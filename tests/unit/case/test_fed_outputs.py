@@ -68,7 +68,6 @@ def test_outputs_without_any_inputs_prove_nothing(model: Model) -> None:
     assert check.problem
 
 
-@pytest.mark.slow
 def test_wrong_outputs_that_another_rounding_explains_are_explained() -> None:
     residual = Model.from_file(paths.models() / "residual_int8.tflite")
     rng = np.random.default_rng(7)

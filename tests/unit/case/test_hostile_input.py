@@ -14,7 +14,6 @@ from harness.case.samples import sample_case
 from harness.model import Model
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [

@@ -74,7 +74,6 @@ def test_every_field_of_a_case_is_tried():
     assert OTHERS.keys() == {field.name for field in fields(Case)}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", OTHERS)
 def test_another_value_of_a_field_is_another_case(case, tmp_path, name):
     value = OTHERS[name]

@@ -1,6 +1,5 @@
 """Properties of every verdict, for any console and any end of a run."""
 
-import pytest
 from device import line
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -45,7 +44,6 @@ expectations = st.builds(
 )
 
 
-@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(
     chunks=st.lists(st.sampled_from(LINES), max_size=6),

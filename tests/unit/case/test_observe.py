@@ -139,7 +139,6 @@ def test_an_image_that_gives_up_is_not_waited_for(scripted, words):
     assert session.time < 2.0
 
 
-@pytest.mark.slow
 def test_a_console_that_never_rests_ends_the_run(scripted, monkeypatch):
     monkeypatch.setattr("harness.uart.console.LARGEST", 1000)
     session = scripted([b"noise " * 20 + b"\n"] * 5000)

@@ -167,7 +167,6 @@ def test_an_inference_has_no_more_ticks_than_the_simulator_counted(case, tmp_pat
     assert not run_case(case(builtin_run(MODEL, ROWS), short), tmp_path).passed
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("virtual", "wall", "passes"),
     [(3000 / 64e6, 9, True), (2900 / 64e6, 9, False), (None, 3000 / 64e6, True),

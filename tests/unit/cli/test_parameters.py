@@ -45,7 +45,6 @@ def test_an_unknown_sample_is_refused_with_the_known_ones(command, capsys):
     assert error.startswith("tflm-hil: there is no sample 'helo_world'\nhint: samples: ")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [["footprint", "hello_world", "--baseline", "x.json"], ["reference", "m", "--input", "x.npy"],
@@ -238,7 +237,6 @@ complete -C "tflm-hil run hello_world_f"
 """
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("shell", "script"),
     [
@@ -298,7 +296,6 @@ def test_samples_of_ones_own_are_found_through_the_option(tmp_path, capsys, monk
     assert "hello_world" not in names
 
 
-@pytest.mark.slow
 def test_no_color_is_honoured(monkeypatch):
     environment = {**os.environ, "NO_COLOR": "1", "PYTHONPATH": str(ROOT)}
     code = (

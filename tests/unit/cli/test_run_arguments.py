@@ -36,7 +36,6 @@ def refused(elf, capsys, monkeypatch):
     return call
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("value", ["nan", "inf", "-inf", "-1", "0", "1e999", "1e308", "soon", ""])
 @pytest.mark.parametrize("option", ["--timeout", "--guard"])
 def test_a_time_limit_is_a_finite_number_above_zero(refused, option, value):
@@ -175,7 +174,6 @@ def test_a_path_that_is_not_a_file_is_refused_in_one_line(refused, tmp_path, nam
     assert len(refused(name).splitlines()) <= 2
 
 
-@pytest.mark.slow
 def test_a_file_name_that_is_not_unicode_is_shown_escaped(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     call = [sys.executable, "-m", "harness", "run", b"\xff.elf"]

@@ -10,7 +10,6 @@ from console_blocks import Shell, Step, agrees, run_page, steps
 DOCS = Path(__file__).parents[3] / "docs"
 
 
-@pytest.mark.slow
 @pytest.mark.needs("arm-none-eabi-gcc", "make", "flatc")
 @pytest.mark.parametrize(("page", "least"), [("tutorial.md", 15), ("index.md", 1)])
 def test_a_page_shows_what_its_commands_print(page, least, tmp_path):

@@ -38,7 +38,6 @@ def test_it_is_built_beside_its_sources_and_python_can_load_it(sources):
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-@pytest.mark.slow
 @needs_compiler
 def test_its_sources_compile_without_a_warning_each_on_its_own(sources, tmp_path):
     flags = [f'-D{MACRO}="0"', "-O2", "-Wall", "-Wextra", "-Werror", f"-I{native._headers()}", "-c"]

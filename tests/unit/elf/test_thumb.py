@@ -27,7 +27,6 @@ def _capstone(code: bytes) -> tuple[str, str, int] | None:
     return None if found is None else (found[2].removesuffix(".w"), found[3], found[1])
 
 
-@pytest.mark.slow
 @settings(max_examples=3000, deadline=None)
 @given(st.one_of(
     st.integers(0, 0xE7FF).map(lambda n: struct.pack("<H", n)),
@@ -82,7 +81,6 @@ def test_any_bytes_are_decoded_without_an_exception(code: bytes) -> None:
     assert all(r.at >= _ADDRESS for r in references(code, _ADDRESS))
 
 
-@pytest.mark.slow
 def test_calls_of_a_compiled_function_are_those_of_the_disassembler(little: Image) -> None:
     engine = capstone.Cs(capstone.CS_ARCH_ARM, capstone.CS_MODE_THUMB | capstone.CS_MODE_MCLASS)
     compared = 0
@@ -101,7 +99,6 @@ def test_calls_of_a_compiled_function_are_those_of_the_disassembler(little: Imag
     assert compared > 3
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("flags", ["-O0", "-O1", "-Os", "-O2", "-O2 -fno-omit-frame-pointer"])
 @pytest.mark.parametrize(
     ("body", "returned"),

@@ -29,7 +29,6 @@ def summary() -> CampaignSummary:
     return summary
 
 
-@pytest.mark.slow
 @pytest.mark.needs("chromium")
 def test_plots_are_drawn(summary, tmp_path):
     file = tmp_path / "campaign.html"

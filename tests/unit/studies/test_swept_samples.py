@@ -14,8 +14,6 @@ import harness
 from harness.cli import main
 from harness.history.store import History
 
-pytestmark = pytest.mark.slow
-
 SWEEP = """
 samples = ["hello_world"]
 resolvers = ["exact", "all"]
@@ -45,6 +43,7 @@ def point(rows, **wanted):
     return next(row for row in rows if wanted.items() <= row["parameters"].items())
 
 
+@pytest.mark.slow
 def test_every_point_passes_with_link_time_optimization_and_without(rows):
     assert [row["verdict"] for row in rows] == ["pass"] * 4
 

@@ -3,8 +3,6 @@
 import gc
 import warnings
 
-import pytest
-
 from harness.base.findings import Kind
 from harness.case import artifacts
 from harness.uart import Console
@@ -14,7 +12,6 @@ from harness.uart.recording import Recording
 NOISE = b"".join(b"line %d \xff\r\n" % number for number in range(50_000))
 
 
-@pytest.mark.slow
 def test_bytes_and_lines_are_kept_as_they_came():
     console = Console()
     console.feed(NOISE[:100_001], 1.5)
@@ -68,7 +65,6 @@ def test_a_long_temporary_recording_is_closed_with_its_console():
     assert not caught
 
 
-@pytest.mark.slow
 def test_the_kept_part_of_a_flood_is_complete(monkeypatch):
     monkeypatch.setattr("harness.uart.console.LARGEST", 100_000)
     console = Console()

@@ -38,7 +38,6 @@ def test_text_that_is_not_an_integer_is_none(text):
     assert integer(text) is None
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", [*SCRAPERS, r"/(?P<x>\w+)=(?P<y>.*)/"])
 @given(data=st.binary(max_size=300))
 def test_no_scraper_trips_over_garbage(name, data):
