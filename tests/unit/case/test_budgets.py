@@ -180,7 +180,7 @@ def test_the_example_of_the_documentation_is_a_case_file(tmp_path) -> None:
     (tmp_path / "hil.toml").write_text(example)
     (tmp_path / "main.json").touch()
     (found,) = load_cases(tmp_path / "hil.toml")
-    assert len(found.budgets.limits) == 7 and found.budgets.baseline == tmp_path / "main.json"
+    assert len(found.budgets.limits) == 7 and found.baseline == tmp_path / "main.json"
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from harness.base.expected import Expected
 from harness.base.findings import Kind
-from harness.build.variants import Expectation
 from harness.case import Case, CaseResult, run_case
+from harness.case.case import LastLine
 from harness.case.live import Live
 from harness.case.result import Verdict
 from harness.elf import Image
@@ -111,8 +112,8 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
 @pytest.fixture
 def judged(build: Build, tmp_path: Path) -> Callable[..., CaseResult]:
     def run(body: str, flags: str = "-O1", on_fault: str = "for (;;) {}", **more) -> CaseResult:
-        given = {"scraper": r"/y=(?P<y>\d+)/", "values": ({"y": 1},) * 3, "inferences": 3}
-        given |= {"timeout": 2.0, "watch": 0.1, **more}
+        given = {"scraper": r"/y=(?P<y>\d+)/", "expect": Expected(values=({"y": 1},) * 3)}
+        given |= {"timeout": 2.0, "observe_after": 0.1, **more}
         return run_case(Case("own", elf=build(body, flags, on_fault), **given), tmp_path)
 
     return run
@@ -156,7 +157,7 @@ def test_a_longer_loop_is_a_hang_whatever_came(judged, spin):
 
 
 @pytest.mark.parametrize("end", ENDS)
-@pytest.mark.parametrize("expects", [{"ends_at": "^all done$"}])
+@pytest.mark.parametrize("expects", [{"end": LastLine("^all done$")}])
 def test_a_last_line_that_never_comes_is_a_hang(judged, end, expects):
     assert judged(GOOD + ENDS[end], **expects).verdict is Verdict.FIRMWARE
 
@@ -180,7 +181,7 @@ def test_below_a_last_resort_it_is_the_firmwares_fault_whatever_came(judged, cal
 
 
 def test_a_last_resort_behind_the_last_line_counts(judged):
-    result = judged(GOOD + 'say("all done\\n"); abort();', ends_at="^all done$")
+    result = judged(GOOD + 'say("all done\\n"); abort();', end=LastLine("^all done$"))
     assert result.verdict is Verdict.FIRMWARE
     assert "the image ended in abort, called from main" in result.reason
 
@@ -192,20 +193,20 @@ LISTED = r'say("[  FAILED  ] 1 tests, listed below:\n"); say("[  FAILED  ] S.A\n
 
 def test_the_exit_status_of_failed_tests_is_a_failure_of_the_tests(judged):
     body = TESTS.format(end="  FAILED  ", passed=0, rest=LISTED)
-    result = judged(body, scraper="unit_tests", values=(), inferences=1)
+    result = judged(body, scraper="unit_tests", expect=Expected())
     assert (result.verdict, result.reason) == (Verdict.FAIL, "1 of 1 tests failed: S.A")
 
 
 def test_an_exit_status_that_tests_do_not_explain_is_the_firmwares_fault(judged):
     body = TESTS.format(end="       OK ", passed=1, rest=r'say("~~~ALL TESTS PASSED~~~\n");')
-    result = judged(body, scraper="unit_tests", values=(), inferences=1)
+    result = judged(body, scraper="unit_tests", expect=Expected())
     assert result.verdict is Verdict.FIRMWARE
     assert "the image ended in _exit(1)" in result.reason
 
 
 def test_a_last_resort_may_be_expected_by_name(judged):
-    aborted = Expectation(False, (("aborted", "abort"),))
-    result = judged('say("giving up\\n"); abort();', expected=aborted, values=(), inferences=1)
+    aborted = Expected(False, (("aborted", "abort"),))
+    result = judged('say("giving up\\n"); abort();', expect=aborted)
     assert result.verdict is Verdict.PASS
 
 
@@ -228,35 +229,35 @@ def test_a_core_that_stands_in_a_handler_is_the_firmwares_fault(judged, handler)
 
 
 def test_a_fault_that_is_expected_is_the_end(judged):
-    faulty = Expectation(False, (("fault", ""),))
+    faulty = Expected(False, (("fault", ""),))
     said = 'say("begin\\n");' + FAULT
-    assert judged(said, expected=faulty, values=(), inferences=1).verdict is Verdict.PASS
-    silent = judged(FAULT, expected=faulty, values=(), inferences=1)
+    assert judged(said, expect=faulty).verdict is Verdict.PASS
+    silent = judged(FAULT, expect=faulty)
     assert silent.verdict is Verdict.FIRMWARE
     assert "the console stayed silent" in silent.reason
 
 
 MISSING = "say(\"Didn't find op for builtin opcode 'CONV_2D'\\n\");"
-REFUSES = Expectation(False, (("missing_operator", "CONV_2D"),))
+REFUSES = Expected(False, (("missing_operator", "CONV_2D"),))
 
 
 @pytest.mark.parametrize("end", ENDS)
 def test_an_expected_finding_and_then_standing_still_passes(judged, end):
-    result = judged(MISSING + ENDS[end], expected=REFUSES, values=(), inferences=1, scraper="")
+    result = judged(MISSING + ENDS[end], expect=REFUSES, scraper="")
     assert result.verdict is Verdict.PASS
 
 
 def test_an_expected_finding_and_then_a_hang_does_not(judged):
     spin = 'for (;;) __asm__ volatile("nop");'
-    result = judged(MISSING + spin, expected=REFUSES, values=(), inferences=1, scraper="")
+    result = judged(MISSING + spin, expect=REFUSES, scraper="")
     assert result.verdict is Verdict.FIRMWARE
-    silent = judged("for (;;) {}", expected=REFUSES, values=(), inferences=1, scraper="")
+    silent = judged("for (;;) {}", expect=REFUSES, scraper="")
     assert silent.verdict is Verdict.FIRMWARE
 
 
 @pytest.mark.parametrize("end", ["branch", "wfi"])
 def test_an_image_that_is_to_print_one_line_only(judged, end):
-    done = {"expected": Expectation(False), "ends_at": "^done$", "values": (), "inferences": 1}
+    done = {"expect": Expected(False), "end": LastLine("^done$")}
     assert judged('say("done\\n");' + ENDS[end], scraper="", **done).verdict is Verdict.PASS
     assert judged('say("don\\n");' + ENDS[end], scraper="", **done).verdict is Verdict.FIRMWARE
     assert judged(ENDS[end], scraper="", **done).verdict is Verdict.FIRMWARE
@@ -270,7 +271,7 @@ def test_a_loop_of_resets_ends_after_the_same_count_whatever_is_printed(judged, 
 
 
 def test_firmware_that_never_ends_on_purpose_is_watched(judged):
-    result = judged('for (;;) { wait(); say("y=1\\n"); }', ends=False)
+    result = judged('for (;;) { wait(); say("y=1\\n"); }', end="never")
     assert result.verdict is Verdict.PASS
 
 

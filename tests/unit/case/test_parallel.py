@@ -21,7 +21,8 @@ def skipped(tmp_path):
     elf.write_bytes(write_elf([text], [MadeSymbol("main", 1, 8, "func")]))
 
     def make(name: str) -> Case:
-        return Case(name, elf=elf).on("renode", {"renode": str(tmp_path / "no-renode")})
+        options = {"renode": str(tmp_path / "no-renode")}
+        return Case(name, elf=elf, targets=("renode",), options=options)
 
     return make
 

@@ -81,7 +81,7 @@ def test_too_small_leaves_the_outputs_right_and_names_the_declared_size() -> Non
     expect = TABLE.variant("hello_world", "too_small").expect
     assert expect.outputs
     assert expect.findings == (("resolver_too_small", "SOFTMAX"),)
-    assert expect.values == (("resolver_too_small", "SOFTMAX", "declared", 1),)
+    assert expect.declared == (("resolver_too_small", "SOFTMAX", "declared", 1),)
 
 
 def test_the_other_order_refuses_the_needed_operator_which_is_then_missing() -> None:

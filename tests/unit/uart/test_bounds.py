@@ -13,7 +13,7 @@ import harness.uart
 from harness.base.findings import Finding, Findings, Kind
 from harness.uart import Console, scraper
 from harness.uart.messages import RULES
-from harness.uart.scrapers import SCRAPERS, Expected
+from harness.uart.scrapers import SCRAPERS, ExpectedResults
 
 MEGABYTE = 1 << 20
 
@@ -207,8 +207,8 @@ def test_a_check_of_endless_results_lists_a_few(name):
     console.feed(b"Running TESTSUITE s\n" + b"START - a\nTesting a\n[ RUN      ] a\n" * 2000)
     console.feed(b"x_value: 1.0, y_value: 2.0\nperson score: 1, no person score: 2\n" * 2000)
     console.finish()
-    told = console.scrapers[0].check(Expected(values=({"x": 9.0},), repeats=True))
-    listed = console.scrapers[0].check(Expected())
+    told = console.scrapers[0].check(ExpectedResults(values=({"x": 9.0},), repeats=True))
+    listed = console.scrapers[0].check(ExpectedResults())
     for check in (told, listed):
         assert len(check.details) < 20_000
         assert len(check.problems) < 100
