@@ -218,7 +218,7 @@ def _renewed(arguments: Sequence[str]) -> list[str]:
     words: list[str] = []
     for word in arguments:
         name, equals, value = word.partition("=")
-        if note := renamed(name):
+        if name.startswith("--") and (note := renamed(name)):
             click.echo(f"tflm-hil: {note}", err=True)
             words += f"{RENAMED[name]}{equals}{value}".split(" ", 1)
         else:
