@@ -12,8 +12,8 @@ import click
 from mkdocs.structure.files import File, Files
 from robot.libdoc import libdoc
 
-from harness.base.tables import Key
-from harness.case.casefile import keys
+from harness.base.tables import Key, keys
+from harness.case.case import Case
 from harness.cli import COMMANDS, cli
 
 #: A row of the table of keys in cases.md.
@@ -43,7 +43,8 @@ def case_file(guide: str) -> str:
         for name in re.findall(r"`([^`]+)`", names)
     }
     rows = [
-        f"| `{key.name}` | {key.takes} | {_default(key)} | {meanings[key.name]} |" for key in keys()
+        f"| `{key.name}` | {key.takes} | {_default(key)} | {meanings[key.name]} |"
+        for key in keys(Case)
     ]
     head = """# Keys of a case file
 

@@ -27,11 +27,14 @@ settings.register_profile(
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _ctrl_c_is_heard():
-    """A shell that starts the tests in the background makes all that they start deaf to Ctrl-C."""
-    here = threading.current_thread() is threading.main_thread()
-    if here and signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+def _signals_are_heard():
+    """A shell that starts the tests in the background, and nohup, make all that they start deaf."""
+    if threading.current_thread() is not threading.main_thread():
+        return
+    for number, handler in ((signal.SIGINT, signal.default_int_handler),
+                            (signal.SIGHUP, signal.SIG_DFL)):  # fmt: skip
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, handler)
 
 
 def pytest_collection_finish():

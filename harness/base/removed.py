@@ -23,11 +23,20 @@ INSTEAD = {
     "virtual-board --play": "a clone has boards that print the text in flash, in tests/support",
 }
 
-#: Name -> today's name, for names that still work.
+#: Name -> today's name, for names that still work: ``command``, ``key NAME`` of a case, on each
+#: door, ``--option`` of a command.
 RENAMED = {
     "chips": "list chips",
     "samples": "list samples",
     "where": "list paths",
+    "key beside": "also_load",
+    "key watch": "observe_after",
+    "key ends": "end",
+    "key ends_at": "end = { line = ... }",
+    "key values": "expect.values",
+    "--beside": "--also-load",
+    "--watch": "--observe-after",
+    "--never-ends": "--end never",
 }
 
 
@@ -36,7 +45,7 @@ def renamed(name: str, place: str = "") -> str:
     if name not in RENAMED:
         return ""
     where = f"{place}: " if place else ""
-    return f"{where}{name} is now called {RENAMED[name]}"
+    return f"{where}{name.removeprefix('key ')} is now called {RENAMED[name]}"
 
 
 def removed(name: str, where: str = "") -> UsageError | None:

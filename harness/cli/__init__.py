@@ -170,7 +170,8 @@ def _run(arguments: Sequence[str] | None) -> int:
         if any("\0" in word for word in arguments or ()):  # not possible from a shell
             raise UsageError("an argument contains a NUL character")
         colour = False if os.environ.get("NO_COLOR") else None
-        code = cli.main(arguments, prog_name="tflm-hil", standalone_mode=False, color=colour)
+        words = _renewed(sys.argv[1:] if arguments is None else arguments)
+        code = cli.main(words, prog_name="tflm-hil", standalone_mode=False, color=colour)
         if sys.stdout is not None:  # None if the caller closed it
             sys.stdout.flush()
         return code if isinstance(code, int) else 0
@@ -210,6 +211,19 @@ def _run(arguments: Sequence[str] | None) -> int:
         _show_traceback()
         click.echo(f"tflm-hil: {describe_bug(error)}\nhint: {BUG_HINT}", err=True)
         return EnvironmentMissing.exit_code
+
+
+def _renewed(arguments: Sequence[str]) -> list[str]:
+    """``arguments`` with options of the last release under today's names, each with a note."""
+    words: list[str] = []
+    for word in arguments:
+        name, equals, value = word.partition("=")
+        if name.startswith("--") and (note := renamed(name)):
+            click.echo(f"tflm-hil: {note}", err=True)
+            words += f"{RENAMED[name]}{equals}{value}".split(" ", 1)
+        else:
+            words.append(word)
+    return words
 
 
 def _removed(command: str, arguments: Sequence[str] | None) -> UsageError | None:

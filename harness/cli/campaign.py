@@ -143,7 +143,7 @@ def _image(what: str, options: dict[str, Any]) -> tuple[Path, str, Path | None]:
 
     case = sample_case(what, resolver or "exact")
     elf = build_one(what, resolver or "exact")
-    return elf, model or str(case.model), inputs or case.inputs
+    return elf, model or str(case.model), inputs or case.input_file
 
 
 def _budgets(texts: tuple[str, ...], outcomes: tuple[str, ...]) -> dict[str, float]:

@@ -14,7 +14,7 @@ from harness.base.errors import CheckFailed, UsageError
 from harness.base.form import formatted
 from harness.base.grid import Grid, Row
 from harness.case.subject import Subject
-from harness.cli.options import beside_option, json_option
+from harness.cli.options import also_load_option, json_option
 from harness.cli.output import screen, write_text
 from harness.cli.parameters import EXISTING, IMAGE, STDOUT, Destination, Name
 from harness.elf import Image, combined
@@ -38,7 +38,7 @@ _SHOWN = 40
 @click.argument("what", metavar="ELF|SAMPLE", type=IMAGE)
 @click.option("--by", "views", type=click.Choice(VIEWS), multiple=True,
               help="The table to show; repeatable.  [default: region, operator, ram]")  # fmt: skip
-@beside_option
+@also_load_option
 @click.option(
     "--region",
     default="",
@@ -64,7 +64,7 @@ def footprint(what: Subject, **options: Any) -> None:
     tflm-hil footprint zephyr.elf --by file --region RAM
     tflm-hil footprint zephyr.elf --measure
     tflm-hil footprint zephyr.elf --baseline main.json --budget budgets.toml --markdown -
-    tflm-hil footprint zephyr.elf --beside tfm_s.elf --beside bl2.elf
+    tflm-hil footprint zephyr.elf --also-load tfm_s.elf --also-load bl2.elf
     """
     if options["json_file"] == options["markdown"] == STDOUT:
         raise UsageError("--json and --markdown cannot both go to standard output")
@@ -103,7 +103,7 @@ class _Sizes:
 def _sizes(what: Subject, options: Mapping[str, Any]) -> _Sizes:
     budgets = load(options["budget"]) if options["budget"] else ()
     baseline = load_baseline(options["baseline"]) if options["baseline"] else None
-    image = combined.read(what.image(), options["beside"])
+    image = combined.read(what.image(), options["also_load"])
     image = replace(image, map_file=options["map_file"])
     analysed = analysis.analyse(image)
     if options["region"]:

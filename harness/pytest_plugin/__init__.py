@@ -35,6 +35,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="chip of the images, or to build samples for (`tflm-hil list chips`)",
     )  # fmt: skip
     group.addoption(
+        "--hil-tag", metavar="TAG", action="append", default=[],
+        help="run only the cases of case files with this tag; repeatable",
+    )  # fmt: skip
+    group.addoption(
+        "--hil-dry-run", action="store_true",
+        help="run no firmware: show each case on its targets, and where its values come from",
+    )  # fmt: skip
+    group.addoption(
         "--hil-allow-skips", action="store_true",
         help="pass even if a case was skipped on all targets, or on a target of --hil-target",
     )  # fmt: skip
@@ -56,14 +64,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Checks the options, and registers the collector of results (not in xdist workers)."""
-    if config.getoption("--hil-target") is not None:
-        from harness.pytest_plugin.items import check_targets  # noqa: PLC0415
+    if config.getoption("--hil-target") is not None or config.getoption("--hil-chip"):
+        from harness.pytest_plugin.items import check_options  # noqa: PLC0415
 
-        check_targets(config)  # even if no test uses them
-    if config.getoption("--hil-chip"):
-        from harness.pytest_plugin.items import check_chip  # noqa: PLC0415
-
-        check_chip(config)
+        check_options(config)  # even if no test uses them
     if config.getoption("--hil-calibration"):
         from harness.pytest_plugin.items import calibrate_of  # noqa: PLC0415
 

@@ -15,7 +15,7 @@ from hostile_images import FOLDER, HostileImage, hostile_images
 
 from harness import CaseResult, run_case
 from harness.build.toolchain import Toolchain
-from harness.case.case import target_names
+from harness.case.case import LastLine
 from harness.case.result import Verdict
 from harness.targets.registry import DEFAULT
 
@@ -27,7 +27,7 @@ SECONDS = 3.0
 def pytest_generate_tests(metafunc):
     """Each image on the simulator; on other targets those that a board may run."""
     if "target" in metafunc.fixturenames:
-        names = target_names(metafunc.config.getoption("--hil-target") or DEFAULT)
+        names = (metafunc.config.getoption("--hil-target") or DEFAULT).split(",")
         rows = [
             pytest.param(image, name, id=f"{image.chapter}-{image.name}-{name}")
             for image in IMAGES
@@ -62,7 +62,7 @@ def test_well_behaved_twin_passes_without_a_finding(image, target, toolchain, tm
 
 def printed_on(target: str, image: HostileImage, elf: Path, folder: Path) -> list[str]:
     """The console of the image on ``target``."""
-    case = replace(image.case_of(elf).on(target, {}), ends_at="^ok$", timeout=SECONDS)
+    case = replace(image.case_of(elf).on(target), options={}, end=LastLine("^ok$"), timeout=SECONDS)
     result = run_case(case, folder / target, on_error="record")
     assert result.verdict not in (Verdict.ERROR, Verdict.SKIPPED), result.judgement.reason
     return printed(result)

@@ -44,7 +44,6 @@ def test_reachability_explains_nearly_all_of_an_image(sample: str) -> None:
     assert found.operators.unreached < 0.01 * found.regions[0].used
 
 
-@pytest.mark.slow
 def test_the_operators_of_person_detection_cost_what_building_without_them_says() -> None:
     images = (image("hello_world", name) for name in ("exact", "person_detection"))
     swap = compare(*(footprint.analyse(one).to_json() for one in images)).swap

@@ -92,6 +92,7 @@ ENTRANCES = {
         "Start Target", "Wait For Inference", "Wait For End", "Wait For Line",
         "Outputs Should Match Reference", "Target Should Report",
         "Target Should Report Missing Operator", "Target Should Report Nothing", "Pin Should Be")},
+    "TflmHil.Plan Of": "- it runs nothing",
     "TflmHil.Build Firmware": "- it makes an image; what cannot be built fails",
     "TflmHil.Build All Firmware": "- it makes images; what cannot be built fails",
     **{f"TflmHil.{name}": f"- {_STEP}" for name in (

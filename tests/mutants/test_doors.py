@@ -41,7 +41,6 @@ def _params() -> Iterator[object]:
         yield pytest.param(cell, id=f"{cell} {same.index(cell) + 1}", marks=marks)
 
 
-@pytest.mark.slow
 @needs_compiler
 @pytest.mark.parametrize("cell", _params())
 def test_nothing_tested_is_not_green(cell: Cell, stage: Stage):
@@ -51,7 +50,6 @@ def test_nothing_tested_is_not_green(cell: Cell, stage: Stage):
     assert cell.says in outcome.said
 
 
-@pytest.mark.slow
 @needs_compiler
 @pytest.mark.parametrize("door", GOOD)
 def test_the_door_is_green_where_all_is_right(door: str, stage: Stage):

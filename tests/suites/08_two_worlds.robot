@@ -3,7 +3,6 @@ Documentation       Do samples in the non-secure world, on the project's own sec
 ...                 resolver table says of them, as they do alone? Every line that they print goes
 ...                 through a gateway. A target without TrustZone-M (Renode before 1.17) cannot:
 ...                 ``--exclude two-worlds``.
-Library             String
 Resource            ../../robot/tflm.resource
 Resource            output.resource
 Test Tags           two-worlds
@@ -41,16 +40,13 @@ Interrupts In Both Worlds
 
 *** Keywords ***
 Make Example
-    [Documentation]    Makes a copy of an example, whose case is to run on the target; returns the
-    ...    folder. Images that lie in the example's own folder are made anew.
+    [Documentation]    Makes a copy of an example; returns the folder. Images that lie in the
+    ...    example's own folder are made anew.
     [Arguments]    ${name}
     ${folder} =    New Output Folder    ${name}
     Copy Directory    ${CURDIR}/../../examples/${name}    ${folder}
     ${code}    ${said} =    Run And Return Rc And Output    make --always-make -C "${folder}"
     Should Be Equal As Integers    ${code}    0    ${said}
-    ${file} =    Get File    ${folder}/hil.toml
-    ${file} =    Replace String    ${file}    targets = ["simulator"]    targets = ["${TARGET}"]
-    Create File    ${folder}/hil.toml    ${file}
     RETURN    ${folder}
 
 Non-Secure Sample Should Behave As The Table Says

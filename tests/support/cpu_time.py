@@ -61,3 +61,7 @@ class CpuTime:
         for test, seconds in ranked:
             if seconds > SLOW and test not in self.slow:
                 terminalreporter.line(f"{seconds:7.2f} s, not marked slow: {test}")
+
+
+def pytest_configure(config):
+    config.pluginmanager.register(CpuTime(), "cpu_time_of_tests")

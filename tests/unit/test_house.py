@@ -71,7 +71,6 @@ def room(module: str) -> str:
     return module.split(".")[1]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("module", [name for name in modules() if name != "harness"])
 def test_a_module_imports_only_rooms_that_stand_before_its_own(module):
     wrong = [
@@ -82,7 +81,6 @@ def test_a_module_imports_only_rooms_that_stand_before_its_own(module):
     assert not wrong
 
 
-@pytest.mark.slow
 def test_no_import_runs_in_a_circle():
     graph = {module: imported(module) for module in modules()}
     try:
@@ -91,7 +89,6 @@ def test_no_import_runs_in_a_circle():
         pytest.fail(f"a circle: {' -> '.join(error.args[1])}")
 
 
-@pytest.mark.slow
 def test_a_class_name_stands_once():
     owners: dict[str, list[str]] = {}
     for module, path in modules().items():
@@ -173,7 +170,6 @@ def undocumented_methods(owner: type) -> list[str]:
     ]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("module", sorted(modules().keys() - ELSEWHERE - {"harness.__main__"}))
 def test_every_public_name_is_documented(module):
     assert not undocumented(module)

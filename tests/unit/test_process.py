@@ -217,7 +217,6 @@ BACKGROUND = "sh -c 'echo $$ > pid; exec sleep 600' & while [ ! -s pid ]; do sle
 ENDLESS = "echo $$ > pid; exec yes"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("text", [IGNORES_SIGNALS, GRANDCHILD, OWN_GROUP, ENDLESS])
 def test_at_the_limit_nothing_is_left(tmp_path, text):
     seconds = 1.0
@@ -297,7 +296,6 @@ FAILS = """with process.RunningProgram(["sh", "-c", text]) as program:
         1 / 0"""
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("text", [IGNORES_SIGNALS, GRANDCHILD])
 @pytest.mark.parametrize(
     ("how", "number"),

@@ -8,7 +8,7 @@ import pytest
 
 from harness.base.errors import UsageError
 from harness.base.removed import INSTEAD
-from harness.case.casefile import load_cases
+from harness.case.plan import load_cases
 from harness.cli import main
 from robot import api
 

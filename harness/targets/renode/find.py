@@ -56,8 +56,10 @@ def locate(named: str | Path | None = None) -> Path:
 
     Raises :class:`EnvironmentMissing` if there is none, or if a named one does not exist.
     """
-    for source, value in (("--renode", named), ("RENODE", os.environ.get("RENODE"))):
+    variable = os.environ.get("RENODE")
+    for value in (named, variable):
         if value:
+            source = "RENODE" if str(value) == variable else "--renode"
             program = shutil.which(str(Path(value).expanduser()))
             if program is None:
                 raise EnvironmentMissing(f"{source} is not a program: {value}", hint=_HINT)

@@ -32,6 +32,7 @@ def test_ser2net_carries_bytes_of_a_terminal(tmp_path):
     os.close(theirs)
 
 
+@pytest.mark.slow
 def test_labgrid_lends_a_place_with_a_serial_port(tmp_path):
     exports = "shelf:\n  RawSerialPort:\n    port: /dev/null\n    speed: 115200\n"
     programs = Path(needs.require("labgrid")).parent

@@ -68,7 +68,6 @@ def test_unusable_boards_are_left_out(tmp_path: Path) -> None:
 # -- the socket -------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 def test_board_that_does_not_answer_differs_from_one_that_refuses(
     tmp_path: Path,
 ) -> None:
@@ -159,7 +158,6 @@ def test_the_target_needs_pyocd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 # -- who has a port open ----------------------------------------------------------------------
 
 
-@pytest.mark.slow
 def test_programs_with_the_port_open_are_named_without_the_ptys_owner() -> None:
     wire = SerialPty()
     assert holders(wire.port) == []

@@ -10,8 +10,8 @@ from harness.case.result import Verdict
 
 def test_a_case_shows_what_differs_from_the_defaults():
     assert repr(Case("a")) == "Case(name='a')"
-    case = Case("a", scraper="ztest", timeout=3.0, target="renode")
-    assert repr(case) == "Case(name='a', target='renode', scraper='ztest', timeout=3.0)"
+    case = Case("a", scraper="ztest", timeout=3.0, targets=("renode",))
+    assert repr(case) == "Case(name='a', scraper='ztest', timeout=3.0, targets=('renode',))"
 
 
 def test_a_result_is_one_line():

@@ -79,7 +79,7 @@ def refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
     [
         (["a.elf", "--chip", "nrf9160"], "a.elf is for the nRF5340", "is the nRF9160"),
         (["hil.toml"], "a.elf is for the nRF5340", "is the nRF9151"),
-        (["hil.toml", "--chip", "nrf5340"], "'a' is for the nRF9151", "is the nRF5340"),
+        (["hil.toml", "--chip", "nrf5340"], "'a' is for the nRF9151", "--chip nRF5340"),
         (["atan", "--chip", "nrf5430"], "no chip 'nrf5430'", "one of nrf5340, nrf9131, "),
     ],
 )

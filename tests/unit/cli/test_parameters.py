@@ -45,7 +45,6 @@ def test_an_unknown_sample_is_refused_with_the_known_ones(command, capsys):
     assert error.startswith("tflm-hil: there is no sample 'helo_world'\nhint: samples: ")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [["footprint", "hello_world", "--baseline", "x.json"], ["reference", "m", "--input", "x.npy"],
@@ -99,7 +98,7 @@ def test_a_case_that_the_file_does_not_have_is_refused_by_name(tmp_path, capsys)
 
 def test_case_is_for_case_files(capsys):
     assert main(["run", "hello_world", "--case", "a"]) == 2
-    assert "--case selects a case of a case file" in capsys.readouterr().err
+    assert "--case selects cases of a case file" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -126,7 +125,8 @@ def test_names_are_completed(words, incomplete, expected):
 #: Options whose values are free text or numbers: nothing can be offered.
 FREE = {
     "--symbol", "--until", "--namespace", "--scheduler", "--commit", "--at", "--commit-url",
-    "--current", "--voltage", "--supply-source", "--serial", "--name",
+    "--current", "--voltage", "--supply-source", "--serial", "--name", "--tag", "--set",
+    "--outputs",
 }  # fmt: skip
 NUMBERS = (click.IntRange, Number)
 COMPLETED = (click.Choice, click.Path, Name, Existing, Destination)
@@ -238,7 +238,6 @@ complete -C "tflm-hil run hello_world_f"
 """
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("shell", "script"),
     [

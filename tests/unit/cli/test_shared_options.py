@@ -36,7 +36,6 @@ def test_every_command_and_every_option_has_a_help_text(name):
         assert option.hidden or option.help, option.opts
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ALL)
 def test_help_fits_a_terminal_and_names_itself(name, capsys):
     assert main([*name.split(), "--help"]) == 0

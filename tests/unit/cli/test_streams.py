@@ -10,7 +10,6 @@ import pytest
 TOOL = [sys.executable, "-m", "harness"]
 
 
-@pytest.mark.slow
 def test_a_reader_that_leaves_is_not_taken_for_a_failed_check() -> None:
     process = subprocess.Popen(
         [*TOOL, "list", "samples"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
@@ -23,7 +22,6 @@ def test_a_reader_that_leaves_is_not_taken_for_a_failed_check() -> None:
     assert said == b""
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("closed", ["1", "2"])
 def test_a_closed_stream_stops_nothing(closed: str) -> None:
     command = f'exec "$@" {closed}>&-'
@@ -37,7 +35,6 @@ def test_a_closed_stream_stops_nothing(closed: str) -> None:
     assert b"Traceback" not in done.stdout + done.stderr
 
 
-@pytest.mark.slow
 def test_a_full_disk_is_reported_in_one_line() -> None:
     with open("/dev/full", "wb") as full:  # noqa: PTH123 - a device
         done = subprocess.run(

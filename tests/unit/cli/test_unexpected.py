@@ -50,7 +50,7 @@ def test_a_bug_in_one_case_of_a_file_does_not_lose_the_others(monkeypatch, tmp_p
         '[[case]]\nname = "one"\nelf = "a.elf"\n[[case]]\nname = "two"\nelf = "a.elf"\n'
     )
 
-    def run_case(case, output, look, calibrate, echo):
+    def run_case(case, output, how, calibrate):
         if case.name == "one":
             explode()
         return case_result(name=case.name)

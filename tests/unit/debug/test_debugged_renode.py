@@ -78,7 +78,6 @@ def gone(pid):
     return not Path(f"/proc/{pid}").exists()
 
 
-@pytest.mark.slow
 @pytest.mark.needs("user namespaces")
 def test_machine_that_allows_no_network_is_one_error_with_a_hint(network):
     """In a user namespace without room for others, as hardened systems have it."""
@@ -163,7 +162,6 @@ def debug(program, image, *words):
     )  # fmt: skip
 
 
-@pytest.mark.slow
 def test_command_starts_gdb_on_renode_and_shows_the_console(network, program, some_gdb, tmp_path):
     batch = tmp_path / "commands"
     batch.write_text("print/x $pc\nprint/x $r3\nprint/x $xpsr\n")
@@ -175,7 +173,6 @@ def test_command_starts_gdb_on_renode_and_shows_the_console(network, program, so
     assert "hello" in done.stderr
 
 
-@pytest.mark.slow
 def test_command_refuses_a_place_before_it_starts_renode(tmp_path, some_gdb):
     done = debug("/nowhere", tiny_image(tmp_path), "--gdb", some_gdb, "--at", "hang")
     assert done.returncode == 2

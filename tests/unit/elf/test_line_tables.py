@@ -87,7 +87,6 @@ def addr2line(request: pytest.FixtureRequest) -> str:
     return "arm-none-eabi-addr2line"
 
 
-@pytest.mark.slow
 def test_every_line_is_that_of_addr2line(debuggable: Path, addr2line: str) -> None:
     image = Image.from_elf(debuggable)
     chance = random.Random(1)

@@ -142,7 +142,6 @@ def alarms(run, documents, last: int = 10) -> dict[int, list[tuple[str, str]]]:
     return found
 
 
-@pytest.mark.slow
 def test_seeded_regressions_are_found_in_the_night_they_came_and_no_others(run):
     base = lab.cases(30)
     changes = lab.seeded_changes(base, 12, 60)
@@ -154,7 +153,6 @@ def test_seeded_regressions_are_found_in_the_night_they_came_and_no_others(run):
     assert told == set(expected.values())
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("noise", [0.002, 0.02])
 def test_clean_nights_of_a_noisy_board_raise_no_alarm(run, noise):
     base = [row | {"cycles": 100_000 + 13 * number} for number, row in enumerate(lab.cases(10))]

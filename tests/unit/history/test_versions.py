@@ -106,7 +106,6 @@ def test_a_file_that_is_not_a_database_is_named_and_left_alone(file):
     assert file.read_bytes() == before
 
 
-@pytest.mark.slow
 def test_a_damaged_history_is_named_and_left_alone(file, run):
     with History.open(str(file)) as history:
         history.record(run(lab.document(*lab.cases(200))))
@@ -129,7 +128,6 @@ def test_a_database_of_something_else_is_left_alone(file):
     assert file.read_bytes() == before
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("url", ["nonsense://x/y", "://", "postgresql+nodriver://h/d"])
 def test_a_url_that_names_no_database_is_refused(url):
     with pytest.raises((UsageError, EnvironmentMissing)):

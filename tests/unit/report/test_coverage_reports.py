@@ -4,7 +4,6 @@ import io
 import json
 import re
 
-import pytest
 from results import case_result
 
 from harness.case.result import CaseResult
@@ -51,7 +50,6 @@ def test_lcov_holds_each_case_under_a_name_that_lcov_takes():
     assert trace.count("SF:src/a.c") == 2
 
 
-@pytest.mark.slow
 def test_the_page_shows_coverage_and_profile():
     page = html([traced({"hot<T>": 9, "cold": 1})])
     assert "2 of 3 lines of code ran" in page

@@ -67,7 +67,6 @@ def test_outcomes_do_not_depend_on_the_workers(fed):
     assert alone == records(fed(240), 2)
 
 
-@pytest.mark.slow
 def test_a_fault_leaves_nothing_behind_for_the_next(fed):
     study = fed(64)
     rows = records(study, 1)
@@ -78,7 +77,6 @@ def test_a_fault_leaves_nothing_behind_for_the_next(fed):
             assert injector.run(fault).to_json() == row
 
 
-@pytest.mark.slow
 def test_fault_without_bits_is_masked(image):
     """A flip of no bit, at every moment of the inference."""
     study = study_of(*image, Options(models=("registers",)), 1)
@@ -88,13 +86,11 @@ def test_fault_without_bits_is_masked(image):
             assert injector.run(fault).outcome == "masked"
 
 
-@pytest.mark.slow
 def test_every_kind_of_outcome_but_a_same_decision_comes(image):
     outcomes = {row["outcome"] for row in records(study_of(*image, Options(), 1500), 1)}
     assert outcomes == {"masked", "critical", "detected", "hang"}
 
 
-@pytest.mark.slow
 def test_document_conforms_to_its_schema(capsys):
     schema = json.loads((Path(harness.__file__).parent / "schemas" / "campaign.json").read_text())
     assert main(["campaign", "hello_world", "--count", "100", "--workers", "1", "--json", "-"]) == 0
@@ -130,14 +126,12 @@ def parts(store: Path) -> int:
     return 0
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("budget", "code"), [("critical=1", 0), ("critical=0.001", 1)])
 def test_a_budget_gates(budget, code, capsys):
     arguments = ["--count", "100", "--workers", "1", "--budget", budget]
     assert main(["campaign", "hello_world", *arguments]) == code
 
 
-@pytest.mark.slow
 def test_a_replay_names_the_first_layer_that_differs(capsys):
     arguments = ["campaign", "hello_world", "--faults", "weights"]
     assert main([*arguments, "--count", "60", "--workers", "1", "--json", "-"]) == 0
@@ -150,7 +144,6 @@ def test_a_replay_names_the_first_layer_that_differs(capsys):
     assert "~HIL 0 boot" in told["console"]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [["--faults", "cosmic"], ["--budget", "critical"], ["--budget", "fatal=1"], ["--count", "0"]],
@@ -169,7 +162,6 @@ def test_no_fault_that_changes_outputs_passes(capsys):
     assert all(row["verdict"] not in ("", "pass") for row in changed)
 
 
-@pytest.mark.slow
 def test_the_judge_passes_the_run_without_a_fault(image):
     study = study_of(*image, Options(judge=True), 1, ("hello_world", "exact"))
     with opened(study.parameters, study.blobs) as injector:
@@ -190,20 +182,17 @@ def test_a_removed_fault_model_says_what_to_use_instead(image, name):
     assert caught.value.hint
 
 
-@pytest.mark.slow
 def test_an_image_that_starts_anew_after_a_reset_gives_the_same_outputs(fed):
     rows = records(fed(30, models=("reset",), inference=1), 1)
     assert {row["outcome"] for row in rows} == {"masked"}
 
 
-@pytest.mark.slow
 def test_an_image_that_waits_for_inputs_is_not_run_without_them(model):
     firmware = Image.from_elf(build_one("hello_world", "console"))
     with pytest.raises(UsageError, match="waits for inputs"):
         study_of(firmware, model, Options(), 1)
 
 
-@pytest.mark.slow
 def test_a_replay_of_a_new_boot_names_no_layer(capsys):
     arguments = ["--faults", "reset", "--replay", "2", "--json", "-"]
     assert main(["campaign", "hello_world", *arguments]) == 0
@@ -212,7 +201,6 @@ def test_a_replay_of_a_new_boot_names_no_layer(capsys):
     assert told["console"].count("~HIL 0 boot") == 2
 
 
-@pytest.mark.slow
 def test_a_digit_that_stays_the_same_is_tolerable(capsys):
     arguments = ["--faults", "weights", "--count", "300", "--workers", "1", "--json", "-"]
     assert main(["campaign", "digits", *arguments]) == 0
@@ -221,7 +209,6 @@ def test_a_digit_that_stays_the_same_is_tolerable(capsys):
     assert all(row["changed"] for row in rows if row["outcome"] == "tolerable")
 
 
-@pytest.mark.slow
 def test_a_sine_within_the_tolerance_is_tolerable(capsys):
     arguments = ["--faults", "weights", "--count", "150", "--workers", "1", "--json", "-"]
     assert main(["campaign", "hello_world", *arguments, "--tolerance", "0.05"]) == 0

@@ -39,7 +39,6 @@ def lines(script: str) -> list[list[str]]:
     return found
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_the_shell_can_read_it(script):
     subprocess.run(["bash", "-n"], input=script, text=True, check=True)
@@ -82,7 +81,6 @@ def run(script: str, folder: Path, **environment: str) -> subprocess.CompletedPr
     )
 
 
-@pytest.mark.slow
 @pytest.mark.needs("pinned renode")
 def test_the_key_of_the_cache_names_the_archive(tmp_path):
     output = tmp_path / "output"
@@ -93,7 +91,6 @@ def test_the_key_of_the_cache_names_the_archive(tmp_path):
     assert re.fullmatch(r"1\.17\.0-Linux-\w+-[0-9a-f]{64}", value)
 
 
-@pytest.mark.slow
 def test_the_summary_counts_what_the_reports_hold(tmp_path):
     reports = tmp_path / "reports"
     (reports / "suites").mkdir(parents=True)
