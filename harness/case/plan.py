@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from harness.base.errors import UsageError
 from harness.base.platforms import chip_called
+from harness.base.secrets import redacted
 from harness.base.tables import plain
 from harness.base.text import short
 from harness.build.configurations import ALL, load
@@ -72,7 +73,7 @@ class Item:
         lines = [f"{self.case.name} on {self.case.target}"]
         lines += [f"  skipped: {self.missing}"] if self.missing else []
         lines += [f"  {key} = {plain(value)}   ({origin})" for key, value, origin in self.origins]
-        return "\n".join(lines)
+        return redacted("\n".join(lines))
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import pytest
 
 from harness.base.findings import FATAL, NOTES, Kind
 from harness.base.paths import PACKAGE
-from harness.case.casefile import load_cases
+from harness.case import load_cases
 
 PAGE = Path(__file__).parents[3] / "docs" / "findings.md"
 #: The rooms whose code notices a finding, and what the page calls them.
@@ -75,4 +75,4 @@ def test_a_case_expects_each_as_it_is_written(tmp_path):
     file = tmp_path / "hil.toml"
     file.write_text(f'[[case]]\nname = "a"\nelf = "a.elf"\nexpect.findings = {names}\n')
     [case] = load_cases(file)
-    assert [":".join(filter(None, pair)) for pair in case.expected.findings] == names
+    assert [":".join(filter(None, pair)) for pair in case.expect.findings] == names
