@@ -40,6 +40,8 @@ _PERCENT = re.compile(r"(\d{1,3}(?:\.\d{1,6})?)\s?%")
 
 @tables.check("the name of a target")
 def _target(name: str) -> str:
+    if not name:
+        raise ValueError("an empty text names no target")
     return registry.target(name).name
 
 

@@ -100,8 +100,8 @@ def failure_text(result: CaseResult) -> str:
 
 def options_layer(config: pytest.Config) -> CaseLayer:
     """The keys that pytest's command line gives, for every case."""
-    values = {"target": config.getoption("--hil-target"), "chip": config.getoption("--hil-chip")}
-    given = {name: value for name, value in values.items() if value not in (None, "")}
+    target, chip = config.getoption("--hil-target"), config.getoption("--hil-chip")
+    given = {**({} if target is None else {"target": target}), **({"chip": chip} if chip else {})}
     spelled = {"targets": "--hil-target", "chip": "--hil-chip"}
     return door_layer("pytest's command line", given, spelled=spelled)
 

@@ -166,12 +166,12 @@ def test_a_session_without_firmware_is_left_alone(run, pytester):
 
 
 FAILING = """
-import harness.pytest_plugin.items as items
+import harness.case.run as run
 from results import case_result
 from harness.case import Verdict
 
 def test_it(hil, monkeypatch):
-    monkeypatch.setattr(items, "run_case", lambda case, output, **more: case_result(
+    monkeypatch.setattr(run, "run_case", lambda case, output, **more: case_result(
         name=case.name, verdict=Verdict.FAIL, reason="wrong"))
     result = hil.run("a.elf")
     {look}

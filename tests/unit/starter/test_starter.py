@@ -207,7 +207,7 @@ def test_results_of_unity_are_read_as_tests(tmp_path):
     image(tmp_path, printing(*UNITY))
     case = written(tmp_path)
     assert case["scraper"] == "unity"
-    assert "expect" not in case and "ends_at" not in case
+    assert "expect" not in case and "end" not in case
     [loaded] = load_cases(tmp_path / "hil.toml")
     result = run_case(loaded, tmp_path / "out")
     assert result.verdict is Verdict.FAIL
@@ -242,8 +242,7 @@ def test_a_fault_is_not_expected_even_if_the_image_goes_on(tmp_path):
 def test_the_last_line_is_the_end(tmp_path):
     image(tmp_path, printing("score: 12", "score: 13", "all done (2)"))
     case = written(tmp_path)
-    assert case["ends_at"] == r"^all done \(2\)$"
-    assert "ends" not in case
+    assert case["end"] == {"line": r"^all done \(2\)$"}
     [loaded] = load_cases(tmp_path / "hil.toml")
     assert run_case(loaded, tmp_path / "out").passed
 
@@ -349,4 +348,4 @@ def test_a_capture_replaces_the_run(tmp_path, capsys):
     assert main(["init", str(folder), "--console", str(console)]) == 0
     assert "6 of 6 values of 2 inferences" in capsys.readouterr().out
     [case] = load_cases(folder / "hil.toml")
-    assert (case.inferences, case.ends) == (2, False)
+    assert (case.inferences, case.end) == (2, "never")
