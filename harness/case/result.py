@@ -257,6 +257,7 @@ class CaseResult:
     cycles = _ResultField(lambda one: one.measures.cycles)
     ticks_source = _ResultField(lambda one: one.measures.ticks_source)
     operators = _ResultField(lambda one: one.measures.operators)
+    interpreter_ticks = _ResultField(lambda one: one.measures.interpreter_ticks)
     profiled = _ResultField(lambda one: one.measures.profiled)
     total_instructions = _ResultField(lambda one: one.measures.total_instructions)
     virtual_seconds = _ResultField(lambda one: one.measures.virtual_seconds)

@@ -87,7 +87,7 @@ def test_a_name_like_a_file_is_reported_as_a_file(here, name):
     assert refused.value.hint.endswith(" or a hil.toml")
     with pytest.raises(UsageError) as refused:
         Subject.find(name, here)
-    assert refused.value.hint.endswith("lists them)")
+    assert refused.value.hint.endswith("a sample (tflm-hil list samples)")
 
 
 def test_the_case_of_an_image_is_called_after_it(here):
