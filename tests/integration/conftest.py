@@ -32,8 +32,10 @@ RENODE_DIFFERS = (
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Expect these to fail; one that passes fails."""
+    """Mark tests of Renode slow, as its start is; expect those of the table to fail."""
     for item in items:
+        if "server" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.slow)
         if item.name in RENODE_DIFFERS:
             reason = "the issue Renode makes faults, ends and figures those of the simulator"
             item.add_marker(pytest.mark.xfail(strict=True, reason=reason))
