@@ -108,6 +108,7 @@ def test_a_changed_agent_is_noticed(name, old, new, firmware, tmp_path, monkeypa
     assert not passes(firmware, files)
 
 
+@pytest.mark.slow
 def test_the_agent_as_it_is_passes_what_mutants_fail(firmware):
     assert passes(firmware, AGENT)
 

@@ -81,6 +81,7 @@ def test_nothing_is_lost_when_the_scheduler_is_started_again(cluster, study):
     assert lost
 
 
+@pytest.mark.slow
 def test_a_campaign_on_a_cluster_gives_the_same_bytes_as_one_process(cluster):
     model = Model.from_file(paths.models() / "hello_world_int8.tflite")
     firmware = Image.from_elf(build_one("hello_world", "exact"))
@@ -120,6 +121,7 @@ def refusal(cluster: Cluster) -> str:
     return caught.value.message
 
 
+@pytest.mark.slow
 def test_a_worker_of_other_code_is_refused_by_name_before_any_work(cluster, extra):
     extra(cluster.other_code())
     assert re.fullmatch(
@@ -139,11 +141,13 @@ def test_a_worker_of_other_code_that_comes_later_is_refused_by_name(cluster, ext
         carried_out(study, cluster.address, 6, start_other)
 
 
+@pytest.mark.slow
 def test_a_worker_that_cannot_import_the_package_says_why(cluster, extra):
     extra(cluster.no_code())
     assert "harness: platforms are missing" in refusal(cluster)
 
 
+@pytest.mark.slow
 def test_an_error_of_the_operating_system_in_a_worker_is_an_error_not_a_lost_worker(cluster):
     one = Study(example_studies.missing_file, {}, {}, 4, 1)
     with pytest.raises(EnvironmentMissing, match=r"worker .*No such file.*nowhere\.toml"):

@@ -196,6 +196,7 @@ def test_gdb_steps_finishes_and_starts_again(build, tmp_path, gdb, target):  # n
         rest = rest.partition(seen)[2]
 
 
+@pytest.mark.slow
 def test_an_error_in_the_commands_is_gdbs_exit_code(build, tmp_path, gdb):  # noqa: F811
     done = debug(build("counter"), ("print nothing_like_it",), tmp_path, "--at", "Main")
     assert done.returncode == 1

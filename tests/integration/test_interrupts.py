@@ -86,6 +86,7 @@ def group_is_gone(leader: int) -> bool:
     return False
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("number", "code", "name"), SIGNALS)
 def test_run_reports_the_cases_that_ran(
     start: Start, tmp_path: Path, number: int, code: int, name: str
@@ -180,6 +181,7 @@ After
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_robot_reports_the_cases_that_ran(start: Start, tmp_path: Path, number: int) -> None:
     (tmp_path / "suite.robot").write_text(SUITE)
@@ -206,6 +208,7 @@ Library    harness.keywords.TflmHil
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_robot_fails_what_was_stopped_and_what_did_not_run_and_reports_the_rest(
     start: Start, tmp_path: Path, number: int

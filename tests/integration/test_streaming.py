@@ -47,6 +47,7 @@ def heard(session: Session, frames: np.ndarray) -> list[bytes]:
     return [tap.console.tensors[TensorKey("output", n, 0)] for n in range(len(frames))]
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(300)
 @pytest.mark.usefixtures("session")
 def test_a_thousand_frames_equal_the_reference_to_the_bit(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ def stripped(sample: str, resolver: str, options: BuildOptions, output: Path) ->
     return run_case(replace(case, resolver=resolver, elf=elf, built_with=options), output)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("optimize", ["0", "s"])
 @pytest.mark.parametrize("sample", load().samples)
 def test_a_sample_passes(sample, optimize, tmp_path):
@@ -31,5 +32,6 @@ def test_a_sample_passes(sample, optimize, tmp_path):
     assert result.verdict is Verdict.PASS, result.reason
 
 
+@pytest.mark.slow
 def test_an_image_that_lacks_an_operator_does_not_pass(tmp_path):
     assert stripped("hello_world", "missing", OPTIONS, tmp_path).verdict is Verdict.FAIL

@@ -59,6 +59,7 @@ def test_the_recording_itself_passes(kind, tmp_path):
     assert result.passed, result.reason
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(3600)
 def test_every_exemption_is_needed(tmp_path):
     """A row whose mutants are all noticed by now does not belong there any more."""

@@ -216,6 +216,7 @@ def stray(path: Path) -> set[int]:
     return set(facts_of_c(text) if path.suffix in (".c", ".h") else _facts_in(text))
 
 
+@pytest.mark.slow
 def test_no_number_of_a_chip_stands_outside_its_table():
     found = {
         path.relative_to(PACKAGE).as_posix(): own
@@ -282,6 +283,7 @@ def test_flags_limits_and_docstrings_are_none(text):
     assert not list(facts_of_python(text))
 
 
+@pytest.mark.slow
 def test_no_interrupt_number_is_spelt():
     spelt = {
         f"{path.relative_to(PACKAGE)}: {found}"

@@ -264,6 +264,7 @@ def test_a_board_that_stays_away_is_lost_and_goes_into_quarantine(
     next_case_works(board)
 
 
+@pytest.mark.slow
 def test_a_board_that_was_never_well_is_set_aside_for_one_reason(dk, run, firmware, lab):
     dk("960000001")
     entry = BoardEntry("dk1", "960000001", port="/dev/no-such-port")

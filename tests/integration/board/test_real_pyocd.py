@@ -84,6 +84,7 @@ def test_pyocd_unlocks_a_locked_chip_only_when_told_to(board, tmp_path):
     assert ToolProbe(tmp_path, SERIAL).read(0, 4) == b"\xff" * 4
 
 
+@pytest.mark.slow
 def test_gdb_debugs_the_board_through_pyocds_server(board, build, tmp_path):  # noqa: F811
     gdb = needs.require("gdb-multiarch")
     image = build("counter")

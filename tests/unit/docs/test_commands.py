@@ -54,6 +54,7 @@ def test_a_command_of_the_pages_exists_with_its_options(page, line):
             assert word.partition("=")[0] in options | {"--help"}, page
 
 
+@pytest.mark.slow
 @pytest.mark.needs("arm-none-eabi-gcc", "flatc")
 def test_samples_of_ones_own_run_as_the_page_shows(tmp_path):
     text = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")

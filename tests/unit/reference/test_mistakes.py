@@ -113,6 +113,7 @@ def test_a_mistake_is_noticed_if_the_outputs_of_the_mutated_model_differ() -> No
         assert np.array_equal(found[number], differs), trial
 
 
+@pytest.mark.slow
 def test_no_input_notices_an_equivalent_mutant() -> None:
     rng = np.random.default_rng(3)
     for name in ("hello_world_int8", "digits_int8", "residual_int8"):

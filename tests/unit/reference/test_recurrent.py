@@ -108,6 +108,7 @@ def test_lstm_equals(dtype: str, official: Oracle, data: st.DataObject) -> None:
     agree(official, lstm(Draw(data), dtype))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["int8", "int16", "float32"])
 @given(data=st.data())
 def test_a_batch_of_an_lstm_is_one_inference_after_another(dtype: str, data: st.DataObject) -> None:

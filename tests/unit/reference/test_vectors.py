@@ -23,6 +23,7 @@ def test_every_mistake_of_a_small_model_is_noticed_or_cannot_be() -> None:
     assert len(found.inputs[0]) <= 10
 
 
+@pytest.mark.slow
 def test_the_same_seed_finds_the_same_and_processes_change_nothing() -> None:
     alone, again = (find_vectors(small_network(), seed=5) for _ in range(2))
     with ProcessPoolExecutor(2) as pool:

@@ -148,6 +148,7 @@ def test_slices_of_any_size_give_the_same_run(build: Build, name: str, data: st.
     assert digest(sliced) == digest(whole)
 
 
+@pytest.mark.slow
 def test_single_steps_give_the_same_run(build: Build) -> None:
     whole, stepped = Machine(build("exceptions")), Machine(build("exceptions"))
     run(whole, 1)

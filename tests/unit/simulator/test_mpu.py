@@ -184,6 +184,7 @@ def accesses(*kinds: int, most_regions: int) -> st.SearchStrategy[Access]:
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
 @example(Access(RUN, earlier=(Region(0, 32),)))  # code in a page where a region ends
 @given(access=accesses(*DATA, RUN, most_regions=6))
@@ -191,6 +192,7 @@ def test_each_access_is_checked_independently_of_earlier_ones(bench: Bench, acce
     hold_against_the_architecture(bench, access)
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
 @given(access=accesses(*DATA, most_regions=13))
 def test_data_accesses_are_checked_before_any_code_ran_in_ram(

@@ -201,6 +201,7 @@ def test_a_replay_of_a_new_boot_names_no_layer(capsys):
     assert told["console"].count("~HIL 0 boot") == 2
 
 
+@pytest.mark.slow
 def test_a_digit_that_stays_the_same_is_tolerable(capsys):
     arguments = ["--faults", "weights", "--count", "300", "--workers", "1", "--json", "-"]
     assert main(["campaign", "digits", *arguments]) == 0

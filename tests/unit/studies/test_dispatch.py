@@ -163,6 +163,7 @@ def test_worker_gets_a_blob_once_and_reports_missing_ones():
     assert perform(task, {}).rows
 
 
+@pytest.mark.slow
 @pytest.mark.needs("distributed")
 def test_a_dask_cluster_gives_the_same_bytes(expected):
     import distributed

@@ -48,6 +48,7 @@ def test_every_point_passes_with_link_time_optimization_and_without(rows):
     assert [row["verdict"] for row in rows] == ["pass"] * 4
 
 
+@pytest.mark.slow
 def test_measures_are_those_of_each_image(rows):
     exact, every = point(rows, resolver="exact", lto=False), point(rows, resolver="all", lto=False)
     assert exact["flash"] + 10_000 < every["flash"]
