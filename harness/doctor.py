@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
 
-from harness.base import native, paths, process
+from harness.base import files, native, paths, process
 from harness.base.errors import EnvironmentMissing, HilError
 
 _log = logging.getLogger(__name__)
@@ -170,8 +170,8 @@ def _find(requirement: Requirement) -> str:
 def cache_size() -> tuple[Path, int]:
     """The folder of the build cache, and its size in bytes."""
     folder = paths.cache()
-    files = folder.rglob("*") if folder.is_dir() else ()
-    return folder, sum(path.stat().st_size for path in files if path.is_file())
+    entries = folder.rglob("*") if files.is_folder(folder) else ()
+    return folder, sum(path.stat().st_size for path in entries if files.is_file(path))
 
 
 def packages_to_install(diagnoses: Sequence[Diagnosis], *, optional: bool = False) -> list[str]:

@@ -1,8 +1,9 @@
 """Files: only regular files are read, and files are written completely or not at all.
 
-A path from a user may be a folder, a pipe, a device, or a name that no file can have. A file is
-written under another name and renamed, so that a full disk or an interrupt leaves the old file or
-none, never a part.
+A path from a user may be a folder, a pipe, a device, or a name that no file can have, or lie in a
+folder that the user may not enter, where ``Path.is_file`` raises PermissionError. A file is written
+under another name and renamed, so that a full disk or an interrupt leaves the old file or none,
+never a part.
 """
 
 from __future__ import annotations
@@ -37,19 +38,25 @@ _KINDS = (
 
 
 def is_file(path: Path) -> bool:
-    """True for a regular file or a link to one; False for a name that no file can have."""
-    try:
-        return stat.S_ISREG(path.stat().st_mode)
-    except (OSError, ValueError):
-        return False
+    """True for a regular file or a link to one; False for what this user cannot look at."""
+    return stat.S_ISREG(_mode(path))
 
 
 def is_folder(path: Path) -> bool:
-    """True for a folder or a link to one; False for a name that no folder can have."""
+    """True for a folder or a link to one; False for what this user cannot look at."""
+    return stat.S_ISDIR(_mode(path))
+
+
+def exists(path: Path) -> bool:
+    """True for a file of any kind; False for what this user cannot look at."""
+    return bool(_mode(path))
+
+
+def _mode(path: Path) -> int:
     try:
-        return stat.S_ISDIR(path.stat().st_mode)
-    except (OSError, ValueError):
-        return False
+        return path.stat().st_mode
+    except (OSError, ValueError):  # not there, not reachable, or a name that no file can have
+        return 0
 
 
 def read(path: Path, *, most: int = MOST_BYTES, error: type[HilError] = UsageError) -> bytes:

@@ -15,7 +15,7 @@ from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 from types import ModuleType
 
-from harness.base import paths, process
+from harness.base import files, paths, process
 from harness.base.errors import (
     BuildFailed,
     EnvironmentMissing,
@@ -74,7 +74,7 @@ def _headers() -> Path:
 def packages() -> list[str]:
     """The Debian packages that a build needs and this machine lacks."""
     missing = [] if shutil.which("cc") else ["gcc", "libc6-dev"]
-    return missing if (_headers() / "Python.h").is_file() else [*missing, "python3-dev"]
+    return missing if files.is_file(_headers() / "Python.h") else [*missing, "python3-dev"]
 
 
 def build(sources: Path = _SOURCES) -> Path:

@@ -39,7 +39,7 @@ def tree_digest(folders: Iterable[Path]) -> str:
     for folder in folders:
         for path in sorted(folder.rglob("*")):
             leftover = path.name.startswith(".") or path.name.endswith("~")
-            if path.is_file() and not leftover and path.parent.name != "__pycache__":
+            if files.is_file(path) and not leftover and path.parent.name != "__pycache__":
                 parts += [path.relative_to(folder).as_posix(), path.read_bytes()]
     return digest(*parts)
 
@@ -120,7 +120,7 @@ class Cache:
             try:
                 draft.rename(final)
             except OSError:
-                if not final.is_dir():  # otherwise another process has created it meanwhile
+                if not files.is_folder(final):  # otherwise another process has created it meanwhile
                     raise
         except OSError as error:
             raise CannotWrite(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from harness.base import files
 from harness.build.inputs import Inputs
 
 Run = Callable[[Sequence[object]], str]
@@ -25,7 +26,7 @@ def inputs_of(output: str, tree: Path, run: Run) -> Inputs:
         *_indented(run(["ninja", "-C", tree, "-t", "query", "build.ninja"])),
     }
     paths = {tree / name for name in named}
-    return Inputs(frozenset(str(path) for path in paths if path.is_file()))
+    return Inputs(frozenset(str(path) for path in paths if files.is_file(path)))
 
 
 def _indented(text: str) -> Iterator[str]:

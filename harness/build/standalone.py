@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 
-from harness.base import paths
+from harness.base import files, paths
 from harness.base.errors import EnvironmentMissing
 from harness.base.platforms import chip_called
 from harness.build import generated, secure_image
@@ -84,7 +84,7 @@ class _Builder:
         self._samples = table.path.parent
         own = self._samples / "common"
         # A user's samples have no folder of their own.
-        self._common = own if own.is_dir() else paths.own_samples() / "common"
+        self._common = own if files.is_folder(own) else paths.own_samples() / "common"
         self._contents = Contents()
         self._includes = Includes(self._contents)
 
@@ -207,7 +207,7 @@ class _Builder:
         They are separate from the host's other headers, which are not for a microcontroller.
         """
         whole = flatc_schema(self._runtime / "schema" / "schema.fbs")
-        headers = next((folder for folder in _FLATBUFFERS if folder.is_dir()), None)
+        headers = next((folder for folder in _FLATBUFFERS if files.is_folder(folder)), None)
         if headers is None:
             raise EnvironmentMissing(
                 "the flatbuffers headers are not installed",

@@ -129,7 +129,8 @@ class Toolchain:
             source.name, target.parent,
         )  # fmt: skip
         read = (target.parent / name for one in lists for name in _dependencies(one))
-        return [str(path) for path in read if path.is_file()]  # the assembler lists other names too
+        # The assembler lists other names, too.
+        return [str(path) for path in read if files.is_file(path)]
 
     def link(
         self, objects: Sequence[Path], script: Path, target: Path, flags: Sequence[str]
@@ -150,7 +151,8 @@ class Toolchain:
             for lines in (_OPENED, _NOT_OPENED)
         )
         return Inputs(
-            frozenset(str(path) for path in opened if path.is_file()), frozenset(map(str, missed))
+            frozenset(str(path) for path in opened if files.is_file(path)),
+            frozenset(map(str, missed)),
         )
 
     def run(self, command: Sequence[object], what: str, folder: Path) -> str:
@@ -215,7 +217,7 @@ def _found(name: str, folders: Sequence[str]) -> Inputs:
     """The first file called ``name`` in ``folders``, and the paths searched before it."""
     absent: set[str] = set()
     for path in (Path(folder) / name for folder in folders):
-        if path.is_file():
+        if files.is_file(path):
             return Inputs(frozenset([str(path)]), frozenset(absent))
         absent.add(str(path))
     return Inputs(absent=frozenset(absent))

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.base import paths
+from harness.base import files, paths
 from harness.base.errors import EnvironmentMissing
 from harness.build import board_names
 from harness.build.inputs import digest
@@ -78,7 +78,7 @@ def find_workspace(
     for folder in (start or Path.cwd(), paths.own_samples()):
         for top in (folder.resolve(), *folder.resolve().parents):
             settings = top / ".west" / "config"
-            if settings.is_file():
+            if files.is_file(settings):
                 return _workspace(top / _zephyr_base(settings), str(settings), variables)
     raise _missing("no Zephyr workspace: ZEPHYR_BASE is not set, and no .west folder was found")
 
@@ -113,7 +113,11 @@ def _settings(base: Path, variables: Mapping[str, str]) -> Iterator[str]:
         if name in VARIABLES or _VARIABLES.match(name):
             yield f"{name}={variables[name]}"
     own = next(
-        (top / ".west" / "config" for top in base.resolve().parents if (top / ".west").is_dir()),
+        (
+            top / ".west" / "config"
+            for top in base.resolve().parents
+            if files.is_folder(top / ".west")
+        ),
         None,
     )
     others = [Path(variables.get(name) or usual) for name, usual in _SETTINGS.items()]
@@ -129,7 +133,7 @@ def _settings(base: Path, variables: Mapping[str, str]) -> Iterator[str]:
 
 def _missing(message: str) -> EnvironmentMissing:
     project = paths.own_samples().parent
-    if not (project / "west.yml").is_file():
+    if not files.is_file(project / "west.yml"):
         return EnvironmentMissing(
             message,
             hint="set ZEPHYR_BASE, or work in a clone of the project, which has a west manifest",

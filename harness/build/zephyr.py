@@ -179,7 +179,7 @@ class _BuildTree:
             _write_changed(self.folder / name, f"{value}\n".encode())
         log = self.result.with_suffix(".log")
         # Configured separately, because it takes longer than building a configuration.
-        if not self.path.is_dir() or self._configured_with() != arguments:
+        if not files.is_folder(self.path) or self._configured_with() != arguments:
             self._configured.unlink(missing_ok=True)
             self._run_west(log, ("--cmake-only",), self._cmake_arguments)
             # Recorded before compiling, so that an interrupted build can be resumed.
@@ -208,7 +208,7 @@ class _BuildTree:
         It cannot for the separate builds of sysbuild and TF-M. No record is written either if a
         file changed after ``begun`` (ns), since it may have been read before the change.
         """
-        if (self.path / "domains.yaml").exists() or (self.path / "tfm").exists():
+        if files.exists(self.path / "domains.yaml") or files.exists(self.path / "tfm"):
             return
 
         def run(words: Sequence[object]) -> str:
@@ -294,7 +294,7 @@ class _BuildTree:
 
 def _write_changed(path: Path, content: bytes) -> None:
     """Writes ``content`` unless the file has it already, to keep its time stamp for ninja."""
-    if not path.is_file() or path.read_bytes() != content:
+    if not files.is_file(path) or path.read_bytes() != content:
         files.write(path, content)
 
 
@@ -321,10 +321,10 @@ def _record_compiler(tree: Path, record: Path, stopped: threading.Event) -> None
         return done.output + done.errors
 
     settings, map_file = tree / "CMakeCache.txt", tree / "zephyr" / "zephyr.map"
-    compiler = _COMPILER.search(settings.read_text() if settings.is_file() else "")
+    compiler = _COMPILER.search(settings.read_text() if files.is_file(settings) else "")
     if compiler is None:
         return
-    libraries = _LOADED.findall(map_file.read_text() if map_file.is_file() else "")
+    libraries = _LOADED.findall(map_file.read_text() if files.is_file(map_file) else "")
     inputs = Inputs.of(search_of(Path(compiler[1]), (), run).inputs, Inputs(frozenset(libraries)))
     files.write(record, InputRecord.of(inputs, Roots({}, [tree]), Contents()).to_json())
 

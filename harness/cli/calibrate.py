@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from harness.base import files
 from harness.base.errors import UsageError
 from harness.base.form import check_format
 from harness.cli.output import write_text
@@ -81,7 +82,7 @@ def _supply(
             return Supply(current, voltage, source)
         except ValueError as error:
             raise UsageError(f"--current, --voltage: {error}") from error
-    return Calibration.from_file(output).supply if output.is_file() else None
+    return Calibration.from_file(output).supply if files.is_file(output) else None
 
 
 def _cases(path: Path) -> list[dict[str, Any]]:

@@ -126,7 +126,7 @@ class Destination(click.ParamType):  # type: ignore[type-arg]
         if len(os.fsencode(path.name)) > _MAX_FILE_NAME:
             self.fail(f"the name {short(path.name)} is too long", param, ctx)
         # A file is replaced, which needs a writable folder; a pipe or a device is written to.
-        written = path if path.exists() and not path.is_file() else path.parent
+        written = path if files.exists(path) and not files.is_file(path) else path.parent
         if not os.access(written, os.W_OK):
             raise CannotWrite(
                 f"cannot write {path}: {written} is not writable", hint="choose another file"

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from harness.base import process
+from harness.base import files, process
 from harness.base.debug_access import LOOPBACK
 from harness.base.errors import EnvironmentMissing, ProgramMissing, ProgramTimedOut, Unsupported
 from harness.base.process import RunningProgram
@@ -161,7 +161,7 @@ def listening(port: int) -> bool:
     """True if a socket listens on this TCP port of 127.0.0.1."""
     # Read from the kernel's table: the server would take a connection for gdb's.
     table = Path("/proc/net/tcp")
-    if not table.exists():
+    if not files.exists(table):
         return False
     wanted = f"0100007F:{port:04X}"
     rows = (line.split() for line in table.read_text(encoding="ascii").splitlines()[1:])

@@ -64,7 +64,7 @@ def is_image(path: Path) -> bool:
 
 def name_of(path: Path) -> str:
     """The name of a run of ``path``: the folder's, or the file's without its suffix."""
-    placed = None if path.exists() else _PLACED.fullmatch(str(path))
+    placed = None if files.exists(path) else _PLACED.fullmatch(str(path))
     return Path(placed["file"]).stem if placed else path.resolve().stem
 
 

@@ -65,7 +65,7 @@ class Occasion:
         command = redacted_command([*called, *sys.argv[1:]])
         if selection is not None:
             root = git(folder, "rev-parse", "--show-toplevel")
-            sources = (relative(name, root) if Path(name).exists() else name
+            sources = (relative(name, root) if files.exists(Path(name)) else name
                        for name in selection.sources)  # fmt: skip
             selection = replace(selection, sources=tuple(sorted(set(sources))))
         return cls(time.time(), commit, branch, _machine(), command=command,

@@ -27,6 +27,7 @@ from sqlalchemy.exc import (
     ProgrammingError,
 )
 
+from harness.base import files
 from harness.base.closing import Closing
 from harness.base.errors import CannotWrite, EnvironmentMissing, HilError, UsageError
 from harness.base.secrets import redacted
@@ -83,7 +84,7 @@ class History(Closing):
         driver or no server.
         """
         path = Path(url).expanduser()
-        if not make and "://" not in url and not path.exists():
+        if not make and "://" not in url and not files.exists(path):
             raise UsageError(f"there is no history {url}", hint="tflm-hil history record FILE")
         full = url if "://" in url else f"sqlite:///{path}"
         try:

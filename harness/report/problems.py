@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness.base import files
 from harness.base.findings import NOTES, Finding
 from harness.case.artifacts import TRANSCRIPT
 from harness.case.result import CaseResult
@@ -70,7 +71,7 @@ def result_files(result: CaseResult) -> list[Path]:
         return []
     names = (TRANSCRIPT, result.evidence.console.name, "result.json", "coverage.info")
     paths = (result.evidence.console.with_name(name) for name in names)
-    return [path for path in paths if path.is_file()]
+    return [path for path in paths if files.is_file(path)]
 
 
 def _last(path: Path, count: int) -> list[str]:

@@ -280,7 +280,7 @@ def write(contents: FirmwareFolder, folder: Path) -> list[Path]:
     }
     if contents.embedded and contents.model is not None:
         wanted[contents.model] = contents.embedded
-    existing = [path.relative_to(folder).as_posix() for path in wanted if path.exists()]
+    existing = [path.relative_to(folder).as_posix() for path in wanted if files.exists(path)]
     if existing:
         raise UsageError(
             f"{', '.join(existing)} in {folder} would be overwritten",
@@ -303,7 +303,7 @@ def write_header(folder: Path) -> Path:
     path = folder / HEADER
     if not files.is_folder(folder):
         raise UsageError(f"there is no folder {folder}", hint="name the folder with the firmware")
-    if path.exists():
+    if files.exists(path):
         raise UsageError(f"{path} would be overwritten", hint="it exists: move it elsewhere")
     files.write(path, files.read(Path(__file__).with_name(HEADER)))
     return path

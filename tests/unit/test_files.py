@@ -179,6 +179,7 @@ KINDS = ["nothing", "folder", "pipe", "socket", "device", "name with NUL", "long
 @pytest.mark.parametrize("no_file", KINDS, indirect=True)
 def test_a_path_that_is_not_a_file_is_refused_at_once_in_one_line(no_file: Path) -> None:
     assert not files.is_file(no_file)
+    assert files.exists(no_file) == os.path.exists(no_file)  # noqa: PTH110 - raises for none
     with pytest.raises(BadElf) as refused:
         files.read(no_file, error=BadElf)
     assert refused.value.message.startswith(("cannot read ", "there is no file "))

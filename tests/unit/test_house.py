@@ -129,6 +129,26 @@ def test_only_one_module_starts_programs():
     assert starters == STARTERS
 
 
+#: They raise PermissionError below a folder that may not be entered (before Python 3.14).
+ASKS = ("exists", "is_dir", "is_file")
+ASKERS = {"harness.base.files", "harness.base.paths"}
+
+
+def asks(module: str) -> bool:
+    """Whether a module calls ``path.exists()`` or the like."""
+    return any(
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in ASKS
+        and not node.args
+        for node in ast.walk(ast.parse(modules()[module].read_text(encoding="utf-8")))
+    )
+
+
+def test_only_one_module_asks_paths_whether_they_exist():
+    assert {name for name in modules() if asks(name)} == ASKERS
+
+
 def test_wheels_carry_every_file_that_is_not_a_module():
     project = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text(encoding="utf-8"))
     patterns = project["tool"]["setuptools"]["package-data"]["harness"]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from harness.base import signals
+from harness.base import files, signals
 from harness.base.errors import CannotWrite, HilError, UsageError
 from harness.case import CaseResult
 from harness.case.tally import Tally
@@ -29,13 +29,13 @@ _FILES = ("json_file", "junit", "html", "markdown", "coverage", "profile")
 
 def check_destinations(options: Mapping[str, Any]) -> None:
     """Checks, before anything runs, that all results can be written, to different files."""
-    files = [options[name].absolute() for name in _FILES if options[name] is not None]
-    twice = next((file for file in files if files.count(file) > 1), None)
+    named = [options[name].absolute() for name in _FILES if options[name] is not None]
+    twice = next((file for file in named if named.count(file) > 1), None)
     if twice is not None:
         raise UsageError(f"two reports would be written to {twice}")
     output: Path = options["output"]
-    existing = next(path for path in (output, *output.absolute().parents) if path.exists())
-    if not existing.is_dir():
+    existing = next(path for path in (output, *output.absolute().parents) if files.exists(path))
+    if not files.is_folder(existing):
         raise UsageError(f"cannot write results to {output}", hint="choose another --output")
     if not os.access(existing, os.W_OK):
         raise CannotWrite(

@@ -9,7 +9,7 @@ from typing import NoReturn
 
 import click
 
-from harness.base import paths
+from harness.base import files, paths
 from harness.base.errors import HilError
 from harness.base.text import count_of
 from harness.build.configurations import load
@@ -77,13 +77,13 @@ def files_of(made: Plan, what: Subject) -> Iterator[Path]:
 
 def _file(image: Path) -> Path:
     """The file of an image, which may be ``FILE@ADDRESS`` or a build folder."""
-    if image.is_dir():
+    if files.is_folder(image):
         return BuildFolder(image).application or image
-    return image if image.exists() else Path(str(image).rpartition("@")[0] or image)
+    return image if files.exists(image) else Path(str(image).rpartition("@")[0] or image)
 
 
 def _sources(sample: str) -> Iterator[Path]:
     samples = paths.samples()
     folders = {samples / Path(source).parts[0] for source in load().sample(sample).sources}
     for folder in sorted(folders):
-        yield from (path for path in sorted(folder.rglob("*")) if path.is_file())
+        yield from (path for path in sorted(folder.rglob("*")) if files.is_file(path))

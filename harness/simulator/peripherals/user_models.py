@@ -15,6 +15,7 @@ from functools import partial
 from importlib import metadata
 from pathlib import Path
 
+from harness.base import files
 from harness.base.errors import UsageError
 from harness.base.platforms import ChipTable, Peripheral
 from harness.simulator.peripherals.base import Chip, Device
@@ -107,7 +108,7 @@ def _master(kind: str, arrays: Mapping[str, bytes], name: str) -> Maker:
 
 def _from_file(name: str, path: Path, attribute: str) -> object:
     spec = importlib.util.spec_from_file_location(path.stem, path)
-    if spec is None or spec.loader is None or not path.is_file():
+    if spec is None or spec.loader is None or not files.is_file(path):
         raise UsageError(f"peripherals: {name}: no Python file {path}")
     module = importlib.util.module_from_spec(spec)
     try:

@@ -14,6 +14,7 @@ from bisect import bisect_right
 from pathlib import Path
 from typing import Any
 
+from harness.base import files
 from harness.base.errors import BoardUnavailable, PortBusy, TargetLost
 from harness.targets.base import ConsoleChunk
 
@@ -185,7 +186,7 @@ class SerialConsole:
             self._changed.notify_all()
 
     def _lost_error(self) -> TargetLost:
-        note = "" if "://" in self.url or Path(self.url).exists() else " (it no longer exists)"
+        note = "" if "://" in self.url or files.exists(Path(self.url)) else " (it no longer exists)"
         return TargetLost(
             f"{self._board}: the port {self.url} disappeared during the run{note}: {self._lost}",
             hint="check cable and power; the board may return under another port name",
@@ -222,7 +223,7 @@ def _open_error(url: str, board: str, error: Exception) -> BoardUnavailable:
             f"{board}: the port {url} is open in {', '.join(others)}",
             hint="close that program; two readers of one port each get half of the bytes",
         )
-    if not Path(url).exists():
+    if not files.exists(Path(url)):
         return BoardUnavailable(
             f"{board}: the port {url} does not exist",
             hint="`tflm-hil boards` lists the ports; has the board been unplugged?",
@@ -242,7 +243,7 @@ def holders(device: str) -> list[str]:
     """
     real = os.path.realpath(device)
     programs = []
-    for entry in _PROC.iterdir() if _PROC.is_dir() else ():
+    for entry in _PROC.iterdir() if files.is_folder(_PROC) else ():
         if not entry.name.isdigit() or int(entry.name) == os.getpid():
             continue
         targets = _open_files(entry)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from harness.base import platforms
+from harness.base import files, platforms
 from harness.base.debug_access import LOOPBACK
 from harness.base.errors import EnvironmentMissing, UsageError
 from harness.base.platforms import DEFAULT_CHIP
@@ -76,7 +76,7 @@ class BenchBoard:
     @property
     def present(self) -> bool:
         """True if its port is a URL or an existing device."""
-        return bool(self.port) and ("://" in self.port or Path(self.port).exists())
+        return bool(self.port) and ("://" in self.port or files.exists(Path(self.port)))
 
     def __str__(self) -> str:
         return f"{self.name} (probe {self.probe}, port {redacted(self.port) or 'unknown'})"

@@ -10,6 +10,7 @@ import hashlib
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from harness.base import files
 from harness.base.errors import UsageError
 from harness.base.platforms import board_with
 from harness.build.board_names import target_of
@@ -44,18 +45,18 @@ class FlashImage:
     def build_directory(self) -> Path | None:
         """The Zephyr build folder that contains the ELF (``build/zephyr/zephyr.elf``), or None."""
         folder = self.elf.parent
-        if folder.name == "zephyr" and (folder.parent / "CMakeCache.txt").is_file():
+        if folder.name == "zephyr" and files.is_file(folder.parent / "CMakeCache.txt"):
             return folder.parent
         return None
 
     def binaries(self, folder: Path) -> list[tuple[int, Path]]:
         """Writes each block into a binary file in ``folder``; returns ``(address, file)`` pairs."""
-        files = []
+        pairs = []
         for address, data in self.blocks:
             path = folder / f"{self.sha256[:16]}-{address:08x}.bin"
             path.write_bytes(data)
-            files.append((address, path))
-        return files
+            pairs.append((address, path))
+        return pairs
 
 
 def prepare(image: Image, folder: Path) -> FlashImage:
@@ -102,7 +103,7 @@ def _flash_blocks(image: Image) -> list[hexfile.Block]:
 def _merged_file(image: Image, start: int) -> Path:
     for name in MERGED:
         path = image.path.parent / name
-        if path.is_file():
+        if files.is_file(path):
             return path
     below = "TF-M" if is_non_secure(image) else "its bootloader"
     kit = board_with(image.chip.key)

@@ -24,6 +24,7 @@ from urllib.parse import urlsplit
 
 from filelock import FileLock
 
+from harness.base import files
 from harness.base.errors import CannotWrite, EnvironmentMissing, HilError, UsageError
 from harness.targets.renode import find
 from harness.targets.renode.releases import ARCHIVES, PINNED, Archive, Version, shown
@@ -180,7 +181,7 @@ def _make(archive: Archive, folder: Path, pieces: Iterator[bytes], progress: Pro
 
 def _runs(program: Path, archive: Archive) -> bool:
     with contextlib.suppress(EnvironmentMissing):
-        return program.is_file() and find.examine(program).version == archive.version
+        return files.is_file(program) and find.examine(program).version == archive.version
     return False
 
 
@@ -255,15 +256,15 @@ def _unpack(packed: Path, folder: Path) -> Path:
     folder.mkdir()
     try:
         with tarfile.open(packed, "r:gz") as tar:
-            files = size = 0
+            count = size = 0
             for member in tar:
-                files, size = files + 1, size + member.size
-                if files > _MOST_FILES or size > _MOST_UNPACKED:
+                count, size = count + 1, size + member.size
+                if count > _MOST_FILES or size > _MOST_UNPACKED:
                     raise EnvironmentMissing(f"{packed.name} unpacks to too many files or bytes")
                 tar.extract(member, folder, filter="data")  # refuses files and links outside
     except (tarfile.TarError, EOFError, zlib.error) as error:
         raise EnvironmentMissing(f"{packed.name} cannot be unpacked: {error}") from error
-    programs = [program for program in folder.glob("*/renode") if program.is_file()]
+    programs = [program for program in folder.glob("*/renode") if files.is_file(program)]
     if len(programs) != 1:
         raise EnvironmentMissing(f"{packed.name} contains no Renode")
     return programs.pop().parent

@@ -199,6 +199,14 @@ def test_a_variable_of_the_compiler(
     assert not project.is_built_again_after(lambda: monkeypatch.delenv(name))
 
 
+def test_a_folder_on_path_that_cannot_be_looked_into_is_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a name that no file can have, as root may enter every folder."""
+    monkeypatch.setenv("PATH", f"/{'x' * 300}{os.pathsep}{os.environ['PATH']}")
+    assert Project(tmp_path).build().is_file()
+
+
 @pytest.fixture
 def wrapped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A compiler on PATH that is a script around the real one, whose programs are copies."""

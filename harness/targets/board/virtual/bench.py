@@ -10,6 +10,7 @@ import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from harness.base import files
 from harness.base.platforms import BoardTable, board_names, board_table
 from harness.targets.board.lab import is_valid_name
 
@@ -58,7 +59,7 @@ def read(folder: Path) -> PublishedBoard | None:
 
 def published_boards(bench: Path) -> dict[Path, PublishedBoard]:
     """The boards of a bench, by their state folders."""
-    if not bench.is_dir():
+    if not files.is_folder(bench):
         return {}
     visible = {folder: read(folder) for folder in sorted(bench.iterdir())}
     return {
