@@ -201,7 +201,7 @@ def test_a_board_whose_note_a_neighbour_planted_does_not_hide_the_others(dk, cli
 
 
 @pytest.mark.slow
-@pytest.mark.needs("arm-none-eabi-gcc")
+@pytest.mark.needs("arm-none-eabi-gcc", "flatc")
 def test_conform_compares_board_and_simulator_and_writes_a_report(dk, cli, tmp_path):
     dk("960000001", name="dk-one", play=False)
     done = cli("boards", "conform", "sdiv_by_zero", "--json", "answers.json", "--report", "r.md",
