@@ -65,11 +65,6 @@ def schemas() -> Path:
     return PACKAGE / "schemas"
 
 
-def hostile_images() -> Path:
-    """``tests/hostile`` of a checkout; a wheel does not have it."""
-    return PACKAGE.parent / "tests" / "hostile"
-
-
 def cache() -> Path:
     """The build cache, at ``TFLM_HIL_CACHE`` if that is set. Safe to delete at any time."""
     named = os.environ.get("TFLM_HIL_CACHE")

@@ -10,12 +10,13 @@ from typing import Any
 
 import click
 
-from harness.base import numbers, paths
-from harness.base.errors import BoardUnavailable, CheckFailed, UsageError
+from harness.base import numbers
+from harness.base.errors import BoardUnavailable, UsageError
 from harness.base.platforms import board_with
+from harness.base.secrets import redacted
 from harness.cli.options import json_option, number_option
-from harness.cli.output import on_stderr, write_text
-from harness.cli.parameters import BOARD, STDOUT, Destination, Name
+from harness.cli.output import write_text
+from harness.cli.parameters import BOARD, STDOUT, Name
 from harness.elf import Image
 from harness.targets.board import discovery, flash_image, runners
 from harness.targets.board.discovery import BenchBoard
@@ -38,12 +39,6 @@ _LAB = click.option(
     expose_value=False,
     help="Lab file (default: lab.toml).",
 )
-
-
-def _hostile() -> list[str]:
-    from harness.studies import conformance  # noqa: PLC0415 - see cli/__init__
-
-    return [image.name for image in conformance.read(paths.hostile_images())]
 
 
 @click.group(invoke_without_command=True)
@@ -81,9 +76,9 @@ def _row(board: BenchBoard, lab: Lab) -> dict[str, Any]:
         "name": board.name,
         "probe": board.probe,
         "kit": board.kit,
-        "port": board.port,
+        "port": redacted(board.port),
         "port_chosen": board.how,
-        "ports": list(board.ports),
+        "ports": [redacted(port) for port in board.ports],
         "baud": board.rate,
         "runner": board.runner,
         "tags": list(board.tags),
@@ -200,56 +195,3 @@ def flash(
             report = flasher.ensure(prepared, always=always)
             flasher.reset()
     click.echo(f"{board.name}: {report.reason} ({report.size} bytes, {report.seconds:.1f} s)")
-
-
-@boards.command()
-@_LAB
-@click.argument("names", metavar="[IMAGE]...", nargs=-1, type=Name(_hostile))
-@click.option("--images", metavar="FOLDER",
-              type=click.Path(exists=True, file_okay=False, path_type=Path),
-              help="Folder of the images.  [default: the checkout's tests/hostile]")  # fmt: skip
-@click.option("--board", "name", default="", type=BOARD, help="Name, probe serial number or tag.")
-@number_option("--wait", default=0.0, check=numbers.seconds_or_zero, metavar="SECONDS",
-               help="Time to wait for a board in use.")  # fmt: skip
-@click.option("--report", "report_file", type=Destination(), metavar="FILE",
-              help="Write a report in Markdown.")  # fmt: skip
-@json_option("the answers")
-@click.pass_context
-def conform(
-    context: click.Context,
-    names: tuple[str, ...],
-    images: Path | None,
-    name: str,
-    wait: float,
-    report_file: Path | None,
-    json_file: Path | None,
-) -> None:
-    """Run the hostile images on a board and on the simulator, and compare their consoles.
-
-    Each IMAGE (default: all) contains an error that an nRF9160 refuses, or that makes its output
-    wrong or missing; its twin is correct. Both are flashed, reset and watched for 3 seconds. Images
-    that change UICR are omitted. A run of all images erases the pages of a small image some 150
-    times.
-
-    \b
-    tflm-hil boards conform --board bench-1 --report conformance.md
-    tflm-hil boards conform ldrd_unaligned sdiv_by_zero
-    """
-    from harness.studies import conformance  # noqa: PLC0415 - see cli/__init__
-
-    chosen = conformance.read(images or paths.hostile_images(), names)
-    options = {"board": name, "lab": context.obj, "wait": wait}
-    given = {key: value for key, value in options.items() if value}
-    answers = []
-    with tempfile.TemporaryDirectory(prefix="tflm-hil-") as folder:
-        for answer in conformance.conform(chosen, Path(folder), "board", given):
-            answers.append(answer)
-            on_stderr(f"{answer.image.name}: {'agrees' if answer.agrees else 'differs'}")
-    write_text(json_file, json.dumps({"answers": [one.to_json() for one in answers]}, indent=1))
-    if report_file is not None:
-        write_text(report_file, conformance.report(answers, name or "a board"))
-    if json_file != STDOUT:
-        click.echo(conformance.table(answers).plain())
-    different = sum(not answer.agrees for answer in answers)
-    if different:
-        raise CheckFailed(f"{different} of {len(answers)} runs differ from the simulator")

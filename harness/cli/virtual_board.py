@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import tempfile
 import time
@@ -16,8 +15,7 @@ from harness.base.platforms import DEFAULT_BOARD, board_names, board_table
 from harness.cli.options import number_option
 from harness.cli.parameters import Name
 from harness.targets.board.lab import checked_name
-from harness.targets.board.virtual import misbehaviour, serial_number
-from harness.targets.board.virtual.bench import install_tools
+from harness.targets.board.virtual import serial_number
 from harness.targets.board.virtual.client import VirtualDk
 
 
@@ -31,22 +29,11 @@ from harness.targets.board.virtual.client import VirtualDk
                help="Baud rate of its UART.")  # fmt: skip
 @click.option("--console", default="", metavar="TEXT", type=Name(board_names),
               help='Wiring of its console: "uarte=UARTE1 txd=1 rxd=0 baud=1000000".')  # fmt: skip
-@click.option(
-    "--misbehave",
-    multiple=True,
-    metavar="NAME[=N]",
-    type=Name(lambda: misbehaviour.NAMES),
-    help="A misbehaviour (--list-misbehaviours); repeatable.",
-)
-@click.option("--play", is_flag=True, help="Print the text in flash instead of running it.")
 @click.option("--port", type=click.IntRange(0, 65535), default=0, metavar="N",
               help="TCP port of its debug port on 127.0.0.1 (0: any free one).")  # fmt: skip
 @click.option("--registers", is_flag=True,
               help="Offer pyOCD only registers of the access ports, as SWD does, instead of block "
               "transfers of memory.")  # fmt: skip
-@click.option("--list-misbehaviours", is_flag=True, help="List the misbehaviours.")
-@number_option("--seconds", default=0.0, check=numbers.seconds_or_zero, hidden=True,
-               help="End after this time.")  # fmt: skip
 def virtual_board(
     *,
     bench: Path | None,
@@ -55,23 +42,15 @@ def virtual_board(
     kit: str,
     baud: int | None,
     console: str,
-    misbehave: tuple[str, ...],
-    play: bool,
     port: int,
     registers: bool,
-    list_misbehaviours: bool,
-    seconds: float,
 ) -> None:
     """Start a simulated board with serial ports and a debug port; Ctrl-C ends it.
 
-    It has a J-Link serial number, three serial ports, a debug port and stand-ins for the flash
-    tools. It prints two environment variables; in a shell that exports them, `--target board`
-    finds it. The last line is the probe's name for pyOCD.
+    It has a J-Link serial number, three serial ports, and a debug port for pyOCD. It prints an
+    environment variable; in a shell that exports it, `--target board` finds the board. The last
+    line is the probe's name for pyOCD.
     """
-    if list_misbehaviours:
-        click.echo(misbehaviour.Misbehaviour.__doc__)
-        return
-    misbehaviour.parse(misbehave)
     table = board_table(kit)
     number = checked_name(serial or serial_number(table), "--serial")
     if name:
@@ -80,21 +59,13 @@ def virtual_board(
         folder = bench or Path(
             stack.enter_context(tempfile.TemporaryDirectory(prefix="tflm-bench-"))
         )
-        tools = install_tools(folder)
-        options = {"name": name, "kit": table, "baud": baud or 0, "misbehave": misbehave,
-                   "play": play, "console": console, "port": port,
-                   "registers": registers}  # fmt: skip
-        dk = stack.enter_context(VirtualDk(folder.resolve(), number, **options))  # type: ignore[arg-type]
+        dk = stack.enter_context(VirtualDk(
+            folder.resolve(), number, name=name, kit=table, baud=baud or 0, console=console,
+            port=port, registers=registers,
+        ))  # fmt: skip
         board = dk.find()
         click.echo(f"export TFLM_HIL_VIRTUAL_BENCH={shlex.quote(str(folder.resolve()))}")
-        click.echo(f"export PATH={shlex.quote(str(tools.resolve()))}{os.pathsep}$PATH")
         click.echo(f"# {board}; ends with Ctrl-C", err=True)
-        click.echo(f"# pyOCD: --uid remote:{board.remote_probe}", err=True)
-        _wait(dk, seconds)
-
-
-def _wait(dk: VirtualDk, seconds: float) -> None:
-    """Waits until the board ends, at most ``seconds`` (0: no limit)."""
-    limit = time.monotonic() + seconds if seconds else float("inf")
-    while dk.alive and time.monotonic() < limit:
-        time.sleep(0.1)
+        click.echo(f"# pyOCD: --uid {board.uid}", err=True)
+        while dk.alive:
+            time.sleep(0.1)

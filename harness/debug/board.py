@@ -7,10 +7,11 @@ import time
 from collections.abc import Callable
 
 from harness.base.platforms import BoardTable
-from harness.debug.gdb import commands_to, has_pyocd, pyocd_missing, pyocd_server
+from harness.debug.gdb import commands_to, pyocd_server
 from harness.debug.replay import Breakpoint
 from harness.targets.board.discovery import BenchBoard
 from harness.targets.board.lab import unpadded
+from harness.targets.board.probe import has_pyocd, pyocd_missing
 from harness.targets.board.session import BoardSession
 
 #: Names of J-Link's gdb server (SEGGER, UM08001, "J-Link GDB Server").
@@ -26,18 +27,17 @@ def server_command(board: BenchBoard, kit: BoardTable, place: Breakpoint | None)
     pyOCD if it is installed, else J-Link's server; both halt the core when they start. With
     ``place`` "fault" all faults halt. Raises :class:`EnvironmentMissing` if neither is installed.
     """
-    serial = unpadded(board.probe)
     if has_pyocd():
-        probe = f"remote:{board.remote_probe}" if board.remote_probe else serial
         faults = place is not None and place.where == "fault"
         target = kit.chip.tools.pyocd_target
-        return pyocd_server(probe, target, board=True, catch=_ALL_FAULTS if faults else "h")
+        return pyocd_server(board.uid, target, board=True, catch=_ALL_FAULTS if faults else "h")
     jlink = next(filter(None, map(shutil.which, JLINK_SERVERS)), None)
     if jlink is None or board.virtual:
-        raise pyocd_missing("" if board.virtual else ", nor is J-Link's gdb server")
+        others = "" if board.virtual else ", nor is J-Link's gdb server"
+        raise pyocd_missing("debugging", others)
     names = kit.chip.tools
     return [
-        jlink, "-nogui", "-localhostonly", "-select", f"USB={serial}",
+        jlink, "-nogui", "-localhostonly", "-select", f"USB={unpadded(board.probe)}",
         "-device", names.jlink_device, "-if", names.debug_interface,
         "-speed", str(kit.probe.speed_khz), "-port",
     ]  # fmt: skip

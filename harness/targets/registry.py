@@ -49,6 +49,7 @@ class TargetOption:
     flag: str = ""  # on the command line, if it is not called as the option
     words: Callable[[], Iterable[str]] = tuple  # what it can be, for completion
     file: bool = False  # it can be the name of a file
+    variable: str = ""  # the environment variable that gives it
 
     @property
     def spelled(self) -> str:
@@ -135,16 +136,22 @@ _POWER_ON = TargetOption(
     power_on.name_of(power_on.DEFAULT_SEED),
     words=lambda: (power_on.ZERO_WORD, power_on.BOTH_WORD),
 )
-_RUNNER = TargetOption(
-    "runner", "text", "the flash tool: nrfutil, nrfjprog, jlink, pyocd or west.",
-    "the lab file's, or the first that is installed", words=_runners,
-)  # fmt: skip
 _BOARD_OPTIONS = (
     TargetOption("board", "text", "its name, probe serial number or tag.", words=boards_of_lab),
-    TargetOption("lab", "text", "the lab file.", "$TFLM_HIL_LAB, or lab.toml", file=True),
+    TargetOption(
+        "lab",
+        "text",
+        "the lab file.",
+        "$TFLM_HIL_LAB, or lab.toml",
+        file=True,
+        variable="TFLM_HIL_LAB",
+    ),
     TargetOption("wait", "seconds", "how long to wait for a board in use.", "0"),
-    _RUNNER,
-)
+    TargetOption(
+        "runner", "text", "the flash tool: nrfutil, nrfjprog, jlink, pyocd or west.",
+        "the lab file's, or the first that is installed", words=_runners,
+    ),
+)  # fmt: skip
 
 _CONSOLE = TargetOption(
     "console", "text",
@@ -182,7 +189,14 @@ _ROWS = (
         True,
         _EVERYTHING,
         (
-            TargetOption("renode", "text", "the Renode to use.", "$RENODE, or PATH", file=True),
+            TargetOption(
+                "renode",
+                "text",
+                "the Renode to use.",
+                "$RENODE, or PATH",
+                file=True,
+                variable="RENODE",
+            ),
             _POWER_ON,
         ),
         pool="harness.targets.renode.server:RenodePool",
@@ -201,8 +215,9 @@ _ROWS = (
         "harness.targets.board.virtual",
         True,
         frozenset({Ability.PINS, Ability.STACKS}),
-        (_CONSOLE, _RUNNER),
+        (_CONSOLE,),
         retried=True,
+        needs="harness.targets.board.virtual:require_tool",
     ),
 )
 

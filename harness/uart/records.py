@@ -264,19 +264,6 @@ def without_ticks(console: bytes) -> bytes:
     return _TICKS.sub(rb"\1-\2", console)
 
 
-_WITH_TICKS = re.compile(rb"(~HIL [^*\r\n]{0,300}? ticks=)\d{1,10}([^*\r\n]{0,160}?) \*[0-9a-f]{8}")
-
-
-def with_ticks(line: bytes, ticks: int) -> bytes:
-    """``line`` with other ticks in its ``op`` or ``inference`` record, and the right CRC-32."""
-
-    def rewritten(match: re.Match[bytes]) -> bytes:
-        body = b"%b%d%b" % (match[1], min(ticks, LARGEST), match[2])
-        return b"%b *%08x" % (body, zlib.crc32(body))
-
-    return _WITH_TICKS.sub(rewritten, line)
-
-
 def parse(text: str, kinds: Kinds = FROM_DEVICE) -> Record | MalformedRecord | None:
     """The record in a line, the reason why it cannot be read, or None if there is no record."""
     start = text.find(PREFIX)

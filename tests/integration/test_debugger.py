@@ -62,6 +62,7 @@ def hex_file(image, folder):
     return path
 
 
+@pytest.mark.slow
 def test_pyocd_loads_compares_resets_and_erases(build, tmp_path):  # noqa: F811
     with serving(build("counter")) as (session, probe):
         content = hex_file(build("nullcall"), tmp_path)
@@ -115,6 +116,7 @@ SESSION = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_scripted_session_with_gdb(build, tmp_path, gdb):  # noqa: F811
     done = debug(build("counter"), SESSION, tmp_path, "--at", "Main")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -123,6 +125,7 @@ def test_a_scripted_session_with_gdb(build, tmp_path, gdb):  # noqa: F811
         assert seen in done.stdout, f"{seen}: {done.stdout}{done.stderr}"
 
 
+@pytest.mark.slow
 def test_at_fault_stops_before_the_fault(build, tmp_path, gdb):  # noqa: F811
     commands = ("print callee", "backtrace", "stepi", "stepi", "kill")
     done = debug(build("nullcall"), commands, tmp_path, "--at", "fault-1")

@@ -97,9 +97,9 @@ def run(folder, tmp_path, capsys):
 
 
 SCRAPER = {"scraper": r"/y=(?P<y>\d+)/"}
-ENDLESS = {**SCRAPER, "ends": False, "watch": 0.2}
-DONE = {**SCRAPER, "ends_at": "^all done$", "watch": 0.2}
-ZTEST = {"scraper": "ztest", "watch": 0.2}
+ENDLESS = {**SCRAPER, "end": "never", "observe_after": 0.2}
+DONE = {**SCRAPER, "end.line": "^all done$", "observe_after": 0.2}
+ZTEST = {"scraper": "ztest", "observe_after": 0.2}
 
 
 @pytest.mark.parametrize(
@@ -137,4 +137,4 @@ def test_what_comes_after_enough_was_seen_counts(run, name, case, words):
 
 
 def test_an_image_that_has_no_end_is_told_how_to_say_so(run):
-    assert "`ends = false`" in run("loops", **SCRAPER)["hint"]
+    assert '`end = "never"`' in run("loops", **SCRAPER)["hint"]

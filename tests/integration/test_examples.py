@@ -37,7 +37,6 @@ def own_firmware(
     return copy
 
 
-@pytest.mark.slow
 @needs_compiler
 def test_the_case_and_the_python_tests_of_the_bare_metal_example_pass(tmp_path):
     folder = own_firmware(tmp_path)
@@ -51,7 +50,6 @@ def test_the_case_and_the_python_tests_of_the_bare_metal_example_pass(tmp_path):
     assert "5 passed" in done.stdout, done.stdout
 
 
-@pytest.mark.slow
 @needs_compiler
 @pytest.mark.parametrize(
     ("change", "verdict"),
@@ -75,7 +73,6 @@ def test_both_worlds_of_the_example_take_their_interrupts(tmp_path):
     assert (result.verdict, result.findings) == (Verdict.PASS, ()), result.reason
 
 
-@pytest.mark.slow
 @needs_compiler
 @pytest.mark.parametrize(
     ("file", "change"),
@@ -118,7 +115,6 @@ def test_the_sweep_example_finds_a_best_point_among_variants_that_all_pass(tmp_p
     assert "best within the budget, digits: resolver" in told
 
 
-@pytest.mark.slow
 @needs_compiler
 def test_the_campaign_example_replays_a_fault_that_changes_the_digit(tmp_path):
     folder = shutil.copytree(EXAMPLES / "campaign", tmp_path / "campaign")

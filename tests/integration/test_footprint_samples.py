@@ -13,9 +13,8 @@ from harness import footprint
 from harness.base.errors import FirmwareFailed, UsageError
 from harness.build.builders import build_all, build_one
 from harness.build.configurations import load
-from harness.build.standalone import build_operators
 from harness.elf import Image
-from harness.footprint.marginal import leave_one_out
+from harness.footprint.compare import compare
 from harness.footprint.measure import measure
 from harness.targets.base import ConsoleMatch
 from harness.targets.simulator import open as open_simulator
@@ -45,21 +44,12 @@ def test_reachability_explains_nearly_all_of_an_image(sample: str) -> None:
     assert found.operators.unreached < 0.01 * found.regions[0].used
 
 
-@pytest.mark.slow
 def test_the_operators_of_person_detection_cost_what_building_without_them_says() -> None:
-    image("hello_world")  # skips without a compiler
-    found = leave_one_out(
-        "hello_world", PERSON_DETECTION,
-        lambda names: build_operators("hello_world", names).elf,
-        kept=["FULLY_CONNECTED"],
-    )  # fmt: skip
-    assert [row.operator for row in found.rows] == PERSON_DETECTION
-    for row in found.rows:
-        assert row.agrees, f"{row.operator}: {row.exclusive} and {row.measured}: {row.why}"
-        assert row.measured > 300
-    together = found.flash - found.none
-    assert together > sum(row.measured for row in found.rows)  # what they share counts once
-    assert abs(together - found.together) < 0.1 * together
+    images = (image("hello_world", name) for name in ("exact", "person_detection"))
+    swap = compare(*(footprint.analyse(one).to_json() for one in images)).swap
+    assert swap is not None
+    assert swap.operators == tuple(PERSON_DETECTION)
+    assert swap.agrees, swap
 
 
 def test_the_arena_minimum_allocates_and_one_byte_less_does_not() -> None:

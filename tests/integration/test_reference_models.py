@@ -104,7 +104,6 @@ def _terms(model: Model) -> int:
     return sum(int(np.prod(shape[1:])) + 2 for shape in depths if len(shape) > 1)
 
 
-@pytest.mark.slow
 @_those(_comparable)
 def test_every_tensor_of_every_inference_equals_tflm(path: Path, tflm: Oracle) -> None:
     model = Model.from_file(path)
@@ -169,7 +168,6 @@ def test_a_batch_equals_single_inferences(path: Path) -> None:
 LITERT_STEPS = {"FULLY_CONNECTED": 1}
 
 
-@pytest.mark.slow
 @_those(_comparable_with_litert)
 def test_every_operator_equals_litert_on_its_own_inputs(path: Path, litert: Oracle) -> None:
     model = Model.from_file(path)

@@ -90,6 +90,7 @@ def disturb(session) -> None:
     session.write(b"on its way")
 
 
+@pytest.mark.slow
 def test_a_machine_that_was_used_is_as_a_new_one(server, image):
     with open_target("renode", image, server=server) as session:
         session.profile()  # so that the next machine is new
@@ -165,6 +166,7 @@ def test_what_ran_is_what_ran_on_the_simulator(server, sample):
     assert renode.functions.keys() == simulator.functions.keys()
 
 
+@pytest.mark.slow
 def test_a_renode_that_is_killed_is_one_error_and_the_next_case_runs(image):
     with pool() as renodes:
         session = open_target("renode", image, pool=renodes)
@@ -176,6 +178,7 @@ def test_a_renode_that_is_killed_is_one_error_and_the_next_case_runs(image):
         assert renodes.starts == 2
 
 
+@pytest.mark.slow
 def test_a_renode_that_hangs_ends_at_the_guard_and_the_next_case_runs(image, monkeypatch):
     monkeypatch.setattr("harness.targets.renode.session._MARGIN", 0.5)
     with pool() as renodes:
@@ -189,6 +192,7 @@ def test_a_renode_that_hangs_ends_at_the_guard_and_the_next_case_runs(image, mon
             assert session.run(Elapsed(0.001), session.deadline(10)) is Stop.CONDITION
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
 def test_a_run_opens_no_port_and_leaves_no_process_and_no_file_when_it_is_ended(
     number, image, tmp_path

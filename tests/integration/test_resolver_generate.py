@@ -61,7 +61,6 @@ def run(sample: str, elf: Path, output: Path) -> Verdict:
     return result.verdict
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("sample", ["hello_world", "digits", "residual", "atan"])
 def test_a_generated_resolver_computes_what_the_model_says(
     sample: str, build: Build, tmp_path: Path
@@ -74,7 +73,6 @@ def test_a_generated_resolver_computes_what_the_model_says(
     assert audit.verdicts == (resolver.AuditVerdict.OK,)
 
 
-@pytest.mark.slow
 def test_one_generated_resolver_serves_several_models(build: Build, tmp_path: Path) -> None:
     names = ["digits_int8.tflite", "hello_world_int8.tflite", "residual_int8.tflite"]
     elf = build("digits", names)

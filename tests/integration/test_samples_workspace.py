@@ -113,7 +113,6 @@ def set_up(top: Path, upstream: Path) -> None:
     run(*west, "update", cwd=top)
 
 
-@pytest.mark.slow
 def test_only_the_modules_that_are_needed_are_taken(workspace: Path) -> None:
     west = (sys.executable, "-m", "west")
     names = run(*west, "list", "-f", "{name}", cwd=workspace).split()

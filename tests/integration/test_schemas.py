@@ -23,7 +23,6 @@ def document(capsys, *arguments: str) -> dict:
     return json.loads(capsys.readouterr().out)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("configuration", CONFIGURATIONS)
 def test_documents_of_an_image_fit_their_schemas(configuration, capsys, tmp_path):
     elf = str(build_one("hello_world", configuration))

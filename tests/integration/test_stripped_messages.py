@@ -13,10 +13,7 @@ from harness.build.standalone import build_standalone
 from harness.case import CaseResult, Verdict, run_case
 from harness.case.samples import sample_case
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.needs("arm-none-eabi-gcc", "flatc"),
-]
+pytestmark = pytest.mark.needs("arm-none-eabi-gcc", "flatc")
 OPTIONS = BuildOptions(defines=("TF_LITE_STRIP_ERROR_STRINGS",))
 
 

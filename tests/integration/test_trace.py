@@ -38,7 +38,6 @@ def test_counting_changes_nothing_that_is_measured(tmp_path, capsys):
     assert plain == traced
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("sample", sorted(load().samples))
 def test_all_sums_of_a_profile_are_the_images_instructions(sample, tmp_path, capsys):
     """Of boot and all inferences; each operator has its own, and none is shared."""

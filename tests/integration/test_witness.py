@@ -97,7 +97,6 @@ def test_what_qemu_does_differently_is_unverified():
     )
 
 
-@pytest.mark.slow
 @each_image
 @pytest.mark.parametrize("size", [1, 7, 1000])
 def test_slices_equal_one_run(image, size, link):

@@ -95,7 +95,7 @@ class Desk:
     @property
     def board(self) -> BenchBoard:
         hook = ("sh", "-c", f'echo "{{name}} {{probe}}" >> {self.folder / "cycles"}')
-        return BenchBoard("mine", SERIAL, self.wire.port, tools=str(self.tools), power_cycle=hook)
+        return BenchBoard("mine", SERIAL, self.wire.port, power_cycle=hook)
 
     def find(self) -> BenchBoard:
         if not self.plugged:
@@ -122,8 +122,9 @@ class Desk:
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
     made = Desk(tmp_path)
+    monkeypatch.setenv("PATH", str(made.tools), prepend=os.pathsep)
     yield made
     made.close()
 

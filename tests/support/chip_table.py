@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 
-from harness.studies import conformance
-from harness.studies.conformance import HostileImage
+from hostile_images import HostileImage, hostile_images
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "simulator.md"
@@ -19,8 +18,7 @@ BEGIN, END = "<!-- chip table: begin -->\n", "<!-- chip table: end -->\n"
 
 def table() -> str:
     """The rows, a heading for each chapter."""
-    images = conformance.read(ROOT / "tests" / "hostile")
-    return "".join(_rows(images))
+    return "".join(_rows(hostile_images()))
 
 
 def _rows(images: list[HostileImage]) -> Iterator[str]:

@@ -17,6 +17,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import chromium
+import loopback
 import postgresql
 import pytest
 
@@ -206,6 +207,7 @@ _ROWS = (
     _apt("g++"),
     _apt("binutils", "c++filt"),
     _apt("clang", "clang", "ld.lld", packages="clang lld"),
+    _apt("llvm", "llvm-addr2line"),
     _apt("make"),
     _apt("cmake"),
     _apt("ninja", packages="ninja-build"),
@@ -215,6 +217,7 @@ _ROWS = (
     _apt("qemu-system-arm"),
     Need("chromium", "apt install chromium", chromium.program),
     Need("postgresql", "apt install postgresql", postgresql.programs),
+    Need("ser2net", "apt install ser2net", loopback.ser2net_program),
     _apt("openssl"),
     _apt("jq"),
     _apt("fish"),
@@ -279,7 +282,5 @@ _ROWS = (
     _tree("riot", "TFLM_HIL_RIOT", "Makefile.include"),
     _tree("nuttx", "TFLM_HIL_NUTTX", "include/nuttx/irq.h"),
     _tree("freertos", "TFLM_HIL_FREERTOS", "tasks.c"),
-    # No tool: tests/mutants draws a sample
-    Need("every mutant", "tox run -e mutants", lambda: None, absent="CI runs a sample of them"),
 )
 NEEDS = {need.name: need for need in _ROWS}

@@ -1,32 +1,65 @@
-"""Virtual boards in this process: one behind its control socket in a thread, one without a loop."""
+"""Virtual boards that misbehave: in a process, in a thread, and without an event loop."""
 
 from __future__ import annotations
 
 import os
 import tempfile
+import termios
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
+import misbehaving_board
+import misbehaviour
 import pytest
+from misbehaving_board import MisbehavingBoard, SwitchedChip, TranscriptChip
+from port_client import PortClient
 
-from harness.base.platforms import board_table
-from harness.targets.board.virtual.chip import TranscriptChip, VirtualChip
-from harness.targets.board.virtual.client import call
+from harness.base.platforms import board_table, chip_table
+from harness.elf.hexfile import Block
+from harness.targets.board.virtual.client import VirtualDk, call
 from harness.targets.board.virtual.server import Server, VirtualBoard
 
 SERIAL = "960000001"
+
+
+class MisbehavingDk(VirtualDk):
+    """A misbehaving board in a process; with ``play`` it prints the text in its flash."""
+
+    def __init__(
+        self,
+        bench: Path,
+        serial: str,
+        *,
+        misbehave: Iterable[str] = (),
+        play: bool = False,
+        **options: Any,
+    ) -> None:
+        wrong = tuple(misbehave)
+        misbehaviour.parse(wrong)
+        self.program = (
+            misbehaving_board.__file__,
+            *(["--play"] if play else []),
+            *(f"--misbehave={text}" for text in wrong),
+        )
+        super().__init__(bench, serial, **options)
+
+    def do(self, operation: str, **arguments: Any) -> dict[str, Any]:
+        """One request through the control socket."""
+        return call(self.folder, operation, **arguments)
 
 
 class ThreadDk:
     """A board that lives in a thread until it is closed."""
 
     def __init__(
-        self, bench: Path, serial: str = SERIAL, *, chip: VirtualChip | None = None, **options: Any
+        self, bench: Path, serial: str = SERIAL, *, chip: SwitchedChip | None = None, **options: Any
     ) -> None:
-        self.board = VirtualBoard(bench, serial, chip or TranscriptChip(board_table()), **options)
+        chip = chip or TranscriptChip(board_table())
+        self.board = MisbehavingBoard(bench, serial, chip, **options)
         self._sockets = tempfile.TemporaryDirectory(prefix="dk-")
         ours, self._parent = os.pipe()
         self._ours = ours
@@ -68,7 +101,7 @@ def peek(board: VirtualBoard, address: int, size: int) -> bytes:
 
 
 TEXT = b"0123456789" * 20
-Plugged = Callable[..., VirtualBoard]
+Plugged = Callable[..., MisbehavingBoard]
 
 
 class Recorder(TranscriptChip):
@@ -92,8 +125,8 @@ def plugged(tmp_path: Path) -> Iterator[Plugged]:
     """A board on the bus, with a text in its flash."""
     with ExitStack() as held:
 
-        def made(text: bytes = TEXT, **options: Any) -> VirtualBoard:
-            board = VirtualBoard(tmp_path, SERIAL, Recorder(), **{"baud": 1_000_000, **options})
+        def made(text: bytes = TEXT, **options: Any) -> MisbehavingBoard:
+            board = MisbehavingBoard(tmp_path, SERIAL, Recorder(), **{"baud": 1_000_000, **options})
             held.callback(board.close)
             board.plug()
             board.turn()
@@ -102,3 +135,69 @@ def plugged(tmp_path: Path) -> Iterator[Plugged]:
             return board
 
         yield made
+
+
+# -- at its serial port ---
+
+
+def set_rate(handle: int, rate: int) -> None:
+    settings = termios.tcgetattr(handle)
+    settings[4] = settings[5] = getattr(termios, f"B{rate}")
+    termios.tcsetattr(handle, termios.TCSANOW, settings)
+
+
+def port(board: VirtualBoard, rate: int = 0) -> int:
+    """The host's end of the console, open at the board's rate or another."""
+    handle = os.open(board.terminals[0].link, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
+    set_rate(handle, rate or board.baud)
+    return handle
+
+
+def heard(board: VirtualBoard, handle: int, enough: Callable[[bytes], bool]) -> bytes:
+    """What comes at ``handle`` until it is enough, or nothing more can come."""
+    got = b""
+    limit = time.monotonic() + 3
+    while not enough(got) and time.monotonic() < limit:
+        board.turn()
+        try:
+            got += os.read(handle, 4096)
+        except BlockingIOError:
+            if board.chip.idle and not board.line.waiting and not board.outgoing:
+                break
+        except OSError:
+            break  # it was unplugged
+    return got
+
+
+def everything(board: VirtualBoard, handle: int) -> bytes:
+    return heard(board, handle, lambda _: False)
+
+
+# -- at its debug port ---
+
+
+@contextmanager
+def client(dk: ThreadDk) -> Iterator[PortClient]:
+    """A client that has halted the core."""
+    with PortClient(dk.board.server.number, chip_table()) as port:
+        port.halt()
+        yield port
+
+
+def write(dk: ThreadDk, *blocks: Block) -> None:
+    """What a tool does: erase what is touched, and write."""
+    with client(dk) as port:
+        port.erase_pages(blocks)
+        port.program(blocks)
+
+
+def read(dk: ThreadDk, address: int, size: int) -> bytes:
+    with PortClient(dk.board.server.number, chip_table()) as port:
+        return port.read(address, size)
+
+
+def settle(dk: ThreadDk) -> None:
+    """Wait until the board has noticed that its clients have gone."""
+    limit = time.monotonic() + 5
+    while dk.board.server.connected and time.monotonic() < limit:
+        time.sleep(0.002)

@@ -64,7 +64,8 @@ class RemoteProbe:
         }  # fmt: skip
 
     def left(self) -> None:
-        """Nobody is connected any more."""
+        """Nobody is connected any more: the reset pin is let go."""
+        self.held = False
 
     def answer(self, line: bytes) -> dict[str, Any] | None:
         """The answer to one request; None if there is none."""

@@ -6,7 +6,6 @@ Production Programming", "Programming the application core".
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import ClassVar
 
 from harness.base.debug_access import (
@@ -53,8 +52,6 @@ class Nvmc(Device):
         self.partial: dict[int, int] = {}
         #: Address and content of memory to store after the current instruction.
         self.pending_stores: list[tuple[int, bytes]] = []
-        #: Called before each write and erase; if it returns False, memory is not changed.
-        self.powered: Callable[[], bool] = lambda: True
         super().__init__(chip, block)
 
     def reset(self) -> None:
@@ -85,8 +82,6 @@ class Nvmc(Device):
                 " first word",
             )
             self._store_later(address, old.to_bytes(4, "little"))
-        elif not self.powered():
-            self._store_later(address, old.to_bytes(4, "little"))
         elif mode == ERASE:
             self._erase_page(address, self.chip.memory_map.flash.erase_page_us)
         else:
@@ -104,9 +99,6 @@ class Nvmc(Device):
 
     def _write(self, address: int, value: int, old: int) -> None:
         flash = self.chip.memory_map.flash
-        if not self.powered():
-            self._store_later(address, old.to_bytes(4, "little"))
-            return
         result = old & value
         wanted, got = value.to_bytes(4, "little"), result.to_bytes(4, "little")
         if any(byte not in (0xFF, got[at]) for at, byte in enumerate(wanted)):
@@ -152,8 +144,6 @@ class Nvmc(Device):
                 "NVMC.ERASEALL",
                 "NVMC.ERASEALL erases nothing: CONFIG does not enable it",
             )
-            return
-        if not self.powered():
             return
         self.writes.clear()
         self.partial.clear()

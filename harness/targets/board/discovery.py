@@ -17,6 +17,7 @@ from harness.base import platforms
 from harness.base.debug_access import LOOPBACK
 from harness.base.errors import EnvironmentMissing, UsageError
 from harness.base.platforms import DEFAULT_CHIP
+from harness.base.secrets import redacted
 from harness.targets.board.lab import BoardEntry, Lab, is_valid_name, same_serial, unpadded
 
 
@@ -36,8 +37,7 @@ class BenchBoard:
 
     ``kit`` is the kind of board, ``chip`` the key of its chip ("" if unknown), ``baud`` 0 the usual
     rate of its kit, ``how`` the reason for the choice of the port. ``unreachable``: the lab file
-    names only a probe that is not attached. For virtual boards, ``tools`` is a folder that is
-    searched for flash tools before PATH (the stand-ins), ``control`` the state folder,
+    names only a probe that is not attached. For virtual boards, ``control`` is the state folder,
     ``remote_probe`` the HOST:PORT of the debug port for pyOCD.
     """
 
@@ -54,7 +54,6 @@ class BenchBoard:
     probe_host: str = ""
     power_cycle: tuple[str, ...] = ()
     labgrid: str = ""
-    tools: str = ""
     control: Path | None = None
     remote_probe: str = ""
     unreachable: bool = False
@@ -70,12 +69,17 @@ class BenchBoard:
         return self.control is not None
 
     @property
+    def uid(self) -> str:
+        """pyOCD's name of the probe."""
+        return f"remote:{self.remote_probe}" if self.virtual else unpadded(self.probe)
+
+    @property
     def present(self) -> bool:
         """True if its port is a URL or an existing device."""
         return bool(self.port) and ("://" in self.port or Path(self.port).exists())
 
     def __str__(self) -> str:
-        return f"{self.name} (probe {self.probe}, port {self.port or 'unknown'})"
+        return f"{self.name} (probe {self.probe}, port {redacted(self.port) or 'unknown'})"
 
 
 def application_port(ports: list[Port]) -> tuple[str, str]:
@@ -209,13 +213,12 @@ def on_bench(bench: Path) -> list[BenchBoard]:
                 probe=published.serial,
                 port=device,
                 ports=tuple(port.device for port in ports),
+                runner="pyocd",
                 baud=published.baud,
                 tags=("virtual",),
                 how=how,
                 kit=f"virtual {published.table.name}",
                 chip=published.table.chip.key,
-                power_cycle=(str(bench / "bin" / "virtual-power"), "{probe}"),
-                tools=str(bench / "bin"),
                 control=folder,
                 remote_probe=f"{LOOPBACK}:{published.debug}",
             )
@@ -239,7 +242,7 @@ def _named(entry: BoardEntry, visible: BenchBoard | None) -> BenchBoard:
         probe=entry.probe,
         port=entry.port or board.port,
         how="named in the lab file" if entry.port else board.how,
-        runner=entry.runner,
+        runner=entry.runner or board.runner,
         chip=entry.chip or board.chip,
         baud=entry.rate or board.baud,
         tags=(*entry.tags, *board.tags),

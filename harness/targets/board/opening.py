@@ -20,7 +20,7 @@ from typing import Protocol, TypeVar
 
 from harness.base.clock import Deadline
 from harness.base.errors import EnvironmentMissing, HilError, PortBusy, TargetLost, UsageError
-from harness.base.platforms import BoardTable, ChipTable, board_with, chip_called
+from harness.base.platforms import BoardTable, board_with, chip_called
 from harness.elf import Image
 from harness.targets.board import labgrid, policy, runners
 from harness.targets.board.console import SerialConsole
@@ -29,7 +29,7 @@ from harness.targets.board.flash import Flasher
 from harness.targets.board.flash_image import FlashImage, prepare
 from harness.targets.board.lab import Lab, Policy, same_serial
 from harness.targets.board.lock import ProbeLock
-from harness.targets.board.probe import ProbeMemory, PyocdMemory
+from harness.targets.board.probe import PyocdMemory
 from harness.targets.board.session import BoardSession, Connection, boot_position
 from harness.targets.pins import Pins
 
@@ -99,7 +99,7 @@ class Opening:
         board = self._attached_board()
         require_chip(board, self.image)
         with ExitStack() as resources:
-            place = labgrid.acquired(board.labgrid, search_path=search_path(board))
+            place = labgrid.acquired(board.labgrid, search_path=search_path())
             resources.enter_context(place)
             lock = ProbeLock(board.probe, board.name, state=self.lab.state)
             lock.acquire(self.wait)
@@ -167,11 +167,11 @@ class _Reservation:
             reset_at = console.end
             flasher.reset()
             start, settled = boot_position(console, reset_at, self.policy.settle_seconds)
-            memory, pins = probe_of(board, self.opening.image.chip)
+            memory = PyocdMemory(board.uid, self.opening.image.chip)
             opened.callback(memory.close)
             resources = opened.pop_all()
             return BoardSession(
-                Connection(board, console, flasher, self.lock, memory, pins, resources),
+                Connection(board, console, flasher, self.lock, memory, pins_of(board), resources),
                 self.opening.image,
                 report,
                 start=start,
@@ -262,27 +262,21 @@ def flash_tool(board: BenchBoard, name: str, seconds: float, kit: BoardTable) ->
 
     ``seconds`` is the time limit of a programming call, ``kit`` the table of the board.
     """
-    path = search_path(board)
+    path = search_path()
     kind = runners.choose(name or board.runner, kit, path)
     host = board.remote_probe if kind is runners.Pyocd else ""
     return Flasher(kind(board.probe, host or board.probe_host, seconds, kit), path)
 
 
-def probe_of(board: BenchBoard, chip: ChipTable) -> tuple[ProbeMemory, Pins | None]:
-    """Memory and pins of a board, accessed through its probe; no pins (None) for a real board."""
+def pins_of(board: BenchBoard) -> Pins | None:
+    """The pins of a virtual board; None for a real one."""
     if board.control is None:
-        return PyocdMemory(board.probe, chip), None
-    from harness.targets.board.virtual.client import VirtualMemory, VirtualPins  # noqa: PLC0415
-
-    return VirtualMemory(board.control), VirtualPins(board.control)
-
-
-def search_path(board: BenchBoard) -> str | None:
-    """The search path for the flash tools of a virtual board; None (PATH) for a real one.
-
-    The stand-ins precede PATH; the folder of this Python, where pyOCD may be, follows it.
-    """
-    if not board.tools:
         return None
-    beside = str(Path(sys.executable).parent)
-    return os.pathsep.join((board.tools, os.environ.get("PATH", os.defpath), beside))
+    from harness.targets.board.virtual.client import VirtualPins  # noqa: PLC0415
+
+    return VirtualPins(board.control)
+
+
+def search_path() -> str:
+    """The search path for flash tools: PATH, then the folder of this Python, where pyOCD may be."""
+    return os.pathsep.join((os.environ.get("PATH", os.defpath), str(Path(sys.executable).parent)))

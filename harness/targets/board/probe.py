@@ -7,15 +7,14 @@ RAM, flash and peripherals while the core runs.
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 from harness.base.core_state import CoreState
 from harness.base.errors import EnvironmentMissing, TargetLost, UsageError
 from harness.base.platforms import ChipTable
-from harness.targets.base import MemoryAccess
 from harness.targets.board.core import core_state
-from harness.targets.board.lab import unpadded
 
 #: Options of pyOCD's session besides the target. Unlocking a chip would erase all of it.
 OPTIONS = {
@@ -32,23 +31,14 @@ def options(chip: ChipTable) -> dict[str, object]:
     return {"target_override": chip.tools.pyocd_target, **OPTIONS}
 
 
-class ProbeMemory(MemoryAccess, Protocol):
-    """Memory and core, accessed through a debug probe."""
-
-    def core_state(self) -> CoreState:
-        """The state of the core, halted briefly. Raises :class:`TargetLost` if the probe fails."""
-        ...
-
-    def close(self) -> None:
-        """Releases the probe; safe to call twice."""
-        ...
-
-
 class PyocdMemory:
-    """The address space of a board. The probe is connected at the first access."""
+    """The address space of a board. The probe is connected at the first access.
+
+    ``probe`` is pyOCD's name of the probe.
+    """
 
     def __init__(self, probe: str, chip: ChipTable, *, connect: Any = None) -> None:
-        self._probe, self._chip = unpadded(probe), chip
+        self._probe, self._chip = probe, chip
         self._connect = connect or partial(_connect, chip=chip)
         self._session: Any = None
 
@@ -108,14 +98,28 @@ class PyocdMemory:
         )
 
 
+def has_pyocd() -> bool:
+    """True if pyOCD is installed."""
+    return importlib.util.find_spec("pyocd") is not None
+
+
+def pyocd_missing(user: str, others: str = "") -> EnvironmentMissing:
+    """The error for a missing pyOCD; its message begins with ``user`` and ends with ``others``."""
+    return EnvironmentMissing(
+        f"{user} needs pyOCD, which is not installed{others}", hint="pip install 'tflm-hil[pyocd]'"
+    )
+
+
+def require_pyocd(user: str) -> None:
+    """Raises :class:`EnvironmentMissing`, which names ``user``, if pyOCD is not installed."""
+    if not has_pyocd():
+        raise pyocd_missing(user)
+
+
 def _connect(probe: str, chip: ChipTable) -> Any:
-    try:
-        from pyocd.core.helpers import ConnectHelper  # noqa: PLC0415 - an extra
-    except ImportError:
-        raise EnvironmentMissing(
-            "reading a board's memory needs pyOCD, which is not installed",
-            hint="pip install 'tflm-hil[pyocd]'",
-        ) from None
+    require_pyocd("reading a board's memory")
+    from pyocd.core.helpers import ConnectHelper  # noqa: PLC0415 - an extra
+
     session = ConnectHelper.session_with_chosen_probe(
         unique_id=probe, blocking=False, return_first=True, options=options(chip)
     )

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
 import needs
 import pytest
+import standins
+from virtual_boards import MisbehavingDk
 
 from harness.elf import Image
 from harness.elf.wrapped import wrap
 from harness.targets.board import open as open_board
 from harness.targets.board.lab import Lab, Policy
 from harness.targets.board.session import BoardSession
-from harness.targets.board.virtual.bench import install_tools
-from harness.targets.board.virtual.client import VirtualDk
 from harness.uart.records import encode
 
 NAMES = {"sample": "play", "board": "dk", "runtime": "tflm", "model_crc32": "0badcafe"}
@@ -31,7 +32,7 @@ def transcript(build: str, filler: int = 0) -> bytes:
 
 @pytest.fixture
 def firmware(tmp_path: Path) -> Callable[..., Image]:
-    """An image that prints a transcript when a `--play` board runs it."""
+    """An image that prints a transcript when a board that plays runs it."""
 
     def make(build: str = "alpha", filler: int = 0, text: bytes | None = None) -> Image:
         path = tmp_path / f"{build}.elf"
@@ -42,21 +43,22 @@ def firmware(tmp_path: Path) -> Callable[..., Image]:
 
 
 @pytest.fixture
-def bench(tmp_path: Path) -> Path:
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A bench; stand-ins for flash tools are on PATH."""
     folder = tmp_path / "bench"
-    install_tools(folder)
+    monkeypatch.setenv("PATH", str(standins.install(folder)), prepend=os.pathsep)
     return folder
 
 
 @pytest.fixture
-def dk(bench: Path) -> Iterator[Callable[..., VirtualDk]]:
+def dk(bench: Path) -> Iterator[Callable[..., MisbehavingDk]]:
     """Starts virtual boards on the test's bench; they end with the test."""
     with ExitStack() as held:
 
-        def start(serial: str = "960000001", **options: object) -> VirtualDk:
+        def start(serial: str = "960000001", **options: object) -> MisbehavingDk:
             options.setdefault("play", True)
             options.setdefault("baud", 1_000_000)
-            return held.enter_context(VirtualDk(bench, serial, **options))  # type: ignore[arg-type]
+            return held.enter_context(MisbehavingDk(bench, serial, **options))
 
         yield start
 

@@ -22,6 +22,7 @@ scraper = "person_detection"
 inferences = 1
 expect.values = [{values}]
 targets = ["board"]
+options.runner = "nrfutil"
 timeout = 3
 ends = false
 watch = 0.5

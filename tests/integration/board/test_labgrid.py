@@ -55,12 +55,14 @@ def _answers(address: str) -> None:
     pytest.fail("the coordinator did not start")
 
 
+@pytest.mark.slow
 def test_a_place_is_acquired_and_given_back(place: str) -> None:
     with labgrid.acquired(place):
         assert "acquired: None" not in client("--place", place, "show")
     assert "acquired: None" in client("--place", place, "show")
 
 
+@pytest.mark.slow
 def test_a_place_that_is_held_is_refused_in_the_clients_words(place: str) -> None:
     with (
         labgrid.acquired(place),
@@ -70,6 +72,7 @@ def test_a_place_that_is_held_is_refused_in_the_clients_words(place: str) -> Non
         pytest.fail("held twice")
 
 
+@pytest.mark.slow
 def test_a_place_that_does_not_exist_is_refused_in_the_clients_words(place: str) -> None:
     with (
         pytest.raises(BoardUnavailable, match="matches nothing"),

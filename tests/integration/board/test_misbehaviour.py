@@ -238,7 +238,10 @@ def test_tool_that_lies_about_reading_back_too_is_found_by_the_boot_record(
     run(firmware("old")).close()
     board.do("misbehave", names=["tool-lies"])
     session = run(firmware("new"))
-    with within(8), pytest.raises(FlashFailed, match="runs the build 'old'"):
+    with (
+        within(8),
+        pytest.raises(FlashFailed, match="runs build 'old' instead of the flashed image"),
+    ):
         session.run(END, session.deadline(5))
     session.close()
     next_case_works(board)
@@ -280,7 +283,9 @@ def test_a_flash_failure_of_a_healthy_board_does_not_set_it_aside(dk, run, firmw
 @pytest.mark.slow
 def test_the_first_error_is_raised_after_power_cycling_did_not_help(dk, run, firmware, tmp_path):
     board = dk(misbehave=["flash-fails=2"])
-    lab = Lab(policy=Policy(retries=1, backoff=0.1), state=tmp_path / "state")
+    switched = BoardEntry("dk1", "960000001", power_cycle=("virtual-power", "{probe}"))
+    policy = Policy(retries=1, backoff=0.1)
+    lab = Lab((switched,), policy=policy, state=tmp_path / "state")
     before = board.do("info")["resets"]
     with pytest.raises(FlashFailed, match="target did not respond") as caught:
         run(firmware(), lab=lab)

@@ -10,12 +10,12 @@ from pathlib import Path
 import needs
 import pytest
 from firmwares import build  # noqa: F401
+from standins.common import ToolProbe
+from virtual_boards import MisbehavingDk
 
 from harness.base.debug_access import LOOPBACK
 from harness.elf import hexfile
 from harness.targets.board.virtual import bench as benches
-from harness.targets.board.virtual.client import VirtualDk, VirtualMemory
-from harness.targets.board.virtual.standins.common import ToolProbe
 
 pytestmark = pytest.mark.needs("pyocd")
 
@@ -26,7 +26,7 @@ WORDS = ("--no-config", "--no-wait", "--target", "nrf91")
 @pytest.fixture(params=["memory", "registers"])
 def board(request, tmp_path):
     """A board whose port offers blocks of memory, or the registers of its access ports alone."""
-    with VirtualDk(tmp_path, SERIAL, registers=request.param == "registers") as dk:
+    with MisbehavingDk(tmp_path, SERIAL, registers=request.param == "registers") as dk:
         yield dk
 
 
@@ -60,10 +60,9 @@ def test_pyocd_loads_verifies_resets_and_erases(board, build, tmp_path):  # noqa
         said = pyocd(board, "load", "--erase", "sector", "--format", "hex", str(file))
         assert f"Erased {4096 * sectors} bytes" in said
     assert ToolProbe(tmp_path, SERIAL).verify(blocks) is None
-    memory = VirtualMemory(board.folder)
     results = build("counter").symbol("results").address
     time.sleep(0.2)
-    assert memory.read(results, 64) != bytes(64)  # it ran
+    assert ToolProbe(tmp_path, SERIAL).read(results, 64) != bytes(64)  # it ran
     pyocd(board, "reset", "--method", "hw")
     assert "410fd213" in commander(board, "halt", "status", "read32 0xe000ed00", "step")
     pyocd(board, "erase", "--sector", "0x0")
@@ -85,7 +84,6 @@ def test_pyocd_unlocks_a_locked_chip_only_when_told_to(board, tmp_path):
     assert ToolProbe(tmp_path, SERIAL).read(0, 4) == b"\xff" * 4
 
 
-@pytest.mark.slow
 def test_gdb_debugs_the_board_through_pyocds_server(board, build, tmp_path):  # noqa: F811
     gdb = needs.require("gdb-multiarch")
     image = build("counter")

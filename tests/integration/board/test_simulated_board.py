@@ -6,6 +6,7 @@ import needs
 import pytest
 
 from harness.elf import Image
+from harness.targets import open_target
 from harness.targets.base import ConsoleMatch, Stop
 
 END = ConsoleMatch(rb"~HIL \d+ end [^\n]*\n")
@@ -24,11 +25,8 @@ def records(session):
     return [line for line in text.splitlines() if b"~HIL" in line]
 
 
-@pytest.mark.slow
 def test_the_console_is_the_simulators_byte_for_byte(dk, run, hello_world):
-    from harness import targets
-
-    with targets.open_target("simulator", hello_world) as simulator:
+    with open_target("simulator", hello_world) as simulator:
         assert simulator.run(END, simulator.deadline(60)) is Stop.CONDITION
         expected = records(simulator)
     board = dk(play=False)
@@ -40,13 +38,21 @@ def test_the_console_is_the_simulators_byte_for_byte(dk, run, hello_world):
 
 
 @pytest.mark.slow
-def test_ram_is_read_through_the_boards_probe(dk, run, hello_world):
-    dk(play=False)
-    session = run(hello_world)
-    session.run(END, session.deadline(60))
-    stack = int.from_bytes(session.memory.read(0, 4), "little")
-    assert 0x2000_0000 < stack <= 0x2004_0000
-    assert len(session.memory.read(stack - 64, 64)) == 64
+def test_the_target_starts_a_board_for_its_session_which_pyocd_flashes_reads_and_resets(
+    hello_world,
+):
+    needs.require("pyocd")
+    with open_target("virtual-board", hello_world) as session:
+        assert (session.target, session.flashed.programmed) == ("virtual-board", True)
+        folder = session.board.control
+        assert session.run(END, session.deadline(60)) is Stop.CONDITION
+        stack = int.from_bytes(session.memory.read(0, 4), "little")
+        assert 0x2000_0000 < stack <= 0x2004_0000
+        assert len(session.memory.read(stack - 64, 64)) == 64
+        session.reset()  # while the probe is open
+        assert session.run(END, session.deadline(60)) is Stop.CONDITION
+        assert [record[:11] for record in records(session)].count(b"~HIL 0 boot") == 2
+    assert not folder.parent.exists()
 
 
 @pytest.mark.slow

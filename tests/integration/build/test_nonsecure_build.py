@@ -6,6 +6,7 @@ import json
 from itertools import pairwise
 from pathlib import Path
 
+import needs
 import pytest
 from click.testing import CliRunner
 
@@ -88,6 +89,8 @@ def test_an_operator_is_explained_from_the_image_that_registers_it(folder):
 
 @pytest.mark.parametrize("target", ["simulator", "virtual-board"])
 def test_a_sample_in_the_non_secure_world_computes_what_the_model_says(target, tmp_path):
+    if target == "virtual-board":
+        needs.require("pyocd")
     case = sample_case("hello_world", "exact", builder="standalone-ns").on(target)
     result = run_case(case, tmp_path)
     assert result.passed, result.judgement

@@ -14,6 +14,7 @@ import needs
 import numpy as np
 import pytest
 from runtime_headers import RUNTIME, include_folders
+from shared import made_once
 
 HERE = Path(__file__).parent
 ARENA = 256 * 1024
@@ -137,10 +138,8 @@ class Host:
 
 @pytest.fixture(scope="session")
 def host(tmp_path_factory: pytest.TempPathFactory) -> Host:
-    folder = tmp_path_factory.mktemp("host")
     compiler = needs.require("g++")
-    includes = [f"-I{include}" for include in include_folders(folder)]
-    program = folder / "host_runner"
+    includes = [f"-I{include}" for include in include_folders(tmp_path_factory.mktemp("host"))]
     sources = [str(path) for path in sorted(RUNTIME.rglob("*.cc"))]
     flags = [
         "-std=c++17",
@@ -154,10 +153,14 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Host:
     ]
     # Undefined behaviour in a kernel ends the run.
     flags += ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
-    command = [compiler, *flags, *includes]
-    command += ["-o", str(program), str(HERE / "host_runner.cc"), *sources]
-    subprocess.run(command, check=True)
-    return Host(program)
+    command = [compiler, *flags, *includes, str(HERE / "host_runner.cc"), *sources]
+    return Host(
+        made_once(
+            tmp_path_factory,
+            "host_runner",
+            lambda path: subprocess.run([*command, "-o", str(path)], check=True),
+        )
+    )
 
 
 @pytest.fixture(scope="session")

@@ -5,32 +5,27 @@ from __future__ import annotations
 import json
 import os
 import socket
-import stat
 import subprocess
 import sys
 import time
 from pathlib import Path
 
+import needs
 import pytest
 from serial_pty import SerialPty
 from virtual_boards import SERIAL, ThreadDk
 
 from harness.base.errors import EnvironmentMissing, TargetLost, UsageError
+from harness.base.platforms import chip_table
 from harness.elf import Image
 from harness.elf.wrapped import wrap
-from harness.targets import ConsoleMatch, Stop, open_target
+from harness.targets import open_target
 from harness.targets.board.console import holders
 from harness.targets.board.discovery import on_bench
+from harness.targets.board.probe import PyocdMemory
 from harness.targets.board.virtual import bench as benches
 from harness.targets.board.virtual.bench import PublishedBoard
-from harness.targets.board.virtual.client import (
-    ControlError,
-    VirtualDk,
-    VirtualMemory,
-    VirtualPins,
-    call,
-)
-from harness.targets.board.virtual.standins import STANDINS
+from harness.targets.board.virtual.client import ControlError, VirtualDk, VirtualPins, call
 
 
 def show(bench: Path, serial: str, **fields: object) -> Path:
@@ -52,9 +47,8 @@ def test_boards_on_a_bench_are_listed_like_real_ones(tmp_path: Path) -> None:
     assert board.ports == ("/dev/960000002-1", "/dev/960000002-0")
     assert board.how == "VCOM0: lowest USB interface (0) of 2"
     assert (board.tags, board.kit) == (("virtual",), "virtual nRF9160 DK (PCA10090)")
-    assert board.power_cycle == (str(tmp_path / "bin" / "virtual-power"), "{probe}")
-    assert (board.tools, board.control) == (str(tmp_path / "bin"), folder)
-    assert board.remote_probe == "127.0.0.1:4711"
+    assert (board.runner, board.control) == ("pyocd", folder)
+    assert (board.remote_probe, board.uid) == ("127.0.0.1:4711", "remote:127.0.0.1:4711")
     assert not list(folder.glob(".*"))  # written in one step, and nothing else left
 
 
@@ -71,24 +65,9 @@ def test_unusable_boards_are_left_out(tmp_path: Path) -> None:
     assert [board.probe for board in on_bench(tmp_path)] == ["1"]
 
 
-@pytest.mark.slow
-def test_the_tools_of_a_bench_are_programs(tmp_path: Path) -> None:
-    folder = benches.install_tools(tmp_path / "a bench")
-    assert sorted(path.name for path in folder.iterdir()) == sorted(STANDINS)
-    for path in folder.iterdir():
-        assert stat.S_IMODE(path.stat().st_mode) == 0o755
-    done = subprocess.run(
-        [folder / "nrfutil", "device", "list"], capture_output=True, text=True, check=False
-    )
-    assert (done.returncode, done.stdout) == (0, "Supported devices found: 0\n"), done.stderr
-    done = subprocess.run([folder / "west", "b"], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (1, "Error: unknown command ['b']\n"), done.stderr
-
-
 # -- the socket -------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 def test_board_that_does_not_answer_differs_from_one_that_refuses(
     tmp_path: Path,
 ) -> None:
@@ -112,52 +91,48 @@ def test_board_that_does_not_answer_differs_from_one_that_refuses(
         assert b"the virtual board 2 closed the connection" in caller.communicate(timeout=20)[1]
 
 
-def test_memory_goes_through_the_debug_port_and_pins_through_the_socket(tmp_path: Path) -> None:
+def test_pins_are_driven_through_the_socket(tmp_path: Path) -> None:
     with ThreadDk(tmp_path) as dk:
-        memory, pins = VirtualMemory(dk.board.folder), VirtualPins(dk.board.folder)
-        memory.write(0x2000_0002, b"hello")
-        assert memory.read(0x2000_0001, 7)[1:-1] == b"hello"
+        pins = VirtualPins(dk.board.folder)
         pins.drive(6, True)
         assert pins.read(6) is True
-        with pytest.raises(TargetLost, match="could not read 4 bytes at 0x70000000: "):
-            memory.read(0x7000_0000, 4)
-        with pytest.raises(TargetLost, match="could not write at 0x70000000: "):
-            memory.write(0x7000_0000, b"x")
         dk.do("power")
-        with pytest.raises(TargetLost, match=r"could not read .*is not on the bus"):
-            memory.read(0, 4)
         with pytest.raises(TargetLost, match=r"could not reach P0\.7: "):
             pins.drive(7, None)
+
+
+def test_memory_is_accessed_by_pyocd(tmp_path: Path) -> None:
+    needs.require("pyocd")
+    with ThreadDk(tmp_path) as dk:
+        (board,) = on_bench(tmp_path)
+        memory = PyocdMemory(board.uid, chip_table())
+        memory.write(0x2000_0002, b"hello")
+        assert memory.read(0x2000_0001, 7)[1:-1] == b"hello"
+        with pytest.raises(TargetLost, match="could not read 4 bytes at 0x70000000: "):
+            memory.read(0x7000_0000, 4)
+        with pytest.raises(TargetLost, match="could not write 1 bytes at 0x70000000: "):
+            memory.write(0x7000_0000, b"x")
+        dk.do("power")
+        with pytest.raises(TargetLost, match="is not on the bus"):
+            memory.read(0, 4)
         memory.close()
-    with pytest.raises(TargetLost, match="no virtual board in"):
-        memory.read(0, 4)
 
 
 # -- a process --------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def image(tmp_path: Path) -> Image:
-    """What a board that plays prints."""
-    path = tmp_path / "image.elf"
-    path.write_bytes(wrap([(0, b"*** Booting x ***\r\nhello\r\n")]))
-    return Image.from_elf(path)
-
-
 @pytest.mark.slow
 def test_a_board_lives_in_a_process_of_its_own(tmp_path: Path) -> None:
-    dk = VirtualDk(tmp_path, SERIAL, name="mine", play=True, baud=9600, misbehave=["drop=3"])
+    dk = VirtualDk(tmp_path, SERIAL, name="mine", baud=9600)
     assert dk.alive
     board = dk.find()
     assert (board.name, board.baud, board.control) == ("mine", 9600, tmp_path / SERIAL)
     assert benches.read(dk.folder).pid != os.getpid()
-    assert dk.do("info")["wrong"]["drop"] == 3
-    dk.do("power")
-    with pytest.raises(TargetLost, match=f"the virtual board {SERIAL} is unplugged"):
-        dk.find()
     dk.close()
     dk.close()
     assert not dk.alive and benches.read(dk.folder) is None
+    with pytest.raises(TargetLost, match=f"the virtual board {SERIAL} is not on the bus"):
+        dk.find()
 
 
 @pytest.mark.slow
@@ -165,29 +140,24 @@ def test_error_of_a_board_that_cannot_start_has_the_reason(tmp_path: Path) -> No
     (tmp_path / "file").touch()
     with pytest.raises(EnvironmentMissing, match=r"did not start: NotADirectoryError: "):
         VirtualDk(tmp_path / "file", SERIAL)
-    with pytest.raises(UsageError, match="cannot 'dance'"):
-        VirtualDk(tmp_path, SERIAL, misbehave=["dance"])
     for serial, name in (("../1", ""), (SERIAL, "../x")):
         with pytest.raises(UsageError, match="cannot be used"):
             VirtualDk(tmp_path, serial, name=name)
     assert not (tmp_path / "1").exists()
 
 
-@pytest.mark.slow
-def test_the_target_starts_a_board_for_its_session_and_ends_it(image: Image) -> None:
-    with open_target("virtual-board", image, play=True, misbehave="drop=0,,repeat=0") as session:
-        assert session.run(ConsoleMatch(b"hello"), session.deadline(20)) is Stop.CONDITION
-        assert session.target == "virtual-board"
-        folder = session.board.control
-        assert folder.parent.name.startswith("tflm-bench-")
-        assert len(session.board.probe) == 9 and session.board.probe.startswith("960")
-    assert not folder.parent.exists()
+def test_the_target_needs_pyocd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyocd", None)
+    (tmp_path / "image.elf").write_bytes(wrap([(0, b"text")]))
+    image = Image.from_elf(tmp_path / "image.elf")
+    with pytest.raises(EnvironmentMissing, match="target virtual-board needs pyOCD") as missing:
+        open_target("virtual-board", image)
+    assert missing.value.hint == "pip install 'tflm-hil[pyocd]'"
 
 
 # -- who has a port open ----------------------------------------------------------------------
 
 
-@pytest.mark.slow
 def test_programs_with_the_port_open_are_named_without_the_ptys_owner() -> None:
     wire = SerialPty()
     assert holders(wire.port) == []
@@ -205,6 +175,6 @@ def test_programs_with_the_port_open_are_named_without_the_ptys_owner() -> None:
 
 @pytest.mark.slow
 def test_the_owner_of_a_pseudo_terminal_does_not_count_as_a_reader(tmp_path: Path) -> None:
-    with VirtualDk(tmp_path, SERIAL, play=True) as dk:
+    with VirtualDk(tmp_path, SERIAL) as dk:
         time.sleep(0.05)
         assert holders(dk.find().port) == []

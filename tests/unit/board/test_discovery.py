@@ -68,11 +68,17 @@ def test_a_lab_file_may_name_a_virtual_board_and_its_flash_tool(tmp_path):
         folder,
         bench.PublishedBoard("tryout", "960000007", 1, "socket", 115_200, ports, 1, "nrf9160dk"),
     )
-    entry = BoardEntry("dk7", "000960000007", runner="jlink", tags=("modem",))
-    (board,) = discovery.attached(Lab((entry,)), ports=list, bench=tmp_path)
-    assert (board.name, board.port, board.runner) == ("dk7", "/dev/pts/7", "jlink")
-    assert board.tags == ("modem", "virtual")
-    assert (board.control, board.tools) == (folder, str(tmp_path / "bin"))
+    for runner, chosen in (("jlink", "jlink"), ("", "pyocd")):
+        entry = BoardEntry("dk7", "000960000007", runner=runner, tags=("modem",))
+        (board,) = discovery.attached(Lab((entry,)), ports=list, bench=tmp_path)
+        assert (board.name, board.port, board.runner) == ("dk7", "/dev/pts/7", chosen)
+        assert board.tags == ("modem", "virtual")
+        assert (board.control, board.uid) == (folder, "remote:127.0.0.1:1")
+
+
+def test_pyocd_knows_a_probe_by_its_serial_number_without_zeros():
+    (board,) = discovery.attached(Lab((BoardEntry("dk1", DK),)), ports=dk_ports)
+    assert board.uid == "960012345"
 
 
 def two():

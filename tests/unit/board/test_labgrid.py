@@ -77,6 +77,6 @@ def test_missing_client_is_an_environment_error(tmp_path: Path) -> None:
 def test_real_client_takes_these_arguments() -> None:
     python = needs.require("labgrid")
     for action in ("acquire", "release"):
-        command = [python, "-c", PARSE, *labgrid.command("dk1", action).argv[1:]]
+        command = [python, "-c", PARSE, *labgrid.command("dk1", action)[1:]]
         done = subprocess.run(command, capture_output=True, text=True, check=True)
         assert done.stdout.split() == ["dk1", action]

@@ -22,17 +22,15 @@ from harness.base.errors import (
     TargetLost,
     UsageError,
 )
-from harness.base.platforms import chip_table
 from harness.elf import Image
 from harness.elf.wrapped import wrap
 from harness.targets.board import open as open_board
 from harness.targets.board.discovery import BenchBoard
 from harness.targets.board.lab import BoardEntry, Lab
 from harness.targets.board.lock import ProbeLock
-from harness.targets.board.opening import probe_of, require_chip, search_path
+from harness.targets.board.opening import pins_of, require_chip, search_path
 from harness.targets.board.policy import Quarantine
-from harness.targets.board.probe import PyocdMemory
-from harness.targets.board.virtual.client import VirtualMemory, VirtualPins
+from harness.targets.board.virtual.client import VirtualPins
 
 #: Keeps a serial port for itself until its standard input ends.
 HOLDER = """
@@ -47,7 +45,6 @@ sys.stdin.read()
 # -- what fails -------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 def test_a_failure_gives_everything_back(desk: Desk, lab: Lab, start: Start) -> None:
     desk.fails("program", 1)
     with pytest.raises(FlashFailed, match="no answer from the target"):
@@ -58,7 +55,6 @@ def test_a_failure_gives_everything_back(desk: Desk, lab: Lab, start: Start) -> 
     start()
 
 
-@pytest.mark.slow
 def test_a_board_is_power_cycled_before_it_is_tried_again(
     desk: Desk, lab: Lab, start: Start
 ) -> None:
@@ -105,7 +101,6 @@ def test_a_lab_may_do_without_quarantine(desk: Desk, lab: Lab, start: Start) -> 
     assert Quarantine(lab.state).note(SERIAL) is None
 
 
-@pytest.mark.slow
 def test_port_that_is_open_elsewhere_is_not_the_boards_fault(
     desk: Desk, lab: Lab, start: Start
 ) -> None:
@@ -170,7 +165,6 @@ def test_a_board_that_does_not_come_back_is_lost(
     assert Quarantine(lab.state).note(SERIAL) is not None
 
 
-@pytest.mark.slow
 def test_a_board_that_is_in_use_is_refused_or_waited_for(
     desk: Desk, lab: Lab, start: Start
 ) -> None:
@@ -197,19 +191,16 @@ def test_lock_of_a_crashed_run_is_taken_over_and_logged(
 # -- what a session gets ----------------------------------------------------------------------
 
 
-def test_a_virtual_board_has_pins_and_memory_of_its_own_and_its_tools_come_first(
-    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_only_a_virtual_board_has_pins(desk: Desk, tmp_path: Path) -> None:
+    assert pins_of(desk.board) is None
+    assert isinstance(pins_of(replace(desk.board, control=tmp_path)), VirtualPins)
+
+
+def test_flash_tools_are_searched_on_path_and_beside_this_python(
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("PATH", "/usr/bin")
-    real = replace(desk.board, tools="")
-    virtual = replace(desk.board, control=tmp_path)
-    memory, pins = probe_of(real, chip_table())
-    assert isinstance(memory, PyocdMemory)
-    assert (pins, search_path(real)) == (None, None)
-    memory, pins = probe_of(virtual, chip_table())
-    assert isinstance(memory, VirtualMemory)
-    assert isinstance(pins, VirtualPins)
-    assert search_path(virtual) == f"{desk.tools}:/usr/bin:{Path(sys.executable).parent}"
+    assert search_path() == f"/usr/bin:{Path(sys.executable).parent}"
 
 
 def test_image_for_another_chip_than_the_boards_is_refused(desk: Desk, tmp_path: Path) -> None:
@@ -224,7 +215,6 @@ def test_image_for_another_chip_than_the_boards_is_refused(desk: Desk, tmp_path:
 # -- the door ---------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 def test_a_board_of_the_lab_is_opened_by_name_variable_or_tag(
     desk: Desk, lab: Lab, firmware: Image, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -233,7 +223,6 @@ def test_a_board_of_the_lab_is_opened_by_name_variable_or_tag(
         for name, probe in (("mine", SERIAL), ("other", "960000002"))
     )
     whole = replace(lab, entries=entries)
-    monkeypatch.setenv("PATH", f"{desk.tools}:{os.environ['PATH']}")
     monkeypatch.delenv("TFLM_HIL_BOARD", raising=False)
     with pytest.raises(UsageError, match="2 boards are attached"):
         open_board(firmware, lab=whole)

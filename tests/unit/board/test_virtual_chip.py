@@ -10,9 +10,8 @@ from harness.base.debug_access import C_DEBUGEN, C_HALT, DHCSR, DHCSR_KEY
 from harness.base.errors import TargetLost
 from harness.base.platforms import board_table
 from harness.simulator import End
-from harness.simulator.debug_port import TransferError
 from harness.simulator.debug_port.port import erase_all
-from harness.targets.board.virtual.chip import SPEED, TranscriptChip, VirtualChip
+from harness.targets.board.virtual.chip import SPEED, VirtualChip
 
 RAM, COUNT = 0x2000_0000, 0x2000_0100
 #: ldr r1, =COUNT; ldr r0, [r1]; adds r0, #1; str r0, [r1]; b to the second; nop.
@@ -48,7 +47,7 @@ class Board:
 
 def powered(chip, image=b""):
     """The chip with power, and an image that starts with the reset pin."""
-    chip.power_on(Board(chip), lambda: True)
+    chip.power_on(Board(chip))
     if image:
         chip.port.machine.write_memory(0, image)
         chip.pin_reset()
@@ -84,24 +83,6 @@ def test_an_image_runs_from_the_reset_on(chip):
     chip.step(0.01)
     assert not chip.idle
     assert (count(chip) - before) & 0xFFFF_FFFF > 10_000
-
-
-def test_flash_and_uicr_outlive_the_power_and_ram_does_not(chip):
-    machine = powered(chip, COUNTS).port.machine
-    machine.write_memory(RAM, b"text")
-    machine.write_memory(0xFF_8100, b"\1\2\3\4")
-    for _ in range(2):
-        chip.power_off()
-    assert chip.port is None
-    powered(chip)
-    machine = chip.port.machine
-    assert machine.read_memory(0, len(COUNTS)) == COUNTS
-    assert machine.read_memory(0xFF_8100, 4) == b"\1\2\3\4"
-    assert machine.read_memory(RAM, 4) != b"text"
-    assert machine.resets == 0
-    before = count(chip)
-    chip.step(0.01)
-    assert count(chip) != before
 
 
 def test_a_chip_without_power_takes_and_gives_nothing(chip):
@@ -213,79 +194,10 @@ def test_a_core_that_never_wakes_by_itself_is_left_alone(chip, end, idle):
     assert (chip.idle, chip.halted) == (idle, "")
 
 
-def test_a_locked_chip_stays_locked_over_resets_and_power(chip):
-    powered(chip, COUNTS).lock()
-    for again in (chip.pin_reset, lambda: (chip.power_off(), powered(chip))):
-        assert chip.port.protected
-        with pytest.raises(TransferError):
-            chip.port.read_memory(0, 4)
-        again()
-    chip.port.write_dp(0x8, 4 << 24)
-    chip.port.write_ap(0x4, 1)
-    chip.port.pin_reset()
-    assert chip.port.read_memory(0, 4) == 0xFFFF_FFFF
-
-
-def test_a_port_may_show_other_contents_of_flash_than_there_are(chip):
-    powered(chip, COUNTS)
-    chip.port.shown = {"flash": b"shown".ljust(1 << 20, b"\0")}
-    assert chip.port.read_memory(1, 1) == ord("h")
-    assert chip.port.read_block(0, 2, 4) == [0x776F_6873, ord("n")]
-    assert chip.port.read_block(RAM, 4, 1) == list(chip.port.machine.read_memory(RAM, 4))
-    chip.lock()
-    with pytest.raises(TransferError):
-        chip.port.read_block(0, 2, 4)
-
-
-# -- a transcript -----------------------------------------------------------------------------
-
-
-@pytest.fixture
-def player():
-    chip = TranscriptChip(board_table())
-    yield chip
-    chip.power_off()
-
-
-def test_a_transcript_prints_the_text_in_flash_after_each_reset(player):
-    powered(player, b"hello")
-    assert player.step(0.01) == b"hello"
-    assert player.idle and player.step(0.01) == b""
-    player.pin_reset()
-    assert player.step(0.01) == b"hello"
-    player.power_off()
-    powered(player)
-    assert player.step(0.01) == b"hello"
-
-
-def test_a_transcript_echoes_and_a_reset_drops_what_was_not_read(player):
-    powered(player, b"hello")
-    player.step(0.01)
-    player.feed(b"you")
-    assert not player.idle
-    assert player.step(0.01) == b"you"
-    player.feed(b"lost")
-    player.pin_reset()
-    assert player.step(0.01) == b"hello"
-
-
-def test_a_transcripts_core_runs_for_a_debugger(player):
-    powered(player, COUNTS)
-    player.step(0.01)
-    before = count(player)
-    player.wake()
-    player.step(0.01)
-    assert count(player) == before
-    player.port.write_memory(DHCSR, 4, DHCSR_KEY << 16 | C_DEBUGEN)
-    player.wake()
-    player.step(0.01)
-    assert count(player) != before
-
-
 def test_a_sibling_has_its_own_memories_and_debug_port():
     kit = board_table("nrf5340dk")
     chip = VirtualChip(kit)
-    chip.power_on(Board(chip), lambda: True)
+    chip.power_on(Board(chip))
     try:
         machine = chip.port.machine
         assert machine.memory_map is kit.chip

@@ -1,6 +1,7 @@
 """harness/schemas/hil.json, sweep.json, lab.json for editors: made from the readers of the files.
 
-``python tests/unit/case/test_input_schemas.py`` writes them.
+``python tests/unit/case/test_input_schemas.py`` and
+``tests/support/case_keys.py`` (of a case file) write them.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import pytest
 from harness.base import paths
 from harness.base.errors import UsageError
 from harness.case import casefile
+from harness.case.plan import load_cases
 from harness.studies.sweep import axes
 from harness.targets.board import lab
 
@@ -74,7 +76,7 @@ CASE = '[[case]]\nname = "a"\nsample = "hello_world"\n'
 def test_a_schema_refuses_what_its_reader_refuses(name, text, tmp_path):
     path = tmp_path / f"{name}.toml"
     path.write_text(text)
-    readers = {"hil_toml": casefile.load_cases, "sweep_toml": axes.load, "lab_toml": lab.load}
+    readers = {"hil_toml": load_cases, "sweep_toml": axes.load, "lab_toml": lab.load}
     with pytest.raises(UsageError):
         readers[name](path)
     assert refused(name, text)

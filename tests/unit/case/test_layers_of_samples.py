@@ -56,7 +56,6 @@ def broken_digits() -> Iterator[tuple[object, Image, int]]:
         yield session, firmware, operator.index
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("sample", MODELS)
 def test_every_layer_of_every_sample_equals_the_reference(sample: str) -> None:
     firmware = image(sample)
@@ -72,7 +71,6 @@ def test_every_layer_of_every_sample_equals_the_reference(sample: str) -> None:
     assert report.compared == len(report.layers)
 
 
-@pytest.mark.slow
 def test_the_operator_with_the_spoilt_weights_is_named(broken_digits) -> None:  # type: ignore[no-untyped-def]
     session, firmware, culprit = broken_digits
     interpreter = Interpreter.from_file(model_of("digits"))
@@ -87,7 +85,6 @@ def test_the_operator_with_the_spoilt_weights_is_named(broken_digits) -> None:  
     assert f"first diverging layer: operator {culprit}" in str(report)
 
 
-@pytest.mark.slow
 def test_a_kernel_of_the_application_is_seen_like_any_other() -> None:
     firmware = image("digits", "override")
     with targets.open_target("simulator", firmware) as session:
@@ -96,7 +93,6 @@ def test_a_kernel_of_the_application_is_seen_like_any_other() -> None:
     assert sorted(dump.outputs) == [(one.index, 0) for one in model.operators]
 
 
-@pytest.mark.slow
 def test_an_image_that_runs_another_model_is_reported() -> None:
     firmware, other = image("digits"), Model.from_file(model_of("residual"))
     with (
@@ -106,7 +102,6 @@ def test_an_image_that_runs_another_model_is_reported() -> None:
         dump_layers(session, firmware, other, deadline=session.deadline(10))  # type: ignore[arg-type]
 
 
-@pytest.mark.slow
 def test_an_image_that_fails_before_its_first_inference_is_reported() -> None:
     firmware, model = image("digits", "missing"), Model.from_file(model_of("digits"))
     with (
@@ -116,7 +111,6 @@ def test_an_image_that_fails_before_its_first_inference_is_reported() -> None:
         dump_layers(session, firmware, model, deadline=session.deadline(10))  # type: ignore[arg-type]
 
 
-@pytest.mark.slow
 def test_a_stripped_image_is_refused_with_the_reason(tmp_path: Path) -> None:
     stripped = tmp_path / "stripped.elf"
     command = ["arm-none-eabi-strip", "-o", str(stripped), str(image("hello_world").path)]
@@ -129,7 +123,6 @@ def test_a_stripped_image_is_refused_with_the_reason(tmp_path: Path) -> None:
         dump_layers(session, firmware, model, deadline=session.deadline(10))  # type: ignore[arg-type]
 
 
-@pytest.mark.slow
 def test_the_command_prints_a_line_for_each_operator_and_writes_json(tmp_path: Path) -> None:
     file = tmp_path / "layers.json"
     done = CliRunner().invoke(cli, ["layers", "hello_world", "--json", str(file)])
@@ -139,6 +132,7 @@ def test_the_command_prints_a_line_for_each_operator_and_writes_json(tmp_path: P
     assert json.loads(file.read_text())["equal"] is True
 
 
+@pytest.mark.slow
 @pytest.mark.needs("renode")
 def test_renode_gives_the_same_layers_as_the_simulator() -> None:
     firmware, model = image("digits"), Model.from_file(model_of("digits"))
@@ -151,7 +145,6 @@ def test_renode_gives_the_same_layers_as_the_simulator() -> None:
     assert dumps[0] == dumps[1]
 
 
-@pytest.mark.slow
 def test_a_dump_holds_the_inputs_of_the_inferences_before_it() -> None:
     firmware, model = image("digits"), Model.from_file(model_of("digits"))
     seen = []

@@ -41,7 +41,6 @@ def crash(image: Image) -> CoreState:
     return state
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "flags",
     ["-g", "-g0", "-g -Os", "-g -O1", "-g0 -O1", "-g0 -funwind-tables", "-g0 -Os -funwind-tables"],
@@ -58,7 +57,6 @@ def test_a_fault_in_an_interrupt_is_walked_down_to_the_thread(tmp_path: Path, fl
     assert [frame.exception for frame in frames][:6] == ["", "", "", "IRQ27", "", ""]
 
 
-@pytest.mark.slow
 def test_a_branch_to_an_invalid_address_is_reported_at_its_caller(
     build: Callable[[str], Image],
 ) -> None:
@@ -67,7 +65,6 @@ def test_a_branch_to_an_invalid_address_is_reported_at_its_caller(
     assert functions(image, state)[:2] == ["", "Caller.constprop.0"]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(40))
 def test_the_walk_ends_for_any_stack_content(build: Callable[[str], Image], seed: int) -> None:
     image, draw = build("deep"), random.Random(seed)
@@ -131,7 +128,6 @@ def test_any_unwinding_instructions_end(code: bytes) -> None:
     assert rule is None or rule.source == "exidx"
 
 
-@pytest.mark.slow
 def test_prologue_analysis_equals_the_call_frame_table(build: Callable[[str], Image]) -> None:
     image = build("deep")
     tables = CallFrames(image)
@@ -219,7 +215,6 @@ def compare_with_gdb(image: Image, seed: str) -> int:
     return compared
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(
     path.stem for path in SOURCES.glob("*.c") if path.stem not in ("nothumb", "ramcode", "speed")
 ))  # fmt: skip
@@ -229,7 +224,6 @@ def test_stacks_of_the_firmwares_are_gdbs_frame_by_frame(
     assert compare_with_gdb(build(name), name) >= 1
 
 
-@pytest.mark.slow
 @pytest.mark.needs("zephyr images")
 @pytest.mark.parametrize("elf", sorted(Path(IMAGES).glob("*.elf")) if IMAGES else [None])
 def test_stacks_of_zephyr_are_gdbs_frame_by_frame(elf: Path) -> None:

@@ -37,7 +37,6 @@ TOLD = {
 }  # fmt: skip
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("scenario", TOLD)
 def test_a_failure_has_place_callers_and_thread(scenario: str, tmp_path: Path) -> None:
     elf = Path(needs.require("zephyr images"), f"failures-{scenario}.elf")

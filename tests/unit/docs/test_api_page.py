@@ -13,7 +13,6 @@ import harness
 DOCS = Path(__file__).parents[3] / "docs"
 
 
-@pytest.mark.slow
 @pytest.mark.needs("arm-none-eabi-gcc", "flatc")
 def test_the_examples_of_the_page_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -10,7 +10,6 @@ import re
 import shlex
 import subprocess
 import sys
-from importlib import import_module
 from pathlib import Path
 
 import click
@@ -36,15 +35,14 @@ def shown() -> list[tuple[str, str]]:
     return found
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("page", "line"), shown())
 def test_a_command_of_the_pages_exists_with_its_options(page, line):
     words = shlex.split(line.split(" && ")[0].split(" | ")[0].split(" > ")[0])[1:]
     if words[:1] == ["--samples"]:
         words = words[2:]
     assert words[0] in COMMANDS, page
-    name = words[0].replace("-", "_")
-    command: click.Command = getattr(import_module(f"harness.cli.{name}"), name)
+    command = cli.get_command(click.Context(cli), words[0])
+    assert command is not None
     named = words[1:] and not words[1].startswith("--")
     if isinstance(command, click.Group) and (named or not command.invoke_without_command):
         known = command.get_command(click.Context(cli), words[1])
@@ -56,7 +54,6 @@ def test_a_command_of_the_pages_exists_with_its_options(page, line):
             assert word.partition("=")[0] in options | {"--help"}, page
 
 
-@pytest.mark.slow
 @pytest.mark.needs("arm-none-eabi-gcc", "flatc")
 def test_samples_of_ones_own_run_as_the_page_shows(tmp_path):
     text = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")

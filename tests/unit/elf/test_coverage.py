@@ -93,7 +93,6 @@ def test_an_image_without_line_tables_has_functions_and_no_lines(
     assert coverage.lcov() == "TN:\n"
 
 
-@pytest.mark.slow
 def test_functions_of_one_name_go_with_their_files(tmp_path: Path) -> None:
     compiler = needs.require("arm-none-eabi-gcc")
     for name in "ab":

@@ -32,7 +32,6 @@ def test_intelhex_reads_the_same_bytes(blocks):
         assert bytes(other.tobinarray(start=address, size=len(data))) == data
 
 
-@pytest.mark.slow
 @given(st.text(max_size=200))
 def test_any_text_is_read_or_refused_as_a_usage_error(text):
     try:

@@ -41,7 +41,6 @@ def binutils(tool: str, image: Image, addresses: list[int]) -> dict[int, Frames]
     return found
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("flags", ["-gdwarf-5", "-gdwarf-4 -Os", "-gdwarf-5 -O1 -fno-tree-sra"])
 @pytest.mark.parametrize("name", ["mpu", "deep", "userspace"])
 def test_inlined_functions_are_those_of_addr2line(tmp_path: Path, name: str, flags: str) -> None:

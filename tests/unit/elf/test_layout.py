@@ -27,7 +27,6 @@ _SYMBOL = st.builds(
 )
 
 
-@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(symbols=st.lists(_SYMBOL, max_size=25), gap=st.integers(0, 40), raw=st.binary(max_size=96))
 def test_the_parts_of_a_region_sum_to_it_whatever_the_symbols_claim(
@@ -52,7 +51,6 @@ def test_the_parts_of_a_region_sum_to_it_whatever_the_symbols_claim(
         assert all(part.size > 0 for part in parts)
 
 
-@pytest.mark.slow
 def test_flash_is_the_size_of_the_binary_and_equals_the_linkers_figure(
     little: Image, tmp_path: Path
 ) -> None:

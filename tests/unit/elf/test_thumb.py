@@ -82,7 +82,6 @@ def test_any_bytes_are_decoded_without_an_exception(code: bytes) -> None:
     assert all(r.at >= _ADDRESS for r in references(code, _ADDRESS))
 
 
-@pytest.mark.slow
 def test_calls_of_a_compiled_function_are_those_of_the_disassembler(little: Image) -> None:
     engine = capstone.Cs(capstone.CS_ARCH_ARM, capstone.CS_MODE_THUMB | capstone.CS_MODE_MCLASS)
     compared = 0
@@ -101,7 +100,6 @@ def test_calls_of_a_compiled_function_are_those_of_the_disassembler(little: Imag
     assert compared > 3
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("flags", ["-O0", "-O1", "-Os", "-O2", "-O2 -fno-omit-frame-pointer"])
 @pytest.mark.parametrize(
     ("body", "returned"),

@@ -37,12 +37,10 @@ def library(tmp_path, monkeypatch):
     return library
 
 
-@pytest.mark.slow
 def test_the_same_case_is_not_run_again(library):
     assert library.run_sample_case("hello_world", "exact").passed
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "more",
     [
@@ -64,7 +62,6 @@ def test_a_case_of_the_same_name_that_differs_in_one_thing_is_run(library, tmp_p
         library.run_case(tmp_path / "hil.toml")
 
 
-@pytest.mark.slow
 def test_a_sample_whose_source_changed_in_between_is_run(library, tmp_path, monkeypatch):
     other = tmp_path / "other.elf"
     other.write_bytes(b"another image")
@@ -73,7 +70,6 @@ def test_a_sample_whose_source_changed_in_between_is_run(library, tmp_path, monk
         library.run_sample_case("hello_world", "exact")
 
 
-@pytest.mark.slow
 def test_another_option_of_the_target_is_another_case(library, monkeypatch):
     monkeypatch.setattr(
         "harness.keywords.variables.value",

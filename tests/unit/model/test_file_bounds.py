@@ -259,7 +259,6 @@ def test_every_type_of_a_fixed_size_is_known() -> None:
     assert TYPE_BITS.keys() == BITS.keys()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("elements", [3, 16])
 @pytest.mark.parametrize("dtype", BITS)
 def test_a_constant_has_as_many_bytes_as_its_elements_need(dtype: str, elements: int) -> None:

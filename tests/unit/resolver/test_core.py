@@ -243,7 +243,6 @@ class NoObjects:
         return None
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("line", LINES)
 def test_an_instruction_does_what_the_core_does(line: str, encodings: dict[str, bytes]) -> None:
     random_ = random.Random(line)
@@ -260,7 +259,6 @@ def test_an_instruction_does_what_the_core_does(line: str, encodings: dict[str, 
         assert b"".join(word.to_bytes(4, "little") for word in found) == ram
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("line", [one for one in LINES if "[" not in one and "{" not in one])
 def test_what_an_instruction_writes_from_the_unknown_is_unknown(
     line: str, encodings: dict[str, bytes]

@@ -149,7 +149,6 @@ def test_a_model_without_operators_is_refused() -> None:
         generate([operator_chain("CONV_2D"), empty])
 
 
-@pytest.mark.slow
 def test_the_headers_compile_without_warnings_against_the_standalone_runtime(
     tmp_path: Path,
 ) -> None:

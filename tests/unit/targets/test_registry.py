@@ -46,7 +46,7 @@ def test_each_option_has_the_targets_that_take_it() -> None:
         "timing": ["simulator"], "power_on": ["simulator", "renode"], "renode": ["renode"],
         "console": ["simulator", "virtual-board"], "peripherals": ["simulator"],
         "board": ["board"], "lab": ["board"], "wait": ["board"],
-        "runner": ["board", "virtual-board"],
+        "runner": ["board"],
     }  # fmt: skip
     wait = target("board").option("wait")
     assert wait is not None and (wait.spelled, wait.kind) == ("--wait", "seconds")

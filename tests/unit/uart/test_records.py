@@ -20,7 +20,6 @@ from harness.uart.records import (
     fill_blocks,
     parse,
     pattern,
-    with_ticks,
     without_ticks,
 )
 
@@ -109,7 +108,6 @@ COUNTS = [
 SIGNED = [("tensor", "zero_point"), *((kind, "status") for kind in ("failed", "inference", "end"))]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "field"), COUNTS)
 def test_a_number_has_32_bits_and_a_sign_only_where_it_needs_one(kind, field):
     signed = (kind, field) in SIGNED
@@ -264,23 +262,6 @@ def test_a_line_without_records_has_none():
 )
 def test_a_run_may_stop_at_the_end_of_a_line_with_a_record_of_some_kinds(text, found):
     assert bool(re.search(pattern("arena", "stack"), text)) is found
-
-
-def test_with_ticks_updates_the_crc():
-    said = with_ticks(b"noise " + line(3, "op", ticks=17, untold=2), 123)
-    (record,) = each_in(said)
-    assert (record.integer("ticks"), record.integer("untold")) == (123, 2)
-    assert said.startswith(b"noise ~HIL 3 op ")
-    assert said.endswith(b"\r\n")
-
-
-def test_ticks_that_are_set_have_at_most_32_bits():
-    (record,) = each_in(with_ticks(line(3, "op"), 1 << 40))
-    assert record.integer("ticks") == (1 << 32) - 1
-
-
-def test_a_record_without_ticks_is_not_touched():
-    assert with_ticks(line(3, "stack"), 123) == line(3, "stack")
 
 
 @pytest.mark.parametrize("kind", ["op", "inference"])

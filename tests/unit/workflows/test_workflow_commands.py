@@ -10,11 +10,12 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
+import click
 import pytest
 import yaml
 from job_summary import summary
 
-from harness.cli import COMMANDS
+from harness.cli import COMMANDS, cli
 
 ROOT = Path(__file__).resolve().parents[3]
 WORKFLOWS = ROOT / ".github" / "workflows"
@@ -38,7 +39,6 @@ def lines(script: str) -> list[list[str]]:
     return found
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_the_shell_can_read_it(script):
     subprocess.run(["bash", "-n"], input=script, text=True, check=True)
@@ -50,7 +50,7 @@ def test_what_it_asks_of_tflm_hil_is_there(script):
         if words[0] != "tflm-hil":
             continue
         assert words[1] in COMMANDS
-        command = getattr(import_module(f"harness.cli.{words[1]}"), words[1])
+        command = cli.get_command(click.Context(cli), words[1])
         known = {option for one in command.params for option in one.opts}
         assert {word for word in words if word.startswith("--")} <= known
 
@@ -81,7 +81,6 @@ def run(script: str, folder: Path, **environment: str) -> subprocess.CompletedPr
     )
 
 
-@pytest.mark.slow
 @pytest.mark.needs("pinned renode")
 def test_the_key_of_the_cache_names_the_archive(tmp_path):
     output = tmp_path / "output"
@@ -92,7 +91,6 @@ def test_the_key_of_the_cache_names_the_archive(tmp_path):
     assert re.fullmatch(r"1\.17\.0-Linux-\w+-[0-9a-f]{64}", value)
 
 
-@pytest.mark.slow
 def test_the_summary_counts_what_the_reports_hold(tmp_path):
     reports = tmp_path / "reports"
     (reports / "suites").mkdir(parents=True)

@@ -165,21 +165,18 @@ def test_every_environment_of_tox_that_is_called_is_there(path):
     assert {f"testenv:{name}" for name in called} <= set(TOX.sections())
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("path", TESTING, ids=lambda path: path.name)
 def test_a_workflow_leaves_checks_to_tox(path):
     programs = {step["run"].split()[0] for step in steps(path) if "run" in step}
     assert not programs & {"pytest", "robot", "ruff", "mypy"}
 
 
-@pytest.mark.slow
 def test_a_commit_is_checked_by_the_versions_that_lint_has():
     hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"][0]["hooks"]
     pinned = {need for hook in hooks for need in hook.get("additional_dependencies", ())}
     assert pinned <= set(TOX["testenv:lint"]["deps"].split())
 
 
-@pytest.mark.slow
 @pytest.mark.needs("check-jsonschema")
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
 def test_it_fits_githubs_schema(path):

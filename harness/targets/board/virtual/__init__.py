@@ -1,29 +1,29 @@
 """Target ``virtual-board``: the simulator with a serial port and a debug port, used as a real DK.
 
-A virtual board is started in a separate process for each session. Discovery, lock, flash tool (a
-stand-in), console and reset are those of the target ``board``.
+A virtual board is started in a separate process for each session. Discovery, lock, flash tool
+(pyOCD), console and reset are those of the target ``board``.
 """
 
 from __future__ import annotations
 
 import secrets
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from harness.base import numbers, platforms
+from harness.base import platforms
 from harness.base.platforms import BoardTable
 from harness.elf import Image
 from harness.targets.board import lab as labs
 from harness.targets.board.opening import Opening
+from harness.targets.board.probe import require_pyocd
 from harness.targets.board.session import BoardSession
-from harness.targets.board.virtual.bench import install_tools
 from harness.targets.board.virtual.client import VirtualDk
 
 Result = TypeVar("Result")
-#: The tools of a virtual board are slow only on a busy machine.
+#: A virtual board is slow only on a busy machine.
 _POLICY = labs.Policy(backoff=0.6, flash_seconds=480.0)
 
 
@@ -33,42 +33,28 @@ def serial_number(kit: BoardTable) -> str:
     return f"{prefix}{secrets.randbelow(1_000_000):06d}"
 
 
+def require_tool() -> None:
+    """Raises :class:`EnvironmentMissing` if pyOCD is not installed."""
+    require_pyocd("target virtual-board")
+
+
 @contextmanager
-def _started(
-    image: Image,
-    *,
-    misbehave: str | Iterable[str] = (),
-    runner: str = "nrfutil",
-    baud: int | str = "",
-    lab: labs.Lab | None = None,
-    play: bool = False,
-    console: str = "",
-) -> Iterator[Opening]:
+def _started(image: Image, *, console: str = "") -> Iterator[Opening]:
     """Starts a virtual board, the kit with the chip of ``image``, during the block."""
+    require_tool()
     kit = platforms.board_with(image.chip.key)
-    words = misbehave.split(",") if isinstance(misbehave, str) else misbehave
     with tempfile.TemporaryDirectory(prefix="tflm-bench-") as name:
         bench = Path(name)
-        install_tools(bench)
-        names = [word for word in words if word]
-        rate = numbers.given(numbers.baud, numbers.whole(baud), "baud") if baud else 0
-        with VirtualDk(bench, serial_number(kit), misbehave=names, play=play, baud=rate,
-                       console=console, kit=kit) as dk:  # fmt: skip
-            yield Opening(
-                image,
-                lab=lab or labs.Lab(policy=_POLICY, state=bench / "state"),
-                source=dk,
-                runner=runner,
-            )
+        lab = labs.Lab(policy=_POLICY, state=bench / "state")
+        with VirtualDk(bench, serial_number(kit), console=console, kit=kit) as dk:
+            yield Opening(image, lab=lab, source=dk)
 
 
 def open(image: Image, **options: Any) -> BoardSession:  # noqa: A001 - called by harness.targets
     """Starts a virtual board, flashes ``image`` and opens a session on it.
 
-    ``misbehave`` is a list of faults (``"flip=100,silent"``, see
-    :mod:`harness.targets.board.virtual.misbehaviour`); ``play`` prints the text in flash instead of
-    running it; ``console`` is the wiring of the console
-    (:func:`harness.base.platforms.console_wiring`), whose baud rate overrides ``baud``.
+    ``console`` is the wiring of the console (:func:`harness.base.platforms.console_wiring`). Raises
+    :class:`EnvironmentMissing` without pyOCD.
     """
     with ExitStack() as resources:
         session = resources.enter_context(_started(image, **options)).open()

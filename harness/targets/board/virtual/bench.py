@@ -1,27 +1,24 @@
-"""A bench folder: running virtual boards, and stand-ins for the tools that flash them.
+"""A bench folder: the virtual boards that run.
 
-``bin/`` contains the stand-ins. Each board has a folder named after its serial number, with
-``dk.json`` (:class:`PublishedBoard`) and links to its serial ports.
+Each board has a folder named after its serial number, with ``dk.json`` (:class:`PublishedBoard`)
+and links to its serial ports.
 """
 
 from __future__ import annotations
 
 import json
-import shlex
-import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from harness.base.platforms import BoardTable, board_names, board_table
 from harness.targets.board.lab import is_valid_name
-from harness.targets.board.virtual.standins import STANDINS
 
 STATE = "dk.json"
 
 
 @dataclass(frozen=True)
 class PublishedBoard:
-    """The properties of a virtual board for discovery. ``ports`` is empty while it is unplugged.
+    """The properties of a virtual board for discovery. A board without ``ports`` is not found.
 
     ``control`` is the path of its control socket, ``debug`` the TCP port of its debug port on the
     loopback interface.
@@ -60,7 +57,7 @@ def read(folder: Path) -> PublishedBoard | None:
 
 
 def published_boards(bench: Path) -> dict[Path, PublishedBoard]:
-    """The plugged boards of a bench, by their state folders."""
+    """The boards of a bench, by their state folders."""
     if not bench.is_dir():
         return {}
     visible = {folder: read(folder) for folder in sorted(bench.iterdir())}
@@ -72,18 +69,3 @@ def published_boards(bench: Path) -> dict[Path, PublishedBoard]:
         and is_valid_name(published.serial)
         and published.kit in board_names()
     }
-
-
-def install_tools(bench: Path) -> Path:
-    """Writes the stand-ins into ``bench/bin``; returns that folder."""
-    folder = bench / "bin"
-    folder.mkdir(parents=True, exist_ok=True)
-    for tool in STANDINS:
-        path = folder / tool
-        call = (sys.executable, "-P", "-m", "harness.targets.board.virtual.standins")
-        words = shlex.join((*call, str(bench.resolve()), tool))
-        fresh = folder / f".{tool}"
-        fresh.write_text(f'#!/bin/sh\nexec {words} "$@"\n', encoding="utf-8")
-        fresh.chmod(0o755)
-        fresh.replace(path)
-    return folder

@@ -1,4 +1,4 @@
-"""The chip of a virtual board: a machine with a debug port; flash is kept without power."""
+"""The chip of a virtual board: a machine with a debug port, which runs with the wall clock."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from harness.simulator import End, Machine
 from harness.simulator.debug_port import DebugPort
 from harness.simulator.debug_port.port import Surroundings
 from harness.simulator.peripherals.gpio import Gpio
-from harness.simulator.peripherals.nvmc import Nvmc
 
 #: Largest ratio of virtual time to the wall clock; it keeps idle firmware from using a whole core
 #: of the host.
@@ -25,40 +24,7 @@ _NAP_SECONDS = 0.002
 _GUARD_SECONDS = 10.0
 #: Ends of a slice after which only an external event can continue the run.
 _STANDS = (End.IDLE, End.LOCKUP, End.SYSTEM_OFF)
-_KEPT = ("flash", "uicr")
 _ERASED = b"\xff"
-#: UICR.APPROTECT: any value except all ones locks the debug port at the next reset.
-_APPROTECT = 0x00
-
-
-class BoardPort(DebugPort):
-    """A debug port that can return faked contents of memories: ``shown``, by their name."""
-
-    def __init__(self, machine: Machine, around: Surroundings) -> None:
-        super().__init__(machine, around)
-        self.shown: dict[str, bytes] = {}
-
-    def read_memory(self, address: int, size: int, port: int | None = None) -> int:
-        """1, 2 or 4 bytes of the core's address space. Raises :class:`TransferError`."""
-        if self._claimed(address, size) is None:
-            return super().read_memory(address, size, port)
-        return int.from_bytes(bytes(self.read_block(address, size, 1, port)), "little")
-
-    def read_block(self, address: int, count: int, unit: int, port: int | None = None) -> list[int]:
-        """``count`` numbers of ``unit`` bytes (1 or 4). Raises :class:`TransferError`."""
-        claimed = self._claimed(address, count * unit)
-        if claimed is None:
-            return super().read_block(address, count, unit, port)
-        self._allow(address, unit, port)
-        each = range(0, len(claimed), unit)
-        return [int.from_bytes(claimed[at : at + unit], "little") for at in each]
-
-    def _claimed(self, address: int, size: int) -> bytes | None:
-        for name, content in self.shown.items():
-            area = self.machine.memory_map.area(name)
-            if area.holds(address, size):
-                return content[address - area.origin :][:size]
-        return None
 
 
 class VirtualChip:
@@ -81,46 +47,34 @@ class VirtualChip:
         self.idle = True
         #: The error that ended the run, or an empty string.
         self.halted = ""
-        self.port: BoardPort | None = None
+        self.port: DebugPort | None = None
         self.kit = kit
         self._console, self._now, self._sleep = console or kit.console, now, sleep
-        #: Contents of flash and UICR without power, by name.
-        self._contents = {"flash": _ERASED * kit.chip.area("flash").size}
         self._delivered = 0  # console bytes returned so far
         self._started = self._virtual = 0.0  # wall clock and virtual seconds since it was idle
 
     # power and resets
 
-    def power_on(self, around: Surroundings, powered: Callable[[], bool]) -> None:
-        """Powers the chip on; the core starts from flash.
-
-        ``around`` is the board that the debug port resets; ``powered`` is called before each change
-        of flash, and prevents it by returning False.
-        """
-        machine = self._machine()
-        machine.chip.device("NVMC", Nvmc).powered = powered
-        self.port, self._delivered = BoardPort(machine, around), 0
+    def power_on(self, around: Surroundings) -> None:
+        """Powers the chip on, with erased flash; ``around`` is the board that its port resets."""
+        self.port, self._delivered = DebugPort(self.make_machine(), around), 0
         self._begin()
 
-    def _machine(self) -> Machine:
-        """A machine with the contents of flash and UICR."""
+    def make_machine(self) -> Machine:
+        """A machine with erased flash."""
         chip = self.kit.chip
-        blocks = [(chip.area(name).origin, data) for name, data in self._contents.items()]
-        try:
-            return Machine(_image(blocks, chip), console=self._console)
-        except HilError:  # no valid image: the core starts from the raw contents
-            machine = Machine(_image([(0, _stub(chip))], chip), console=self._console)
-            for address, content in blocks:
-                machine.write_memory(address, content)
-            machine.reset()
-            return machine
+        flash = chip.area("flash")
+        image = Image(Path("flash"), wrap([(flash.origin, _stub(chip))]), chip_name=chip.key)
+        machine = Machine(image, console=self._console)
+        machine.write_memory(flash.origin, _ERASED * flash.size)
+        machine.reset()
+        return machine
 
     def power_off(self) -> None:
         """Powers the chip off; safe to call twice."""
         if self.port is None:
             return
         machine, self.port = self.port.machine, None
-        self._contents = contents(machine)
         machine.close()
         self.idle = True
 
@@ -141,14 +95,7 @@ class VirtualChip:
             self._started, self._virtual = self._now(), 0.0
             self.idle = False
 
-    def lock(self) -> None:
-        """Sets UICR.APPROTECT and resets the chip."""
-        machine = self._running().machine
-        uicr = machine.memory_map.area("uicr")
-        machine.write_memory(uicr.origin + _APPROTECT, bytes(4))
-        self._running().pin_reset()
-
-    def _running(self) -> BoardPort:
+    def _running(self) -> DebugPort:
         if self.port is None:
             raise ValueError("the chip has no power")
         return self.port
@@ -170,7 +117,7 @@ class VirtualChip:
             self._halt(error.message)
             return b""
 
-    def _run(self, port: BoardPort, length: float) -> bytes:
+    def _run(self, port: DebugPort, length: float) -> bytes:
         machine = port.machine
         limit = Deadline(2 * length, now=lambda: machine.seconds, guard=_GUARD_SECONDS)
         end = port.core.run(round(length * machine.memory_map.cpu_hz), limit, stand=True)
@@ -206,7 +153,7 @@ class VirtualChip:
 
     def _pins(self) -> Gpio:
         if self.halted:
-            raise ValueError("the chip does not run")
+            raise ValueError(f"the chip does not run: {self.halted}")
         return self._running().machine.chip.device("P0", Gpio)
 
     def read_pin(self, pin: int) -> bool:
@@ -217,58 +164,6 @@ class VirtualChip:
         """Drives a pin, or releases it (None); this may wake a sleeping core."""
         self._pins().drive(pin, level)
         self.wake()
-
-
-class TranscriptChip(VirtualChip):
-    """A chip that prints the text at address 0 of flash, and echoes its input.
-
-    It serves to test a bench without a compiler: flash a console log, and it is printed. The core
-    runs only under a debugger.
-    """
-
-    def __init__(self, kit: BoardTable) -> None:
-        super().__init__(kit)
-        self._pending = bytearray()
-        self._resets = 0
-
-    def power_on(self, around: Surroundings, powered: Callable[[], bool]) -> None:
-        """Powers the chip on; the text is printed."""
-        self._resets = -1
-        super().power_on(around, powered)
-
-    def step(self, seconds: float) -> bytes:
-        """All output at once; the serial line delays it."""
-        port = self._running()
-        if port.core.enabled:
-            super().step(seconds)
-        if port.machine.resets != self._resets and not port.core.halted:
-            self._resets = port.machine.resets
-            text = contents(port.machine)["flash"]
-            self._pending[:] = text[: text.find(_ERASED)]
-        printed = bytes(self._pending)
-        self._pending.clear()
-        self.idle = not port.core.enabled or self.idle
-        return printed
-
-    def feed(self, data: bytes) -> None:
-        """Echoes ``data``."""
-        self._pending += data
-        self.wake()
-
-    def pin_reset(self) -> None:
-        """Pulses the reset pin; the text is printed again."""
-        self._pending.clear()
-        super().pin_reset()
-
-
-def contents(machine: Machine) -> dict[str, bytes]:
-    """The contents of flash and UICR, by name."""
-    areas = {name: machine.memory_map.area(name) for name in _KEPT}
-    return {name: machine.read_memory(a.origin, a.size) for name, a in areas.items()}
-
-
-def _image(blocks: list[tuple[int, bytes]], chip: ChipTable) -> Image:
-    return Image(Path("flash"), wrap(blocks), chip_name=chip.key)
 
 
 def _stub(chip: ChipTable) -> bytes:

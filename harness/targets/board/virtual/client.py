@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 import json
-import os
 import socket
-import subprocess
 import sys
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from harness.base import platforms
+from harness.base import platforms, process
 from harness.base.closing import Closing
-from harness.base.core_state import CoreState
 from harness.base.errors import EnvironmentMissing, TargetLost
 from harness.base.platforms import BoardTable
-from harness.targets.board.core import core_state
+from harness.base.process import RunningProgram
 from harness.targets.board.discovery import BenchBoard, on_bench
 from harness.targets.board.lab import checked_name
 from harness.targets.board.virtual import bench as benches
-from harness.targets.board.virtual import misbehaviour
-from harness.targets.board.virtual.port_client import PortClient, PortError
 
 _SECONDS = 30.0
+_START_SECONDS, _END_SECONDS = 120.0, 3.0  # wall-clock limits of the process
 
 
 class ControlError(Exception):
@@ -62,42 +57,6 @@ def call(folder: Path, operation: str, **arguments: Any) -> dict[str, Any]:
     return reply
 
 
-class VirtualMemory:
-    """The memory of a virtual board, accessed through its debug port."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-
-    def read(self, address: int, size: int) -> bytes:
-        """``size`` bytes from ``address``. Raises :class:`TargetLost` if the board is lost."""
-        with self._port(f"read {size} bytes at 0x{address:08x}") as port:
-            return port.read(address, size)
-
-    def write(self, address: int, data: bytes) -> None:
-        """Writes ``data`` to RAM. Raises :class:`TargetLost` if the board is lost."""
-        with self._port(f"write at 0x{address:08x}") as port:
-            port.write(address, data)
-
-    def core_state(self) -> CoreState:
-        """The state of the core, halted briefly. Raises :class:`TargetLost` if it is lost."""
-        with self._port("read its core") as port:
-            return core_state(port, port.chip)
-
-    @contextmanager
-    def _port(self, action: str) -> Iterator[PortClient]:
-        published = benches.read(self._folder)
-        try:
-            if published is None:
-                raise PortError(f"no virtual board in {self._folder}")
-            with PortClient(published.debug, published.table.chip) as port:
-                yield port
-        except PortError as error:
-            raise TargetLost(f"could not {action}: {error}") from error
-
-    def close(self) -> None:
-        """Does nothing: each access opens its own connection."""
-
-
 class VirtualPins:
     """The pins of a virtual board, accessed through its control socket."""
 
@@ -125,9 +84,12 @@ class VirtualDk(Closing):
     ``kit`` is its table (default: the nRF9160 DK's), ``baud`` 0 its usual rate, ``console`` the
     wiring of the console with its baud rate, as text, ``port`` the TCP port of its debug port (0:
     any). With ``registers`` the debug port offers no block transfers of memory. Raises
-    :class:`UsageError` for an invalid name, misbehaviour or console, :class:`EnvironmentMissing` if
-    the process does not start.
+    :class:`UsageError` for an invalid name or console, :class:`EnvironmentMissing` if the process
+    does not start.
     """
+
+    #: The arguments of Python for the board's process.
+    program: Sequence[str] = ("-P", "-m", "harness.targets.board.virtual.server")
 
     def __init__(
         self,
@@ -135,8 +97,6 @@ class VirtualDk(Closing):
         serial: str,
         *,
         name: str = "",
-        misbehave: Iterable[str] = (),
-        play: bool = False,
         baud: int = 0,
         console: str = "",
         kit: BoardTable | None = None,
@@ -146,56 +106,35 @@ class VirtualDk(Closing):
         self.bench = bench
         self.folder = bench / checked_name(serial, "the serial number")
         name = checked_name(name, "the name") if name else ""
-        wrong = tuple(misbehave)
-        misbehaviour.parse(wrong)
         kit = kit or platforms.board_table()
         rate = platforms.console_wiring(console, kit).baud if console else baud
         arguments = ["--bench", str(bench), "--serial", serial, "--kit", kit.key]
         arguments += ["--baud", str(rate)] if rate else []
         arguments += ["--console", console] if console else []
         arguments += ["--name", name] if name else []
-        arguments += ["--play"] if play else []
         arguments += ["--port", str(port)] if port else []
         arguments += ["--registers"] if registers else []
-        for text in wrong:
-            arguments += ["--misbehave", text]
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "harness.targets.board.virtual.server", *arguments],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-            env={**os.environ, "PYTHONUNBUFFERED": "1"},
-        )
-        assert self._process.stdout is not None
-        if not self._process.stdout.readline():
-            _, words = self._process.communicate(timeout=_SECONDS)
-            last = (words.decode("utf-8", "backslashreplace").splitlines() or [""])[-1]
+        self._process = RunningProgram(
+            [sys.executable, *self.program, *arguments],
+            environment={"PYTHONUNBUFFERED": "1"}, open_input=True, grace=_END_SECONDS,
+        )  # fmt: skip
+        if not self._process.wait_for("ready", _START_SECONDS):
+            self._process.close()
+            last = process.last_line(self._process.output, "it printed nothing")
             raise EnvironmentMissing(f"the virtual board did not start: {last}")
 
     def find(self) -> BenchBoard:
-        """The board with its current ports. Raises :class:`TargetLost` while it is unplugged."""
+        """The board with its current ports. Raises :class:`TargetLost` if it is not on the bus."""
         for board in on_bench(self.bench):
             if board.control == self.folder:
                 return board
-        raise TargetLost(f"the virtual board {self.folder.name} is unplugged")
+        raise TargetLost(f"the virtual board {self.folder.name} is not on the bus")
 
     @property
     def alive(self) -> bool:
         """True while the board's process runs."""
-        return self._process.poll() is None
-
-    def do(self, operation: str, **arguments: Any) -> dict[str, Any]:
-        """The reply to a request; :meth:`VirtualBoard.answer` lists the operations."""
-        return call(self.folder, operation, **arguments)
+        return self._process.alive
 
     def close(self) -> None:
         """Ends the process; safe to call twice."""
-        for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
-            if stream is not None:
-                stream.close()
-        try:
-            self._process.wait(timeout=3.0)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait(timeout=3.0)
+        self._process.close()
