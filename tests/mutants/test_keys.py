@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import needs
 import numpy as np
 import pytest
 from elf_writer import MadeSection, MadeSymbol, write_elf
@@ -210,7 +211,7 @@ OUTCOMES = {
 @pytest.mark.parametrize("door", TARGETED)
 def test_each_door_runs_on_the_target_that_is_named(door, target, tmp_path, monkeypatch, capsys):
     if target == "virtual-board":
-        pytest.importorskip("pyocd", reason="target virtual-board needs pyOCD")
+        needs.require("pyocd")  # virtual-board is read through it
     outcome = TARGETED[door](Stage(tmp_path, monkeypatch, capsys), target)
     assert outcome.green is not bool(OUTCOMES[target]), outcome.said
     assert OUTCOMES[target] in outcome.said

@@ -21,15 +21,9 @@ import loopback
 import postgresql
 import pytest
 
-from harness.base.errors import EnvironmentMissing
-from harness.build.workspace import find_workspace
-from harness.debug.gdb import GDBS
-from harness.debug.renode import check_network
-from harness.targets.renode.find import locate
-from harness.targets.renode.releases import ARCHIVES
+# conftest.py imports this file for all tests: functions import the package, when they need it.
 
 Found = Path | str | None
-_HERE = (platform.system(), platform.machine())
 
 
 @dataclass(frozen=True)
@@ -105,22 +99,47 @@ def _folder(variable: str, content: str) -> Callable[[], Found]:
     return find
 
 
-def _located(find: Callable[[], Path], variable: str) -> Callable[[], Found]:
-    """``find`` as the package has it; what ``variable`` names must be right."""
+def _located(find: Callable[[], Path], variable: str) -> Found:
+    """As the package finds it; ``variable`` must name the right thing."""
+    from harness.base.errors import EnvironmentMissing
 
-    def located() -> Found:
-        try:
-            return find()
-        except EnvironmentMissing as missing:
-            if os.environ.get(variable):
-                raise LookupError(missing.message) from missing
-            return None
+    try:
+        return find()
+    except EnvironmentMissing as missing:
+        if os.environ.get(variable):
+            raise LookupError(missing.message) from missing
+        return None
 
-    return located
+
+def _renode() -> Found:
+    from harness.targets.renode.find import locate
+
+    return _located(locate, "RENODE")
+
+
+def _pinned_renode() -> Found:
+    from harness.targets.renode.releases import ARCHIVES
+
+    here = (platform.system(), platform.machine())
+    return next((one.url for one in ARCHIVES if (one.system, one.machine) == here), None)
+
+
+def _zephyr() -> Found:
+    from harness.build.workspace import find_workspace
+
+    return _located(lambda: find_workspace().base, "ZEPHYR_BASE")
 
 
 def _gdb() -> Found:
+    from harness.debug.gdb import GDBS
+
     return next(filter(None, map(shutil.which, GDBS)), None)
+
+
+def _cc() -> Found:
+    from harness.base import native
+
+    return None if native.packages() else shutil.which("cc")
 
 
 def flatbuffers_headers() -> Path | None:
@@ -134,6 +153,9 @@ def _flatc() -> Found:
 
 
 def _network_namespace() -> Found:
+    from harness.base.errors import EnvironmentMissing
+    from harness.debug.renode import check_network
+
     try:
         check_network()
     except EnvironmentMissing:
@@ -181,7 +203,7 @@ _ROWS = (
     # Compilers and tools of a build
     Need("arm-none-eabi-gcc", _DOCTOR, _programs(*(f"arm-none-eabi-{tool}" for tool in _ARM))),
     Need("flatc", _DOCTOR, _flatc),
-    Need("cc", _DOCTOR, _programs("cc")),
+    Need("cc", _DOCTOR, _cc),
     _apt("g++"),
     _apt("binutils", "c++filt"),
     _apt("clang", "clang", "ld.lld", packages="clang lld"),
@@ -215,22 +237,27 @@ _ROWS = (
     Need(
         "tflite-micro",
         "an x86-64 machine, PyPI has it for no other",
-        _if(_HERE[1] == "x86_64"),
+        _if(platform.machine() == "x86_64"),
         absent="CI may run on another machine",
     ),
     Need(
         "renode",
         "tflm-hil doctor --install --with renode",
-        _located(locate, "RENODE"),
+        _renode,
         absent="CI may be without Renode",
     ),
     Need(
         "pinned renode",
         "Linux on x86-64 or aarch64",
-        _if(any((one.system, one.machine) == _HERE for one in ARCHIVES)),
+        _pinned_renode,
         absent="CI may run on another machine",
     ),
-    Need("linux", "a Linux machine", _if(_HERE[0] == "Linux"), "CI may run on another system"),
+    Need(
+        "linux",
+        "a Linux machine",
+        _if(platform.system() == "Linux"),
+        "CI may run on another system",
+    ),
     Need("root", "run the tests as root", _if(os.geteuid() == 0), "CI may run as a user"),
     Need("user", "do not run the tests as root", _if(os.geteuid() != 0), "CI may run as root"),
     Need("network namespace", "a kernel that lets processes make one", _network_namespace, _RIGHT),
@@ -244,7 +271,7 @@ _ROWS = (
     Need(
         "zephyr",
         "a Zephyr workspace in $ZEPHYR_BASE, or around this checkout",
-        _located(lambda: find_workspace().base, "ZEPHYR_BASE"),
+        _zephyr,
         absent=_NO_TREE,
     ),
     *(

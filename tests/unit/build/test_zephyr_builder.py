@@ -14,6 +14,8 @@ from harness.base.errors import BuildFailed
 from harness.build import zephyr
 from harness.build.workspace import Workspace, find_workspace
 
+pytestmark = pytest.mark.needs("ninja")  # an image that is built again
+
 
 @pytest.fixture
 def workspace(tmp_path, monkeypatch):
@@ -122,10 +124,6 @@ def test_a_changed_compiler_builds_the_tree_anew(workspace):
     assert compiled(elf) == ["cmake", "kernel.o", "main.o"]
 
 
-needs_ninja = pytest.mark.needs("ninja")
-
-
-@needs_ninja
 def test_an_image_from_the_same_inputs_is_not_built_again(workspace):
     one = workspace("one")
     results = [zephyr.build_zephyr("atan", name, workspace=one) for name in ("exact", "all") * 2]
@@ -133,7 +131,6 @@ def test_an_image_from_the_same_inputs_is_not_built_again(workspace):
     assert results[0].elf.read_bytes() == results[2].elf.read_bytes()
 
 
-@needs_ninja
 @pytest.mark.parametrize("name", ["kernel.c", "VERSION", "c++"])
 def test_an_image_is_built_again_after_a_change_of(name, workspace):
     one = workspace("one")
@@ -193,7 +190,6 @@ def test_of_a_sysbuild_the_default_domain_is_the_image(workspace):
     assert (elf.parents[2] / "mcuboot" / "zephyr" / "zephyr.elf").is_file()
 
 
-@needs_ninja
 def test_builds_that_ninja_does_not_know_whole_always_go_through_west(workspace):
     one = workspace("one")
     (one.base / "sysbuild").touch()

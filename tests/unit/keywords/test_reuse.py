@@ -8,7 +8,7 @@ from results import case_result
 from harness.base.errors import CheckFailed
 from harness.keywords import TflmHil
 
-pytestmark = pytest.mark.needs("arm-none-eabi-gcc")
+pytestmark = pytest.mark.needs("arm-none-eabi-gcc", "flatc")
 #: A case that a user calls as the project's own is called, and that asks for something else.
 OWN = """
 [[case]]

@@ -18,7 +18,7 @@ pytest_plugins = ["pytester"]
 ROOT = Path(__file__).parents[3]
 FIRMWARE = ROOT / "tests" / "firmware"
 GCC = shutil.which("arm-none-eabi-gcc")
-needs_compiler = pytest.mark.needs("arm-none-eabi-gcc")
+needs_compiler = pytest.mark.needs("arm-none-eabi-gcc", "flatc")
 
 CASES = """
 [defaults]
