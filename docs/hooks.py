@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +12,8 @@ import click
 from mkdocs.structure.files import File, Files
 from robot.libdoc import libdoc
 
-from harness.base.tables import Key
-from harness.case.casefile import keys
+from harness.base.tables import Key, keys
+from harness.case.case import Case
 from harness.cli import COMMANDS, cli
 
 #: A row of the table of keys in cases.md.
@@ -44,7 +43,8 @@ def case_file(guide: str) -> str:
         for name in re.findall(r"`([^`]+)`", names)
     }
     rows = [
-        f"| `{key.name}` | {key.takes} | {_default(key)} | {meanings[key.name]} |" for key in keys()
+        f"| `{key.name}` | {key.takes} | {_default(key)} | {meanings[key.name]} |"
+        for key in keys(Case)
     ]
     head = """# Keys of a case file
 
@@ -67,8 +67,8 @@ def commands() -> str:
     root = click.Context(cli, info_name="tflm-hil")
     parts = ["# Commands", "", _fenced(cli.get_help(root))]
     for name in COMMANDS:
-        command = getattr(import_module(f"harness.cli.{name.replace('-', '_')}"),
-                          name.replace("-", "_"))  # fmt: skip
+        command = cli.get_command(root, name)
+        assert command is not None
         for words, subcommand, context in _all(command, name, root):
             parts += ["", f"## tflm-hil {words}", "", _fenced(subcommand.get_help(context))]
     return "\n".join(parts) + "\n"

@@ -17,6 +17,7 @@ _PUBLIC = {
     "CaseResult": "harness.case",
     "Verdict": "harness.case",
     "Live": "harness.case.live",
+    "Hil": "harness.pytest_plugin.fixture",
     "load_cases": "harness.case",
     "run_case": "harness.case",
     "Finding": "harness.base.findings",
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from harness.case import run_case as run_case
     from harness.case.live import Live as Live
     from harness.elf import Image as Image
+    from harness.pytest_plugin.fixture import Hil as Hil
     from harness.reference import Interpreter as Interpreter
     from harness.targets import open_target as open_target
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import logging
 import os
 import shutil
-import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
 
-from harness.base import native, paths
+from harness.base import native, paths, process
 from harness.base.errors import EnvironmentMissing, HilError
 
 _log = logging.getLogger(__name__)
@@ -236,7 +235,7 @@ def install(packages: Sequence[str]) -> None:
     Raises :class:`EnvironmentMissing` if apt fails.
     """
     for command in install_commands(packages):
-        if subprocess.run(command, check=False).returncode != 0:
+        if process.interactive(command) != 0:
             raise EnvironmentMissing(
                 f"{' '.join(command[:3])} ... failed", hint="see its own message above"
             )

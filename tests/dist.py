@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[1]
 #: What a user does first; none of it may need the checkout.
 COMMANDS = (
     ("tflm-hil", "--version"),
-    ("tflm-hil", "samples"),
+    ("tflm-hil", "list", "samples"),
     ("tflm-hil", "completion", "bash"),
     ("tflm-hil", "reference", "hello_world_int8"),
     ("tflm-hil", "run", "hello_world"),
@@ -67,7 +67,7 @@ def use(wheel: Path, empty: Path) -> None:
         run(programs / program, *words, cwd=empty, **clean)
     (empty / "suite.robot").write_text(SUITE)
     (empty / "hil.toml").write_text(CASE)
-    resource = run(programs / "tflm-hil", "where", "robot", cwd=empty, **clean).strip()
+    resource = run(programs / "tflm-hil", "list", "paths", "robot", cwd=empty, **clean).strip()
     run(programs / "robot", "--pythonpath", resource, "suite.robot", cwd=empty, **clean)
     run(programs / "pytest", "hil.toml", cwd=empty, **clean)
 

@@ -11,6 +11,8 @@ from enum import IntEnum
 from pathlib import Path
 from typing import ClassVar
 
+from harness.base.secrets import redacted
+
 #: The hint for an unexpected exception.
 BUG_HINT = "TFLM_HIL_DEBUG=1 shows the traceback; with it, please report the bug"
 
@@ -27,16 +29,19 @@ class ExitCode(IntEnum):
 
 
 class HilError(Exception):
-    """Base class of this package's errors; by default, the environment is at fault."""
+    """Base class of this package's errors; by default, the environment is at fault.
+
+    Message and hint hold no secrets.
+    """
 
     exit_code: ClassVar[ExitCode] = ExitCode.ENVIRONMENT
     # Robot Framework prints the message without the class name.
     ROBOT_SUPPRESS_NAME: ClassVar[bool] = True
 
     def __init__(self, message: str, *, hint: str = "") -> None:
-        super().__init__(message)
-        self.message = message
-        self.hint = hint
+        self.message = redacted(message)
+        self.hint = redacted(hint)
+        super().__init__(self.message)
 
     def __str__(self) -> str:
         return f"{self.message}\nhint: {self.hint}" if self.hint else self.message
@@ -95,6 +100,33 @@ class EnvironmentMissing(HilError):
     """This machine lacks something: a compiler, Renode, a board, a Zephyr workspace."""
 
 
+class ProgramMissing(EnvironmentMissing):
+    """A program is not on PATH, or cannot be started."""
+
+
+class ProgramFailed(HilError):
+    """A program ended with an error. ``reason`` says which, ``output`` is what it printed.
+
+    The last lines of the output are part of the message.
+    """
+
+    def __init__(self, reason: str, output: str, *, hint: str = "") -> None:
+        super().__init__(f"{reason}\n{_last_lines(output)}", hint=hint)
+        self.reason = reason
+        self.output = output
+
+
+class ProgramTimedOut(ProgramFailed):
+    """A program did not end within its time limit, and was killed."""
+
+
+def _last_lines(output: str, count: int = 12, width: int = 400) -> str:
+    end = output[-(1 << 16) :]  # a flood may have millions of lines
+    printed = [line.rstrip() for line in end.splitlines() if line.strip()][-count:]
+    short = (line if len(line) <= width else f"{line[:width]}..." for line in printed)
+    return "\n".join(f"    {line}" for line in short) or "    (it printed nothing)"
+
+
 class BuildFailed(HilError):
     """The compiler or linker failed; the message includes the tool's output."""
 
@@ -131,5 +163,10 @@ def describe_bug(error: Exception) -> str:
         return f"the Python package {error.name!r} is not installed"
     frames = traceback.extract_tb(error.__traceback__)
     where = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
-    words = " ".join(str(error).split())
+    words = redacted(" ".join(str(error).split()))
     return f"a bug in tflm-hil: {type(error).__name__}: {words}".rstrip(": ") + where
+
+
+def traceback_text() -> str:
+    """The traceback of the exception that is being handled, without secrets."""
+    return redacted(traceback.format_exc())

@@ -114,6 +114,14 @@ def write_parts(path: Path, parts: Iterable[bytes | bytearray]) -> None:
         raise _cannot_write(path, failed) from failed
 
 
+def remove(path: Path) -> None:
+    """Remove a file, if there is one. Raises :class:`CannotWrite`."""
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as failed:
+        raise CannotWrite(f"cannot remove {path}: {failed.strerror}") from failed
+
+
 @contextmanager
 def growing(path: Path) -> Iterator[IO[bytes]]:
     """Create a file for writing and reading during a run.

@@ -11,6 +11,8 @@ import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from harness.base.secrets import redacted
+
 _PACKAGE = logging.getLogger("harness")
 
 
@@ -20,7 +22,7 @@ class _Shown(logging.Handler):
         self._show = show
 
     def emit(self, record: logging.LogRecord) -> None:
-        self._show(record.getMessage())
+        self._show(redacted(record.getMessage()))
 
 
 @contextmanager

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import importlib
 import shutil
-import subprocess
 import sys
 import sysconfig
 import tempfile
@@ -16,8 +15,13 @@ from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 from types import ModuleType
 
-from harness.base import paths
-from harness.base.errors import BuildFailed, EnvironmentMissing
+from harness.base import paths, process
+from harness.base.errors import (
+    BuildFailed,
+    EnvironmentMissing,
+    ProgramFailed,
+    ProgramTimedOut,
+)
 from harness.base.sources import ATTRIBUTE, MACRO, fingerprint
 
 _MODULE = "harness.simulator._native"
@@ -109,16 +113,16 @@ def _preferred_to(library: Path) -> list[Path]:
 
 def check() -> None:
     """Load the counting core in another process. Raises :class:`BuildFailed` if that fails."""
-    command = [sys.executable, "-c", "from harness.base import native; native.load()"]
-    _run(command, "the counting core cannot be loaded")
+    # -P: a folder `harness` in the current folder is not this package.
+    code = f"import sys; sys.path.insert(0, {str(paths.PACKAGE.parent)!r})\n"
+    code += "from harness.base import native; native.load()"
+    _run([sys.executable, "-P", "-c", code], "the counting core cannot be loaded")
 
 
 def _run(command: list[str], failure: str) -> None:
     try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, errors="replace", timeout=_SECONDS, check=False
-        )
-    except subprocess.TimeoutExpired as error:
-        raise BuildFailed(f"{failure}: no end after {_SECONDS} s") from error
-    if done.returncode != 0:
-        raise BuildFailed(f"{failure}:\n{done.stderr.strip()}")
+        process.run(command, seconds=_SECONDS)
+    except ProgramTimedOut as error:
+        raise BuildFailed(f"{failure}: {error.reason}") from error
+    except ProgramFailed as error:
+        raise BuildFailed(f"{failure}:\n{error.output.strip()}") from error

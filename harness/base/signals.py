@@ -75,13 +75,17 @@ def raised() -> Iterator[None]:
 def held_back() -> Iterator[None]:
     """Delay signals until the end of this block, for short work that must not be interrupted.
 
-    Without it, a second Ctrl-C while reports are written would leave half of them.
+    Without it, a second Ctrl-C while reports are written would leave half of them. The first signal
+    then goes to the handler outside of the block; without one :class:`Stopped` is raised.
     """
     waiting: list[int] = []
     with _handled(lambda number, frame: waiting.append(number)):
         yield
-    if waiting:
-        raise Stopped(waiting[0])
+    for number in waiting[:1]:
+        if callable(signal.getsignal(number)):
+            signal.raise_signal(number)
+        else:
+            raise Stopped(number)
 
 
 class Keeping:

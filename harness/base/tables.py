@@ -1,7 +1,8 @@
 """TOML tables -> frozen dataclasses, strict about keys, types and numbers; dataclasses -> JSON.
 
 A dataclass is the schema: its fields are the keys, their annotations the types, and fields without
-a default are required. CMake runs this module with a bare Python: standard library only.
+a default are required. If a field is declared with :func:`key`, only such fields are keys. CMake
+runs this module with a bare Python: standard library only.
 """
 
 from __future__ import annotations
@@ -9,10 +10,10 @@ from __future__ import annotations
 import difflib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from enum import Enum
 from functools import cache
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from types import NoneType, UnionType
 from typing import (
     Annotated,
@@ -55,7 +56,20 @@ def check(takes: str, *, raw: bool = False) -> Callable[[Callable[[Any], T]], Va
     return lambda function: ValueCheck(function, takes, raw)
 
 
-_WORDS = {str: "a text", bool: "true or false", int: "a whole number", float: "a number"}
+def key(default: Any = MISSING, help: str = "", **facts: object) -> Any:  # noqa: A002 - as in argparse
+    """A field of a dataclass that is a key: its default (none: required), its help, other facts.
+
+    A dictionary is copied for each instance.
+    """
+    metadata = {"help": help, **facts}
+    if isinstance(default, dict):
+        return field(default_factory=default.copy, metadata=metadata)
+    return field(default=default, metadata=metadata)
+
+
+_WORDS = {
+    str: "a text", bool: "true or false", int: "a whole number", float: "a number", Path: "a path",
+}  # fmt: skip
 
 
 def read(kind: type[T], table: object, where: str) -> T:
@@ -67,6 +81,8 @@ def read(kind: type[T], table: object, where: str) -> T:
 
     Raises :class:`UsageError` that begins with ``where`` and names the key.
     """
+    if isinstance(table, kind):
+        return table
     if not isinstance(table, Mapping):
         raise UsageError(f"{where}: must be a table, not {short(table)}")
     schema: Any = kind  # mypy takes type[T] for unhashable
@@ -108,7 +124,7 @@ def value_of(annotation: Any, value: object, key: str, where: str) -> Any:
         wanted = " or ".join(map(repr, arguments))
         raise UsageError(f"{where}: {key} is {wanted}, not {short(value)}", hint=hint)
     if origin is tuple:
-        if not isinstance(value, list):
+        if not isinstance(value, (list, tuple)):
             raise UsageError(f"{where}: {key} is a list, not {short(value)}")
         return tuple(
             value_of(arguments[0], item, f"{key}[{number}]", where)
@@ -133,25 +149,44 @@ def _plain(kind: type, value: object, key: str, where: str) -> object:
         return value
     if isinstance(value, kind) and not (kind in (int, float) and isinstance(value, bool)):
         return value
+    if kind is Path and isinstance(value, str):
+        return Path(value)
     raise UsageError(f"{where}: {key} is {_WORDS[kind]}, not {short(value)}")
 
 
 def _checked(kind: Any, rule: ValueCheck[Any], value: object, key: str, where: str) -> object:
     typed = value if rule.raw else value_of(kind, value, key, where)
     try:
-        return rule(typed)
+        return None if typed is None else rule(typed)
     except ValueError as error:
         raise UsageError(f"{where}: {key}: {error}") from error
+    except UsageError as error:
+        raise UsageError(f"{where}: {error.message}", hint=error.hint) from error
 
 
 def _one_of(kinds: list[Any], value: object, key: str, where: str) -> object:
-    """``value`` as the first of ``kinds`` that fits; raises the last one's error if none does."""
-    for kind in kinds[:-1]:
+    """``value`` as the first of ``kinds`` that fits.
+
+    If none does, raises the error of the last one with the form of ``value``.
+    """
+    alike = [kind for kind in kinds if _alike(kind, value)] or kinds
+    for kind in alike[:-1]:
         try:
             return value_of(kind, value, key, where)
         except UsageError:
             continue
-    return value_of(kinds[-1], value, key, where)
+    return value_of(alike[-1], value, key, where)
+
+
+def _alike(kind: Any, value: object) -> bool:
+    """Whether ``value`` has the form of ``kind``: a list, a table, or neither."""
+    is_list = get_origin(kind) is tuple
+    is_table = _is_schema(kind) or get_origin(kind) in (Mapping, dict)
+    if isinstance(value, (list, tuple)):
+        return is_list
+    if isinstance(value, Mapping) or _is_schema(type(value)):
+        return is_table
+    return not (is_list or is_table)
 
 
 @cache
@@ -159,12 +194,20 @@ def _schema(kind: Any) -> dict[str, tuple[Any, bool]]:
     """The fields of a dataclass: name to annotation, and whether the key is required."""
     hints = get_type_hints(kind, include_extras=True)
     return {
-        field.name: (
-            hints[field.name],
-            field.default is MISSING and field.default_factory is MISSING,
-        )
-        for field in fields(kind)
+        one.name: (hints[one.name], one.default is MISSING and one.default_factory is MISSING)
+        for one in key_fields(kind)
     }
+
+
+def key_fields(kind: Any) -> tuple[Field[Any], ...]:
+    """The fields of a dataclass that are keys."""
+    declared = tuple(one for one in fields(kind) if "help" in one.metadata)
+    return declared or fields(kind)
+
+
+def annotation_of(kind: Any, name: str) -> Any:
+    """The annotation of the key ``name`` of the dataclass ``kind``."""
+    return _schema(kind)[name][0]
 
 
 @dataclass(frozen=True)
@@ -182,37 +225,45 @@ class Key:
 
 def keys(kind: Any, within: str = "") -> Iterator[Key]:
     """The keys of a table with the schema ``kind``; those of inner tables as ``outer.inner``."""
-    for field in fields(kind):
-        annotation, required = _schema(kind)[field.name]
-        inner = _inner_schema(annotation)
-        if inner is not None:
-            yield from keys(inner, f"{within}{field.name}.")
+    for one in key_fields(kind):
+        annotation, required = _schema(kind)[one.name]
+        table = inner(annotation)
+        if table is not None:
+            yield from keys(table, f"{within}{one.name}.")
             continue
-        default = "" if required or field.default in (MISSING, None) else _toml(field.default)
-        yield Key(within + field.name, _takes(annotation), default, required)
+        none = required or one.default in (MISSING, None) or "default_text" in one.metadata
+        default = "" if none or is_dataclass(one.default) else _toml(one.default)
+        yield Key(within + one.name, takes(annotation), default, required)
 
 
 def _is_schema(annotation: Any) -> bool:
     return isinstance(annotation, type) and is_dataclass(annotation)
 
 
-def _inner_schema(annotation: Any) -> Any:
-    """The dataclass in ``annotation`` (itself, an item's or a value's type), None without one."""
+def inner(annotation: Any) -> Any:
+    """The dataclass in ``annotation`` (itself, an item's or a value's type), None without one.
+
+    A choice between a table and something else has none.
+    """
+    if get_origin(annotation) in (Union, UnionType, Annotated):
+        kinds = [kind for kind in get_args(annotation) if kind is not NoneType]
+        return kinds[0] if len(kinds) == 1 and _is_schema(kinds[0]) else None
     return next(filter(_is_schema, (annotation, *get_args(annotation))), None)
 
 
-def _takes(annotation: Any) -> str:
+def takes(annotation: Any) -> str:
+    """The noun phrase for the values of ``annotation``."""
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin in (Union, UnionType):
-        return " or ".join(_takes(kind) for kind in arguments if kind is not NoneType)
+        return " or ".join(takes(kind) for kind in arguments if kind is not NoneType)
     if origin is Annotated:
         return str(arguments[1].takes)
     if origin is Literal:
         return " or ".join(f'"{word}"' for word in arguments)
     if origin is tuple:
-        return f"a list; each {_takes(arguments[0])}"
+        return f"a list; each {takes(arguments[0])}"
     if isinstance(origin, type) and issubclass(origin, Mapping):
-        values = "" if arguments[1] is object else f"; each value {_takes(arguments[1])}"
+        values = "" if arguments[1] is object else f"; each value {takes(arguments[1])}"
         return f"a table{values}"
     if _is_schema(annotation):
         return f"a table of {', '.join(_schema(annotation))}"
@@ -233,21 +284,24 @@ def json_schema(kind: Any) -> dict[str, Any]:
     required = [name for name, (_, needed) in _schema(kind).items() if needed]
     return {
         "type": "object",
-        "properties": {name: _described(type_) for name, (type_, _) in _schema(kind).items()},
+        "properties": {
+            one.name: _described(_schema(kind)[one.name][0], one.metadata.get("help", ""))
+            for one in key_fields(kind)
+        },
         "additionalProperties": False,
         **({"required": required} if required else {}),
     }
 
 
-_JSON_TYPES = {str: "string", bool: "boolean", int: "integer", float: "number"}
+_JSON_TYPES = {str: "string", Path: "string", bool: "boolean", int: "integer", float: "number"}
 
 
-def _described(annotation: Any) -> dict[str, Any]:
-    """The JSON Schema of one key; keys of plain values have a description of them."""
+def _described(annotation: Any, text: str) -> dict[str, Any]:
+    """The JSON Schema of one key; ``text`` says what it means, "" what values it has."""
     schema = _json(annotation)
-    if _inner_schema(annotation) is not None:
+    if not text and inner(annotation) is not None:
         return schema
-    return {**schema, "description": _takes(annotation)}
+    return {**schema, "description": text or takes(annotation)}
 
 
 def _json(annotation: Any) -> dict[str, Any]:

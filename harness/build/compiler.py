@@ -76,7 +76,7 @@ class Compiler:
         def compile_one(pair: tuple[Path, Path]) -> list[str]:
             return self.tools.compile(*pair, flags, include)
 
-        headers = parallel_map(compile_one, sources, jobs=jobs, stop=self.tools.processes.stop)
+        headers = parallel_map(compile_one, sources, jobs=jobs, stop=self.tools.stopped.set)
         return self._includes.inputs(
             [str(source) for source, _ in sources],
             chain.from_iterable(headers),

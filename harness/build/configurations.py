@@ -33,6 +33,10 @@ _FORMULA = re.compile(r"\d+|[a-z]+([+-]\d+)?")
 _SOURCES = (".c", ".cc", ".cpp")
 
 
+#: The name that stands for all configurations of a sample.
+ALL = "all-configurations"
+
+
 @tables.check("a whole number, or a word such as added-1", raw=True)
 def _formula(value: object) -> str:
     if isinstance(value, bool) or not _FORMULA.fullmatch(str(value)):

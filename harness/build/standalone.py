@@ -10,12 +10,11 @@ import logging
 import os
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
 from harness.base import paths
-from harness.base.errors import EnvironmentMissing, UsageError
+from harness.base.errors import EnvironmentMissing
 from harness.base.platforms import chip_called
 from harness.build import generated, secure_image
 from harness.build.cache import Cache
@@ -25,7 +24,7 @@ from harness.build.inputs import Contents, Includes, Inputs, Roots, digest
 from harness.build.options import BuildOptions, BuildResult
 from harness.build.parallel import parallel_map
 from harness.build.toolchain import Toolchain
-from harness.build.variants import Addition, Table, Variant
+from harness.build.variants import Table, Variant
 from harness.elf.chip import MARK
 from harness.model.schema import OPERATOR_NAMES
 
@@ -44,33 +43,6 @@ def build_standalone(
     :class:`BuildFailed` with the compiler's message.
     """
     return build_many([(sample, configuration)], options=options)[0]
-
-
-def build_operators(
-    sample: str, operators: Sequence[str], *, options: BuildOptions | None = None
-) -> BuildResult:
-    """Builds a sample that registers exactly ``operators``, independent of the table's rows.
-
-    Raises :class:`UsageError` for an operator that has no ``Add*`` method.
-    """
-    table = load()
-    exact = table.variant(sample, "exact", "standalone")
-    custom = exact.sample.custom_operators
-    unknown = [name for name in operators if name not in table.methods and name not in custom]
-    if unknown:
-        raise UsageError(f"the resolver has no method for {', '.join(unknown)}")
-    additions = tuple(
-        Addition(name, "AddCustom" if name in custom else table.methods[name], name in custom)
-        for name in operators
-    )
-    variant = replace(
-        exact,
-        configuration=replace(exact.configuration, name=f"operators_{len(operators)}"),
-        additions=additions,
-        slots=max(1, len(additions)),
-    )
-    builder = _Builder(table, options or BuildOptions())
-    return parallel_map(builder.build, [variant], jobs=1, stop=builder.stop)[0]
 
 
 def build_many(
@@ -122,7 +94,7 @@ class _Builder:
 
     def stop(self) -> None:
         """Ends the running compilers."""
-        self._tools.processes.stop()
+        self._tools.stopped.set()
 
     def build(self, variant: Variant) -> BuildResult:
         """Builds an image, or takes it from the cache."""

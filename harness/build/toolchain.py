@@ -5,19 +5,23 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from harness.base import files, paths
-from harness.base.errors import BuildFailed, EnvironmentMissing
+from harness.base import files, paths, process
+from harness.base.errors import (
+    BuildFailed,
+    EnvironmentMissing,
+    ProgramMissing,
+    ProgramTimedOut,
+)
 from harness.base.platforms import BoardTable, board_with, chip_called
 from harness.build import board_names
 from harness.build.first_error import first_error
 from harness.build.inputs import Inputs
 from harness.build.options import BuildOptions
-from harness.build.processes import Processes
 
 _HINT = "tflm-hil doctor --install installs missing tools"
 
@@ -63,12 +67,15 @@ class Search:
 
 @dataclass(frozen=True)
 class Toolchain:
-    """GCC for Arm; the environment variable ``CROSS_COMPILE`` can set another prefix."""
+    """GCC for Arm; the environment variable ``CROSS_COMPILE`` can set another prefix.
+
+    ``stopped`` ends all running tools once it is set, and lets no further one start.
+    """
 
     compiler: Path
     archiver: Path
     flatc: Path
-    processes: Processes = field(default_factory=Processes, compare=False)
+    stopped: threading.Event = field(default_factory=threading.Event, compare=False)
 
     @classmethod
     def find(cls) -> Toolchain:
@@ -153,17 +160,16 @@ class Toolchain:
         """
         words = [str(word) for word in command]
         # LC_ALL: messages are parsed. TMPDIR: temporary files of a killed compiler are removed.
-        environment = {**os.environ, "LC_ALL": "C", "TMPDIR": str(folder)}
+        environment = {"LC_ALL": "C", "TMPDIR": str(folder)}
         try:
-            done = self.processes.run(
-                words, folder=folder, environment=environment, seconds=_SECONDS
-            )
-        except OSError as error:
-            raise EnvironmentMissing(f"cannot run {words[0]}: {error}", hint=_HINT) from error
-        except subprocess.TimeoutExpired as error:
-            raise BuildFailed(
-                f"{what}: {Path(words[0]).name} did not end within {_SECONDS} s"
-            ) from error
+            done = process.run(
+                words, folder=folder, environment=environment, seconds=_SECONDS, check=False,
+                split=True, session=False, stopped=self.stopped,
+            )  # fmt: skip
+        except ProgramMissing as error:
+            raise EnvironmentMissing(error.message, hint=_HINT) from error
+        except ProgramTimedOut as error:
+            raise BuildFailed(f"{what}: {error.reason}") from error
         if done.code != 0:
             output = done.errors or done.output
             log = paths.cache() / "failed" / f"{what}.log"
@@ -172,6 +178,8 @@ class Toolchain:
             raise BuildFailed(
                 f"{what} cannot be built: {first_error(output)}", hint=f"full output: {log}"
             )
+        if done.cut:  # what is left out may be inputs
+            raise BuildFailed(f"{what}: {Path(words[0]).name} printed too much to be read")
         return done.output + done.errors
 
 

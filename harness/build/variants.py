@@ -8,13 +8,14 @@ CMake runs this module as well, with a Python that has the standard library only
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 
 from harness.base.errors import UsageError
-from harness.base.findings import NOTES, Finding, Kind
+from harness.base.expected import Expected
+from harness.base.findings import Kind
 
 #: The runtimes of samples.
 RUNTIMES = ("standalone", "tflm")
@@ -68,54 +69,6 @@ class Sample:
 
 
 @dataclass(frozen=True)
-class Expectation:
-    """The expected result of a variant.
-
-    ``outputs``: every output equals the reference. ``findings``: required ``(kind, subject)`` pairs
-    (subject "": any); every other finding that is not a note fails the case. ``values``: required
-    numbers of findings as ``(kind, subject, name, number)``. ``registered`` and ``refused``:
-    figures of the ``resolver`` record, None for any.
-    """
-
-    outputs: bool = True
-    findings: tuple[tuple[str, str], ...] = ()
-    values: tuple[tuple[str, str, str, int], ...] = ()
-    registered: int | None = None
-    refused: int | None = None
-
-    def unmet(self, findings: Iterable[Finding]) -> list[str]:
-        """A message for each expected finding that is not among ``findings``."""
-        present = list(findings)
-        problems = [
-            f"no finding {kind}" + (f" about {subject}" if subject else "")
-            for kind, subject in self.findings
-            if not any(_matches(finding, kind, subject) for finding in present)
-        ]
-        for kind, subject, name, number in self.values:
-            claimed = [one.value(name) for one in present if _matches(one, kind, subject)]
-            if claimed and number not in claimed:
-                problems.append(f"{kind} about {subject} says {name} {claimed[0]}, not {number}")
-        return problems
-
-    def unexpected(self, findings: Iterable[Finding]) -> list[Finding]:
-        """The findings that are neither expected nor notes."""
-        return [
-            finding
-            for finding in findings
-            if finding.kind not in NOTES
-            and not any(_matches(finding, kind, subject) for kind, subject in self.findings)
-        ]
-
-
-def _matches(finding: Finding, kind: str, subject: str) -> bool:
-    if finding.kind != kind:
-        return False
-    # TFLM's message does not name the missing custom operator.
-    unnamed = finding.kind is Kind.MISSING_CUSTOM_OPERATOR and finding.subject in ("", "CUSTOM")
-    return subject in ("", finding.subject) or unnamed
-
-
-@dataclass(frozen=True)
 class Addition:
     """An ``Add*`` call: ``method`` of the resolver, ``own`` for a kernel of the application."""
 
@@ -135,7 +88,7 @@ class Variant:
     additions: tuple[Addition, ...]
     slots: int
     arena: int
-    expect: Expectation
+    expect: Expected
     minimum: str = ""  # key in ``arena_minimum`` of the value of ``arena``
     refused: str = ""  # the operator whose Prepare fails with this tflite-micro
 
@@ -362,7 +315,7 @@ class _VariantMaker:
         own = any(one.own for one in additions if one.operator == operator)
         return operator if reached and not own else ""
 
-    def _expectation(self, additions: Sequence[Addition], slots: int, refused: str) -> Expectation:
+    def _expectation(self, additions: Sequence[Addition], slots: int, refused: str) -> Expected:
         row = self.configuration
         findings: list[tuple[str, str]] = []
         values: list[tuple[str, str, str, int]] = []
@@ -376,8 +329,12 @@ class _VariantMaker:
             findings = [(kind, subject) for kind, subject in findings if kind not in _OF_ARENA]
             findings += [(Kind.PREPARE_FAILED, refused), (Kind.ALLOCATION_FAILED, "")]
         kept, left = register(additions, slots, checked=row.checked)
-        return Expectation(
-            row.outputs and not refused, tuple(findings), tuple(values), len(kept), len(left)
+        return Expected(
+            row.outputs and not refused,
+            tuple(findings),
+            declared=tuple(values),
+            registered=len(kept),
+            refused=len(left),
         )
 
     def _broken(self, message: str) -> UsageError:

@@ -9,19 +9,18 @@ from __future__ import annotations
 
 import fcntl
 import json
-import os
 import re
 import shutil
-import subprocess
 import sys
+import threading
 import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from harness.base import files, paths
-from harness.base.errors import BuildFailed, UsageError
+from harness.base import files, paths, process
+from harness.base.errors import BuildFailed, ProgramTimedOut, UsageError
 from harness.base.platforms import DEFAULT_BOARD
 from harness.build import board_names, ninja
 from harness.build.cache import locked
@@ -30,7 +29,6 @@ from harness.build.first_error import first_error
 from harness.build.inputs import Contents, InputRecord, Inputs, Roots, digest
 from harness.build.options import KERNEL_VARIANTS, BuildResult
 from harness.build.parallel import parallel_map
-from harness.build.processes import Processes
 from harness.build.toolchain import search_of
 from harness.build.variants import Sample
 from harness.build.workspace import Workspace, find_workspace
@@ -104,7 +102,7 @@ def build_zephyr(
     with locked(tree.folder, fcntl.LOCK_EX):  # against builds of other configurations
         cached = tree.is_kept()
         if not cached:
-            parallel_map(_BuildTree.build, [tree], jobs=1, stop=tree.processes.stop)
+            parallel_map(_BuildTree.build, [tree], jobs=1, stop=tree.stopped.set)
     folder = BuildFolder(tree.result)
     elf = folder.application
     assert elf is not None
@@ -131,7 +129,7 @@ class _BuildTree:
     configuration: str
     board: str
     fragments: tuple[str, ...]
-    processes: Processes = field(default_factory=Processes)
+    stopped: threading.Event = field(default_factory=threading.Event)
 
     @property
     def folder(self) -> Path:
@@ -184,10 +182,10 @@ class _BuildTree:
             self._configured.unlink(missing_ok=True)
             self._run_west(log, ("--cmake-only",), self._cmake_arguments)
             # Recorded before compiling, so that an interrupted build can be resumed.
-            _record_compiler(self.path, self._compiler, self.processes)
+            _record_compiler(self.path, self._compiler, self.stopped)
             _write_changed(self._configured, arguments.encode())
         self._run_west(log)
-        _record_compiler(self.path, self._compiler, self.processes)
+        _record_compiler(self.path, self._compiler, self.stopped)
         self._keep()
         self._write_record(begun)
 
@@ -213,11 +211,11 @@ class _BuildTree:
             return
 
         def run(words: Sequence[object]) -> str:
-            done = self.processes.run(
+            done = process.run(
                 [str(word) for word in words], folder=self.path, seconds=_COMPILER_SECONDS,
-                environment=os.environ,
+                check=False, split=True, stopped=self.stopped,
             )  # fmt: skip
-            return done.output if done.code == 0 else ""
+            return done.output if done.code == 0 and not done.cut else ""
 
         read = ninja.inputs_of("zephyr/zephyr.elf", self.path, run)
         young = any(Path(path).stat().st_ctime_ns > begun for path in read.files
@@ -277,13 +275,13 @@ class _BuildTree:
             "--board", self.workspace.board(self.board), "--build-dir", str(self.path),
             str(self.source), *(("--", *cmake) if cmake else ()),
         ]  # fmt: skip
-        environment = {**os.environ, "ZEPHYR_BASE": str(self.workspace.base)}
         try:
-            done = self.processes.run(
-                command, folder=self.workspace.base, environment=environment,
-                seconds=_BUILD_SECONDS, session=True,
+            done = process.run(
+                command, folder=self.workspace.base,
+                environment={"ZEPHYR_BASE": str(self.workspace.base)},
+                seconds=_BUILD_SECONDS, check=False, stopped=self.stopped,
             )  # fmt: skip
-        except subprocess.TimeoutExpired as error:
+        except ProgramTimedOut as error:
             raise BuildFailed(
                 f"west build took more than {_BUILD_SECONDS:.0f} s",
                 hint="build again: compiled files are reused",
@@ -311,13 +309,13 @@ def _same_compiler(record: Path) -> bool:
     return kept.current(Roots({}), Contents()) is not None
 
 
-def _record_compiler(tree: Path, record: Path, processes: Processes) -> None:
+def _record_compiler(tree: Path, record: Path, stopped: threading.Event) -> None:
     """Records the files of the compiler that CMake found, and of the libraries linked so far."""
 
     def run(words: Sequence[object]) -> str:
-        done = processes.run(
+        done = process.run(
             [str(word) for word in words], folder=tree, seconds=_COMPILER_SECONDS,
-            environment={**os.environ, "LC_ALL": "C"},
+            environment={"LC_ALL": "C"}, check=False, split=True, stopped=stopped,
         )  # fmt: skip
         return done.output + done.errors
 

@@ -13,7 +13,7 @@ from harness.case.result import CaseResult, Verdict
 from harness.case.run import run_case
 
 if TYPE_CHECKING:
-    from harness.case.casefile import load_cases
+    from harness.case.plan import load_cases
 
 __all__ = [
     "Budgets",
@@ -29,6 +29,6 @@ def __getattr__(name: str) -> object:
     """Import ``load_cases`` on first use: most runs have no case file."""
     if name != "load_cases":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from harness.case.casefile import load_cases  # noqa: PLC0415 - see above
+    from harness.case.plan import load_cases  # noqa: PLC0415 - see above
 
     return load_cases

@@ -67,7 +67,7 @@ def check_budgets(case: Case, firmware: Image, measures: Measures) -> BudgetChec
     budgets = case.budgets.limits
     if not budgets:
         return BudgetCheck()
-    baseline = _baseline(case) if case.budgets.baseline else None
+    baseline = _baseline(case) if case.baseline else None
     needs_all = baseline is not None or any(b.kind in ("operator", "file") for b in budgets)
     current = _document(firmware, measures, needs_all)
     verdicts = check(budgets, current, baseline)
@@ -98,7 +98,7 @@ def _baseline(case: Case) -> Mapping[str, Any]:
     """Read the baseline: a footprint document, an ELF, or this case's row of ``run --json``."""
     from harness.footprint.compare import load_baseline  # noqa: PLC0415
 
-    path = case.budgets.baseline
+    path = case.baseline
     assert path is not None
     cases = _run_document(path)
     if cases is None:

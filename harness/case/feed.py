@@ -41,16 +41,13 @@ def hand_over(
 
 
 class Feeder:
-    """Speaks the host's side of the record protocol over one session.
+    """Speaks the host's side of the record protocol over one session."""
 
-    ``sequence`` is the number of the next record, above 0 for a session that was fed before.
-    """
-
-    def __init__(self, tap: Tap, deadline: Deadline, sequence: int = 0) -> None:
+    def __init__(self, tap: Tap, deadline: Deadline) -> None:
         self._tap = tap
         self._records = tap.console.records
         self._deadline = deadline
-        self._sequence = sequence
+        self._sequence = 0  # of the next record
         self._ready = max(0, len(tap.console.of_kind("ready")) - 1)
         #: Number of transmissions of each record.
         self.sent: list[int] = []

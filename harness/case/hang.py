@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from harness.base.findings import FATAL, Finding
 from harness.base.text import count_of
-from harness.case.case import Case
+from harness.case.case import NEVER, Case
 from harness.case.endings import HOW_IT_ENDED
 from harness.case.observe import Observation, declared
 from harness.case.outputs import OutputCheck
@@ -26,7 +26,7 @@ def hung(
     """
     if not seen.console.size:
         return True
-    if not case.expected.outputs and any(finding.kind in FATAL for finding in findings):
+    if not case.expect.wants_outputs and any(finding.kind in FATAL for finding in findings):
         return False  # judge() has returned already if a fatal finding is not expected
     at_rest = seen.standing is not None and not declared(seen.console)
     return not seen.finished or (bool(lacking) and at_rest)
@@ -74,7 +74,7 @@ def unread(case: Case, seen: Observation) -> tuple[str, str]:
     if fitting:
         name, count = max(fitting.items(), key=lambda item: item[1])
         problem = f"scraper {case.scraper} reads nothing from its text"
-        if case.printed is not None:
+        if case.outputs:
             problem = "the regexes of inputs and outputs read nothing from its text"
         elif not case.scraper:
             problem = "the image prints no records, and no scraper is given to read its text"
@@ -94,7 +94,7 @@ def time_hint(case: Case, seen: Observation) -> str:
     records = seen.console.records
     if seen.stop is Stop.GUARD:
         return "a slow machine or target needs a larger guard (--guard, or `guard` in a case file)"
-    if records and records[-1].kind == "ready" and case.inputs is None and case.vectors is None:
+    if records and records[-1].kind == "ready" and case.input_file is None and case.vectors is None:
         return "the image waits for input: give --inputs, or `inputs` in a case file"
     if seen.stop is Stop.DEADLINE and case.reads_text and seen.console.scrapers[0].results:
         declares = any(scraper.end is not None for scraper in seen.console.scrapers)
@@ -110,11 +110,11 @@ def _quiet(case: Case, seen: Observation) -> bool:
 
 def _scraped_hint(case: Case, *, declares: bool) -> str:
     """The hint for an image that gives results and does not end."""
-    if declares or case.ends_at:
+    if declares or case.last_line:
         return "what takes longer needs more time (--timeout, or `timeout` in a case file)"
-    if not case.ends:
+    if case.end == NEVER:
         return "more results need more time (--timeout, or `timeout` in a case file)"
     return (
-        "firmware that never ends, or sleeps for good: --never-ends, or `ends = false` in a case "
-        "file; firmware with a last line: `ends_at`"
+        'firmware that never ends, or sleeps for good: --end never, or `end = "never"` in a case '
+        'file; firmware with a last line: --end /REGEX/, or `end = { line = "REGEX" }`'
     )

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from harness.base.findings import FATAL, Finding, Kind
 from harness.base.text import count_of
-from harness.case.case import Case
+from harness.case.case import SYSTEM_OFF, Case
 from harness.case.endings import EXITS
 from harness.case.hang import how_it_ended, hung, time_hint, unread, why_unfinished
 from harness.case.observe import Observation
@@ -87,7 +87,7 @@ def judge(
     ``wrong_model`` are messages that the image runs another model than the case's. They come first
     in every reason, because the other problems may follow from it.
     """
-    expected = case.expected
+    expected = case.expect
     unexpected = expected.unexpected(findings)
     lacking = expected.unmet(findings)
     fatal = [finding for finding in unexpected if finding.kind in FATAL]
@@ -96,16 +96,19 @@ def judge(
         messages = [*_messages(fatal), *_messages(rest), *lacking]
         return _negative(Verdict.FIRMWARE, wrong_model, messages, _remedy(unexpected))
     if hung(case, seen, findings, lacking):
-        others = [*lacking, *([outputs.problem] if outputs.mismatches else []), *over_budget]
+        missed = [seen.missed_step] if seen.missed_step else []
+        wrong = [outputs.problem] if outputs.mismatches else []
+        others = [*missed, *lacking, *wrong, *over_budget]
         return _unfinished(case, seen, outputs, unexpected, others, wrong_model)
     problems = [*_messages(unexpected), *lacking]
-    if expected.outputs:
+    if expected.wants_outputs:
         problems += _output_problems(case, outputs)
     elif outputs.inferences:
         count = count_of(outputs.inferences, "inference")
         problems.append(f"{count} gave outputs, none is expected")
-    if case.ends_off and not (seen.standing and seen.standing.off):
+    if case.end == SYSTEM_OFF and not (seen.standing and seen.standing.off):
         problems.append(f"the image should switch the chip off, but {how_it_ended(seen)}")
+    problems += [seen.missed_step] if seen.missed_step else []
     problems += over_budget
     if problems or wrong_model:
         hint = outputs.hint or _remedy(unexpected)
@@ -170,10 +173,10 @@ def _unfinished(
 def _output_problems(case: Case, outputs: OutputCheck) -> list[str]:
     if outputs.problem:
         return [outputs.problem]
-    if outputs.inferences < case.inferences:
+    if outputs.inferences < case.least_results:
         return [
             f"{count_of(outputs.inferences, 'inference')} came, "
-            f"at least {case.inferences} are expected"
+            f"at least {case.least_results} are expected"
         ]
     if not outputs.compared:
         return ["nothing was compared, so nothing is proven"]
@@ -181,11 +184,11 @@ def _output_problems(case: Case, outputs: OutputCheck) -> list[str]:
 
 
 def _reason_of_pass(case: Case, outputs: OutputCheck) -> str:
-    if not case.expected.outputs and not case.expected.findings:
+    if not case.expect.wants_outputs and not case.expect.findings:
         return "no outputs, as expected"
-    if not case.expected.outputs:
+    if not case.expect.wants_outputs:
         return "refused as expected: " + ", ".join(
-            f"{kind} {subject}".strip() for kind, subject in case.expected.findings
+            f"{kind} {subject}".strip() for kind, subject in case.expect.findings
         )
     if outputs.praise:
         return outputs.praise

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
-from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -14,6 +12,7 @@ from harness.base.closing import Closing
 from harness.base.errors import CheckFailed, FirmwareFailed, UsageError
 from harness.base.findings import FATAL, NOTES, Finding, Kind
 from harness.base.platforms import BoardTable, board_table, board_with
+from harness.build.builders import build_one
 from harness.case.case import Case
 from harness.case.endings import HOW_IT_ENDED, last_resort, standstill
 from harness.case.judge import findings_of
@@ -25,6 +24,7 @@ from harness.case.observe import (
     watch_calls,
 )
 from harness.case.outputs import OutputCheck, check_outputs
+from harness.case.steps import LINE_END, Lines, LineSearch
 from harness.case.tap import Tap, out_of_time
 from harness.elf import Image, combined
 from harness.model import Model
@@ -42,9 +42,6 @@ if TYPE_CHECKING:
 _INFERENCE = ConsoleMatch(
     pattern("inference", "failed", "end") + rb"|AllocateTensors\(\) failed[^\n]*\n", lines=True
 )
-_LINE_END = ConsoleMatch(rb"[\r\n]")
-#: Characters of a line: a longer one is cut into several, which are searched separately.
-_LONGEST_LINE = 8192
 
 
 class Live(Closing):
@@ -68,8 +65,7 @@ class Live(Closing):
         self.console = Console(scrapers, Recording(echo=echo))
         self._tap = Tap(session, self.console)
         self._deadline = self._new_deadline()
-        self._lines = _Lines()
-        self._read = 0  # number of the session's chunks in `_lines`
+        self._lines = Lines(session)
         self._image = image
         self._functions = watch_calls(session, image) if image is not None else None
         self._stop: Stop | None = None  # of the last step; None before the first
@@ -88,11 +84,14 @@ class Live(Closing):
 
         Raises :class:`EnvironmentMissing` if this machine has no such target.
         """
-        if case.elf is None:
-            raise UsageError(f"case {case.name!r} names no ELF")
+        elf = case.elf
+        if elf is None:
+            if not case.sample:
+                raise UsageError(f"case {case.name!r} names neither an ELF nor a sample")
+            elf = build_one(case.sample, case.resolver, case.builder, case.chip)
         given = case.target_options
         options = shared.options(case.target, given) if shared is not None else dict(given)
-        image = combined.read(case.elf, case.beside, case.chip)
+        image = combined.read(elf, case.also_load, case.chip)
         return cls(case, targets.open_target(case.target, image, **options), image, echo)
 
     def close(self) -> None:
@@ -181,22 +180,10 @@ class Live(Closing):
         :mod:`re`.
         """
         __tracebackhide__ = True
-        compiled = compile_regex(regex, "the regex to wait for")
-        found: re2._Match[str] | None = None
-
-        def seen() -> bool:
-            nonlocal found
-            if found is None:  # a search consumes text
-                chunks = self.session.console
-                for chunk in chunks[self._read :]:
-                    self._lines.feed(chunk.data)
-                self._read = len(chunks)
-                found = self._lines.search(compiled)
-            return found is not None
-
-        self._until(seen, _LINE_END, f"no line matched {regex!r}")
-        assert found is not None
-        return found
+        search = LineSearch(self._lines, compile_regex(regex, "the regex to wait for"))
+        self._until(search.done, LINE_END, f"no line matched {regex!r}")
+        assert search.match is not None
+        return search.match
 
     @property
     def call_stack(self) -> str:
@@ -232,7 +219,7 @@ class Live(Closing):
         __tracebackhide__ = True
         if count < 1:
             raise UsageError(f"{count} inferences are not a check: wait for one at least")
-        words = _LINE_END if self.console.scrapers else _INFERENCE
+        words = LINE_END if self.console.scrapers else _INFERENCE
         self._until(
             lambda: self.inferences >= count or self.ended,
             words,
@@ -298,39 +285,3 @@ class Live(Closing):
         message = problem if isinstance(problem, str) else problem()
         fatal = [finding.message for finding in self.findings if finding.kind in FATAL]
         raise FirmwareFailed("; ".join([f"{message}: {ending}", *fatal[:1], f"pc is in {place}"]))
-
-
-class _Lines:
-    """Console text that :meth:`Live.wait_for` has not searched yet."""
-
-    def __init__(self) -> None:
-        self._decode = codecs.getincrementaldecoder("utf-8")("backslashreplace").decode
-        self._whole: deque[str] = deque()
-        self._last = ""  # an incomplete line
-
-    def feed(self, data: bytes) -> None:
-        """Add bytes of the console."""
-        *whole, last = (self._last + self._decode(data)).split("\n")
-        pieces = [
-            line[start : start + _LONGEST_LINE]
-            for line in whole
-            for start in range(0, max(len(line), 1), _LONGEST_LINE)
-        ]
-        self._whole.extend(piece.rstrip("\r") for piece in pieces)
-        while len(last) > _LONGEST_LINE:
-            self._whole.append(last[:_LONGEST_LINE])
-            last = last[_LONGEST_LINE:]
-        self._last = last
-
-    def search(self, regex: re2._Regexp) -> re2._Match[str] | None:
-        """The first match; it and the text before it are removed."""
-        while self._whole:
-            line = self._whole.popleft()
-            match = regex.search(line)
-            if match:
-                self._whole.appendleft(line[match.end() :])
-                return match
-        match = regex.search(self._last)
-        if match:
-            self._last = self._last[match.end() :]
-        return match

@@ -89,6 +89,7 @@ def measure(
         cycles=cycles,
         ticks_source=",".join(sorted(sources)),
         operators=operator_ticks(console, library_of(firmware, builder), model),
+        interpreter_ticks=interpreter_ticks(console),
         time=time_of(instructions, cycles, firmware.chip),
     )
 
@@ -170,6 +171,25 @@ def operator_ticks(
         operator, kernel = key
         profile.append(OperatorTicks(operator, int(median), kernel))
     return tuple(sorted(profile, key=lambda row: (-row.ticks, row.operator, row.kernel)))
+
+
+def interpreter_ticks(console: Console) -> int | None:
+    """The ticks of an inference outside its operators; None for an image without ``op`` records.
+
+    The median over inferences of the differences. A difference of medians would have the noise of
+    all operators, which is larger than these few ticks.
+    """
+    records = console.records
+    operators: Counter[int] = Counter()
+    for inference, ticks in zip(
+        records.numbers("op", "inference"), records.numbers("op", "ticks"), strict=True
+    ):
+        operators[inference] += ticks
+    inferences = zip(
+        records.numbers("inference", "index"), records.numbers("inference", "ticks"), strict=True
+    )
+    rests = [ticks - operators[index] for index, ticks in inferences if index in operators]
+    return int(np.median(rests)) if rests else None
 
 
 def _type(model: Model | None, node: int) -> str:

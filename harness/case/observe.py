@@ -3,7 +3,7 @@
 An image ends with its ``end`` or ``failed`` record, with the last line that its scraper or its case
 names, or by coming to rest for good in thread mode: asleep or at a branch to itself, with nothing
 that could wake or interrupt it. The deadline is not an end. Firmware that never ends on purpose
-(``ends = false``) runs on for a while after the expected results.
+(``end = "never"``) runs on for a while after the expected results.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from harness.base.clock import Deadline
 from harness.base.errors import FirmwareFailed, Unsupported, UsageError
 from harness.base.findings import Finding
-from harness.case.case import Case
+from harness.case.case import NEVER, Case
 from harness.case.endings import (
     LAST_RESORTS,
     Standstill,
@@ -24,6 +24,7 @@ from harness.case.endings import (
     watched_functions,
 )
 from harness.case.feed import Feeder
+from harness.case.steps import take_steps
 from harness.case.tap import Tap, out_of_time
 from harness.case.target_counts import INVOKE, NO_COUNTS, TargetCounter, TargetCounts
 from harness.elf import Image
@@ -68,6 +69,7 @@ class Observation:
     quiet: float | None = None  # seconds on the target's clock since it last printed
     counted: TargetCounts = NO_COUNTS  # the target's measurements
     stacks: str = ""  # call stacks at the end, several lines; "" for an image that finished
+    missed_step: str = ""  # the step of the host that the image did not answer; "" for none
 
 
 def observe(
@@ -84,13 +86,14 @@ def observe(
     """
     functions = watch_calls(session, image) if image is not None else None
     counting = None
-    console = Console(scrapers_of(case), recording, case.lines_absent)
+    console = Console(scrapers_of(case), recording, case.expect.lines_absent)
     if image is not None and functions is not None:
         counting = TargetCounter(session, image, console)
     tap = Tap(session, console, case.presses, counting.look if counting is not None else None)
     deadline = session.deadline(case.timeout, guard=case.guard)
-    feeder = Feeder(tap, deadline) if inputs and case.printed is None else None
+    feeder = Feeder(tap, deadline) if inputs and not case.outputs else None
     complaint = _feed(feeder, inputs) if feeder is not None else ""
+    missed = take_steps(tap, case.steps, deadline) if case.steps else ""
     # A failed exchange ends the run; the aftermath collects the image's last lines.
     stop, provoked = out_of_time(deadline) or Stop.CONDITION, 0
     if not complaint:
@@ -126,6 +129,7 @@ def observe(
         quiet=_quiet(session),
         counted=counting.counted(functions or {}) if counting is not None else NO_COUNTS,
         stacks=stacks,
+        missed_step=missed,
     )
 
 
@@ -192,9 +196,9 @@ def watch_calls(session: Session, image: Image) -> dict[int, str] | None:
 def scrapers_of(case: Case) -> list[Scraper]:
     """The scraper of the results of ``case``, and one of its last line if it names one."""
     scrapers: list[Scraper] = [scraper(case.scraper)] if case.scraper else []
-    if case.printed is not None:
+    if case.outputs:
         scrapers = [tensor_text(case)]
-    return scrapers + ([EndLine(case.ends_at)] if case.ends_at else [])
+    return scrapers + ([EndLine(case.last_line)] if case.last_line else [])
 
 
 def tensor_text(case: Case) -> TensorText:
@@ -202,9 +206,10 @@ def tensor_text(case: Case) -> TensorText:
 
     Raises :class:`UsageError` if its regexes do not fit its model.
     """
-    if case.printed is None or case.model is None:
+    printed = case.printed
+    if printed is None or case.model is None:
         raise UsageError("regexes of outputs need a model to compare with", hint="give `model`")
-    return TensorText(case.printed, Model.from_file(case.model))
+    return TensorText(printed, Model.from_file(case.model))
 
 
 def _feed(feeder: Feeder, inputs: Sequence[Sequence[bytes]]) -> str:
@@ -252,14 +257,14 @@ def _any(patterns: Sequence[bytes]) -> ConsoleMatch:
 
 def _run_on(tap: Tap, case: Case, deadline: Deadline) -> Stop:
     """Run on after the end: later output and faults count, too."""
-    seconds = case.watch if case.reads_text else _AFTERMATH
+    seconds = case.observe_after if case.reads_text else _AFTERMATH
     guard = max(deadline.guard_remaining, 1.0)
     return tap.run(None, tap.session.deadline(seconds, guard=guard))
 
 
 def _done(console: Console, case: Case) -> bool:
     """Whether the run may stop: nothing more is expected."""
-    complete = case.reads_text and not case.ends and _has_all_results(console, case)
+    complete = case.reads_text and case.end == NEVER and _has_all_results(console, case)
     return declared(console) or console.gave_up or console.flooded or complete
 
 
@@ -270,10 +275,9 @@ def declared(console: Console) -> bool:
 
 
 def _has_all_results(console: Console, case: Case) -> bool:
-    if not case.expected.outputs:
+    if not case.expect.wants_outputs:
         return True
-    expected = max(case.inferences, len(case.values))
-    return case.reads_text and len(console.scrapers[0].results) >= expected
+    return case.reads_text and len(console.scrapers[0].results) >= case.least_results
 
 
 def _finished(console: Console, case: Case, stop: Stop, *, blind: bool) -> bool:
@@ -283,8 +287,10 @@ def _finished(console: Console, case: Case, stop: Stop, *, blind: bool) -> bool:
     """
     if declared(console):
         return True
-    if console.flooded or (console.gave_up and case.expected.outputs):
+    if console.flooded or (console.gave_up and case.expect.wants_outputs):
         return False
-    no_last_line = all(scraper.end is None for scraper in console.scrapers) and not case.ends_at
-    at_rest = stop in (Stop.IDLE, Stop.SYSTEM_OFF) or not case.ends or (blind and console.gave_up)
+    no_last_line = all(scraper.end is None for scraper in console.scrapers) and not case.last_line
+    at_rest = (
+        stop in (Stop.IDLE, Stop.SYSTEM_OFF) or case.end == NEVER or (blind and console.gave_up)
+    )
     return no_last_line and _has_all_results(console, case) and at_rest and stop is not Stop.GUARD

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from harness.base.findings import Findings
-from harness.case.case import Case
+from harness.case.case import NEVER, Case
 from harness.case.printed import PrintedComparison
 from harness.model import Model, Tensor
 from harness.reference import Interpreter, alternatives, compare
 from harness.reference.comparison import Alternatives
 from harness.reference.float_error import allowed_errors, allowed_in_batch
 from harness.uart import Console, TensorKey, Tensors
-from harness.uart.scrapers import Check, Expected, TestResult
+from harness.uart.scrapers import Check, ExpectedResults, TestResult
 from harness.uart.scrapers.base import REFERENCE
 from harness.uart.tensors import assemble
 
@@ -58,7 +58,7 @@ def check_outputs(
     if case.reads_text:
         results = len(console.scrapers[0].results)
         return _from_scraper(_check_scraped(console, case, model, known), results, model)
-    if not case.reference:
+    if case.reference == "none":
         problem = "the case has neither a reference nor expected values"
         return OutputCheck(problem=problem)
     if model is None:
@@ -70,13 +70,13 @@ def check_outputs(
 def _check_scraped(console: Console, case: Case, model: Model | None, known: Rows) -> Check:
     """Check the results of the case's scraper, with the reference if the case has a model."""
     comparison = None
-    if case.reference and model is not None:
+    if case.reference == "numpy" and model is not None:
         interpreter = Interpreter.from_model(model, case.arithmetic)
-        comparison = PrintedComparison(interpreter, case.tolerance, known, case.ends)
-    expected = Expected(
-        values=case.values,
-        repeats=not case.ends,
-        tests=case.tests,
+        comparison = PrintedComparison(interpreter, case.tolerance, known, case.end != NEVER)
+    expected = ExpectedResults(
+        values=case.expect.values,
+        repeats=case.end == NEVER,
+        tests=case.expect.tests,
         tolerance=case.tolerance,
         compare=comparison,
     )

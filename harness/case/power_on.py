@@ -21,10 +21,7 @@ def runs_of(case: Case) -> list[Case]:
     """The runs of ``case``: itself, or one for each seed if its option is "both"."""
     if case.target_options.get(OPTION) != BOTH_WORD:
         return [case]
-    return [
-        replace(case, target_options={**case.target_options, OPTION: name_of(seed)})
-        for seed in BOTH_SEEDS
-    ]
+    return [replace(case, options={**case.options, OPTION: name_of(seed)}) for seed in BOTH_SEEDS]
 
 
 def seeds_of(case: Case) -> str:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from collections.abc import Callable
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_type_hints
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from harness.base import notebook
 from harness.base.errors import CheckFailed, EnvironmentMissing, ExitCode, FirmwareFailed, HilError
 from harness.base.findings import Finding
 from harness.base.platforms import place
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from harness.elf.coverage import Coverage
     from harness.footprint.budget import BudgetVerdict
     from harness.reference.adequacy import Adequacy
+
+T = TypeVar("T")
 
 
 class Verdict(StrEnum):
@@ -175,6 +177,7 @@ class Measures:
     cycles: int | None = None  # median per inference, on a board
     ticks_source: str = ""
     operators: tuple[OperatorTicks, ...] = ()  # of an image that profiles itself; most ticks first
+    interpreter_ticks: int | None = None  # outside its operators, median per inference
     profiled: tuple[Profiled, ...] = ()  # if the case was traced; most first
     total_instructions: int | None = None
     virtual_seconds: float | None = None
@@ -195,6 +198,16 @@ class Measures:
         return self.size.ram if self.size else None
 
 
+class _Field(Generic[T]):
+    """An attribute of a result that is a field of one of its parts."""
+
+    def __init__(self, read: Callable[[CaseResult], T]) -> None:
+        self._read = read
+
+    def __get__(self, result: CaseResult, owner: type[CaseResult]) -> T:
+        return self._read(result)
+
+
 @dataclass(frozen=True)
 class CaseResult:
     """Setup, judgement, evidence and measures of one run of a case."""
@@ -204,6 +217,55 @@ class CaseResult:
     evidence: Evidence = Evidence()
     measures: Measures = Measures()
 
+    # The fields of the parts are attributes of the result, too: ``result.verdict``.
+    name = _Field(lambda one: one.setup.name)
+    sample = _Field(lambda one: one.setup.sample)
+    resolver = _Field(lambda one: one.setup.resolver)
+    builder = _Field(lambda one: one.setup.builder)
+    target = _Field(lambda one: one.setup.target)
+    elf = _Field(lambda one: one.setup.elf)
+    elf_sha256 = _Field(lambda one: one.setup.elf_sha256)
+    compiler = _Field(lambda one: one.setup.compiler)
+    model = _Field(lambda one: one.setup.model)
+    chip = _Field(lambda one: one.setup.chip)
+    power_on = _Field(lambda one: one.setup.power_on)
+
+    verdict = _Field(lambda one: one.judgement.verdict)
+    reason = _Field(lambda one: one.judgement.reason)
+    problems = _Field(lambda one: one.judgement.problems)
+    hint = _Field(lambda one: one.judgement.hint)
+
+    findings = _Field(lambda one: one.evidence.findings)
+    outputs_compared = _Field(lambda one: one.evidence.outputs_compared)
+    mismatches = _Field(lambda one: one.evidence.mismatches)
+    inferences = _Field(lambda one: one.evidence.inferences)
+    tests = _Field(lambda one: one.evidence.tests)
+    details = _Field(lambda one: one.evidence.details)
+    console = _Field(lambda one: one.evidence.console)
+    coverage = _Field(lambda one: one.evidence.coverage)
+    compared_with = _Field(lambda one: one.evidence.compared_with)
+    budgets = _Field(lambda one: one.evidence.budgets)
+
+    size = _Field(lambda one: one.measures.size)
+    images = _Field(lambda one: one.measures.images)
+    adequacy = _Field(lambda one: one.measures.adequacy)
+    mistakes_missed = _Field(lambda one: one.measures.mistakes_missed)
+    arena_declared = _Field(lambda one: one.measures.arena_declared)
+    arena_used = _Field(lambda one: one.measures.arena_used)
+    stack_used = _Field(lambda one: one.measures.stack_used)
+    instructions = _Field(lambda one: one.measures.instructions)
+    cycles = _Field(lambda one: one.measures.cycles)
+    ticks_source = _Field(lambda one: one.measures.ticks_source)
+    operators = _Field(lambda one: one.measures.operators)
+    profiled = _Field(lambda one: one.measures.profiled)
+    total_instructions = _Field(lambda one: one.measures.total_instructions)
+    virtual_seconds = _Field(lambda one: one.measures.virtual_seconds)
+    wall_seconds = _Field(lambda one: one.measures.wall_seconds)
+    milliseconds = _Field(lambda one: one.measures.milliseconds)
+    milliseconds_spread = _Field(lambda one: one.measures.milliseconds_spread)
+    microjoules = _Field(lambda one: one.measures.microjoules)
+    time = _Field(lambda one: one.measures.time)
+
     @property
     def passed(self) -> bool:
         """Whether the verdict is a pass."""
@@ -211,32 +273,6 @@ class CaseResult:
 
     def __repr__(self) -> str:
         return f"<CaseResult {self.setup}: {self.judgement}>"
-
-    def _repr_html_(self) -> str:
-        """The figures, problems and operators' times as HTML for notebooks."""
-        measures, evidence, judgement = self.measures, self.evidence, self.judgement
-        figures = {
-            "flash B": measures.flash,
-            "RAM B": measures.ram,
-            "arena B": measures.arena_used,
-            "stack B": measures.stack_used,
-            "instr./inf.": measures.instructions,
-            "cycles/inf.": measures.cycles,
-            "compared": evidence.outputs_compared or None,
-        }
-        known = {head: f"{value:,}" for head, value in figures.items() if value is not None}
-        row = [self.setup.name, self.setup.target, *known.values(), judgement.verdict]
-        hint = f"hint: {judgement.hint}" if judgement.hint else ""
-        texts = [judgement.reason, *judgement.problems[1:], *([hint] if hint else [])]
-        ticks = [(one.operator, one.ticks) for one in measures.operators]
-        return "".join(
-            [
-                notebook.table(["case", "target", *known, "verdict"], [row]),
-                notebook.lines(texts),
-                notebook.text(evidence.details),
-                notebook.bars("operator", "ticks", ticks),
-            ]
-        )
 
     def to_json(self) -> dict[str, Any]:
         """The result as JSON types: the fields of all parts in one object."""
@@ -253,21 +289,6 @@ class CaseResult:
         }
         document: dict[str, Any] = plain(values | spelt_out)
         return document
-
-    if not TYPE_CHECKING:  # typed code names the part
-
-        def __getattr__(self, name: str) -> Any:
-            """A field of any part: ``result.instructions``, ``result.reason``."""
-            part = _PART_OF.get(name)
-            if part is None:
-                raise AttributeError(f"a case's result has no {name!r}", name=name, obj=self)
-            return getattr(getattr(self, part), name)
-
-
-#: Name of a field -> name of its part.
-_PART_OF = {
-    field.name: part for part, kind in get_type_hints(CaseResult).items() for field in fields(kind)
-}
 
 
 def _coverage_json(coverage: Coverage) -> dict[str, object]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-import traceback
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -21,11 +20,13 @@ from harness.base.errors import (
     TargetLost,
     UsageError,
     describe_bug,
+    traceback_text,
 )
 from harness.build.builders import build_one
 from harness.build.first_error import first_error
 from harness.case import artifacts
-from harness.case.case import Case, check_expects
+from harness.case.case import Case
+from harness.case.contradictions import refuse_nothing_expected
 from harness.case.evidence import Measured, check_evidence, known_of
 from harness.case.inputs import load_inputs
 from harness.case.judge import findings_of, judge
@@ -47,6 +48,7 @@ from harness.elf import Image, combined
 from harness.model import Model
 from harness.model.schema import IDENTIFIER
 from harness.targets.base import Session, Stop
+from harness.targets.registry import TargetPools
 from harness.uart.recording import Recording
 
 if TYPE_CHECKING:
@@ -71,15 +73,18 @@ def run_case(
     case: Case,
     output: Path,
     *,
+    pools: TargetPools | None = None,
     look: Look | None = None,
     calibrate: Calibrate | None = None,
     echo: Callable[[bytes], None] | None = None,
+    trace: bool = False,
     on_error: Literal["raise", "record"] = "raise",
     passing: tuple[type[Exception], ...] = (),
 ) -> CaseResult:
     """Build or read the image, run and judge it, and write the case's files below ``output``.
 
-    ``look`` is called with the session after the run, ``echo`` with console output during it. A
+    ``pools`` are shared by several runs. ``look`` is called with the session after the run,
+    ``echo`` with console output during it. ``trace`` counts what runs, by function and line. A
     missing target gives the verdict *skipped*, a broken environment the verdict *error*.
 
     Raises :class:`UsageError` for an invalid case, :class:`CannotWrite` if its files cannot be
@@ -87,18 +92,19 @@ def run_case(
     *error* too, so that one of several cases does not end the others. Exceptions of the types in
     ``passing``, such as the caller's timeout, are raised in any case.
     """
+    how = _How(pools or TargetPools(), look, echo, trace)
     if on_error == "raise":
-        return _run_case(case, output, look, calibrate, echo)
+        return _run_case(case, output, how, calibrate)
     started = time.monotonic()
     try:
-        return _run_case(case, output, look, calibrate, echo)
+        return _run_case(case, output, how, calibrate)
     except passing:
         raise
     except HilError as error:
         reason, hint, details = error.message, error.hint, ""
     except Exception as error:
         reason, hint = describe_bug(error), BUG_HINT
-        details = traceback.format_exc() if os.environ.get("TFLM_HIL_DEBUG") else ""
+        details = traceback_text() if os.environ.get("TFLM_HIL_DEBUG") else ""
     return CaseResult(
         setup_of(case),
         Judgement(Verdict.ERROR, reason, hint=hint),
@@ -107,18 +113,22 @@ def run_case(
     )
 
 
-def _run_case(
-    case: Case,
-    output: Path,
-    look: Look | None,
-    calibrate: Calibrate | None,
-    echo: Callable[[bytes], None] | None,
-) -> CaseResult:
+@dataclass(frozen=True)
+class _How:
+    """What a run shares with others, and what it shows."""
+
+    pools: TargetPools
+    look: Look | None
+    echo: Callable[[bytes], None] | None
+    trace: bool
+
+
+def _run_case(case: Case, output: Path, how: _How, calibrate: Calibrate | None) -> CaseResult:
     started = time.monotonic()
-    check_expects(case)
+    refuse_nothing_expected(case)
     folder = artifacts.folder(output, case.name)
     try:
-        result = _run(case, folder, look, echo)
+        result = _run(case, folder, how)
     except (UsageError, CannotWrite):
         raise
     except HilError as error:
@@ -150,9 +160,7 @@ def setup_of(case: Case, firmware: Image | None = None) -> Setup:
     )
 
 
-def _run(
-    case: Case, folder: Path, look: Look | None, echo: Callable[[bytes], None] | None
-) -> CaseResult:
+def _run(case: Case, folder: Path, how: _How) -> CaseResult:
     try:
         elf = case.elf
         if elf is None and case.sample:
@@ -164,12 +172,12 @@ def _run(
         return CaseResult(setup_of(case), replace(judgement, reason=both))
     if elf is None:
         raise UsageError(f"case {case.name!r} names neither an ELF nor a sample")
-    firmware = combined.read(elf, case.beside, case.chip)
+    firmware = combined.read(elf, case.also_load, case.chip)
     case = as_built(case, firmware)
     model = Model.from_file(case.model) if case.model else None
     inputs = _inputs(case, model)
-    with artifacts.recording(folder, echo) as recording:
-        return _run_image(case, RunImage(firmware, model, inputs), recording, look)
+    with artifacts.recording(folder, how.echo) as recording:
+        return _run_image(case, RunImage(firmware, model, inputs), recording, how)
 
 
 def _error(error: HilError) -> Judgement:
@@ -185,7 +193,7 @@ class RunImage:
     inputs: Sequence[Sequence[bytes]]
 
 
-def _run_image(case: Case, image: RunImage, recording: Recording, look: Look | None) -> CaseResult:
+def _run_image(case: Case, image: RunImage, recording: Recording, how: _How) -> CaseResult:
     firmware, inputs = image.firmware, image.inputs
     setup = setup_of(case, firmware)
 
@@ -194,12 +202,12 @@ def _run_image(case: Case, image: RunImage, recording: Recording, look: Look | N
 
     def attempt(session: Session) -> tuple[Observation, Coverage | None]:
         recording.restart()  # a run on a board may be repeated from its reset
-        if case.trace:
+        if how.trace:
             session.profile()
         seen = observe(session, case, inputs, recording, firmware)
-        coverage = session.coverage() if case.trace else None
-        if look is not None:
-            look(session, firmware, seen.stop)
+        coverage = session.coverage() if how.trace else None
+        if how.look is not None:
+            how.look(session, firmware, seen.stop)
         if others:
             behaviours[:] = [Behaviour.of(session, seen.stop)]
         return seen, coverage
@@ -210,10 +218,11 @@ def _run_image(case: Case, image: RunImage, recording: Recording, look: Look | N
 
     try:
         seen, coverage = targets.run_on_target(
-            case.target, firmware, attempt, **first.target_options
+            case.target, firmware, attempt, **how.pools.options(case.target, first.target_options)
         )
         for other in others:
-            targets.run_on_target(case.target, firmware, again, **other.target_options)
+            options = how.pools.options(case.target, other.target_options)
+            targets.run_on_target(case.target, firmware, again, **options)
     except TargetLost as lost:
         return CaseResult(setup, _error(lost), measures=Measures(size=size_of(firmware)))
     seen = replace(seen, findings=(*seen.findings, *first_difference(behaviours)))
@@ -287,11 +296,11 @@ def _one_line(message: str) -> tuple[str, str]:
 
 
 def _inputs(case: Case, model: Model | None) -> Sequence[Sequence[bytes]]:
-    if case.inputs is None and case.vectors is None:
+    if case.input_file is None and case.vectors is None:
         return []
     if model is None:
         raise UsageError(f"case {case.name!r} has inputs but no model, which gives their shapes")
-    rows = load_inputs(case.inputs, model) if case.inputs is not None else []
+    rows = load_inputs(case.input_file, model) if case.input_file is not None else []
     more = load_inputs(case.vectors, model) if case.vectors is not None else []
     return [*(rows[: case.rows] if case.rows else rows), *more]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from harness.base import paths
 from harness.base.errors import UsageError
@@ -23,30 +24,37 @@ _BUILD = re.compile(r'#define TFLM_HIL_BUILD "(\w+)"')
 _TEST_SET_SECONDS = {"standalone": 60.0, "tflm": 300.0}
 
 
-def sample_case(
-    sample: str, resolver: str, *, builder: str = "standalone", table: Table | None = None
-) -> Case:
-    """The case of a sample in a configuration, with the table's model, results and inputs.
+def sample_values(
+    sample: str, resolver: str, builder: str, table: Table | None = None
+) -> dict[str, Any]:
+    """The keys of a sample's case: model, inputs, limits and expected result of the table.
 
     Raises :class:`UsageError` for an unknown sample, configuration or builder.
     """
     if builder not in RUNTIME:
         raise UsageError(f"no builder {builder!r}", hint=f"one of {', '.join(RUNTIME)}")
     variant = (table or load()).variant(sample, resolver, RUNTIME[builder])
-    return Case(
-        name=f"{sample}-{resolver}",
-        sample=sample,
-        resolver=resolver,
-        builder=builder,
-        model=paths.models() / variant.sample.model,
-        inputs=_inputs(variant.sample) if variant.console else None,
-        vectors=_vectors(variant.sample) if variant.console else None,
-        rows=variant.sample.rows,
-        inferences=variant.sample.inferences if not variant.console else 1,
-        expected=variant.expect,
-        timeout=_TEST_SET_SECONDS[variant.runtime] if variant.console else 20.0,
-        guard=600.0 if variant.console else 120.0,  # hundreds of inferences in one image
-    )
+    model = paths.models() / variant.sample.model
+    values = {"resolver": resolver, "builder": builder, "model": model, "expect": variant.expect}
+    if not variant.console:
+        return {**values, "inferences": variant.sample.inferences, "timeout": 20.0}
+    vectors, rows = _vectors(variant.sample), variant.sample.rows
+    return {
+        **values,
+        "inputs": _inputs(variant.sample),
+        **({"vectors": vectors} if vectors is not None else {}),
+        **({"rows": rows} if rows else {}),
+        "timeout": _TEST_SET_SECONDS[variant.runtime],
+        "guard": 600.0,  # hundreds of inferences in one image
+    }
+
+
+def sample_case(
+    sample: str, resolver: str, *, builder: str = "standalone", table: Table | None = None
+) -> Case:
+    """The case of a sample in a configuration; raises as :func:`sample_values`."""
+    values = sample_values(sample, resolver, builder, table)
+    return Case(name=f"{sample}-{resolver}", sample=sample, **values)
 
 
 def as_built(case: Case, image: Image) -> Case:
@@ -58,9 +66,9 @@ def as_built(case: Case, image: Image) -> Case:
     if variant is None or not variant.refused:
         return case
     table = load().variant(case.sample, case.resolver, variant.runtime)
-    if case.expected != table.expect:
+    if case.expect != table.expect:
         return case
-    return replace(case, expected=variant.expect, inputs=None, vectors=None)
+    return replace(case, expect=variant.expect, inputs=None, vectors=None)
 
 
 def variant_of(case: Case, image: Image | None) -> Variant | None:

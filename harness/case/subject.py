@@ -15,9 +15,7 @@ from harness.elf import combined
 
 #: Name of the case file in a folder that is given as one.
 CASE_FILE = "hil.toml"
-_EXPECTED = (
-    "an ELF or HEX file, FILE@ADDRESS, a build folder, a sample (tflm-hil samples lists them)"
-)
+_EXPECTED = "an ELF or HEX file, FILE@ADDRESS, a build folder, a sample (tflm-hil list samples)"
 
 
 @dataclass(frozen=True)

@@ -12,28 +12,35 @@ import gc
 import logging
 import os
 import sys
-import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from importlib import import_module
 from io import TextIOWrapper
 from pathlib import Path
+from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
 
 from harness import __version__
 from harness.base import logs, signals
-from harness.base.errors import BUG_HINT, EnvironmentMissing, HilError, UsageError, describe_bug
-from harness.base.removed import removed
+from harness.base.errors import (
+    BUG_HINT,
+    EnvironmentMissing,
+    HilError,
+    UsageError,
+    describe_bug,
+    traceback_text,
+)
+from harness.base.removed import RENAMED, removed, renamed
+from harness.base.secrets import redacted
 
 #: Subcommands, and their descriptions in ``--help``.
 COMMANDS = {
     "init": "Write a case file, a pytest file and a workflow for the firmware in a folder.",
     "doctor": "Check the tools on this machine, and install missing ones.",
-    "chips": "List the chips, their memories, and peripherals without a model.",
-    "samples": "List samples and their resolver configurations.",
+    "list": "List samples, chips, or the folders of this package.",
     "build": "Build a sample; print the path of its ELF.",
     "run": "Run an ELF, a sample or a case file, and check the results.",
     "debug": "Run an image up to a location, and debug it with gdb.",
@@ -49,7 +56,6 @@ COMMANDS = {
     "calibrate": "Determine the cycles per instruction of each kernel from runs on a board.",
     "boards": "List the boards of the lab and their state.",
     "virtual-board": "Start a simulated board with serial ports and a debug port.",
-    "where": "Print the location of this package's files: Robot's resource, samples, models.",
     "completion": "Print a completion script for bash, zsh or fish.",
 }
 #: The environment variable of a shell's request for completions.
@@ -60,36 +66,66 @@ _STDOUT = 1  # file descriptor
 _COLLECT_AT = 200_000
 
 
-class _Commands(click.Group):
-    """The subcommands, each imported when it is called."""
+#: Commands whose names are those of built-in functions; their modules' names end with ``_``.
+_BUILT_IN = ("list",)
+
+
+class Commands(click.Group):
+    """Subcommands with their ``descriptions``, each in a module of ``package``.
+
+    The module is imported when the command is called.
+    """
+
+    def __init__(
+        self, *arguments: Any, package: str, descriptions: Mapping[str, str], **options: Any
+    ) -> None:
+        super().__init__(*arguments, **options)
+        self._package = package
+        self._descriptions = descriptions
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
+        """The names of the commands, in the order of ``--help``."""
+        return list(self._descriptions)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Completes options of the group, or commands, without importing their modules."""
         if incomplete.startswith("-"):
             return click.Command.shell_complete(self, ctx, incomplete)
-        names = (name for name in COMMANDS if name.startswith(incomplete))
-        return [CompletionItem(name, help=COMMANDS[name]) for name in names]
+        items = self._descriptions.items()
+        return [CompletionItem(name, help=text) for name, text in items
+                if name.startswith(incomplete)]  # fmt: skip
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
-            near = difflib.get_close_matches(cmd_name, COMMANDS, 1)
-            hint = f"did you mean {near[0]}?" if near else f"one of {', '.join(COMMANDS)}"
+        """Imports a command. Raises :class:`UsageError` for an unknown or removed name."""
+        known = self._descriptions
+        if cmd_name not in known:
+            near = difflib.get_close_matches(cmd_name, known, 1)
+            hint = f"did you mean {near[0]}?" if near else f"one of {', '.join(known)}"
             raise removed(cmd_name) or UsageError(f"no command {cmd_name!r}", hint=hint)
-        name = cmd_name.replace("-", "_")
-        command: click.Command = getattr(import_module(f"harness.cli.{name}"), name)
+        name = f"{cmd_name}_" if cmd_name in _BUILT_IN else cmd_name.replace("-", "_")
+        command: click.Command = getattr(import_module(f"{self._package}.{name}"), name)
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command of ``args``; a renamed one is told, and works."""
+        if ctx.parent is None and (note := renamed(args[0], "tflm-hil")):
+            if not ctx.resilient_parsing:  # the shell asks for completions
+                click.echo(note, err=True)
+            args = [*RENAMED[args[0]].split(), *args[1:]]
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Writes the list of commands in ``--help``, without importing their modules."""
         with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+            formatter.write_dl(list(self._descriptions.items()))
 
 
 @click.group(
-    cls=_Commands,
+    cls=Commands,
+    package="harness.cli",
+    descriptions=COMMANDS,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="""
     \b
@@ -134,7 +170,8 @@ def _run(arguments: Sequence[str] | None) -> int:
         if any("\0" in word for word in arguments or ()):  # not possible from a shell
             raise UsageError("an argument contains a NUL character")
         colour = False if os.environ.get("NO_COLOR") else None
-        code = cli.main(arguments, prog_name="tflm-hil", standalone_mode=False, color=colour)
+        words = _renewed(sys.argv[1:] if arguments is None else arguments)
+        code = cli.main(words, prog_name="tflm-hil", standalone_mode=False, color=colour)
         if sys.stdout is not None:  # None if the caller closed it
             sys.stdout.flush()
         return code if isinstance(code, int) else 0
@@ -147,7 +184,7 @@ def _run(arguments: Sequence[str] | None) -> int:
         context = error.ctx if isinstance(error, click.UsageError) else None
         command = context.command_path if context else "tflm-hil"
         told = _removed(command, arguments) or f"{error.format_message()}\nhint: {command} --help"
-        click.echo(f"tflm-hil: {told}", err=True)
+        click.echo(f"tflm-hil: {redacted(str(told))}", err=True)
         return UsageError.exit_code
     except HilError as error:
         click.echo(f"tflm-hil: {error}", err=True)
@@ -176,6 +213,19 @@ def _run(arguments: Sequence[str] | None) -> int:
         return EnvironmentMissing.exit_code
 
 
+def _renewed(arguments: Sequence[str]) -> list[str]:
+    """``arguments`` with options of the last release under today's names, each with a note."""
+    words: list[str] = []
+    for word in arguments:
+        name, equals, value = word.partition("=")
+        if name.startswith("--") and (note := renamed(name)):
+            click.echo(f"tflm-hil: {note}", err=True)
+            words += f"{RENAMED[name]}{equals}{value}".split(" ", 1)
+        else:
+            words.append(word)
+    return words
+
+
 def _removed(command: str, arguments: Sequence[str] | None) -> UsageError | None:
     """The error for a removed subcommand or option of ``command``; None without one."""
     words = sys.argv[1:] if arguments is None else arguments
@@ -200,7 +250,7 @@ def _debugging() -> AbstractContextManager[None]:
 
 def _show_traceback() -> None:
     if os.environ.get("TFLM_HIL_DEBUG"):
-        click.echo(traceback.format_exc(), err=True)
+        click.echo(traceback_text(), err=True)
 
 
 def _settle_output() -> None:

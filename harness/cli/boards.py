@@ -13,6 +13,7 @@ import click
 from harness.base import numbers
 from harness.base.errors import BoardUnavailable, UsageError
 from harness.base.platforms import board_with
+from harness.base.secrets import redacted
 from harness.cli.options import json_option, number_option
 from harness.cli.output import write_text
 from harness.cli.parameters import BOARD, STDOUT, Name
@@ -75,9 +76,9 @@ def _row(board: BenchBoard, lab: Lab) -> dict[str, Any]:
         "name": board.name,
         "probe": board.probe,
         "kit": board.kit,
-        "port": board.port,
+        "port": redacted(board.port),
         "port_chosen": board.how,
-        "ports": list(board.ports),
+        "ports": [redacted(port) for port in board.ports],
         "baud": board.rate,
         "runner": board.runner,
         "tags": list(board.tags),

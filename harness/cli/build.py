@@ -7,12 +7,12 @@ import click
 from harness.base import logs, numbers
 from harness.base.errors import UsageError
 from harness.build.builders import build_all, build_one
-from harness.build.configurations import load
+from harness.build.configurations import ALL, load
 from harness.build.options import KERNEL_VARIANTS
 from harness.build.zephyr import ZEPHYR_BOARDS
 from harness.cli.options import builder_options, chip_option, number_option
 from harness.cli.output import on_stderr
-from harness.cli.parameters import ALL, CONFIGURATION, SAMPLE
+from harness.cli.parameters import CONFIGURATION, SAMPLE
 
 
 @click.command()
@@ -23,7 +23,7 @@ from harness.cli.parameters import ALL, CONFIGURATION, SAMPLE
     default="exact",
     show_default=True,
     metavar="CFG",
-    help=f"Resolver configuration, or {ALL} (see `tflm-hil samples`).",
+    help=f"Resolver configuration, or {ALL} (see `tflm-hil list samples`).",
 )
 @builder_options
 @click.option("--board", type=click.Choice(ZEPHYR_BOARDS),

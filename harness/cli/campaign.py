@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from harness.studies.campaign import CampaignSummary
 
 #: Options about the results of many faults.
-_OF_MANY = {"until_interval", "budgets", "store", "scheduler", "workers", "parquet", "html"}
+_OF_MANY = {"until_interval", "budgets", "store", "scheduler", "workers", "html"}
 
 
 @click.command()
@@ -48,13 +48,13 @@ _OF_MANY = {"until_interval", "budgets", "store", "scheduler", "workers", "parqu
               "[default: those of the SAMPLE]")  # fmt: skip
 @click.option("--faults", metavar="M[,M...]", type=FAULTS,
               help="Fault models: weights, activations, arena, ram, registers, skip, replace, "
-              "reset, brownout, noise, lost.  [default: the first seven]")  # fmt: skip
+              "reset.  [default: the first seven]")  # fmt: skip
 @number_option("--count", check=numbers.count, default=1000, metavar="N",
                help="Number of faults, distributed over the fault models.")  # fmt: skip
 @number_option("--seed", check=numbers.count_or_zero, default=1, metavar="N",
                help="Seed of the faults.")  # fmt: skip
 @number_option("--bits", check=numbers.count, default=1, metavar="N",
-               help="Adjacent bits flipped by a fault; bytes lost with `lost`.")  # fmt: skip
+               help="Adjacent bits flipped by a fault.")  # fmt: skip
 @number_option("--inference", check=numbers.count_or_zero, default=0, metavar="N",
                help="Number of the inference, from 0.")  # fmt: skip
 @number_option("--tolerance", check=numbers.tolerance, default=0.0, metavar="X",
@@ -76,8 +76,6 @@ _OF_MANY = {"until_interval", "budgets", "store", "scheduler", "workers", "parqu
 @number_option("--replay", "replayed", check=numbers.count_or_zero, metavar="ID",
                help="Inject only this fault, and show its details.")  # fmt: skip
 @study_options
-@click.option("--parquet", type=Destination(), metavar="FILE",
-              help="Write the records as Parquet (extra: parquet).")  # fmt: skip
 @click.option("--html", type=Destination(), metavar="FILE",
               help="Write a page with tables and plots.")  # fmt: skip
 @json_option("rates, groups and every fault's record")
@@ -145,7 +143,7 @@ def _image(what: str, options: dict[str, Any]) -> tuple[Path, str, Path | None]:
 
     case = sample_case(what, resolver or "exact")
     elf = build_one(what, resolver or "exact")
-    return elf, model or str(case.model), inputs or case.inputs
+    return elf, model or str(case.model), inputs or case.input_file
 
 
 def _budgets(texts: tuple[str, ...], outcomes: tuple[str, ...]) -> dict[str, float]:
@@ -189,10 +187,6 @@ def _carry_out(study: Study, options: dict[str, Any]) -> CampaignSummary:
             "records",
             store.all_rows(units),
         )
-        if options["parquet"] is not None:
-            from harness.studies.parquet import write  # noqa: PLC0415
-
-            write(options["parquet"], store.all_rows(units))
     if options["html"] is not None:
         from harness.report.campaign import page  # noqa: PLC0415
 

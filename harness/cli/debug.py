@@ -11,9 +11,9 @@ import click
 from harness.base import numbers
 from harness.base.errors import UsageError
 from harness.base.power_on import DEFAULT_SEED, seed_of
-from harness.cli.options import beside_option, chip_option, number_option, target_options
-from harness.cli.parameters import CASE, CONFIGURATION, EXISTING, FILE_OR_WORD, IMAGE_OR_CASES, Name
-from harness.targets.registry import TARGETS
+from harness.cli.options import GroupedCommand, case_options, number_option
+from harness.cli.parameters import CASE, EXISTING, FILE_OR_WORD, IMAGE_OR_CASES, Name
+from harness.targets.registry import DEFAULT
 from harness.uart.echo import Echo
 
 if TYPE_CHECKING:
@@ -23,21 +23,15 @@ if TYPE_CHECKING:
     from harness.elf import Image
 
 
-@click.command()
+@click.command(cls=GroupedCommand)
 @click.argument("what", metavar="IMAGE|SAMPLE|hil.toml", type=IMAGE_OR_CASES)
 @click.option("--case", "names", metavar="NAME", type=CASE, multiple=True,
               help="The case of a case file.")  # fmt: skip
-@click.option("--target", type=click.Choice(list(TARGETS)), default="simulator",
-              show_default=True, help="The target.")  # fmt: skip
-@click.option("--resolver", metavar="CFG", type=CONFIGURATION,
-              help="Resolver configuration of a SAMPLE.  [default: exact]")  # fmt: skip
-@chip_option
-@beside_option
+@case_options(("also_load", "resolver", "builder", "chip", "targets"))
 @click.option("--at", "place", metavar="WHERE[-COUNT]", default="main",
               type=Name(lambda: ("main", "fault", "hang", "inference ")),
               help="Stop at fault, hang, main, 'inference N', a function or 0xADDRESS; with -COUNT "
               "COUNT instructions earlier.  [default: main, or the reset]")  # fmt: skip
-@target_options
 @number_option("--timeout", check=numbers.seconds, default=60.0, metavar="SECONDS",
                help="Time limit for reaching it, on the target's clock.")  # fmt: skip
 @number_option("--guard", check=numbers.seconds, default=300.0, metavar="SECONDS",
@@ -73,9 +67,9 @@ def debug(**options: Any) -> int:
 
     if options["port"] is not None and (options["gdb"] or options["batch"]):
         raise UsageError("--port starts no gdb", hint="omit --gdb and --batch, or --port")
-    case = _with_options(_case(options), options)
+    case = _case(options)
     image = _image(case)  # reports contradicting arguments before a missing program
-    if options["target"] == "simulator":
+    if case.target == "simulator":
         require_pyocd("debugging")
     if options["port"]:
         gdb.listen(options["port"]).close()
@@ -83,9 +77,9 @@ def debug(**options: Any) -> int:
     call = gdb.GdbCall(program, options["batch"], options["port"] or 0)
     if not image.symbols:
         click.echo(f"{image.path} has no symbols: gdb shows addresses only", err=True)
-    if options["target"] == "renode":
+    if case.target == "renode":
         return _debug_renode(case, image, call, options)
-    if options["target"] != "simulator":
+    if case.target != "simulator":
         return _debug_board(case, image, call, options)
     found = _stopped(case, image, options, replay)
     steps = program is not None and found.machine.core.executed > 0
@@ -107,8 +101,8 @@ def _debug_board(case: Case, image: Image, call: GdbCall, options: dict[str, Any
     from harness.targets.registry import open_target  # noqa: PLC0415
 
     place = _place(image, options)
-    first = board.first_commands(place, options["target"])
-    with open_target(options["target"], image, **case.target_options) as session:
+    first = board.first_commands(place, case.target)
+    with open_target(case.target, image, **case.target_options) as session:
         assert isinstance(session, BoardSession)
         kit = board_with(image.chip.key)
         command = board.server_command(session.board, kit, place)
@@ -118,6 +112,7 @@ def _debug_board(case: Case, image: Image, call: GdbCall, options: dict[str, Any
 
 def _debug_renode(case: Case, image: Image, call: GdbCall, options: dict[str, Any]) -> int:
     """Debugs an image on Renode, in a separate network namespace, from its reset on."""
+    from harness.base import process  # noqa: PLC0415
     from harness.debug import gdb, renode  # noqa: PLC0415
     from harness.targets.renode import RenodeServer  # noqa: PLC0415
     from harness.targets.renode.session import RenodeSession, fault_handlers  # noqa: PLC0415
@@ -140,7 +135,8 @@ def _debug_renode(case: Case, image: Image, call: GdbCall, options: dict[str, An
                 gdb.serve(debuggee, port, click.echo, lambda: not session.agent.gone)
                 return 0
             before = [f"set tdesc filename {description}"]
-            return gdb.run_gdb(debuggee, gdb.gdb_command(call, port, image.path, first, before))
+            command = gdb.gdb_command(call, port, image.path, first, before)
+            return process.interactive(command, debuggee.poll)
 
 
 def _place(image: Image, options: dict[str, Any]) -> Breakpoint | None:
@@ -153,38 +149,23 @@ def _place(image: Image, options: dict[str, Any]) -> Breakpoint | None:
     return place
 
 
-def _with_options(case: Case, options: dict[str, Any]) -> Case:
-    """The case on the target given on the command line, with its target options."""
-    from harness.cli.run.cases import refuse_unused_target_options  # noqa: PLC0415
-    from harness.targets.registry import target  # noqa: PLC0415
-
-    row = target(options["target"])
-    kept = {k: v for k, v in case.target_options.items() if row.option(k) is not None}
-    given = {one.name: options[one.name] for one in row.options if options[one.name] is not None}
-    chosen = case.for_chip(options["chip"] or "").on(options["target"], {**kept, **given})
-    refuse_unused_target_options([chosen], options)
-    return chosen
-
-
 def _case(options: dict[str, Any]) -> Case:
     """The case given by the arguments. Raises :class:`UsageError` if there are several."""
-    from dataclasses import replace  # noqa: PLC0415
+    from harness.case.plan import Request, plan  # noqa: PLC0415
 
     what = options["what"]
-    if what.case_file is None:
-        if options["names"]:
-            raise UsageError("--case selects a case of a case file", hint="name a hil.toml")
-        case: Case = what.case(options["resolver"])
-        return replace(case, beside=options["beside"]) if what.elf is not None else case
-    from harness.case import load_cases  # noqa: PLC0415
-
-    cases = {case.name: case for case in load_cases(what.case_file, options["names"])}
-    if len(cases) != 1:
+    made = plan(Request(what, options["layers"], options["names"]))
+    named = list(dict.fromkeys(case.name for case in made.cases))
+    if len(named) > 1:
+        hint = f"--case {' or --case '.join(named)}" if what.case_file else "name one --resolver"
         raise UsageError(
-            f"{what.text} has {len(cases)} cases, but only one can be debugged at a time",
-            hint=f"--case {' or --case '.join(cases)}",
+            f"{what.text} has {len(named)} cases, but only one can be debugged at a time", hint=hint
         )
-    return next(iter(cases.values()))
+    if len(made.cases) > 1 and made.named:
+        raise UsageError("only one target can be debugged at a time", hint="name one --target")
+    for note in made.notes:
+        click.echo(f"tflm-hil: {note}", err=True)
+    return next((case for case in made.cases if case.target == DEFAULT), made.cases[0])
 
 
 def _image(case: Case) -> Image:
@@ -192,14 +173,14 @@ def _image(case: Case) -> Image:
     from harness.elf import combined  # noqa: PLC0415
 
     elf: Path = case.elf or build_one(case.sample, case.resolver, case.builder, case.chip)
-    image = combined.read(elf, case.beside, case.chip)
+    image = combined.read(elf, case.also_load, case.chip)
     _ = image.chip  # raises if it is not the chip of the case
     return image
 
 
 def _records(case: Case) -> list[list[bytes]]:
     """The lines that the host sends for each inference; empty without inputs."""
-    if case.inputs is None or case.model is None:
+    if case.input_file is None or case.model is None:
         return []
     from harness.case.feed import hand_over  # noqa: PLC0415
     from harness.case.inputs import load_inputs  # noqa: PLC0415
@@ -208,7 +189,7 @@ def _records(case: Case) -> list[list[bytes]]:
 
     sends: list[list[bytes]] = []
     sequence = 0
-    for number, row in enumerate(load_inputs(case.inputs, Model.from_file(case.model))):
+    for number, row in enumerate(load_inputs(case.input_file, Model.from_file(case.model))):
         lines = [fill_blocks(line) for _, line, _ in hand_over(sequence, number, row)]
         sequence += len(lines)
         sends.append(lines)

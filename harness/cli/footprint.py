@@ -5,20 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import click
 
 from harness import footprint as analysis
-from harness.base import logs
 from harness.base.errors import CheckFailed, UsageError
 from harness.base.form import formatted
 from harness.base.grid import Grid, Row
 from harness.case.subject import Subject
-from harness.cli.options import beside_option, given_options, json_option
-from harness.cli.output import on_stderr, screen, write_text
-from harness.cli.parameters import EXISTING, IMAGE, OPERATORS, STDOUT, Destination, Name
+from harness.cli.options import also_load_option, json_option
+from harness.cli.output import screen, write_text
+from harness.cli.parameters import EXISTING, IMAGE, STDOUT, Destination, Name
 from harness.elf import Image, combined
 from harness.elf.trustzone import side
 from harness.footprint.analysis import Footprint
@@ -28,8 +26,6 @@ from harness.footprint.text import (
     VIEWS,
     View,
     comparison_tables,
-    marginal_notes,
-    marginal_table,
     pull_request,
     show,
     table,
@@ -42,7 +38,7 @@ _SHOWN = 40
 @click.argument("what", metavar="ELF|SAMPLE", type=IMAGE)
 @click.option("--by", "views", type=click.Choice(VIEWS), multiple=True,
               help="The table to show; repeatable.  [default: region, operator, ram]")  # fmt: skip
-@beside_option
+@also_load_option
 @click.option(
     "--region",
     default="",
@@ -50,15 +46,10 @@ _SHOWN = 40
     help="Only this region (FLASH, RAM).",
 )
 @click.option("--map", "map_file", type=EXISTING, help="The linker's map file: regions, libraries.")
-@click.option("--linker-script", type=EXISTING, help="A linker script with a MEMORY command.")
 @click.option("--baseline", type=EXISTING, help="An ELF, or a file of an earlier --json, to "
               "compare with.")  # fmt: skip
 @click.option("--budget", type=EXISTING,
               help="A TOML file of budgets; exit code 1 if one is exceeded.")  # fmt: skip
-@click.option("--leave-one-out", is_flag=True,
-              help="Build SAMPLE without each operator in turn; show its cost.")  # fmt: skip
-@click.option("--operators", default="", type=OPERATORS,
-              help="For --leave-one-out: operators to add to those of the sample.")  # fmt: skip
 @click.option("--measure", is_flag=True,
               help="Run it on the simulator; show its use of arena and stacks.")  # fmt: skip
 @click.option("--all", "everything", is_flag=True, help="Show all rows.")
@@ -73,17 +64,8 @@ def footprint(what: Subject, **options: Any) -> None:
     tflm-hil footprint zephyr.elf --by file --region RAM
     tflm-hil footprint zephyr.elf --measure
     tflm-hil footprint zephyr.elf --baseline main.json --budget budgets.toml --markdown -
-    tflm-hil footprint zephyr.elf --beside tfm_s.elf --beside bl2.elf
-    tflm-hil footprint digits --leave-one-out
-    tflm-hil footprint hello_world --leave-one-out --operators CONV_2D,SOFTMAX
+    tflm-hil footprint zephyr.elf --also-load tfm_s.elf --also-load bl2.elf
     """
-    operators = [name for name in options["operators"].split(",") if name]
-    if options["leave_one_out"]:
-        _only_with_leave_one_out(click.get_current_context())
-        _leave_one_out(what.sample or what.text, operators, options["json_file"])
-        return
-    if options["operators"]:
-        raise UsageError("--operators needs --leave-one-out", hint="add --leave-one-out")
     if options["json_file"] == options["markdown"] == STDOUT:
         raise UsageError("--json and --markdown cannot both go to standard output")
     sizes = _sizes(what, options)
@@ -121,8 +103,8 @@ class _Sizes:
 def _sizes(what: Subject, options: Mapping[str, Any]) -> _Sizes:
     budgets = load(options["budget"]) if options["budget"] else ()
     baseline = load_baseline(options["baseline"]) if options["baseline"] else None
-    image = combined.read(what.image(), options["beside"])
-    image = replace(image, map_file=options["map_file"], linker_script=options["linker_script"])
+    image = combined.read(what.image(), options["also_load"])
+    image = replace(image, map_file=options["map_file"])
     analysed = analysis.analyse(image)
     if options["region"]:
         analysed.region(options["region"])  # raises UsageError for an unknown name
@@ -158,37 +140,6 @@ def _measured(image: Image, analysed: Footprint) -> Footprint:
     from harness.targets.simulator import open as open_simulator  # noqa: PLC0415
 
     return replace(analysed, ram=run(image, analysed.ram, open_simulator))
-
-
-def _only_with_leave_one_out(context: click.Context) -> None:
-    """Raises :class:`UsageError` for options that do not apply to --leave-one-out."""
-    allowed = {"what", "leave_one_out", "operators", "json_file"}
-    for name, option in given_options(context).items():
-        if name not in allowed:
-            raise UsageError(f"{option} cannot be used with --leave-one-out")
-
-
-def _leave_one_out(sample: str, operators: list[str], json_file: Path | None) -> None:
-    from harness.build.configurations import load as load_table  # noqa: PLC0415
-    from harness.build.standalone import build_operators  # noqa: PLC0415
-    from harness.footprint.marginal import leave_one_out  # noqa: PLC0415
-
-    samples = load_table().samples
-    if sample not in samples:
-        raise UsageError(f"no sample {sample!r}", hint=f"one of {', '.join(samples)}")
-    own = samples[sample].operators
-    with logs.shown(on_stderr):
-        costs = leave_one_out(
-            sample,
-            operators or own,
-            lambda names: build_operators(sample, names).elf,
-            kept=own if operators else (),
-        )
-    write_text(json_file, json.dumps(costs.to_json(), indent=1))
-    if json_file != STDOUT:
-        show(screen(), f"Operators of {sample}", marginal_table(costs))
-        for line in marginal_notes():
-            click.echo(line)
 
 
 def _print(sizes: _Sizes, options: Mapping[str, Any]) -> None:

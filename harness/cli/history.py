@@ -12,9 +12,10 @@ import click
 
 from harness.base import numbers
 from harness.base.errors import CheckFailed, UsageError
+from harness.base.secrets import HIDDEN
 from harness.base.text import count_of
 from harness.cli.options import history_option, json_option, number_option
-from harness.cli.output import write_text
+from harness.cli.output import on_stderr, write_text
 from harness.cli.parameters import (
     BRANCH,
     EXISTING,
@@ -111,9 +112,9 @@ def show(
             raise UsageError(f"the history has no case {case!r}", hint=f"it has {known}")
     write_text(json_file, json.dumps(_document(runs, cases), indent=1))
     if markdown is not None:
-        from harness.history.setups import setups  # noqa: PLC0415 - see cli/__init__
+        from harness.history.trend import last_results  # noqa: PLC0415 - see cli/__init__
 
-        write_text(markdown, setups(cases).markdown())
+        write_text(markdown, last_results(cases).markdown())
     if STDOUT not in (json_file, markdown):
         click.echo("\n".join(_overview(cases) if case is None else _course(cases)))
 
@@ -166,8 +167,7 @@ def _course(cases: dict[CaseKey, list[RecordedCase]]) -> list[str]:
         figures = trends(points)
         width = max((len(trend.name) for trend in figures), default=0)
         for trend in figures:
-            value = next((value for value in reversed(trend.values) if value is not None), None)
-            shown = "" if value is None else f"{value:,.6g} {trend.unit}"
+            shown = "" if trend.last is None else f"{trend.last:,.6g} {trend.unit}"
             lines.append(
                 f"  {trend.name:<{width}} {trend.source:<10} {sparkline(trend.values)}  {shown}"
             )
@@ -212,9 +212,9 @@ def check(
 
     Exit code 1 if there is a regression, if no case ran, or if the run is older than the runs that
     it is compared with. Figures without noise (bytes, instructions) are regressions above the
-    median, noisy ones if they exceed it by more than their noise, or increase steadily. A run of a
-    part of the cases (--case, -k, --test) is partial, and no run is compared with it. The first
-    run of a branch passes.
+    median, noisy ones if they exceed it by more than their noise. A run of a part of the cases
+    (--case, -k, --test) is partial, and no run is compared with it. The first run of a branch
+    passes.
 
     Only runs of the same machine and cases of the same compiler are compared. Without --results
     the newest run of each machine is checked.
@@ -250,11 +250,10 @@ def check(
                help="Smallest difference to list.")  # fmt: skip
 @click.option("--markdown", type=Destination(dash=True), metavar="FILE",
               help="Write the table as a comment for a pull request.")  # fmt: skip
-@click.option("--html", type=Destination(), help="Write a page with both runs side by side.")
 @json_option()
 def compare(
     before: str, after: str, url: str | None, threshold: float, markdown: Path | None,
-    html: Path | None, json_file: Path | None,
+    json_file: Path | None,
 ) -> None:  # fmt: skip
     """List the differences of the newest run of B from that of A, largest first.
 
@@ -269,10 +268,6 @@ def compare(
     write_text(json_file, json.dumps(found.to_json(), indent=1))
     if markdown is not None:
         write_text(markdown, f"{found.table.markdown()}\n\n{found}.\n")
-    if html is not None:
-        from harness.report.compare import compare_page  # noqa: PLC0415 - see cli/__init__
-
-        write_text(html, compare_page(found))
     if STDOUT not in (json_file, markdown):
         if found.differences:
             click.echo(found.table.plain())
@@ -303,8 +298,12 @@ def bisect(
         code = step.judge(from_file(judge))
         click.echo(f"{case}: {code.name.lower()}")
         return code
-    options = ["--history", where, *(("--figure", figure) if figure else ()),
+    options = [*(("--figure", figure) if figure else ()),
                *(("--branch", branch) if branch else ())]  # fmt: skip
+    if HIDDEN in where:
+        on_stderr(f"set {HISTORY_VARIABLE} to the URL of the history before you run the commands")
+    else:
+        options += ["--history", where]
     command = shlex.join(["tflm-hil", "history", "bisect", case, *options, "--judge"])
     click.echo("\n".join(step.lines(command)))
     return BisectCode.GOOD

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import wraps
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, Literal, get_args, get_origin
 
 import click
 from click.core import ParameterSource
@@ -17,7 +17,24 @@ from harness.base.platforms import DEFAULT_CHIP
 from harness.base.tables import ValueCheck
 from harness.build.builders import BUILDERS, builder_with
 from harness.build.options import KERNEL_VARIANTS
-from harness.cli.parameters import CHIP, FILE_OR_WORD, HISTORY_VARIABLE, Destination, Name, Number
+from harness.case.case import RUN
+from harness.case.case import TARGET as TARGET_GROUP
+from harness.case.overlay import CaseLayer, door_layer
+from harness.case.schema import ARGUMENTS, KEYS, DoorKey, assignment
+from harness.cli.parameters import (
+    BUTTON,
+    CHIP,
+    CONFIGURATION,
+    EXISTING,
+    FILE_OR_WORD,
+    HISTORY_VARIABLE,
+    MODEL,
+    SCRAPER,
+    TARGET,
+    Destination,
+    Name,
+    Number,
+)
 from harness.targets.registry import all_options
 
 
@@ -63,9 +80,15 @@ def chip_option(command: Callable[..., Any]) -> Callable[..., Any]:
     """``--chip NAME``, the parameter ``chip``, None by default."""
     return click.option(
         "--chip", metavar="NAME", type=CHIP,
-        help="The chip of the image, or the chip to build a SAMPLE for (`tflm-hil chips`).  "
+        help="The chip of the image, or the chip to build a SAMPLE for (`tflm-hil list chips`).  "
         f"[default: detected in the image; {DEFAULT_CHIP} for a SAMPLE]",
     )(command)  # fmt: skip
+
+
+_variant_option = click.option(
+    "--variant", "variants", type=click.Choice(KERNEL_VARIANTS), multiple=True,
+    help="With --builder zephyr: kernels of CMSIS-NN, or no floating-point unit; repeatable.",
+)  # fmt: skip
 
 
 def builder_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -77,10 +100,6 @@ def builder_options(command: Callable[..., Any]) -> Callable[..., Any]:
             builder = builder_with(builder or "standalone", variants)
         return command(builder=builder, **others)
 
-    add_variant = click.option(
-        "--variant", "variants", type=click.Choice(KERNEL_VARIANTS), multiple=True,
-        help="With --builder zephyr: kernels of CMSIS-NN, or no floating-point unit; repeatable.",
-    )  # fmt: skip
     add_builder = click.option(
         "--builder", type=click.Choice(BUILDERS),
         metavar="standalone|standalone-ns|zephyr|zephyr-ns",
@@ -88,16 +107,12 @@ def builder_options(command: Callable[..., Any]) -> Callable[..., Any]:
         "Zephyr and tflite-micro; -ns: for the non-secure world, with a secure image of this "
         "project or TF-M.  [default: standalone]",
     )  # fmt: skip
-    return add_builder(add_variant(with_builder))
+    return add_builder(_variant_option(with_builder))
 
 
-def beside_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """``--beside IMAGE``, the parameter ``beside``, a tuple of paths."""
-    return click.option(
-        "--beside", metavar="IMAGE", multiple=True, type=click.Path(path_type=Path),
-        help="A further image to load: a bootloader, the secure firmware, or the ELF of a HEX "
-        "file; repeatable.",
-    )(command)  # fmt: skip
+def also_load_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """``--also-load IMAGE``, the parameter ``also_load``, a tuple of paths."""
+    return key_option(KEYS["also_load"])(command)
 
 
 def history_option(
@@ -131,6 +146,138 @@ def arithmetic_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return rounding(multipliers(with_arithmetic))
 
 
+#: Completion and checks of keys that name something; others are numbers, words or texts.
+_TYPES: dict[str, Any] = {
+    "also_load": click.Path(path_type=Path),
+    "resolver": CONFIGURATION,
+    "builder": click.Choice(BUILDERS),
+    "chip": CHIP,
+    "model": MODEL,
+    "scraper": SCRAPER,
+    "inputs": EXISTING,
+    "vectors": EXISTING,
+    "baseline": EXISTING,
+    "end": Name(lambda: ("idle", "never", "system_off")),
+    "press": BUTTON,
+    "targets": TARGET,
+}
+
+
+class GroupedCommand(click.Command):
+    """A command whose ``--help`` has a section for each group of its options."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Writes the options without a group last."""
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for one in self.get_params(ctx):
+            record = one.get_help_record(ctx) if isinstance(one, click.Option) else None
+            if record is not None:
+                sections.setdefault(getattr(one, "group", ""), []).append(record)
+        for title in sorted(sections, key=lambda title: not title):
+            with formatter.section(f"{title} options" if title else "Options"):
+                formatter.write_dl(sections[title])
+
+
+class _Grouped(click.Option):
+    """An option of a group."""
+
+    group = ""
+
+
+def key_option(key: DoorKey) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """The option of a key of cases; the parameter is called as the argument."""
+    limits = [key.check.takes] if key.check and key.plain in (int, float) else []
+    default = key.default_text or ("" if key.default in (None, "", ()) else _shown(key.default))
+    if default and limits:
+        limits = [f"{limits[0]}; default: {default}"]
+    elif default:
+        limits = [f"default: {default}"]
+    kind = _TYPES.get(key.name)
+    if kind is None and get_origin(key.plain) is Literal:
+        kind = click.Choice(get_args(key.plain))
+    elif kind is None and key.check and key.plain in (int, float):
+        kind = Number(key.check)
+    repeated = key.is_list and not key.split
+    end = "  [" + "; ".join(limits) + "]" if limits else ""
+    add = click.option(
+        key.spelled, key.argument, metavar=key.option, type=kind, multiple=repeated, cls=_Grouped,
+        help=f"{key.help.rstrip('.')}{'; repeatable' if repeated else ''}.{end}",
+    )  # fmt: skip
+    return _in_group(add, key.group)
+
+
+def _shown(default: Any) -> str:
+    if isinstance(default, tuple):
+        return ", ".join(map(str, default))
+    return f"{default:g}" if isinstance(default, float) else str(default)
+
+
+def _in_group(
+    add: Callable[[Callable[..., Any]], Callable[..., Any]], group: str
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        decorated = add(command)
+        decorated.__click_params__[-1].group = group  # type: ignore[attr-defined]
+        return decorated
+
+    return decorate
+
+
+def case_options(
+    names: Collection[str] = (), *, without: Collection[str] = ()
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """The options of keys of cases (those of ``names``, or all), of targets, and ``--set``.
+
+    They come as one parameter ``layers``: the layer of a :class:`~harness.case.plan.Request`.
+    """
+    chosen = [
+        key for key in ARGUMENTS.values()
+        if key.option and (not names or key.name in names) and key.name not in without
+    ]  # fmt: skip
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(command)
+        def with_layers(**given: Any) -> Any:
+            values = {key.argument: given.pop(key.argument) for key in chosen}
+            options = {name: given.pop(name) for name in all_options()}
+            variants = given.pop("variants")
+            if variants:
+                values["builder"] = builder_with(values["builder"] or "standalone", variants)
+            layer = _command_line(values, options, given.pop("assignments"))
+            return command(layers=(layer,), **given)
+
+        decorated = target_options(with_layers)
+        decorated = _in_group(click.option(
+            "--set", "assignments", metavar="KEY=VALUE", multiple=True, cls=_Grouped,
+            help="Set any other key of the case to a value of TOML: 'expect.values=[{x=1}]'; "
+            "repeatable.",
+        ), RUN)(decorated)  # fmt: skip
+        for key in reversed(chosen):
+            if key.name == "builder":
+                decorated = _in_group(_variant_option, key.group)(decorated)
+            decorated = key_option(key)(decorated)
+        return decorated
+
+    return decorate
+
+
+def _command_line(
+    values: dict[str, Any], options: dict[str, Any], sets: tuple[str, ...]
+) -> CaseLayer:
+    """The layer of the command line."""
+    given = {name: value for name, value in values.items() if value not in (None, ())}
+    chosen = {name: value for name, value in options.items() if value is not None}
+    spelled = {ARGUMENTS[name].name: ARGUMENTS[name].spelled for name in values}
+    spelled |= {f"options.{name}": all_options()[name][0].spelled for name in chosen}
+    spelled["peripherals"] = "--peripherals"
+    for text in sets:
+        for name, value in assignment(text).items():
+            given[name], spelled[name] = value, f"--set {name}"
+    if chosen:
+        given["options"] = {**given.get("options", {}), **chosen}
+    return door_layer("the command line", given, spelled=spelled)
+
+
 def target_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options of all targets; the parameters are named as in the targets."""
     for option, names in reversed(all_options().values()):
@@ -139,13 +286,13 @@ def target_options(command: Callable[..., Any]) -> Callable[..., Any]:
         if option.kind == "seconds":
             add = number_option(
                 *spelled, check=numbers.seconds_or_zero, help=text, metavar="SECONDS",
-                default_text=option.default,
+                default_text=option.default, cls=_Grouped,
             )  # fmt: skip
         else:
             default = f"  [default: {option.default}]" if option.default else ""
             kind = Name(option.words, or_file=option.file)
-            add = click.option(*spelled, type=kind, help=text + default)
-        command = add(command)
+            add = click.option(*spelled, type=kind, help=text + default, cls=_Grouped)
+        command = _in_group(add, TARGET_GROUP)(command)
     return command
 
 

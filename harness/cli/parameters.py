@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 #: The environment variable for ``--history``, and for Robot's variable ``HISTORY``.
 HISTORY_VARIABLE = "TFLM_HIL_HISTORY"
-#: The value of ``--resolver`` for all configurations of a sample.
-ALL = "all-configurations"
 #: The value of a :class:`Destination` that denotes standard output.
 STDOUT = Path("-")
 #: Bytes; limit of usual file systems.
@@ -161,7 +159,7 @@ def _samples() -> Iterable[str]:
 
 
 def _configurations() -> Iterable[str]:
-    from harness.build.configurations import load  # noqa: PLC0415
+    from harness.build.configurations import ALL, load  # noqa: PLC0415
 
     return [*load().configurations, ALL]
 

@@ -13,7 +13,7 @@ from harness.base import numbers
 from harness.base.errors import CannotTell, CheckFailed, UsageError
 from harness.base.form import formatted
 from harness.case.subject import Subject, find_model
-from harness.cli.options import beside_option, json_option, number_option
+from harness.cli.options import also_load_option, json_option, number_option
 from harness.cli.output import screen, write_text
 from harness.cli.parameters import IMAGE, MODEL, OPERATORS, STDOUT, Destination
 from harness.elf import Image, combined
@@ -41,7 +41,7 @@ def resolver() -> None:
 @resolver.command()
 @click.argument("what", metavar="ELF|SAMPLE", type=IMAGE)
 @click.argument("model", required=False, type=MODEL)
-@beside_option
+@also_load_option
 @click.option("--live", is_flag=True,
               help="Run ELF, and compare the resolver in its memory with MODEL.")  # fmt: skip
 @_TARGET
@@ -51,7 +51,7 @@ def resolver() -> None:
 def check(
     what: Subject,
     model: str | None,
-    beside: Sequence[Path],
+    also_load: Sequence[Path],
     live: bool,
     target: str | None,
     symbol: str,
@@ -63,7 +63,7 @@ def check(
     \b
     tflm-hil resolver check build/zephyr/zephyr.elf model.tflite
     tflm-hil resolver check --live stripped.elf model.tflite
-    tflm-hil resolver check tfm_merged.hex model.tflite --beside zephyr.elf --beside tfm_s.elf
+    tflm-hil resolver check tfm_merged.hex model.tflite --also-load zephyr.elf
 
     MODEL defaults to that of the SAMPLE. Exit code 1 if an operator is missing, refused or
     registered twice; 5 if this cannot be determined (a stripped image, a conditional registration:
@@ -77,7 +77,7 @@ def check(
     if model_file is None:
         raise UsageError("an image needs MODEL to be compared with")
     elf = what.image()
-    image, needed = combined.read(elf, beside), Model.from_file(model_file)
+    image, needed = combined.read(elf, also_load), Model.from_file(model_file)
     if live:
         tables = _live(image, target or DEFAULT, symbol, timeout)
         audits = {image.name: check_live(image, needed, tables)}
@@ -149,14 +149,14 @@ def generate(models: tuple[str, ...], namespace: str, output: Path | None) -> No
 
 @resolver.command()
 @click.argument("what", metavar="ELF|SAMPLE", type=IMAGE)
-@beside_option
+@also_load_option
 @_TARGET
 @_UNTIL
 @_TIMEOUT
 @_JSON
 def dump(
     what: Subject,
-    beside: Sequence[Path],
+    also_load: Sequence[Path],
     target: str | None,
     symbol: str,
     timeout: float,
@@ -172,7 +172,7 @@ def dump(
     tflm-hil resolver dump build/zephyr/zephyr.elf --until loop
     """
     elf = what.image()
-    image = combined.read(elf, beside)
+    image = combined.read(elf, also_load)
     target = target or DEFAULT
     resolvers = _live(image, target, symbol, timeout)
     documents = [resolver.to_json() for resolver in resolvers]
@@ -186,9 +186,11 @@ def dump(
 @resolver.command()
 @click.argument("operator", type=OPERATORS)
 @click.argument("what", metavar="ELF|SAMPLE", type=IMAGE)
-@beside_option
+@also_load_option
 @_JSON
-def explain(operator: str, what: Subject, beside: Sequence[Path], json_file: Path | None) -> None:
+def explain(
+    operator: str, what: Subject, also_load: Sequence[Path], json_file: Path | None
+) -> None:
     """Trace the registration of OPERATOR in ELF: calls, and stored pointers with their targets.
 
     \b
@@ -197,7 +199,7 @@ def explain(operator: str, what: Subject, beside: Sequence[Path], json_file: Pat
     from harness.resolver.explain import explain as follow  # noqa: PLC0415
     from harness.resolver.text import explanation_lines  # noqa: PLC0415
 
-    first = combined.read(what.image(), beside)
+    first = combined.read(what.image(), also_load)
     image = next((each for each in (first, *first.beside) if _registers(each, operator)), first)
     explanation = follow(image, operator)
     _write(json_file, explanation.to_json())

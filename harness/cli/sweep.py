@@ -35,8 +35,6 @@ _MEASURES = ("flash", "ram", "instructions", "accuracy")
 @click.option(
     "--csv", "csv_file", type=Destination(), metavar="FILE", help="Write the rows as CSV."
 )
-@click.option("--parquet", type=Destination(), metavar="FILE",
-              help="Write the rows as Parquet (extra: parquet).")  # fmt: skip
 @click.option("--html", type=Destination(), metavar="FILE",
               help="Write a page with the Pareto front and all points.")  # fmt: skip
 @history_option("Record each point as a case in this history: an SQLite file, or a database URL.")
@@ -123,23 +121,9 @@ def _rows(points: tuple[SweepPoint, ...], options: dict[str, Any]) -> list[dict[
 
 
 def _tables(rows: list[dict[str, Any]], options: dict[str, Any]) -> None:
-    flat = [{**row["parameters"], **row} for row in rows]
-    for row in flat:
-        del row["parameters"]
+    from harness.report.sweep import as_csv, page  # noqa: PLC0415 - see cli/__init__
+
     if options["csv_file"] is not None:
-        import csv  # noqa: PLC0415
-        import io  # noqa: PLC0415
-
-        text = io.StringIO()
-        writer = csv.DictWriter(text, list(flat[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(flat)
-        write_text(options["csv_file"], text.getvalue())
-    if options["parquet"] is not None:
-        from harness.studies.parquet import write  # noqa: PLC0415
-
-        write(options["parquet"], flat)
+        write_text(options["csv_file"], as_csv(rows))
     if options["html"] is not None:
-        from harness.report.sweep import page  # noqa: PLC0415
-
         write_text(options["html"], page(rows))

@@ -4,28 +4,28 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import socket
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from harness.base import process
 from harness.base.debug_access import LOOPBACK
-from harness.base.errors import EnvironmentMissing, Unsupported
+from harness.base.errors import EnvironmentMissing, ProgramMissing, ProgramTimedOut, Unsupported
+from harness.base.process import RunningProgram
 from harness.debug.replay import Breakpoint
 
 #: Names of a gdb for Arm, in order of preference.
 GDBS = ("arm-none-eabi-gdb", "arm-zephyr-eabi-gdb", "gdb-multiarch")
 #: Seconds for the start of a gdb or a gdb server.
 _START_TIMEOUT = 30.0
+#: Seconds for the end of a gdb server: a board is resumed.
+_END_TIMEOUT = 5.0
 _GDB_HINT = f"install one of {', '.join(GDBS)}, name it with --gdb, or start no gdb: --port 0"
-_LOG = "server.log"
 
 
 class Debuggee(Protocol):
@@ -71,13 +71,10 @@ def find_gdb(path: str | None) -> str:
 def _supports_arm(program: str) -> bool:
     command = [program, "-nx", "-batch", "-ex", "set architecture arm", "-ex", "show architecture"]
     try:
-        done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, capture_output=True, check=False,
-            timeout=_START_TIMEOUT,
-        )  # fmt: skip
-    except (OSError, subprocess.TimeoutExpired):
+        done = process.run(command, seconds=_START_TIMEOUT, check=False, split=True)
+    except (ProgramMissing, ProgramTimedOut):
         return False
-    return b'"arm"' in done.stdout
+    return '"arm"' in done.output
 
 
 def listen(port: int) -> socket.socket:
@@ -115,25 +112,6 @@ def pyocd_server(probe: str, target: str, *, board: bool = False, catch: str = "
         "-O", "auto_unlock=false", "-O", f"resume_on_disconnect={resumes}",
         "-O", f"vector_catch={catch}", "--port",
     ]  # fmt: skip
-
-
-@contextmanager
-def gdb_server(command: Sequence[str], folder: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """A running gdb server, terminated at the end; its log and working folder is ``folder``."""
-    with (folder / _LOG).open("wb") as log:
-        process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, cwd=folder,
-            start_new_session=True,  # Ctrl-C is for gdb
-        )  # fmt: skip
-        try:
-            yield process
-        finally:
-            process.terminate()
-            try:
-                process.wait(5.0)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
 
 
 def run_up_to(address: int) -> list[str]:
@@ -206,15 +184,15 @@ def debug(
     Raises :class:`EnvironmentMissing` if the server does not start, or ends.
     """
     with tempfile.TemporaryDirectory(prefix="tflm-debug-") as name:
-        folder = Path(name)
         port = call.port or free_port()
-        with gdb_server([*server_command, str(port)], folder) as server:
-            _wait(debuggee, server, port, folder)
+        command = [*server_command, str(port)]
+        with RunningProgram(command, folder=Path(name), grace=_END_TIMEOUT) as server:
+            _wait(debuggee, server, port)
             debuggee.begin()
             if call.program is None:
-                serve(debuggee, port, echo, lambda: server.poll() is None)
-                raise EnvironmentMissing(f"the gdb server ended: {_last_line(folder)}")
-            return run_gdb(debuggee, gdb_command(call, port, elf, first))
+                serve(debuggee, port, echo, lambda: server.alive)
+                raise EnvironmentMissing(f"the gdb server ended: {_last_line(server)}")
+            return process.interactive(gdb_command(call, port, elf, first), debuggee.poll)
 
 
 def serve(
@@ -226,30 +204,14 @@ def serve(
         debuggee.poll()
 
 
-def _wait(debuggee: Debuggee, server: subprocess.Popen[bytes], port: int, folder: Path) -> None:
+def _wait(debuggee: Debuggee, server: RunningProgram, port: int) -> None:
     """Waits until the gdb server listens. Raises :class:`EnvironmentMissing`."""
     limit = time.monotonic() + _START_TIMEOUT
     while not listening(port):
         debuggee.poll()
-        if server.poll() is not None or time.monotonic() > limit:
-            raise EnvironmentMissing(f"the gdb server did not start: {_last_line(folder)}")
+        if not server.alive or time.monotonic() > limit:
+            raise EnvironmentMissing(f"the gdb server did not start: {_last_line(server)}")
 
 
-def _last_line(folder: Path) -> str:
-    lines = (folder / _LOG).read_text("utf-8", "backslashreplace").splitlines()
-    return lines[-1] if lines else "no output"
-
-
-def run_gdb(debuggee: Debuggee, command: Sequence[str]) -> int:
-    """Runs gdb and polls ``debuggee`` until gdb ends; returns its exit code."""
-    gdb = subprocess.Popen(command)
-    previous = signal.signal(signal.SIGINT, signal.SIG_IGN)  # gdb handles Ctrl-C
-    try:
-        while gdb.poll() is None:
-            debuggee.poll()
-        return gdb.returncode
-    finally:
-        if gdb.poll() is None:  # the debuggee is lost
-            gdb.terminate()
-            gdb.wait()
-        signal.signal(signal.SIGINT, previous)
+def _last_line(server: RunningProgram) -> str:
+    return process.last_line(server.output, "no output")

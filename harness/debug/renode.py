@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.base.errors import EnvironmentMissing
+from harness.base import process
+from harness.base.errors import EnvironmentMissing, ProgramFailed
 from harness.debug.gdb import commands_to
 from harness.debug.replay import Breakpoint
 from harness.targets.renode import isolated
 from harness.targets.renode.server import GDB_PORT
 from harness.targets.renode.session import REGISTERS, RenodeSession
 
+_CHECK_SECONDS = 30.0
 _POLL_SECONDS = 0.02
 _REGISTER = '    <reg name="{}" bitsize="32" regnum="{}"{}/>\n'
 _TYPES = {"sp": ' type="data_ptr"', "pc": ' type="code_ptr"'}
@@ -41,16 +42,15 @@ def description(folder: Path) -> Path:
 
 def check_network() -> None:
     """Raises :class:`EnvironmentMissing` if this machine allows no network namespace for Renode."""
-    program = [sys.executable, "-I", isolated.__file__]
-    tried = subprocess.run(program, capture_output=True, text=True, check=False)
-    if tried.returncode:
-        words = tried.stderr.strip().splitlines() or ["unknown"]
+    try:
+        process.run([sys.executable, "-I", isolated.__file__], seconds=_CHECK_SECONDS)
+    except ProgramFailed as error:
         raise EnvironmentMissing(
             "Renode's gdb server listens on every interface, and this machine does not allow it a"
-            f" network namespace: {words[-1]}",
+            f" network namespace: {process.last_line(error.output, 'unknown')}",
             hint="allow user namespaces (on Ubuntu: sysctl"
             " kernel.apparmor_restrict_unprivileged_userns=0), or debug on --target simulator",
-        )
+        ) from error
 
 
 def first_commands(place: Breakpoint | None, handlers: list[int], target: str) -> list[str]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_right
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -88,15 +88,6 @@ class CallTree:
     def stack(self, index: int) -> tuple[str, ...]:
         """The functions of a node, outermost first."""
         return tuple(self.nodes[up].function for up in self._path(index))[::-1]
-
-    @cached_property
-    def children(self) -> Mapping[int, tuple[int, ...]]:
-        """The nodes below each node, most instructions first."""
-        found: defaultdict[int, list[int]] = defaultdict(list)
-        for index, node in enumerate(self.nodes[1:], 1):
-            found[node.parent].append(index)
-        most = self.inclusive.__getitem__
-        return {up: tuple(sorted(below, key=most, reverse=True)) for up, below in found.items()}
 
     def groups(self, names: Mapping[int, str], rest: str) -> dict[str, int]:
         """Instructions by the outermost function whose address has a name in ``names``.

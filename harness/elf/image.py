@@ -55,14 +55,12 @@ class Location:
 class Image(ElfFile):
     """An ELF and the views of it.
 
-    ``map_file`` (GNU ld's) and ``linker_script`` describe the memory regions if they are given. If
-    several images are flashed together, ``beside`` are the other ELFs, and ``composed`` the
-    segments of all; see :mod:`harness.elf.combined`. ``chip_name``: the chip that a case or an
-    option names.
+    ``map_file`` (GNU ld's) describes the memory regions if it is given. If several images are
+    flashed together, ``beside`` are the other ELFs, and ``composed`` the segments of all; see
+    :mod:`harness.elf.combined`. ``chip_name``: the chip that a case or an option names.
     """
 
     map_file: Path | None = None
-    linker_script: Path | None = None
     beside: tuple[Image, ...] = ()
     composed: tuple[Segment, ...] = ()
     chip_name: str = ""
@@ -108,7 +106,7 @@ class Image(ElfFile):
         """The memory regions of the link, sorted by origin; see :mod:`harness.elf.regions`."""
         from harness.elf.regions import memories  # noqa: PLC0415
 
-        return memories(self, self.chip, map_file=self.map_file, linker_script=self.linker_script)
+        return memories(self, self.chip, map_file=self.map_file)
 
     @cached_property
     def layout(self) -> Layout:

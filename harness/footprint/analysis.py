@@ -16,7 +16,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.base import notebook
 from harness.base.errors import UsageError
 from harness.base.files import read as read_file
 from harness.elf import Image
@@ -81,21 +80,6 @@ class Footprint:
     def __repr__(self) -> str:
         used = ", ".join(f"{region.name} {region.used:,} B" for region in self.regions)
         return f"<Footprint of {self.path.name}: {used}>"
-
-    def _repr_html_(self) -> str:
-        """HTML for notebooks: regions, and the operators and files that cost most."""
-        heads = ("region", "used B", "of B")
-        rows = [(region.name, f"{region.used:,}", f"{region.size:,}") for region in self.regions]
-        operators = [(cost.operator, cost.exclusive) for cost in self.operators.operators]
-        flash = self.regions[0].name if self.regions else ""
-        files = [(file.path, file.sizes.get(flash, 0)) for file in self.files]
-        return "".join(
-            [
-                notebook.table(heads, rows),
-                notebook.bars("operator", "flash B", operators),
-                notebook.bars("file", f"{flash} B", files),
-            ]
-        )
 
     def to_json(self) -> dict[str, Any]:
         """The document of the ``footprint --json`` contract."""

@@ -120,6 +120,14 @@ def parse_limit(kind: str, name: str, value: object) -> Budget:
     return Budget(kind, name, round(number * _UNITS[match[3] or ""]), relative=bool(match[1]))
 
 
+def size_limit(value: object, where: str) -> int:
+    """Parse a size in bytes (or instructions): ``61440``, ``"60 KB"`` (1024), ``"3 M"`` (10^6)."""
+    limit = parse_limit("figure", where, value)
+    if limit.relative or not limit.bytes:
+        raise UsageError(f"{where}: {value!r} is not a size", hint='write 61440 or "60 KB"')
+    return limit.bytes
+
+
 def from_table(table: Mapping[str, Any], *, figures: bool = False) -> tuple[Budget, ...]:
     """The budgets of a TOML table; ``figures`` allows those that only a run can check.
 

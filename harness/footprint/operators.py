@@ -8,8 +8,8 @@ Three figures for an operator, in bytes of flash:
 * *alone* = exclusive + shared: the operator's cost in an image without any other.
 
 Bytes that the rest of the image reaches count for no operator. The figures are sums of symbols and
-literals; ``leave_one_out`` measures the other changes of a build without the operator (alignment,
-the application's calls). Variables of an operator's code count as its RAM.
+literals; a build without the operator also changes alignment and the application's calls
+(:class:`harness.footprint.compare.Swap`). Variables of an operator's code count as its RAM.
 """
 
 from __future__ import annotations
@@ -23,17 +23,6 @@ from harness.elf import Image
 from harness.elf.demangle import demangle
 from harness.elf.graph import Graph, GraphNode
 from harness.elf.register_functions import Registration
-
-#: The bound on the difference of reachability and measurement, in bytes an operator: the call that
-#: registers it, inlined into the application (120 to 130 B at -Os), and alignment.
-BOUND_BYTES = 160
-#: The same as a share of the measured bytes, for changes of inlining.
-BOUND_SHARE = 0.03
-
-
-def agree(reached: int, measured: int, operators: int = 1) -> bool:
-    """True if bytes by reachability and by measurement agree within the bound."""
-    return abs(measured - reached) <= BOUND_BYTES * operators + BOUND_SHARE * abs(measured)
 
 
 @dataclass(frozen=True)
@@ -103,13 +92,6 @@ class OperatorReport:
     def to_json(self) -> dict[str, Any]:
         """The document's ``operator_sums``."""
         return {"together": self.together, "rest": self.rest, "unreached": self.unreached}
-
-    def together_of(self, names: Iterable[str]) -> int:
-        """The bytes that a set of operators adds, each shared byte once."""
-        chosen = set(names)
-        exclusive = sum(cost.exclusive for cost in self.operators if cost.operator in chosen)
-        groups = {share for cost in self.operators for share in cost.shares}
-        return exclusive + sum(share.bytes for share in groups if chosen & set(share.operators))
 
 
 def flash(node: GraphNode, ram_regions: frozenset[str]) -> int:

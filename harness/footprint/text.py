@@ -9,8 +9,6 @@ from harness.base.grid import Grid, Row, escaped
 from harness.footprint.analysis import Footprint
 from harness.footprint.budget import BudgetVerdict
 from harness.footprint.compare import Change, SizeComparison
-from harness.footprint.marginal import LeaveOneOut
-from harness.footprint.operators import BOUND_BYTES, BOUND_SHARE
 from harness.footprint.tree import grow, walk
 
 if TYPE_CHECKING:
@@ -161,32 +159,6 @@ def _ram(footprint: Footprint, region: str) -> Grid:
 
 def _known(size: int | None) -> str:
     return "" if size is None else _bytes(size)
-
-
-def marginal_table(report: LeaveOneOut) -> Grid:
-    """Operators by reachability and by measurement, and all of them together."""
-    rows: list[Row] = [
-        [row.operator, _bytes(row.alone), _bytes(row.exclusive), _bytes(row.measured),
-         f"{row.difference:+,}", _bytes(row.ram), "" if row.agrees else row.why]
-        for row in report.rows
-    ]  # fmt: skip
-    measured = report.flash - report.none
-    rows.append(["sum of the operators", _bytes(sum(row.alone for row in report.rows)),
-                 _bytes(sum(row.exclusive for row in report.rows)),
-                 _bytes(sum(row.measured for row in report.rows)), "", "", ""])  # fmt: skip
-    rows.append(["all of them together", "", _bytes(report.together), _bytes(measured),
-                 f"{measured - report.together:+,}", _bytes(report.ram),
-                 "" if report.agrees else "more than the bound"])  # fmt: skip
-    heads = ["operator", "alone B", "reached B", "measured B", "difference", "RAM B",
-             "beyond the bound"]  # fmt: skip
-    return Grid(heads, frozenset((1, 2, 3, 4, 5)), rows)
-
-
-def marginal_notes() -> Iterable[str]:
-    """The meaning of the table's columns."""
-    yield "alone: in an image without any other; reached: through this operator and no other"
-    yield "measured: what the image shrinks by when it is built without"
-    yield f"bound: the two differ by at most {BOUND_BYTES} B an operator + {BOUND_SHARE:.0%}"
 
 
 def comparison_tables(

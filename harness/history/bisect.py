@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import re
 import shlex
-import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
@@ -12,14 +12,17 @@ from itertools import pairwise
 from harness.base.errors import UsageError
 from harness.history.measures import measure
 from harness.history.regression import CaseKey, CaseOutcome
-from harness.history.run import Run
+from harness.history.run import Run, git
 from harness.history.store import History, RecordedCase
 
-_GIT_SECONDS = 10.0  # wall-clock limit of a git command
 #: Commits listed between the two runs.
 _MOST_COMMITS = 40
 #: File in the current folder with the results of a bisection step.
 _RESULTS = ".bisect.json"
+#: The option for the history in a command of tflm-hil, pytest or Robot.
+_HISTORY_OPTION = re.compile(
+    r" (?:--(?:hil-)?history[= ](?:'[^']*'|\S)+|(?:-v|--variable) (?:'HISTORY:[^']*'|HISTORY:\S*))"
+)
 
 
 class BisectCode(IntEnum):
@@ -66,11 +69,12 @@ class WorseningStep:
         if not good or not bad or good == bad:
             yield "there is no range of commits to search"
             return
-        commits = _between(good, bad)
+        # One line for each commit; none if this repository does not have them.
+        commits = git(None, "log", "--oneline", f"{good}..{bad}").splitlines()
         yield from (f"  {line}" for line in commits[:_MOST_COMMITS])
         if len(commits) > _MOST_COMMITS:
             yield f"  and {len(commits) - _MOST_COMMITS} more"
-        command = self.bad.run.occasion.command or "tflm-hil run"
+        command = _without_history(self.bad.run.occasion.command) or "tflm-hil run"
         script = (
             f"rm -f {_RESULTS}; {command} --json {_RESULTS}; "
             f"test -s {_RESULTS} || exit {BisectCode.SKIP:d}; {judge} {_RESULTS}"
@@ -126,13 +130,6 @@ def _steps(key: CaseKey, points: Sequence[RecordedCase], figure: str) -> Iterato
                 yield WorseningStep(key, good, bad, own)
 
 
-def _between(good: str, bad: str) -> list[str]:
-    """One line for each commit; none if this repository does not have them."""
-    try:
-        done = subprocess.run(
-            ["git", "log", "--oneline", f"{good}..{bad}"],
-            capture_output=True, text=True, timeout=_GIT_SECONDS, check=False,
-        )  # fmt: skip
-    except (OSError, subprocess.TimeoutExpired):
-        return []
-    return done.stdout.splitlines() if done.returncode == 0 else []
+def _without_history(command: str) -> str:
+    """``command`` without its history, which is not to record the steps of a bisection."""
+    return _HISTORY_OPTION.sub("", command)

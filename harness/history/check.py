@@ -24,8 +24,8 @@ from harness.history.store import History, RunRow
 _AT_ONCE = 86_400.0
 #: Seconds after which a machine without a run counts as retired.
 _RETIRED = 7 * 86_400.0
-#: Runs by which the start of the series for creep advances; it has two to three times as many.
-_STRIDE = 30
+#: Most runs from which noise is estimated.
+_NOISE_RUNS = 60
 #: Consecutive runs, each of another machine, after which the lab is taken to have no name.
 _NAMELESS = 3
 
@@ -186,17 +186,12 @@ def _check(
 def _older(
     history: History, whole: Sequence[RunRow], last: int, earlier: Sequence[_Recorded]
 ) -> Mapping[CaseKey, Sequence[CaseOutcome]]:
-    """The outcomes before the ``last`` runs of ``whole``, if those have noisy figures.
-
-    The series begins with the same run for _STRIDE runs, so that each of them finds a creep to
-    begin at the same run.
-    """
+    """The outcomes before the ``last`` runs of ``whole``, if those have noisy figures."""
     figures = {name for run in earlier for case in run.cases.values() for name, _ in case.figures}
     if not any(kind.noisy and kind.gated for kind in map(measure, figures) if kind is not None):
         return {}
-    first = max(0, (len(whole) // _STRIDE - 2) * _STRIDE)
     found: dict[CaseKey, list[CaseOutcome]] = {}
-    for run in _load(history, whole[first:-last]):
+    for run in _load(history, whole[-_NOISE_RUNS:-last]):
         for key, outcome in run.cases.items():
             if outcome.answered:
                 found.setdefault(key, []).append(outcome)

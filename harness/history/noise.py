@@ -1,7 +1,7 @@
 """Noise of a figure over runs, and the largest deviation that it explains.
 
 Noise estimated from few runs is uncertain, which Student's t takes into account. Wallace's
-transformation converts t to a normal score (Wallace, Bounds on Normal Approximations to Student's
+transformation converts a normal score to t (Wallace, Bounds on Normal Approximations to Student's
 and the Chi-Square Distributions, Annals of Mathematical Statistics 30, 1959).
 """
 
@@ -18,14 +18,8 @@ _SCORE = 5.0
 _LEAST = 4
 
 
-def normal_score(t: float, freedom: float) -> float:
-    """The normal score of Student's ``t`` with ``freedom`` degrees of freedom."""
-    size = math.sqrt(freedom * math.log1p(t * t / freedom))
-    return math.copysign(size * (8 * freedom + 1) / (8 * freedom + 3), t)
-
-
 def student_t(score: float, freedom: float) -> float:
-    """The t of a normal score: the inverse of :func:`normal_score`."""
+    """Student's t, with ``freedom`` degrees of freedom, of a normal score."""
     scaled = score * (8 * freedom + 3) / (8 * freedom + 1)
     return math.sqrt(freedom * math.expm1(scaled * scaled / freedom))
 

@@ -1,11 +1,8 @@
 """The rules for a regression: one run compared with the last runs of a branch.
 
 A figure without noise is worse if it is above the median of those runs. A noisy one (a board's
-cycles) is worse if
-
-* it is above the median by more than chance explains (:mod:`harness.history.noise`) and by more
-  than one per cent, or
-* it creeps up over a longer series of runs (:mod:`harness.history.creep`).
+cycles) is worse if it is above the median by more than chance explains
+(:mod:`harness.history.noise`) and by more than one per cent.
 """
 
 from __future__ import annotations
@@ -17,7 +14,6 @@ from types import MappingProxyType
 
 from harness.base.platforms import place
 from harness.case.columns import Measure
-from harness.history.creep import creep
 from harness.history.measures import measure
 from harness.history.noise import by_chance
 
@@ -84,7 +80,7 @@ def regressions(
 ) -> tuple[Regression, ...]:
     """The regressions of ``now`` against the earlier runs ``before``, newest last.
 
-    ``older`` are runs before those, in which a creep may have begun. A new case cannot be
+    ``older`` are runs before those, for a better estimate of the noise. A new case cannot be
     compared; a missing one is a regression.
     """
     worse: list[Regression] = []
@@ -110,7 +106,6 @@ def _of_case(
         yield Regression(key, "", None, None, f"{now.verdict}: {now.reason}")
     elif now.answered:
         yield from _larger(key, now, answered, older)
-        yield from _creeping(key, [*older, *answered, now])
         yield from _vanished(key, now, answered)
 
 
@@ -133,23 +128,6 @@ def _larger(
         change = f"{typical:,.6g} -> {value:,.6g} {kind.unit}{share}"
         if value > typical + allowed_noise(kind, [*before, *values], len(values)):
             yield Regression(key, name, typical, value, f"{name} {change}")
-
-
-def _creeping(key: CaseKey, outcomes: Sequence[CaseOutcome]) -> Iterator[Regression]:
-    """Yield the noisy figures of the last outcome that have crept up."""
-    for name, source in outcomes[-1].figures:
-        kind = measure(name)
-        if kind is None or not (kind.noisy and kind.gated):
-            continue
-        values = [one.figures[name, source] for one in outcomes if (name, source) in one.figures]
-        found = creep(values)
-        if found is not None:
-            share = 100 * (found.since - found.before) / found.before
-            text = (
-                f"{name} creeps up: {found.before:,.6g} -> {found.since:,.6g} {kind.unit} "
-                f"({share:+.1f} %), the mean of the last {found.runs} runs"
-            )
-            yield Regression(key, name, found.before, found.since, text)
 
 
 def _vanished(

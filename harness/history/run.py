@@ -7,8 +7,6 @@ import json
 import math
 import os
 import platform
-import shlex
-import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -17,9 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from harness import __version__
-from harness.base import files
-from harness.base.errors import HilError, UsageError
+from harness.base import files, process
+from harness.base.errors import HilError, ProgramFailed, ProgramMissing, UsageError
 from harness.base.form import check_format
+from harness.base.secrets import redacted, redacted_command
 from harness.history.measures import Figure, figures
 from harness.history.selection import Selection, relative
 
@@ -38,7 +37,7 @@ _BRANCHES = ("GITHUB_HEAD_REF", "GITHUB_REF_NAME", "CI_MERGE_REQUEST_SOURCE_BRAN
 
 @dataclass(frozen=True)
 class Occasion:
-    """Time and place of a run, its commit and the selection of its cases."""
+    """Time and place of a run, its commit and the selection of its cases; no secrets."""
 
     started: float  # seconds since 1970
     commit: str = ""
@@ -56,16 +55,16 @@ class Occasion:
         ``selection`` that are files become relative to the repository.
         """
         ci_commit = _first(_COMMITS)
-        commit = ci_commit or _git(folder, "rev-parse", "HEAD")
-        branch = _first(_BRANCHES) or _git(folder, "branch", "--show-current")
-        if commit and not ci_commit and _git(folder, "status", "--porcelain"):
+        commit = ci_commit or git(folder, "rev-parse", "HEAD")
+        branch = _first(_BRANCHES) or git(folder, "branch", "--show-current")
+        if commit and not ci_commit and git(folder, "status", "--porcelain"):
             commit += "+"  # the files differ from the commit
         program = Path(sys.argv[0] or "python")
         is_module = program.name == "__main__.py"
         called = ["python", "-m", program.parent.name] if is_module else [program.name]
-        command = shlex.join([*called, *sys.argv[1:]])
+        command = redacted_command([*called, *sys.argv[1:]])
         if selection is not None:
-            root = _git(folder, "rev-parse", "--show-toplevel")
+            root = git(folder, "rev-parse", "--show-toplevel")
             sources = (relative(name, root) if Path(name).exists() else name
                        for name in selection.sources)  # fmt: skip
             selection = replace(selection, sources=tuple(sorted(set(sources))))
@@ -89,12 +88,15 @@ class Occasion:
         return row | ({"selection": self.selection.to_json()} if self.selection else {})
 
     def updated_from(self, document: object) -> Occasion:
-        """This occasion with the fields that a document of results gives for its run."""
+        """This occasion with the fields that a document of results gives for its run.
+
+        Secrets, which documents of older versions may hold, are hidden.
+        """
         row = document.get("run") if isinstance(document, Mapping) else None
         if not isinstance(row, Mapping):
             return self
         values: dict[str, Any] = {
-            name: row[name] for name in _TEXTS if isinstance(row.get(name), str)
+            name: redacted(row[name]) for name in _TEXTS if isinstance(row.get(name), str)
         }
         started = row.get("started")
         if isinstance(started, (int, float)) and math.isfinite(started):
@@ -200,7 +202,7 @@ def _row(case: Mapping[str, Any]) -> CaseRow:
         compiler=str(case.get("compiler") or ""),
         target=str(case["target"]),
         verdict=str(case["verdict"]),
-        reason=str(case["reason"]),
+        reason=redacted(str(case["reason"])),
         image=str(case.get("elf_sha256") or ""),
         figures=tuple(figures(case)),
         chip=str(case.get("chip") or ""),
@@ -250,12 +252,10 @@ def _first(variables: Sequence[str]) -> str:
     return next((value for name in variables if (value := os.environ.get(name))), "")
 
 
-def _git(folder: Path | None, *arguments: str) -> str:
-    command: Sequence[str] = ("git", *(("-C", str(folder)) if folder else ()), *arguments)
+def git(folder: Path | None, *arguments: str) -> str:
+    """What a git command prints in ``folder`` (None: the current one); "" if it fails."""
+    command = ("git", *(("-C", str(folder)) if folder else ()), *arguments)
     try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=_GIT_SECONDS, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired):
+        return process.run(command, seconds=_GIT_SECONDS, split=True).output.strip()
+    except (ProgramMissing, ProgramFailed):
         return ""
-    return done.stdout.strip() if done.returncode == 0 else ""

@@ -27,8 +27,9 @@ from sqlalchemy import (
 )
 
 from harness.base.errors import UsageError
+from harness.base.secrets import redacted
 
-VERSION = 5
+VERSION = 6
 
 metadata = MetaData()
 
@@ -193,10 +194,21 @@ def _add_chip(connection: Connection) -> None:
     connection.exec_driver_sql("UPDATE cases SET chip = 'nrf9160' WHERE image IS NOT NULL")
 
 
+def _redact(connection: Connection) -> None:
+    """5 -> 6: no text holds a password or a token; commands did."""
+    for table, columns in ((runs, ("command", "selection")), (cases, ("reason",))):
+        for name in columns:
+            column = table.c[name]
+            for (text,) in connection.execute(select(column).distinct()).all():
+                if (clean := redacted(text)) != text:
+                    connection.execute(table.update().where(column == text).values({name: clean}))
+
+
 #: Version -> the migration to the next one.
 _STEPS: dict[int, Callable[[Connection], None]] = {
     1: _add_command,
     2: _add_selection,
     3: _join_parts,
     4: _add_chip,
+    5: _redact,
 }

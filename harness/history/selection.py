@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from harness.base.secrets import redacted
+
 #: Options of tflm-hil, pytest and Robot that name an output. They are needed for old documents
 #: only, which have a command and no selection.
 _OUTPUTS = frozenset({
@@ -43,8 +45,9 @@ class Selection:
         targets: Iterable[str] = (),
         chips: Iterable[str] = (),
     ) -> Selection:
-        """The selection of these parts, sorted."""
-        return cls(*(tuple(sorted(set(part))) for part in (sources, filters, targets, chips)))
+        """The selection of these parts, sorted, without secrets."""
+        parts = (sources, filters, targets, chips)
+        return cls(*(tuple(sorted(set(map(redacted, part)))) for part in parts))
 
     @classmethod
     def of_command(cls, command: str) -> Selection:

@@ -29,6 +29,7 @@ from sqlalchemy.exc import (
 
 from harness.base.closing import Closing
 from harness.base.errors import CannotWrite, EnvironmentMissing, HilError, UsageError
+from harness.base.secrets import redacted
 from harness.history import schema
 from harness.history.regression import CaseKey, CaseOutcome
 from harness.history.run import ImageParts, Occasion, Run, image_parts
@@ -88,11 +89,12 @@ class History(Closing):
         try:
             parsed = make_url(full)
             engine = _engine(parsed)
-        except (ArgumentError, NoSuchModuleError, ModuleNotFoundError) as error:
+        except (ArgumentError, NoSuchModuleError, ModuleNotFoundError, ValueError) as error:
             raise UsageError(
-                f"{url} cannot be opened: {error}", hint="a file, or a URL of SQLAlchemy"
+                f"{redacted(url)} cannot be opened: {error}", hint="a file, or a URL of SQLAlchemy"
             ) from error
-        history = cls(engine, parsed.render_as_string(hide_password=True) if "://" in url else url)
+        shown = parsed.render_as_string(hide_password=True) if "://" in url else url
+        history = cls(engine, redacted(shown))
         try:
             history._prepare()
         except HilError:
@@ -253,6 +255,7 @@ def _engine(url: sql.URL) -> Engine:
     def _manual(connection: Any, _: object) -> None:
         connection.isolation_level = None
         connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute("PRAGMA secure_delete = ON")  # a redacted text leaves the file, too
 
     @sql.event.listens_for(engine, "begin")
     def _begin(connection: Connection) -> None:

@@ -1,14 +1,25 @@
-"""The figures of a case over time: sparklines for the terminal, and steps."""
+"""Cases over time: the steps and sparkline of a figure, a table of the last results."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from harness.base.grid import Grid
+from harness.case.result import Verdict
 from harness.history.measures import MEASURES, measure
+from harness.history.regression import CaseKey
 from harness.history.store import RecordedCase
 
 _BLOCKS = "▁▂▃▄▅▆▇█"
+#: Figures of the table of last results, with the heads of their columns.
+_LAST = {"flash": "flash B", "ram": "RAM B", "arena": "arena B", "instructions": "instructions"}
+#: The resolver configuration whose figures are in that table.
+_TYPICAL = "exact"
+#: Brackets in a compiler's name, which may hold further ones.
+_BRACKETS = re.compile(r"\s*\((?:[^()]|\([^()]*\))*\)")
 
 
 @dataclass(frozen=True)
@@ -33,6 +44,11 @@ class Trend:
         """The unit of the values."""
         kind = measure(self.name)
         return kind.unit if kind else ""
+
+    @property
+    def last(self) -> float | None:
+        """The newest value; None if no run measured the figure."""
+        return next((value for value in reversed(self.values) if value is not None), None)
 
     @property
     def noisy(self) -> bool:
@@ -78,3 +94,28 @@ def sparkline(values: Sequence[float | None], width: int = 40) -> str:
         else _BLOCKS[round((value - least) / span * (len(_BLOCKS) - 1)) if span else 3]
         for value in shown
     )  # fmt: skip
+
+
+def last_results(cases: Mapping[CaseKey, Sequence[RecordedCase]]) -> Grid:
+    """A row for each sample, compiler (with Zephyr's release), builder and target.
+
+    ``passed`` counts the sample's configurations by their last results. A case of an image that is
+    not of a sample has a row of its own.
+    """
+    groups: defaultdict[tuple[str, ...], list[RecordedCase]] = defaultdict(list)
+    for key, points in cases.items():
+        last, compiler = points[-1], _BRACKETS.sub("", key.compiler)
+        groups[last.sample or key.case, compiler, key.builder, key.target].append(last)
+    rows = []
+    for group, results in sorted(groups.items()):
+        passed = sum(one.outcome.verdict == Verdict.PASS for one in results)
+        typical = [one for one in results if len(results) == 1 or one.resolver == _TYPICAL]
+        figures = {
+            name: f"{value:,.0f}"
+            for one in typical
+            for (name, _), value in one.outcome.figures.items()
+        }
+        cells = (figures.get(name, "") for name in _LAST)
+        rows.append([*group, f"{passed} of {len(results)}", *cells])
+    heads = ["sample", "compiler", "builder", "target", "passed", *_LAST.values()]
+    return Grid(heads, frozenset(range(5, len(heads))), list(rows))

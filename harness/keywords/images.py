@@ -9,11 +9,11 @@ from robot.api.deco import keyword
 
 from harness import resolver
 from harness.base.errors import CheckFailed
-from harness.case.casefile import size
 from harness.case.measure import size_of
 from harness.case.result import Size
 from harness.case.subject import find_model
 from harness.elf import combined
+from harness.footprint.budget import size_limit
 from harness.keywords import variables
 from harness.model import Model
 
@@ -48,7 +48,7 @@ class ImageChecks:
         return measured
 
     def _within(self, what: str, used: int, limit: str) -> None:
-        most = size(int(limit) if limit.isdigit() else limit, what)
+        most = size_limit(int(limit) if limit.isdigit() else limit, what)
         logger.info(f"{what}: {used} of {most} bytes")
         if used > most:
             raise CheckFailed(f"{what} is {used:,} B, the limit is {most:,} B")

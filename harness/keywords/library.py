@@ -4,40 +4,44 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 from robot.api import logger
 from robot.api.deco import keyword, library
 from robot.errors import RobotError
 
 from harness import __version__, targets
-from harness.base import logs, numbers
+from harness.base import logs
 from harness.base.errors import BuildFailed, CheckFailed, HilError
 from harness.build.builders import build_all, build_one
 from harness.build.configurations import load
-from harness.case import CaseResult, Verdict, load_cases, run_case
+from harness.case import CaseResult, Verdict
 from harness.case.accuracy import accuracy
 from harness.case.artifacts import console_of, folder_name
 from harness.case.case import Case
 from harness.case.identity import identity
 from harness.case.parallel import run_parallel
+from harness.case.plan import Plan, execute
 from harness.case.run import Calibrate
 from harness.case.samples import sample_case
-from harness.case.subject import find_model
-from harness.case.tally import Tally
+from harness.case.subject import Subject, find_model
 from harness.history.timing import calibrate_with
 from harness.keywords import variables
+from harness.keywords.arguments import planned, with_keys
 from harness.keywords.images import ImageChecks
 from harness.keywords.live import LiveSession
+from harness.keywords.redaction import Redaction
 from harness.keywords.removed import RemovedKeywords
 from harness.keywords.skips import AllSkipped, check_tested
 from harness.keywords.summary import Summary
 from harness.report.problems import problem_lines
 from harness.report.progress import Ticker
 
+#: Time limit of a session that names none, on the target's clock.
+_SESSION_SECONDS = 20.0
 _NO_FAILURE = (Verdict.PASS, Verdict.SKIPPED)
 
 
@@ -48,7 +52,7 @@ class TflmHil(LiveSession, ImageChecks):
     The target is the variable ``${TARGET}`` (``simulator``, ``renode``, ``board``,
     ``virtual-board``) unless given by a keyword's argument; samples are built by ``${BUILDER}``
     (``standalone``, ``zephyr``, ``zephyr-cmsis-nn``, ...) for the chip ``${CHIP}`` (``nrf9160``;
-    ``tflm-hil chips`` lists them). A test fails if its target is not available on this machine;
+    see ``tflm-hil list chips``). A test fails if its target is not available on this machine;
     with ``--variable ALLOW_SKIPS:true`` it is skipped. An execution in which all tests are skipped
     fails.
 
@@ -63,7 +67,10 @@ class TflmHil(LiveSession, ImageChecks):
 
     def __init__(self) -> None:
         super().__init__()
-        self.ROBOT_LIBRARY_LISTENER = [Summary(self), AllSkipped(), RemovedKeywords()]
+        self._suite = variables.SuiteVariables()
+        self.ROBOT_LIBRARY_LISTENER = [
+            Summary(self), AllSkipped(), RemovedKeywords(), Redaction(), self._suite,
+        ]  # fmt: skip
         self.results: list[CaseResult] = []
         self.rows: set[tuple[str, ...]] = set()  # arguments of the running suite's tests
         self._ready: dict[str, CaseResult] = {}  # by the identity of their cases
@@ -93,43 +100,85 @@ class TflmHil(LiveSession, ImageChecks):
             build_all(pairs, builder or variables.builder(), chip=variables.chip())
 
     @keyword
+    @with_keys()
     def run_sample_case(
         self,
         sample: str,
         resolver: str = "exact",
         target: str | None = None,
         builder: str | None = None,
+        **keys: Any,
     ) -> CaseResult:
         """Runs a sample in a configuration, and checks it against the resolver table.
+
+        ``keys`` are those of a case file (docs/cases.md), which replace what the table says.
 
         Fails if an output differs from the NumPy reference, if an expected finding is missing, if
         there is an unexpected finding, or if the target is not available on this machine.
 
         Examples:
         | Run Sample Case | hello_world | exact |
-        | Run Sample Case | hello_world | missing | target=renode |
+        | Run Sample Case | hello_world | missing | target=renode | timeout=5 s |
         """
-        case = sample_case(sample, resolver, builder=builder or variables.builder())
-        result = self._result(case.on(target or variables.target(), self._options(target)))
-        self._raise([result])
+        made = self._sample_plan(sample, resolver, target=target, builder=builder, **keys)
+        (result,) = self._results(made)
+        self._raise([result], made)
         return result
 
+    def _sample_plan(self, sample: str, resolver: str, **keys: Any) -> Plan:
+        subject = Subject(sample, sample=sample)
+        return self._planned(subject, "Run Sample Case", {"resolver": resolver, **keys})
+
+    def _planned(
+        self, subject: Subject, keyword: str, keys: Mapping[str, Any], **more: Any
+    ) -> Plan:
+        return planned(subject, keyword, keys, of_suite=self._suite.names, **more)
+
     @keyword
-    def run_case(self, file: Path, name: str | None = None) -> list[CaseResult]:
+    @with_keys()
+    def run_case(self, file: Path, name: str | None = None, **keys: Any) -> list[CaseResult]:
         """Runs all cases of a ``hil.toml``, or those called ``name``; continues after failures.
 
+        ``keys`` are those of a case file (docs/cases.md), which replace what the file says;
+        ``tag`` selects cases, ``set`` is any other key in TOML. So do variables that you set:
+        ``${TARGET}`` replaces the targets of the file.
+
         Fails if a case fails, with the names of the failed cases, or if a case is for another chip
-        than the variable ``${CHIP}``. Targets of the file that are not available on this machine
-        are skipped; a case that ran on none of its targets fails. Equivalent to ``tflm-hil run
-        hil.toml``.
+        than the variable ``${CHIP}``, or if a target that you named is not available on this
+        machine. Targets of the file that are not available are skipped; a case that ran on none of
+        its targets fails. Equivalent to ``tflm-hil run hil.toml``.
 
         Examples:
         | Run Case | ${CURDIR}/hil.toml |
+        | Run Case | ${CURDIR}/hil.toml | sine | target=renode | inferences=100 |
+        | Run Case | ${CURDIR}/hil.toml | set=expect.values=[{x=1}] |
         """
-        cases = load_cases(file, [] if name is None else [name])
-        results = [self._result(case) for case in cases]
-        self._raise(results)
+        made = self._file_plan("Run Case", file, name, keys)
+        results = self._results(made)
+        self._raise(results, made)
         return results
+
+    @keyword
+    @with_keys()
+    def plan_of(self, file: str, name: str | None = None, **keys: Any) -> str:
+        """Returns and logs what `Run Case` would run, and where each value comes from.
+
+        ``file`` may be an image or a sample, too.
+
+        Examples:
+        | ${plan} = | Plan Of | ${CURDIR}/hil.toml |
+        """
+        subject = Subject.find(str(file), case_files=True)
+        names = (name,) if name is not None else ()
+        made = self._planned(subject, "Plan Of", keys, names=names)
+        logger.info(str(made))
+        return str(made)
+
+    def _file_plan(
+        self, keyword: str, file: Path, name: str | None, keys: Mapping[str, Any]
+    ) -> Plan:
+        subject = Subject(str(file), case_file=file)
+        return self._planned(subject, keyword, keys, names=() if name is None else (name,))
 
     @keyword
     def run_all_sample_cases(self) -> None:
@@ -148,19 +197,18 @@ class TflmHil(LiveSession, ImageChecks):
                 build_all(pairs, builder, chip=chip)
         except BuildFailed as failed:
             logger.warn(failed.message)
-        target, options = variables.target(), self._options(None)
-        if not targets.target(target).parallel:
+        if not targets.target(variables.target()).parallel:
             return
-        cases = [sample_case(*pair, builder=builder, table=table) for pair in pairs]
-        cases = [case.for_chip(chip).on(target, options) for case in cases]
-        cases.sort(key=lambda case: case.inputs is None)  # whole test sets first: they are slowest
+        plans = [self._sample_plan(*pair, builder=builder) for pair in pairs]
+        cases = [case for made in plans for case in made.cases]
+        cases.sort(key=lambda case: case.input_file is None)  # whole test sets first: the slowest
         by_identity = {key: case for case in cases if (key := _identity(case))}
         ticker = Ticker("running", len(by_identity))
         for case in by_identity.values():
             self._folder(case)
         try:
             run_parallel(
-                by_identity, self.output_folder() / target, ticker.result, self._ready,
+                by_identity, self.output_folder() / variables.target(), ticker.result, self._ready,
                 self._calibrate(),
             )  # fmt: skip
         except BaseException:  # an interrupt: the summary contains the completed cases
@@ -169,41 +217,44 @@ class TflmHil(LiveSession, ImageChecks):
         finally:
             ticker.done()
 
-    def _result(self, case: Case) -> CaseResult:
-        """The result of ``case``, also recorded for the summary and logged."""
-        case = case.for_chip(variables.chip())
-        ready = self._ready.get(_identity(case)) if self._ready else None
-        result = ready or self._run(case)
-        if all(earlier is not result for earlier in self.results):
-            self.results.append(result)
-            number = len(self.results)
-            logger.info(f'<a href="hil.html#case-{number}">this case in hil.html</a>', html=True)
-        self._log(result)
-        return result
+    def _results(self, made: Plan) -> list[CaseResult]:
+        """The results of a plan, also recorded for the summary and logged."""
+        ready = [
+            self._ready.get(_identity(item.case)) if self._ready else None for item in made.items
+        ]
+        rest = [item for item, result in zip(made.items, ready, strict=True) if result is None]
+        ran = self._run(replace(made, items=tuple(rest)))
+        results = []
+        for known in ready:
+            result = known or next(ran)
+            if all(earlier is not result for earlier in self.results):
+                self.results.append(result)
+                number = len(self.results)
+                link = f'<a href="hil.html#case-{number}">this case in hil.html</a>'
+                logger.info(link, html=True)
+            self._log(result)
+            results.append(result)
+        return results
+
+    def _run(self, made: Plan) -> Iterator[CaseResult]:
+        return execute(
+            made, self._folder, self.shared, calibrate=self._calibrate(), passing=(RobotError,)
+        )
 
     @staticmethod
-    def _raise(results: Sequence[CaseResult]) -> None:
+    def _raise(results: Sequence[CaseResult], made: Plan) -> None:
         """Fails or skips the test, unless all cases passed that could run."""
-        allow = variables.allow_skips()
         failed = [one for one in results if one.judgement.verdict not in _NO_FAILURE]
         if len(failed) > 1:
             reasons = "\n".join(f"{one.setup}: {one.judgement.reason}" for one in failed)
             raise CheckFailed(f"{len(failed)} of {len(results)} cases failed:\n{reasons}")
         for result in failed:
             raise CheckFailed(result.judgement.reason, hint=result.judgement.hint)
-        check_tested(Tally.of(results).requested(allow_skips=allow))
+        check_tested(made.tally(results))
 
     @staticmethod
     def _calibrate() -> Calibrate | None:
         return calibrate_with(os.environ.get("TFLM_HIL_CALIBRATION"))
-
-    def _run(self, case: Case) -> CaseResult:
-        options = self.shared.options(case.target, case.target_options)
-        ready = replace(case, target_options=options)
-        return run_case(
-            ready, self._folder(case), calibrate=self._calibrate(),
-            on_error="record", passing=(RobotError,),
-        )  # fmt: skip
 
     @keyword
     def accuracy_should_equal_the_card(self, result: CaseResult, model: str) -> float:
@@ -224,8 +275,9 @@ class TflmHil(LiveSession, ImageChecks):
         return answers.measured
 
     @keyword
-    def case_should_end_as(self, file: Path, name: str, verdict: Verdict) -> None:
-        """Runs a case of a ``hil.toml``, which must end with ``verdict``.
+    @with_keys()
+    def case_should_end_as(self, file: Path, name: str, verdict: Verdict, **keys: Any) -> None:
+        """Runs a case of a ``hil.toml``, which must end with ``verdict``; keys as in `Run Case`.
 
         Fails if the verdict differs on any of its targets. Intended for cases that show that a
         check can fail.
@@ -233,8 +285,7 @@ class TflmHil(LiveSession, ImageChecks):
         Examples:
         | Case Should End As | ${CURDIR}/hil.toml | a budget that is too tight | fail |
         """
-        for case in load_cases(file, [name]):
-            result = self._run(case.for_chip(variables.chip()))
+        for result in self._run(self._file_plan("Case Should End As", file, name, keys)):
             self._log(result)
             if result.judgement.verdict != verdict:
                 raise CheckFailed(f"{result.setup} ended as {result.judgement}")
@@ -249,15 +300,12 @@ class TflmHil(LiveSession, ImageChecks):
             logger.info(transcript.read_text(encoding="utf-8", errors="backslashreplace"))
 
     @keyword
-    def start_target(
-        self,
-        elf: Path,
-        target: str | None = None,
-        model: str | None = None,
-        scraper: str = "",
-        timeout: timedelta = timedelta(seconds=20),
-    ) -> None:
+    @with_keys(live=True)
+    def start_target(self, elf: Path, target: str | None = None, **keys: Any) -> None:
         """Loads an image on the target, and opens a session for the following keywords.
+
+        ``keys`` are those of a case file that count in a session (docs/cases.md): ``model``,
+        ``scraper``, ``timeout`` (20 s) and others.
 
         Fails if the image cannot be loaded. `Stop Target` or the next `Start Target` ends the
         session.
@@ -265,25 +313,10 @@ class TflmHil(LiveSession, ImageChecks):
         Examples:
         | Start Target | ${elf} | model=hello_world_int8.tflite |
         """
-        name = target or variables.target()
-        case = Case(
-            name=elf.stem,
-            elf=elf,
-            target=name,
-            target_options=self._options(target),
-            model=find_model(model) if model else None,
-            scraper=scraper,
-            timeout=numbers.given(numbers.seconds, timeout.total_seconds(), "timeout"),
-        )
-        self.start(replace(case.for_chip(variables.chip()), name=f"{case.name}-live"))
-
-    def _options(self, target: str | None) -> dict[str, object]:
-        """The options of the target, from variables such as ``${RENODE}`` and ``${BOARD}``."""
-        values = {
-            option.name: variables.value(option.name.upper())
-            for option in targets.target(target or variables.target()).options
-        }
-        return {name: value for name, value in values.items() if value}
+        given = {"timeout": _SESSION_SECONDS, "target": target, **keys}
+        made = self._planned(Subject(str(elf), elf=elf), "Start Target", given, live=True)
+        (case,) = made.cases
+        self.start(replace(case, name=f"{case.name}-live"))
 
     def _folder(self, case: Case) -> Path:
         """The folder for a run of ``case``, different for each run."""

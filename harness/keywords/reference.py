@@ -12,7 +12,7 @@ from robot.api.deco import keyword, library
 from harness import __version__
 from harness.base.arithmetic import Arithmetic, Multipliers, Rounding
 from harness.base.errors import CheckFailed, UsageError
-from harness.case.casefile import share_of
+from harness.case.case import share_of
 from harness.case.inputs import load_batch
 from harness.case.subject import find_model
 from harness.reference import Interpreter, alternatives, compare, examine

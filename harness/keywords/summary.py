@@ -24,6 +24,8 @@ from harness.report.junit import junit
 from harness.report.terminal import print_images, print_table
 from robot import result, running
 
+#: The files of the summary.
+_REPORTS = ("results.json", "hil.html", "hil-junit.xml")
 #: Options of Robot that select tests.
 _FILTERS = ("test", "task", "suite", "include", "exclude", "rerunfailed", "rerunfailedsuites",
             "prerunmodifier")  # fmt: skip
@@ -131,17 +133,22 @@ class Summary:
 
     def _report(self) -> None:
         results = self._owner.results
-        if not results or self._output is None:
+        if self._output is None:
+            return
+        if not results:
+            for name in _REPORTS:  # of an earlier execution
+                files.remove(self._output / name)
             return
         occasion = self._occasion or _occasion()
         tally = Tally.of(results)
         content = document(results, occasion, tally)
-        files.write(self._output / "results.json", json.dumps(content, indent=2) + "\n")
+        json_file, html_file, junit_file = (self._output / name for name in _REPORTS)
+        files.write(json_file, json.dumps(content, indent=2) + "\n")
         about = About(occasion, self._output.absolute(), self._log, self._tests)
-        files.write(self._output / "hil.html", html(results, about))
-        files.write(self._output / "hil-junit.xml", junit(results, tally))
+        files.write(html_file, html(results, about))
+        files.write(junit_file, junit(results, tally))
         print_table(results, sys.__stdout__ or sys.stdout, tally)
         print_images(results, sys.__stdout__ or sys.stdout)
-        print(f"HIL:     {self._output / 'hil.html'}", file=sys.__stdout__)
+        print(f"HIL:     {html_file}", file=sys.__stdout__)
         if self._history:
             print(f"History: {keep(self._history, content, occasion)}", file=sys.__stdout__)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Collection
 
 from robot.libraries.BuiltIn import BuiltIn, RobotNotRunningError
 
 from harness.base.errors import UsageError
 from harness.build.builders import BUILDERS
 from harness.targets.registry import DEFAULT, all_options
+from robot import running
 
 #: Similarity (difflib) from which on a name on the command line counts as misspelt.
 _SIMILARITY = 0.8
@@ -32,6 +34,46 @@ def value(name: str, default: str = "") -> object:
         return BuiltIn().get_variable_value("${" + name + "}", default)
     except RobotNotRunningError:
         return default
+
+
+class SuiteVariables:
+    """A listener that tells variables of a suite's file from those of the resources it imports."""
+
+    ROBOT_LISTENER_API_VERSION = 3
+
+    def __init__(self) -> None:
+        #: Their names, in capitals.
+        self.names: frozenset[str] = frozenset()
+
+    def start_test(self, data: running.TestCase, result: object) -> None:
+        """Notes the variables of the test's suite."""
+        self._note(data.parent)
+
+    def start_keyword(self, data: running.Keyword, result: object) -> None:
+        """Notes the variables of a suite whose setup or teardown runs."""
+        if isinstance(data.parent, running.TestSuite):
+            self._note(data.parent)
+
+    def _note(self, suite: running.TestSuite) -> None:
+        written = (one.name.strip("${}@& =").upper() for one in suite.resource.variables)
+        self.names = frozenset(written)
+
+
+def is_set(name: str, of_suite: Collection[str]) -> bool:
+    """Whether the user set a variable: on the command line, in the suite, or while it runs.
+
+    ``of_suite`` are the names that the suite's file sets. The fallback of robot/tflm.resource
+    (``${TARGET}`` is the default target) does not count.
+    """
+    check_spelling(_of_command_line())
+    given = name in of_suite or name in map(str.upper, _of_command_line())
+    return given or str(value(name)) not in ("", DEFAULT, BUILDERS[0])
+
+
+def target_options() -> dict[str, str]:
+    """The options of targets that variables such as ``${RENODE}`` and ``${BOARD}`` set."""
+    values = {name: value(name.upper()) for name in all_options()}
+    return {name: str(one) for name, one in values.items() if one}
 
 
 def target() -> str:

@@ -32,7 +32,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )  # fmt: skip
     group.addoption(
         "--hil-chip", metavar="NAME", default="",
-        help="chip of the images, or to build samples for (`tflm-hil chips`)",
+        help="chip of the images, or to build samples for (`tflm-hil list chips`)",
+    )  # fmt: skip
+    group.addoption(
+        "--hil-tag", metavar="TAG", action="append", default=[],
+        help="run only the cases of case files with this tag; repeatable",
+    )  # fmt: skip
+    group.addoption(
+        "--hil-dry-run", action="store_true",
+        help="run no firmware: show each case on its targets, and where its values come from",
     )  # fmt: skip
     group.addoption(
         "--hil-allow-skips", action="store_true",
@@ -56,14 +64,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Checks the options, and registers the collector of results (not in xdist workers)."""
-    if config.getoption("--hil-target") is not None:
-        from harness.pytest_plugin.items import check_targets  # noqa: PLC0415
+    if config.getoption("--hil-target") is not None or config.getoption("--hil-chip"):
+        from harness.pytest_plugin.items import check_options  # noqa: PLC0415
 
-        check_targets(config)  # even if no test uses them
-    if config.getoption("--hil-chip"):
-        from harness.pytest_plugin.items import check_chip  # noqa: PLC0415
-
-        check_chip(config)
+        check_options(config)  # even if no test uses them
     if config.getoption("--hil-calibration"):
         from harness.pytest_plugin.items import calibrate_of  # noqa: PLC0415
 
@@ -98,7 +102,7 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Moves the results of a test's cases from the item to the report of the current phase.
 
-    Adds the last console lines of its sessions to the report of a failure.
+    Adds the last console lines of its sessions to the report of a failure, and hides secrets.
     """
     report = yield
     firmware = getattr(item, "funcargs", {}).get("hil")
@@ -106,6 +110,10 @@ def pytest_runtest_makereport(
         report.sections += [(f"console of {name}", text) for name, text in firmware.consoles()]
     for name in (RESULTS, ATTEMPTS):
         setattr(report, name, vars(item).pop(name, []))
+    if "hil" in getattr(item, "fixturenames", ()) or getattr(report, ATTEMPTS):
+        from harness.pytest_plugin.redaction import redact  # noqa: PLC0415
+
+        redact(report)
     return report
 
 
@@ -140,9 +148,8 @@ class _ResultCollector:
 
         tally = tally_of(self._attempts, self._config)
         self._summary = [str(tally)]
-        if self._results:
-            stopped = bool(session.shouldstop or session.shouldfail)
-            self._summary += report(self._results, tally, self._config, stopped=stopped)
+        stopped = bool(session.shouldstop or session.shouldfail)
+        self._summary += report(self._results, tally, self._config, stopped=stopped)
         if tally.untested:
             self._summary += [f"FAILED: {tally.untested}", f"hint: {ALLOW_HINT}"]
             session.exitstatus = session.exitstatus or pytest.ExitCode.TESTS_FAILED

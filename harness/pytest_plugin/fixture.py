@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Unpack
 
 import pytest
 
@@ -13,19 +13,31 @@ from harness import footprint, resolver
 from harness.base.closing import Closing
 from harness.base.errors import CheckFailed, EnvironmentMissing, UsageError
 from harness.build.builders import build_one
-from harness.case import Case, CaseResult
-from harness.case.case import SYSTEM_OFF, check_ends, target_names
+from harness.case import CaseResult
+from harness.case.arguments import CaseArguments, SessionArguments
 from harness.case.layers import compare_with_device
 from harness.case.live import Live
+from harness.case.overlay import door_layer
+from harness.case.plan import Plan, Request
+from harness.case.schema import arguments
 from harness.case.subject import Subject, find_model
 from harness.case.tally import Attempt, AttemptStatus
 from harness.elf import Image, combined
 from harness.footprint.analysis import Footprint
 from harness.model import Model
-from harness.pytest_plugin.items import echo_of, failure_text, note, ready, run, shared_of
+from harness.pytest_plugin.items import (
+    echo_of,
+    failure_text,
+    note,
+    options_layer,
+    planned,
+    run,
+    shared_of,
+    skip_dry_run,
+    with_wait,
+)
 from harness.reference import Interpreter
 from harness.reference.layers import LayerReport
-from harness.uart import scraper as make_scraper
 
 #: Number of console lines of a session in the report of a failure.
 _LAST_LINES = 20
@@ -87,74 +99,55 @@ class Hil(Closing):
             lines = session.transcript().splitlines()
             yield session.case.name, "\n".join(lines[-_LAST_LINES:])
 
-    def run(
-        self,
-        elf: str | Path,
-        *,
-        model: str | Path | None = None,
-        scraper: str = "",
-        inputs: str | Path | None = None,
-        values: Sequence[Mapping[str, float | str]] = (),
-        inferences: int | None = None,
-        tolerance: float | None = None,
-        ends: bool | Literal["system_off"] = True,
-        ends_at: str = "",
-        resolver: str | None = None,
-        builder: str | None = None,
-        target: str | None = None,
-        timeout: float | None = None,
-        name: str | None = None,
-    ) -> Outcome:
+    def run(self, elf: str | Path, *, name: str = "", **keys: Unpack[CaseArguments]) -> Outcome:
         """Runs an image (or a sample, in configuration ``resolver``) to its end, and checks it.
 
-        The arguments are the keys of a case file (docs/cases.md). The result is true if the case
-        passed, and has the fields of :class:`harness.CaseResult`: ``reason``, ``findings``,
-        ``size``, ``instructions`` and others.
+        ``keys`` are the keys of a case file (docs/cases.md); ``target`` is one target. ``set`` has
+        further ones in TOML: ``"expect.values=[{x=1}]"``. The result is true if the case passed,
+        and has the fields of :class:`harness.CaseResult`: ``reason``, ``findings``, ``size``,
+        ``instructions`` and others.
         """
-        case = self._case(elf, model, scraper, target, timeout, resolver, builder)
-        least = inferences if inferences is not None else case.inferences
-        case = replace(
-            case,
-            inputs=self._here / inputs if inputs is not None else case.inputs,
-            values=tuple(values),
-            inferences=max(least, len(values)),
-            tolerance=tolerance if tolerance is not None else case.tolerance,
-            ends=ends is not False,
-            ends_off=ends == SYSTEM_OFF,
-            ends_at=ends_at,
-            name=f"{self._item.name}/{name or case.name}",
-        )
-        check_ends(case)
-        outcome = Outcome(**vars(run(self._item, case, prefix=f"{name or Path(elf).stem}.")))
+        made = self._plan(elf, keys, "hil.run")
+        (one,) = made.items
+        case = replace(one.case, name=f"{self._item.name}/{name or one.case.name}")
+        made = replace(made, items=(replace(one, case=case),))
+        outcome = Outcome(**vars(run(self._item, made, prefix=f"{name or Path(elf).stem}.")))
         self._outcomes.append(outcome)
         return outcome
 
-    def session(
-        self,
-        elf: str | Path,
-        *,
-        model: str | Path | None = None,
-        scraper: str = "",
-        target: str | None = None,
-        timeout: float | None = None,
-    ) -> Live:
+    def session(self, elf: str | Path, **keys: Unpack[SessionArguments]) -> Live:
         """A live session of an image (or a sample), stopped at its first instruction.
 
-        It ends with the test, or with its own ``with`` block.
+        ``keys`` are the keys of a case file that count in a session. It ends with the test, or with
+        its own ``with`` block.
         """
-        case = self._case(elf, model, scraper, target, timeout, None, None)
-        if case.elf is None:
-            case = replace(case, elf=build_one(case.sample, case.resolver, case.builder, case.chip))
-        name = f"{self._item.name}/{case.name}"
+        made = self._plan(elf, keys, "hil.session", live=True)
+        skip_dry_run(self._config, made)
+        (one,) = made.items
+        name = f"{self._item.name}/{one.case.name}"
         try:
             shared, echo = shared_of(self._config), echo_of(self._config)
-            live = Live.open(ready(case, self._config), shared, echo)
+            live = Live.open(with_wait(one.case, self._config), shared, echo)
         except EnvironmentMissing as missing:
-            note(self._item, Attempt(name, case.target, AttemptStatus.SKIPPED, missing.message))
-            pytest.skip(f"{case.target}: {missing}")
-        note(self._item, Attempt(name, case.target))
+            note(self._item, Attempt(name, one.case.target, AttemptStatus.SKIPPED, missing.message))
+            pytest.skip(f"{one.case.target}: {missing}")
+        note(self._item, Attempt(name, one.case.target))
         self._sessions.append(live)
         return live
+
+    def _plan(
+        self, elf: str | Path, keys: Mapping[str, Any], call: str, *, live: bool = False
+    ) -> Plan:
+        """The plan of one case on one target."""
+        layer = door_layer(call, arguments(keys, call, live=live), folder=self._here)
+        made = planned(Request(self._find(elf), (options_layer(self._config), layer)))
+        if len(made.items) > 1:
+            targets = ", ".join(item.case.target for item in made.items)
+            raise UsageError(
+                f"a test in Python runs one case on one target, not on {targets}",
+                hint="run pytest once for each target, or parametrize the test with them",
+            )
+        return made
 
     def build(self, sample: str, resolver: str = "exact", builder: str = "standalone") -> Path:
         """Builds a sample in a resolver configuration; returns the path of its ELF."""
@@ -193,7 +186,10 @@ class Hil(Closing):
         target's clock.
         """
         interpreter = Interpreter.from_file(find_model(str(model), self._here))
-        with self.session(elf, target=target, timeout=timeout) as live:
+        given: SessionArguments = {"timeout": timeout}
+        if target is not None:
+            given["target"] = target
+        with self.session(elf, **given) as live:
             return compare_with_device(
                 live.session,
                 self._image(elf),
@@ -205,35 +201,3 @@ class Hil(Closing):
 
     def _find(self, elf: str | Path) -> Subject:
         return Subject.find(str(elf), self._here)
-
-    def _case(
-        self,
-        elf: str | Path,
-        model: str | Path | None,
-        scraper: str,
-        target: str | None,
-        timeout: float | None,
-        resolver: str | None,
-        builder: str | None,
-    ) -> Case:
-        case = self._find(elf).case(resolver, builder).for_chip(self._chip)
-        if scraper:
-            make_scraper(scraper)  # raises UsageError for an unknown name
-        return replace(
-            case,
-            model=find_model(str(model), self._here) if model is not None else case.model,
-            scraper=scraper,
-            timeout=timeout if timeout is not None else case.timeout,
-            target=self._target(target),
-        )
-
-    def _target(self, given: str | None) -> str:
-        """The target given by the test, by ``--hil-target``, or the default one."""
-        text = self._config.getoption("--hil-target") if given is None else given
-        names = target_names(text) if text is not None else []
-        if len(names) > 1:
-            raise UsageError(
-                f"a test in Python runs on one target, not on {', '.join(names)}",
-                hint="run pytest once for each target, or parametrize the test with them",
-            )
-        return names[0] if names else Case("").target

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,19 +12,21 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from harness.base import files
+from harness.base import files, tables
 from harness.base.errors import HilError
 from harness.base.form import formatted
-from harness.base.platforms import chip_called
 from harness.base.text import count_of
-from harness.case import Case, CaseResult, Verdict, load_cases, run_case
-from harness.case.case import on_targets, target_names
+from harness.case import Case, CaseResult, Verdict
 from harness.case.columns import properties
+from harness.case.overlay import CaseLayer, door_layer
+from harness.case.plan import Plan, Request, execute, plan
 from harness.case.run import Calibrate
+from harness.case.schema import KEYS
+from harness.case.subject import Subject
 from harness.case.tally import Attempt, AttemptStatus, Tally
 from harness.pytest_plugin.names import ATTEMPTS, RESULTS
 from harness.report.problems import console_lines, problem_lines
-from harness.targets.registry import TargetPools, target
+from harness.targets.registry import TargetPools
 from harness.uart.echo import Echo
 
 if TYPE_CHECKING:
@@ -40,27 +43,30 @@ class CaseFile(pytest.File):
 
     def collect(self) -> Iterator[pytest.Item]:
         """An item for each case and target."""
+        tags = tuple(self.config.getoption("--hil-tag"))
+        subject = Subject(str(self.path), case_file=self.path)
         try:
-            cases = chosen(load_cases(self.path), self.config)
+            made = planned(Request(subject, (options_layer(self.config),), tags=tags))
         except HilError as error:
             raise self.CollectError(str(error)) from error
-        for case in cases:
+        for one in made.items:
+            name = f"{one.case.name}[{one.case.target}]"
             item: pytest.Item = CaseItem.from_parent(
-                self, name=f"{case.name}[{case.target}]", case=case
+                self, name=name, made=replace(made, items=(one,))
             )
             yield item
 
 
 class CaseItem(pytest.Item):
-    """A case on a target."""
+    """A case on a target: ``made`` is its plan."""
 
-    def __init__(self, *, case: Case, **more: Any) -> None:
+    def __init__(self, *, made: Plan, **more: Any) -> None:
         super().__init__(**more)
-        self.case = case
+        self.made = made
 
     def runtest(self) -> None:
         """Runs and checks the case."""
-        result = run(self, self.case, prefix="")
+        result = run(self, self.made, prefix="")
         if not result.passed:
             raise CaseFailed(result)
 
@@ -92,30 +98,31 @@ def failure_text(result: CaseResult) -> str:
     return "\n".join([*lines, *console_lines(result)])
 
 
-def chosen(cases: Iterable[Case], config: pytest.Config) -> list[Case]:
-    """The cases on the targets of ``--hil-target``; without it, on their own targets.
-
-    Raises :class:`UsageError` for a case that names another chip than ``--hil-chip``.
-    """
-    text, chip = config.getoption("--hil-target"), config.getoption("--hil-chip")
-    cases = [case.for_chip(chip) for case in cases]
-    return cases if text is None else on_targets(cases, target_names(text))
+def options_layer(config: pytest.Config) -> CaseLayer:
+    """The keys that pytest's command line gives, for every case."""
+    values = {"target": config.getoption("--hil-target"), "chip": config.getoption("--hil-chip")}
+    given = {name: value for name, value in values.items() if value not in (None, "")}
+    spelled = {"targets": "--hil-target", "chip": "--hil-chip"}
+    return door_layer("pytest's command line", given, spelled=spelled)
 
 
-def check_targets(config: pytest.Config) -> None:
-    """Raises pytest's usage error for an unknown target in ``--hil-target``."""
-    try:
-        target_names(config.getoption("--hil-target"))
-    except HilError as error:
-        raise pytest.UsageError(f"--hil-target: {error}") from error
+def planned(request: Request) -> Plan:
+    """The plan of a request, whose notes become warnings."""
+    made = plan(request)
+    for text in made.notes:
+        warnings.warn(pytest.PytestWarning(f"tflm-hil: {text}"), stacklevel=2)
+    return made
 
 
-def check_chip(config: pytest.Config) -> None:
-    """Raises pytest's usage error for an unknown chip in ``--hil-chip``."""
-    try:
-        chip_called(config.getoption("--hil-chip"))
-    except HilError as error:
-        raise pytest.UsageError(f"--hil-chip: {error}") from error
+def check_options(config: pytest.Config) -> None:
+    """Raises pytest's usage error for an unknown target or chip on the command line."""
+    layer = options_layer(config)
+    for name, value in layer.values.items():
+        key = KEYS[name]
+        try:
+            tables.value_of(key.annotation, value, key.argument, f"--hil-{key.argument}")
+        except HilError as error:
+            raise pytest.UsageError(str(error)) from error
 
 
 def note(item: pytest.Item, attempt: Attempt) -> None:
@@ -130,9 +137,15 @@ def tally_of(attempts: Iterable[Sequence[str]], config: pytest.Config) -> Tally:
     rows = tuple(
         Attempt(case, name, AttemptStatus(status), why) for case, name, status, why in attempts
     )
-    text = config.getoption("--hil-target")
-    named = frozenset(target_names(text) if text else ())
-    return Tally(rows, len(rows), named, allow_skips=config.getoption("--hil-allow-skips"))
+    return Tally(
+        rows, len(rows), named_targets(config), allow_skips=config.getoption("--hil-allow-skips")
+    )
+
+
+def named_targets(config: pytest.Config) -> frozenset[str]:
+    """The targets of ``--hil-target``."""
+    names: Any = options_layer(config).values.get("targets", ())
+    return frozenset(names)
 
 
 def calibration_file(config: pytest.Config) -> str | None:
@@ -166,31 +179,48 @@ def shared_of(config: pytest.Config) -> TargetPools:
     return shared
 
 
-def ready(case: Case, config: pytest.Config) -> Case:
-    """``case`` with shared options of its target, and a time to wait for a board."""
-    options = shared_of(config).options(case.target, case.target_options)
-    if hasattr(config, "workerinput") and target(case.target).option("wait"):
-        options.setdefault("wait", _BOARD_WAIT)
-    return replace(case, target_options=options)
+def with_wait(case: Case, config: pytest.Config) -> Case:
+    """``case`` with a time to wait for a board that another worker of xdist uses."""
+    if not hasattr(config, "workerinput"):
+        return case
+    return replace(case, options={"wait": _BOARD_WAIT, **case.options})
 
 
-def run(item: pytest.Item, case: Case, *, prefix: str) -> CaseResult:
-    """Runs ``case`` for ``item``; its measures become properties named ``prefix`` + name.
+def run(item: pytest.Item, made: Plan, *, prefix: str) -> CaseResult:
+    """Runs the only case of ``made`` for ``item``.
 
-    Skips the test if the target is not available; the tally of the session decides whether the
-    session may pass.
+    Its measures become properties named ``prefix`` + name. Skips the test if the target is not
+    available; the tally of the session decides whether the session may pass.
     """
-    folder, calibrate = folder_of(item) / case.target, calibrate_of(item.config)
-    echo, case = echo_of(item.config), ready(case, item.config)
-    result = run_case(case, folder, calibrate=calibrate, echo=echo, on_error="record")
+    skip_dry_run(item.config, made)
+    (one,) = made.items
+    made = replace(made, items=(replace(one, case=with_wait(one.case, item.config)),))
+    results = execute(
+        made,
+        lambda case: folder_of(item) / case.target,
+        shared_of(item.config),
+        echo=lambda number, case: echo_of(item.config),
+        calibrate=calibrate_of(item.config),
+    )
+    result = next(results)
     item.user_properties += [(prefix + name, value) for name, value in properties(result).items()]
     earlier: list[dict[str, object]] = getattr(item, RESULTS, [])
     setattr(item, RESULTS, [*earlier, result.to_json()])
     note(item, Attempt.of(result))
     if result.judgement.verdict is Verdict.SKIPPED:
         hint = f" (hint: {result.judgement.hint})" if result.judgement.hint else ""
-        pytest.skip(f"{case.target}: {result.judgement.reason}{hint}")
+        pytest.skip(f"{result.setup.target}: {result.judgement.reason}{hint}")
     return result
+
+
+def skip_dry_run(config: pytest.Config, made: Plan) -> None:
+    """With ``--hil-dry-run``, shows ``made`` and skips the test."""
+    if config.getoption("--hil-dry-run"):
+        terminal = config.pluginmanager.get_plugin("terminalreporter")
+        if terminal is not None:
+            terminal.write_line("")
+            terminal.write_line(str(made))
+        pytest.skip("--hil-dry-run")
 
 
 def echo_of(config: pytest.Config) -> Echo | None:
@@ -219,8 +249,8 @@ def _occasion(config: pytest.Config, *, stopped: bool) -> Occasion:
     filters += ["--lf"] if getattr(option, "lf", False) else []
     filters += ["stopped"] if stopped else []
     filters += [name for name in config.args if "::" in name]
-    target_text = config.getoption("--hil-target")
-    targets = target_names(target_text) if target_text is not None else ()
+    filters += [f"tag {name}" for name in config.getoption("--hil-tag")]
+    targets = sorted(named_targets(config))
     chips = filter(None, [config.getoption("--hil-chip").lower()])
     sources = (str(config.invocation_params.dir / name.split("::")[0]) for name in config.args)
     return Occasion.here(config.rootpath, Selection.of(sources, filters, targets, chips))
@@ -231,8 +261,9 @@ def report(
 ) -> list[str]:
     """Writes ``results.json`` and the history of ``--hil-history``; returns lines for the terminal.
 
-    ``stopped``: pytest ended before its last test (``-x``), so the run is partial. Raises pytest's
-    usage error if one of them cannot be written.
+    ``stopped``: pytest ended before its last test (``-x``), so the run is partial. Without results
+    the ``results.json`` of an earlier session is removed. Raises pytest's usage error if a file
+    cannot be written or removed.
     """
     from harness.history.keep import keep  # noqa: PLC0415 - a database library, only if needed
 
@@ -243,6 +274,9 @@ def report(
     lines = [f"{count_of(len(results), 'result')} in {path}"]
     url = config.getoption("--hil-history")
     try:
+        if not results:
+            files.remove(path)
+            return []
         output.mkdir(parents=True, exist_ok=True)
         files.write(path, json.dumps(document, indent=2) + "\n")
         if url:

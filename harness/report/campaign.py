@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from harness.report import plots
-from harness.report.pages import asset, environment
+from harness.report.pages import asset, csv_text, environment
 from harness.studies.campaign.inject import CRITICAL, OUTCOMES
 from harness.studies.campaign.summary import CampaignSummary, Rate
 
@@ -52,7 +52,8 @@ def table(summary: CampaignSummary) -> str:
 
 
 def page(summary: CampaignSummary, parameters: Mapping[str, Any]) -> str:
-    """A self-contained HTML page."""
+    """A self-contained HTML page; without plotly it has tables in place of plots."""
+    script = plots.script()
     sections: dict[str, dict[str, list[tuple[str, Counter[str]]]]] = {}
     for model, group, value, counts in summary.groups():
         if group != "model":
@@ -68,11 +69,14 @@ def page(summary: CampaignSummary, parameters: Mapping[str, Any]) -> str:
         outcomes=OUTCOMES,
         details=summary.details.most_common(),
         hints=summary.hints(),
-        script=plots.script(),
+        script=script,
+        csv="" if script else csv_text(summary.to_json()["by"]),
+        csv_name="campaign",
         style=asset("style.css"),
-        overview=_stacked("overview", models, "Outcomes by fault model"),
+        overview=_stacked("overview", models, "Outcomes by fault model") if script else "",
         sections=[
-            (model, [_critical(f"{model}-{group}", rows, f"{model}: critical, {_TITLES[group]}")
+            (model, [_group(f"{model}-{group}", f"{model}: critical, {_TITLES[group]}", rows,
+                            drawn=bool(script))
                      for group, rows in groups.items()])
             for model, groups in sections.items()
         ],
@@ -107,9 +111,16 @@ def _short(name: str) -> str:
     return first if len(first) <= _MAX_LABEL else f"…{first[1 - _MAX_LABEL :]}"
 
 
-def _critical(name: str, rows: list[tuple[str, Counter[str]]], title: str) -> str:
-    """A plot of the critical rate of each value, with its confidence interval."""
+def _group(
+    name: str, title: str, rows: list[tuple[str, Counter[str]]], *, drawn: bool
+) -> dict[str, Any]:
+    """The critical rate of each value, and their plot if ``drawn``."""
     rates = [(value, Rate(counts[CRITICAL], sum(counts.values()))) for value, counts in rows]
+    return {"title": title, "rates": rates, "figure": _plot(name, title, rates) if drawn else ""}
+
+
+def _plot(name: str, title: str, rates: list[tuple[str, Rate]]) -> str:
+    """A plot of critical rates with their confidence intervals."""
     positions = list(range(len(rates)))
     trace = {
         "type": "bar",

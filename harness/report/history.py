@@ -20,11 +20,13 @@ from urllib.parse import quote, urlsplit
 
 from harness.base import files
 from harness.base.errors import CannotWrite, UsageError
+from harness.base.secrets import redacted
 from harness.history.measures import OPERATOR, PROFILED
 from harness.history.regression import CaseKey
 from harness.history.store import History, RecordedCase, RunRow
-from harness.history.trend import Trend, trends
-from harness.report.pages import asset, environment, figure
+from harness.history.trend import Trend, sparkline, trends
+from harness.report import plots
+from harness.report.pages import asset, csv_text, environment, figure
 
 #: Largest numbers of rows on a case's page: changes, passed runs, symbols of a change.
 _STEPS, _RUNS, _SYMBOLS = 60, 30, 20
@@ -100,7 +102,7 @@ def write_site(history: History, folder: Path, *, commit_url: str = "", branch: 
     if commit_url:
         _check_url(commit_url)
     runs = history.runs(branch=branch, last=last)
-    site = _Site(history, folder, commit_url, runs)
+    site = _Site(history, folder, redacted(commit_url), runs)
     site.write_assets()
     newest = {run.id for run in runs[-recent:]}
     overviews = _overviews(runs)
@@ -173,7 +175,8 @@ class _Site:
 
         self._history, self._folder, self._runs = history, folder, runs
         self._facts = {run.id: _facts(run, commit_url) for run in runs}
-        self._environment = environment()
+        self._plotly = plots.library()
+        self._environment = environment(sparkline=sparkline)
 
         def commit(run: RunFacts) -> str:
             if not run.commit:
@@ -186,15 +189,15 @@ class _Site:
         self._environment.globals["commit"] = commit
 
     def write_assets(self) -> None:
-        from plotly.offline import get_plotlyjs  # noqa: PLC0415 - 5 MB, for a site only
-
         try:
             (self._folder / "cases").mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise CannotWrite(f"cannot write to {self._folder}: {error.strerror}") from error
-        for name in ("style.css", "table.js", "overview.js", "case.js"):
+        for name in ("style.css", "table.js", "overview.js"):
             files.write(self._folder / name, asset(name))
-        files.write(self._folder / "plotly.min.js", get_plotlyjs())
+        if self._plotly:
+            files.write(self._folder / "case.js", asset("case.js"))
+            files.write(self._folder / "plotly.min.js", self._plotly)
 
     def write_case(
         self, key: CaseKey, points: Sequence[RecordedCase], recent: Collection[int]
@@ -214,7 +217,7 @@ class _Site:
             {"run": run, "verdict": point.outcome.verdict, "reason": point.outcome.reason}
             for run, point in zip(runs, points, strict=True)
         ]
-        drawn = _plots(figures)
+        drawn = _plots(figures) if self._plotly else []
         text = self._environment.get_template("history_case.html").render(
             key=key,
             points=points,
@@ -222,6 +225,9 @@ class _Site:
             steps=shown,
             more_steps=len(steps) - len(shown),
             figures=drawn,
+            trends=figures,
+            csv="" if self._plotly else _csv(runs, figures),
+            csv_name=Path(page).stem,
             shown=[
                 row for index, row in reversed([*enumerate(rows)])
                 if index >= len(rows) - _RUNS or row["verdict"] != "pass"
@@ -332,6 +338,17 @@ def _row(key: CaseKey, points: Sequence[RecordedCase], order: Mapping[int, int])
     }
 
 
+def _csv(runs: Sequence[RunFacts], figures: Sequence[Trend]) -> str:
+    """The figures of a case as CSV, a line for each run."""
+    return csv_text(
+        [
+            {"when": run.when, "commit": run.commit, "branch": run.branch,
+             **{f"{trend.name} ({trend.source})": trend.values[at] for trend in figures}}
+            for at, run in enumerate(runs)
+        ]
+    )  # fmt: skip
+
+
 def _plots(figures: Sequence[Trend]) -> list[dict[str, Any]]:
     """The data of the plots: one for each figure, and a stack of all operators by source."""
     drawn: list[dict[str, Any]] = []
@@ -342,10 +359,9 @@ def _plots(figures: Sequence[Trend]) -> list[dict[str, Any]]:
             part = {"name": trend.name.removeprefix(kind), "values": trend.values}
             parts.setdefault((kind, trend.source), []).append(part)
             continue
-        last = next((value for value in reversed(trend.values) if value is not None), None)
         drawn.append(
             {"name": trend.name.replace("_", " "), "source": trend.source, "unit": trend.unit,
-             "values": trend.values, "noisy": trend.noisy, "last": last,
+             "values": trend.values, "noisy": trend.noisy, "last": trend.last,
              "steps": [step.at for step in trend.steps]}
         )  # fmt: skip
     for (kind, source), rows in parts.items():

@@ -15,7 +15,6 @@ from harness.case.columns import columns
 from harness.case.result import CaseResult, Verdict
 from harness.history.run import Occasion
 from harness.report.coverage import Share, lines_run, profile
-from harness.report.flame import FlameBox, flame_graph
 from harness.report.pages import asset, environment
 from harness.report.problems import ValuePair, problem_lines, value_pairs
 from harness.report.treemap import Box, of_image
@@ -78,7 +77,6 @@ class CaseSection:
     links: Sequence[Link] = ()
     treemap: Sequence[Box] = ()
     profiled: Sequence[Share] = ()
-    flame: Sequence[FlameBox] = ()
     pairs: Sequence[ValuePair] = ()
     details: str = ""  # without the lines of ``pairs``
 
@@ -137,7 +135,6 @@ def _section(index: int, result: CaseResult, about: About) -> CaseSection:
         tuple(_links(result, about, about.tests.get(index - 1, ""))),
         _treemap(result),
         _profiled(result),
-        _flame(result),
         pairs,
         details,
     )
@@ -159,11 +156,6 @@ def _operators(result: CaseResult) -> tuple[Share, ...]:
 
 def _profiled(result: CaseResult) -> tuple[Share, ...]:
     return _shares([(row.group, row.instructions) for row in result.measures.profiled])
-
-
-def _flame(result: CaseResult) -> tuple[FlameBox, ...]:
-    coverage = result.evidence.coverage
-    return flame_graph(coverage.calls) if coverage and coverage.calls else ()
 
 
 def _shares(counts: Sequence[tuple[str, int]]) -> tuple[Share, ...]:

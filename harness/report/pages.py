@@ -5,6 +5,9 @@ jinja2 is imported only when a page is rendered.
 
 from __future__ import annotations
 
+import csv
+import io
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +36,17 @@ def environment(**filters: Any) -> Any:
     templates.filters |= {"number": number, "figure": figure, **filters}
     templates.globals["version"] = __version__
     return templates
+
+
+def csv_text(rows: Sequence[Mapping[str, object]]) -> str:
+    """``rows``, which have the same keys, as CSV with a head; "" without rows."""
+    if not rows:
+        return ""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
 
 
 def figure(value: float) -> str:

@@ -1,10 +1,14 @@
-"""Plots in self-contained pages: plotly's script is part of the page."""
+"""Plots in self-contained pages: plotly's script is part of the page.
+
+Plotly is an extra; pages without it have tables and CSV.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
 from html import escape
+from importlib.util import find_spec
 from typing import Any
 
 from harness.report.pages import asset
@@ -12,11 +16,20 @@ from harness.report.pages import asset
 _LAYOUT = {"margin": {"l": 60, "r": 20, "t": 10, "b": 60}, "template": "none"}
 
 
-def script() -> str:
-    """Plotly's script and :func:`figure`'s, for a ``<script>`` element."""
+def library() -> str:
+    """Plotly's script; "" without the extra ``plots``."""
+    if find_spec("plotly") is None:
+        return ""
     from plotly.offline import get_plotlyjs  # noqa: PLC0415 - megabytes, only for pages
 
-    return f"{get_plotlyjs()}\n{asset('plots.js')}"
+    script: str = get_plotlyjs()
+    return script
+
+
+def script() -> str:
+    """Plotly's script and :func:`figure`'s, for a ``<script>`` element; "" without plotly."""
+    plotly = library()
+    return f"{plotly}\n{asset('plots.js')}" if plotly else ""
 
 
 def figure(

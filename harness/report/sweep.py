@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from harness.report import plots
-from harness.report.pages import asset, environment
+from harness.report.pages import asset, csv_text, environment
 from harness.studies.sweep.choose import MEASURES, front, task
 
 _MAX_LABEL = 14  # characters of an axis label
@@ -58,8 +58,17 @@ def table(rows: Rows, chosen: Mapping[tuple[Any, ...], int | None]) -> str:
     return "\n".join(lines)
 
 
+def as_csv(rows: Rows) -> str:
+    """Parameters, verdict and measures of each point as CSV."""
+    flat = [{**row["parameters"], **row} for row in rows]
+    for row in flat:
+        del row["parameters"]
+    return csv_text(flat)
+
+
 def page(rows: Rows) -> str:
     """A self-contained HTML page, with a section for each task."""
+    script = plots.script()
     tasks = dict.fromkeys(map(task, rows))
     content: str = (
         environment(written=written)
@@ -72,10 +81,17 @@ def page(rows: Rows) -> str:
                 for name, unit in _UNITS.items()
                 if any(row[name] is not None for row in rows)
             },
-            script=plots.script(),
+            script=script,
+            csv="" if script else as_csv(rows),
+            csv_name="sweep",
             style=asset("style.css"),
             sections=[
-                _section(f"task{number}", each, [row for row in rows if task(row) == each])
+                _section(
+                    f"task{number}",
+                    each,
+                    [row for row in rows if task(row) == each],
+                    drawn=bool(script),
+                )
                 for number, each in enumerate(tasks)
             ],
         )
@@ -83,15 +99,19 @@ def page(rows: Rows) -> str:
     return content
 
 
-def _section(anchor: str, what: tuple[str, ...], rows: Rows) -> dict[str, Any]:
-    """The data of a task's section: plots, and rows with those on the front first."""
+def _section(anchor: str, what: tuple[str, ...], rows: Rows, *, drawn: bool) -> dict[str, Any]:
+    """The data of a task's section: plots if ``drawn``, and rows with those on the front first."""
     names = varied(rows)
     best = set(front(rows))
     order = sorted(range(len(rows)), key=lambda index: (index not in best, index))
     passing = [row for row in rows if row["verdict"] == "pass"]
-    figures = [
-        _scatter(f"{anchor}-{x}", rows, names, best, x, "instructions") for x in ("flash", "ram")
-    ]
+    figures = []
+    if drawn and passing:
+        figures = [
+            *(_scatter(f"{anchor}-{x}", rows, names, best, x, "instructions")
+              for x in ("flash", "ram")),
+            _parallel(f"{anchor}-all", passing, names),
+        ]  # fmt: skip
     return {
         "anchor": anchor,
         "title": ", ".join(filter(None, what)),
@@ -100,7 +120,7 @@ def _section(anchor: str, what: tuple[str, ...], rows: Rows) -> dict[str, Any]:
         "passed": len(passing),
         "front": len(best),
         "rows": [(rows[index], index in best) for index in order],
-        "figures": [*figures, _parallel(f"{anchor}-all", passing, names)] if passing else [],
+        "figures": figures,
     }
 
 

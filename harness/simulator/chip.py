@@ -317,15 +317,6 @@ class SimulatedChip:
         self.engine.flush()
         self.processor.start(self._image.vectors)
 
-    def lose_power(self, ram: bytes) -> None:
-        """Lose power and regain it: a reset without a reason, after which RAM contains ``ram``.
-
-        POWER retains nothing (nRF9160 PS, "POWER", reset behaviour: brownout reset); flash and
-        UICR are kept.
-        """
-        self.device("CLOCK", Clock).lose_power()
-        self.write_memory(self._ram.origin, ram)
-
     def close(self) -> None:
         """Free Unicorn; safe to call twice."""
         self.engine.close()

@@ -25,7 +25,6 @@ from harness.simulator.chip import SimulatedChip
 from harness.simulator.engine import Reason
 from harness.simulator.event_queue import NEVER
 from harness.simulator.faults import FaultRecord, image_of, refused_access, report, where
-from harness.simulator.peripherals.clock import Clock
 from harness.simulator.peripherals.nvmc import Nvmc
 from harness.simulator.peripherals.uarte import Uarte
 from harness.simulator.peripherals.user_models import user_models
@@ -385,15 +384,6 @@ class Machine:
     def reset(self) -> None:
         """Reset by the pin; RAM, flash and UICR are kept."""
         self._reset(self.memory_map.resetreas.pin)
-
-    def warn_of_power_failure(self) -> None:
-        """Let the supply fall below the threshold of POWER.EVENTS_POFWARN."""
-        self.chip.device("CLOCK", Clock).event("POFWARN")
-
-    def brown_out(self, ram: bytes) -> None:
-        """Lose power and regain it: a reset without a reason, after which RAM contains ``ram``."""
-        self.reset()
-        self.chip.lose_power(ram)
 
     # memory and registers, as a debugger sees them
 

@@ -338,9 +338,9 @@ def _case_file(contents: FirmwareFolder, folder: Path, elf: str) -> str:
     elif contents.scraper:
         lines.append(f"scraper = {_literal(contents.scraper)}   # how to read what it prints")
     if contents.ends_at:
-        lines.append(f"ends_at = {_literal(contents.ends_at)}   # its last line")
+        lines.append(f"end = {{ line = {_literal(contents.ends_at)} }}   # its last line")
     elif not contents.ends and contents.reads:
-        lines.append("ends = false                   # it did not end when this file was written")
+        lines.append('end = "never"                  # it did not end when this file was written')
     if contents.printed is not None:
         lines += _values(contents.printed)
     lines.append(_budgets(contents.elf))

@@ -20,7 +20,7 @@ from harness.case.printed import PrintedComparison
 from harness.model import Model, Tensor
 from harness.reference import Interpreter
 from harness.uart.lines import Line, number
-from harness.uart.scrapers import Check, Expected, PrintedTensors, TensorRegex, TensorText
+from harness.uart.scrapers import Check, ExpectedResults, PrintedTensors, TensorRegex, TensorText
 
 _NUMBER = r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?(?:\*2\^-?\d+)?"
 _IN_TEXT = re.compile(rf"(?<![\w.]){_NUMBER}(?![\w.*])", re.ASCII)
@@ -104,7 +104,7 @@ def _fit(
     compared, mismatches = compare.counts(scraper.readings)
     if mismatches * 2 >= compared:
         return None
-    check: Check = scraper.check(Expected(repeats=True, compare=compare))
+    check: Check = scraper.check(ExpectedResults(repeats=True, compare=compare))
     problem = check.problems[0] if check.problems else ""
     return Fit(printed, len(scraper.results), check.compared, check.mismatches, problem)
 

@@ -60,15 +60,21 @@ def check_code(worker: str, code: CodeIdentity | None) -> None:
 
 
 @contextmanager
-def open_workers(count: int = 0, scheduler: str = "", patience: float = 0.0) -> Iterator[Workers]:
+def open_workers(
+    count: int = 0,
+    scheduler: str = "",
+    patience: float = 0.0,
+    now: Callable[[], float] = time.monotonic,
+) -> Iterator[Workers]:
     """Open ``count`` processes (0: one per core; 1: this one), or the workers of a Dask scheduler.
 
-    Raises :class:`EnvironmentMissing` if Dask is not installed, the scheduler does not answer or
-    has no worker for ``patience`` seconds, or a worker runs other code.
+    ``now`` is the clock, in seconds, for how long a scheduler has had no worker. Raises
+    :class:`EnvironmentMissing` if Dask is not installed, the scheduler does not answer or has no
+    worker for ``patience`` seconds, or a worker runs other code.
     """
     count = count or os.cpu_count() or 1
     if scheduler:
-        with _dask(scheduler, patience) as cluster:
+        with _dask(scheduler, patience, now) as cluster:
             yield cluster
     elif count == 1:
         with SerialExecutor() as executor:
@@ -111,9 +117,12 @@ def _terminate(executor: Executor) -> None:
 class _Cluster:
     """The connection to a Dask scheduler."""
 
-    def __init__(self, distributed: Any, address: str, patience: float) -> None:
+    def __init__(
+        self, distributed: Any, address: str, patience: float, now: Callable[[], float]
+    ) -> None:
         self._distributed, self._address, self._patience = distributed, address, patience
-        self._no_workers_since: float | None = None  # monotonic time; None: there are workers
+        self._now = now
+        self._no_workers_since: float | None = None  # None: there are workers
         self._connect()
 
     def _connect(self) -> None:
@@ -174,7 +183,7 @@ class _Cluster:
                 _log.warning("%s again", count_of(workers, "worker"))
             self._no_workers_since = None
             return
-        now = time.monotonic()
+        now = self._now()
         if self._no_workers_since is None:
             self._no_workers_since = now
             _log.warning(
@@ -200,7 +209,7 @@ class _Cluster:
 
 
 @contextmanager
-def _dask(address: str, patience: float) -> Iterator[Workers]:
+def _dask(address: str, patience: float, now: Callable[[], float]) -> Iterator[Workers]:
     try:
         import distributed  # noqa: PLC0415 - an extra
         from distributed.client import FutureCancelledError  # noqa: PLC0415
@@ -210,7 +219,7 @@ def _dask(address: str, patience: float) -> Iterator[Workers]:
         ) from error
     lost = (CancelledError, FutureCancelledError, distributed.KilledWorker, OSError, TimeoutError)
     with _silent(*_NOISY):
-        cluster = _Cluster(distributed, address, patience)
+        cluster = _Cluster(distributed, address, patience, now)
         try:
             yield Workers(cluster.executor(), cluster.threads, lost, cluster.healthy,
                           cluster.restart)  # fmt: skip

@@ -49,6 +49,7 @@ class TargetOption:
     flag: str = ""  # on the command line, if it is not called as the option
     words: Callable[[], Iterable[str]] = tuple  # what it can be, for completion
     file: bool = False  # it can be the name of a file
+    variable: str = ""  # the environment variable that gives it
 
     @property
     def spelled(self) -> str:
@@ -137,7 +138,14 @@ _POWER_ON = TargetOption(
 )
 _BOARD_OPTIONS = (
     TargetOption("board", "text", "its name, probe serial number or tag.", words=boards_of_lab),
-    TargetOption("lab", "text", "the lab file.", "$TFLM_HIL_LAB, or lab.toml", file=True),
+    TargetOption(
+        "lab",
+        "text",
+        "the lab file.",
+        "$TFLM_HIL_LAB, or lab.toml",
+        file=True,
+        variable="TFLM_HIL_LAB",
+    ),
     TargetOption("wait", "seconds", "how long to wait for a board in use.", "0"),
     TargetOption(
         "runner", "text", "the flash tool: nrfutil, nrfjprog, jlink, pyocd or west.",
@@ -181,7 +189,14 @@ _ROWS = (
         True,
         _EVERYTHING,
         (
-            TargetOption("renode", "text", "the Renode to use.", "$RENODE, or PATH", file=True),
+            TargetOption(
+                "renode",
+                "text",
+                "the Renode to use.",
+                "$RENODE, or PATH",
+                file=True,
+                variable="RENODE",
+            ),
             _POWER_ON,
         ),
         pool="harness.targets.renode.server:RenodePool",

@@ -44,7 +44,7 @@ def measure(seconds: float, rate: float) -> tuple[int, int, float, float]:
     tty.setraw(slave)
     console = SerialConsole(os.ttyname(slave), 1_000_000, limit=1 << 30)
     started, busy = time.monotonic(), time.process_time()
-    arguments = [sys.executable, "-c", WRITER, str(master), str(seconds), str(rate)]
+    arguments = [sys.executable, "-P", "-c", WRITER, str(master), str(seconds), str(rate)]
     done = subprocess.run(arguments, pass_fds=(master,), capture_output=True, check=True)
     sent, digest = done.stdout.decode().split()
     limit = time.monotonic() + 10

@@ -27,12 +27,12 @@ def seconds(command: list[str], cache: Path) -> float:
 def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         cache, output = Path(folder, "cache"), str(Path(folder, "results"))
-        job = [sys.executable, "-m", "robot", "--outputdir", output, "tests/"]
-        case = [sys.executable, "-m", "harness", "run", "hello_world", "--output", output]
+        job = [sys.executable, "-P", "-m", "robot", "--outputdir", output, "tests/"]
+        case = [sys.executable, "-P", "-m", "harness", "run", "hello_world", "--output", output]
         try:
             print(f"robot tests/, nothing built: {seconds(job, cache):.0f} s", flush=True)
             print(f"robot tests/, everything built: {seconds(job, cache):.0f} s", flush=True)
-            bare = median(seconds([sys.executable, "-c", "pass"], cache) for _ in range(5))
+            bare = median(seconds([sys.executable, "-P", "-c", "pass"], cache) for _ in range(5))
             one = median(seconds(case, cache) for _ in range(5))
         except subprocess.CalledProcessError as error:
             print(f"exit code {error.returncode}: {' '.join(error.cmd)}", file=sys.stderr)

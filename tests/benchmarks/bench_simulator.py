@@ -241,14 +241,14 @@ from harness.elf import Image
 from harness.simulator.machine import Machine
 import sys
 machine = Machine(Image.from_elf(sys.argv[1]))
-machine.run(until_tick=64_000_000, pattern=rb"~HIL \\\\d+ inference index=9 ")
+machine.run(until_tick=64_000_000, pattern=rb"~HIL \\d+ inference index=9 ")
 print(time.perf_counter() - started)
 """
 
 
 def _first_inferences() -> None:
     elf = build_standalone("hello_world", "exact").elf
-    command = [sys.executable, "-c", _TENTH.replace("\\\\\\\\", "\\\\"), str(elf)]
+    command = [sys.executable, "-P", "-c", _TENTH, str(elf)]
 
     def fresh() -> float:
         return float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)

@@ -25,7 +25,7 @@ END = rb"PROJECT EXECUTION (SUCCESSFUL|FAILED)"
 def main(image: Path | None, before: Path | None) -> None:
     with tempfile.TemporaryDirectory() as folder:
         elf = image or _usleep(Path(folder))
-        checkouts = [HOME] if before is None else [HOME, before]
+        checkouts = [None] if before is None else [None, before]
         runs = [[_mips(elf, checkout) for checkout in checkouts] for _ in range(RUNS)]
     now, *others = (statistics.median(column) for column in zip(*runs, strict=True))
     print(f"{elf.name}: {now:.1f} MIPS")
@@ -42,9 +42,10 @@ def _usleep(folder: Path) -> Path:
     return elf
 
 
-def _mips(elf: Path, checkout: Path) -> float:
+def _mips(elf: Path, checkout: Path | None) -> float:
+    """Of the installed package, or of the one in ``checkout``."""
     command = [sys.executable, __file__, "--run", str(elf)]
-    environment = os.environ | {"PYTHONPATH": str(checkout)}
+    environment = os.environ | ({} if checkout is None else {"PYTHONPATH": str(checkout)})
     shown = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
     executed, seconds = json.loads(shown.stdout)
     return float(executed / seconds / 1e6)

@@ -14,7 +14,7 @@ import sys
 import time
 
 from harness.uart import Console, scraper
-from harness.uart.scrapers import Expected
+from harness.uart.scrapers import ExpectedResults
 
 BYTES = 100 << 20
 BLOCK = 1 << 16
@@ -53,7 +53,7 @@ def measure(kind: str) -> None:
         fed += len(data)
     console.finish()
     if name:
-        wanted = Expected(values=({"x": 0.0},), repeats=True, predict=lambda x, truncate: x)
+        wanted = ExpectedResults(values=({"x": 0.0},), repeats=True, predict=lambda x, truncate: x)
         console.scrapers[0].check(wanted)
     seconds = time.process_time() - started
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10

@@ -67,9 +67,10 @@ def arguments(chance: random.Random, files: Files) -> list[str]:
     command = cli.get_command(click.Context(cli), name)
     words = [name]
     while isinstance(command, click.Group) and chance.random() < 0.9:
-        under = chance.choice(sorted(command.commands))
+        context = click.Context(command)
+        under = chance.choice(sorted(command.list_commands(context)))
         words.append(under)
-        command = command.commands[under]
+        command = command.get_command(context, under)
     assert command is not None
     for parameter in command.params:
         if isinstance(parameter, click.Argument):

@@ -20,8 +20,9 @@ from itertools import pairwise
 from pathlib import Path
 
 import inputs
+import needs
 from elf_writer import MadeSection, MadeSymbol, write_elf
-from little_tflm import compile_little, has_gcc
+from little_tflm import compile_little
 
 from harness import targets
 from harness.base import paths
@@ -124,7 +125,7 @@ class Fuzzer:
             self.folder / "files", tiny, paths.models() / "digits_int8.tflite"
         )
         self.elfs = [tiny]
-        if has_gcc():
+        if needs.find("arm-none-eabi-gcc"):
             self.elfs.append(compile_little(self.folder / "little").read_bytes())
         self.elfs += [path.read_bytes() for path in _samples()]
         self.consoles = [path.read_bytes() for path in sorted(_TRANSCRIPTS.glob("*.log"))]

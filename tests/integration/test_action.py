@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 
 import pytest
 from action_runner import ACTION, ROOT, Runner
 
-pytestmark = pytest.mark.skipif(
-    shutil.which("arm-none-eabi-gcc") is None, reason="needs arm-none-eabi-gcc"
-)
+pytestmark = pytest.mark.needs("arm-none-eabi-gcc", "flatc")
 CASES = """
 [[case]]
 name = "sine"
@@ -93,7 +90,6 @@ def test_windows_line_ends_change_nothing(runner, workspace):
     assert (workspace / "out" / "results-1.json").exists()
 
 
-@pytest.mark.slow
 def test_a_case_that_fails_fails_the_step_and_is_in_the_summary(runner, workspace):
     (workspace / "hil.toml").write_text(CASES.format(inferences=99))
     codes = runner.run(elf="", history="lab.db")
@@ -104,7 +100,6 @@ def test_a_case_that_fails_fails_the_step_and_is_in_the_summary(runner, workspac
     assert (workspace / "lab.db").exists()
 
 
-@pytest.mark.slow
 def test_several_case_files_keep_their_results_apart(runner, workspace):
     (workspace / "a.toml").write_text(CASES.format(inferences=99))
     assert runner.run(cases="a.toml hil.toml")["Cases"] == 1
@@ -132,7 +127,6 @@ def test_what_is_misspelt_is_an_error_in_the_log(runner, workspace, given, says)
     assert says in runner.said
 
 
-@pytest.mark.slow
 def test_a_target_that_is_not_there_fails_unless_skips_are_allowed(runner, workspace):
     given = {"targets": "board"}
     assert runner.run(**given)["Cases"] == 3
@@ -140,7 +134,6 @@ def test_a_target_that_is_not_there_fails_unless_skips_are_allowed(runner, works
     assert runner.run(**given, allow_skips="true")["Cases"] == 0
 
 
-@pytest.mark.slow
 def test_results_of_an_earlier_run_are_not_taken_for_this_ones(runner, workspace):
     left = workspace / "hil-results"
     left.mkdir()
@@ -197,6 +190,7 @@ def comments(runner, tmp_path):
     return folder
 
 
+@pytest.mark.slow
 def test_a_comment_tells_what_got_worse_and_is_changed_by_the_next_run(runner, workspace, comments):
     given = {"history": "lab.db", "base": "", "comment": "true", "token": "secret"}
     wanted = GREEN | {"History of earlier runs": 0, "History": 0, "Comment": 0}
@@ -221,7 +215,7 @@ def artifact(run: int, branch: str, at: int, *, fork: bool = False, expired: boo
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(shutil.which("jq") is None, reason="needs jq")
+@pytest.mark.needs("jq")
 @pytest.mark.parametrize(("artifacts", "found"), [
     ([artifact(11, "main", 1), artifact(12, "main", 2)], True),
     ([artifact(13, "topic", 3), artifact(14, "main", 4, expired=True)], False),
@@ -239,14 +233,12 @@ def test_the_history_of_the_base_branch_goes_on(runner, workspace, comments, art
     assert ("it begins with this run" in runner.said) is not found
 
 
-@pytest.mark.slow
 def test_a_history_that_cannot_be_asked_for_is_a_warning(runner, workspace, comments):
     codes = runner.run(history="lab.db", token="secret")
     assert codes["History of earlier runs"] == 0
     assert "::warning title=tflm-hil::cannot list artifacts" in runner.said
 
 
-@pytest.mark.slow
 def test_the_jobs_own_python_is_used_if_none_is_wanted(runner, workspace):
     """The stand-in is what setup-python would have set up; without it python3 is called."""
     own = runner.temp.parent / "own"

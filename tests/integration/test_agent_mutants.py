@@ -94,7 +94,6 @@ def refuses_a_machine(renode: FakeRenode, firmware: Image) -> None:
         agent.opened(renode, firmware)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("name", "old", "new"), MUTANTS)
 def test_a_changed_agent_is_noticed(name, old, new, firmware, tmp_path, monkeypatch):
     files = tuple(Path(tmp_path / path.name) for path in AGENT)
@@ -109,7 +108,6 @@ def test_a_changed_agent_is_noticed(name, old, new, firmware, tmp_path, monkeypa
     assert not passes(firmware, files)
 
 
-@pytest.mark.slow
 def test_the_agent_as_it_is_passes_what_mutants_fail(firmware):
     assert passes(firmware, AGENT)
 

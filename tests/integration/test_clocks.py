@@ -15,6 +15,7 @@ END = ConsoleMatch(rb"end\n")
 Build = Callable[[str], Image]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["simulator", "renode"])
 def test_clocks_are_the_specifications(
     build: Build,  # noqa: F811

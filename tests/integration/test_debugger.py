@@ -1,20 +1,19 @@
 """Unmodified pyOCD and gdb on the simulator's debug port."""
 
-import shutil
 import subprocess
 import sys
 import threading
 from contextlib import contextmanager
 
+import needs
 import pytest
 from firmwares import build  # noqa: F401
 
-from harness.debug.gdb import GDBS, find_gdb
 from harness.debug.replay import Rerun
 from harness.debug.simulator import DebuggedSimulator
 from harness.simulator import Machine
 
-pytest.importorskip("pyocd")
+pytestmark = pytest.mark.needs("pyocd")
 
 
 @contextmanager
@@ -63,6 +62,7 @@ def hex_file(image, folder):
     return path
 
 
+@pytest.mark.slow
 def test_pyocd_loads_compares_resets_and_erases(build, tmp_path):  # noqa: F811
     with serving(build("counter")) as (session, probe):
         content = hex_file(build("nullcall"), tmp_path)
@@ -98,9 +98,7 @@ def test_commander_halts_reads_and_resumes(build):  # noqa: F811
 
 @pytest.fixture
 def gdb():
-    if not any(map(shutil.which, GDBS)):
-        pytest.skip("needs a gdb for Arm")
-    return find_gdb(None)
+    return needs.require("gdb-multiarch")
 
 
 def debug(image, commands, tmp_path, *options):
@@ -118,6 +116,7 @@ SESSION = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_scripted_session_with_gdb(build, tmp_path, gdb):  # noqa: F811
     done = debug(build("counter"), SESSION, tmp_path, "--at", "Main")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -126,6 +125,7 @@ def test_a_scripted_session_with_gdb(build, tmp_path, gdb):  # noqa: F811
         assert seen in done.stdout, f"{seen}: {done.stdout}{done.stderr}"
 
 
+@pytest.mark.slow
 def test_at_fault_stops_before_the_fault(build, tmp_path, gdb):  # noqa: F811
     commands = ("print callee", "backtrace", "stepi", "stepi", "kill")
     done = debug(build("nullcall"), commands, tmp_path, "--at", "fault-1")

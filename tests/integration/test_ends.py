@@ -10,7 +10,7 @@ import pytest
 from harness.cli import main
 
 COMPILER = shutil.which("arm-none-eabi-gcc")
-pytestmark = pytest.mark.skipif(COMPILER is None, reason="no arm-none-eabi-gcc")
+pytestmark = pytest.mark.needs("arm-none-eabi-gcc")
 
 # UARTE0 of the nRF9160: ENABLE 0x500, PSEL.TXD 0x50C, BAUDRATE 0x524, TXD.PTR 0x544,
 # TXD.MAXCNT 0x548, STARTTX 0x008, ENDTX 0x120.
@@ -97,9 +97,9 @@ def run(folder, tmp_path, capsys):
 
 
 SCRAPER = {"scraper": r"/y=(?P<y>\d+)/"}
-ENDLESS = {**SCRAPER, "ends": False, "watch": 0.2}
-DONE = {**SCRAPER, "ends_at": "^all done$", "watch": 0.2}
-ZTEST = {"scraper": "ztest", "watch": 0.2}
+ENDLESS = {**SCRAPER, "end": "never", "observe_after": 0.2}
+DONE = {**SCRAPER, "end.line": "^all done$", "observe_after": 0.2}
+ZTEST = {"scraper": "ztest", "observe_after": 0.2}
 
 
 @pytest.mark.parametrize(
@@ -137,4 +137,4 @@ def test_what_comes_after_enough_was_seen_counts(run, name, case, words):
 
 
 def test_an_image_that_has_no_end_is_told_how_to_say_so(run):
-    assert "`ends = false`" in run("loops", **SCRAPER)["hint"]
+    assert '`end = "never"`' in run("loops", **SCRAPER)["hint"]

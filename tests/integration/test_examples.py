@@ -9,17 +9,15 @@ import sys
 from importlib.metadata import entry_points
 from pathlib import Path
 
+import needs
 import pytest
 
-from harness import EnvironmentMissing, Verdict, load_cases, run_case
+from harness import Verdict, load_cases, run_case
 from harness.build.workspace import find_workspace
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
-needs_compiler = pytest.mark.skipif(
-    not shutil.which("arm-none-eabi-gcc") or not shutil.which("make"),
-    reason="needs arm-none-eabi-gcc and make",
-)
+needs_compiler = pytest.mark.needs("arm-none-eabi-gcc", "make")
 
 
 def own_firmware(
@@ -39,7 +37,6 @@ def own_firmware(
     return copy
 
 
-@pytest.mark.slow
 @needs_compiler
 def test_the_case_and_the_python_tests_of_the_bare_metal_example_pass(tmp_path):
     folder = own_firmware(tmp_path)
@@ -53,7 +50,6 @@ def test_the_case_and_the_python_tests_of_the_bare_metal_example_pass(tmp_path):
     assert "5 passed" in done.stdout, done.stdout
 
 
-@pytest.mark.slow
 @needs_compiler
 @pytest.mark.parametrize(
     ("change", "verdict"),
@@ -77,7 +73,6 @@ def test_both_worlds_of_the_example_take_their_interrupts(tmp_path):
     assert (result.verdict, result.findings) == (Verdict.PASS, ()), result.reason
 
 
-@pytest.mark.slow
 @needs_compiler
 @pytest.mark.parametrize(
     ("file", "change"),
@@ -96,10 +91,8 @@ def test_the_case_of_two_worlds_notices(file, change, tmp_path):
 
 
 def test_the_case_of_the_zephyr_example_passes(tmp_path):
-    try:
-        workspace = find_workspace()
-    except EnvironmentMissing as missing:
-        pytest.skip(missing.message)
+    needs.require("zephyr")
+    workspace = find_workspace()
     for name in ("zephyr", "bare_metal"):
         shutil.copytree(EXAMPLES / name, tmp_path / name)
     folder = tmp_path / "zephyr"
@@ -122,7 +115,6 @@ def test_the_sweep_example_finds_a_best_point_among_variants_that_all_pass(tmp_p
     assert "best within the budget, digits: resolver" in told
 
 
-@pytest.mark.slow
 @needs_compiler
 def test_the_campaign_example_replays_a_fault_that_changes_the_digit(tmp_path):
     folder = shutil.copytree(EXAMPLES / "campaign", tmp_path / "campaign")

@@ -6,15 +6,15 @@ import re
 import subprocess
 from pathlib import Path
 
+import needs
 import pytest
 
 from harness import footprint
-from harness.base.errors import EnvironmentMissing, FirmwareFailed, UsageError
+from harness.base.errors import FirmwareFailed, UsageError
 from harness.build.builders import build_all, build_one
 from harness.build.configurations import load
-from harness.build.standalone import build_operators
 from harness.elf import Image
-from harness.footprint.marginal import leave_one_out
+from harness.footprint.compare import compare
 from harness.footprint.measure import measure
 from harness.targets.base import ConsoleMatch
 from harness.targets.simulator import open as open_simulator
@@ -24,10 +24,8 @@ PERSON_DETECTION = ["AVERAGE_POOL_2D", "CONV_2D", "DEPTHWISE_CONV_2D", "RESHAPE"
 
 
 def image(sample: str, configuration: str = "exact") -> Image:
-    try:
-        return Image.from_elf(build_one(sample, configuration))
-    except EnvironmentMissing as missing:
-        pytest.skip(str(missing))
+    needs.require("arm-none-eabi-gcc", "flatc")
+    return Image.from_elf(build_one(sample, configuration))
 
 
 @pytest.mark.parametrize("sample", list(load().samples))
@@ -46,21 +44,12 @@ def test_reachability_explains_nearly_all_of_an_image(sample: str) -> None:
     assert found.operators.unreached < 0.01 * found.regions[0].used
 
 
-@pytest.mark.slow
 def test_the_operators_of_person_detection_cost_what_building_without_them_says() -> None:
-    image("hello_world")  # skips without a compiler
-    found = leave_one_out(
-        "hello_world", PERSON_DETECTION,
-        lambda names: build_operators("hello_world", names).elf,
-        kept=["FULLY_CONNECTED"],
-    )  # fmt: skip
-    assert [row.operator for row in found.rows] == PERSON_DETECTION
-    for row in found.rows:
-        assert row.agrees, f"{row.operator}: {row.exclusive} and {row.measured}: {row.why}"
-        assert row.measured > 300
-    together = found.flash - found.none
-    assert together > sum(row.measured for row in found.rows)  # what they share counts once
-    assert abs(together - found.together) < 0.1 * together
+    images = (image("hello_world", name) for name in ("exact", "person_detection"))
+    swap = compare(*(footprint.analyse(one).to_json() for one in images)).swap
+    assert swap is not None
+    assert swap.operators == tuple(PERSON_DETECTION)
+    assert swap.agrees, swap
 
 
 def test_the_arena_minimum_allocates_and_one_byte_less_does_not() -> None:
@@ -72,12 +61,13 @@ def test_the_arena_minimum_allocates_and_one_byte_less_does_not() -> None:
     assert found.aligned % 16 == 0 and found.aligned >= found.minimum
 
 
-@pytest.mark.parametrize("sample", list(load().samples))
+@pytest.mark.parametrize(
+    "sample",
+    [name for name, one in load().samples.items() if "standalone" in one.arena_minimum],
+)
 def test_the_arena_minimum_is_the_one_that_images_are_built_with(sample: str) -> None:
     """The table's figure: one image fits it from reset on, another with a byte less does not."""
     table = load().samples[sample].arena_minimum
-    if "standalone" not in table:
-        pytest.skip("the table has no minimum for this sample")
     assert footprint.arena_minimum(image(sample), seconds=5).minimum == table["standalone"]
 
 

@@ -17,9 +17,7 @@ import pytest
 
 from harness.build.standalone import build_standalone
 
-pytestmark = pytest.mark.skipif(
-    shutil.which("arm-none-eabi-g++") is None, reason="needs arm-none-eabi-g++"
-)
+pytestmark = pytest.mark.needs("arm-none-eabi-gcc", "flatc")
 SIGNALS = [(signal.SIGINT, 130, "Ctrl-C"), (signal.SIGTERM, 143, "SIGTERM")]
 QUICK = '[[case]]\nname = "quick"\nsample = "hello_world"\n'
 #: Runs its test set for minutes: bare sleep of the virtual clock does not take wall time.
@@ -88,7 +86,6 @@ def group_is_gone(leader: int) -> bool:
     return False
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("number", "code", "name"), SIGNALS)
 def test_run_reports_the_cases_that_ran(
     start: Start, tmp_path: Path, number: int, code: int, name: str
@@ -157,6 +154,7 @@ def test_cases_in_worker_processes_end_with_the_signal_and_keep_what_came(
     assert group_is_gone(child.pid)
 
 
+@pytest.mark.slow
 def test_workers_end_with_a_parent_that_is_killed(start: Start, tmp_path: Path) -> None:
     child = start(sys.executable, "-c", ALL_AT_ONCE)
     wait_for(tmp_path / "out" / "endless" / "console.bin")
@@ -182,7 +180,6 @@ After
 """
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_robot_reports_the_cases_that_ran(start: Start, tmp_path: Path, number: int) -> None:
     (tmp_path / "suite.robot").write_text(SUITE)
@@ -209,7 +206,6 @@ Library    harness.keywords.TflmHil
 )
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_robot_fails_what_was_stopped_and_what_did_not_run_and_reports_the_rest(
     start: Start, tmp_path: Path, number: int

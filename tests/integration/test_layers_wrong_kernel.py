@@ -13,9 +13,7 @@ import pytest
 
 from harness.base import paths
 
-pytestmark = pytest.mark.skipif(
-    shutil.which("arm-none-eabi-g++") is None, reason="needs arm-none-eabi-g++"
-)
+pytestmark = pytest.mark.needs("arm-none-eabi-gcc", "flatc")
 #: The application's own AVERAGE_POOL_2D rounds its means; the wrong one lets the fraction fall.
 RIGHT = "return sum > 0 ? (sum + cells / 2) / cells : (sum - cells / 2) / cells;"
 WRONG = "return sum / cells;"

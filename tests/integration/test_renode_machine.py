@@ -10,17 +10,18 @@ import time
 import tomllib
 from pathlib import Path
 
+import needs
 import pytest
 from firmwares import build  # noqa: F401
 
 from harness.base import paths
-from harness.base.errors import EnvironmentMissing, TargetLost
+from harness.base.errors import TargetLost
 from harness.base.findings import Kind
 from harness.build import configurations
 from harness.build.standalone import build_standalone
 from harness.elf import Image
 from harness.targets import ConsoleMatch, Elapsed, Stop, open_target
-from harness.targets.renode import RenodePool, find
+from harness.targets.renode import RenodePool
 
 END = ConsoleMatch(rb"~HIL \d+ (?:end|ready) [^\r\n]*\*[0-9a-f]{8}[\r\n]")
 TABLE = tomllib.loads((paths.platforms() / "chips" / "nrf9160.toml").read_text())
@@ -34,10 +35,8 @@ MPU_RNR, MPU_RBAR = SCS + 0xD98, SCS + 0xD9C
 
 @pytest.fixture(scope="module")
 def image() -> Image:
-    try:
-        return Image.from_elf(build_standalone("hello_world", "exact").elf)
-    except EnvironmentMissing as missing:
-        pytest.skip(missing.message)
+    needs.require("arm-none-eabi-gcc", "flatc")
+    return Image.from_elf(build_standalone("hello_world", "exact").elf)
 
 
 def windows():
@@ -91,6 +90,7 @@ def disturb(session) -> None:
     session.write(b"on its way")
 
 
+@pytest.mark.slow
 def test_a_machine_that_was_used_is_as_a_new_one(server, image):
     with open_target("renode", image, server=server) as session:
         session.profile()  # so that the next machine is new
@@ -143,10 +143,8 @@ def test_a_core_that_sleeps_for_good_is_idle_on_both_targets(server, image):
 
 @pytest.mark.parametrize("sample", configurations.load().samples)
 def test_what_ran_is_what_ran_on_the_simulator(server, sample):
-    try:
-        firmware = Image.from_elf(build_standalone(sample, "exact").elf)
-    except EnvironmentMissing as missing:
-        pytest.skip(missing.message)
+    needs.require("arm-none-eabi-gcc", "flatc")
+    firmware = Image.from_elf(build_standalone(sample, "exact").elf)
     found = {}
     for target, options in (("renode", {"server": server}), ("simulator", {})):
         with open_target(target, firmware, **options) as session:
@@ -168,6 +166,7 @@ def test_what_ran_is_what_ran_on_the_simulator(server, sample):
     assert renode.functions.keys() == simulator.functions.keys()
 
 
+@pytest.mark.slow
 def test_a_renode_that_is_killed_is_one_error_and_the_next_case_runs(image):
     with pool() as renodes:
         session = open_target("renode", image, pool=renodes)
@@ -179,6 +178,7 @@ def test_a_renode_that_is_killed_is_one_error_and_the_next_case_runs(image):
         assert renodes.starts == 2
 
 
+@pytest.mark.slow
 def test_a_renode_that_hangs_ends_at_the_guard_and_the_next_case_runs(image, monkeypatch):
     monkeypatch.setattr("harness.targets.renode.session._MARGIN", 0.5)
     with pool() as renodes:
@@ -192,11 +192,12 @@ def test_a_renode_that_hangs_ends_at_the_guard_and_the_next_case_runs(image, mon
             assert session.run(Elapsed(0.001), session.deadline(10)) is Stop.CONDITION
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
 def test_a_run_opens_no_port_and_leaves_no_process_and_no_file_when_it_is_ended(
     number, image, tmp_path
 ):
-    skip_without_renode()
+    needs.require("renode")
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     arguments = ["run", str(image.path), "--target", "renode", "--timeout", "3000"]
     arguments += ["--inferences", "1000", "--output", str(tmp_path / "out")]
@@ -217,15 +218,8 @@ def test_a_run_opens_no_port_and_leaves_no_process_and_no_file_when_it_is_ended(
     assert wait_for(lambda: not list(tmp_path.glob("tflm-hil-*")))
 
 
-def skip_without_renode():
-    try:
-        return find.find()
-    except EnvironmentMissing as missing:
-        pytest.skip(missing.message)
-
-
 def pool() -> RenodePool:
-    skip_without_renode()
+    needs.require("renode")
     return RenodePool()
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import statistics
 import time
 
+import needs
 import pytest
 
-from harness.base.errors import EnvironmentMissing
 from harness.build import configurations
 from harness.build.standalone import build_standalone
 from harness.case import crosscheck
@@ -23,10 +23,8 @@ PAIRS = [
 
 
 def image(sample: str, configuration: str) -> Image:
-    try:
-        return Image.from_elf(build_standalone(sample, configuration).elf)
-    except EnvironmentMissing as missing:
-        pytest.skip(missing.message)
+    needs.require("arm-none-eabi-gcc", "flatc")
+    return Image.from_elf(build_standalone(sample, configuration).elf)
 
 
 @pytest.mark.parametrize(("sample", "configuration"), PAIRS)
@@ -92,6 +90,7 @@ def test_block_counts_add_up_to_the_instructions_executed(server):
         assert total == session.counters.instructions
 
 
+@pytest.mark.slow
 def test_100_cases_over_one_process(server, capsys):
     firmware = image("hello_world", "exact")
     starts, seconds = server.starts, []

@@ -1,8 +1,8 @@
 """Each image of tests/firmware/releases has its outcome on the simulator and on a real Renode."""
 
-import shutil
 import warnings
 
+import needs
 import pytest
 import release_images
 
@@ -19,9 +19,7 @@ class BelievedOtherwise(UserWarning):
 
 @pytest.fixture(scope="module")
 def build(tmp_path_factory):
-    compiler = shutil.which("arm-none-eabi-gcc")
-    if compiler is None:
-        pytest.skip("needs arm-none-eabi-gcc")
+    compiler = needs.require("arm-none-eabi-gcc")
     folder = tmp_path_factory.mktemp("releases")
     return lambda image: image.build(compiler, folder)
 

@@ -13,7 +13,7 @@ from harness.elf import Image
 from harness.targets import Stop, open_target
 
 COMPILER = shutil.which("arm-none-eabi-gcc")
-pytestmark = pytest.mark.skipif(COMPILER is None, reason="no arm-none-eabi-gcc")
+pytestmark = pytest.mark.needs("arm-none-eabi-gcc")
 
 #: Prints through UARTE0, one byte a transfer, and has one handler for all faults.
 HEAD = """

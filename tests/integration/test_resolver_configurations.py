@@ -7,11 +7,11 @@ import json
 import subprocess
 from pathlib import Path
 
+import needs
 import pytest
 
 from harness import footprint, resolver
 from harness.base import paths
-from harness.base.errors import EnvironmentMissing
 from harness.build.builders import build_one
 from harness.build.configurations import load
 from harness.cli import main
@@ -36,10 +36,8 @@ EXPECTED = {
 
 
 def image(configuration: str, sample: str = SAMPLE) -> Image:
-    try:
-        return Image.from_elf(build_one(sample, configuration))
-    except EnvironmentMissing as missing:
-        pytest.skip(str(missing))
+    needs.require("arm-none-eabi-gcc", "flatc")
+    return Image.from_elf(build_one(sample, configuration))
 
 
 def model(sample: str = SAMPLE) -> Model:
@@ -102,14 +100,14 @@ def test_an_unused_slot_costs_what_the_audit_says() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("target", ["virtual-board", "renode"])
+@pytest.mark.parametrize(
+    "target", ["virtual-board", pytest.param("renode", marks=pytest.mark.needs("renode"))]
+)
 def test_other_targets_show_the_same_table(target: str, capsys: pytest.CaptureFixture[str]) -> None:
     """A board is read through its debug probe, some time after its start."""
     elf = str(image("exact").path)
     code = main(["resolver", "dump", elf, "--target", target, "--timeout", "2", "--json", "-"])
     said = capsys.readouterr()
-    if code == EnvironmentMissing.exit_code:
-        pytest.skip(said.err.strip())
     assert code == 0, said.err
     (table,) = json.loads(said.out)["resolvers"]
     operators = [row["operator"] for row in table["registrations"]]

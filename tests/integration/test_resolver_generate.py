@@ -7,11 +7,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import needs
 import pytest
 
 from harness import resolver
 from harness.base import paths
-from harness.base.errors import EnvironmentMissing
 from harness.build import generated, standalone
 from harness.build.configurations import load
 from harness.build.options import BuildOptions
@@ -47,10 +47,8 @@ def build(monkeypatch: pytest.MonkeyPatch) -> Build:
         variant = table.variant(sample, "exact", "standalone")
         variant = replace(variant, slots=len(needed),
                           configuration=replace(variant.configuration, name="made"))  # fmt: skip
-        try:
-            return standalone._Builder(table, BuildOptions()).build(variant).elf
-        except EnvironmentMissing as missing:
-            pytest.skip(str(missing))
+        needs.require("arm-none-eabi-gcc", "flatc")
+        return standalone._Builder(table, BuildOptions()).build(variant).elf
 
     return with_models
 
@@ -63,7 +61,6 @@ def run(sample: str, elf: Path, output: Path) -> Verdict:
     return result.verdict
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("sample", ["hello_world", "digits", "residual", "atan"])
 def test_a_generated_resolver_computes_what_the_model_says(
     sample: str, build: Build, tmp_path: Path
@@ -76,7 +73,6 @@ def test_a_generated_resolver_computes_what_the_model_says(
     assert audit.verdicts == (resolver.AuditVerdict.OK,)
 
 
-@pytest.mark.slow
 def test_one_generated_resolver_serves_several_models(build: Build, tmp_path: Path) -> None:
     names = ["digits_int8.tflite", "hello_world_int8.tflite", "residual_int8.tflite"]
     elf = build("digits", names)

@@ -15,8 +15,7 @@ import pytest
 from harness.base import paths
 from harness.build.workspace import find_workspace
 
-pytest.importorskip("west")
-pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="no git on this machine")
+pytestmark = pytest.mark.needs("git")
 
 ROOT = paths.samples().parent
 UPSTREAM = "https://github.com/zephyrproject-rtos"
@@ -114,7 +113,6 @@ def set_up(top: Path, upstream: Path) -> None:
     run(*west, "update", cwd=top)
 
 
-@pytest.mark.slow
 def test_only_the_modules_that_are_needed_are_taken(workspace: Path) -> None:
     west = (sys.executable, "-m", "west")
     names = run(*west, "list", "-f", "{name}", cwd=workspace).split()

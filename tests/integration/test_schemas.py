@@ -1,19 +1,16 @@
 """The JSON documents of real images are what harness/schemas says."""
 
 import json
-import shutil
 from pathlib import Path
 
+import jsonschema
 import pytest
 
 import harness
 from harness.build.builders import build_one
 from harness.cli import main
 
-jsonschema = pytest.importorskip("jsonschema")
-pytestmark = pytest.mark.skipif(
-    shutil.which("arm-none-eabi-g++") is None, reason="no arm-none-eabi-g++"
-)
+pytestmark = pytest.mark.needs("arm-none-eabi-gcc", "flatc")
 CONFIGURATIONS = ["exact", "person_detection", "missing", "too_small", "too_large"]
 
 
@@ -26,7 +23,6 @@ def document(capsys, *arguments: str) -> dict:
     return json.loads(capsys.readouterr().out)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("configuration", CONFIGURATIONS)
 def test_documents_of_an_image_fit_their_schemas(configuration, capsys, tmp_path):
     elf = str(build_one("hello_world", configuration))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
@@ -11,9 +10,7 @@ from equal_runs import compare
 from harness.base.platforms import DEFAULT_CHIP, chip_names
 from harness.cli import main
 
-pytestmark = pytest.mark.skipif(
-    shutil.which("arm-none-eabi-g++") is None, reason="needs arm-none-eabi-g++"
-)
+pytestmark = pytest.mark.needs("arm-none-eabi-gcc", "flatc")
 
 
 def run(folder: Path, chip: str) -> Path:

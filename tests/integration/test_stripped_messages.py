@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,10 +13,7 @@ from harness.build.standalone import build_standalone
 from harness.case import CaseResult, Verdict, run_case
 from harness.case.samples import sample_case
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(not shutil.which("arm-none-eabi-g++"), reason="no arm-none-eabi-g++"),
-]
+pytestmark = pytest.mark.needs("arm-none-eabi-gcc", "flatc")
 OPTIONS = BuildOptions(defines=("TF_LITE_STRIP_ERROR_STRINGS",))
 
 

@@ -1,16 +1,13 @@
 """`run --coverage --profile` on a sample: what the simulator counted, by function and line."""
 
 import json
-import shutil
 
 import pytest
 
 from harness.build.configurations import load
 from harness.cli import main
 
-pytestmark = pytest.mark.skipif(
-    shutil.which("arm-none-eabi-g++") is None, reason="no arm-none-eabi-g++"
-)
+pytestmark = pytest.mark.needs("arm-none-eabi-gcc", "flatc")
 
 
 def test_a_sample_tells_which_functions_and_lines_ran(tmp_path, capsys):
@@ -41,7 +38,6 @@ def test_counting_changes_nothing_that_is_measured(tmp_path, capsys):
     assert plain == traced
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("sample", sorted(load().samples))
 def test_all_sums_of_a_profile_are_the_images_instructions(sample, tmp_path, capsys):
     """Of boot and all inferences; each operator has its own, and none is shared."""

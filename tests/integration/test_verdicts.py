@@ -13,7 +13,7 @@ from harness.cli import main
 from harness.keywords import TflmHil
 
 COMPILER = shutil.which("arm-none-eabi-gcc")
-pytestmark = pytest.mark.skipif(COMPILER is None, reason="no arm-none-eabi-gcc")
+pytestmark = pytest.mark.needs("arm-none-eabi-gcc")
 
 HEAD = """
 extern void reset(void);

@@ -1,9 +1,9 @@
 """The simulator's Cortex-M33 against QEMU's, rule by rule (tests/witness)."""
 
-import shutil
 import subprocess
 import warnings
 
+import needs
 import pytest
 import witness_table
 
@@ -25,9 +25,7 @@ each_image = pytest.mark.parametrize("image", IMAGES)
 
 @pytest.fixture(scope="module")
 def link(tmp_path_factory):
-    compiler = shutil.which("arm-none-eabi-gcc")
-    if compiler is None:
-        pytest.skip("needs arm-none-eabi-gcc")
+    compiler = needs.require("arm-none-eabi-gcc")
     folder, sources = tmp_path_factory.mktemp("witness"), witness_table.FOLDER
 
     def linked(image, machine):
@@ -63,9 +61,7 @@ def test_simulator_answers_as_the_architecture_does(image, link):
 
 @each_image
 def test_qemu_gives_the_same_answers(image, link):
-    qemu = shutil.which("qemu-system-arm")
-    if qemu is None:
-        pytest.skip("needs qemu-system-arm with the machine mps2-an505")
+    qemu = needs.require("qemu-system-arm")
     command = [qemu, "-M", "mps2-an505", "-nographic", "-semihosting", "-kernel"]
     done = subprocess.run(
         [*command, str(link(image, "qemu"))],
@@ -101,7 +97,6 @@ def test_what_qemu_does_differently_is_unverified():
     )
 
 
-@pytest.mark.slow
 @each_image
 @pytest.mark.parametrize("size", [1, 7, 1000])
 def test_slices_equal_one_run(image, size, link):

@@ -74,7 +74,7 @@ CELLS = (
         "run", "zero",
         cli(RUN, write("hil.toml", '[[case]]\nname = "a"\nelf = "silent.elf"\n'
                                    "expect = { outputs = false }\n")),
-        "names nothing that must be seen",
+        "a case without outputs needs a last line",
     ),
     Cell(
         "run", "table",

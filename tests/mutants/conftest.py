@@ -1,4 +1,4 @@
-"""How many mutants are tried, and the table of what noticed what."""
+"""The parts in which mutants are tried, and the table of what noticed what."""
 
 from __future__ import annotations
 
@@ -12,37 +12,14 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 NOTICED = "mutants-noticed"
-_SEED = 2026
-
-
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption(
-        "--all-mutants", action="store_true", help="try every mutant, not a seeded sample"
-    )
-    parser.addoption("--mutant-seed", type=int, default=_SEED, help="the seed of the sample")
-
-
-def _whole(config: pytest.Config) -> bool:
-    return config.getoption("--all-mutants", default=False)  # unknown where all tests are run
-
-
-@pytest.fixture
-def whole(request) -> bool:
-    """Whether every mutant is tried."""
-    return _whole(request.config)
-
-
-@pytest.fixture
-def seed(request) -> int:
-    """What the sample is drawn with."""
-    return request.config.getoption("--mutant-seed", default=_SEED)
+#: Long tests run in so many parts, so that all workers are busy to the end.
+_PARTS = 8
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Long tests run in ``parts``, so that all cores have work to the end."""
     if "part" in metafunc.fixturenames:
-        parts = 8 if _whole(metafunc.config) else 1
-        metafunc.parametrize(("part", "parts"), [(part, parts) for part in range(parts)])
+        parts = [slice(part, None, _PARTS) for part in range(_PARTS)]
+        metafunc.parametrize("part", parts, ids=[f"part {part}" for part in range(_PARTS)])
 
 
 class Tally:

@@ -63,8 +63,8 @@ ENTRANCES = {
         "run", "footprint", "resolver check", "arena", "layers", "sweep", "campaign",
         "history record", "history check", "calibrate", "doctor", "boards flash")},
     "tflm-hil init": "- it writes a case file; `run` judges by it",
-    "tflm-hil chips": f"- {_LISTS}",
-    "tflm-hil samples": f"- {_LISTS}",
+    "tflm-hil list chips": f"- {_LISTS}",
+    "tflm-hil list samples": f"- {_LISTS}",
     "tflm-hil build": "- it makes an image; what cannot be built is an error",
     "tflm-hil resolver generate": f"- {_LISTS}",
     "tflm-hil resolver dump": f"- {_LISTS}",
@@ -80,7 +80,7 @@ ENTRANCES = {
     "tflm-hil boards release": "- it changes who may use a board",
     "tflm-hil boards take": "- it changes who may use a board",
     "tflm-hil virtual-board": "- it starts a board; what runs on it is judged elsewhere",
-    "tflm-hil where": f"- {_LISTS}",
+    "tflm-hil list paths": f"- {_LISTS}",
     "tflm-hil completion": f"- {_LISTS}",
     **{f"TflmHil.{name}": "robot cases" for name in (
         "Run Case", "Run Sample Case", "Run All Sample Cases", "Case Should End As",
@@ -92,6 +92,7 @@ ENTRANCES = {
         "Start Target", "Wait For Inference", "Wait For End", "Wait For Line",
         "Outputs Should Match Reference", "Target Should Report",
         "Target Should Report Missing Operator", "Target Should Report Nothing", "Pin Should Be")},
+    "TflmHil.Plan Of": "- it runs nothing",
     "TflmHil.Build Firmware": "- it makes an image; what cannot be built fails",
     "TflmHil.Build All Firmware": "- it makes images; what cannot be built fails",
     **{f"TflmHil.{name}": f"- {_STEP}" for name in (

@@ -13,6 +13,7 @@ from replay import Recording, record_session, record_text
 from spoil import Mutant, spoil, spoil_text
 
 from harness.base import paths
+from harness.base.expected import Expected
 from harness.build.builders import build_one
 from harness.case import Case, CaseResult, run_case
 from harness.case.samples import sample_case
@@ -131,7 +132,7 @@ KINDS: tuple[Kind, ...] = (
             "invoke: 316787 cycles\nperson score: -57, no person score: 57\n"
         ),
         scraper="person_detection",
-        values=_PEOPLE,
+        expect=Expected(values=_PEOPLE),
         inferences=2,
     ),
     _text(
@@ -139,11 +140,13 @@ KINDS: tuple[Kind, ...] = (
         r"(?P<result>score=)",
         lambda: "boot\nscore=5 class=seven\nscore=-3 class=one\nscore=12 class=two\n",
         scraper=r"/score=(?P<score>-?\d+) class=(?P<class>\w+)/",
-        values=[
-            {"score": 5, "class": "seven"},
-            {"score": -3, "class": "one"},
-            {"score": 12, "class": "two"},
-        ],
+        expect=Expected(
+            values=(
+                {"score": 5, "class": "seven"},
+                {"score": -3, "class": "one"},
+                {"score": 12, "class": "two"},
+            )
+        ),
         inferences=3,
     ),
     _text(
@@ -166,7 +169,7 @@ KINDS: tuple[Kind, ...] = (
         _ZTEST_LINES,
         _capture("ztest/timer_api_failures_3.4"),
         scraper="ztest",
-        tests=_TIMER_FAILURES,
+        expect=Expected(tests=_TIMER_FAILURES),
     ),
     _text(
         "Unity",
@@ -182,7 +185,7 @@ KINDS: tuple[Kind, ...] = (
             "IGNORE_TEST(add, s32)\n\n----\n3 Tests 1 Failures 1 Ignored \nFAIL\n"
         ),
         scraper="unity",
-        tests={"add.s16": "fail"},
+        expect=Expected(tests={"add.s16": "fail"}),
     ),
 )
 
@@ -247,4 +250,4 @@ FAULT_DUMP = (
 def judge(name: str, recording: Recording, folder: Path) -> CaseResult:
     """The verdict on a recording, by the way that every run goes."""
     case, _ = prepared(name)
-    return run_case(case.on("replay", {"recording": recording}), folder)
+    return run_case(replace(case, targets=("replay",), options={"recording": recording}), folder)

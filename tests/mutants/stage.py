@@ -92,7 +92,11 @@ class Stage:
 
     def cli(self, line: str) -> Outcome:
         """``tflm-hil LINE``."""
-        code = main(line.split())
+        return self.call(line.split())
+
+    def call(self, words: list[str]) -> Outcome:
+        """``tflm-hil WORDS``."""
+        code = main(words)
         said = self._capsys.readouterr()
         return Outcome(code, said.out + said.err)
 

@@ -2,35 +2,30 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import Iterable, Iterator
-from importlib import import_module
+from collections.abc import Iterator
 from itertools import product
 
 import click
 import command_cells
 import pytest
 import suite_cells
-from build_mutants import COMPILER
 from cells import Cell
 from doors import DOORS, EMPTY, ENTRANCES, WAYS
 from stage import Stage
 
 from harness.case.live import Live
-from harness.cli import COMMANDS
+from harness.cli import COMMANDS, cli
 from harness.pytest_plugin.fixture import Hil
 
 CELLS = (*command_cells.CELLS, *suite_cells.CELLS)
 GOOD = {**command_cells.GOOD, **suite_cells.GOOD}
-#: Cells of a door in the small form.
-_SAMPLE = 2
 LIBRARIES = {
     "TflmHil": "harness.keywords.TflmHil",
     "Layers": "harness.keywords.layers.Layers",
     "OperatorLifecycle": "harness.keywords.lifecycle.OperatorLifecycle",
     "Reference": "harness.keywords.reference.Reference",
 }
-needs_compiler = pytest.mark.skipif(COMPILER is None, reason="no arm-none-eabi-gcc")
+needs_compiler = pytest.mark.needs("arm-none-eabi-gcc", "flatc")
 
 
 @pytest.fixture
@@ -38,31 +33,16 @@ def stage(tmp_path, monkeypatch, capsys) -> Stage:
     return Stage(tmp_path, monkeypatch, capsys)
 
 
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """All cells, or so many of each door; those that wait for another part always run."""
-    if "cell" not in metafunc.fixturenames:
-        return
-    option = metafunc.config.getoption
-    if option("--all-mutants", default=False):
-        chosen = list(CELLS)
-    else:
-        seed = option("--mutant-seed", default=0)
-        chosen = [cell for cell in CELLS if cell.owner]
-        for door in DOORS:
-            cells = [cell for cell in CELLS if cell.door == door and not cell.owner]
-            chosen += random.Random(f"{seed} {door}").sample(cells, min(len(cells), _SAMPLE))
-    metafunc.parametrize("cell", list(_params(chosen)))
-
-
-def _params(cells: Iterable[Cell]) -> Iterator[object]:
-    for cell in cells:
+def _params() -> Iterator[object]:
+    """Every cell; one that waits for another part of the project is expected to fail."""
+    for cell in CELLS:
         same = [one for one in CELLS if str(one) == str(cell)]
         marks = [pytest.mark.xfail(strict=True, reason=cell.owner)] if cell.owner else []
         yield pytest.param(cell, id=f"{cell} {same.index(cell) + 1}", marks=marks)
 
 
-@pytest.mark.slow
 @needs_compiler
+@pytest.mark.parametrize("cell", _params())
 def test_nothing_tested_is_not_green(cell: Cell, stage: Stage):
     outcome = cell.call(stage)
     assert not outcome.green, outcome.said
@@ -70,7 +50,6 @@ def test_nothing_tested_is_not_green(cell: Cell, stage: Stage):
     assert cell.says in outcome.said
 
 
-@pytest.mark.slow
 @needs_compiler
 @pytest.mark.parametrize("door", GOOD)
 def test_the_door_is_green_where_all_is_right(door: str, stage: Stage):
@@ -125,8 +104,8 @@ def test_every_entrance_leads_to_a_door_or_gives_a_reason():
 
 def _subcommands() -> Iterator[str]:
     for name in COMMANDS:
-        module = name.replace("-", "_")
-        command = getattr(import_module(f"harness.cli.{module}"), module)
+        command = cli.get_command(click.Context(cli), name)
+        assert command is not None
         yield from _leaves(f"tflm-hil {name}", command)
 
 
@@ -136,7 +115,10 @@ def _leaves(name: str, command: click.Command) -> Iterator[str]:
         return
     if command.invoke_without_command:
         yield name
-    for word, one in command.commands.items():
+    context = click.Context(command)
+    for word in command.list_commands(context):
+        one = command.get_command(context, word)
+        assert one is not None
         yield from _leaves(f"{name} {word}", one)
 
 

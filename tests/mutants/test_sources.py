@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import random
 from dataclasses import replace
 
 import pytest
-from build_mutants import COMPILER, FIRMWARE, edited, firmware_mutant, sample_mutant
+from build_mutants import FIRMWARE, edited, firmware_mutant, sample_mutant
 from source_mutants import SCRAPED_MUTANTS, SOURCE_MUTANTS, SourceMutant
 from test_transcripts import what_noticed
 
@@ -15,21 +14,13 @@ from harness.case import Case, run_case
 from harness.case.samples import sample_case
 
 pytestmark = [
-    pytest.mark.skipif(COMPILER is None, reason="no arm-none-eabi-gcc"),
+    pytest.mark.needs("arm-none-eabi-gcc", "flatc"),
     pytest.mark.timeout(3600),
 ]
 
 #: Seconds on the image's own clock: a good image needs a tenth of it, a bad one may hang.
 _TIMEOUT = 3.0
-_SAMPLE = 8
 _MODEL = "hello_world_int8.tflite"
-
-
-def _chosen(mutants, whole, seed, part, parts):
-    """Those of the small form, which are others for another seed, or all."""
-    if whole:
-        return mutants[part::parts]
-    return random.Random(seed).sample(mutants, _SAMPLE)
 
 
 def _case(mutant: SourceMutant, way: str, elf) -> Case:
@@ -56,11 +47,9 @@ def test_every_row_still_finds_its_place_in_the_source(folder, mutants):
 
 
 @pytest.mark.slow
-def test_no_mutant_of_the_samples_sources_passes(
-    part, parts, whole, seed, tally, tmp_path, monkeypatch
-):
+def test_no_mutant_of_the_samples_sources_passes(part, tally, tmp_path, monkeypatch):
     passed = []
-    for mutant in _chosen(SOURCE_MUTANTS, whole, seed, part, parts):
+    for mutant in SOURCE_MUTANTS[part]:
         elf = sample_mutant(mutant.file, mutant.edits, mutant.sample, mutant.resolver, tmp_path)
         for way in mutant.ways:
             result = _run(mutant, way, elf, tmp_path, monkeypatch)
@@ -71,9 +60,9 @@ def test_no_mutant_of_the_samples_sources_passes(
     assert not passed, f"{len(passed)} spoilt images pass:\n" + "\n".join(passed)
 
 
-def test_no_mutant_of_a_scraped_image_passes(part, parts, whole, seed, tally, tmp_path):
+def test_no_mutant_of_a_scraped_image_passes(part, tally, tmp_path):
     passed = []
-    for mutant in _chosen(SCRAPED_MUTANTS, whole, seed, part, parts):
+    for mutant in SCRAPED_MUTANTS[part]:
         result = run_case(_scraped(firmware_mutant(mutant.file, mutant.edits, tmp_path)), tmp_path)
         if result.passed:
             passed.append(f"{mutant.spoils}: {result.reason}")

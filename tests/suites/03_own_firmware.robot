@@ -1,14 +1,10 @@
 *** Settings ***
 Documentation       A case file runs images that this project did not build; and a case that should
 ...                 fail does.
-Library             OperatingSystem
 Resource            ../../robot/tflm.resource
+Resource            output.resource
 Suite Setup         Bring An Image
 Test Template       Case Should End As
-
-
-*** Variables ***
-${FILE}             ${OUTPUT DIR}/own/hil.toml
 
 
 *** Test Cases ***                          FILE       CASE                                   VERDICT
@@ -22,6 +18,8 @@ A Finding That Never Comes Fails            ${FILE}    a finding that never come
 *** Keywords ***
 Bring An Image
     [Documentation]    Puts an ELF beside a copy of tests/cases/hil.toml, as a user would have them.
+    ${folder} =    New Output Folder    own
     ${elf} =    Build Firmware    hello_world    exact
-    Copy File    ${elf}    ${OUTPUT DIR}/own/hello_world.elf
+    Copy File    ${elf}    ${folder}/hello_world.elf
+    VAR    ${FILE}    ${folder}/hil.toml    scope=SUITE
     Copy File    ${CURDIR}/../cases/hil.toml    ${FILE}

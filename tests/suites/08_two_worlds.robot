@@ -3,9 +3,8 @@ Documentation       Do samples in the non-secure world, on the project's own sec
 ...                 resolver table says of them, as they do alone? Every line that they print goes
 ...                 through a gateway. A target without TrustZone-M (Renode before 1.17) cannot:
 ...                 ``--exclude two-worlds``.
-Library             OperatingSystem
-Library             String
 Resource            ../../robot/tflm.resource
+Resource            output.resource
 Test Tags           two-worlds
 Test Template       Non-Secure Sample Should Behave As The Table Says
 
@@ -35,21 +34,20 @@ Interrupts In Both Worlds
     ...    and a software interrupt by the secure one, in the middle of each other's work.
     [Template]    NONE
     Skip If    $CHIP.lower() not in ("", "nrf9160")    the example is for the nRF9160
-    Make Example    two_worlds
-    Run Case    ${OUTPUT DIR}/two_worlds/hil.toml
+    ${folder} =    Make Example    two_worlds
+    Run Case    ${folder}/hil.toml
 
 
 *** Keywords ***
 Make Example
-    [Documentation]    Makes a copy of an example, whose case is to run on the target.
+    [Documentation]    Makes a copy of an example; returns the folder. Images that lie in the
+    ...    example's own folder are made anew.
     [Arguments]    ${name}
-    ${folder} =    Set Variable    ${OUTPUT DIR}/${name}
+    ${folder} =    New Output Folder    ${name}
     Copy Directory    ${CURDIR}/../../examples/${name}    ${folder}
-    ${code}    ${said} =    Run And Return Rc And Output    make -C "${folder}"
+    ${code}    ${said} =    Run And Return Rc And Output    make --always-make -C "${folder}"
     Should Be Equal As Integers    ${code}    0    ${said}
-    ${file} =    Get File    ${folder}/hil.toml
-    ${file} =    Replace String    ${file}    targets = ["simulator"]    targets = ["${TARGET}"]
-    Create File    ${folder}/hil.toml    ${file}
+    RETURN    ${folder}
 
 Non-Secure Sample Should Behave As The Table Says
     [Arguments]    ${sample}    ${resolver}

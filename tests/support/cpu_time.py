@@ -1,20 +1,21 @@
-"""A pytest plugin: the processor time of each test, its child processes included.
+"""A pytest plugin, always on: the processor time of each test, its child processes included.
 
-``pytest -p cpu_time`` lists tests above :data:`SLOW` that are not marked ``slow``; with
-``CPU_TIME=FILE`` it also writes a line for each test: seconds, a tab, the test's id.
+The end of a run names the ten slowest tests, and those that take over :data:`SLOW` seconds and are
+not marked ``slow``. With ``CPU_TIME=FILE`` it also writes a line for each test: seconds, a tab, the
+test's id.
 """
 
 from __future__ import annotations
 
 import os
 import resource
-from collections import defaultdict
 from pathlib import Path
 
 import pytest
 
-#: Seconds from which on a test is slow, all of its rows together.
-SLOW = 0.1
+#: Seconds of processor time from which on a test is slow.
+SLOW = 1.0
+_LISTED = 10
 
 
 def _used() -> float:
@@ -54,13 +55,11 @@ class CpuTime:
         if target := os.environ.get("CPU_TIME"):
             lines = "".join(f"{seconds:.3f}\t{test}\n" for test, seconds in ranked)
             Path(target).write_text(lines, encoding="utf-8")
-        terminalreporter.section(f"processor time: {sum(self.seconds.values()):.1f} s")
-        sums: dict[str, float] = defaultdict(float)
+        terminalreporter.section(f"processor time of the tests: {sum(self.seconds.values()):.0f} s")
+        for test, seconds in ranked[:_LISTED]:
+            terminalreporter.line(f"{seconds:7.2f} s  {test}")
         for test, seconds in ranked:
-            if test not in self.slow:
-                sums[test.partition("[")[0]] += seconds
-        for test, seconds in sorted(sums.items(), key=lambda pair: -pair[1]):
-            if seconds > SLOW:
+            if seconds > SLOW and test not in self.slow:
                 terminalreporter.line(f"{seconds:7.2f} s, not marked slow: {test}")
 
 

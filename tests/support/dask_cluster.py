@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import socket
-import subprocess
 import sys
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-import distributed
+from harness.base.process import RunningProgram
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -27,10 +25,10 @@ class Cluster:
         self.scheduler = self._start_scheduler()
         self.workers = [self.start_worker() for _ in range(workers)]
 
-    def _start_scheduler(self) -> subprocess.Popen[bytes]:
+    def _start_scheduler(self) -> RunningProgram:
         return self._start("scheduler", "--host", "127.0.0.1", "--port", str(self._port))
 
-    def start_worker(self, code: Path = ROOT) -> subprocess.Popen[bytes]:
+    def start_worker(self, code: Path = ROOT) -> RunningProgram:
         """Start one more worker with the package in ``code``; it waits for the scheduler."""
         return self._start("worker", self.address, "--nthreads", "1", "--no-nanny", code=code)
 
@@ -52,27 +50,25 @@ class Cluster:
 
     def wait_for(self, workers: int) -> None:
         """Wait until so many workers have found the scheduler."""
+        import distributed  # an extra
+
         with distributed.Client(self.address, set_as_default=False) as client:
             client.wait_for_workers(workers, timeout=120)
 
-    def _start(self, *arguments: str, code: Path = ROOT) -> subprocess.Popen[bytes]:
+    def _start(self, *arguments: str, code: Path = ROOT) -> RunningProgram:
         paths = [str(code), str(ROOT / "tests" / "support")]
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
-        with (self.folder / "dask.log").open("ab") as log:
-            return subprocess.Popen(
-                [sys.executable, "-m", "dask", *arguments, "--no-dashboard"],
-                cwd=self.folder, env=environment, stdout=log, stderr=log,
-            )  # fmt: skip
+        return RunningProgram(
+            [sys.executable, "-m", "dask", *arguments, "--no-dashboard"],
+            folder=self.folder, environment={"PYTHONPATH": os.pathsep.join(paths)},
+        )  # fmt: skip
 
     def kill_worker(self) -> None:
         """Kill the first worker in the middle of its work."""
-        _kill(self.workers.pop(0))
+        self.workers.pop(0).close()
 
     def restart_scheduler(self) -> None:
         """Kill scheduler and workers, and start new ones."""
-        _kill(self.scheduler)
-        for worker in self.workers:
-            _kill(worker)
+        self._kill()
         self.scheduler = self._start_scheduler()
         self.workers = [self.start_worker() for _ in self.workers]
 
@@ -85,13 +81,11 @@ class Cluster:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        for process in [*self.workers, self.scheduler]:
-            _kill(process)
+        self._kill()
 
-
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    process.send_signal(signal.SIGKILL)
-    process.wait()
+    def _kill(self) -> None:
+        for program in [*self.workers, self.scheduler]:
+            program.close()
 
 
 def _free_port() -> int:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import pytest
+import needs
 
 from harness import targets
-from harness.base.errors import EnvironmentMissing
 from harness.build.builders import build_one
 from harness.elf import Image
 from harness.targets.base import Session
@@ -17,9 +16,7 @@ from harness.targets.base import Session
 @contextmanager
 def fed_sample(sample: str) -> Iterator[Session]:
     """``sample`` with its inputs from the console; skips the test where it cannot be built."""
-    try:
-        firmware = Image.from_elf(build_one(sample, "console"))
-    except EnvironmentMissing as missing:
-        pytest.skip(str(missing))
+    needs.require("arm-none-eabi-gcc", "flatc")
+    firmware = Image.from_elf(build_one(sample, "console"))
     with targets.open_target("simulator", firmware) as opened:
         yield opened

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import needs
 import pytest
+from shared import made_once
 
 from harness.elf import Image
 
@@ -18,19 +19,18 @@ FLAGS += " -fno-tree-loop-distribute-patterns -nostdlib -Wall -Wextra -Werror"
 
 @pytest.fixture(scope="session")
 def build(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Image]:
-    compiler = shutil.which("arm-none-eabi-gcc")
-    if compiler is None:
-        pytest.skip("needs arm-none-eabi-gcc")
-    folder = tmp_path_factory.mktemp("firmware")
+    compiler = needs.require("arm-none-eabi-gcc")
     built: dict[str, Image] = {}
+
+    def compile_to(elf: Path, name: str) -> None:
+        command = [compiler, *FLAGS.split(), "-T", str(SOURCES / "machine.ld")]
+        command += [str(SOURCES / f"{name}.c"), "-o", str(elf)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
 
     def make(name: str) -> Image:
         if name not in built:
-            elf = folder / f"{name}.elf"
-            command = [compiler, *FLAGS.split(), "-T", str(SOURCES / "machine.ld")]
-            command += [str(SOURCES / f"{name}.c"), "-o", str(elf)]
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
-            assert done.returncode == 0, done.stderr
+            elf = made_once(tmp_path_factory, f"{name}.elf", lambda path: compile_to(path, name))
             built[name] = Image.from_elf(elf)
         return built[name]
 

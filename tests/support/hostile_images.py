@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from harness.base.expected import Expected
 from harness.base.platforms import chip_table
 from harness.build.toolchain import Toolchain
 from harness.case.case import Case
@@ -58,10 +59,10 @@ class HostileImage:
         return Case(
             elf.stem,
             elf,
-            target_options=self.options,
+            options=self.options,
             scraper="/^(?P<said>ok)$/",
-            values=({"said": "ok"},),
-            reference=False,
+            expect=Expected(values=({"said": "ok"},)),
+            reference="none",
             **self.case,
         )
 

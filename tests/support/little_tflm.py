@@ -7,7 +7,6 @@ the registrations.
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -183,14 +182,6 @@ SECTIONS {
 
 _FLAGS = ("-mthumb", "-Os", "-ffunction-sections", "-fdata-sections", "-fno-exceptions",
           "-fno-rtti", "-fno-threadsafe-statics", "-ffreestanding", "-w")  # fmt: skip
-
-
-def has_gcc() -> bool:
-    return shutil.which("arm-none-eabi-g++") is not None
-
-
-def has_clang() -> bool:
-    return shutil.which("clang") is not None and shutil.which("ld.lld") is not None
 
 
 def compile_little(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import subprocess
 import sys
@@ -12,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from oracle_worker import MODULES, read, write
+from oracle_worker import read, write
 
 from harness.base.arithmetic import Arithmetic
 
@@ -54,10 +53,6 @@ class Oracle:
         self.kind = kind
         self.agreed: Counter[tuple[str, str]] = Counter()  # cases; see type_table.signatures
         self._process: subprocess.Popen[bytes] | None = None
-
-    @property
-    def installed(self) -> bool:
-        return importlib.util.find_spec(MODULES[self.kind].partition(".")[0]) is not None
 
     def arithmetic(self, operator: str) -> Arithmetic:
         """The reference's arithmetic that matches this interpreter.

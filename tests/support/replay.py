@@ -27,10 +27,12 @@ from harness.targets import (
     Stop,
     Target,
 )
+from harness.targets.registry import TargetOption
 
 _RECORD = re.compile(r"~HIL (\d+) ([a-z_]+)((?: [a-z0-9_]+=\S*)*) \*([0-9a-f]{8})")
 
-TARGETS.setdefault("replay", Target("replay", "replay", instructions=True))
+_OPTIONS = (TargetOption("recording", "text", "what the device said."),)
+TARGETS.setdefault("replay", Target("replay", "replay", instructions=True, options=_OPTIONS))
 
 _TICK = 1e-5  # seconds between two lines at least
 

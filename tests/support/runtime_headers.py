@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from pathlib import Path
 
-import pytest
+import needs
 
 from harness.base import paths
 from harness.build.standalone import flatc_schema
@@ -16,9 +15,7 @@ RUNTIME = paths.platforms() / "standalone" / "tflm"
 
 def include_folders(folder: Path) -> list[Path]:
     """The runtime's own, and ``folder`` with the schema's header as flatc makes it."""
-    flatc, headers = shutil.which("flatc"), Path("/usr/include/flatbuffers")
-    if flatc is None or not headers.is_dir() or not RUNTIME.is_dir():
-        pytest.skip("no flatbuffers compiler, or no standalone runtime")
+    flatc, headers = needs.require("flatc"), needs.flatbuffers_headers()
     out = folder / "tensorflow" / "lite" / "schema"
     out.mkdir(parents=True)
     schema = folder / "schema.fbs"

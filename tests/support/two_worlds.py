@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import shutil
 import struct
 import subprocess
 
+import needs
 import pytest
 from firmwares import FLAGS
 from firmwares import SOURCES as FIRMWARE
@@ -32,9 +32,7 @@ def machine_for(firmware: Image, name: str, operand: int = 0) -> Machine:
 
 @pytest.fixture(scope="session")
 def two_worlds(tmp_path_factory: pytest.TempPathFactory) -> Image:
-    compiler = shutil.which("arm-none-eabi-gcc")
-    if compiler is None:
-        pytest.skip("needs arm-none-eabi-gcc")
+    compiler = needs.require("arm-none-eabi-gcc")
     folder = tmp_path_factory.mktemp("worlds")
 
     def link(name: str, *more: str) -> Image:

@@ -207,7 +207,6 @@ def test_a_file_that_is_not_toml_is_refused(tmp_path: Path, text: bytes, words: 
         files.read_toml(tmp_path / "a.toml")
 
 
-@pytest.mark.slow
 def test_nothing_is_read_from_a_pipe_without_a_writer(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     call = [sys.executable, "-m", "harness", "run", str(tmp_path / "pipe")]

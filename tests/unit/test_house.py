@@ -71,7 +71,6 @@ def room(module: str) -> str:
     return module.split(".")[1]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("module", [name for name in modules() if name != "harness"])
 def test_a_module_imports_only_rooms_that_stand_before_its_own(module):
     wrong = [
@@ -82,7 +81,6 @@ def test_a_module_imports_only_rooms_that_stand_before_its_own(module):
     assert not wrong
 
 
-@pytest.mark.slow
 def test_no_import_runs_in_a_circle():
     graph = {module: imported(module) for module in modules()}
     try:
@@ -91,7 +89,6 @@ def test_no_import_runs_in_a_circle():
         pytest.fail(f"a circle: {' -> '.join(error.args[1])}")
 
 
-@pytest.mark.slow
 def test_a_class_name_stands_once():
     owners: dict[str, list[str]] = {}
     for module, path in modules().items():
@@ -104,6 +101,32 @@ def test_a_class_name_stands_once():
 def test_only_one_module_spells_a_record():
     spelt = [name for name, path in modules().items() if "~HIL" in path.read_text(encoding="utf-8")]
     assert spelt == ["harness.uart.records"]
+
+
+#: What starts programs, and the modules that may. ``isolated`` is a script that becomes one.
+STARTS = re.compile(
+    r"subprocess(\..*)?|pty(\..*)?|asyncio\.create_subprocess_\w+"
+    r"|os\.(system|popen|fork\w*|exec[lv]\w*|spawn\w*|posix_spawn\w*)"
+)
+STARTERS = {"harness.base.process", "harness.targets.renode.isolated"}
+
+
+def used(module: str) -> set[str]:
+    """What a module imports, and the attributes of names in it, as ``os.fork``."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(modules()[module].read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            names.add(f"{node.value.id}.{node.attr}")
+    return names
+
+
+def test_only_one_module_starts_programs():
+    starters = {name for name in modules() if any(map(STARTS.fullmatch, used(name)))}
+    assert starters == STARTERS
 
 
 def test_wheels_carry_every_file_that_is_not_a_module():
@@ -147,7 +170,6 @@ def undocumented_methods(owner: type) -> list[str]:
     ]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("module", sorted(modules().keys() - ELSEWHERE - {"harness.__main__"}))
 def test_every_public_name_is_documented(module):
     assert not undocumented(module)

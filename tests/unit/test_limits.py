@@ -53,7 +53,6 @@ def test_a_tolerance_is_finite_and_not_negative(value: object) -> None:
 ANYTHING = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(), st.binary())
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("check", [numbers.seconds, numbers.count, numbers.baud, numbers.tolerance])
 @given(value=ANYTHING)
 def test_whatever_is_given_a_number_comes_or_a_sentence(

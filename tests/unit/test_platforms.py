@@ -97,7 +97,6 @@ def changed(text: str, old: str, new: str) -> str:
     return text.replace(old, new)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
@@ -135,7 +134,6 @@ def test_wrong_chip_table_is_refused(tmp_path: Path, old: str, new: str, message
     assert message in refused.value.message
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [

@@ -8,9 +8,12 @@ import pytest
 
 from harness.base.errors import UsageError
 from harness.base.removed import INSTEAD
-from harness.case.casefile import load_cases
+from harness.case.plan import load_cases
 from harness.cli import main
 from robot import api
+
+#: First words of names that are not given to the command line.
+OTHERS = ("key ", "keyword ", "fault model ")
 
 
 @pytest.fixture
@@ -34,6 +37,25 @@ def test_command_line(row, capsys, tmp_path, monkeypatch, name, arguments):
     (tmp_path / "a.elf").touch()
     assert main(arguments) == UsageError.exit_code
     assert capsys.readouterr().err == f"tflm-hil: {name} was removed\nhint: footprint\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "today"),
+    [(["where", "robot"], "list paths"), (["samples", "--json"], "list samples"),
+     (["chips", "nrf9151"], "list chips")],
+)  # fmt: skip
+def test_renamed_command_works_and_is_told(capsys, arguments, today):
+    assert main(arguments) == 0
+    old = capsys.readouterr()
+    assert old.err == f"tflm-hil: {arguments[0]} is now called {today}\n"
+    assert main([*today.split(), *arguments[1:]]) == 0
+    assert capsys.readouterr() == (old.out, "")
+
+
+@pytest.mark.parametrize("name", [name for name in INSTEAD if not name.startswith(OTHERS)])
+def test_each_row_of_a_command_or_option(capsys, name):
+    assert main(name.split()) == UsageError.exit_code
+    assert capsys.readouterr().err == f"tflm-hil: {name} was removed\nhint: {INSTEAD[name]}\n"
 
 
 def test_case_file(row, tmp_path):

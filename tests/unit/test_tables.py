@@ -12,7 +12,7 @@ import pytest
 from harness.base import numbers, platforms, tables
 from harness.base.errors import UsageError
 from harness.build import configurations
-from harness.case import casefile
+from harness.case.case import Case
 from harness.studies.sweep import axes
 from harness.targets.board import lab
 
@@ -89,7 +89,7 @@ def test_a_number_of_thousands_of_digits_is_shown_in_a_few():
 
 
 SCHEMAS = {
-    "case file": casefile._Row,
+    "case file": Case,
     "lab file": lab._LabFile,
     "sweep": axes.Sweep,
     "chip table": platforms._ChipFile,

@@ -8,7 +8,6 @@ libraries; an empty stand-in takes its place.
 from __future__ import annotations
 
 import argparse
-import subprocess
 import sys
 import types
 from datetime import date
@@ -17,6 +16,7 @@ from pathlib import Path
 SAMPLES = Path(__file__).resolve().parent.parent
 MODELS = SAMPLES / "models"
 TABLE = SAMPLES / "resolvers.toml"
+_GIT_SECONDS = 60.0
 
 
 def find_package() -> None:
@@ -43,12 +43,14 @@ def parser(description: str) -> argparse.ArgumentParser:
 
 def commit_of(repository: Path) -> tuple[str, date | None]:
     """Hash and date of the commit that is checked out in a folder; ("", None) without git."""
+    from harness.base import errors, process  # noqa: PLC0415 - after find_package()
+
     command = ["git", "-C", str(repository), "log", "-1", "--format=%H %cs"]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
-    except (OSError, subprocess.CalledProcessError):
+        done = process.run(command, seconds=_GIT_SECONDS, split=True)
+    except (errors.ProgramMissing, errors.ProgramFailed):
         return "", None
-    commit, _, day = done.stdout.strip().partition(" ")
+    commit, _, day = done.output.strip().partition(" ")
     return commit, date.fromisoformat(day)
 
 

@@ -4,97 +4,48 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from harness.base import numbers, signals
-from harness.base.errors import ExitCode, UsageError
-from harness.case import Case, CaseResult, Verdict, run_case
-from harness.case.case import target_names
-from harness.case.subject import find_model
-from harness.case.tally import Tally, exit_code
-from harness.cli.options import (
-    beside_option,
-    builder_options,
-    chip_option,
-    history_option,
-    json_option,
-    number_option,
-    target_options,
-)
-from harness.cli.parameters import (
-    ALL,
-    BUTTON,
-    CASE,
-    CONFIGURATION,
-    EXISTING,
-    FILE_OR_WORD,
-    IMAGE_OR_CASES,
-    MODEL,
-    SCRAPER,
-    STDOUT,
-    TARGET,
-    Destination,
-)
-from harness.cli.run.cases import Options, select, selection
+from harness.base import logs, signals
+from harness.base.errors import ExitCode, HilError, UsageError
+from harness.build.builders import build_all
+from harness.case import Case, CaseResult, Verdict
+from harness.case.plan import Plan, Request, execute, plan
+from harness.case.subject import Subject
+from harness.case.tally import exit_code
+from harness.cli.options import GroupedCommand, case_options, history_option, json_option
+from harness.cli.output import on_stderr
+from harness.cli.parameters import CASE, FILE_OR_WORD, IMAGE_OR_CASES, STDOUT, Destination
 from harness.cli.run.crosschecks import CrossChecks
 from harness.cli.run.reports import RunReport, check_destinations, interrupted, report
 from harness.report.progress import Ticker
-from harness.targets.registry import TARGETS, Ability, TargetPools, who_can
+from harness.targets.registry import Ability, TargetPools, who_can
 from harness.uart.echo import Echo
-from harness.uart.scrapers import SCRAPERS
 
 if TYPE_CHECKING:
     from harness.case.run import Calibrate
     from harness.history.run import Occasion
+    from harness.history.selection import Selection
 
+Options = Mapping[str, Any]
 _SKIPS_HINT = "--allow-skips, if this is intended"
 
 
-@click.command()
+@click.command(cls=GroupedCommand)
 @click.argument("what", metavar="IMAGE|SAMPLE|hil.toml", type=IMAGE_OR_CASES)
 @click.option("--case", "names", metavar="NAME", type=CASE, multiple=True,
               help="Run only this case of a case file; repeatable.")  # fmt: skip
-@click.option("--target", metavar="T[,T...]", type=TARGET,
-              help=f"Targets: {', '.join(TARGETS)}.  [default: simulator, or those of the case "
-              "file]")  # fmt: skip
-@click.option("--resolver", metavar="CFG", type=CONFIGURATION,
-              help=f"Resolver configuration of a SAMPLE, or {ALL}.  [default: exact]")  # fmt: skip
-@builder_options
-@chip_option
-@beside_option
-@click.option("--model", metavar="FILE|NAME", type=MODEL,
-              help="The .tflite of the image, or the name of a model of this project; outputs must "
-              "equal those of the reference.")  # fmt: skip
-@click.option("--scraper", metavar="NAME|/REGEX/", type=SCRAPER,
-              help="For an image that prints no records: the parser of its output, "
-              f"{', '.join(SCRAPERS)}, or a regex with named groups.")  # fmt: skip
-@click.option("--inputs", type=EXISTING,
-              help=".npy or .npz, one row per inference, sent through the console.")  # fmt: skip
-@number_option("--inferences", check=numbers.count, metavar="N",
-               help="Required number of results.", default_text="1")  # fmt: skip
-@number_option("--tolerance", check=numbers.tolerance, metavar="X",
-               help="Largest difference of an output.",
-               default_text="exact; for float sums an error bound")  # fmt: skip
-@click.option("--never-ends", is_flag=True,
-              help="With --scraper: the firmware runs in an endless loop; watch it for --watch "
-              "seconds after the last expected result.")  # fmt: skip
-@number_option("--watch", check=numbers.seconds, metavar="SECONDS",
-               help="With --scraper: time after the end, on the target's clock, during which "
-               "output is still checked.", default_text="1")  # fmt: skip
-@click.option("--press", "presses", metavar="PIN[@S[+S]]", multiple=True, type=BUTTON,
-              help="Press a button (button1, button2, P0.6) S seconds after the start, for the "
-              f"given time; repeatable; on {', '.join(who_can(Ability.PINS))}.")  # fmt: skip
-@number_option("--timeout", check=numbers.seconds, metavar="SECONDS",
-               help="Time limit of the run, on the target's clock (virtual on simulators).",
-               default_text="10 for an ELF")  # fmt: skip
-@number_option("--guard", check=numbers.seconds, metavar="SECONDS",
-               help="Time limit on the wall clock, for runs that hang.",
-               default_text="120")  # fmt: skip
-@target_options
+@click.option("--tag", "tags", metavar="TAG", multiple=True,
+              help="Run only the cases of a case file with this tag; repeatable.")  # fmt: skip
+@click.option("--dry-run", is_flag=True,
+              help="Run nothing: show each case on its targets, and where its values come "
+              "from.")  # fmt: skip
+@case_options()
 @click.option("-v", "--console", "show_console", is_flag=True,
               help="Show the console on standard error while it runs.")  # fmt: skip
 @click.option("--rerun", is_flag=True,
@@ -108,8 +59,6 @@ _SKIPS_HINT = "--allow-skips, if this is intended"
 @click.option("--html", type=Destination(), help="Write an HTML report.")
 @click.option("--markdown", type=Destination(),
               help="Write table and failures as Markdown, for the summary of a job.")  # fmt: skip
-@click.option("--allure", type=click.Path(file_okay=False, path_type=Path), metavar="FOLDER",
-              help="Write results for Allure, with console and report page attached.")  # fmt: skip
 @click.option("--annotate", is_flag=True,
               help="Print failures as annotations for GitHub, at a line of the sources or of the "
               "case file (on standard error).")  # fmt: skip
@@ -142,12 +91,13 @@ def run(**options: Any) -> int:
     \b
     tflm-hil run hello_world
     tflm-hil run hello_world --resolver all-configurations --html report.html
-    tflm-hil run zephyr.elf --scraper hello_world --never-ends --model model.tflite
+    tflm-hil run zephyr.elf --scraper hello_world --end never --model model.tflite
     tflm-hil run zephyr.elf --scraper ztest
-    tflm-hil run app.signed.hex --beside mcuboot.hex --beside zephyr.elf --scraper hello_world
+    tflm-hil run app.signed.hex --also-load mcuboot.hex --scraper hello_world
     tflm-hil run . --case "my application"
     tflm-hil run build --scraper ztest --rerun      # while you edit and build
     tflm-hil run hil.toml --target simulator,renode --junit hil.xml
+    tflm-hil run zephyr.elf --scraper '/y=(?P<y>\\S+)/' --set 'expect.values=[{y=3}]'
     tflm-hil run digits --profile digits.json --coverage digits.info
 
     With several targets, console, outputs and RAM of each case are compared between them.
@@ -161,38 +111,50 @@ def run(**options: Any) -> int:
     if options["rerun"]:
         from harness.cli.run.rerun import files_of, repeat  # noqa: PLC0415 - see cli/__init__
 
-        repeat(lambda: _run(options), lambda: files_of(options["what"], _files_given(options)))
+        repeat(lambda: _run(options), lambda: files_of(_plan(options), options["what"]))
     return _run(options)
 
 
-def _files_given(options: Options) -> Iterator[Path]:
-    """The files given by options."""
-    yield from options["beside"]
-    if options["inputs"] is not None:
-        yield options["inputs"]
-    if options["model"] is not None:
-        yield find_model(options["model"])
+def _plan(options: Options) -> Plan:
+    """The plan of the arguments."""
+    needs = tuple((f"--{name}", Ability.TRACE) for name in ("coverage", "profile") if options[name])
+    return plan(
+        Request(
+            options["what"],
+            options["layers"],
+            options["names"],
+            options["tags"],
+            allow_skips=options["allow_skips"],
+            needs=needs,
+        )
+    )
 
 
 def _run(options: Options) -> int:
     """Runs the cases selected by the options, once; returns the exit code."""
-    occasion = _occasion(options)
+    made = _plan(options)
+    for note in made.notes:
+        click.echo(f"tflm-hil: {note}", err=True)
+    if options["dry_run"]:
+        click.echo(made)
+        return ExitCode.PASSED
+    occasion = _occasion(options, made)
     calibrate = _calibrate(options["calibration"])
-    cases = select(options)
-    checks = CrossChecks(cases, options["symbols"])
+    checks = CrossChecks(made.cases, options["symbols"])
     if options["symbols"] and not checks.wanted:
         raise UsageError("--symbol compares targets, and no case runs on two of them")
+    _build_together(made.cases)
     results: list[CaseResult] = []
     with signals.Keeping() as keeping, TargetPools() as pools:
-        for result in _results(cases, pools, checks, calibrate, options):
+        for result in _results(made, pools, checks, calibrate, options):
             results.append(result)
     with signals.held_back():
         if keeping.stop is not None and occasion is not None:
             occasion = occasion.without("cases after the interrupt")
-        tally = _tally(results, len(cases), options)
+        tally = made.tally(results)
         report(RunReport(results, occasion, checks, tally), options)
         if keeping.stop is not None:
-            click.echo(interrupted(keeping.stop, len(results), len(cases), options), err=True)
+            click.echo(interrupted(keeping.stop, len(results), len(made.items), options), err=True)
             return signals.exit_code(keeping.stop)
     verdicts = [result.judgement.verdict for result in results]
     code = exit_code([*verdicts, Verdict.FAIL] if checks.differ else verdicts, tally)
@@ -203,13 +165,29 @@ def _run(options: Options) -> int:
     return code
 
 
-def _occasion(options: Options) -> Occasion | None:
+def _occasion(options: Options, made: Plan) -> Occasion | None:
     """Time, commit and selection of this run; None if no report needs them (git is slow)."""
     if not any(options[name] for name in ("json_file", "html", "url")):
         return None
     from harness.history.run import Occasion  # noqa: PLC0415 - see above
 
-    return Occasion.here(selection=selection(options))
+    return Occasion.here(selection=selection(options, made))
+
+
+def selection(options: Options, made: Plan) -> Selection:
+    """The selection of cases by WHAT and the options, for the history."""
+    from harness.history.selection import Selection  # noqa: PLC0415 - see above
+
+    what: Subject = options["what"]
+    values = options["layers"][-1].values
+    source = str(what.case_file or what.elf)
+    if what.sample:
+        built = str(values.get("resolver", "exact")), str(values.get("builder", "standalone"))
+        source = "/".join([what.sample, *built])
+    filters = [f"case {name}" for name in options["names"]]
+    filters += [f"tag {name}" for name in options["tags"]]
+    chips = filter(None, [str(values.get("chip", ""))])
+    return Selection.of([source], filters, sorted(made.named), chips)
 
 
 def _calibrate(file: str | None) -> Calibrate | None:
@@ -221,48 +199,55 @@ def _calibrate(file: str | None) -> Calibrate | None:
     return calibrate_with(file)
 
 
+def _build_together(cases: Sequence[Case]) -> None:
+    """Builds the samples of several cases in parallel; each case then takes its own image."""
+    by_builder: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    for case in cases:
+        if case.elf is None:
+            pairs = by_builder.setdefault((case.builder, case.chip), [])
+            pairs.append((case.sample, case.resolver))
+    for (builder, chip), pairs in by_builder.items():
+        if len(pairs) > 1:
+            with suppress(HilError), logs.shown(on_stderr):  # each case builds again and reports it
+                build_all(pairs, builder, chip=chip)
+
+
 def _results(
-    cases: Sequence[Case],
+    made: Plan,
     pools: TargetPools,
     checks: CrossChecks,
     calibrate: Calibrate | None,
     options: Options,
 ) -> Iterator[CaseResult]:
     """Runs the cases in order, with progress; the error of a single case is raised."""
-    on_error: Literal["raise", "record"] = "raise" if len(cases) == 1 else "record"
+    count = len(made.items)
     ticker = Ticker("", stream=sys.stderr)
-    for number, case in enumerate(cases, 1):
-        position = f"[{number}/{len(cases)}]"
-        if not options["show_console"]:
-            ticker.line(f"{position} {case.name} on {case.target} ...")
-        ready = case.on(case.target, pools.options(case.target, case.target_options))
-        output = options["output"] / case.target
-        try:
-            result = run_case(
-                ready,
-                output,
-                look=checks.look(case),
-                calibrate=calibrate,
-                echo=_echo(f"{position} {case.name} on {case.target}", options),
-                on_error=on_error,
-            )
-        finally:
-            ticker.done()
-        yield result
-        if len(cases) > 1 and options["json_file"] != STDOUT:
-            seconds = f"{result.measures.wall_seconds:.1f} s"
-            verdict = f"{result.setup}: {result.judgement.verdict} ({seconds})"
-            click.echo(f"{position} {verdict}", err=True)
 
-
-def _echo(title: str, options: Options) -> Echo | None:
-    """Prints the title of the next case, and returns the display of its console; None if off."""
-    if not options["show_console"]:
+    def begin(number: int, case: Case) -> Echo | None:
+        title = f"[{number}/{count}] {case.name} on {case.target}"
+        if options["show_console"]:
+            click.echo(f"--- {title}", err=True)
+            return Echo(sys.stderr)
+        ticker.line(f"{title} ...")
         return None
-    click.echo(f"--- {title}", err=True)
-    return Echo(sys.stderr)
 
-
-def _tally(results: Sequence[CaseResult], asked: int, options: Options) -> Tally:
-    named = target_names(options["target"]) if options["target"] is not None else ()
-    return Tally.of(results).requested(asked=asked, named=named, allow_skips=options["allow_skips"])
+    results = execute(
+        made,
+        lambda case: options["output"] / case.target,
+        pools,
+        look=checks.look,
+        echo=begin,
+        calibrate=calibrate,
+        trace=bool(options["coverage"] or options["profile"]),
+        on_error="raise" if count == 1 else "record",
+    )
+    try:
+        for number, result in enumerate(results, 1):
+            ticker.done()
+            yield result
+            if count > 1 and options["json_file"] != STDOUT:
+                seconds = f"{result.measures.wall_seconds:.1f} s"
+                verdict = f"{result.setup}: {result.judgement.verdict} ({seconds})"
+                click.echo(f"[{number}/{count}] {verdict}", err=True)
+    finally:
+        ticker.done()

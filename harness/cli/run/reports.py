@@ -79,13 +79,6 @@ def report(run: RunReport, options: Mapping[str, Any]) -> None:
         except CannotWrite as error:
             failures.append(error)
     try:
-        if options["allure"] is not None:
-            from harness.report.allure import write_allure  # noqa: PLC0415
-
-            write_allure(run.results, options["allure"])
-    except HilError as error:
-        failures.append(error)
-    try:
         _keep(run, options["url"])
     except HilError as error:
         failures.append(error)

@@ -13,7 +13,7 @@ from harness.base import paths
 from harness.base.errors import HilError
 from harness.base.text import count_of
 from harness.build.configurations import load
-from harness.case import Case
+from harness.case.plan import Plan
 from harness.case.subject import Subject
 from harness.elf.build_folder import BuildFolder
 
@@ -64,23 +64,15 @@ def _of_file(path: Path) -> tuple[int, int] | None:
     return found.st_mtime_ns, found.st_size
 
 
-def files_of(what: Subject, others: Iterable[Path]) -> Iterator[Path]:
-    """The files that a run of ``what`` reads, with the sources of samples, and ``others``."""
-    cases = [what.case()] if what.case_file is None else _cases_of(what.case_file)
+def files_of(made: Plan, what: Subject) -> Iterator[Path]:
+    """The files that a plan for ``what`` reads, with the sources of samples."""
     if what.case_file is not None:
         yield what.case_file
-    for case in cases:
-        read = [case.elf, *case.beside, case.model, case.inputs, case.vectors]
+    for case in made.cases:
+        read = [case.elf, *case.also_load, case.model, case.input_file, case.vectors, case.baseline]
         yield from (_file(path) for path in read if path is not None)
         if case.sample:
             yield from _sources(case.sample)
-    yield from others
-
-
-def _cases_of(case_file: Path) -> list[Case]:
-    from harness.case import load_cases  # noqa: PLC0415 - only a case file needs it
-
-    return load_cases(case_file)
 
 
 def _file(image: Path) -> Path:

@@ -69,11 +69,6 @@ class Clock(Nordic):
         for offset, value in retained.items():
             self.regs[offset] = value
 
-    def lose_power(self) -> None:
-        """Clears the registers that a reset retains."""
-        for offset in _RETAINED:
-            self.regs[offset] = 0
-
     def write_resetreas(self, value: int) -> None:
         """Clears the bits that are written as ones."""
         self.regs[_RESETREAS] &= ~value

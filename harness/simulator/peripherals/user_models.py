@@ -38,16 +38,16 @@ def user_models(given: str | Mapping[str, object], chip: ChipTable) -> dict[str,
     to ``SPIM3``, which replace the UARTE with their number. Raises :class:`UsageError` for an
     invalid name or model.
     """
-    pairs = _pairs(given) if isinstance(given, str) else dict(given)
+    models = pairs(given) if isinstance(given, str) else dict(given)
     lacking = {block.name for block in chip.without_model}
-    for name in pairs:
+    for name in models:
         if name not in lacking and not _MASTER.fullmatch(name):
             raise UsageError(
                 f"peripherals: {name} cannot be given a model",
                 hint=", ".join([*sorted(lacking), "TWIM0 to TWIM3", "SPIM0 to SPIM3"]),
             )
     makers: dict[str, Maker] = {}
-    for name, model in pairs.items():
+    for name, model in models.items():
         row = _MASTER.sub(r"UARTE\2", name)
         if row in makers:
             raise UsageError(f"peripherals: {name}: another model already replaces {row}")
@@ -60,16 +60,17 @@ def _named(name: str, maker: Maker) -> Maker:
     return lambda chip, block: maker(chip, replace(block, name=name))
 
 
-def _pairs(text: str) -> dict[str, object]:
-    pairs: dict[str, object] = {}
+def pairs(text: str) -> dict[str, object]:
+    """The models in ``NAME=MODEL,NAME=MODEL``; raises :class:`UsageError` for another text."""
+    models: dict[str, object] = {}
     for pair in filter(None, text.split(",")):
         name, equals, model = pair.partition("=")
         if not equals or not model:
             raise UsageError(f"peripherals: {pair!r} is not NAME=MODEL")
-        if name in pairs:
+        if name in models:
             raise UsageError(f"peripherals: {name} is given twice")
-        pairs[name] = model
-    return pairs
+        models[name] = model
+    return models
 
 
 def _maker(name: str, model: object) -> Maker:

@@ -1,10 +1,10 @@
-"""Fault campaigns: outcomes of an inference under faults in memory, registers, code or input.
+"""Fault campaigns: outcomes of an inference under faults in memory, registers or code.
 
 :mod:`.baseline` records the fault-free run of an inference; :mod:`.faults` draws faults from a
 seed; :mod:`.inject` injects one; :mod:`.summary` counts the outcomes.
 """
 
-from harness.studies.campaign.baseline import Baseline, Checkpoint, record_baseline
+from harness.studies.campaign.baseline import Baseline, record_baseline
 from harness.studies.campaign.faults import DEFAULT_MODELS, MODELS, InjectedFault, draw
 from harness.studies.campaign.inject import OUTCOMES, Injector, Result
 from harness.studies.campaign.study import Options, campaign, replay_one, study_of
@@ -16,7 +16,6 @@ __all__ = [
     "OUTCOMES",
     "Baseline",
     "CampaignSummary",
-    "Checkpoint",
     "InjectedFault",
     "Injector",
     "Options",

@@ -18,7 +18,7 @@ from harness.model import Model
 from harness.model.structures import EVAL_TENSOR
 from harness.simulator import End, Machine
 from harness.simulator.snapshot import Snapshot, take
-from harness.studies.campaign.feeding import READY, Inputs, lines, run_to_ready, send
+from harness.studies.campaign.feeding import READY, Inputs, run_to_ready, send
 
 _INVOKE = "MicroInterpreter::Invoke"
 GET_TENSOR = "GetEvalTensor"
@@ -37,10 +37,10 @@ _STACK_MARGIN = 256
 
 @dataclass(frozen=True)
 class FaultSite:
-    """A range of memory, or of the bytes on the serial line, that a fault may hit."""
+    """A range of memory that a fault may hit."""
 
     name: str
-    region: str  # "weights", "activations", "arena", "stack", "data", "line"
+    region: str  # "weights", "activations", "arena", "stack", "data"
     address: int
     size: int
     tensor: int = -1
@@ -86,8 +86,6 @@ class Baseline:
     outputs: tuple[OutputTensor, ...]
     traps: dict[str, str] = field(default_factory=dict)  # address -> "fault", "reset", "assertion"
     printed: int = 0  # chunks of the console that the inference prints
-    line: tuple[FaultSite, ...] = ()  # records that the host sends for it
-    sending: int = 0  # virtual time from the image's ready record to the inference
 
     def operator_at(self, offset: int) -> int:
         """The index of the operator at an offset in instructions; -1 before the first."""
@@ -107,24 +105,15 @@ class Baseline:
                 for site in content[name]
             )
 
-        parts = {name: sites(name) for name in ("weights", "activations", "ram", "line")}
+        parts = {name: sites(name) for name in ("weights", "activations", "ram")}
         tuples = {name: tuple(content[name]) for name in ("boundaries", "operators")}
         outputs = tuple(OutputTensor(**output) for output in content["outputs"])
         return cls(**{**content, **parts, **tuples, "outputs": outputs})
 
 
-@dataclass(frozen=True)
-class Checkpoint:
-    """A baseline and the states from which runs start."""
-
-    baseline: Baseline
-    snapshot: Snapshot  # just before the inference
-    waiting: Snapshot | None  # when an image that is fed requests the inputs of the inference
-
-
 def record_baseline(
     machine: Machine, model: Model, inference: int = 0, inputs: Inputs = ()
-) -> Checkpoint:
+) -> tuple[Baseline, Snapshot]:
     """Boot to ``inference`` (0: the first), take a snapshot, and run it without a fault.
 
     ``inputs`` are sent to an image that is fed, one row per inference. Raises
@@ -137,16 +126,14 @@ def record_baseline(
 class _Recorder:
     def __init__(self, machine: Machine, model: Model, inputs: Inputs) -> None:
         self.machine, self.model, self.inputs = machine, model, inputs
-        self.requested = 0  # tick at which the image last requested inputs
         self.invoke = address_of(machine.firmware, _INVOKE)
         self.get_tensor = address_of(machine.firmware, GET_TENSOR)
 
-    def run(self, inference: int) -> Checkpoint:
+    def run(self, inference: int) -> tuple[Baseline, Snapshot]:
         machine = self.machine
-        waiting: Snapshot | None = None
         for number in range(inference + 1):
             if self.inputs:
-                waiting = self._feed(number)
+                self._feed(number)
             self._to(self.invoke, f"inference {number}")
             if number < inference:
                 self._to(machine.registers["lr"] & ~1, f"the end of inference {number}")
@@ -187,15 +174,11 @@ class _Recorder:
             tuple(f"{operator.index} {operator.name}" for operator in self.model.operators),
             weights, activations, self._ram(lowest, top), self._outputs(tensors),
             self._traps(), len(machine.console) - printed,
-            self._line(inference), start - self.requested,
         )  # fmt: skip
-        return Checkpoint(baseline, snapshot, waiting)
+        return baseline, snapshot
 
-    def _feed(self, number: int) -> Snapshot:
-        """Run until the image requests the inputs of an inference and send them.
-
-        Returns the state before the first record is sent.
-        """
+    def _feed(self, number: int) -> None:
+        """Run until the image requests the inputs of an inference and send them."""
         machine = self.machine
         if number >= len(self.inputs):
             raise UsageError(f"there are inputs for {len(self.inputs)} inferences only")
@@ -205,19 +188,8 @@ class _Recorder:
                 f"the image does not ask for the inputs of inference {number}",
                 hint="" if number else "an image with inputs of its own takes no --inputs",
             )
-        waiting, self.requested = take(machine), machine.now
         if send(machine, self.inputs, number, until) is not End.CONDITION:
             raise FirmwareFailed(f"the image does not take the inputs of inference {number}")
-        return waiting
-
-    def _line(self, number: int) -> tuple[FaultSite, ...]:
-        """Each record for an inference as a site on the line."""
-        sites: list[FaultSite] = []
-        offset = 0
-        for name, line in lines(self.inputs, number) if self.inputs else ():
-            sites.append(FaultSite(name, "line", offset, len(line)))
-            offset += len(line)
-        return tuple(sites)
 
     def _to(self, address: int, name: str) -> None:
         machine = self.machine

@@ -9,16 +9,16 @@ from random import Random
 from typing import Any
 
 from harness.base.errors import UsageError
+from harness.base.removed import removed
 from harness.studies.campaign.baseline import Baseline, FaultSite
-from harness.studies.campaign.brownout import BrownOut
 
 #: Registers that a fault may hit.
 REGISTERS = (*(f"r{i}" for i in range(13)), "sp", "lr", "pc")
 _WORD = 32  # bits
 #: Name of the tensor for a fault in code, and of the operator before the first one.
 NONE = ""
-NOISE, LOST = "noise", "lost"
-SENT = "bytes that are sent to it"
+#: The model that resets the chip, so that the image boots again.
+RESET = "reset"
 
 
 @dataclass(frozen=True)
@@ -28,8 +28,8 @@ class InjectedFault:
     id: int
     model: str
     offset: int  # instructions from the beginning of the inference
-    address: int  # of memory; "registers": number of the register; on the line: number of the byte
-    mask: int  # bits to flip; "lost": number of lost bytes; "brownout": seed
+    address: int  # of memory; "registers": number of the register
+    mask: int  # bits to flip
     region: str
     tensor: str
     operator: str
@@ -38,8 +38,6 @@ class InjectedFault:
     @property
     def when(self) -> str:
         """Its time, in words."""
-        if self.model in LINE:
-            return f"byte {self.address:,} of the host's input"
         where = f", in {self.operator}" if self.operator else ""
         return f"instruction {self.offset:,} of the inference{where}"
 
@@ -47,15 +45,11 @@ class InjectedFault:
     def effect(self) -> str:
         """Its effect, in words; "" if the model's name is enough."""
         match self.model:
-            case "lost":
-                return f"{self.tensor}: {self.mask} byte(s) lost"
-            case "brownout":
-                return f"{self.tensor} is lost, drawn from seed {self.mask}"
             case "skip" | "reset":
                 return ""
             case "replace":
                 return f"the instruction: bits 0x{self.mask:x}"
-            case "registers" | "noise":
+            case "registers":
                 return f"{self.tensor}: bits 0x{self.mask:x}"
         return f"{self.tensor}: bits 0x{self.mask:x} at 0x{self.address:08x}"
 
@@ -76,16 +70,15 @@ def check_models(names: Sequence[str]) -> None:
     """Raise :class:`UsageError` for an unknown fault model."""
     for name in names:
         if name not in MODELS:
-            raise UsageError(f"no fault model {name!r}", hint=f"one of {', '.join(MODELS)}")
+            raise removed(f"fault model {name}") or UsageError(
+                f"no fault model {name!r}", hint=f"one of {', '.join(MODELS)}"
+            )
 
 
 def _byte_of(sites: Sequence[FaultSite], kind: str, random: Random) -> tuple[FaultSite, int]:
     """Draw a site and a byte in it; all bytes of ``sites`` are equally likely."""
     if not sites:
-        raise UsageError(
-            f"the image has no {kind} to hit",
-            hint="inputs are sent to configurations such as `console`" if kind == SENT else "",
-        )
+        raise UsageError(f"the image has no {kind} to hit")
     ends = list(accumulate(site.size for site in sites))
     byte = random.randrange(ends[-1])
     index = next(i for i, end in enumerate(ends) if byte < end)
@@ -164,34 +157,7 @@ def _instruction(name: str) -> Draw:
 
 def _reset(baseline: Baseline, random: Random, number: int, bits: int) -> InjectedFault:
     offset = random.randrange(baseline.length)
-    return InjectedFault(
-        number, "reset", offset, 0, 0, "chip", NONE, _running(baseline, offset), -1
-    )
-
-
-def _brownout(baseline: Baseline, random: Random, number: int, bits: int) -> InjectedFault:
-    offset, seed = random.randrange(baseline.length), random.getrandbits(32)
-    name = BrownOut.of(seed).name
-    return InjectedFault(
-        number, "brownout", offset, 0, seed, "chip", name, _running(baseline, offset), -1
-    )  # fmt: skip
-
-
-def _noise(baseline: Baseline, random: Random, number: int, bits: int) -> InjectedFault:
-    """Draw adjacent bits on the line, possibly of several bytes."""
-    site, byte = _byte_of(baseline.line, SENT, random)
-    bits, low = min(bits, _WORD), random.randrange(8)
-    mask = ((1 << bits) - 1) << low
-    return InjectedFault(
-        number, NOISE, 0, site.address + byte, mask, site.region, site.name, NONE, low
-    )  # fmt: skip
-
-
-def _lost(baseline: Baseline, random: Random, number: int, bits: int) -> InjectedFault:
-    site, byte = _byte_of(baseline.line, SENT, random)
-    return InjectedFault(
-        number, LOST, 0, site.address + byte, bits, site.region, site.name, NONE, -1
-    )
+    return InjectedFault(number, RESET, offset, 0, 0, "chip", NONE, _running(baseline, offset), -1)
 
 
 Draw = Callable[[Baseline, Random, int, int], InjectedFault]
@@ -205,15 +171,8 @@ MODELS: dict[str, Draw] = {
     "registers": _registers,
     "skip": _instruction("skip"),
     "replace": _instruction("replace"),
-    "reset": _reset,
-    "brownout": _brownout,
-    NOISE: _noise,
-    LOST: _lost,
+    RESET: _reset,
 }
 
-#: Models that reset the chip, so that the image boots again.
-REBOOTING = ("reset", "brownout")
-#: Models of faults on the serial line.
-LINE = (NOISE, LOST)
-#: Models that apply to every image and need no boot for each fault.
-DEFAULT_MODELS = tuple(name for name in MODELS if name not in (*REBOOTING, *LINE))
+#: Models that need no boot for each fault.
+DEFAULT_MODELS = tuple(name for name in MODELS if name != RESET)

@@ -1,4 +1,4 @@
-"""Sending of inputs to an image that is fed, on a line without faults."""
+"""Sending of inputs to an image that is fed."""
 
 from __future__ import annotations
 
@@ -14,17 +14,10 @@ READY = pattern("ready")
 _ANSWER = pattern("ack", "nak")
 
 
-def lines(inputs: Inputs, number: int) -> list[tuple[str, bytes]]:
-    """Name and bytes of each record that the host sends for inference ``number``."""
-    return [
-        (name, fill_blocks(line))
-        for _, line, name in hand_over(sequence(inputs, number), number, inputs[number])
-    ]
-
-
-def sequence(inputs: Inputs, number: int) -> int:
-    """The number of records that the host sends before those of inference ``number``."""
-    return sum(len(list(hand_over(0, index, row))) for index, row in enumerate(inputs[:number]))
+def _records(inputs: Inputs, number: int) -> list[bytes]:
+    """The records that the host sends for inference ``number``."""
+    before = sum(len(list(hand_over(0, index, row))) for index, row in enumerate(inputs[:number]))
+    return [fill_blocks(line) for _, line, _ in hand_over(before, number, inputs[number])]
 
 
 def run_to_ready(machine: Machine, until_tick: int) -> End:
@@ -43,11 +36,11 @@ def send(
 
     ``over`` is called after each answer; if it returns True, no more is sent.
     """
-    *first, last = lines(inputs, number)
-    for _, line in first:
+    *first, last = _records(inputs, number)
+    for line in first:
         machine.feed(line)
         end = machine.run(until_tick=until_tick, pattern=_ANSWER)
         if end is not End.CONDITION or over():
             return end
-    machine.feed(last[1])
+    machine.feed(last)
     return End.CONDITION

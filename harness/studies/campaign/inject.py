@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -12,11 +12,9 @@ import numpy as np
 
 from harness.simulator import End, Machine
 from harness.simulator.snapshot import Snapshot, restore
-from harness.studies.campaign.baseline import Checkpoint, OutputTensor
-from harness.studies.campaign.brownout import brown_out
-from harness.studies.campaign.faults import LINE, REBOOTING, REGISTERS, InjectedFault
-from harness.studies.campaign.feeding import Inputs, run_to_ready, send, sequence
-from harness.studies.campaign.line_faults import Exchange, FaultyLine, exchange
+from harness.studies.campaign.baseline import Baseline, OutputTensor
+from harness.studies.campaign.faults import REGISTERS, RESET, InjectedFault
+from harness.studies.campaign.feeding import Inputs, run_to_ready, send
 from harness.targets.simulator import SimulatorSession
 
 MASKED, TOLERABLE, CRITICAL, DETECTED, HANG = OUTCOMES = (
@@ -26,8 +24,6 @@ MASKED, TOLERABLE, CRITICAL, DETECTED, HANG = OUTCOMES = (
 #: instructions or ticks.
 PATIENCE = 4
 _EXTRA = 20_000
-#: Further virtual seconds for a host that waits for answers and repeats records.
-HOST_SECONDS = 10.0
 #: Smallest value of a halfword's top five bits that begins a 32-bit instruction.
 _FIRST_32 = 0b11101
 #: Runs after which Unicorn's translations are flushed, which alone frees their memory. Faults that
@@ -68,7 +64,7 @@ class _Limit:
 
 
 class Injector:
-    """A machine with snapshots, ready for any number of faults.
+    """A machine with a snapshot just before the inference, ready for any number of faults.
 
     ``inputs`` are those of :func:`~harness.studies.campaign.baseline.record_baseline`. The decision
     of an output with several values is the index of the largest; for an output of one value it is
@@ -76,12 +72,15 @@ class Injector:
     """
 
     def __init__(
-        self, machine: Machine, checkpoint: Checkpoint, inputs: Inputs = (), tolerance: float = 0.0
+        self,
+        machine: Machine,
+        baseline: Baseline,
+        snapshot: Snapshot,
+        inputs: Inputs = (),
+        tolerance: float = 0.0,
     ) -> None:
-        self.machine, self.inputs = machine, inputs
-        self.baseline = baseline = checkpoint.baseline
-        self._snapshot, self._waiting = checkpoint.snapshot, checkpoint.waiting
-        self._tolerance = tolerance
+        self.machine, self.baseline, self.inputs = machine, baseline, inputs
+        self._snapshot, self._tolerance = snapshot, tolerance
         self._expected = [bytes.fromhex(output.data) for output in baseline.outputs]
         self._stopped_at = ""  # the trap that stopped the run: "end", "reset", "fault", ...
         self._restored = 0  # number of restores
@@ -112,14 +111,10 @@ class Injector:
         self, fault: InjectedFault, then: Callable[[Result], None] = lambda result: None
     ) -> Result:
         """Inject one fault and return its outcome; call ``then`` before the machine is reused."""
-        if fault.model in LINE:
-            result = self._judge_exchange(fault)
-            then(result)
-            return result
         self.restore()
         undo = self.apply(fault)
         try:
-            end = self._boot_again() if fault.model in REBOOTING else self._finish(self._run_limit)
+            end = self._boot_again() if fault.model == RESET else self._finish(self._run_limit)
             result = self._judge(fault, end)
             then(result)
         finally:
@@ -128,8 +123,6 @@ class Injector:
 
     def watch(self, fault: InjectedFault | None) -> bool:
         """Run the inference, with ``fault`` or without one; return whether it ended."""
-        if fault is not None and fault.model in LINE:
-            return bool(self._exchange(fault).ends)
         self.restore()
         undo = self.apply(fault) if fault is not None else _no_undo
         try:
@@ -140,16 +133,7 @@ class Injector:
 
     @contextmanager
     def session(self, fault: InjectedFault | None) -> Iterator[SimulatorSession]:
-        """Open a session without traps that begins at the fault, or else before the inference.
-
-        For an image that is fed it begins when the image requests inputs, and the fault must be one
-        on the line.
-        """
-        if self._waiting is not None:
-            self.restore(self._waiting)
-            with self.without_traps():
-                yield FaultyLine(self.machine, fault)
-            return
+        """Open a session without traps that begins at the fault, or else before the inference."""
         self.restore()
         undo = self.apply(fault) if fault is not None else _no_undo
         try:
@@ -173,12 +157,12 @@ class Injector:
         with self.without_traps():
             machine.run(until_tick=machine.now + round(seconds * machine.memory_map.cpu_hz))
 
-    def restore(self, snapshot: Snapshot | None = None) -> None:
-        """Restore the state just before the inference, or another snapshot."""
+    def restore(self) -> None:
+        """Restore the state just before the inference."""
         self._restored += 1
         if self._restored % _RUNS_BETWEEN_FLUSHES == 0:
             self.machine.engine.flush()
-        restore(self.machine, snapshot or self._snapshot)
+        restore(self.machine, self._snapshot)
         self.machine.clear_evidence()
         self.machine.findings += self._known
         self._stopped_at = ""
@@ -236,7 +220,7 @@ class Injector:
         if machine.registers["r0"]:
             return Result(fault, DETECTED, "status")
         printed = len(machine.console) - self._printed
-        if fault.model not in REBOOTING and printed > self.baseline.printed:
+        if fault.model != RESET and printed > self.baseline.printed:
             return Result(fault, DETECTED, "message")
         return self._compare(fault, self._outputs())
 
@@ -259,49 +243,6 @@ class Injector:
         if not changed:
             return Result(fault, MASKED)
         return Result(fault, TOLERABLE if same_decision else CRITICAL, changed=changed)
-
-    # faults on the line
-
-    def _exchange(self, fault: InjectedFault) -> _Exchanged:
-        """Send the inputs of the inference over a line with ``fault``."""
-        assert self._waiting is not None
-        self.restore(self._waiting)
-        ends: list[tuple[int, list[bytes]]] = []
-
-        def may_go_on() -> bool:
-            if self._stopped_at != "end":
-                return not self._stopped_at
-            ends.append((self.machine.registers["r0"], self._outputs()))
-            self._stopped_at = ""
-            return True
-
-        baseline = self.baseline
-        hertz = self.machine.memory_map.cpu_hz
-        seconds = PATIENCE * (baseline.sending + baseline.ticks) / hertz + HOST_SECONDS
-        session = FaultyLine(self.machine, fault, may_go_on)
-        inputs = self.inputs[baseline.inference]
-        first = sequence(self.inputs, baseline.inference)
-        host = exchange(session, baseline.inference, inputs, first, seconds)
-        return _Exchanged(host, ends)
-
-    def _judge_exchange(self, fault: InjectedFault) -> Result:
-        seen = self._exchange(fault)
-        if self._stopped_at:
-            return Result(fault, DETECTED, self._trap_kind())
-        if seen.host.timed_out:
-            return Result(fault, HANG)
-        if seen.host.complaint:
-            return Result(fault, DETECTED, "host")
-        if len(seen.ends) != 1 or seen.ends[0][0]:
-            return Result(fault, DETECTED, "status" if len(seen.ends) == 1 else "inferences")
-        result = self._compare(fault, seen.ends[0][1])
-        return replace(result, detail="sent again") if seen.host.repeated else result
-
-
-@dataclass(frozen=True)
-class _Exchanged:
-    host: Exchange
-    ends: list[tuple[int, list[bytes]]]  # status and outputs of each inference
 
 
 def compare(
@@ -377,11 +318,6 @@ def _reset(machine: Machine, fault: InjectedFault) -> Callable[[], None]:
     return _no_undo
 
 
-def _brownout(machine: Machine, fault: InjectedFault) -> Callable[[], None]:
-    brown_out(machine, fault.mask)
-    return _no_undo
-
-
 _ACTIONS: dict[str, Callable[[Machine, InjectedFault], Callable[[], None]]] = {
     "weights": _poke,
     "activations": _poke,
@@ -390,6 +326,5 @@ _ACTIONS: dict[str, Callable[[Machine, InjectedFault], Callable[[], None]]] = {
     "registers": _register,
     "skip": _skip,
     "replace": _replace,
-    "reset": _reset,
-    "brownout": _brownout,
+    RESET: _reset,
 }

@@ -12,7 +12,7 @@ from harness.elf.functions import address_of
 from harness.model import Model
 from harness.simulator import Machine
 from harness.studies.campaign.baseline import GET_TENSOR, FaultSite
-from harness.studies.campaign.faults import REBOOTING, InjectedFault
+from harness.studies.campaign.faults import RESET, InjectedFault
 from harness.studies.campaign.inject import Injector, Result
 
 #: Virtual seconds after the inference for further output, such as a fault dump or a new boot.
@@ -47,7 +47,7 @@ class Replay:
 def replay(injector: Injector, model: Model, fault: InjectedFault) -> Replay:
     """Inject ``fault`` again and record its effect."""
     diverges, differing = "", 0
-    if fault.model not in REBOOTING:  # a boot computes all layers again
+    if fault.model != RESET:  # a boot computes all layers again
         healthy = _layers(injector, model, None)
         diverges, differing = _first_difference(healthy, _layers(injector, model, fault))
     machine = injector.machine

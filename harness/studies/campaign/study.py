@@ -14,9 +14,9 @@ from harness.base.power_on import DEFAULT_SEED
 from harness.elf import Image
 from harness.model import Model
 from harness.simulator import Machine
-from harness.simulator.snapshot import Snapshot, load, save
-from harness.studies.campaign.baseline import Baseline, Checkpoint, record_baseline
-from harness.studies.campaign.faults import DEFAULT_MODELS, LINE, InjectedFault, check_models, draw
+from harness.simulator.snapshot import load, save
+from harness.studies.campaign.baseline import Baseline, record_baseline
+from harness.studies.campaign.faults import DEFAULT_MODELS, InjectedFault, check_models, draw
 from harness.studies.campaign.feeding import Inputs
 from harness.studies.campaign.inject import Injector
 from harness.studies.campaign.replay import Replay, replay
@@ -33,8 +33,6 @@ _UNIT_INSTRUCTIONS = 40_000_000
 _RESTORE = 20_000
 #: Faults in a unit.
 _MOST_ITEMS = 500
-#: Rows that a judged image is fed: one for the inference with the fault, and later ones.
-_JUDGED_ROWS = 3
 
 
 @dataclass(frozen=True)
@@ -58,19 +56,10 @@ def opened(parameters: Any, blobs: Mapping[str, bytes]) -> Iterator[Injector]:
     seed = parameters["options"]["power_on"]
     made = Machine(firmware, power_on=seed)
     with closing(made) as machine, tempfile.TemporaryDirectory() as folder:
-
-        def snapshot(name: str) -> Snapshot | None:
-            if name not in blobs:
-                return None
-            file = Path(folder) / name
-            file.write_bytes(blobs[name])
-            return load(machine, file)
-
-        before = snapshot("snapshot")
-        assert before is not None
-        checkpoint = Checkpoint(baseline, before, snapshot("waiting"))
-        inputs = inputs_of(parameters)
-        yield Injector(machine, checkpoint, inputs, parameters["options"]["tolerance"])
+        file = Path(folder) / "snapshot"
+        file.write_bytes(blobs["snapshot"])
+        snapshot, inputs = load(machine, file), inputs_of(parameters)
+        yield Injector(machine, baseline, snapshot, inputs, parameters["options"]["tolerance"])
 
 
 def inputs_of(parameters: Any) -> list[list[bytes]]:
@@ -122,21 +111,18 @@ def study_of(
     for a fault model that is unknown or has no sites in the image.
     """
     check_models(options.models)
-    if options.judge and inputs and (options.inference or set(options.models) - set(LINE)):
+    if options.judge and inputs:
         raise UsageError(
-            "--judge of an image that is fed takes only faults on the line of its first inference",
-            hint=f"--faults {','.join(LINE)}, or a configuration with inputs of its own",
+            "--judge is not for an image that is fed",
+            hint="choose a configuration with inputs of its own",
         )
-    inputs = inputs[: options.inference + (_JUDGED_ROWS if options.judge else 1)]
+    inputs = inputs[: options.inference + 1]
     made = Machine(firmware, power_on=options.power_on)
     with closing(made) as machine, tempfile.TemporaryDirectory() as folder:
-        checkpoint = record_baseline(machine, model, options.inference, inputs)
-        baseline, blobs = checkpoint.baseline, {"elf": firmware.data}
-        for name, snapshot in (("snapshot", checkpoint.snapshot), ("waiting", checkpoint.waiting)):
-            if snapshot is not None:
-                file = Path(folder) / name
-                save(machine, snapshot, file)
-                blobs[name] = file.read_bytes()
+        baseline, snapshot = record_baseline(machine, model, options.inference, inputs)
+        file = Path(folder) / "snapshot"
+        save(machine, snapshot, file)
+        blobs = {"elf": firmware.data, "snapshot": file.read_bytes()}
     for number in range(len(options.models)):
         draw(baseline, options.seed, number, options.models, options.bits)
     parameters: dict[str, Any] = {

@@ -14,7 +14,7 @@ from harness.case.run import RunImage, judge_seen
 from harness.case.samples import sample_case
 from harness.model import Model
 from harness.studies.campaign.faults import InjectedFault
-from harness.studies.campaign.inject import HOST_SECONDS, PATIENCE, Injector, Result
+from harness.studies.campaign.inject import PATIENCE, Injector, Result
 
 #: Virtual seconds that a run may always take, beyond the multiple of the fault-free run.
 _EXTRA_SECONDS = 0.1
@@ -29,7 +29,7 @@ class Judge:
         self._injector = injector
         firmware = injector.machine.firmware
         model = Model.from_bytes(blobs["model"], case["model"])
-        self._image = RunImage(firmware, model, injector.inputs)
+        self._image = RunImage(firmware, model, ())
         self._case = sample_case(*case["sample"]) if case["sample"] else Case(firmware.path.stem)
         self._setup = Setup(self._case.name, "", "", "", "simulator")
         self._case = replace(self._case, timeout=self._seconds())
@@ -37,14 +37,13 @@ class Judge:
     def _seconds(self) -> float:
         """The virtual seconds that a run may take: a multiple of the fault-free run."""
         with self._injector.session(None) as session:
-            observe(session, self._case, self._image.inputs)
-            host = HOST_SECONDS if self._image.inputs else 0.0
-            return PATIENCE * session.machine.seconds + _EXTRA_SECONDS + host
+            observe(session, self._case)
+            return PATIENCE * session.machine.seconds + _EXTRA_SECONDS
 
     def verdict(self, fault: InjectedFault | None) -> CaseResult:
         """The result of the whole run, with ``fault`` or without one."""
         with self._injector.session(fault) as session:
-            seen = observe(session, self._case, self._image.inputs)
+            seen = observe(session, self._case)
             return judge_seen(self._case, self._setup, self._image, seen)
 
     def check_baseline(self) -> None:

@@ -122,7 +122,7 @@ def _case(point: SweepPoint) -> Case:
 
 def _accuracy(result: CaseResult, case: Case) -> float | None:
     """The share of right answers; None unless the whole test set was answered."""
-    if not result.evidence.console or not case.model or case.inputs is None:
+    if not result.evidence.console or not case.model or case.input_file is None:
         return None
     try:
         return accuracy(result.evidence.console, case.model, case.vectors).measured

@@ -17,6 +17,7 @@ from harness.base import platforms
 from harness.base.debug_access import LOOPBACK
 from harness.base.errors import EnvironmentMissing, UsageError
 from harness.base.platforms import DEFAULT_CHIP
+from harness.base.secrets import redacted
 from harness.targets.board.lab import BoardEntry, Lab, is_valid_name, same_serial, unpadded
 
 
@@ -78,7 +79,7 @@ class BenchBoard:
         return bool(self.port) and ("://" in self.port or Path(self.port).exists())
 
     def __str__(self) -> str:
-        return f"{self.name} (probe {self.probe}, port {self.port or 'unknown'})"
+        return f"{self.name} (probe {self.probe}, port {redacted(self.port) or 'unknown'})"
 
 
 def application_port(ports: list[Port]) -> tuple[str, str]:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import logging
 import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.base.errors import EnvironmentMissing, FlashFailed
-from harness.targets.board.command import Command, ToolOutput, run
+from harness.base.errors import FlashFailed, ProgramFailed
 from harness.targets.board.flash_image import FlashImage
-from harness.targets.board.runners import Runner
-
-_log = logging.getLogger(__name__)
+from harness.targets.board.runners import Command, Runner
 
 
 @dataclass(frozen=True)
@@ -48,15 +44,15 @@ class Flasher:
                 return FlashReport(False, reason, time.monotonic() - started, 0)
             for command in self.runner.program(image, folder):
                 self._run_checked(command, "program")
-            for command in checks:
-                output = self._call(command)
-                if not output.ok:
-                    raise FlashFailed(
-                        f"{self.runner.name} reported that probe {self.runner.serial} was "
-                        f"programmed, but the read-back differs from {image.elf.name}: "
-                        f"{output.problem}\n{output.tail()}",
-                        hint="power-cycle the board and try another runner",
-                    )
+            try:
+                self._compare(checks)
+            except ProgramFailed as error:
+                raise FlashFailed(
+                    f"{self.runner.name} reported that probe {self.runner.serial} was "
+                    f"programmed, but the read-back differs from {image.elf.name}: "
+                    f"{error.message}",
+                    hint="power-cycle the board and try another runner",
+                ) from error
         reason = (
             "programmed and read back" if checks else "programmed; this runner cannot read back"
         )
@@ -73,25 +69,21 @@ class Flasher:
         return [*checks, *self.runner.program(image, folder), *checks, *self.runner.reset()]
 
     def _equal(self, checks: list[Command]) -> bool:
-        # After a failure for another reason, such as a missing probe, programming fails too.
-        return all(self._call(command).ok for command in checks)
+        try:
+            self._compare(checks)
+        except ProgramFailed:  # if for another reason, such as a missing probe, programming fails
+            return False
+        return True
+
+    def _compare(self, checks: list[Command]) -> None:
+        for command in checks:
+            command.run(self.search_path)
 
     def _run_checked(self, command: Command, action: str) -> None:
-        output = self._call(command)
-        if not output.ok:
-            raise FlashFailed(
-                f"could not {action} the board with probe {self.runner.serial}: "
-                f"{output.problem}\n{output.tail()}",
-                hint="check cable and power; `tflm-hil boards` lists the boards that are attached",
-            )
-
-    def _call(self, command: Command) -> ToolOutput:
-        _log.debug("%s", command)
         try:
-            output = run(command, search_path=self.search_path)
-        except EnvironmentMissing:
-            raise
-        except OSError as error:
-            raise FlashFailed(f"could not start {command.program}: {error}") from error
-        _log.debug("%s", output.text.rstrip())
-        return output
+            command.run(self.search_path)
+        except ProgramFailed as error:
+            raise FlashFailed(
+                f"could not {action} the board with probe {self.runner.serial}: {error.message}",
+                hint="check cable and power; `tflm-hil boards` lists the boards that are attached",
+            ) from error

@@ -69,7 +69,7 @@ def _console(value: str) -> str:
     return value
 
 
-@tables.check("the name of a chip: `tflm-hil chips` lists them")
+@tables.check("the name of a chip (`tflm-hil list chips`)")
 def _chip(value: str) -> str:
     try:
         return platforms.chip_called(value).key if value else ""

@@ -8,10 +8,10 @@ commands are those of labgrid 23 to 26.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
-from harness.base.errors import BoardUnavailable
-from harness.targets.board.command import Command, run
+from harness.base import process
+from harness.base.errors import BoardUnavailable, ProgramFailed
 
 _SECONDS = 30.0
 
@@ -26,18 +26,21 @@ def acquired(place: str, *, search_path: str | None = None) -> Iterator[None]:
     if not place:
         yield
         return
-    output = run(command(place, "acquire"), search_path=search_path)
-    if not output.ok:
+    environment = {} if search_path is None else {"PATH": search_path}
+    try:
+        process.run(command(place, "acquire"), seconds=_SECONDS, environment=environment)
+    except ProgramFailed as error:
         raise BoardUnavailable(
-            f"labgrid place {place!r} could not be acquired: {output.problem}\n{output.tail()}",
+            f"labgrid place {place!r} could not be acquired: {error.message}",
             hint="check LG_COORDINATOR; `labgrid-client who` lists the users of places",
-        )
+        ) from error
     try:
         yield
     finally:
-        run(command(place, "release"), search_path=search_path)
+        with suppress(ProgramFailed):
+            process.run(command(place, "release"), seconds=_SECONDS, environment=environment)
 
 
-def command(place: str, action: str) -> Command:
+def command(place: str, action: str) -> list[str]:
     """A call of the client."""
-    return Command(("labgrid-client", "--place", place, action), _SECONDS)
+    return ["labgrid-client", "--place", place, action]

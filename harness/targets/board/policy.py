@@ -16,8 +16,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
-from harness.base.errors import BoardUnavailable, FlashFailed, HilError, TargetLost
-from harness.targets.board.command import Command, run
+from harness.base import process
+from harness.base.errors import (
+    BoardUnavailable,
+    FlashFailed,
+    HilError,
+    ProgramFailed,
+    TargetLost,
+)
 from harness.targets.board.console import ConsoleOverflow
 from harness.targets.board.lab import Policy, checked_name, unpadded
 from harness.targets.board.lock import BoardTaken
@@ -86,10 +92,10 @@ def power_cycle(hook: tuple[str, ...], policy: Policy, **values: str) -> None:
     """
     if not hook:
         return
-    filled = tuple(_fill(part, values) for part in hook)
-    output = run(Command(filled, policy.power_cycle_seconds))
-    if not output.ok:
-        raise BoardUnavailable(f"the power-cycle hook failed: {output.problem}\n{output.tail()}")
+    try:
+        process.run([_fill(part, values) for part in hook], seconds=policy.power_cycle_seconds)
+    except ProgramFailed as error:
+        raise BoardUnavailable(f"the power-cycle hook failed: {error.message}") from error
 
 
 def _fill(part: str, values: dict[str, str]) -> str:

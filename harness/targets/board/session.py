@@ -12,6 +12,7 @@ from harness.base.clock import Deadline
 from harness.base.core_state import CoreState
 from harness.base.errors import EnvironmentMissing, FlashFailed, TargetLost, Unsupported
 from harness.base.findings import Finding, Kind
+from harness.base.secrets import redacted
 from harness.elf import Image
 from harness.targets.base import (
     ConsoleChunk,
@@ -223,7 +224,7 @@ class BoardSession(SessionDefaults):
                     Kind.CONSOLE_GARBAGE,
                     f"{share:.0f} % of {self._monitor.size} console bytes are not text: is "
                     f"{self._port.baud} the image's baud rate?",
-                    subject=self._port.url,
+                    subject=redacted(self._port.url),
                     values=(("baud", self._port.baud), ("bytes", self._monitor.size)),
                 )
             )

@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.base import paths
-from harness.base.errors import EnvironmentMissing
+from harness.base import paths, process
+from harness.base.errors import EnvironmentMissing, ProgramMissing, ProgramTimedOut
 from harness.targets.renode.releases import DIFFERENCES, MINIMUM, Version, shown, warnings
 
 #: Programs of usual installations that may not be on PATH.
@@ -57,8 +56,10 @@ def locate(named: str | Path | None = None) -> Path:
 
     Raises :class:`EnvironmentMissing` if there is none, or if a named one does not exist.
     """
-    for source, value in (("--renode", named), ("RENODE", os.environ.get("RENODE"))):
+    variable = os.environ.get("RENODE")
+    for value in (named, variable):
         if value:
+            source = "RENODE" if str(value) == variable else "--renode"
             program = shutil.which(str(Path(value).expanduser()))
             if program is None:
                 raise EnvironmentMissing(f"{source} is not a program: {value}", hint=_HINT)
@@ -79,17 +80,12 @@ def examine(path: Path) -> RenodeProgram:
     Raises :class:`EnvironmentMissing` for a program that does not answer or is too old.
     """
     try:
-        answer = subprocess.run(
-            [str(path), "--version"],
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=_VERSION_TIMEOUT,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise EnvironmentMissing(f"{path} does not run: {error}", hint=_HINT) from error
-    match = _VERSION.search(answer.stdout + answer.stderr)
+        answer = process.run([str(path), "--version"], seconds=_VERSION_TIMEOUT, check=False)
+    except ProgramMissing as error:
+        raise EnvironmentMissing(error.message, hint=_HINT) from error
+    except ProgramTimedOut as error:
+        raise EnvironmentMissing(f"{path} does not run: {error.message}", hint=_HINT) from error
+    match = _VERSION.search(answer.output)
     if match is None:
         raise EnvironmentMissing(f"{path} does not answer --version as Renode does", hint=_HINT)
     version = (int(match[1]), int(match[2]), int(match[3]))

@@ -1,10 +1,11 @@
-"""Runs a Renode in a network namespace of its own and forwards one port to it; a script.
+"""Becomes a Renode in a network namespace of its own, with one port forwarded to it; a script.
 
 Renode's gdb server listens on every interface without a password. ``python isolated.py LISTENER
-PORT FILES COMMAND...`` enters a network with loopback only, runs COMMAND in it, and forwards each
-connection to the socket LISTENER, which the harness opened on the host's 127.0.0.1, to PORT of the
-new network. COMMAND inherits the descriptors FILES (``5,6``). Without arguments it only tries
-whether that is allowed. It imports the standard library only.
+PORT REQUESTS ANSWERS COMMAND...`` enters a network with loopback only and executes COMMAND in it.
+A child process forwards each connection to the socket LISTENER, which the harness opened on the
+host's 127.0.0.1, to PORT of the new network; it ends with the group of the command. COMMAND keeps
+the descriptors REQUESTS and ANSWERS. Without arguments the script only tries whether that is
+allowed. It imports the standard library only.
 """
 
 from __future__ import annotations
@@ -14,18 +15,14 @@ import ctypes
 import fcntl
 import os
 import select
-import signal
 import socket
 import struct
-import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 
 _NEW_USER, _NEW_NET = 0x1000_0000, 0x4000_0000  # linux/sched.h, CLONE_NEWUSER and CLONE_NEWNET
 _SET_FLAGS, _UP = 0x8914, 0x1  # linux/sockios.h, SIOCSIFFLAGS; linux/if.h, IFF_UP
-_PR_SET_PDEATHSIG = 1
 _CHUNK = 1 << 16  # bytes of one read
 _PATIENCE = 10.0  # seconds within which the server must listen
 
@@ -76,30 +73,23 @@ def _pump(outside: socket.socket, inside: socket.socket) -> None:
             other[one].sendall(data)
 
 
-def _die_with_parent() -> None:
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-
-
-def main(arguments: list[str]) -> int:
-    """Run the command and return its exit code."""
+def main(arguments: list[str]) -> None:
+    """Enter the network, and execute the command if there is one."""
     try:
         enter()
     except OSError as error:
         sys.exit(str(error))
     if not arguments:
-        return 0
-    listener = socket.socket(fileno=int(arguments[0]))
-    files = [int(number) for number in arguments[2].split(",")]
-    child = subprocess.Popen(
-        arguments[3:],
-        pass_fds=files,
-        preexec_fn=_die_with_parent,  # noqa: PLW1509 - this process has one thread so far
-    )
-    for descriptor in files:  # so that the harness sees the end of Renode
-        os.close(descriptor)
-    threading.Thread(target=forward, args=(listener, int(arguments[1])), daemon=True).start()
-    return child.wait()
+        return
+    listener, port, *link = map(int, arguments[:4])
+    command = arguments[4:]
+    if os.fork() == 0:
+        for descriptor in link:  # so that the harness sees the end of Renode
+            os.close(descriptor)
+        forward(socket.socket(fileno=listener), port)
+    os.close(listener)
+    os.execv(command[0], command)
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    main(sys.argv[1:])

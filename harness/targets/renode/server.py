@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shutil
 import socket
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
-from harness.base import paths
+from harness.base import paths, process
 from harness.base.closing import Closing
-from harness.base.errors import EnvironmentMissing, HilError, TargetLost, UsageError
+from harness.base.errors import (
+    EnvironmentMissing,
+    HilError,
+    ProgramTimedOut,
+    TargetLost,
+    UsageError,
+)
 from harness.base.platforms import ChipTable
 from harness.base.power_on import DEFAULT_SEED
+from harness.base.process import RunningProgram
 from harness.elf import Image
 from harness.targets.renode import machine
 from harness.targets.renode.description import Security
@@ -29,9 +34,7 @@ from harness.targets.renode.releases import PINNED, shown, warnings_of_worlds
 #: Machines per process: from 1.17 on each leaves a copy of the translation library (over 1 MB) in
 #: the process's temporary folder until the process ends.
 _MACHINES = 50
-_SUPERVISOR, _ISOLATED = (
-    Path(__file__).with_name(f"{one}.py") for one in ("supervisor", "isolated")
-)
+_ISOLATED = Path(__file__).with_name("isolated.py")
 #: Port of Renode's gdb server, in its own network.
 GDB_PORT = 3333
 #: Scripts that run inside Renode, in the order in which they are included.
@@ -64,7 +67,7 @@ class RenodeProcess:
         self.folder = Path(tempfile.mkdtemp(prefix="tflm-hil-renode-"))
         self.link, theirs = pipes()
         try:
-            self._supervisor = self._start(program, theirs, gdb)
+            self._program = self._start(program, theirs, gdb)
         except BaseException:
             self.link.close()
             shutil.rmtree(self.folder, ignore_errors=True)
@@ -80,7 +83,7 @@ class RenodeProcess:
 
     def _start(
         self, program: RenodeProgram, theirs: tuple[int, int], gdb: socket.socket | None
-    ) -> subprocess.Popen[bytes]:
+    ) -> RunningProgram:
         config, start = self.folder / "config", self.folder / "start.resc"
         config.write_text(_CONFIG)
         models = [paths.platforms() / "peripherals" / name for name in _MODELS]
@@ -94,57 +97,36 @@ class RenodeProcess:
         if gdb is not None:
             inherited = (*theirs, gdb.fileno())
             isolated = [sys.executable, "-I", str(_ISOLATED), str(gdb.fileno()), str(GDB_PORT)]
-            command = [*isolated, _numbers(theirs), *command]
-        supervisor = [sys.executable, "-I", str(_SUPERVISOR), str(self.folder)]
-        return subprocess.Popen(
-            [*supervisor, _numbers(inherited), *command],
-            stdin=subprocess.PIPE,
-            start_new_session=True,
-            pass_fds=inherited,
-        )
+            command = [*isolated, *map(str, theirs), *command]
+        return RunningProgram(
+            command, folder=self.folder, environment={"TMPDIR": str(self.folder)},
+            open_input=True,  # if it is closed, Renode's shell polls it all the time
+            descriptors=inherited, scratch=self.folder,
+        )  # fmt: skip
 
     def _wait(self, patience: float) -> None:
         try:
             self.link.ready(patience)
         except HilError as error:
-            lines = self.output.strip().splitlines()
-            last = lines[-1] if lines else "it printed nothing"
             failure = "ended while it started" if self._ends(10.0) else "did not start"
+            last = process.last_line(self._program.output, "it printed nothing")
             hint = "start it by hand with --console to see why"
             raise TargetLost(f"Renode {failure}: {last}", hint=hint) from error
 
     @property
     def alive(self) -> bool:
         """Whether Renode runs."""
-        return self._supervisor.poll() is None
+        return self._program.alive
 
     def _ends(self, seconds: float) -> bool:
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._supervisor.wait(seconds)
+        with suppress(ProgramTimedOut):
+            self._program.wait(seconds)
         return not self.alive
-
-    @property
-    def output(self) -> str:
-        """Renode's output, for messages about its end."""
-        path = self.folder / "output"
-        return path.read_text(errors="replace") if path.is_file() else ""
 
     def close(self) -> None:
         """Kill Renode and remove its folder; safe to call twice."""
         self.link.close()
-        if self._supervisor.stdin is not None:
-            self._supervisor.stdin.close()
-        try:
-            self._supervisor.wait(timeout=10)
-        except subprocess.TimeoutExpired:
-            self._supervisor.kill()  # PR_SET_PDEATHSIG then kills Renode
-            self._supervisor.wait()
-        shutil.rmtree(self.folder, ignore_errors=True)
-
-
-def _numbers(descriptors: tuple[int, ...]) -> str:
-    """Format descriptors for supervisor.py and isolated.py: ``5,6``."""
-    return ",".join(map(str, descriptors))
+        self._program.close()
 
 
 class RenodeServer(Closing):

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from harness.base.errors import UsageError
 from harness.uart.lines import Line
-from harness.uart.scrapers.base import Check, Expected, Scraped, Scraper, TestResult
+from harness.uart.scrapers.base import Check, ExpectedResults, Scraped, Scraper, TestResult
 from harness.uart.scrapers.hello_world import HelloWorld
 from harness.uart.scrapers.pattern import AbsentLines, EndLine, Pattern
 from harness.uart.scrapers.person_detection import PersonDetection
@@ -65,7 +65,7 @@ __all__ = [
     "AbsentLines",
     "Check",
     "EndLine",
-    "Expected",
+    "ExpectedResults",
     "PrintedTensors",
     "Scraped",
     "Scraper",

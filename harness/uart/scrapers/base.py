@@ -45,7 +45,7 @@ class Compare(Protocol):
 
 
 @dataclass(frozen=True)
-class Expected:
+class ExpectedResults:
     """The results that a case expects, as plain data."""
 
     values: tuple[Mapping[str, Value], ...] = ()  # of each result in turn
@@ -127,7 +127,7 @@ class Scraper(ABC):
         """True once the image's tests have ended and some failed."""
         return False
 
-    def check(self, expected: Expected) -> Check:
+    def check(self, expected: ExpectedResults) -> Check:
         """Compare the results that were read with the expected ones."""
         check = self._check(expected)
         if self.left_out:
@@ -136,7 +136,7 @@ class Scraper(ABC):
             check = replace(check, problems=(*check.problems, problem))
         return check
 
-    def _check(self, expected: Expected) -> Check:
+    def _check(self, expected: ExpectedResults) -> Check:
         if expected.tests:
             return Check(problems=("expect.tests needs a scraper that reads tests",))
         if expected.values:
@@ -151,7 +151,7 @@ class Scraper(ABC):
         self.findings.add(Finding(Kind.UNPARSED_VALUE, message, line=line.number))
 
 
-def against_values(results: Sequence[Scraped], expected: Expected) -> Check:
+def against_values(results: Sequence[Scraped], expected: ExpectedResults) -> Check:
     """Compare results with the case's list, in order; missing and extra results are problems."""
     listed = len(expected.values)
     compared = results if expected.repeats else results[:listed]
@@ -173,7 +173,7 @@ def against_values(results: Sequence[Scraped], expected: Expected) -> Check:
         rows.append(f"result {listed + 1}, not expected: line {first.line} {first.text[:80]!r}")
     hint = ""
     if wrong and expected.repeats and len(results) > listed:
-        hint = "with `ends = false`, expect.values begin again after the last: list a whole round"
+        hint = "with `end = 'never'`, expect.values begin again after the last: list a whole round"
     return Check(
         count, wrong, tuple(problems), "\n".join(rows), hint, compared_with=(LISTED_VALUES,)
     )

@@ -18,7 +18,7 @@ from harness.uart.lines import Line, last_digit, number
 from harness.uart.scrapers.base import (
     VALUES_HINT,
     Check,
-    Expected,
+    ExpectedResults,
     Scraped,
     Scraper,
     against_values,
@@ -68,7 +68,7 @@ class HelloWorld(Scraper):
         lines = array("Q", [result.line for result in self.results])
         return Readings([self._elements[0]], [self._elements[1]], lines)
 
-    def _check(self, expected: Expected) -> Check:
+    def _check(self, expected: ExpectedResults) -> Check:
         """Check every x; check results against listed values and the model, if the case has any."""
         if not expected.values and expected.compare is None:
             return replace(super()._check(expected), hint=f"give --model, or {VALUES_HINT}")

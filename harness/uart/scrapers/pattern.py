@@ -90,7 +90,7 @@ class EndLine(Scraper):
 
     def __init__(self, pattern: str) -> None:
         super().__init__()
-        self._pattern = compile_regex(pattern, "the regex of ends_at")
+        self._pattern = compile_regex(pattern, "the regex of end")
         self._seen = False
 
     def feed(self, line: Line) -> None:

@@ -20,7 +20,7 @@ from harness.base.errors import UsageError
 from harness.base.text import count_of
 from harness.model import Model, Tensor
 from harness.uart.lines import Line, last_digit, number
-from harness.uart.scrapers.base import Check, Expected, Scraped, Scraper, first_rows
+from harness.uart.scrapers.base import Check, ExpectedResults, Scraped, Scraper, first_rows
 from harness.uart.scrapers.pattern import compile_regex
 from harness.uart.scrapers.readings import Elements, Readings
 
@@ -209,7 +209,7 @@ class TensorText(Scraper):
         outputs = [reader.elements for reader in self._outputs]
         return Readings(inputs, outputs, self._lines)
 
-    def _check(self, expected: Expected) -> Check:
+    def _check(self, expected: ExpectedResults) -> Check:
         """Compare with the model. The last inference of an image that never ends may be partial."""
         broken = list(self._broken)
         if self._partial is not None and not expected.repeats:

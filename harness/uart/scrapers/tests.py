@@ -13,7 +13,7 @@ from harness.uart.scrapers.base import (
     OWN_TESTS,
     SHOWN,
     Check,
-    Expected,
+    ExpectedResults,
     Scraped,
     Scraper,
     TestResult,
@@ -120,7 +120,7 @@ class TestScraper(Scraper):
         """The number of tests that ended in ``state``."""
         return sum(test.state == state for test in self.tests)
 
-    def _check(self, expected: Expected) -> Check:
+    def _check(self, expected: ExpectedResults) -> Check:
         """Check that every test passed, was skipped, or ended as the case expects."""
         if expected.values:
             return Check(problems=("a suite of tests takes expect.tests, not expect.values",))
@@ -139,7 +139,7 @@ class TestScraper(Scraper):
             compared_with=(OWN_TESTS,),
         )
 
-    def _outdated(self, expected: Expected) -> Iterable[str]:
+    def _outdated(self, expected: ExpectedResults) -> Iterable[str]:
         """Problems of the case's list: tests that did not run, or that pass now."""
         seen = {test.name for test in self.tests}
         for name, state in expected.tests.items():
@@ -152,7 +152,7 @@ class TestScraper(Scraper):
             if test.state == "pass" and state != "pass":
                 yield f"{test.name} passes, and expect.tests says {state}: take it off the list"
 
-    def _praise(self, expected: Expected) -> str:
+    def _praise(self, expected: ExpectedResults) -> str:
         known = sum(expected.tests.get(test.name) == "fail" for test in self.tests)
         parts = [f"{self.count('pass')} of {len(self.tests)} tests passed"]
         parts += [f"{self.count('skip')} skipped"] if self.count("skip") else []
@@ -160,7 +160,7 @@ class TestScraper(Scraper):
         return ", ".join(parts)
 
 
-def _as_expected(test: TestResult, expected: Expected) -> bool:
+def _as_expected(test: TestResult, expected: ExpectedResults) -> bool:
     """True if a test ended as the case allows; ``_outdated`` reports unexpected passes."""
     state = expected.tests.get(test.name)
     return test.state in ("pass", state or "skip")

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
+import needs
 import pytest
 import standins
 from virtual_boards import MisbehavingDk
@@ -91,6 +92,6 @@ def runner_installed() -> Callable[[str], None]:
 
     def check(runner: str) -> None:
         if runner == "pyocd":
-            pytest.importorskip("pyocd")
+            needs.require("pyocd")
 
     return check

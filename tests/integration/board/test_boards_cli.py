@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 
+import needs
 import pytest
 from firmwares import build  # noqa: F401
 
@@ -83,6 +84,7 @@ def test_flash_programs_once(dk, cli, firmware):
     assert "read-back equals the image" in cli("boards", "flash", elf, "--runner", "jlink").stdout
 
 
+@pytest.mark.slow
 def test_dry_run_prints_every_command_and_runs_none(dk, cli, firmware):
     board = dk("960000001")
     done = cli("boards", "flash", str(firmware().path), "--runner", "jlink", "--dry-run")
@@ -92,6 +94,7 @@ def test_dry_run_prints_every_command_and_runs_none(dk, cli, firmware):
     assert board.do("info")["resets"] == 0
 
 
+@pytest.mark.slow
 def test_two_boards_and_none_named_ends_with_exit_code_2(dk, cli, firmware):
     dk("960000001")
     dk("960000002")
@@ -102,6 +105,7 @@ def test_two_boards_and_none_named_ends_with_exit_code_2(dk, cli, firmware):
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_a_flash_failure_ends_with_exit_code_3_and_the_tools_words(dk, cli, firmware):
     dk("960000001", misbehave=["flash-fails"])
     done = cli("boards", "flash", str(firmware().path), "--runner", "nrfutil")
@@ -112,7 +116,7 @@ def test_a_flash_failure_ends_with_exit_code_3_and_the_tools_words(dk, cli, firm
 
 @pytest.mark.slow
 def test_virtual_board_prints_what_a_shell_needs(tmp_path, build):  # noqa: F811
-    pytest.importorskip("pyocd")
+    needs.require("pyocd")
     call = "import sys; from harness.cli import main; sys.exit(main())"
     arguments = ["virtual-board", "--bench", str(tmp_path / "b"), "--name", "mine"]
     child = subprocess.Popen(

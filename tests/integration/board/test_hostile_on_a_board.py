@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import needs
 import pytest
 
 ROOT = Path(__file__).parents[3]
@@ -18,7 +19,7 @@ ROOT = Path(__file__).parents[3]
     [("virtual-board", 0, "2 passed"), ("board", 1, "no board 'bench-1' is attached")],
 )
 def test_images_run_on_the_target_that_is_named(target, code, said, tmp_path):
-    pytest.importorskip("pyocd")
+    needs.require("pyocd")
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "tests/hostile", "--hil-target", target,
          "-k", "sdiv_by_zero", "-p", "no:cacheprovider"],

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-import shutil
+import os
 import socket
 import subprocess
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
+import needs
 import pytest
 
 from harness.targets.board import labgrid
 from harness.targets.board.policy import BoardUnavailable
 
-pytestmark = pytest.mark.skipif(
-    shutil.which("labgrid-coordinator") is None, reason="labgrid is not installed"
-)
+
+@pytest.fixture(autouse=True)
+def programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The programs of labgrid's environment come first on PATH."""
+    folder = Path(needs.require("labgrid")).parent
+    monkeypatch.setenv("PATH", str(folder), prepend=os.pathsep)
 
 
 def client(*arguments: str) -> str:
@@ -24,7 +29,7 @@ def client(*arguments: str) -> str:
 
 
 @pytest.fixture
-def place(monkeypatch: pytest.MonkeyPatch, tmp_path) -> Iterator[str]:  # type: ignore[no-untyped-def]
+def place(programs: None, monkeypatch: pytest.MonkeyPatch, tmp_path) -> Iterator[str]:  # type: ignore[no-untyped-def]
     with socket.create_server(("127.0.0.1", 0)) as free:
         address = f"127.0.0.1:{free.getsockname()[1]}"
     monkeypatch.setenv("LG_COORDINATOR", address)
@@ -50,12 +55,14 @@ def _answers(address: str) -> None:
     pytest.fail("the coordinator did not start")
 
 
+@pytest.mark.slow
 def test_a_place_is_acquired_and_given_back(place: str) -> None:
     with labgrid.acquired(place):
         assert "acquired: None" not in client("--place", place, "show")
     assert "acquired: None" in client("--place", place, "show")
 
 
+@pytest.mark.slow
 def test_a_place_that_is_held_is_refused_in_the_clients_words(place: str) -> None:
     with (
         labgrid.acquired(place),
@@ -65,6 +72,7 @@ def test_a_place_that_is_held_is_refused_in_the_clients_words(place: str) -> Non
         pytest.fail("held twice")
 
 
+@pytest.mark.slow
 def test_a_place_that_does_not_exist_is_refused_in_the_clients_words(place: str) -> None:
     with (
         pytest.raises(BoardUnavailable, match="matches nothing"),

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 import time
 from pathlib import Path
 
+import needs
 import pytest
 from firmwares import build  # noqa: F401
 from standins.common import ToolProbe
 from virtual_boards import MisbehavingDk
 
 from harness.base.debug_access import LOOPBACK
-from harness.debug.gdb import GDBS
 from harness.elf import hexfile
 from harness.targets.board.virtual import bench as benches
 
-pytest.importorskip("pyocd")
+pytestmark = pytest.mark.needs("pyocd")
 
 SERIAL = "960000001"
 WORDS = ("--no-config", "--no-wait", "--target", "nrf91")
@@ -85,11 +84,8 @@ def test_pyocd_unlocks_a_locked_chip_only_when_told_to(board, tmp_path):
     assert ToolProbe(tmp_path, SERIAL).read(0, 4) == b"\xff" * 4
 
 
-@pytest.mark.slow
 def test_gdb_debugs_the_board_through_pyocds_server(board, build, tmp_path):  # noqa: F811
-    gdb = next(filter(None, map(shutil.which, GDBS)), None)
-    if gdb is None:
-        pytest.skip("needs a gdb for Arm")
+    gdb = needs.require("gdb-multiarch")
     image = build("counter")
     number = benches.read(board.folder).debug
     from harness.debug.gdb import free_port, listening

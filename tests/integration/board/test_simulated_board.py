@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import needs
 import pytest
 
-from harness.base.errors import EnvironmentMissing
 from harness.elf import Image
 from harness.targets import open_target
 from harness.targets.base import ConsoleMatch, Stop
@@ -16,10 +16,8 @@ END = ConsoleMatch(rb"~HIL \d+ end [^\n]*\n")
 def hello_world():
     from harness.build.builders import build_one
 
-    try:
-        return Image.from_elf(build_one("hello_world", "exact", "standalone"))
-    except EnvironmentMissing as missing:
-        pytest.skip(str(missing))
+    needs.require("arm-none-eabi-gcc", "flatc")
+    return Image.from_elf(build_one("hello_world", "exact", "standalone"))
 
 
 def records(session):
@@ -27,7 +25,6 @@ def records(session):
     return [line for line in text.splitlines() if b"~HIL" in line]
 
 
-@pytest.mark.slow
 def test_the_console_is_the_simulators_byte_for_byte(dk, run, hello_world):
     with open_target("simulator", hello_world) as simulator:
         assert simulator.run(END, simulator.deadline(60)) is Stop.CONDITION
@@ -44,7 +41,7 @@ def test_the_console_is_the_simulators_byte_for_byte(dk, run, hello_world):
 def test_the_target_starts_a_board_for_its_session_which_pyocd_flashes_reads_and_resets(
     hello_world,
 ):
-    pytest.importorskip("pyocd")
+    needs.require("pyocd")
     with open_target("virtual-board", hello_world) as session:
         assert (session.target, session.flashed.programmed) == ("virtual-board", True)
         folder = session.board.control

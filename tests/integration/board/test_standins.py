@@ -42,7 +42,6 @@ def test_the_script_on_the_bench_ends_with_the_tools_words_and_exit_code(tool):
 def test_the_runners_read_commands_give_what_is_in_flash(
     tool, tmp_path, bench, runner, runner_installed
 ):
-    from harness.targets.board.command import run
     from harness.targets.board.discovery import on_bench
     from harness.targets.board.opening import flash_tool
 
@@ -54,7 +53,7 @@ def test_the_runners_read_commands_give_what_is_in_flash(
     (board,) = on_bench(bench)
     flasher = flash_tool(board, runner, 30.0, board_table())
     for command in flasher.runner.read(0, 11, file):
-        assert run(command, search_path=flasher.search_path).ok
+        command.run(flasher.search_path)
     content = file.read_bytes()
     data = hexfile.read(content.decode())[0][1] if runner == "nrfutil" else content
     assert data == b"hello world"

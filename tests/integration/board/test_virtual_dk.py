@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+import needs
 import pytest
 from firmwares import build  # noqa: F401
 
@@ -35,7 +36,6 @@ def test_each_runner_flashes_resets_and_the_image_speaks(
     assert text(session) == image.segments[0].data
 
 
-@pytest.mark.slow
 def test_west_flashes_what_lies_in_a_zephyr_build_folder(dk, run, firmware, tmp_path):
     from harness.elf import Image
 
@@ -66,7 +66,6 @@ def test_an_image_that_is_in_flash_already_is_not_flashed_again(dk, run, firmwar
     assert run(firmware("beta"), reflash=True).flashed.programmed
 
 
-@pytest.mark.slow
 def test_bytes_of_the_image_before_are_dropped(dk, run, firmware):
     dk(baud=115200)
     first = run(firmware("alpha", filler=400))
@@ -77,7 +76,6 @@ def test_bytes_of_the_image_before_are_dropped(dk, run, firmware):
     assert text(second) == firmware("beta").segments[0].data
 
 
-@pytest.mark.slow
 def test_a_session_writes_and_resets(dk, run, firmware):
     dk()
     session = run(firmware("alpha"))
@@ -106,7 +104,6 @@ def test_console_is_only_ever_appended_to_and_read_gives_each_byte_once(dk, run,
     assert session.read() == b""
 
 
-@pytest.mark.slow
 def test_a_virtual_boards_ticks_are_instructions_and_never_cycles(dk, run, firmware):
     dk()
     session = run(firmware("alpha"))
@@ -117,7 +114,7 @@ def test_a_virtual_boards_ticks_are_instructions_and_never_cycles(dk, run, firmw
 
 @pytest.mark.slow
 def test_memory_is_read_while_the_board_runs(dk, run, firmware):
-    pytest.importorskip("pyocd")
+    needs.require("pyocd")
     dk()
     session = run(firmware("alpha"))
     assert session.memory.read(0, 16) == firmware("alpha").segments[0].data[:16]
@@ -125,7 +122,7 @@ def test_memory_is_read_while_the_board_runs(dk, run, firmware):
 
 @pytest.mark.slow
 def test_a_board_that_hangs_has_a_call_stack_as_often_as_one_looks(build):  # noqa: F811
-    pytest.importorskip("pyocd")
+    needs.require("pyocd")
     image = build("deep")
     with open_target("virtual-board", image) as session:
         limit = session.deadline(30)
@@ -152,7 +149,6 @@ def test_the_console_is_the_lowest_interface_of_three_ports(dk, bench):
     assert "VCOM0" in board.how
 
 
-@pytest.mark.slow
 def test_two_boards_and_none_named_is_an_error_that_lists_both(dk, run, firmware):
     dk("960000001")
     dk("960000002")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import shutil
 from itertools import pairwise
 from pathlib import Path
 
+import needs
 import pytest
 from click.testing import CliRunner
 
@@ -18,10 +18,7 @@ from harness.elf import Image, combined, hexfile, trustzone
 from harness.footprint import regions
 from harness.targets import open_target
 
-pytestmark = pytest.mark.skipif(
-    any(shutil.which(tool) is None for tool in ("arm-none-eabi-g++", "flatc")),
-    reason="no cross compiler on this machine",
-)
+pytestmark = pytest.mark.needs("arm-none-eabi-gcc", "flatc")
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +90,7 @@ def test_an_operator_is_explained_from_the_image_that_registers_it(folder):
 @pytest.mark.parametrize("target", ["simulator", "virtual-board"])
 def test_a_sample_in_the_non_secure_world_computes_what_the_model_says(target, tmp_path):
     if target == "virtual-board":
-        pytest.importorskip("pyocd")
+        needs.require("pyocd")
     case = sample_case("hello_world", "exact", builder="standalone-ns").on(target)
     result = run_case(case, tmp_path)
     assert result.passed, result.judgement

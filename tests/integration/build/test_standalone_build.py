@@ -18,9 +18,7 @@ from harness.elf import Image
 
 TOOLS = ("arm-none-eabi-g++", "arm-none-eabi-gcc-ar", "flatc")
 
-pytestmark = pytest.mark.skipif(
-    any(shutil.which(tool) is None for tool in TOOLS), reason="no cross compiler on this machine"
-)
+pytestmark = pytest.mark.needs("arm-none-eabi-gcc", "flatc")
 
 
 class Started:

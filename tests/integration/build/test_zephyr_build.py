@@ -5,9 +5,10 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import needs
 import pytest
 
-from harness.base.errors import BuildFailed, EnvironmentMissing
+from harness.base.errors import BuildFailed
 from harness.build import zephyr
 from harness.build.workspace import Workspace, find_workspace
 from harness.elf import Image
@@ -18,10 +19,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(4 * 3600)]
 
 @pytest.fixture(scope="module")
 def workspace() -> Workspace:
-    try:
-        return find_workspace()
-    except EnvironmentMissing as missing:
-        pytest.skip(missing.message)
+    needs.require("zephyr")
+    return find_workspace()
 
 
 @pytest.fixture(scope="module")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -12,9 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import flatbuffers
+import needs
 import numpy as np
 import pytest
 from runtime_headers import RUNTIME, include_folders
+from shared import made_once
 
 HERE = Path(__file__).parent
 ARENA = 256 * 1024
@@ -138,12 +138,8 @@ class Host:
 
 @pytest.fixture(scope="session")
 def host(tmp_path_factory: pytest.TempPathFactory) -> Host:
-    folder = tmp_path_factory.mktemp("host")
-    compiler = shutil.which("g++")
-    if compiler is None:
-        pytest.skip("no g++ on this machine")
-    includes = [f"-I{include}" for include in include_folders(folder)]
-    program = folder / "host_runner"
+    compiler = needs.require("g++")
+    includes = [f"-I{include}" for include in include_folders(tmp_path_factory.mktemp("host"))]
     sources = [str(path) for path in sorted(RUNTIME.rglob("*.cc"))]
     flags = [
         "-std=c++17",
@@ -157,17 +153,20 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Host:
     ]
     # Undefined behaviour in a kernel ends the run.
     flags += ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
-    command = [compiler, *flags, *includes]
-    command += ["-o", str(program), str(HERE / "host_runner.cc"), *sources]
-    subprocess.run(command, check=True)
-    return Host(program)
+    command = [compiler, *flags, *includes, str(HERE / "host_runner.cc"), *sources]
+    return Host(
+        made_once(
+            tmp_path_factory,
+            "host_runner",
+            lambda path: subprocess.run([*command, "-o", str(path)], check=True),
+        )
+    )
 
 
 @pytest.fixture(scope="session")
 def official() -> None:
     """The official interpreter; PyPI has it for x86-64 only."""
-    if importlib.util.find_spec("tflite_micro") is None:
-        pytest.skip("the official interpreter tflite_micro is not installed")
+    needs.require("tflite-micro")
 
 
 @pytest.fixture(scope="session")

@@ -5,13 +5,14 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Iterator
 
+import needs
 import numpy as np
 import pytest
 from fed_sample import fed_sample
 
 from harness import targets
 from harness.base import paths
-from harness.base.errors import EnvironmentMissing, FirmwareFailed
+from harness.base.errors import FirmwareFailed
 from harness.build.builders import build_one
 from harness.case.feed import Feeder
 from harness.case.tap import Tap
@@ -199,10 +200,8 @@ def test_a_line_that_spoils_everything_ends_with_what_the_device_said(session: S
 
 
 def test_a_tensor_of_many_records_survives_one_that_is_spoiled() -> None:
-    try:
-        firmware = Image.from_elf(build_one("digits_cnn", "console"))
-    except EnvironmentMissing as missing:
-        pytest.skip(str(missing))
+    needs.require("arm-none-eabi-gcc", "flatc")
+    firmware = Image.from_elf(build_one("digits_cnn", "console"))
     pixels = np.load(paths.models() / "digits_test.npz")["float32"][:1]
     model = Model.from_file(paths.models() / "digits_cnn_int8.tflite")
     wanted = Interpreter.from_model(model).invoke([pixels.reshape(model.inputs[0].shape)])[0]

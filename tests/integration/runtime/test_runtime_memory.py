@@ -80,7 +80,6 @@ def test_one_byte_short_of_the_smallest_arena_fails_and_says_by_how_much(host, m
     assert missing == requested - available > 0
 
 
-@pytest.mark.slow
 def test_every_arena_below_the_smallest_fails_in_words_and_never_crashes(host, model):
     size = smallest(host, model)
     steps = max(ALIGNMENT, size // 60 // ALIGNMENT * ALIGNMENT)

@@ -24,7 +24,6 @@ MODELS = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("official")
 @pytest.mark.parametrize("name", MODELS)
 def test_outputs_of_random_inputs_equal_the_official_interpreter(host, tmp_path, name):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from pathlib import Path
 
+import needs
 import pytest
 from runtime_headers import RUNTIME, include_folders
 
@@ -53,8 +53,7 @@ def _write_program(folder: Path, models: list[Model]) -> None:
 def test_the_generated_resolver_runs_and_finds_every_operator(
     tmp_path: Path,
 ) -> None:
-    if shutil.which("g++") is None:
-        pytest.skip("no g++ for this machine")
+    needs.require("g++")
     models = [Model.from_file(path) for path in MODELS]
     _write_program(tmp_path, models)
     sources = [str(path) for path in sorted(RUNTIME.rglob("*.cc"))]

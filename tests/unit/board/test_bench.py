@@ -10,6 +10,7 @@ import sys
 import time
 from pathlib import Path
 
+import needs
 import pytest
 from serial_pty import SerialPty
 from virtual_boards import SERIAL, ThreadDk
@@ -67,7 +68,6 @@ def test_unusable_boards_are_left_out(tmp_path: Path) -> None:
 # -- the socket -------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 def test_board_that_does_not_answer_differs_from_one_that_refuses(
     tmp_path: Path,
 ) -> None:
@@ -102,7 +102,7 @@ def test_pins_are_driven_through_the_socket(tmp_path: Path) -> None:
 
 
 def test_memory_is_accessed_by_pyocd(tmp_path: Path) -> None:
-    pytest.importorskip("pyocd")
+    needs.require("pyocd")
     with ThreadDk(tmp_path) as dk:
         (board,) = on_bench(tmp_path)
         memory = PyocdMemory(board.uid, chip_table())
@@ -158,7 +158,6 @@ def test_the_target_needs_pyocd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 # -- who has a port open ----------------------------------------------------------------------
 
 
-@pytest.mark.slow
 def test_programs_with_the_port_open_are_named_without_the_ptys_owner() -> None:
     wire = SerialPty()
     assert holders(wire.port) == []

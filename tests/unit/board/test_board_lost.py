@@ -47,7 +47,6 @@ def run(desk: Desk, lab: Lab, firmware: Image) -> Run:
     return run
 
 
-@pytest.mark.slow
 def test_board_that_vanishes_for_half_a_second_is_run_again_from_its_boot(
     desk: Desk, lab: Lab, run: Run
 ) -> None:
@@ -59,7 +58,6 @@ def test_board_that_vanishes_for_half_a_second_is_run_again_from_its_boot(
     assert Quarantine(lab.state).note(SERIAL) is None
 
 
-@pytest.mark.slow
 def test_board_of_the_lab_file_is_awaited_although_its_port_is_gone(
     desk: Desk, lab: Lab, run: Run
 ) -> None:
@@ -72,7 +70,6 @@ def test_board_of_the_lab_file_is_awaited_although_its_port_is_gone(
     assert run(source=Source(find)) == TEXT
 
 
-@pytest.mark.slow
 def test_board_that_vanishes_each_time_is_an_error_with_the_number_of_attempts(
     desk: Desk, lab: Lab, run: Run
 ) -> None:
@@ -84,7 +81,6 @@ def test_board_that_vanishes_each_time_is_an_error_with_the_number_of_attempts(
     assert free(lab)
 
 
-@pytest.mark.slow
 def test_board_that_stays_away_is_in_quarantine(desk: Desk, lab: Lab, run: Run) -> None:
     desk.leaves, desk.away_seconds = [HALF], 2.0
     hasty = replace(lab, policy=Policy(backoff=0.0, return_seconds=0.1))
@@ -93,7 +89,6 @@ def test_board_that_stays_away_is_in_quarantine(desk: Desk, lab: Lab, run: Run) 
     assert Quarantine(lab.state).note(SERIAL) is not None
 
 
-@pytest.mark.slow
 def test_verdict_about_the_firmware_is_not_tried_again(desk: Desk, run: Run) -> None:
     def fails(session: Session) -> bytes:
         raise FirmwareFailed("no output")
@@ -103,7 +98,6 @@ def test_verdict_about_the_firmware_is_not_tried_again(desk: Desk, run: Run) -> 
     assert desk.calls.count("reset") == 1
 
 
-@pytest.mark.slow
 def test_board_that_is_taken_is_left_to_its_new_user(desk: Desk, lab: Lab, run: Run) -> None:
     other = ProbeLock(SERIAL.lstrip("0"), "mine", state=lab.state)
 
@@ -140,7 +134,6 @@ def test_console_that_prints_too_much_is_not_tried_again(desk: Desk, run: Run) -
     assert desk.calls.count("reset") == 1
 
 
-@pytest.mark.slow
 def test_board_stays_locked_between_two_attempts(desk: Desk, lab: Lab, run: Run) -> None:
     desk.leaves = [HALF]
     seen: list[bool] = []
@@ -154,7 +147,6 @@ def test_board_stays_locked_between_two_attempts(desk: Desk, lab: Lab, run: Run)
     assert seen and not any(seen)
 
 
-@pytest.mark.slow
 def test_targets_run_on_target_tries_a_board_again(desk: Desk, lab: Lab, firmware: Image) -> None:
     desk.says, desk.leaves = TEXT, [HALF]
     link = desk.folder / "ttyACM0"

@@ -162,7 +162,6 @@ def test_hint_of_an_unknown_port_names_the_lab_file():
     assert unknown.value.hint == "set it in lab.toml: port = ..."
 
 
-@pytest.mark.slow
 def test_a_short_burst_at_1_mbaud_arrives_whole(wire, console):
     line = bytes(range(32, 127)) + b"\n"
     total, sent, started = 50_000, 0, time.monotonic()

@@ -53,7 +53,6 @@ def test_a_free_board_is_acquired_and_released(tmp_path):
     assert not lock.held
 
 
-@pytest.mark.slow
 def test_a_held_board_names_its_holder(tmp_path, other):
     started = time.monotonic()
     with pytest.raises(BoardUnavailable) as caught:
@@ -65,7 +64,6 @@ def test_a_held_board_names_its_holder(tmp_path, other):
     assert caught.value.exit_code == 3
 
 
-@pytest.mark.slow
 def test_a_holder_that_died_leaves_a_stale_note_that_is_taken_over(tmp_path, other):
     other.send_signal(signal.SIGKILL)
     other.wait()
@@ -125,7 +123,6 @@ def test_the_note_is_json_that_other_tools_can_read(tmp_path):
     lock.release()
 
 
-@pytest.mark.slow
 def test_held_board_is_refused_at_once_by_default(tmp_path, other):
     started = time.monotonic()
     with pytest.raises(BoardUnavailable, match=r"process \d+\) since [^ ]+\nhint") as refused:
@@ -137,14 +134,12 @@ def test_held_board_is_refused_at_once_by_default(tmp_path, other):
     )
 
 
-@pytest.mark.slow
 def test_a_lock_that_is_held_without_a_note_is_held_by_another_process(tmp_path, other):
     (tmp_path / "960000001.holder.json").write_text("")
     with pytest.raises(BoardUnavailable, match=r"is held by another process\nhint"):
         lock_of(tmp_path).acquire()
 
 
-@pytest.mark.slow
 def test_held_does_not_take_the_board(tmp_path, other):
     asking = lock_of(tmp_path)
     assert asking.held and asking.held

@@ -53,7 +53,6 @@ def test_board_without_a_banner_is_read_from_its_reset_on(
     assert len(session.findings) == 1
 
 
-@pytest.mark.slow
 def test_port_has_the_boards_rate_unless_an_option_overrules_it(desk: Desk, start: Start) -> None:
     slow = replace(desk.board, baud=9600)
     for baud, used in ((0, 9600), (57600, 57600)):

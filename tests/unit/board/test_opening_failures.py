@@ -45,7 +45,6 @@ sys.stdin.read()
 # -- what fails -------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 def test_a_failure_gives_everything_back(desk: Desk, lab: Lab, start: Start) -> None:
     desk.fails("program", 1)
     with pytest.raises(FlashFailed, match="no answer from the target"):
@@ -56,7 +55,6 @@ def test_a_failure_gives_everything_back(desk: Desk, lab: Lab, start: Start) -> 
     start()
 
 
-@pytest.mark.slow
 def test_a_board_is_power_cycled_before_it_is_tried_again(
     desk: Desk, lab: Lab, start: Start
 ) -> None:
@@ -103,7 +101,6 @@ def test_a_lab_may_do_without_quarantine(desk: Desk, lab: Lab, start: Start) -> 
     assert Quarantine(lab.state).note(SERIAL) is None
 
 
-@pytest.mark.slow
 def test_port_that_is_open_elsewhere_is_not_the_boards_fault(
     desk: Desk, lab: Lab, start: Start
 ) -> None:
@@ -168,7 +165,6 @@ def test_a_board_that_does_not_come_back_is_lost(
     assert Quarantine(lab.state).note(SERIAL) is not None
 
 
-@pytest.mark.slow
 def test_a_board_that_is_in_use_is_refused_or_waited_for(
     desk: Desk, lab: Lab, start: Start
 ) -> None:
@@ -219,7 +215,6 @@ def test_image_for_another_chip_than_the_boards_is_refused(desk: Desk, tmp_path:
 # -- the door ---------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 def test_a_board_of_the_lab_is_opened_by_name_variable_or_tag(
     desk: Desk, lab: Lab, firmware: Image, monkeypatch: pytest.MonkeyPatch
 ) -> None:

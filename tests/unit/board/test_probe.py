@@ -203,7 +203,7 @@ def test_memory_without_pyocd_is_an_environment_error(monkeypatch):
     assert missing.value.hint == "pip install 'tflm-hil[pyocd]'"
 
 
+@pytest.mark.needs("pyocd")
 def test_real_pyocd_reports_a_missing_probe():
-    pytest.importorskip("pyocd")
     with pytest.raises(TargetLost, match="pyOCD does not see the probe 960000001"):
         PyocdMemory("960000001", CHIP).read(0x2000_0000, 4)

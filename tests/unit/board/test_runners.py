@@ -75,8 +75,11 @@ def test_pyocd_reaches_a_remote_probes_server():
     assert command.argv[command.argv.index("--uid") + 1] == "remote:bench2:5555"
 
 
+@pytest.mark.needs("pyocd")
 def test_the_real_pyocd_takes_these_arguments(image, tmp_path):
-    tool = pytest.importorskip("pyocd.__main__").PyOCDTool()
+    from pyocd.__main__ import PyOCDTool
+
+    tool = PyOCDTool()
     parser = tool.build_parser()
     runner = RUNNERS["pyocd"](SERIAL)
     file = tmp_path / "m.bin"

@@ -135,7 +135,6 @@ REFUSED = {
 }  # fmt: skip
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("words", "code", "why"), REFUSED.values(), ids=REFUSED)
 def test_refused(run: Run, dk: ThreadDk, words: list[str], code: int, why: str) -> None:
     said = run(words)
@@ -163,7 +162,6 @@ PROGRAMS = {
 }  # fmt: skip
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("words", "all_erased", "resets"), PROGRAMS.values(), ids=PROGRAMS)
 def test_programmed(
     run: Run, dk: ThreadDk, words: list[str], all_erased: bool, resets: bool

@@ -22,7 +22,7 @@ from harness.targets.board.state import StateFolder, fresh_name
 NOTE, HOLDER, LOCK, CURRENT = (
     "960.quarantine.json", "960.holder.json", "960.lock", "960.current",
 )  # fmt: skip
-as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can play two users")
+as_root = pytest.mark.needs("root")
 
 
 @pytest.fixture
@@ -108,7 +108,6 @@ USES: dict[str, Callable[[Path], object]] = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("plant", PLANTED)
 @pytest.mark.parametrize(
     ("use", "name"),
@@ -129,7 +128,6 @@ def test_planted_file_is_refused_and_left_alone(
     assert (victim.read_text(), mode_of(victim)) == ("precious", 0o600)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("content", [b"\xff\x00\x01", b"[]", b'{"a": 1}', b"[" * 9000])
 def test_a_board_whose_quarantine_note_is_garbled_is_not_used(folder: Path, content: bytes) -> None:
     (folder / NOTE).write_bytes(content)
@@ -190,7 +188,6 @@ def test_another_users_notes_can_be_replaced_and_taken_away() -> None:
     shutil.rmtree(place)
 
 
-@pytest.mark.slow
 def test_a_note_is_read_whole_while_another_process_writes_it(folder: Path) -> None:
     state = StateFolder(folder)
     texts = [json.dumps({"a": "x" * size}) for size in (1, 3000)]

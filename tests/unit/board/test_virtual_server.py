@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-import pytest
 from virtual_boards import SERIAL, TEXT, Plugged, everything, heard, port
 
 from harness.base.platforms import board_table
@@ -64,7 +63,6 @@ def test_input_of_the_host_reaches_the_chip(plugged: Plugged) -> None:
     assert board.chip.fed == b"hello\0\xff\r"
 
 
-@pytest.mark.slow
 def test_the_board_rests_while_nothing_can_happen(plugged: Plugged) -> None:
     board = plugged(baud=9600)
     handle = port(board)
@@ -89,7 +87,6 @@ def test_the_chip_waits_while_4096_bytes_are_on_the_wire(plugged: Plugged) -> No
         board.unplug(10)
 
 
-@pytest.mark.slow
 def test_a_host_that_does_not_read_is_waited_for_and_nothing_is_lost(plugged: Plugged) -> None:
     long = bytes(range(32, 127)) * 300
     board = plugged(long)
@@ -101,7 +98,6 @@ def test_a_host_that_does_not_read_is_waited_for_and_nothing_is_lost(plugged: Pl
     assert heard(board, handle, lambda got: len(got) == len(long)) == long
 
 
-@pytest.mark.slow
 def test_reset_drops_output_that_was_not_sent(plugged: Plugged) -> None:
     board = plugged(baud=9600)
     handle = port(board)

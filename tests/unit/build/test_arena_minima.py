@@ -13,9 +13,9 @@ import pytest
 from elf_writer import MadeSection, write_elf
 
 from harness.base import paths
+from harness.base.expected import Expected
 from harness.base.findings import Kind
 from harness.build import configurations, generated
-from harness.build.variants import Expectation
 from harness.case.evidence import known_of
 from harness.case.samples import as_built, sample_case
 from harness.elf import Image
@@ -112,7 +112,7 @@ def test_what_a_revision_refuses_is_expected_of_its_images(
 ) -> None:
     case = sample_case("digits_cnn", name, builder="zephyr")
     old = as_built(case, image_of("48613f7b", tmp_path / "old.elf", "digits_cnn", name))
-    assert (old.expected.outputs, set(old.expected.findings)) == (outputs, findings)
+    assert (old.expect.wants_outputs, set(old.expect.findings)) == (outputs, findings)
     new = as_built(case, image_of("2026-08", tmp_path / "new.elf", "digits_cnn", name))
     assert new == case
 
@@ -127,7 +127,7 @@ def test_a_result_names_the_revision_that_refuses_the_model(tmp_path: Path) -> N
 
 def test_expectations_of_a_case_s_own_stay(tmp_path: Path) -> None:
     case = sample_case("digits_cnn", "exact", builder="zephyr")
-    case = replace(case, expected=Expectation(False, (("fault", ""),)))
+    case = replace(case, expect=Expected(False, (("fault", ""),)))
     image = image_of("48613f7b", tmp_path / "a.elf", "digits_cnn", "exact")
     assert as_built(case, image) == case
 

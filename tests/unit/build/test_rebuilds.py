@@ -25,12 +25,7 @@ from harness.build.toolchain import Toolchain
 
 TOOLS = ("arm-none-eabi-g++", "arm-none-eabi-gcc-ar", "flatc")
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(
-        any(shutil.which(tool) is None for tool in TOOLS), reason="no cross compiler here"
-    ),
-]
+pytestmark = pytest.mark.needs("arm-none-eabi-gcc", "flatc")
 
 SCRIPT = "INCLUDE parts.ld\n"
 PARTS = "ENTRY(Reset) SECTIONS { .text 0x100 : { *(.text* .rodata*) } /DISCARD/ : { *(*) } }\n"

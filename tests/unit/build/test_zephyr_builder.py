@@ -122,7 +122,7 @@ def test_a_changed_compiler_builds_the_tree_anew(workspace):
     assert compiled(elf) == ["cmake", "kernel.o", "main.o"]
 
 
-needs_ninja = pytest.mark.skipif(shutil.which("ninja") is None, reason="needs ninja")
+needs_ninja = pytest.mark.needs("ninja")
 
 
 @needs_ninja

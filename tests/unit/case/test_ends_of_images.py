@@ -9,16 +9,17 @@ from pathlib import Path
 
 import pytest
 
+from harness.base.expected import Expected
 from harness.base.findings import Kind
-from harness.build.variants import Expectation
 from harness.case import Case, CaseResult, run_case
+from harness.case.case import LastLine
 from harness.case.live import Live
 from harness.case.result import Verdict
 from harness.elf import Image
 from harness.targets import open_target
 
 COMPILER = shutil.which("arm-none-eabi-gcc")
-pytestmark = pytest.mark.skipif(COMPILER is None, reason="no arm-none-eabi-gcc")
+pytestmark = pytest.mark.needs("arm-none-eabi-gcc")
 
 # UARTE0 of the nRF9160: ENABLE 0x500, PSEL.TXD 0x50C, BAUDRATE 0x524, TXD.PTR 0x544 and MAXCNT.
 SOURCE = """
@@ -83,13 +84,7 @@ ENDS = {
     "_exit": "_exit(0);",
     "exit": "exit(0);",
 }
-FLAGS = [
-    "-O1",
-    *(
-        pytest.param(flags, marks=pytest.mark.slow)
-        for flags in ("-O0", "-O2", "-O3", "-Os", "-O2 -flto")
-    ),
-]
+FLAGS = ["-O1", "-O0", "-O2", "-O3", "-Os", "-O2 -flto"]
 Build = Callable[..., Path]
 
 
@@ -117,14 +112,13 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
 @pytest.fixture
 def judged(build: Build, tmp_path: Path) -> Callable[..., CaseResult]:
     def run(body: str, flags: str = "-O1", on_fault: str = "for (;;) {}", **more) -> CaseResult:
-        given = {"scraper": r"/y=(?P<y>\d+)/", "values": ({"y": 1},) * 3, "inferences": 3}
-        given |= {"timeout": 2.0, "watch": 0.1, **more}
+        given = {"scraper": r"/y=(?P<y>\d+)/", "expect": Expected(values=({"y": 1},) * 3)}
+        given |= {"timeout": 2.0, "observe_after": 0.1, **more}
         return run_case(Case("own", elf=build(body, flags, on_fault), **given), tmp_path)
 
     return run
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("flags", FLAGS)
 @pytest.mark.parametrize("end", ENDS)
 def test_a_correct_image_ends_by_standing_still_however_it_is_built(judged, end, flags):
@@ -133,7 +127,6 @@ def test_a_correct_image_ends_by_standing_still_however_it_is_built(judged, end,
     assert result.virtual_seconds < 0.5
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("end", ["wfi", "branch", "_exit"])
 def test_it_has_hung_if_a_result_is_missing(judged, end):
     result = judged('say("y=1\\n"); say("y=1\\n");' + ENDS[end])
@@ -141,7 +134,6 @@ def test_it_has_hung_if_a_result_is_missing(judged, end):
     assert "2 results came, then it" in result.reason
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("end", "words"),
     [
@@ -158,21 +150,18 @@ def test_the_reason_has_the_state_of_the_core(judged, end, words):
     assert words in judged('say("y=1\\n");' + ENDS[end]).reason
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("spin", ['__asm__ volatile("nop");', "wait();", 'wait(); say("z\\n");'])
 def test_a_longer_loop_is_a_hang_whatever_came(judged, spin):
     result = judged(f"{GOOD} for (;;) {{ {spin} }}")
     assert (result.verdict, "ran on to the deadline" in result.reason) == (Verdict.FIRMWARE, True)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("end", ENDS)
-@pytest.mark.parametrize("expects", [{"ends_at": "^all done$"}])
+@pytest.mark.parametrize("expects", [{"end": LastLine("^all done$")}])
 def test_a_last_line_that_never_comes_is_a_hang(judged, end, expects):
     assert judged(GOOD + ENDS[end], **expects).verdict is Verdict.FIRMWARE
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("call", "name"),
     [
@@ -191,9 +180,8 @@ def test_below_a_last_resort_it_is_the_firmwares_fault_whatever_came(judged, cal
     assert "own" not in result.hint
 
 
-@pytest.mark.slow
 def test_a_last_resort_behind_the_last_line_counts(judged):
-    result = judged(GOOD + 'say("all done\\n"); abort();', ends_at="^all done$")
+    result = judged(GOOD + 'say("all done\\n"); abort();', end=LastLine("^all done$"))
     assert result.verdict is Verdict.FIRMWARE
     assert "the image ended in abort, called from main" in result.reason
 
@@ -203,29 +191,25 @@ TESTS = """say("[ RUN      ] S.A\\n"); say("[{end}] S.A\\n"); say("[==========] 
 LISTED = r'say("[  FAILED  ] 1 tests, listed below:\n"); say("[  FAILED  ] S.A\n");'
 
 
-@pytest.mark.slow
 def test_the_exit_status_of_failed_tests_is_a_failure_of_the_tests(judged):
     body = TESTS.format(end="  FAILED  ", passed=0, rest=LISTED)
-    result = judged(body, scraper="unit_tests", values=(), inferences=1)
+    result = judged(body, scraper="unit_tests", expect=Expected())
     assert (result.verdict, result.reason) == (Verdict.FAIL, "1 of 1 tests failed: S.A")
 
 
-@pytest.mark.slow
 def test_an_exit_status_that_tests_do_not_explain_is_the_firmwares_fault(judged):
     body = TESTS.format(end="       OK ", passed=1, rest=r'say("~~~ALL TESTS PASSED~~~\n");')
-    result = judged(body, scraper="unit_tests", values=(), inferences=1)
+    result = judged(body, scraper="unit_tests", expect=Expected())
     assert result.verdict is Verdict.FIRMWARE
     assert "the image ended in _exit(1)" in result.reason
 
 
-@pytest.mark.slow
 def test_a_last_resort_may_be_expected_by_name(judged):
-    aborted = Expectation(False, (("aborted", "abort"),))
-    result = judged('say("giving up\\n"); abort();', expected=aborted, values=(), inferences=1)
+    aborted = Expected(False, (("aborted", "abort"),))
+    result = judged('say("giving up\\n"); abort();', expect=aborted)
     assert result.verdict is Verdict.PASS
 
 
-@pytest.mark.slow
 def test_a_signal_that_is_handled_is_not_a_last_resort(judged):
     body = f"signal(SIGUSR1, (void (*)(int))say_nothing); raise(SIGUSR1); {GOOD} for (;;) {{}}"
     body = "void say_nothing(int); " + body
@@ -236,7 +220,6 @@ def test_a_signal_that_is_handled_is_not_a_last_resort(judged):
 FAULT = "*(volatile int *)0x60000000 = 1;"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("handler", ["for (;;) {}", 'for (;;) __asm__ volatile("wfi");'])
 def test_a_core_that_stands_in_a_handler_is_the_firmwares_fault(judged, handler):
     pend = "SCB(0x04) = 1u << 31;"  # ICSR.NMIPENDSET: no fault, a handler that never returns
@@ -245,46 +228,41 @@ def test_a_core_that_stands_in_a_handler_is_the_firmwares_fault(judged, handler)
     assert "in the handler of NMI" in result.reason
 
 
-@pytest.mark.slow
 def test_a_fault_that_is_expected_is_the_end(judged):
-    faulty = Expectation(False, (("fault", ""),))
+    faulty = Expected(False, (("fault", ""),))
     said = 'say("begin\\n");' + FAULT
-    assert judged(said, expected=faulty, values=(), inferences=1).verdict is Verdict.PASS
-    silent = judged(FAULT, expected=faulty, values=(), inferences=1)
+    assert judged(said, expect=faulty).verdict is Verdict.PASS
+    silent = judged(FAULT, expect=faulty)
     assert silent.verdict is Verdict.FIRMWARE
     assert "the console stayed silent" in silent.reason
 
 
 MISSING = "say(\"Didn't find op for builtin opcode 'CONV_2D'\\n\");"
-REFUSES = Expectation(False, (("missing_operator", "CONV_2D"),))
+REFUSES = Expected(False, (("missing_operator", "CONV_2D"),))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("end", ENDS)
 def test_an_expected_finding_and_then_standing_still_passes(judged, end):
-    result = judged(MISSING + ENDS[end], expected=REFUSES, values=(), inferences=1, scraper="")
+    result = judged(MISSING + ENDS[end], expect=REFUSES, scraper="")
     assert result.verdict is Verdict.PASS
 
 
-@pytest.mark.slow
 def test_an_expected_finding_and_then_a_hang_does_not(judged):
     spin = 'for (;;) __asm__ volatile("nop");'
-    result = judged(MISSING + spin, expected=REFUSES, values=(), inferences=1, scraper="")
+    result = judged(MISSING + spin, expect=REFUSES, scraper="")
     assert result.verdict is Verdict.FIRMWARE
-    silent = judged("for (;;) {}", expected=REFUSES, values=(), inferences=1, scraper="")
+    silent = judged("for (;;) {}", expect=REFUSES, scraper="")
     assert silent.verdict is Verdict.FIRMWARE
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("end", ["branch", "wfi"])
 def test_an_image_that_is_to_print_one_line_only(judged, end):
-    done = {"expected": Expectation(False), "ends_at": "^done$", "values": (), "inferences": 1}
+    done = {"expect": Expected(False), "end": LastLine("^done$")}
     assert judged('say("done\\n");' + ENDS[end], scraper="", **done).verdict is Verdict.PASS
     assert judged('say("don\\n");' + ENDS[end], scraper="", **done).verdict is Verdict.FIRMWARE
     assert judged(ENDS[end], scraper="", **done).verdict is Verdict.FIRMWARE
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("said", ["", 'say("boot\\n");'])
 def test_a_loop_of_resets_ends_after_the_same_count_whatever_is_printed(judged, said):
     result = judged(said + "SCB(0x0C) = 0x05FA0004; for (;;) {}")
@@ -292,13 +270,11 @@ def test_a_loop_of_resets_ends_after_the_same_count_whatever_is_printed(judged, 
     assert "the firmware reset itself 16 times" in result.reason
 
 
-@pytest.mark.slow
 def test_firmware_that_never_ends_on_purpose_is_watched(judged):
-    result = judged('for (;;) { wait(); say("y=1\\n"); }', ends=False)
+    result = judged('for (;;) { wait(); say("y=1\\n"); }', end="never")
     assert result.verdict is Verdict.PASS
 
 
-@pytest.mark.slow
 def test_a_branch_to_itself_that_an_interrupt_ends_is_waiting(judged):
     systick = "*(volatile unsigned *)0xE000E014 = 6400; *(volatile unsigned *)0xE000E010 = 7;"
     handler = 'for (;;) {} } void tick(void) { for (int i = 0; i < 3; i++) say("y=1\\n"); _exit(0);'
@@ -312,7 +288,6 @@ def test_a_branch_to_itself_that_an_interrupt_ends_is_waiting(judged):
     assert "handler of SysTick" in result.reason or "ran on" in result.reason
 
 
-@pytest.mark.slow
 def test_a_live_session_sees_a_fault_whose_handler_loops(build):
     image = Image.from_elf(build('say("begin\\n");' + FAULT))
     with Live(Case("live"), open_target("simulator", image), image) as live:
@@ -322,7 +297,6 @@ def test_a_live_session_sees_a_fault_whose_handler_loops(build):
         assert [finding.kind for finding in live.findings] == [Kind.FAULT]
 
 
-@pytest.mark.slow
 def test_a_live_session_sees_an_abort_and_resets(build):
     image = Image.from_elf(build('say("begin\\n"); abort();'))
     with Live(Case("live"), open_target("simulator", image), image) as live:

@@ -26,7 +26,7 @@ def test_a_target_that_is_not_here_is_skipped_with_a_hint(target, tmp_path, monk
     elf = tmp_path / "a.elf"
     text = MadeSection(".text", 0, bytes(64), load=0, executable=True)
     elf.write_bytes(write_elf([text], [MadeSymbol("main", 1, 8, "func")]))
-    result = run_case(Case("c", elf=elf, target=target), tmp_path / "out")
+    result = run_case(Case("c", elf=elf, targets=(target,)), tmp_path / "out")
     assert result.verdict is Verdict.SKIPPED
     assert result.reason and result.hint
 

@@ -69,7 +69,6 @@ def outcome(records: list[Told], known: Known, measured: Measured) -> bool:
     return bool(check.problem) or check.compared != len(ROWS)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("run", range(2))
 @pytest.mark.parametrize(
     "spoil",
@@ -111,7 +110,6 @@ def other(value: object) -> object:
     return text[:-1] + ("0" if text[-1] != "0" else "1")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("run", range(2))
 def test_a_field_with_another_value_is_noticed(run):
     _, records, known, measured = runs()[run]
@@ -125,7 +123,6 @@ def test_a_field_with_another_value_is_noticed(run):
     assert passed <= FREE
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("at", range(1, len(BUILTIN)))
 def test_another_boot_in_the_middle_is_noticed(at):
     assert Kind.REBOOTED in kinds(BUILTIN[:at] + BUILTIN)

@@ -68,7 +68,6 @@ def test_outputs_without_any_inputs_prove_nothing(model: Model) -> None:
     assert check.problem
 
 
-@pytest.mark.slow
 def test_wrong_outputs_that_another_rounding_explains_are_explained() -> None:
     residual = Model.from_file(paths.models() / "residual_int8.tflite")
     rng = np.random.default_rng(7)
@@ -82,7 +81,7 @@ def test_wrong_outputs_that_another_rounding_explains_are_explained() -> None:
     assert "all equal under single rounding" in check.details
     agreed = check_outputs(
         console(outputs),
-        Case("c", elf=Path("x"), arithmetic=Arithmetic(rounding="single")),
+        Case("c", elf=Path("x"), rounding="single"),
         residual,
         fed,
     )
@@ -97,7 +96,7 @@ def test_the_precision_of_multipliers_is_the_cases(model: Model) -> None:
     fed = [[row.tobytes()] for row in rows]
     check = check_outputs(
         console(old),
-        Case("c", elf=Path("x"), arithmetic=Arithmetic(multipliers="single")),
+        Case("c", elf=Path("x"), multipliers="single"),
         model,
         fed,
     )

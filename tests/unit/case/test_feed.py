@@ -137,11 +137,11 @@ def test_a_record_refused_three_times_fails_with_the_last_reason(scripted):
     assert feeder.sent == [3]
 
 
-@pytest.mark.parametrize("of", [4, 6])
-def test_the_answer_to_another_record_is_none(scripted, of):
+@pytest.mark.parametrize(("of", "record"), [(0, "run"), (1, "input 0 of inference 0")])
+def test_the_answer_to_another_record_is_none(scripted, of, record):
     session = scripted([line(0, "ready")], answer=lambda data: line(1, "ack", of=of))
     tap = Tap(session, Console())
-    feeder = Feeder(tap, session.deadline(60.0), sequence=5)
+    feeder = Feeder(tap, session.deadline(60.0))
     feeder.wait_ready()
-    with pytest.raises(FirmwareFailed, match=r"in 3 tries \(no answer\)"):
-        feeder.done()
+    with pytest.raises(FirmwareFailed, match=rf"did not take {record} in 3 tries \(no answer\)"):
+        feeder.infer(0, [b"1"])

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from device import line
 
-from harness.case.case import Case
+from harness.case.case import Case, LastLine
 from harness.case.hang import time_hint, unread, why_unfinished
 from harness.case.observe import Observation
 from harness.case.outputs import OutputCheck
@@ -118,7 +118,7 @@ def test_an_image_that_is_fed_has_no_hint_about_input():
 
 
 def test_results_that_the_scraper_has_read_are_read():
-    case = Case("c", scraper="hello_world", ends_at="^done$")
+    case = Case("c", scraper="hello_world", end=LastLine("^done$"))
     observation = seen(Stop.IDLE, said=HELLO, scraper="hello_world")
     assert unread(case, observation) == ("", "")
 

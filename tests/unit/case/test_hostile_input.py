@@ -8,13 +8,12 @@ import pytest
 from harness.base import paths
 from harness.base.errors import UsageError
 from harness.build.configurations import load
-from harness.case.casefile import load_cases
 from harness.case.inputs import load_inputs
+from harness.case.plan import load_cases
 from harness.case.samples import sample_case
 from harness.model import Model
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [

@@ -7,14 +7,13 @@ from dataclasses import fields, replace
 import pytest
 from elf_writer import MadeSection, MadeSymbol, write_elf
 
-from harness.base.arithmetic import Arithmetic
+from harness.base.expected import Expected
 from harness.build.options import BuildOptions
-from harness.build.variants import Expectation
 from harness.case import Budgets, Case
+from harness.case.case import HostStep
 from harness.case.identity import identity
 from harness.footprint.budget import Budget
-from harness.targets.pins import Press
-from harness.uart.scrapers import PrintedTensors, TensorRegex
+from harness.uart.scrapers import TensorRegex
 
 
 @pytest.fixture
@@ -22,13 +21,14 @@ def case(tmp_path):
     for name in ("model.tflite", "rows.npy", "base.json"):
         (tmp_path / name).write_bytes(name.encode())
     (tmp_path / "a.elf").write_bytes(b"image")
-    budgets = Budgets((Budget("region", "flash", 10),), tmp_path / "base.json")
+    budgets = Budgets((Budget("region", "flash", 10),))
     return Case(
         "a",
         elf=tmp_path / "a.elf",
         model=tmp_path / "model.tflite",
         inputs=tmp_path / "rows.npy",
         budgets=budgets,
+        baseline=tmp_path / "base.json",
     )
 
 
@@ -36,37 +36,37 @@ def case(tmp_path):
 OTHERS = {
     "name": "b",
     "elf": lambda here: here / "rows.npy",
-    "beside": lambda here: (here / "rows.npy",),
+    "also_load": lambda here: (here / "rows.npy",),
     "sample": "hello_world",
     "resolver": "missing",
-    "chip": "nrf9151",
     "builder": "zephyr",
     "built_with": BuildOptions(lto=True),
-    "target": "renode",
-    "target_options": {"timing": "branches"},
+    "chip": "nrf9151",
+    "tags": ("nightly",),
     "model": None,
     "scraper": "hello_world",
-    "printed": PrintedTensors((TensorRegex("y: (.)"),)),
     "inputs": None,
-    "vectors": lambda folder: folder / "rows.npy",
+    "outputs": (TensorRegex("y: (.)"),),
     "rows": 3,
+    "vectors": lambda folder: folder / "rows.npy",
     "inferences": 2,
-    "reference": False,
-    "arithmetic": Arithmetic("single"),
+    "reference": "none",
+    "rounding": "single",
+    "multipliers": "single",
     "tolerance": 0.5,
-    "expected": Expectation(False, (("fault", ""),)),
-    "values": ({"x": 1.0},),
-    "tests": {"a.b": "fail"},
-    "lines_absent": ("^bad",),
-    "ends": False,
-    "ends_at": "^done",
-    "ends_off": True,
-    "watch": 2.0,
+    "expect": Expected(values=({"x": 1.0},)),
     "budgets": Budgets((Budget("region", "flash", 11),)),
+    "baseline": None,
+    "end": "never",
+    "observe_after": 2.0,
     "timeout": 11.0,
     "guard": 11.0,
-    "presses": (Press(6),),
-    "trace": True,
+    "press": ("button1",),
+    "steps": (HostStep(send="a"),),
+    "repeat": 2,
+    "targets": ("renode",),
+    "options": {"timing": "branches"},
+    "peripherals": {"SAADC": "rows.npy"},
 }
 
 
@@ -74,7 +74,6 @@ def test_every_field_of_a_case_is_tried():
     assert OTHERS.keys() == {field.name for field in fields(Case)}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", OTHERS)
 def test_another_value_of_a_field_is_another_case(case, tmp_path, name):
     value = OTHERS[name]
@@ -98,7 +97,7 @@ def test_another_content_of_a_file_is_another_case(case, tmp_path, name):
 def test_a_file_that_an_option_names_belongs_to_the_case(case, tmp_path):
     lab = tmp_path / "lab.toml"
     lab.write_text("a = 1")
-    case = case.on("board", {"lab": str(lab)})
+    case = replace(case, targets=("board",), options={"lab": str(lab)})
     before = identity(case)
     lab.write_text("a = 2")
     assert identity(case) != before
@@ -123,4 +122,4 @@ def test_neighbouring_texts_are_not_joined(case):
 
 def test_values_without_content_have_no_identity(case):
     with pytest.raises(TypeError, match="no content"):
-        identity(case.on("renode", {"pool": object()}))
+        identity(replace(case, options={"pool": object()}))

@@ -1,6 +1,7 @@
 """harness/schemas/hil.json, sweep.json, lab.json for editors: made from the readers of the files.
 
-``python tests/unit/case/test_input_schemas.py`` writes them.
+``python tests/unit/case/test_input_schemas.py`` and
+``tests/support/case_keys.py`` (of a case file) write them.
 """
 
 from __future__ import annotations
@@ -9,11 +10,13 @@ import json
 import tomllib
 from pathlib import Path
 
+import jsonschema
 import pytest
 
 from harness.base import paths
 from harness.base.errors import UsageError
 from harness.case import casefile
+from harness.case.plan import load_cases
 from harness.studies.sweep import axes
 from harness.targets.board import lab
 
@@ -37,7 +40,6 @@ def test_a_schema_is_that_of_its_reader(name):
 
 
 def refused(name: str, text: str) -> bool:
-    jsonschema = pytest.importorskip("jsonschema")
     validator = jsonschema.Draft202012Validator(json.loads(made(name)))
     return not validator.is_valid(tomllib.loads(text))
 
@@ -74,7 +76,7 @@ CASE = '[[case]]\nname = "a"\nsample = "hello_world"\n'
 def test_a_schema_refuses_what_its_reader_refuses(name, text, tmp_path):
     path = tmp_path / f"{name}.toml"
     path.write_text(text)
-    readers = {"hil_toml": casefile.load_cases, "sweep_toml": axes.load, "lab_toml": lab.load}
+    readers = {"hil_toml": load_cases, "sweep_toml": axes.load, "lab_toml": lab.load}
     with pytest.raises(UsageError):
         readers[name](path)
     assert refused(name, text)

@@ -4,9 +4,9 @@ import pytest
 from device import line
 from elf_writer import MadeSection, MadeSymbol, write_elf
 
+from harness.base.expected import Expected
 from harness.base.findings import Kind
-from harness.build.variants import Expectation
-from harness.case.case import Case
+from harness.case.case import Case, LastLine
 from harness.case.judge import findings_of, judge
 from harness.case.observe import observe
 from harness.case.outputs import OutputCheck
@@ -24,8 +24,8 @@ MISSING = b"Didn't find op for builtin opcode 'CONV_2D'\r\n"
 
 @pytest.fixture
 def judged(scripted):
-    def decide(chunks, outputs=RIGHT, end=Stop.IDLE, faults=(), budgets=(), models=(), **case):
-        session = scripted(chunks, end=end)
+    def decide(chunks, outputs=RIGHT, stop=Stop.IDLE, faults=(), budgets=(), models=(), **case):
+        session = scripted(chunks, end=stop)
         session.faults = list(faults)
         spec = Case("case", **case)
         seen = observe(session, spec)
@@ -55,21 +55,21 @@ def test_a_finding_fails_although_the_outputs_are_right(verdict):
 
 
 def test_an_expected_finding_passes_and_its_absence_fails(verdict):
-    expected = Expectation(findings=(("resolver_too_small", "SOFTMAX"),))
-    assert verdict([BOOT, REFUSED, END], expected=expected)[0] is Verdict.PASS
-    assert verdict([BOOT, END], expected=expected)[0] is Verdict.FAIL
+    expected = Expected(True, (("resolver_too_small", "SOFTMAX"),))
+    assert verdict([BOOT, REFUSED, END], expect=expected)[0] is Verdict.PASS
+    assert verdict([BOOT, END], expect=expected)[0] is Verdict.FAIL
 
 
 def test_an_image_that_fails_as_it_should_passes_without_an_end(verdict):
-    expected = Expectation(outputs=False, findings=(("missing_operator", "CONV_2D"),))
+    expected = Expected(outputs=False, findings=(("missing_operator", "CONV_2D"),))
     chunks = [BOOT, MISSING, line(1, "failed")]
-    expected = Expectation(False, (*expected.findings, ("allocation_failed", "")))
-    assert verdict(chunks, OutputCheck(), expected=expected)[0] is Verdict.PASS
+    expected = Expected(False, (*expected.findings, ("allocation_failed", "")))
+    assert verdict(chunks, OutputCheck(), expect=expected)[0] is Verdict.PASS
 
 
 def test_outputs_where_none_should_be_fail(verdict):
-    expected = Expectation(outputs=False)
-    assert verdict([BOOT, END], expected=expected)[0] is Verdict.FAIL
+    expected = Expected(outputs=False)
+    assert verdict([BOOT, END], expect=expected)[0] is Verdict.FAIL
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_a_run_without_comparisons_does_not_pass(verdict, outputs):
 
 @pytest.mark.parametrize("end", [Stop.DEADLINE, Stop.IDLE, Stop.GUARD, Stop.LOCKUP])
 def test_silence_is_a_firmware_verdict_with_the_place_of_the_core(verdict, end):
-    kind, reason = verdict([], OutputCheck(), end=end)
+    kind, reason = verdict([], OutputCheck(), stop=end)
     assert kind is Verdict.FIRMWARE
     assert "silent" in reason
     assert "spin at main.c:7" in reason
@@ -103,7 +103,7 @@ def test_a_fault_is_the_firmwares_fault_even_with_right_outputs(verdict):
 
 
 def test_resetting_for_ever_is_the_firmwares_fault(verdict):
-    assert verdict([BOOT] * 5, OutputCheck(), end=Stop.RESET_LOOP)[0] is Verdict.FIRMWARE
+    assert verdict([BOOT] * 5, OutputCheck(), stop=Stop.RESET_LOOP)[0] is Verdict.FIRMWARE
 
 
 def test_a_budget_that_is_exceeded_fails(verdict):
@@ -131,7 +131,7 @@ def test_a_wrong_model_stands_before_a_fault_and_before_a_hang(judged):
     told = judged([BOOT, END], faults=[FAULT], models=[WRONG])
     assert told.verdict is Verdict.FIRMWARE
     assert told.reason == f"{WRONG}; UsageFault (INVSTATE) at loop at main.cc:12"
-    told = judged([BOOT], end=Stop.DEADLINE, models=[WRONG])
+    told = judged([BOOT], stop=Stop.DEADLINE, models=[WRONG])
     assert told.reason.startswith(f"{WRONG}; 1 line and 3 results came")
 
 
@@ -157,14 +157,14 @@ def test_a_problem_is_one_line_of_a_length_that_can_be_read(judged):
 
 
 def test_an_image_that_hangs_after_records_is_the_firmwares_fault(judged):
-    told = judged([BOOT], OutputCheck(), end=Stop.DEADLINE)
+    told = judged([BOOT], OutputCheck(), stop=Stop.DEADLINE)
     assert told.verdict is Verdict.FIRMWARE
     words = "1 line and 0 results came, then it ran on to the deadline of 10 s"
     assert told.reason == f"{words}; pc is in spin at main.c:7"
 
 
 def test_the_wall_clock_guard_is_named_with_the_time_reached(judged):
-    told = judged([BOOT], OutputCheck(), end=Stop.GUARD, guard=7.0, timeout=20.0)
+    told = judged([BOOT], OutputCheck(), stop=Stop.GUARD, guard=7.0, timeout=20.0)
     assert "the wall-clock guard stopped it after 7 s at 0.001 s of the 20 s it has" in told.reason
     assert "--guard" in told.hint
 
@@ -180,14 +180,14 @@ def test_too_small_an_arena_has_a_hint_at_the_command_that_finds_the_smallest(ju
 
 def test_text_that_a_scraper_reads_is_a_failed_check_with_a_hint(judged):
     lines = [f"x_value: {i}.0, y_value: 0.0\r\n".encode() for i in range(10)]
-    told = judged(lines, OutputCheck(), end=Stop.DEADLINE)
+    told = judged(lines, OutputCheck(), stop=Stop.DEADLINE)
     assert told.verdict is Verdict.FAIL
     assert told.reason.startswith("the image prints no records, and no scraper is given")
     assert told.hint == "--scraper hello_world reads 10 results from it"
 
 
 def test_text_that_no_scraper_reads_is_a_hang_with_a_hint(judged):
-    told = judged([b"hello\r\n"], OutputCheck(), end=Stop.DEADLINE)
+    told = judged([b"hello\r\n"], OutputCheck(), stop=Stop.DEADLINE)
     assert told.verdict is Verdict.FIRMWARE
     assert ", ".join(SCRAPERS) in told.hint
 
@@ -223,7 +223,7 @@ def test_a_fault_dump_on_the_console_is_located_by_the_elf(scripted, tmp_path, p
 
 def test_findings_stand_before_the_missing_scraper(judged):
     lines = [REFUSED, *(f"x_value: {i}.0, y_value: 0.0\r\n".encode() for i in range(3))]
-    told = judged(lines, OutputCheck(), end=Stop.DEADLINE)
+    told = judged(lines, OutputCheck(), stop=Stop.DEADLINE)
     assert told.problems[0].startswith("Couldn't register builtin op #25")
     assert "no scraper is given" in told.problems[1]
     assert told.hint == "--scraper hello_world reads 3 results from it"
@@ -231,57 +231,57 @@ def test_findings_stand_before_the_missing_scraper(judged):
 
 def test_a_scraper_that_does_not_fit_is_not_a_hang(judged):
     lines = [f"x_value: {i}.0, y_value: 0.0\r\n".encode() for i in range(3)]
-    told = judged(lines, OutputCheck(), end=Stop.DEADLINE, scraper="person_detection")
+    told = judged(lines, OutputCheck(), stop=Stop.DEADLINE, scraper="person_detection")
     assert told.verdict is Verdict.FAIL
     assert told.reason.startswith("scraper person_detection reads nothing from its text (3 lines")
     assert told.hint == "--scraper hello_world reads 3 results from it"
 
 
 def test_the_last_words_of_an_image_are_the_reason(judged):
-    told = judged([MISSING, b"AllocateTensors() failed\r\n"], OutputCheck(), end=Stop.DEADLINE)
+    told = judged([MISSING, b"AllocateTensors() failed\r\n"], OutputCheck(), stop=Stop.DEADLINE)
     assert told.reason == "Didn't find op for builtin opcode 'CONV_2D' (and 1 more)"
     assert told.hint == ""
 
 
 def test_an_image_that_waits_for_input_has_a_hint(judged):
     ready = line(1, "ready", input_bytes=64)
-    told = judged([BOOT, ready], OutputCheck(), end=Stop.DEADLINE)
+    told = judged([BOOT, ready], OutputCheck(), stop=Stop.DEADLINE)
     assert told.hint == "the image waits for input: give --inputs, or `inputs` in a case file"
 
 
 def test_a_lockup_is_not_an_end_unless_a_fault_is_expected(judged):
-    refused = Expectation(outputs=False, findings=(("missing_operator", "CONV_2D"),))
+    refused = Expected(outputs=False, findings=(("missing_operator", "CONV_2D"),))
     said = [BOOT, MISSING, END]
-    assert judged(said, OutputCheck(), expected=refused).verdict is Verdict.PASS
-    told = judged(said, OutputCheck(), end=Stop.LOCKUP, expected=refused)
+    assert judged(said, OutputCheck(), expect=refused).verdict is Verdict.PASS
+    told = judged(said, OutputCheck(), stop=Stop.LOCKUP, expect=refused)
     assert (told.verdict, "the core locked up" in told.reason) == (Verdict.FIRMWARE, True)
-    faulty = Expectation(outputs=False, findings=(("fault", ""),))
-    expected = judged([BOOT, END], OutputCheck(), end=Stop.LOCKUP, faults=[FAULT], expected=faulty)
+    faulty = Expected(outputs=False, findings=(("fault", ""),))
+    expected = judged([BOOT, END], OutputCheck(), stop=Stop.LOCKUP, faults=[FAULT], expect=faulty)
     assert expected.verdict is Verdict.PASS
 
 
 def test_wrong_outputs_before_a_hang_are_reported(judged):
     outputs = OutputCheck(30, 4, 3, problem="4 of 30 output values differ")
-    told = judged([BOOT], outputs, end=Stop.DEADLINE, budgets=["flash is over"])
+    told = judged([BOOT], outputs, stop=Stop.DEADLINE, budgets=["flash is over"])
     assert told.verdict is Verdict.FIRMWARE
     assert told.problems[1:] == ("4 of 30 output values differ", "flash is over")
 
 
 def test_a_case_without_outputs_passes_with_that_reason(judged):
-    told = judged([BOOT, END], OutputCheck(), expected=Expectation(outputs=False))
+    told = judged([BOOT, END], OutputCheck(), expect=Expected(outputs=False))
     assert (told.verdict, told.reason) == (Verdict.PASS, "no outputs, as expected")
 
 
 @pytest.mark.parametrize(
     ("case", "hint"),
     [
-        ({"scraper": r"/y=(?P<y>\d+)/"}, "`ends = false`"),
-        ({"scraper": r"/y=(?P<y>\d+)/", "ends_at": "^done$"}, "--timeout"),
-        ({"scraper": r"/y=(?P<y>\d+)/", "ends": False, "inferences": 9}, "--timeout"),
+        ({"scraper": r"/y=(?P<y>\d+)/"}, "--end never"),
+        ({"scraper": r"/y=(?P<y>\d+)/", "end": LastLine("^done$")}, "--timeout"),
+        ({"scraper": r"/y=(?P<y>\d+)/", "end": "never", "inferences": 9}, "--timeout"),
     ],
 )
 def test_results_without_an_end_have_a_hint(judged, case, hint):
-    told = judged([b"y=1\n"], OutputCheck(inferences=1), end=Stop.DEADLINE, **case)
+    told = judged([b"y=1\n"], OutputCheck(inferences=1), stop=Stop.DEADLINE, **case)
     assert told.verdict is Verdict.FIRMWARE
     assert told.reason.startswith("1 line and 1 result came, then it ran on to the deadline")
     assert hint in told.hint
@@ -289,7 +289,7 @@ def test_results_without_an_end_have_a_hint(judged, case, hint):
 
 def test_a_flooded_console_is_the_reason(judged, monkeypatch):
     monkeypatch.setattr("harness.uart.console.LARGEST", 100)
-    told = judged([b"noise\n"] * 100, OutputCheck(), end=Stop.DEADLINE)
+    told = judged([b"noise\n"] * 100, OutputCheck(), stop=Stop.DEADLINE)
     assert told.verdict is not Verdict.PASS
     assert "the console printed more than is read" in told.reason
 
@@ -338,6 +338,6 @@ def test_a_reset_that_the_console_shows_is_one_finding(scripted):
 
 
 def test_the_first_finding_is_the_reason_of_a_missing_end(judged):
-    told = judged([REFUSED, MISSING], OutputCheck(), end=Stop.DEADLINE)
+    told = judged([REFUSED, MISSING], OutputCheck(), stop=Stop.DEADLINE)
     assert told.reason.startswith("Couldn't register builtin op #25, resolver size is too small")
     assert "CONV_2D" in told.problems[1]

@@ -1,12 +1,11 @@
 """Properties of every verdict, for any console and any end of a run."""
 
-import pytest
 from device import line
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from harness.base.expected import Expected
 from harness.base.findings import NOTES
-from harness.build.variants import Expectation
 from harness.case.case import Case
 from harness.case.judge import findings_of, judge
 from harness.case.observe import observe
@@ -39,13 +38,12 @@ outputs = st.builds(
     st.integers(0, 3),
 )
 expectations = st.builds(
-    Expectation,
+    Expected,
     outputs=st.booleans(),
     findings=st.sampled_from([(), (("missing_operator", "CONV_2D"),)]),
 )
 
 
-@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(
     chunks=st.lists(st.sampled_from(LINES), max_size=6),
@@ -65,7 +63,7 @@ def test_every_verdict_is_one_that_its_reasons_carry(
     excess, wrong = blame
     session = scripted_type(chunks, end=Stop.IDLE if end is Stop.CONDITION else end)
     session.faults = faults
-    case = Case("c", expected=expected, scraper=scraper)
+    case = Case("c", expect=expected, scraper=scraper)
     seen = observe(session, case)
     findings = findings_of(seen, None)
     told = judge(case, seen, findings, check, excess, wrong)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,18 +12,15 @@ from click.testing import CliRunner
 
 from harness import targets
 from harness.base import paths
-from harness.base.errors import CheckFailed, EnvironmentMissing, FirmwareFailed, UsageError
+from harness.base.errors import CheckFailed, FirmwareFailed, UsageError
 from harness.build.standalone import build_standalone
 from harness.case.layers import compare_with_device, dump_layers
 from harness.cli import cli
 from harness.elf import Image
 from harness.model import Model
 from harness.reference import Interpreter
-from harness.targets.renode.find import locate
 
-pytestmark = pytest.mark.skipif(
-    shutil.which("arm-none-eabi-g++") is None, reason="needs arm-none-eabi-g++"
-)
+pytestmark = pytest.mark.needs("arm-none-eabi-gcc", "flatc")
 MODELS = {
     "hello_world": "hello_world_int8",
     "hello_world_float": "hello_world_float32",
@@ -60,7 +56,6 @@ def broken_digits() -> Iterator[tuple[object, Image, int]]:
         yield session, firmware, operator.index
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("sample", MODELS)
 def test_every_layer_of_every_sample_equals_the_reference(sample: str) -> None:
     firmware = image(sample)
@@ -76,7 +71,6 @@ def test_every_layer_of_every_sample_equals_the_reference(sample: str) -> None:
     assert report.compared == len(report.layers)
 
 
-@pytest.mark.slow
 def test_the_operator_with_the_spoilt_weights_is_named(broken_digits) -> None:  # type: ignore[no-untyped-def]
     session, firmware, culprit = broken_digits
     interpreter = Interpreter.from_file(model_of("digits"))
@@ -91,7 +85,6 @@ def test_the_operator_with_the_spoilt_weights_is_named(broken_digits) -> None:  
     assert f"first diverging layer: operator {culprit}" in str(report)
 
 
-@pytest.mark.slow
 def test_a_kernel_of_the_application_is_seen_like_any_other() -> None:
     firmware = image("digits", "override")
     with targets.open_target("simulator", firmware) as session:
@@ -100,7 +93,6 @@ def test_a_kernel_of_the_application_is_seen_like_any_other() -> None:
     assert sorted(dump.outputs) == [(one.index, 0) for one in model.operators]
 
 
-@pytest.mark.slow
 def test_an_image_that_runs_another_model_is_reported() -> None:
     firmware, other = image("digits"), Model.from_file(model_of("residual"))
     with (
@@ -110,7 +102,6 @@ def test_an_image_that_runs_another_model_is_reported() -> None:
         dump_layers(session, firmware, other, deadline=session.deadline(10))  # type: ignore[arg-type]
 
 
-@pytest.mark.slow
 def test_an_image_that_fails_before_its_first_inference_is_reported() -> None:
     firmware, model = image("digits", "missing"), Model.from_file(model_of("digits"))
     with (
@@ -120,7 +111,6 @@ def test_an_image_that_fails_before_its_first_inference_is_reported() -> None:
         dump_layers(session, firmware, model, deadline=session.deadline(10))  # type: ignore[arg-type]
 
 
-@pytest.mark.slow
 def test_a_stripped_image_is_refused_with_the_reason(tmp_path: Path) -> None:
     stripped = tmp_path / "stripped.elf"
     command = ["arm-none-eabi-strip", "-o", str(stripped), str(image("hello_world").path)]
@@ -133,7 +123,6 @@ def test_a_stripped_image_is_refused_with_the_reason(tmp_path: Path) -> None:
         dump_layers(session, firmware, model, deadline=session.deadline(10))  # type: ignore[arg-type]
 
 
-@pytest.mark.slow
 def test_the_command_prints_a_line_for_each_operator_and_writes_json(tmp_path: Path) -> None:
     file = tmp_path / "layers.json"
     done = CliRunner().invoke(cli, ["layers", "hello_world", "--json", str(file)])
@@ -143,15 +132,8 @@ def test_the_command_prints_a_line_for_each_operator_and_writes_json(tmp_path: P
     assert json.loads(file.read_text())["equal"] is True
 
 
-def _renode() -> bool:
-    try:
-        locate(None)
-    except EnvironmentMissing:
-        return False
-    return True
-
-
-@pytest.mark.skipif(not _renode(), reason="Renode is not installed")
+@pytest.mark.slow
+@pytest.mark.needs("renode")
 def test_renode_gives_the_same_layers_as_the_simulator() -> None:
     firmware, model = image("digits"), Model.from_file(model_of("digits"))
     dumps = []
@@ -163,7 +145,6 @@ def test_renode_gives_the_same_layers_as_the_simulator() -> None:
     assert dumps[0] == dumps[1]
 
 
-@pytest.mark.slow
 def test_a_dump_holds_the_inputs_of_the_inferences_before_it() -> None:
     firmware, model = image("digits"), Model.from_file(model_of("digits"))
     seen = []

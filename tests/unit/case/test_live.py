@@ -234,7 +234,7 @@ def test_the_console_is_kept_with_times(live):
 
 
 def test_a_case_without_an_elf_cannot_be_opened():
-    with pytest.raises(UsageError, match="names no ELF"):
+    with pytest.raises(UsageError, match="names neither an ELF nor a sample"):
         Live.open(Case("nothing"), None)
 
 

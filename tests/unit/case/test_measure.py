@@ -16,6 +16,7 @@ from harness.base.platforms import chip_table
 from harness.case.measure import (
     NO_OPERATOR,
     Measures,
+    interpreter_ticks,
     library_of,
     measure,
     operator_ticks,
@@ -118,6 +119,17 @@ def test_nodes_of_one_operator_are_added_and_of_several_inferences_the_median_co
         *(op(2, "CONV_2D", 900), op(2, "CONV_2D", 1)),
     )
     assert operator_ticks(said) == (OperatorTicks("CONV_2D", 50), OperatorTicks("SOFTMAX", 5))
+
+
+def test_ticks_outside_operators_are_the_median_of_what_is_left_of_each_inference():
+    said = console(
+        *(inference(0, 1100), op(0, "CONV_2D", 1000), op(0, "SOFTMAX", 3)),
+        *(inference(1, 1092), op(1, "CONV_2D", 990), op(1, "SOFTMAX", 4)),
+        *(inference(2, 1115), op(2, "CONV_2D", 1010), op(2, "SOFTMAX", 6)),
+        inference(3, 9000),  # without its operators
+    )
+    assert interpreter_ticks(said) == 98
+    assert interpreter_ticks(console(inference(0, 1100))) is None
 
 
 def test_an_operator_is_of_the_type_of_its_first_output():

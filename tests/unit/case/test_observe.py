@@ -2,7 +2,7 @@ import pytest
 from device import line
 
 from harness.base.findings import Kind
-from harness.case.case import Case
+from harness.case.case import Case, LastLine
 from harness.case.observe import observe
 from harness.targets import Fault, Stop
 from harness.uart import TensorKey
@@ -60,33 +60,33 @@ def test_an_image_that_spins_after_its_results_is_unfinished_at_the_deadline(scr
 
 def test_firmware_that_never_ends_is_watched_for_so_long_after_its_results(scripted):
     session = scripted(RESULTS[:20], end=Stop.DEADLINE)
-    seen = observe(session, scraped(ends=False, watch=3.0))
+    seen = observe(session, scraped(end="never", observe_after=3.0))
     assert seen.finished
     assert 3.0 <= session.time <= 4.1
     assert len(seen.console.scrapers[0].results) == 20
 
 
 def test_firmware_that_never_ends_and_gives_too_little_is_unfinished(scripted):
-    seen = observe(scripted(RESULTS[:9], end=Stop.DEADLINE), scraped(ends=False))
+    seen = observe(scripted(RESULTS[:9], end=Stop.DEADLINE), scraped(end="never"))
     assert (seen.finished, seen.stop) == (False, Stop.DEADLINE)
 
 
 @pytest.mark.parametrize("stop", [Stop.LOCKUP, Stop.RESET_LOOP])
 def test_a_lockup_while_the_image_is_watched_counts(scripted, stop):
-    seen = observe(scripted([b"all done\r\n"], end=stop), scraped(ends_at="^all done$"))
+    seen = observe(scripted([b"all done\r\n"], end=stop), scraped(end=LastLine("^all done$")))
     assert (seen.finished, seen.stop) == (False, stop)
 
 
 def test_a_line_that_the_case_declares_is_the_end_and_what_follows_is_read(scripted):
     session = scripted([*RESULTS[:12], b"all done\r\n", b"y=99\r\n"], end=Stop.DEADLINE)
-    seen = observe(session, scraped(ends_at="^all done$", watch=0.5))
+    seen = observe(session, scraped(end=LastLine("^all done$"), observe_after=0.5))
     assert seen.finished
     assert session.time < 2.0
     assert len(seen.console.scrapers[0].results) == 13
 
 
 def test_an_image_that_sleeps_without_its_declared_line_is_unfinished(scripted):
-    assert not observe(scripted(RESULTS), scraped(ends_at="^all done$")).finished
+    assert not observe(scripted(RESULTS), scraped(end=LastLine("^all done$"))).finished
 
 
 SUITE = b"Running TESTSUITE s\nSTART - a\n PASS - a in 0.1 seconds\nTESTSUITE s succeeded\n"
@@ -95,7 +95,7 @@ PROJECT = b"PROJECT EXECUTION SUCCESSFUL\n"
 
 def test_a_suite_that_spins_after_its_closing_line_does_not_run_to_the_deadline(scripted):
     session = scripted([SUITE, PROJECT], end=Stop.DEADLINE)
-    seen = observe(session, Case("suite", scraper="ztest", watch=0.5))
+    seen = observe(session, Case("suite", scraper="ztest", observe_after=0.5))
     assert seen.finished
     assert session.time < 0.6
 
@@ -139,7 +139,6 @@ def test_an_image_that_gives_up_is_not_waited_for(scripted, words):
     assert session.time < 2.0
 
 
-@pytest.mark.slow
 def test_a_console_that_never_rests_ends_the_run(scripted, monkeypatch):
     monkeypatch.setattr("harness.uart.console.LARGEST", 1000)
     session = scripted([b"noise " * 20 + b"\n"] * 5000)

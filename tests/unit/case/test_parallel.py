@@ -21,7 +21,8 @@ def skipped(tmp_path):
     elf.write_bytes(write_elf([text], [MadeSymbol("main", 1, 8, "func")]))
 
     def make(name: str) -> Case:
-        return Case(name, elf=elf).on("renode", {"renode": str(tmp_path / "no-renode")})
+        options = {"renode": str(tmp_path / "no-renode")}
+        return Case(name, elf=elf, targets=("renode",), options=options)
 
     return make
 
@@ -30,7 +31,6 @@ def by_name(*cases: Case) -> dict[str, Case]:
     return {case.name: case for case in cases}
 
 
-@pytest.mark.slow
 def test_results_come_by_key_with_progress(skipped, tmp_path):
     seen = []
     cases = by_name(skipped("a"), skipped("b"))
@@ -49,7 +49,6 @@ def _dies_if_told(case, output):
     return run_case(case, output)
 
 
-@pytest.mark.slow
 def test_a_case_whose_process_dies_loses_no_result_that_came(skipped, tmp_path, monkeypatch):
     monkeypatch.setattr("harness.case.parallel.run_case", _dies_if_told)
     assert run_parallel(by_name(skipped("dies")), tmp_path) == {}
@@ -61,7 +60,6 @@ def _hangs_if_told(case, output):
     return run_case(case, output)
 
 
-@pytest.mark.slow
 def test_an_interrupt_keeps_results_and_ends_workers(skipped, tmp_path, monkeypatch):
     monkeypatch.setattr("harness.case.parallel.run_case", _hangs_if_told)
 
@@ -75,7 +73,6 @@ def test_an_interrupt_keeps_results_and_ends_workers(skipped, tmp_path, monkeypa
     assert multiprocessing.active_children() == []
 
 
-@pytest.mark.slow
 def test_a_case_that_raises_is_left_out_and_does_not_lose_the_others(skipped, tmp_path):
     bad = tmp_path / "no.elf"
     bad.write_bytes(b"no image")

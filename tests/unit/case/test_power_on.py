@@ -15,7 +15,7 @@ ONE = Behaviour(b"first\nsecond\n", Stop.IDLE, 1000)
 
 
 def case(**options: object) -> Case:
-    return Case("case", Path("image.elf"), target_options=options)
+    return Case("case", Path("image.elf"), options=options)
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ def test_a_result_names_its_seeds(options: dict[str, object], seeds: str) -> Non
 
 
 def test_a_target_that_takes_no_seed_has_none() -> None:
-    assert seeds_of(Case("case", Path("image.elf"), target="board")) == ""
+    assert seeds_of(Case("case", Path("image.elf"), targets=("board",))) == ""
 
 
 def test_both_are_two_runs_that_differ_in_the_seed_alone() -> None:

@@ -53,7 +53,10 @@ def text(xs, ys, form: str = "{:.6f}") -> str:
 
 
 def check(console: str, printed: PrintedTensors, model: Path = SINE, known=(), **case):
-    case = Case("c", elf=Path("x"), model=model, printed=printed, **case)
+    inputs = {"inputs": printed.inputs} if printed.inputs else {}
+    most = {"inferences": printed.most} if printed.most else {}
+    given = {"outputs": printed.outputs, **inputs, **most, **case}
+    case = Case("c", elf=Path("x"), model=model, **given)
     seen = Console(scrapers_of(case))
     seen.feed(console.encode())
     seen.finish()
@@ -206,7 +209,7 @@ def test_an_output_that_comes_twice_is_not_an_inference():
 def test_an_inference_cut_short_fails_unless_the_image_never_ends():
     lines = text(*sine(), "{}") + "x: 3\n"
     assert "no more of output 0 came" in check(lines, STEPS)[0].details
-    assert check(lines, STEPS, ends=False)[0].problem == ""
+    assert check(lines, STEPS, end="never")[0].problem == ""
 
 
 @pytest.mark.parametrize(
@@ -244,7 +247,7 @@ def test_as_many_inferences_as_inputs_must_come(came):
 def test_an_image_that_never_ends_begins_again_with_the_first_input():
     x, y = digits()
     console = "\n".join(listed(y) * 2 + listed(y)[:10])
-    found, _ = check(console, ELEMENTS, DIGITS, rows(x), ends=False)
+    found, _ = check(console, ELEMENTS, DIGITS, rows(x), end="never")
     assert (found.inferences, found.problem) == (7, "")
 
 
@@ -294,4 +297,4 @@ def test_more_inferences_than_expected_fail_unless_the_image_never_ends():
     console = text(*sine(), "{}")
     assert check(console, most)[0].problem == ""
     assert check(console * 2, most)[0].problem == "80 inferences came, 40 are expected"
-    assert check(console * 2, most, ends=False)[0].problem == ""
+    assert check(console * 2, most, end="never")[0].problem == ""

@@ -21,7 +21,7 @@ from harness.base.errors import (
     TargetLost,
     UsageError,
 )
-from harness.build.variants import Expectation
+from harness.base.expected import Expected
 from harness.case import run as running
 from harness.case.case import Budgets, Case
 from harness.case.result import Verdict
@@ -54,8 +54,8 @@ def case(elf):
         recording = replay.record_session([ConsoleChunk(0.001, data)], counters)
         recording = replace(recording, stop=stop, faults=tuple(faults))
         return Case("own", **{
-            "elf": elf, "model": MODEL_FILE, "target": "replay",
-            "target_options": {"recording": recording}, **more,
+            "elf": elf, "model": MODEL_FILE, "targets": ("replay",),
+            "options": {"recording": recording}, **more,
         })  # fmt: skip
 
     return make
@@ -123,10 +123,10 @@ def test_a_traced_case_profiles_from_the_start_and_keeps_its_coverage(case, tmp_
             )  # fmt: skip
 
     monkeypatch.setattr(replay, "open", lambda f, recording: Traced(recording))
-    plain, traced = case(builtin_run(MODEL, ROWS)), case(builtin_run(MODEL, ROWS), trace=True)
+    plain, traced = case(builtin_run(MODEL, ROWS)), case(builtin_run(MODEL, ROWS))
     assert run_case(plain, tmp_path).coverage is None
     assert calls == []
-    assert run_case(traced, tmp_path).coverage.instructions == 7
+    assert run_case(traced, tmp_path, trace=True).coverage.instructions == 7
     assert [name for _, name in calls] == ["profile", "coverage"]
     assert calls[0][0] == 0.0 < calls[1][0]
     assert (tmp_path / "own" / "coverage.info").read_text() == "TN:\n"
@@ -167,7 +167,6 @@ def test_an_inference_has_no_more_ticks_than_the_simulator_counted(case, tmp_pat
     assert not run_case(case(builtin_run(MODEL, ROWS), short), tmp_path).passed
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("virtual", "wall", "passes"),
     [(3000 / 64e6, 9, True), (2900 / 64e6, 9, False), (None, 3000 / 64e6, True),
@@ -222,15 +221,15 @@ def test_three_fault_reports_are_shown_and_the_rest_is_counted(case, tmp_path):
 
 
 def test_unexpected_outputs_fail(case, tmp_path):
-    silent = Expectation(False, (("approximation", ""),))
-    result = run_case(case(builtin_run(MODEL, ROWS), expected=silent), tmp_path)
+    silent = Expected(False, (("approximation", ""),))
+    result = run_case(case(builtin_run(MODEL, ROWS), expect=silent), tmp_path)
     assert "3 inferences gave outputs, none is expected" in result.problems
 
 
 def test_a_case_without_expectations_is_refused(case, tmp_path):
-    with pytest.raises(UsageError, match="names nothing that must be seen") as refused:
-        run_case(case(builtin_run(MODEL, ROWS), expected=Expectation(False)), tmp_path)
-    assert "ends_at" in refused.value.hint
+    with pytest.raises(UsageError, match="without outputs needs a last line") as refused:
+        run_case(case(builtin_run(MODEL, ROWS), expect=Expected(False)), tmp_path)
+    assert "line" in refused.value.hint
 
 
 def test_a_budget_that_is_exceeded_fails_a_run_that_was_right(case, tmp_path):

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from harness.base import paths
-from harness.case.case import Case
+from harness.base.expected import Expected
+from harness.case.case import Case, LastLine
 from harness.case.observe import scrapers_of
 from harness.case.outputs import check_outputs
 from harness.model import Model
@@ -34,11 +35,18 @@ def printed(model: Model, count: int, *, truncate: bool = False, start: int = 0)
     return "\n\n".join(rows) + "\n"
 
 
-def check(text: str | bytes, model: Model | None, name: str = "hello_world", **case):
+def check(
+    text: str | bytes, model: Model | None, name: str = "hello_world", values=(), tests=(), **case
+):
     console = Console([scraper(name)])
     console.feed(text if isinstance(text, bytes) else text.encode())
     console.finish()
-    return check_outputs(console, Case("c", elf=Path("x"), scraper=name, **case), model)
+    expect = Expected(values=values, tests=dict(tests))
+    return check_outputs(
+        console,
+        Case("c", elf=Path("x"), scraper=name, expect=expect, **case),
+        model,
+    )
 
 
 @pytest.mark.parametrize("truncate", [False, True])
@@ -86,7 +94,7 @@ def test_several_problems_are_one_line_and_details(model):
 
 
 def test_the_results_of_an_image_with_a_last_line_are_those_of_its_scraper(model):
-    console = Console(scrapers_of(Case("c", scraper="hello_world", ends_at="^done$")))
+    console = Console(scrapers_of(Case("c", scraper="hello_world", end=LastLine("^done$"))))
     console.feed((printed(model, 20) + "done\n").encode())
     console.finish()
     told = check_outputs(console, Case("c", elf=Path("x"), scraper="hello_world"), model)

@@ -9,8 +9,8 @@ import pytest
 from device import Told, answers, builtin_run, closing, fed_run, lines, parts, set_up, told
 
 from harness.base import paths
+from harness.base.expected import Expected
 from harness.base.findings import Kind
-from harness.build.variants import Expectation
 from harness.case.case import Case
 from harness.case.evidence import Known, Measured, check_evidence, known_of
 from harness.case.judge import MOST_PROBLEMS, Judgement, findings_of, judge
@@ -106,7 +106,7 @@ def test_two_outputs_of_one_inference_fail(verdict, order):
 
 def test_a_right_boot_behind_a_wrong_one_fails_even_where_a_reboot_is_expected(verdict):
     wrong, right = lines(run([WRONG] * 20)), lines(run(OUTPUTS))
-    expecting = Case("own", expected=Expectation(True, (("rebooted", ""),)))
+    expecting = Case("own", expect=Expected(True, (("rebooted", ""),)))
     assert verdict(wrong + right).verdict is Verdict.FAIL
     assert verdict(wrong + right, expecting).verdict is Verdict.FAIL
     assert verdict(right + right).verdict is Verdict.FAIL
@@ -189,5 +189,5 @@ def test_a_long_problem_is_cut_to_a_readable_line(scripted):
 
 
 def test_no_kind_of_finding_is_expected_by_default():
-    assert Expectation().findings == ()
+    assert Expected().findings == ()
     assert {Kind.REBOOTED, Kind.RECORD_CONTRADICTS} <= set(Kind)

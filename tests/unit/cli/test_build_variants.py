@@ -10,6 +10,7 @@ from click.testing import CliRunner
 from harness.base.errors import UsageError
 from harness.build import zephyr
 from harness.build.options import BuildResult
+from harness.case.plan import Request
 from harness.cli.build import build
 from harness.cli.run import run
 
@@ -37,16 +38,16 @@ def test_a_board_goes_with_one_configuration_at_a_time() -> None:
     ],
 )
 def test_a_variant_is_a_part_of_the_builder_s_name(builder, variants, name, monkeypatch) -> None:
-    asked: list[dict[str, object]] = []
+    asked: list[object] = []
 
-    def record(options: dict[str, object]) -> list[object]:
-        asked.append(options)
+    def record(request: Request) -> None:
+        asked.append(request.layers[-1].values["builder"])
         raise UsageError("noted")
 
-    monkeypatch.setattr("harness.cli.run.select", record)
+    monkeypatch.setattr("harness.cli.run.plan", record)
     words = [word for one in variants for word in ("--variant", one)]
     CliRunner().invoke(run, ["digits", "--builder", builder, *words])
-    assert [options["builder"] for options in asked] == [name]
+    assert asked == [name]
 
 
 def test_the_zephyr_builder_gets_them(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""``tflm-hil chips``: what there is, and what of it is modelled on which target."""
+"""``tflm-hil list chips``: what there is, and what of it is modelled on which target."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from elf_writer import MadeSection, MadeSymbol, write_elf
 
 from harness.base.platforms import chip_names, chip_table
 from harness.cli import main
-from harness.cli.chips import chips
+from harness.cli.list_.chips import chips
 
 
 def printed(*words: str) -> str:
@@ -79,7 +79,7 @@ def refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
     [
         (["a.elf", "--chip", "nrf9160"], "a.elf is for the nRF5340", "is the nRF9160"),
         (["hil.toml"], "a.elf is for the nRF5340", "is the nRF9151"),
-        (["hil.toml", "--chip", "nrf5340"], "'a' is for the nRF9151", "is the nRF5340"),
+        (["hil.toml", "--chip", "nrf5340"], "'a' is for the nRF9151", "--chip nRF5340"),
         (["atan", "--chip", "nrf5430"], "no chip 'nrf5430'", "one of nrf5340, nrf9131, "),
     ],
 )

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import jsonschema
+import needs
 import pytest
 from fake_renode import FakeRenode
 
-from harness.base.errors import EnvironmentMissing
 from harness.build.standalone import build_standalone
 from harness.case import Case
 from harness.cli import main
@@ -23,10 +24,8 @@ OUTPUT = b" output inference=3 "
 
 @pytest.fixture(scope="module")
 def image() -> Path:
-    try:
-        return build_standalone("hello_world", "exact").elf
-    except EnvironmentMissing as missing:
-        pytest.skip(missing.message)
+    needs.require("arm-none-eabi-gcc", "flatc")
+    return build_standalone("hello_world", "exact").elf
 
 
 @pytest.fixture
@@ -49,7 +48,6 @@ def run(image: Path, output: Path, capsys, *options: str) -> tuple[int, str]:
     return code, capsys.readouterr().out
 
 
-@pytest.mark.slow
 def test_two_targets_that_show_the_same_are_equal(twin, image, tmp_path, capsys):
     code, out = run(image, tmp_path, capsys)
     assert code == 0, out
@@ -58,7 +56,6 @@ def test_two_targets_that_show_the_same_are_equal(twin, image, tmp_path, capsys)
     assert "20 equal" in out
 
 
-@pytest.mark.slow
 def test_the_first_output_that_differs_is_named_and_fails_the_run(twin, image, tmp_path, capsys):
     twin.script = [(when, data.replace(OUTPUT, OUTPUT + b"x=1 ")) for when, data in twin.script]
     code, out = run(image, tmp_path, capsys)
@@ -66,7 +63,6 @@ def test_the_first_output_that_differs_is_named_and_fails_the_run(twin, image, t
     assert "simulator and renode differ: output record 3: " in out
 
 
-@pytest.mark.slow
 def test_a_byte_of_ram_that_differs_is_named_and_fails_the_run(twin, image, tmp_path, capsys):
     firmware = Image.from_elf(image)
     arena = next(s for s in firmware.symbols if "tensor_arena" in s.name)
@@ -77,19 +73,16 @@ def test_a_byte_of_ram_that_differs_is_named_and_fails_the_run(twin, image, tmp_
     assert "against 0xa5" in out
 
 
-@pytest.mark.slow
 def test_json_holds_the_comparison(twin, image, tmp_path, capsys):
     code, out = run(image, tmp_path, capsys, "--json")
     assert code == 0
     (check,) = json.loads(out)["crosschecks"]
     assert (check["targets"], check["equal"]) == (["simulator", "renode"], True)
     assert check["outputs"] == 20
-    jsonschema = pytest.importorskip("jsonschema")
     schema = Path(__file__).parents[3] / "harness" / "schemas" / "run.json"
     jsonschema.validate(json.loads(out), json.loads(schema.read_text()))
 
 
-@pytest.mark.slow
 def test_a_target_that_is_not_here_is_named_and_nothing_is_called_equal(image, tmp_path, capsys):
     code, out = run(image, tmp_path, capsys, "--renode", "/nowhere/renode")
     assert code == 3
@@ -97,7 +90,6 @@ def test_a_target_that_is_not_here_is_named_and_nothing_is_called_equal(image, t
     assert "are equal" not in out
 
 
-@pytest.mark.slow
 def test_a_symbol_that_is_not_there_is_an_error(twin, image, tmp_path, capsys):
     code, out = run(image, tmp_path, capsys, "--symbol", "nothing_like_it")
     assert code == 3

@@ -27,14 +27,12 @@ def two(night: int, **changes) -> dict:
     return lab.document(lab.case("a", **changes), lab.case("b"), night=night)
 
 
-@pytest.mark.slow
 def test_nothing_worse_is_exit_code_0(keep, capsys):
     keep(two(0), two(1), two(2, flash=29_000))
     assert main(["history", "check"]) == 0
     assert "0 worse than the last 2 runs of main" in capsys.readouterr().out
 
 
-@pytest.mark.slow
 def test_a_regression_is_named_with_exit_code_1_and_written_as_markdown(keep, capsys):
     keep(two(0), two(1), two(2, flash=29_049))
     assert main(["history", "check", "--markdown", "worse.md"]) == 1
@@ -42,9 +40,9 @@ def test_a_regression_is_named_with_exit_code_1_and_written_as_markdown(keep, ca
     assert "| a | simulator | flash 29,048 -> 29,049 B" in Path("worse.md").read_text()
 
 
-@pytest.mark.slow
 def test_a_table_has_a_row_for_each_sample_and_setup(keep, capsys):
-    zephyr = {"builder": "zephyr", "flash": 70_728, "ram": 11_344, "instructions": 8_107}
+    zephyr = {"builder": "zephyr", "flash": 70_728, "ram": 11_344, "instructions": 8_107,
+              "compiler": "GCC: (Arm GNU (Build 24)) 12.2.1, Zephyr 4.3.0"}  # fmt: skip
     keep(
         lab.document(
             lab.case(),
@@ -57,12 +55,12 @@ def test_a_table_has_a_row_for_each_sample_and_setup(keep, capsys):
     assert main(["history", "show", "--markdown", "-"]) == 0
     assert capsys.readouterr().out.splitlines()[2:] == [
         "| hello_world |  | standalone | simulator | 1 of 2 | 29,048 | 9,176 | 564 | 5,950 |",
-        "| hello_world |  | zephyr | simulator | 1 of 1 | 70,728 | 11,344 | 564 | 8,107 |",
+        "| hello_world | GCC: 12.2.1, Zephyr 4.3.0 | zephyr | simulator | 1 of 1 "
+        "| 70,728 | 11,344 | 564 | 8,107 |",
         "| mine |  | standalone | simulator | 1 of 1 | 29,048 | 9,176 | 564 | 5,950 |",
     ]
 
 
-@pytest.mark.slow
 def test_results_that_are_not_kept_can_be_checked(keep, capsys):
     keep(two(0), two(1))
     Path("pr.json").write_text(json.dumps(two(2, verdict="fail", reason="x|y")))
@@ -72,20 +70,17 @@ def test_results_that_are_not_kept_can_be_checked(keep, capsys):
     assert [(one["case"], one["text"]) for one in lab_one["regressions"]] == [("a", "fail: x|y")]
 
 
-@pytest.mark.slow
 def test_a_case_that_the_same_command_does_not_run_any_more_is_worse(keep, capsys):
     keep(two(0), lab.document(lab.case("a"), night=1))
     assert main(["history", "check"]) == 1
     assert "b on simulator: it ran before" in capsys.readouterr().out
 
 
-@pytest.mark.slow
 def test_another_command_that_runs_other_cases_misses_none(keep):
     keep(two(0), lab.document(lab.case("a", target="renode"), night=1, command="nightly renode"))
     assert main(["history", "check"]) == 0
 
 
-@pytest.mark.slow
 def test_a_case_is_shown_over_time_with_the_commits_where_it_moved(keep, capsys):
     keep(two(0), two(1, flash=29_148))
     assert main(["history", "show", "a"]) == 0
@@ -100,7 +95,6 @@ def test_a_case_that_was_never_kept_is_refused_with_those_that_were(keep, capsys
     assert "it has a, b" in capsys.readouterr().err
 
 
-@pytest.mark.slow
 def test_pages_are_written(keep, capsys):
     keep(two(0))
     assert main(["history", "report", "site"]) == 0
@@ -145,7 +139,6 @@ def asked(*filters: str, targets: tuple[str, ...] = ()) -> dict:
     return {"sources": ["hil.toml"], "filters": list(filters), "targets": list(targets)}
 
 
-@pytest.mark.slow
 def test_a_case_that_vanished_is_worse_whatever_the_outputs_are_called(keep, capsys):
     command = "tflm-hil run hil.toml --json 1.json"
     keep(two(0), lab.document(lab.case("a"), night=1, command=command))
@@ -153,7 +146,6 @@ def test_a_case_that_vanished_is_worse_whatever_the_outputs_are_called(keep, cap
     assert "b on simulator: it ran before" in capsys.readouterr().out
 
 
-@pytest.mark.slow
 def test_a_case_that_vanished_is_worse_in_runs_of_the_same_selection(keep, capsys):
     first = two(0)
     first["run"]["selection"] = asked()
@@ -162,14 +154,12 @@ def test_a_case_that_vanished_is_worse_in_runs_of_the_same_selection(keep, capsy
     assert "b on simulator: it ran before" in capsys.readouterr().out
 
 
-@pytest.mark.slow
 def test_a_case_that_is_skipped_after_a_pass_is_worse(keep, capsys):
     keep(two(0), two(1, verdict="skipped", reason="no Renode"))
     assert main(["history", "check"]) == 1
     assert "a on simulator: skipped: no Renode" in capsys.readouterr().out
 
 
-@pytest.mark.slow
 def test_figures_that_became_null_are_worse(keep, capsys):
     keep(two(0), two(1, flash=None, ram=None))
     assert main(["history", "check"]) == 1
@@ -178,14 +168,12 @@ def test_figures_that_became_null_are_worse(keep, capsys):
     )
 
 
-@pytest.mark.slow
 def test_a_run_in_which_no_case_ran_is_worse_even_if_it_is_the_first(keep, capsys):
     keep(lab.document(lab.case("a", verdict="skipped"), night=0))
     assert main(["history", "check"]) == 1
     assert "none of 1 case ran" in capsys.readouterr().out
 
 
-@pytest.mark.slow
 def test_a_run_whose_clock_is_weeks_back_is_not_taken_for_an_old_one(keep, capsys):
     keep(two(30), two(31), two(11, verdict="fail"))
     assert main(["history", "check", "--json", "-"]) == 1
@@ -195,7 +183,6 @@ def test_a_run_whose_clock_is_weeks_back_is_not_taken_for_an_old_one(keep, capsy
     assert [one["case"] for one in told["regressions"]] == ["a"]
 
 
-@pytest.mark.slow
 def test_results_older_than_the_last_run_are_refused(keep, capsys):
     keep(two(5), two(6))
     Path("old.json").write_text(json.dumps(two(4)))
@@ -203,7 +190,6 @@ def test_results_older_than_the_last_run_are_refused(keep, capsys):
     assert "these are old results, or a clock is wrong" in capsys.readouterr().out
 
 
-@pytest.mark.slow
 def test_runs_of_two_machines_may_overlap(keep):
     keep(two(5))
     other = two(5)
@@ -212,13 +198,11 @@ def test_runs_of_two_machines_may_overlap(keep):
     assert main(["history", "check", "--results", "other.json"]) == 0
 
 
-@pytest.mark.slow
 def test_results_that_are_recorded_are_compared_with_the_runs_before_them(keep):
     keep(two(5), two(6), two(7, flash=1))
     assert main(["history", "check", "--results", "1.json"]) == 0
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("command", [["check", "--results"], ["record"]])
 def test_results_without_cases_are_refused(keep, capsys, command):
     keep(two(0))
@@ -227,7 +211,6 @@ def test_results_without_cases_are_refused(keep, capsys, command):
     assert "empty.json holds no case: nothing was tested" in capsys.readouterr().err
 
 
-@pytest.mark.slow
 def test_a_partial_run_is_marked_and_misses_no_case(keep, capsys):
     keep(two(0))
     narrow = lab.document(lab.case("a"), night=1, branch="try", selection=asked("case a"))
@@ -236,7 +219,6 @@ def test_a_partial_run_is_marked_and_misses_no_case(keep, capsys):
     assert "partial (case a): 1 case of the last whole run not compared" in capsys.readouterr().out
 
 
-@pytest.mark.slow
 def test_a_partial_run_is_never_a_baseline(keep, capsys):
     narrow = lab.document(lab.case("a", flash=99_999), night=1, selection=asked("case a"))
     keep(two(0), narrow, two(2, flash=29_049))
@@ -245,7 +227,6 @@ def test_a_partial_run_is_never_a_baseline(keep, capsys):
     assert "flash 29,048 -> 29,049 B" in told and "the last 1 run of main" in told
 
 
-@pytest.mark.slow
 def test_partial_runs_alone_are_nothing_to_compare_with(keep, capsys):
     keep(*(lab.document(lab.case("a"), night=n, selection=asked("case a")) for n in range(2)))
     assert main(["history", "check"]) == 2
@@ -263,7 +244,6 @@ def both(night: int, *, targets: tuple[str, ...] = ("renode", "simulator"), **ch
     return lab.document(*cases, night=night, selection=asked(targets=targets))
 
 
-@pytest.mark.slow
 def test_a_run_on_fewer_targets_is_partial_and_not_a_baseline(keep, capsys):
     keep(both(0), both(1, targets=("simulator",), flash=99_999))
     assert main(["history", "check"]) == 1
@@ -273,7 +253,6 @@ def test_a_run_on_fewer_targets_is_partial_and_not_a_baseline(keep, capsys):
     assert "29,048 -> 29,049" in capsys.readouterr().out
 
 
-@pytest.mark.slow
 def test_a_case_that_vanished_is_found_on_fewer_targets_too(keep, capsys):
     first = both(0)
     first["cases"].append(lab.case("b", target="simulator"))
@@ -282,7 +261,6 @@ def test_a_case_that_vanished_is_found_on_fewer_targets_too(keep, capsys):
     assert "b on simulator: it ran before" in capsys.readouterr().out
 
 
-@pytest.mark.slow
 def test_of_a_case_that_ran_twice_a_failure_counts(keep, capsys):
     again = lab.document(lab.case("a", verdict="fail", reason="x"), lab.case("a"), night=1)
     keep(lab.document(lab.case("a")), again)
@@ -297,7 +275,6 @@ def test_a_branch_whose_cases_never_ran_before_proves_nothing(keep, capsys):
     assert "nothing was compared" in capsys.readouterr().out
 
 
-@pytest.mark.slow
 def test_problems_of_the_run_stand_in_the_markdown(keep):
     keep(two(5), two(4))
     assert main(["history", "check", "--markdown", "worse.md"]) == 1

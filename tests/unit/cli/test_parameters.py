@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -46,7 +45,6 @@ def test_an_unknown_sample_is_refused_with_the_known_ones(command, capsys):
     assert error.startswith("tflm-hil: there is no sample 'helo_world'\nhint: samples: ")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [["footprint", "hello_world", "--baseline", "x.json"], ["reference", "m", "--input", "x.npy"],
@@ -100,7 +98,7 @@ def test_a_case_that_the_file_does_not_have_is_refused_by_name(tmp_path, capsys)
 
 def test_case_is_for_case_files(capsys):
     assert main(["run", "hello_world", "--case", "a"]) == 2
-    assert "--case selects a case of a case file" in capsys.readouterr().err
+    assert "--case selects cases of a case file" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -127,7 +125,8 @@ def test_names_are_completed(words, incomplete, expected):
 #: Options whose values are free text or numbers: nothing can be offered.
 FREE = {
     "--symbol", "--until", "--namespace", "--scheduler", "--commit", "--at", "--commit-url",
-    "--current", "--voltage", "--supply-source", "--serial", "--name",
+    "--current", "--voltage", "--supply-source", "--serial", "--name", "--tag", "--set",
+    "--outputs",
 }  # fmt: skip
 NUMBERS = (click.IntRange, Number)
 COMPLETED = (click.Choice, click.Path, Name, Existing, Destination)
@@ -179,7 +178,8 @@ def test_every_option_with_a_closed_set_is_completed():
         (["boards", "flash", "--runner"], "jl", {"jlink"}),
         (["virtual-board", "--kit"], "nrf53", {"nrf5340dk"}),
         (["doctor", "--renode-version"], "1.17", {"1.17.0"}),
-        (["where"], "exam", {"examples"}),
+        (["list"], "chi", {"chips"}),
+        (["list", "paths"], "exam", {"examples"}),
         (["completion"], "z", {"zsh"}),
     ],
 )
@@ -238,15 +238,15 @@ complete -C "tflm-hil run hello_world_f"
 """
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("shell", "script"),
-    [("bash", IN_BASH), ("fish", IN_FISH), ("zsh", IN_ZSH)],
-    ids=["bash", "fish", "zsh"],
+    [
+        pytest.param("bash", IN_BASH, id="bash"),
+        pytest.param("fish", IN_FISH, id="fish", marks=pytest.mark.needs("fish")),
+        pytest.param("zsh", IN_ZSH, id="zsh", marks=pytest.mark.needs("zsh")),
+    ],
 )
 def test_a_shell_completes_through_its_script(shell, script, tmp_path):
-    if shutil.which(shell) is None:
-        pytest.skip(f"needs {shell}")
     program = tmp_path / "tflm-hil"
     program.write_text(f'#!/bin/sh\nexec {sys.executable} -m harness "$@"\n')
     program.chmod(0o755)
@@ -273,17 +273,25 @@ def test_an_image_and_a_model_in_each_others_place_are_recognized(tmp_path, caps
     assert "it is an ELF image, not a model" in capsys.readouterr().err
 
 
-def test_where_prints_the_folder_of_the_robot_resource(capsys):
-    assert main(["where", "robot"]) == 0
+def test_paths_lists_the_folder_of_the_robot_resource(capsys):
+    assert main(["list", "paths", "robot"]) == 0
     assert (Path(capsys.readouterr().out.strip()) / "tflm.resource").is_file()
 
 
 @pytest.mark.parametrize(("what", "holds"), [
     ("docs", "cases.md"), ("examples", "bare_metal/Makefile"),
 ])  # fmt: skip
-def test_where_prints_the_folders_of_documentation_and_examples(capsys, what, holds):
-    assert main(["where", what]) == 0
+def test_paths_lists_the_folders_of_documentation_and_examples(capsys, what, holds):
+    assert main(["list", "paths", what]) == 0
     assert (Path(capsys.readouterr().out.strip()) / holds).is_file()
+
+
+def test_paths_lists_all_folders(capsys):
+    assert main(["list", "paths"]) == 0
+    rows = [line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines()]
+    assert {name for name, folder in rows if Path(folder).is_dir()} >= {
+        "docs", "examples", "robot", "samples", "models", "platforms", "schemas",
+    }  # fmt: skip
 
 
 def test_samples_of_ones_own_are_found_through_the_option(tmp_path, capsys, monkeypatch):
@@ -291,7 +299,7 @@ def test_samples_of_ones_own_are_found_through_the_option(tmp_path, capsys, monk
     text = (paths.own_samples() / "resolvers.toml").read_text(encoding="utf-8")
     mine = text.replace("[samples.hello_world]", "[samples.mine]", 1)
     (tmp_path / "resolvers.toml").write_text(mine, encoding="utf-8")
-    assert main(["--samples", str(tmp_path), "samples", "--json"]) == 0
+    assert main(["--samples", str(tmp_path), "list", "samples", "--json"]) == 0
     names = [row["sample"] for row in json.loads(capsys.readouterr().out)]
     assert "mine" in names
     assert "hello_world" not in names

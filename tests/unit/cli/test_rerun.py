@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from harness.base.errors import UsageError
+from harness.case.plan import Request, plan
 from harness.case.subject import Subject
 from harness.cli.run.rerun import files_of, repeat
 
@@ -92,18 +93,21 @@ def test_a_broken_case_file_waits_for_its_next_change(
 
 
 def test_the_files_of_a_sample_are_its_sources_and_its_model() -> None:
-    names = {path.name for path in files_of(Subject.find("hello_world"), ())}
+    what = Subject.find("hello_world")
+    names = {path.name for path in files_of(plan(Request(what)), what)}
     assert {"main.cpp", "runner.cc", "hello_world_int8.tflite"} <= names
 
 
 def test_the_files_of_a_case_file(tmp_path: Path, image: Path) -> None:
     file = tmp_path / "hil.toml"
-    file.write_text('[[case]]\nname = "one"\nelf = "a.elf"\n')
+    file.write_text('[[case]]\nname = "one"\nelf = "a.elf"\nmodel = "other.tflite"\n')
     model = tmp_path / "other.tflite"
-    found = files_of(Subject.find("hil.toml", tmp_path, case_files=True), (model,))
+    model.touch()
+    what = Subject.find("hil.toml", tmp_path, case_files=True)
+    found = files_of(plan(Request(what)), what)
     assert list(found) == [file, image, model]
 
 
 def test_plain_bytes_are_a_file_without_their_address(image: Path) -> None:
     what = Subject.find(f"{image}@0x1000")
-    assert list(files_of(what, ())) == [image]
+    assert list(files_of(plan(Request(what)), what)) == [image]

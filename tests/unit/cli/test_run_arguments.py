@@ -22,10 +22,10 @@ def elf(tmp_path, monkeypatch) -> Path:
 def refused(elf, capsys, monkeypatch):
     """The one line with which `run` refuses arguments; fails if it runs anything."""
 
-    def never(case, output):
+    def never(*arguments, **more):
         raise AssertionError("it ran")
 
-    monkeypatch.setattr("harness.cli.run.run_case", never)
+    monkeypatch.setattr("harness.cli.run.execute", never)
 
     def call(*arguments: str) -> str:
         assert main(["run", *arguments]) == 2
@@ -36,7 +36,6 @@ def refused(elf, capsys, monkeypatch):
     return call
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("value", ["nan", "inf", "-inf", "-1", "0", "1e999", "1e308", "soon", ""])
 @pytest.mark.parametrize("option", ["--timeout", "--guard"])
 def test_a_time_limit_is_a_finite_number_above_zero(refused, option, value):
@@ -49,7 +48,7 @@ def test_a_report_that_cannot_be_written_is_found_before_the_run(refused, option
     assert "is a folder" in refused("a.elf", option, str(tmp_path))
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+@pytest.mark.needs("user")
 @pytest.mark.parametrize("option", ["--json", "--output"])
 def test_a_folder_that_may_not_be_written_is_named_before_the_run(elf, capsys, option):
     locked = elf.parent / "locked"
@@ -78,10 +77,6 @@ def test_an_elf_and_a_case_file_take_no_resolver_and_no_builder(refused, tmp_pat
     assert arguments[0] in refused("a.elf", *arguments)
     (tmp_path / "hil.toml").write_text('[[case]]\nname = "c"\nelf = "a.elf"\n')
     assert arguments[0] in refused("hil.toml", *arguments)
-
-
-def test_a_sample_takes_no_scraper(refused):
-    assert "--scraper" in refused("hello_world", "--scraper", "hello_world")
 
 
 @pytest.mark.parametrize("value", [",", "", "simulator,", "moon", "simulator,moon"])
@@ -119,9 +114,40 @@ def test_options_that_need_an_ability_are_refused_on_targets_without_it(refused,
     assert "--target simulator or renode" in said
 
 
-@pytest.mark.parametrize("arguments", [("--never-ends",), ("--watch", "3")])
-def test_an_image_that_prints_records_takes_no_never_ends(refused, arguments):
-    assert "need --scraper" in refused("a.elf", *arguments)
+@pytest.mark.parametrize(
+    ("arguments", "key"), [(("--end", "never"), "end"), (("--observe-after", "3"), "observe_after")]
+)
+def test_an_image_that_prints_records_ends_with_one(refused, arguments, key):
+    assert f"{key} needs a scraper or outputs" in refused("a.elf", *arguments)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        (["--never-ends"], "--end never", "end needs a scraper"),
+        (["--watch", "3"], "--observe-after", "observe_after needs a scraper"),
+        (["--watch=3"], "--observe-after", "observe_after needs a scraper"),
+        (["--beside", "b.elf"], "--also-load", "there is no file b.elf"),
+    ],
+)
+def test_options_of_the_last_release_work_with_a_note(refused, old, new, words):
+    note, message, *_ = refused("a.elf", *old).splitlines()
+    assert note == f"tflm-hil: {old[0].partition('=')[0]} is now called {new}"
+    assert words in message
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("expect.values=[{x=1}", "is not a key with a value of TOML"),
+        ("end=never", "is not a key with a value of TOML"),
+        ("expcet.values=[{x=1}]", "unknown key 'expcet'"),
+        ("expect.vlaues=[{x=1}]", "unknown key 'vlaues'\nhint: did you mean 'values'?"),
+        ("timeout=0", "--set timeout: timeout: 0 is not a time"),
+    ],
+)
+def test_a_key_that_is_set_is_one_with_a_value(refused, text, words):
+    assert words in refused("a.elf", "--set", text)
 
 
 @pytest.mark.parametrize("value", ["0", "-1", "1.5", "9" * 5000, "99999999999", "x"])
@@ -148,7 +174,6 @@ def test_a_path_that_is_not_a_file_is_refused_in_one_line(refused, tmp_path, nam
     assert len(refused(name).splitlines()) <= 2
 
 
-@pytest.mark.slow
 def test_a_file_name_that_is_not_unicode_is_shown_escaped(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     call = [sys.executable, "-m", "harness", "run", b"\xff.elf"]
@@ -158,4 +183,4 @@ def test_a_file_name_that_is_not_unicode_is_shown_escaped(tmp_path, monkeypatch)
 
 
 def test_a_scraper_with_an_end_line_takes_no_never_ends(refused):
-    assert "has a last line of its own" in refused("a.elf", "--scraper", "ztest", "--never-ends")
+    assert "has a last line of its own" in refused("a.elf", "--scraper", "ztest", "--end", "never")

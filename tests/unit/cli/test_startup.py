@@ -40,7 +40,6 @@ def loaded(tmp_path_factory) -> set[str]:
     return set(done.stdout.splitlines()[-1].split()[1:])
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("names", NEEDLESS.values(), ids=NEEDLESS)
 def test_a_passing_case_does_not_load(loaded, names):
     needless = {

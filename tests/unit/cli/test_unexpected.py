@@ -15,12 +15,12 @@ def explode(*_args, **_kwargs):
 
 @pytest.fixture
 def broken_samples(monkeypatch):
-    monkeypatch.setattr("harness.cli.samples.load", explode)
+    monkeypatch.setattr("harness.cli.list_.samples.load", explode)
 
 
 def test_a_bug_is_one_line_with_a_hint_and_exit_code_3(broken_samples, monkeypatch, capsys):
     monkeypatch.delenv("TFLM_HIL_DEBUG", raising=False)
-    assert main(["samples"]) == 3
+    assert main(["list", "samples"]) == 3
     said = capsys.readouterr()
     assert said.out == ""
     bug, hint = said.err.splitlines()
@@ -30,7 +30,7 @@ def test_a_bug_is_one_line_with_a_hint_and_exit_code_3(broken_samples, monkeypat
 
 def test_the_traceback_is_shown_with_the_debug_variable(broken_samples, monkeypatch, capsys):
     monkeypatch.setenv("TFLM_HIL_DEBUG", "1")
-    assert main(["samples"]) == 3
+    assert main(["list", "samples"]) == 3
     assert "Traceback (most recent call last)" in capsys.readouterr().err
 
 
@@ -39,7 +39,7 @@ def test_a_package_that_is_not_installed_is_named_as_that(monkeypatch, capsys):
         raise ModuleNotFoundError("No module named 'west'", name="west")
 
     monkeypatch.setattr(harness.cli, "import_module", lacking)
-    assert main(["samples"]) == 3
+    assert main(["list", "samples"]) == 3
     assert "the Python package 'west' is not installed" in capsys.readouterr().err
 
 
@@ -50,7 +50,7 @@ def test_a_bug_in_one_case_of_a_file_does_not_lose_the_others(monkeypatch, tmp_p
         '[[case]]\nname = "one"\nelf = "a.elf"\n[[case]]\nname = "two"\nelf = "a.elf"\n'
     )
 
-    def run_case(case, output, look, calibrate, echo):
+    def run_case(case, output, how, calibrate):
         if case.name == "one":
             explode()
         return case_result(name=case.name)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
 import socket
 import sys
 from pathlib import Path
 
+import needs
 import pytest
 
 from harness.base.errors import EnvironmentMissing
@@ -43,9 +43,8 @@ def test_a_file_that_cannot_be_executed_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_gdb_for_arm_is_taken() -> None:
-    if (found := shutil.which("gdb-multiarch")) is None:
-        pytest.skip("needs gdb-multiarch")
-    assert find_gdb("gdb-multiarch") == found
+    found = needs.require("gdb-multiarch")
+    assert find_gdb(found) == found
 
 
 class Idle:

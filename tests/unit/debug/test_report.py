@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 
+import needs
 import pytest
 
 from harness.base.core_state import CoreState
@@ -15,14 +15,9 @@ from harness.elf import Image
 from harness.targets import simulator
 from harness.targets.base import Fault, SymbolReached
 
-IMAGES = Path(os.environ.get("TFLM_HIL_IMAGES", "/nonexistent"))
-
 
 def zephyr(name: str) -> Image:
-    elf = IMAGES / f"3.7.1-{name}.elf"
-    if not elf.exists():
-        pytest.skip("needs Zephyr's images in $TFLM_HIL_IMAGES")
-    return Image.from_elf(elf)
+    return Image.from_elf(Path(needs.require("zephyr images"), f"3.7.1-{name}.elf"))
 
 
 def told(image: Image, seconds: float = 1.0, *, limit: bool = False) -> list[Fault]:
@@ -37,7 +32,6 @@ def told(image: Image, seconds: float = 1.0, *, limit: bool = False) -> list[Fau
         return [reporter.fault(one) for one in session.faults]
 
 
-@pytest.mark.slow
 def test_a_fault_names_its_callers_and_the_interrupted_function(
     build: Callable[[str], Image],
 ) -> None:
@@ -54,7 +48,6 @@ def test_a_fault_names_its_callers_and_the_interrupted_function(
     assert first.state is None
 
 
-@pytest.mark.slow
 def test_the_place_in_a_nested_handler_has_the_interrupted_function(
     build: Callable[[str], Image],
 ) -> None:
@@ -66,7 +59,6 @@ def test_the_place_in_a_nested_handler_has_the_interrupted_function(
     assert ", in the handler of HardFault, which interrupted Divide at deep.c:8" in told
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("limit", "how"), [(True, "STKOF: the processor refused it"), (False, "bytes below it")]
 )
@@ -79,14 +71,12 @@ def test_a_stack_overflow_is_reported(build: Callable[[str], Image], limit: bool
     assert "... the last line, " in first.report
 
 
-@pytest.mark.slow
 def test_an_intact_stack_is_not_reported_as_an_overflow(build: Callable[[str], Image]) -> None:
     first, *_ = told(build("wildbranch"))
     assert first.overflow == ""
     assert "\n  stack main stack (" in first.report
 
 
-@pytest.mark.slow
 def test_waiting_threads_are_reported() -> None:
     image = zephyr("philosophers")
     with simulator.open(image) as session:
@@ -100,7 +90,6 @@ def test_waiting_threads_are_reported() -> None:
     assert "\nthread Philosopher 0 does not run; stack " in stacks
 
 
-@pytest.mark.slow
 def test_an_overflow_that_zephyr_catches_names_thread_and_stack() -> None:
     faults = told(zephyr("exception_mpu_guard"), 1.0)
     overflow = next(one for one in faults if one.overflow)
@@ -127,7 +116,6 @@ def test_repeated_lines_are_folded(lines: str, shown: str) -> None:
     assert "".join(short(line) for line in folded(list(lines))) == shown
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("sp", "how"),
     [
@@ -146,7 +134,6 @@ def test_sp_below_the_stack_is_an_overflow(
     assert found.partition("976): ")[2] == how
 
 
-@pytest.mark.slow
 def test_the_first_64_faults_have_call_stacks(build: Callable[[str], Image]) -> None:
     image = build("faults")
     with simulator.open(image) as session:

@@ -70,7 +70,6 @@ def run(session: RenodeSession) -> None:
     session.run(None, session.deadline(0.01))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["deep", "nullcall", "wildbranch", "faults", "ramcode"])
 def test_a_fault_in_renode_has_the_simulators_call_stack(
     build: Callable[[str], Image], name: str
@@ -102,7 +101,6 @@ def at_rest(image: Image) -> tuple[CoreState, tuple[str, str]]:
         return state, (reporter.place(state), reporter.threads(state))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["deep", "mpu", "ramcode"])
 def test_place_and_stacks_of_a_stopped_renode_equal_the_simulators(
     build: Callable[[str], Image], name: str
@@ -184,7 +182,6 @@ class PortAccess:
         self._port.write_memory(address, 4, word)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("halted", [False, True])
 @pytest.mark.parametrize("name", ["threads", "counter", "deep"])
 def test_the_state_through_a_debug_port_equals_the_simulators(

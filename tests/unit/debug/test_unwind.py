@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import random
-import shutil
 import subprocess
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 
+import needs
 import pytest
 from firmwares import FLAGS, SOURCES
 from gdb_stub import SIGNAL, GdbFrame, backtraces
@@ -22,8 +21,7 @@ from harness.elf import Image
 from harness.elf.call_frames import CallFrames, execute
 from harness.simulator import Machine
 
-#: Zephyr images that are not kept in the repository: a folder of ELFs.
-IMAGES = Path(os.environ.get("TFLM_HIL_IMAGES", "/nonexistent"))
+IMAGES = needs.find("zephyr images")
 RAM, RAM_BYTES = 0x2000_0000, 0x4_0000
 ROOTS = ("z_thread_entry", "z_arm_reset", "__start")
 NOT_CODE = ("vectors", "_vector_table")
@@ -43,15 +41,12 @@ def crash(image: Image) -> CoreState:
     return state
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "flags",
     ["-g", "-g0", "-g -Os", "-g -O1", "-g0 -O1", "-g0 -funwind-tables", "-g0 -Os -funwind-tables"],
 )
 def test_a_fault_in_an_interrupt_is_walked_down_to_the_thread(tmp_path: Path, flags: str) -> None:
-    compiler = shutil.which("arm-none-eabi-gcc")
-    if compiler is None:
-        pytest.skip("needs arm-none-eabi-gcc")
+    compiler = needs.require("arm-none-eabi-gcc")
     elf = tmp_path / "deep.elf"
     command = [compiler, *FLAGS.split(), *flags.split(), "-T", str(SOURCES / "machine.ld")]
     command += [f"-Wl,--defsym=__aeabi_unwind_cpp_pr{n}=0" for n in (0, 1)]
@@ -62,7 +57,6 @@ def test_a_fault_in_an_interrupt_is_walked_down_to_the_thread(tmp_path: Path, fl
     assert [frame.exception for frame in frames][:6] == ["", "", "", "IRQ27", "", ""]
 
 
-@pytest.mark.slow
 def test_a_branch_to_an_invalid_address_is_reported_at_its_caller(
     build: Callable[[str], Image],
 ) -> None:
@@ -71,7 +65,6 @@ def test_a_branch_to_an_invalid_address_is_reported_at_its_caller(
     assert functions(image, state)[:2] == ["", "Caller.constprop.0"]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(40))
 def test_the_walk_ends_for_any_stack_content(build: Callable[[str], Image], seed: int) -> None:
     image, draw = build("deep"), random.Random(seed)
@@ -135,7 +128,6 @@ def test_any_unwinding_instructions_end(code: bytes) -> None:
     assert rule is None or rule.source == "exidx"
 
 
-@pytest.mark.slow
 def test_prologue_analysis_equals_the_call_frame_table(build: Callable[[str], Image]) -> None:
     image = build("deep")
     tables = CallFrames(image)
@@ -195,9 +187,7 @@ def addr2line_says(image: Image, frame: GdbFrame) -> bool:
 
 def compare_with_gdb(image: Image, seed: str) -> int:
     """Every frame's function, file and line is gdb's; how many frames there are."""
-    gdb = shutil.which("gdb-multiarch")
-    if gdb is None:
-        pytest.skip("needs gdb-multiarch")
+    gdb = needs.require("gdb-multiarch")
     states = [
         state for state in stacks_of(image, seed) if image.locate(state.registers[15]).function
     ]
@@ -225,7 +215,6 @@ def compare_with_gdb(image: Image, seed: str) -> int:
     return compared
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(
     path.stem for path in SOURCES.glob("*.c") if path.stem not in ("nothumb", "ramcode", "speed")
 ))  # fmt: skip
@@ -235,9 +224,7 @@ def test_stacks_of_the_firmwares_are_gdbs_frame_by_frame(
     assert compare_with_gdb(build(name), name) >= 1
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("elf", sorted(IMAGES.glob("*.elf")) or [None])
-def test_stacks_of_zephyr_are_gdbs_frame_by_frame(elf: Path | None) -> None:
-    if elf is None:
-        pytest.skip("needs Zephyr's images in $TFLM_HIL_IMAGES")
+@pytest.mark.needs("zephyr images")
+@pytest.mark.parametrize("elf", sorted(Path(IMAGES).glob("*.elf")) if IMAGES else [None])
+def test_stacks_of_zephyr_are_gdbs_frame_by_frame(elf: Path) -> None:
     assert compare_with_gdb(Image.from_elf(elf), elf.stem) >= 10

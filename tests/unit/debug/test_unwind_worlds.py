@@ -44,7 +44,6 @@ def stopped(image: Image, scenario: str, where: str) -> Machine:
     return machine
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("scenario", "where", "wanted"),
     [
@@ -73,7 +72,6 @@ def test_a_stack_goes_through_both_worlds(
     assert (found if wanted[-1] != REST else [*found[: len(wanted) - 1], REST]) == wanted
 
 
-@pytest.mark.slow
 def test_a_fault_below_a_call_back_has_the_callers_of_both_worlds(two_worlds: Image) -> None:
     machine = machine_for(two_worlds, "FAULT_BELOW_CALLBACK", SECURE_RAM)
     machine.run(until_tick=LONG_ENOUGH)

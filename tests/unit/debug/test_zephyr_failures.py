@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
+import needs
 import pytest
 
 from harness.case import Case, run_case
 
-#: Images called failures-SCENARIO.elf, of Zephyr 3.7.1 with CONFIG_HW_STACK_PROTECTION=y.
-IMAGES = Path(os.environ.get("TFLM_HIL_IMAGES", "/nonexistent"))
+#: An image called failures-SCENARIO.elf, of Zephyr 3.7.1 with CONFIG_HW_STACK_PROTECTION=y.
 
 TOLD = {
     "NULL_CALL": (
@@ -38,12 +37,9 @@ TOLD = {
 }  # fmt: skip
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("scenario", TOLD)
 def test_a_failure_has_place_callers_and_thread(scenario: str, tmp_path: Path) -> None:
-    elf = IMAGES / f"failures-{scenario}.elf"
-    if not elf.exists():
-        pytest.skip("needs Zephyr's images in $TFLM_HIL_IMAGES")
+    elf = Path(needs.require("zephyr images"), f"failures-{scenario}.elf")
     result = run_case(Case(scenario, elf=elf, timeout=1.0), tmp_path)
     told = "\n".join([result.reason, *map(str, result.findings)])
     for words in (*TOLD[scenario], "thread worker"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
@@ -14,8 +13,7 @@ import harness
 DOCS = Path(__file__).parents[3] / "docs"
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(shutil.which("arm-none-eabi-gcc") is None, reason="needs arm-none-eabi-gcc")
+@pytest.mark.needs("arm-none-eabi-gcc", "flatc")
 def test_the_examples_of_the_page_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     document = Sybil([PythonCodeBlockParser()]).parse(DOCS / "api.md")

@@ -8,10 +8,8 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import shutil
 import subprocess
 import sys
-from importlib import import_module
 from pathlib import Path
 
 import click
@@ -37,15 +35,14 @@ def shown() -> list[tuple[str, str]]:
     return found
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("page", "line"), shown())
 def test_a_command_of_the_pages_exists_with_its_options(page, line):
     words = shlex.split(line.split(" && ")[0].split(" | ")[0].split(" > ")[0])[1:]
     if words[:1] == ["--samples"]:
         words = words[2:]
     assert words[0] in COMMANDS, page
-    name = words[0].replace("-", "_")
-    command: click.Command = getattr(import_module(f"harness.cli.{name}"), name)
+    command = cli.get_command(click.Context(cli), words[0])
+    assert command is not None
     named = words[1:] and not words[1].startswith("--")
     if isinstance(command, click.Group) and (named or not command.invoke_without_command):
         known = command.get_command(click.Context(cli), words[1])
@@ -57,8 +54,7 @@ def test_a_command_of_the_pages_exists_with_its_options(page, line):
             assert word.partition("=")[0] in options | {"--help"}, page
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(shutil.which("arm-none-eabi-gcc") is None, reason="needs arm-none-eabi-gcc")
+@pytest.mark.needs("arm-none-eabi-gcc", "flatc")
 def test_samples_of_ones_own_run_as_the_page_shows(tmp_path):
     text = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
     [script] = re.findall(r"^```sh\n(mkdir mine.*?)^```", text, re.MULTILINE | re.DOTALL)

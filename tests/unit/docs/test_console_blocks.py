@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
 from console_blocks import Shell, Step, agrees, run_page, steps
 
 DOCS = Path(__file__).parents[3] / "docs"
-TOOLS = [name for name in ("arm-none-eabi-gcc", "make", "flatc") if shutil.which(name) is None]
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(bool(TOOLS), reason=f"needs {', '.join(TOOLS)}")
+@pytest.mark.needs("arm-none-eabi-gcc", "make", "flatc")
 @pytest.mark.parametrize(("page", "least"), [("tutorial.md", 15), ("index.md", 1)])
 def test_a_page_shows_what_its_commands_print(page, least, tmp_path):
     assert run_page(DOCS / page, tmp_path) >= least

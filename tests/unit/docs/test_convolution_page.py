@@ -18,4 +18,4 @@ def test_the_convolution_of_the_page_equals_the_kernel(monkeypatch: pytest.Monke
     examples = list(Sybil([PythonCodeBlockParser()]).parse(PAGE).examples())
     for example in examples:
         example.evaluate()
-    assert len(examples) == 14
+    assert len(examples) == 15

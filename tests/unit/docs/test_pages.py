@@ -39,7 +39,7 @@ def test_paragraphs_end_at_blank_lines_items_and_code():
 
 
 def test_messages_name_pages_that_a_wheel_has_too():
-    """`tflm-hil where docs` prints the folder in which docs/cases.md of a hint lies."""
+    """`tflm-hil list paths docs` prints the folder in which docs/cases.md of a hint lies."""
     named = {
         name
         for path in PACKAGE.rglob("*.py")

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from pathlib import Path
 
-import chromium
 import pytest
 from site_pages import PROJECT, build, measured, served
 
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.timeout(1000),
-    pytest.mark.skipif(chromium.program() is None, reason="needs Chromium"),
-    pytest.mark.skipif(find_spec("material") is None, reason="needs the extra docs"),
+    pytest.mark.needs("chromium", "mkdocs-material"),
 ]
 #: Robot's own page, with a layout of its own.
 FOREIGN = "keywords.html"

@@ -16,9 +16,7 @@ from harness.base.sources import MACRO, fingerprint
 from harness.cli import main
 from harness.simulator.engine import Engine
 
-needs_compiler = pytest.mark.skipif(
-    shutil.which("cc") is None or bool(native.packages()), reason="no C compiler"
-)
+needs_compiler = pytest.mark.needs("cc")
 
 
 @pytest.fixture
@@ -131,9 +129,17 @@ def test_a_core_of_these_sources_is_loaded(loaded):
     assert native.find() == loaded.__file__
 
 
+@pytest.mark.slow
 def test_a_core_that_was_built_after_an_older_one_was_loaded_is_found(loaded):
     loaded.SOURCES = "0123456789abcdef"
     assert native.find() == loaded.__file__  # another process loads this checkout's core
+
+
+def test_the_core_of_this_package_is_checked_wherever_one_is(tmp_path, monkeypatch):
+    (tmp_path / "harness").mkdir()
+    (tmp_path / "harness" / "__init__.py").write_text("raise ImportError('another package')")
+    monkeypatch.chdir(tmp_path)
+    native.check()
 
 
 def test_an_older_core_is_not_found_if_no_process_can_load_a_newer_one(loaded, monkeypatch):

@@ -3,9 +3,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import needs
 import pytest
 from elf_writer import MadeSection, MadeSymbol, write_elf
-from little_tflm import compile_little, has_clang, has_gcc
+from little_tflm import compile_little
 
 from harness.elf import Image
 
@@ -19,15 +20,13 @@ CLANG = [("clang", f"-gdwarf-{version}") for version in (2, 4, 5)]
 def debuggable(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The little firmware with every version of DWARF, from GCC and from LLVM."""
     compiler, dwarf = request.param
-    if not (has_gcc() if compiler == "gcc" else has_clang()):
-        pytest.skip(f"no {compiler} for Arm")
+    needs.require("arm-none-eabi-gcc" if compiler == "gcc" else compiler)
     return compile_little(tmp_path_factory.mktemp("little"), compiler=compiler, dwarf=dwarf)
 
 
 @pytest.fixture(scope="session")
 def little(tmp_path_factory: pytest.TempPathFactory) -> Image:
-    if not has_gcc():
-        pytest.skip("no arm-none-eabi-g++")
+    needs.require("arm-none-eabi-gcc")
     return Image.from_elf(compile_little(tmp_path_factory.mktemp("gcc")))
 
 

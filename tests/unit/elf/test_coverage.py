@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from pathlib import Path
 
+import needs
 import pytest
 
 from harness.elf import Image
@@ -27,9 +27,7 @@ __attribute__((section(".vectors"), used)) void *vectors[2] = {(void *)0x2000100
 
 @pytest.fixture(scope="module")
 def firmware(tmp_path_factory: pytest.TempPathFactory) -> Image:
-    compiler = shutil.which("arm-none-eabi-gcc")
-    if compiler is None:
-        pytest.skip("needs arm-none-eabi-gcc")
+    compiler = needs.require("arm-none-eabi-gcc")
     folder = tmp_path_factory.mktemp("coverage")
     (folder / "twice.c").write_text(SOURCE)
     flags = "-mcpu=cortex-m33 -mthumb -O1 -g -nostdlib -ffreestanding -Wl,-Ttext=0x100"
@@ -95,11 +93,8 @@ def test_an_image_without_line_tables_has_functions_and_no_lines(
     assert coverage.lcov() == "TN:\n"
 
 
-@pytest.mark.slow
 def test_functions_of_one_name_go_with_their_files(tmp_path: Path) -> None:
-    compiler = shutil.which("arm-none-eabi-gcc")
-    if compiler is None:
-        pytest.skip("needs arm-none-eabi-gcc")
+    compiler = needs.require("arm-none-eabi-gcc")
     for name in "ab":
         source = f"static int Invoke(int x) {{ return x + 1; }}\nint (*{name})(int) = Invoke;\n"
         (tmp_path / f"{name}.c").write_text(source)

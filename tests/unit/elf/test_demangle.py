@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-import shutil
 import subprocess
 
+import needs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -56,12 +56,10 @@ def test_names_read_as_c_plus_plus_writes_them(mangled: str) -> None:
     assert demangle(mangled) == KNOWN[mangled]
 
 
-@pytest.mark.slow
 def test_every_name_of_a_compiled_image_reads_as_c_plus_plus_filt_writes_it(
     little: Image,
 ) -> None:
-    if shutil.which("c++filt") is None:
-        pytest.skip("no c++filt")
+    needs.require("binutils")
     names = sorted({s.name for s in little.symbols if s.name.startswith("_Z")})
     said = subprocess.run(["c++filt"], input="\n".join(names), capture_output=True, text=True,
                           check=True).stdout.splitlines()  # fmt: skip
@@ -75,7 +73,6 @@ def test_the_qualified_name_has_no_parameters() -> None:
     )
 
 
-@pytest.mark.slow
 @given(st.text(alphabet="NKSTIEZLXPRFvijcAtsL_0123456789GVadC1D2UlB", max_size=60))
 def test_garbage_comes_back_as_it_is_or_as_some_text(tail: str) -> None:
     assert demangle("_Z" + tail)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from harness.elf import Image
 from harness.elf.dwarf.entries import Dwarf
 from harness.elf.dwarf.format import At, Tag
@@ -14,7 +12,6 @@ from harness.elf.variables import Variables
 _EVERYWHERE = frozenset(range(0x10000))
 
 
-@pytest.mark.slow
 def test_the_scan_finds_the_entries_that_pyelftools_finds(debuggable: Path) -> None:
     firmware = Image.from_elf(debuggable)
     dwarf = Dwarf(firmware)
@@ -32,7 +29,6 @@ def test_the_scan_finds_the_entries_that_pyelftools_finds(debuggable: Path) -> N
     assert dwarf.broken_units == 0
 
 
-@pytest.mark.slow
 def test_names_and_references_are_decoded_as_pyelftools_does(debuggable: Path) -> None:
     firmware = Image.from_elf(debuggable)
     dwarf = Dwarf(firmware)
@@ -51,7 +47,6 @@ def test_names_and_references_are_decoded_as_pyelftools_does(debuggable: Path) -
     assert compared > 20
 
 
-@pytest.mark.slow
 def test_static_variables_are_found_with_file_and_type(debuggable: Path) -> None:
     firmware = Image.from_elf(debuggable)
     variables = Variables(firmware)
@@ -66,7 +61,6 @@ def test_static_variables_are_found_with_file_and_type(debuggable: Path) -> None
         assert variables.may_hold_pointers(symbol.address) is pointers
 
 
-@pytest.mark.slow
 def test_lines_are_those_that_pyelftools_computes(debuggable: Path) -> None:
     firmware = Image.from_elf(debuggable)
     theirs: dict[int, tuple[str, int]] = {}
@@ -92,7 +86,6 @@ def test_lines_are_those_that_pyelftools_computes(debuggable: Path) -> None:
     assert len(mine) > 40
 
 
-@pytest.mark.slow
 def test_locate_names_function_file_and_line(debuggable: Path) -> None:
     firmware = Image.from_elf(debuggable)
     setup = firmware.symbol("setup")

@@ -83,7 +83,6 @@ def test_an_object_file_is_refused_with_a_hint(tmp_path: Path) -> None:
     assert "linked image" in caught.value.hint
 
 
-@pytest.mark.slow
 def test_every_truncation_is_a_bad_elf(tmp_path: Path) -> None:
     data = _image()
     for size in range(len(data)):
@@ -98,7 +97,6 @@ def _use_everything(path: Path) -> None:
     _ = firmware.absolutes, firmware.mapping, firmware.lines
 
 
-@pytest.mark.slow
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.tuples(st.integers(0, 1 << 20), st.integers(0, 255)), min_size=1, max_size=12))
 def test_garbled_bytes_give_a_bad_elf_or_an_answer(
@@ -111,7 +109,6 @@ def test_garbled_bytes_give_a_bad_elf_or_an_answer(
         _use_everything(_write(tmp_path_factory.mktemp("garbled"), bytes(data)))
 
 
-@pytest.mark.slow
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     changes=st.lists(
@@ -128,7 +125,6 @@ def test_a_real_image_with_garbled_bytes_gives_a_bad_elf_or_an_answer(
         _use_everything(_write(tmp_path_factory.mktemp("garbled"), bytes(data)))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("section", ["info", "abbrev", "line", "str"])
 def test_garbled_debug_sections_lose_files_and_nothing_else(
     little: Image, tmp_path: Path, section: str

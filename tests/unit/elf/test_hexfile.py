@@ -19,10 +19,12 @@ def test_a_written_file_is_read_back(blocks):
     assert hexfile.read(hexfile.write(blocks)) == hexfile.merge(blocks)
 
 
+@pytest.mark.needs("intelhex")
 @given(BLOCKS)
 def test_intelhex_reads_the_same_bytes(blocks):
-    intelhex = pytest.importorskip("intelhex")
     import io
+
+    import intelhex
 
     other = intelhex.IntelHex()
     other.loadhex(io.StringIO(hexfile.write(blocks)))
@@ -30,7 +32,6 @@ def test_intelhex_reads_the_same_bytes(blocks):
         assert bytes(other.tobinarray(start=address, size=len(data))) == data
 
 
-@pytest.mark.slow
 @given(st.text(max_size=200))
 def test_any_text_is_read_or_refused_as_a_usage_error(text):
     try:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import needs
 import pytest
 from firmwares import FLAGS, SOURCES, build  # noqa: F401
 from hypothesis import given
@@ -41,13 +41,10 @@ def binutils(tool: str, image: Image, addresses: list[int]) -> dict[int, Frames]
     return found
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("flags", ["-gdwarf-5", "-gdwarf-4 -Os", "-gdwarf-5 -O1 -fno-tree-sra"])
 @pytest.mark.parametrize("name", ["mpu", "deep", "userspace"])
 def test_inlined_functions_are_those_of_addr2line(tmp_path: Path, name: str, flags: str) -> None:
-    compiler, tool = map(shutil.which, ("arm-none-eabi-gcc", "arm-none-eabi-addr2line"))
-    if compiler is None or tool is None:
-        pytest.skip("needs arm-none-eabi-gcc and addr2line")
+    compiler, tool = needs.require("arm-none-eabi-gcc"), "arm-none-eabi-addr2line"
     elf = tmp_path / f"{name}.elf"
     command = [compiler, *FLAGS.split(), *flags.split(), "-T", str(SOURCES / "machine.ld")]
     subprocess.run([*command, str(SOURCES / f"{name}.c"), "-o", str(elf)], check=True)

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 from collections.abc import Callable
 from itertools import pairwise
@@ -28,7 +27,6 @@ _SYMBOL = st.builds(
 )
 
 
-@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(symbols=st.lists(_SYMBOL, max_size=25), gap=st.integers(0, 40), raw=st.binary(max_size=96))
 def test_the_parts_of_a_region_sum_to_it_whatever_the_symbols_claim(
@@ -53,12 +51,9 @@ def test_the_parts_of_a_region_sum_to_it_whatever_the_symbols_claim(
         assert all(part.size > 0 for part in parts)
 
 
-@pytest.mark.slow
 def test_flash_is_the_size_of_the_binary_and_equals_the_linkers_figure(
     little: Image, tmp_path: Path
 ) -> None:
-    if shutil.which("arm-none-eabi-objcopy") is None:
-        pytest.skip("no arm-none-eabi-objcopy")
     binary = tmp_path / "little.bin"
     subprocess.run(["arm-none-eabi-objcopy", "-O", "binary", str(little.path), str(binary)],
                    check=True)  # fmt: skip

@@ -7,7 +7,7 @@ from elf_writer import MadeSection, MadeSymbol, write_elf
 
 from harness.base.errors import UsageError
 from harness.elf import Image
-from harness.elf.regions import from_linker_script, from_map, memories
+from harness.elf.regions import from_map, memories
 
 
 def _memories(image):
@@ -64,28 +64,11 @@ Linker script and memory map
     ]  # fmt: skip
 
 
-def test_a_linker_script_may_compute_its_numbers() -> None:
-    text = """
-/* MEMORY { NOT (rx) : ORIGIN = 1, LENGTH = 1 } */
-MEMORY
-{
-  FLASH (rx) : ORIGIN = (0x0 + 0x50000), LENGTH = (1024*1K - 0x50000)
-  RAM (wx) : ORIGIN = 0x20000000, LENGTH = 256K
-  ODD : ORIGIN = SOMETHING, LENGTH = 4K
-}
-"""
-    assert [(m.name, m.origin, m.size) for m in from_linker_script(text)] == [
-        ("FLASH", 0x5_0000, 0x10_0000 - 0x5_0000), ("RAM", 0x2000_0000, 256 * 1024),
-    ]  # fmt: skip
-
-
 def test_a_file_without_regions_is_refused(tmp_path: Path) -> None:
     firmware = _firmware(tmp_path, 0, 0x2000_0000, {})
     empty = tmp_path / "empty.map"
     empty.write_text("nothing")
     with pytest.raises(UsageError, match="no memory configuration"):
         memories(firmware, firmware.chip, map_file=empty)
-    with pytest.raises(UsageError, match="no MEMORY command"):
-        memories(firmware, firmware.chip, linker_script=empty)
     with pytest.raises(UsageError, match="there is no file"):
         memories(firmware, firmware.chip, map_file=tmp_path / "none.map")

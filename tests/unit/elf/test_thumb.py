@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-import shutil
 import struct
 import subprocess
 from pathlib import Path
 
 import capstone
+import needs
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -82,7 +82,6 @@ def test_any_bytes_are_decoded_without_an_exception(code: bytes) -> None:
     assert all(r.at >= _ADDRESS for r in references(code, _ADDRESS))
 
 
-@pytest.mark.slow
 def test_calls_of_a_compiled_function_are_those_of_the_disassembler(little: Image) -> None:
     engine = capstone.Cs(capstone.CS_ARCH_ARM, capstone.CS_MODE_THUMB | capstone.CS_MODE_MCLASS)
     compared = 0
@@ -101,7 +100,6 @@ def test_calls_of_a_compiled_function_are_those_of_the_disassembler(little: Imag
     assert compared > 3
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("flags", ["-O0", "-O1", "-Os", "-O2", "-O2 -fno-omit-frame-pointer"])
 @pytest.mark.parametrize(
     ("body", "returned"),
@@ -117,10 +115,7 @@ def test_calls_of_a_compiled_function_are_those_of_the_disassembler(little: Imag
 def test_the_return_value_of_a_function_without_branches_and_loads(
     tmp_path: Path, flags: str, body: str, returned: int | None
 ) -> None:
-    compiler = shutil.which("arm-none-eabi-gcc")
-    objcopy = shutil.which("arm-none-eabi-objcopy")
-    if compiler is None or objcopy is None:
-        pytest.skip("no arm-none-eabi-gcc")
+    compiler, objcopy = needs.require("arm-none-eabi-gcc"), "arm-none-eabi-objcopy"
     arguments = "void* argument" if "argument" in body else "void"
     source = f"void* other(int);\nvoid* f({arguments}) {{ {body} }}\n"
     (tmp_path / "f.c").write_text(source)

@@ -15,7 +15,6 @@ from harness.footprint.operators import REST, SHARED, UNREACHED, groups
 from harness.footprint.tree import grow, walk
 
 
-@pytest.mark.slow
 def test_an_operator_owns_code_that_only_its_registration_reaches(little: Image) -> None:
     report = footprint.analyse(little).operators
     conv, softmax = report.operators
@@ -27,7 +26,6 @@ def test_an_operator_owns_code_that_only_its_registration_reaches(little: Image)
     assert softmax.ram == 4  # softmax_calls
 
 
-@pytest.mark.slow
 def test_code_of_two_operators_is_shared_and_names_the_other(little: Image) -> None:
     conv, softmax = footprint.analyse(little).operators.operators
     assert [share.operators for share in conv.shares] == [("CONV_2D", "SOFTMAX")]
@@ -36,7 +34,6 @@ def test_code_of_two_operators_is_shared_and_names_the_other(little: Image) -> N
     assert conv.shared == softmax.shared == shared.size
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("image", ["little", "only_conv"])
 def test_exclusive_shared_rest_and_unreached_are_the_whole_image(
     image: str, request: pytest.FixtureRequest
@@ -52,7 +49,6 @@ def test_exclusive_shared_rest_and_unreached_are_the_whole_image(
     )
 
 
-@pytest.mark.slow
 def test_without_an_operator_the_image_shrinks_by_its_exclusive_bytes(
     little: Image, only_conv: Image
 ) -> None:
@@ -62,7 +58,6 @@ def test_without_an_operator_the_image_shrinks_by_its_exclusive_bytes(
     assert abs(before - after - softmax.exclusive) <= inlining
 
 
-@pytest.mark.slow
 def test_a_models_numbers_are_not_pointers(little: Image) -> None:
     # g_model holds words that equal the addresses of functions: the DWARF type says numbers.
     report = footprint.analyse(little).operators
@@ -116,7 +111,6 @@ def test_a_model_copied_into_ram_is_named(tmp_path: Path) -> None:
     assert f"{zlib.crc32(model):08x}" in copy.note
 
 
-@pytest.mark.slow
 def test_without_debug_information_files_are_not_guessed(
     tmp_path_factory: pytest.TempPathFactory, little: Image
 ) -> None:

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
+import needs
 import pytest
 from elf_writer import MadeSection, MadeSymbol, write_elf
-from little_tflm import compile_little, has_gcc
+from little_tflm import compile_little
 
 from harness.base.errors import FirmwareFailed, UsageError
 from harness.elf import Image
@@ -47,8 +48,7 @@ SITE = "tflite::MicroInterpreter::MicroInterpreter"
 @pytest.fixture(scope="module")
 def image(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Image]:
     """An image whose arena has 2048 bytes, of which it needs some."""
-    if not has_gcc():
-        pytest.skip("no arm-none-eabi-g++")
+    needs.require("arm-none-eabi-gcc")
 
     def make(
         *, needed: int = 777, fail: str = "return 1", before: str = "", given: str = "",
@@ -64,7 +64,6 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Image]:
     return make
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("before", "given"),
     [("", ""), ("const void*, const void*, ", "nullptr, nullptr, "),
@@ -82,18 +81,15 @@ def test_the_smallest_arena_is_found_to_the_byte(image, before, given):
     assert found.instructions > 0
 
 
-@pytest.mark.slow
 def test_the_simulator_is_where_it_is_searched_for(image):
     assert arena_minimum(image()).minimum == 777
 
 
-@pytest.mark.slow
 def test_an_image_that_needs_all_of_its_arena_has_no_margin(image):
     found = minimum(image(needed=2048), open_simulator)
     assert (found.minimum, found.margin) == (2048, 0)
 
 
-@pytest.mark.slow
 def test_an_image_that_never_allocates_is_reported(image):
     with pytest.raises(FirmwareFailed) as failed:
         minimum(image(needed=2049), open_simulator)
@@ -102,14 +98,12 @@ def test_an_image_that_never_allocates_is_reported(image):
     assert "make the arena larger" in failed.value.hint
 
 
-@pytest.mark.slow
 def test_an_arena_with_which_an_image_hangs_is_too_small(image):
     found = minimum(image(fail='for (;;) asm volatile("")'), open_simulator)
     assert found.minimum == 777
     assert Probe(776, False, "AllocateTensors did not return (idle)") in found.probes
 
 
-@pytest.mark.slow
 def test_an_arena_with_which_an_image_faults_is_too_small(image):
     found = minimum(image(fail='asm volatile("udf #0")'), open_simulator)
     (reason,) = {probe.reason for probe in found.probes if probe.bytes == 776}
@@ -117,7 +111,6 @@ def test_an_arena_with_which_an_image_faults_is_too_small(image):
     assert "Fault in " in reason
 
 
-@pytest.mark.slow
 def test_an_image_that_hands_over_no_arena_is_reported(image):
     register = "static volatile bool yes; if (yes) {" + HANDED_OVER.replace("GIVEN", "") + "}"
     with pytest.raises(FirmwareFailed, match=r"little\.elf never hands over an arena"):

@@ -14,20 +14,7 @@ from harness.footprint.operators import (
     OperatorCost,
     OperatorReport,
     SharedSymbol,
-    agree,
 )
-
-
-@pytest.mark.parametrize(
-    ("reached", "measured", "operators", "agrees"),
-    [(0, 164, 1, True), (0, 165, 1, False), (0, -164, 1, True), (0, -165, 1, False),
-     (1_000, 1_190, 1, True), (1_000, 1_200, 1, False), (1_190, 1_000, 1, True),
-     (1_191, 1_000, 1, False), (0, 329, 2, True), (0, 330, 2, False)],
-)  # fmt: skip
-def test_two_figures_agree_within_160_bytes_an_operator_and_three_percent(
-    reached, measured, operators, agrees
-):
-    assert agree(reached, measured, operators) is agrees
 
 
 def cost(name: str, exclusive: int, *shares: SharedSymbol) -> OperatorCost:
@@ -38,14 +25,6 @@ def cost(name: str, exclusive: int, *shares: SharedSymbol) -> OperatorCost:
 BOTH, ALL = SharedSymbol(("A", "B"), 30), SharedSymbol(("A", "B", "C"), 7)
 REPORT = OperatorReport((cost("A", 10, BOTH, ALL), cost("B", 20, BOTH, ALL), cost("C", 1, ALL)),
                         68, 5, 2)  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("names", "together"),
-    [([], 0), (["A"], 47), (["A", "B"], 67), (["C"], 8), (["A", "B", "C"], 68), (["X"], 0)],
-)
-def test_a_set_of_operators_adds_each_shared_byte_once(names, together):
-    assert REPORT.together_of(names) == together
 
 
 def test_an_operator_is_a_row_with_the_members_of_its_figures():

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import needs
 import pytest
-from little_tflm import compile_little, has_gcc
+from little_tflm import compile_little
 
 from harness.cli import main
 
@@ -15,26 +16,22 @@ BOTH = "resolver.AddConv2D(); resolver.AddSoftmax();"
 
 @pytest.fixture(scope="module")
 def elf(tmp_path_factory: pytest.TempPathFactory) -> str:
-    if not has_gcc():
-        pytest.skip("no arm-none-eabi-g++")
+    needs.require("arm-none-eabi-gcc")
     return str(compile_little(tmp_path_factory.mktemp("cli"), register=BOTH))
 
 
-@pytest.mark.slow
 def test_json_is_one_document_alone(elf: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["footprint", elf, "--json", "-"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert [region["name"] for region in document["regions"]] == ["FLASH", "RAM"]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("view", ["region", "section", "file", "symbol", "operator", "ram"])
 def test_every_view_prints(elf: str, view: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["footprint", elf, "--by", view]) == 0
     assert f"By {view}" in capsys.readouterr().out
 
 
-@pytest.mark.slow
 def test_a_failed_measurement_is_noted_in_its_row(
     elf: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -45,7 +42,6 @@ def test_a_failed_measurement_is_noted_in_its_row(
     assert "does not show where it takes its arena" in out and "2 slots of 36 B, 2 filled" in out
 
 
-@pytest.mark.slow
 def test_two_images_are_held_against_the_operators_between_them(
     elf: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -57,7 +53,6 @@ def test_two_images_are_held_against_the_operators_between_them(
     assert "within the bound" in capsys.readouterr().out
 
 
-@pytest.mark.slow
 def test_over_budget_is_exit_code_1_and_within_is_0(
     elf: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -77,7 +72,6 @@ def test_a_pull_request_report_is_markdown_alone(
     assert out.startswith("### Footprint of") and "| FLASH |" in out
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [["footprint", "{none}"], ["footprint", "{text}"], ["footprint", "{elf}", "--region", "CCM"],

@@ -18,7 +18,6 @@ def test_an_image_is_the_same_as_itself(little: Image) -> None:
     assert compare(document, document).same
 
 
-@pytest.mark.slow
 def test_vanished_new_and_grown_names_are_listed(little: Image, only_conv: Image) -> None:
     found = compare(footprint.analyse(little).to_json(), footprint.analyse(only_conv).to_json())
     verbs = {c.name: c.verb for c in found.symbols}

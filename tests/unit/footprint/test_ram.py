@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import needs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from little_tflm import compile_little, has_gcc
+from little_tflm import compile_little
 
 from harness import footprint
 from harness.elf import Image
@@ -26,8 +27,7 @@ USE = "Use(thread_stacks); Use(other_stack); Use(copied_model);"
 @pytest.fixture(scope="module")
 def five_slots(tmp_path_factory: pytest.TempPathFactory) -> Image:
     """One operator in five slots, two stacks in one array, and a model in RAM."""
-    if not has_gcc():
-        pytest.skip("no arm-none-eabi-g++")
+    needs.require("arm-none-eabi-gcc")
     elf = compile_little(
         tmp_path_factory.mktemp("ram"), register=CONV + USE, slots=5,
         files={"more.h": MORE}, extra=("-include", "more.h"),
@@ -39,7 +39,6 @@ def rows(firmware: Image, purpose: str) -> list[RamObject]:
     return [one for one in footprint.analyse(firmware).ram if one.purpose == purpose]
 
 
-@pytest.mark.slow
 def test_a_resolver_is_listed_with_the_bytes_of_its_unused_slots(five_slots: Image) -> None:
     (resolver,) = rows(five_slots, "resolver")
     assert (resolver.name, resolver.bytes) == ("resolver", 3 * 4 + 5 * 36)
@@ -47,14 +46,12 @@ def test_a_resolver_is_listed_with_the_bytes_of_its_unused_slots(five_slots: Ima
     assert resolver.note == "5 slots of 36 B, 1 filled"
 
 
-@pytest.mark.slow
 def test_arena_and_stacks_are_listed_by_name(five_slots: Image) -> None:
     assert [(one.name, one.bytes) for one in rows(five_slots, "arena")] == [("tensor_arena", 2048)]
     stacks = {one.name: one.bytes for one in rows(five_slots, "stack")}
     assert stacks == {"thread_stacks": 768, "other_stack": 128}
 
 
-@pytest.mark.slow
 def test_a_model_in_ram_is_wasted_whole(five_slots: Image) -> None:
     (model,) = rows(five_slots, "model copy")
     assert (model.name, model.wasted) == ("copied_model", 32)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from types import SimpleNamespace
 
+import needs
 import pytest
-from little_tflm import HEADER, compile_little, has_gcc
+from little_tflm import HEADER, compile_little
 
 from harness.elf import Image
 from harness.elf.dwarf.format import At, Tag
@@ -23,8 +24,7 @@ FIELDS = {
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Image]:
     """The little firmware with another header, for two operators in so many slots."""
-    if not has_gcc():
-        pytest.skip("no arm-none-eabi-g++")
+    needs.require("arm-none-eabi-gcc")
 
     def build(was: str = "", now: str = "", **options) -> Image:
         assert was in HEADER
@@ -47,7 +47,6 @@ def test_layout_and_object_are_those_of_the_class(little: Image):
     assert list(vtables(little).values()) == [2]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("dwarf", ["-gdwarf-3", "-gdwarf-4", "-gdwarf-5"])
 def test_every_version_of_dwarf_gives_the_same_layout(built, dwarf):
     image = built(dwarf=dwarf, slots=5, extra=("-gstrict-dwarf",))
@@ -56,19 +55,16 @@ def test_every_version_of_dwarf_gives_the_same_layout(built, dwarf):
     assert [one.bytes for one in find(image)] == [192]
 
 
-@pytest.mark.slow
 def test_dwarf_2_has_offsets_as_expressions_and_no_classes_of_a_namespace(built):
     image = built(dwarf="-gdwarf-2", extra=("-gstrict-dwarf",))
     assert find_layout(image) == ResolverLayout("dwarf", 28, FIELDS, 4)
 
 
-@pytest.mark.slow
 def test_builtin_codes_of_one_byte_make_a_slot_smaller(built):
     image = built("int builtin_codes_[N]", "unsigned char builtin_codes_[N]")
     assert (find_layout(image).code_bytes, find_layout(image).slot_bytes) == (1, 33)
 
 
-@pytest.mark.slow
 def test_a_member_before_the_registrations_moves_them(built):
     image = built(
         "  TFLMRegistration registrations_[N];", "  int more_; TFLMRegistration registrations_[N];"
@@ -87,7 +83,6 @@ extern "C" __attribute__((used)) inline void* memset(void* to, int value, unsign
 """
 
 
-@pytest.mark.slow
 def test_a_longer_registration_makes_a_slot_larger(built):
     now = f"const char* custom_name; int version; }};\n{MEMSET}"
     image = built("const char* custom_name;\n};", now)
@@ -96,7 +91,6 @@ def test_a_longer_registration_makes_a_slot_larger(built):
     assert [one.slot_bytes for one in find(image)] == [40]
 
 
-@pytest.mark.slow
 def test_the_record_that_resolvers_hold_is_the_one_that_counts(built):
     other = "struct TfLiteRegistration { int init, prepare, invoke, builtin_code, a, b, c, d, e; };"
     now = f"{other} inline TfLiteRegistration other_record; struct TFLMRegistration {{"
@@ -104,7 +98,6 @@ def test_the_record_that_resolvers_hold_is_the_one_that_counts(built):
     assert find_layout(image).registration_bytes == 28
 
 
-@pytest.mark.slow
 def test_without_dwarf_the_layout_is_todays_and_the_slots_come_from_symbols(built):
     image = built(dwarf="", slots=5)
     assert find_layout(image) == ResolverLayout()

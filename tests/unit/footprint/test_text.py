@@ -4,29 +4,7 @@ from __future__ import annotations
 
 from harness import footprint
 from harness.elf import Image
-from harness.footprint.marginal import LeaveOneOut, Marginal
-from harness.footprint.text import comparison_tables, marginal_table, table
-
-NUMERIC_OF_MARGINAL = frozenset((1, 2, 3, 4, 5))
-
-
-def test_operators_left_out_one_by_one_are_summed_and_held_against_all_of_them():
-    rows = (Marginal("ADD", 1_000, 1_500, 1_010, 36, ()), Marginal("MUL", 200, 700, 200, 36, ()))
-    heads, numeric, cells = marginal_table(LeaveOneOut("s", 9_000, 7_000, 1_990, 72, rows))
-    assert heads[:6] == ["operator", "alone B", "reached B", "measured B", "difference", "RAM B"]
-    assert numeric == NUMERIC_OF_MARGINAL
-    assert [list(row) for row in cells] == [
-        ["ADD", "1,500", "1,000", "1,010", "+10", "36", ""],
-        ["MUL", "700", "200", "200", "+0", "36", ""],
-        ["sum of the operators", "2,200", "1,200", "1,210", "", "", ""],
-        ["all of them together", "", "1,990", "2,000", "+10", "72", ""],
-    ]
-
-
-def test_all_operators_beyond_the_bound_are_listed():
-    rows = (Marginal("ADD", 0, 0, 0, 0, ()),)
-    _, _, cells = marginal_table(LeaveOneOut("s", 90_000, 7_000, 0, 0, rows))
-    assert cells[-1][-1] == "more than the bound"
+from harness.footprint.text import comparison_tables, table
 
 
 def test_a_region_shows_its_place_use_and_share(little: Image):

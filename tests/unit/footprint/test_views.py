@@ -13,14 +13,11 @@ from harness.footprint.analysis import Footprint, SectionCost, SymbolCost
 from harness.footprint.budget import BudgetVerdict
 from harness.footprint.compare import Change, MovedSymbol, SizeComparison, Swap
 from harness.footprint.files import FileCost
-from harness.footprint.marginal import LeaveOneOut, Marginal
 from harness.footprint.operators import OperatorCost, OperatorReport, SharedSymbol
 from harness.footprint.ram import RamObject
 from harness.footprint.regions import Region
 from harness.footprint.text import (
     comparison_tables,
-    marginal_notes,
-    marginal_table,
     pull_request,
     show,
     table,
@@ -218,49 +215,6 @@ def test_a_pull_request_has_budgets_changes_operators_and_notes():
     assert text.endswith("\n\n> a \\| b c\n")
     bare = pull_request(FOUND, None, ())
     assert "Budgets" not in bare and "Files" not in bare
-
-
-def marginal(name: str, exclusive: int, measured: int, *changes: Change) -> Marginal:
-    return Marginal(name, exclusive, exclusive + 5, measured, 36, changes)
-
-
-def test_a_difference_is_explained_by_its_three_largest_changes():
-    changes = [Change(f"f{n}", "FLASH", 0, 10 - n) for n in range(4)]
-    row = marginal("ADD", 100, 400, *changes)
-    assert (row.difference, row.agrees) == (300, False)
-    assert row.why == "f0 -10 B; f1 -9 B; f2 -8 B"
-    assert marginal("ADD", 100, 400).why == "alignment"
-    (cells, *_) = marginal_table(LeaveOneOut("s", 9, 8, 1, 0, (row,)))[2]
-    assert cells == ["ADD", "105", "100", "400", "+300", "36", "f0 -10 B; f1 -9 B; f2 -8 B"]
-
-
-def test_of_the_changes_elsewhere_eight_are_in_the_document():
-    row = marginal("ADD", 100, 400, *(Change(f"f{n}", "FLASH", 0, 20 - n) for n in range(9)))
-    told = row.to_json()
-    assert [one["name"] for one in told["elsewhere"]] == [f"f{n}" for n in range(8)]
-    assert (told["difference"], told["agrees"], told["why"]) == (300, False, row.why)
-    assert (told["alone"], told["measured"], told["ram"]) == (105, 400, 36)
-
-
-def test_operators_left_out_are_a_document_with_their_sums():
-    rows = (marginal("ADD", 100, 110), marginal("MUL", 10, 12))
-    told = LeaveOneOut("s", 900, 700, 190, 72, rows).to_json()
-    del told["operators"]
-    assert told == {
-        "sample": "s", "flash": 900, "without_any": 700, "together_measured": 200,
-        "together_reachable": 190, "together_ram": 72, "bound_bytes": 160, "bound_share": 0.03,
-        "together_agrees": True, "sum_of_exclusive": 110, "sum_of_alone": 120,
-    }  # fmt: skip
-
-
-def test_together_the_bound_is_that_of_all_operators():
-    rows = (marginal("ADD", 1, 1), marginal("MUL", 1, 1))
-    assert LeaveOneOut("s", 329, 0, 0, 0, rows).agrees
-    assert not LeaveOneOut("s", 330, 0, 0, 0, rows).agrees
-
-
-def test_the_notes_name_the_bound():
-    assert list(marginal_notes())[-1].endswith("at most 160 B an operator + 3%")
 
 
 # --- the tree

@@ -87,6 +87,19 @@ def test_a_run_is_judged_by_the_figure_of_the_step(kept, changes, code):
     assert last_step(kept, "a", "flash").judge(from_document(document, Occasion(0.0))) is code
 
 
+@pytest.mark.parametrize(
+    "options",
+    ["--history lab.db", "--history=lab.db", "--hil-history 'my lab.db'", "-v HISTORY:lab.db",
+     "--variable 'HISTORY:pg://a:***@b'"],
+)  # fmt: skip
+def test_steps_of_a_bisection_are_not_recorded(history, run, options):
+    command = f"tflm-hil run hil.toml {options} -k x"
+    for night in range(2):
+        rows = [lab.case("a", flash=29_000 + night)]
+        history.record(run(lab.document(*rows, night=night, command=command)))
+    assert "; tflm-hil run hil.toml -k x --json" in list(last_step(history, "a").lines("j"))[-1]
+
+
 def test_a_case_that_never_got_worse_is_an_error(kept):
     with pytest.raises(UsageError, match="arena of a got worse in 4 runs"):
         last_step(kept, "a", "arena")

@@ -2,11 +2,9 @@
 
 from dataclasses import replace
 
+import postgresql
 import pytest
 import replay_nights as lab
-
-pytest.importorskip("pg8000", reason="no driver: pip install tflm-hil[postgresql]")
-import postgresql
 import sqlalchemy as sql
 from history_writers import CASES, whole, writer
 from slow_link import slow_link
@@ -17,8 +15,7 @@ from harness.history.regression import regressions
 from harness.history.run import ImageParts
 from harness.history.store import History
 
-if postgresql.programs() is None:
-    pytest.skip("PostgreSQL is not installed", allow_module_level=True)
+pytestmark = pytest.mark.needs("postgresql")
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +41,6 @@ def test_two_processes_that_write_at_once_to_a_new_database_lose_nothing(url):
     assert whole(url) == list(range(20))
 
 
-@pytest.mark.slow
 def test_a_database_that_another_process_makes_meanwhile_has_one_version(url, monkeypatch):
     real, asked = schema.version, []
 
@@ -64,7 +60,6 @@ def test_a_database_that_another_process_makes_meanwhile_has_one_version(url, mo
     assert (asked, versions) == ([0, 0], [schema.VERSION])
 
 
-@pytest.mark.slow
 def test_a_writer_that_is_killed_leaves_whole_runs_only(url):
     one = writer(url, 0, 1, 10_000)
     for _ in range(3):
@@ -74,7 +69,6 @@ def test_a_writer_that_is_killed_leaves_whole_runs_only(url):
     assert whole(url)[:3] == [0, 1, 2]
 
 
-@pytest.mark.slow
 def test_regressions_are_found(url, run):
     with History.open(url) as history:
         for night in range(3):
@@ -85,7 +79,6 @@ def test_regressions_are_found(url, run):
         assert regressions(now, before) == ()
 
 
-@pytest.mark.slow
 def test_a_newer_version_is_refused(url):
     with History.open(url):
         pass
@@ -97,7 +90,6 @@ def test_a_newer_version_is_refused(url):
         History.open(url)
 
 
-@pytest.mark.slow
 def test_a_server_that_is_not_there_is_named_without_its_password():
     with pytest.raises(EnvironmentMissing) as caught:
         History.open("postgresql+pg8000://lab:secret@127.0.0.1:1/postgres")
@@ -123,7 +115,6 @@ def statements():
         sql.event.remove(sql.Engine, name, note)
 
 
-@pytest.mark.slow
 def test_a_night_of_130_cases_takes_at_most_ten_statements(url, run, statements):
     rows = [row | {"elf_sha256": f"{number:064x}"} for number, row in enumerate(lab.cases(130))]
     images = tuple(
@@ -138,7 +129,6 @@ def test_a_night_of_130_cases_takes_at_most_ten_statements(url, run, statements)
         assert history.parts(point.image, "symbol") == {("FLASH", "main"): 8}
 
 
-@pytest.mark.slow
 def test_a_writer_that_waits_too_long_for_another_says_so(url, run, monkeypatch):
     monkeypatch.setattr("harness.history.store._PATIENCE", 1)
     with History.open(url) as history:
@@ -151,7 +141,6 @@ def test_a_writer_that_waits_too_long_for_another_says_so(url, run, monkeypatch)
         assert history.record(run(lab.document()))
 
 
-@pytest.mark.slow
 def test_a_connection_that_was_lost_between_two_nights_is_made_again(url, run, caplog):
     with History.open(url) as history:
         history.record(run(lab.document(night=0)))
@@ -167,7 +156,6 @@ def test_a_connection_that_was_lost_between_two_nights_is_made_again(url, run, c
     assert not caplog.text
 
 
-@pytest.mark.slow
 def test_a_servers_error_is_one_line(url):
     missing = url.rpartition("/")[0] + "/nowhere"
     with pytest.raises(EnvironmentMissing) as caught:
@@ -176,7 +164,6 @@ def test_a_servers_error_is_one_line(url):
     assert "\n" not in caught.value.message and "{" not in caught.value.message
 
 
-@pytest.mark.slow
 def test_over_a_link_of_20_ms_a_night_takes_the_time_of_its_few_statements(url, run):
     parsed = sql.make_url(url)
     with (

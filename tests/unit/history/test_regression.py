@@ -3,6 +3,7 @@
 import pytest
 import replay_nights as lab
 
+from harness.history.check import check
 from harness.history.measures import measure
 from harness.history.regression import CaseKey, CaseOutcome, allowed_noise, regressions
 from harness.history.run import Run
@@ -38,6 +39,14 @@ def test_older_runs_tell_more_of_the_noise():
     assert regressions(*arguments) == ()
     (one,) = regressions(*arguments, {KEY: nights[:-10]})
     assert one.text == "cycles 1,000 -> 1,100 cycles (+10.0 %)"
+
+
+@pytest.mark.parametrize(("runs", "found"), [(10, 0), (60, 1)])
+def test_check_estimates_noise_from_more_runs_than_it_compares_with(history, run, runs, found):
+    cycles = [1_000, 1_010, 990, 1_005, 995] * (runs // 5) + [1_100]
+    for night, value in enumerate(cycles):
+        history.record(run(lab.document(lab.case("a", cycles=value), night=night)))
+    assert len(check(history, "main", 10).regressions) == found
 
 
 def test_a_spread_of_zero_allows_one_percent():
@@ -133,7 +142,6 @@ def alarms(run, documents, last: int = 10) -> dict[int, list[tuple[str, str]]]:
     return found
 
 
-@pytest.mark.slow
 def test_seeded_regressions_are_found_in_the_night_they_came_and_no_others(run):
     base = lab.cases(30)
     changes = lab.seeded_changes(base, 12, 60)
@@ -145,7 +153,6 @@ def test_seeded_regressions_are_found_in_the_night_they_came_and_no_others(run):
     assert told == set(expected.values())
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("noise", [0.002, 0.02])
 def test_clean_nights_of_a_noisy_board_raise_no_alarm(run, noise):
     base = [row | {"cycles": 100_000 + 13 * number} for number, row in enumerate(lab.cases(10))]

@@ -93,7 +93,6 @@ sample = "hello_world"
 """
 
 
-@pytest.mark.slow
 def test_runs_record_the_selection_of_their_command(tmp_path, monkeypatch):
     (tmp_path / "hil.toml").write_text(FIRMWARE.format("a"))
     monkeypatch.chdir(tmp_path)

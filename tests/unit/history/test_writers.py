@@ -1,6 +1,5 @@
 """Concurrent and killed writers leave whole runs only."""
 
-import os
 import random
 import resource
 import signal
@@ -23,7 +22,6 @@ def test_two_processes_that_write_at_once_lose_nothing(file):
     assert whole(str(file)) == list(range(30))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_a_writer_that_is_killed_leaves_whole_runs_only(file, seed):
     one = writer(file, 0, 1, 10_000)
@@ -37,7 +35,6 @@ def test_a_writer_that_is_killed_leaves_whole_runs_only(file, seed):
     assert len(nights) in (len(told), len(told) + 1)  # what was said to be kept is
 
 
-@pytest.mark.slow
 def test_a_full_disk_is_named_and_keeps_the_history(file, run):
     with History.open(str(file)) as history:
         history.record(run(lab.document(*lab.cases(CASES))))
@@ -54,7 +51,7 @@ def test_a_full_disk_is_named_and_keeps_the_history(file, run):
     assert whole(str(file)) == [0]
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+@pytest.mark.needs("user")
 def test_a_read_only_history_is_an_error(file, run):
     with History.open(str(file)) as history:
         history.record(run(lab.document()))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from datetime import timedelta
 
@@ -12,9 +11,7 @@ from harness.base.errors import FirmwareFailed, UsageError
 from harness.case.case import Case
 from harness.keywords.live import LiveSession
 
-pytestmark = pytest.mark.skipif(
-    shutil.which("arm-none-eabi-gcc") is None, reason="needs arm-none-eabi-gcc"
-)
+pytestmark = pytest.mark.needs("arm-none-eabi-gcc")
 
 
 @pytest.fixture

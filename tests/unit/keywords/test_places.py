@@ -39,7 +39,7 @@ def test_all_cases_of_a_file_run_and_all_that_fail_are_named(tmp_path, monkeypat
     rows = [f'[[case]]\nname = "{name}"\nelf = "{name}.elf"\n' for name in ("e", *verdicts)]
     (tmp_path / "hil.toml").write_text("".join(rows))
 
-    def run_case(case, output, look, calibrate, echo):
+    def run_case(case, output, how, calibrate):
         if case.name == "e":
             raise BadElf("e.elf is not an ELF file")
         return case_result(name=case.name, verdict=verdicts[case.name], reason=f"why {case.name}")

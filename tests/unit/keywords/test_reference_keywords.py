@@ -22,14 +22,12 @@ def images(tmp_path: Path) -> Path:
     return file
 
 
-@pytest.mark.slow
 def test_outputs_have_a_row_an_inference(images: Path) -> None:
     (output,) = Reference().reference_outputs(MODEL, images)
     assert (output.shape, output.dtype) == ((20, 1, 10), np.int8)
     assert len(np.unique(output, axis=0)) > 10
 
 
-@pytest.mark.slow
 def test_the_reference_equals_itself_from_a_file_too(images: Path, tmp_path: Path) -> None:
     (output,) = Reference().reference_outputs(MODEL, images)
     file = tmp_path / "device.npy"
@@ -38,7 +36,6 @@ def test_the_reference_equals_itself_from_a_file_too(images: Path, tmp_path: Pat
     Reference().outputs_should_equal_reference(MODEL, images, output)
 
 
-@pytest.mark.slow
 def test_one_wrong_bit_is_refused_and_a_tolerance_lets_it_pass(images: Path) -> None:
     (output,) = Reference().reference_outputs(MODEL, images)
     output = output.copy()
@@ -48,7 +45,6 @@ def test_one_wrong_bit_is_refused_and_a_tolerance_lets_it_pass(images: Path) -> 
     Reference().outputs_should_equal_reference(MODEL, images, output, tolerance=1)
 
 
-@pytest.mark.slow
 def test_a_batch_from_swapped_images_is_explained(images: Path) -> None:
     swapped = images.with_name("swapped.npy")
     np.save(swapped, np.swapaxes(np.load(images), 1, 2))
@@ -57,7 +53,6 @@ def test_a_batch_from_swapped_images_is_explained(images: Path) -> None:
         Reference().outputs_should_equal_reference(MODEL, images, output)
 
 
-@pytest.mark.slow
 def test_another_rounding_is_explained_and_can_be_chosen(images: Path) -> None:
     (output,) = Reference().reference_outputs(MODEL, images, rounding="single")
     assert not np.array_equal(output, Reference().reference_outputs(MODEL, images)[0])
@@ -71,7 +66,6 @@ def test_an_output_that_the_model_lacks_is_refused(images: Path) -> None:
         Reference().outputs_should_equal_reference(MODEL, images, images, output=1)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("content", [b"", b"no array"])
 def test_a_broken_file_of_obtained_outputs_is_refused(
     images: Path, tmp_path: Path, content: bytes
@@ -82,7 +76,6 @@ def test_a_broken_file_of_obtained_outputs_is_refused(
         Reference().outputs_should_equal_reference(MODEL, images, file)
 
 
-@pytest.mark.slow
 def test_robot_converts_names_and_numbers(images: Path, tmp_path: Path) -> None:
     suite = api.TestSuite.from_string(f"""
 *** Settings ***

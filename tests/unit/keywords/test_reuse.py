@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
-
 import pytest
 from results import case_result
 
 from harness.base.errors import CheckFailed
 from harness.keywords import TflmHil
 
-pytestmark = pytest.mark.skipif(
-    shutil.which("arm-none-eabi-gcc") is None, reason="needs arm-none-eabi-gcc"
-)
+pytestmark = pytest.mark.needs("arm-none-eabi-gcc")
 #: A case that a user calls as the project's own is called, and that asks for something else.
 OWN = """
 [[case]]
@@ -41,12 +37,10 @@ def library(tmp_path, monkeypatch):
     return library
 
 
-@pytest.mark.slow
 def test_the_same_case_is_not_run_again(library):
     assert library.run_sample_case("hello_world", "exact").passed
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "more",
     [
@@ -68,7 +62,6 @@ def test_a_case_of_the_same_name_that_differs_in_one_thing_is_run(library, tmp_p
         library.run_case(tmp_path / "hil.toml")
 
 
-@pytest.mark.slow
 def test_a_sample_whose_source_changed_in_between_is_run(library, tmp_path, monkeypatch):
     other = tmp_path / "other.elf"
     other.write_bytes(b"another image")
@@ -77,7 +70,6 @@ def test_a_sample_whose_source_changed_in_between_is_run(library, tmp_path, monk
         library.run_sample_case("hello_world", "exact")
 
 
-@pytest.mark.slow
 def test_another_option_of_the_target_is_another_case(library, monkeypatch):
     monkeypatch.setattr(
         "harness.keywords.variables.value",

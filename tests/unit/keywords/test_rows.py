@@ -3,8 +3,6 @@
 import io
 from pathlib import Path
 
-import pytest
-
 from robot import api
 
 SUITE = """
@@ -28,14 +26,12 @@ Take
 """
 
 
-@pytest.mark.slow
 def test_all_rows_without_a_choice(tmp_path):
     expected = [("digits", "exact"), ("hello_world", "exact")]
     suite = SUITE.replace("$EXPECTED", repr(expected))
     assert _passes(tmp_path, suite)
 
 
-@pytest.mark.slow
 def test_only_the_chosen_rows(tmp_path):
     suite = SUITE.replace("$EXPECTED", repr([("digits", "exact")]))
     assert _passes(tmp_path, suite, "second")

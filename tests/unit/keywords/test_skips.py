@@ -65,7 +65,6 @@ START = "Start Target    ${{pathlib.Path('a.elf')}}"
 RUN = "Run Case    hil.toml"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("step", [START, "Run Sample Case    hello_world"])
 def test_a_target_that_is_not_here_fails_the_test_and_the_execution(execute, step):
     code, found, logged = execute("TARGET:renode", A=step, B="Log    fine")
@@ -75,13 +74,11 @@ def test_a_target_that_is_not_here_fails_the_test_and_the_execution(execute, ste
     assert logged == {"A": "FAIL", "B": "PASS"}
 
 
-@pytest.mark.slow
 def test_it_is_skipped_where_that_is_allowed(execute):
     code, found, _ = execute("TARGET:renode", "ALLOW_SKIPS:True", A=START)
     assert (code, found["A"][0]) == (0, "SKIP")
 
 
-@pytest.mark.slow
 def test_a_case_that_ran_on_none_of_its_targets_fails(execute, tmp_path):
     case_file(tmp_path, "renode", "board")
     code, found, _ = execute(A=RUN)
@@ -89,7 +86,6 @@ def test_a_case_that_ran_on_none_of_its_targets_fails(execute, tmp_path):
     assert found["A"][1].startswith("a did not run on any of its targets")
 
 
-@pytest.mark.slow
 def test_all_cases_skipped_is_a_skip_where_that_is_allowed(execute, tmp_path):
     case_file(tmp_path, "renode")
     code, found, _ = execute("ALLOW_SKIPS:true", A=RUN)
@@ -99,7 +95,6 @@ def test_all_cases_skipped_is_a_skip_where_that_is_allowed(execute, tmp_path):
 LAYERS = "Layers Should Equal Reference    ${{pathlib.Path('a.elf')}}    hello_world_int8.tflite"
 
 
-@pytest.mark.slow
 def test_an_execution_of_which_every_test_is_skipped_fails_its_last_test(execute):
     """A board cannot stop at an operator: that skips a test, and nothing else ran."""
     code, found, logged = execute("TARGET:board", A=LAYERS, B=LAYERS)
@@ -109,19 +104,16 @@ def test_an_execution_of_which_every_test_is_skipped_fails_its_last_test(execute
     assert logged == {"A": "SKIP", "B": "FAIL"}
 
 
-@pytest.mark.slow
 def test_an_execution_that_ends_with_a_suite_of_another_kind_fails_too(execute):
     code, _, _ = execute("TARGET:board", after="Skip    for another reason", A=LAYERS)
     assert code == 1
 
 
-@pytest.mark.slow
 def test_a_missing_ability_may_be_skipped_where_another_test_ran(execute):
     code, found, _ = execute("TARGET:board", A=LAYERS, B="Log    fine")
     assert (code, found["A"][0]) == (0, "SKIP")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("word", ["yes", "flase", "1", ""])
 def test_allow_skips_is_true_or_false(execute, word):
     code, found, _ = execute("TARGET:renode", f"ALLOW_SKIPS:{word}", A=START)
@@ -129,7 +121,6 @@ def test_allow_skips_is_true_or_false(execute, word):
     assert f"ALLOW_SKIPS is '{word}'" in found["A"][1]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["TARGT", "TAGET", "target_", "TARGETS", "ALLOW_SKIP", "HISTROY", "RENDOE"]
 )

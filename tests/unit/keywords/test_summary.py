@@ -37,7 +37,6 @@ def ended(execution: Execution) -> None:
     summary.close()
 
 
-@pytest.mark.slow
 def test_the_variable_history_names_where_the_run_is_kept(tmp_path):
     ended(Execution(tmp_path, str(tmp_path / "lab.db")))
     told = json.loads((tmp_path / "results.json").read_text())["run"]
@@ -47,12 +46,20 @@ def test_the_variable_history_names_where_the_run_is_kept(tmp_path):
         assert [key.case for key in history.cases([kept])] == ["c"]
 
 
-@pytest.mark.slow
 def test_without_a_history_nothing_is_kept(tmp_path):
     ended(Execution(tmp_path, ""))
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "hil-junit.xml", "hil.html", "results.json",
     ]  # fmt: skip
+
+
+@pytest.mark.slow
+def test_reports_of_an_earlier_execution_do_not_stay_if_no_case_ran(tmp_path):
+    ended(Execution(tmp_path, ""))
+    execution = Execution(tmp_path, "")
+    execution.results = []
+    ended(execution)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_selection_is_that_of_robots_command_line():

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from spoilt_models import schema, spoilt
 
 from harness.base.errors import BadModel
 from harness.model import Model
 from harness.model.schema import OPERATOR_NAMES, OPTION_TABLES, TENSOR_TYPES, TYPE_BITS
-
-pytest.importorskip("ai_edge_litert.schema_py_generated")
-
-from spoilt_models import schema, spoilt
 
 
 def read(change) -> Model:
@@ -262,7 +259,6 @@ def test_every_type_of_a_fixed_size_is_known() -> None:
     assert TYPE_BITS.keys() == BITS.keys()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("elements", [3, 16])
 @pytest.mark.parametrize("dtype", BITS)
 def test_a_constant_has_as_many_bytes_as_its_elements_need(dtype: str, elements: int) -> None:

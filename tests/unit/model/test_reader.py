@@ -95,7 +95,6 @@ def test_the_models_of_the_repository_are_read(path: Path) -> None:
 # The schema's tables are held against the generated package, which nobody here wrote.
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("number", range(len(schema.OPERATOR_NAMES)))
 def test_operator_numbers_are_the_schemas(number: int) -> None:
     assert getattr(tflite.BuiltinOperator, schema.OPERATOR_NAMES[number], number) == number
@@ -123,7 +122,6 @@ def test_option_table_numbers_are_the_schemas() -> None:
             assert f"{schema.OPTION_TABLES[value]}Options" == name
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("table", schema.known_tables())
 def test_option_fields_have_the_schemas_slots(table: str) -> None:
     """Each field, written by the generated package, is read back; the others keep defaults."""
@@ -168,7 +166,6 @@ def test_the_defaults_of_the_schema_apply() -> None:
     assert schema.options("Conv2D", None)["dilation_h_factor"] == 1
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("table", schema.known_tables())
 def test_a_field_without_a_default_of_its_own_is_zero_or_the_first_name(table: str) -> None:
     zero = {"bool": False, "float32": 0.0, "[int32]": None, "name": None, "activation": "NONE",
@@ -179,7 +176,6 @@ def test_a_field_without_a_default_of_its_own_is_zero_or_the_first_name(table: s
             assert read[field] == zero.get(kind, 0)
 
 
-@pytest.mark.slow
 def test_reading_a_model_imports_neither_numpy_nor_flatbuffers() -> None:
     code = (
         "import sys, harness.model;"
@@ -230,7 +226,6 @@ def test_a_truncated_model_does_no_harm(path: Path) -> None:
         _harmless(data[:size])
 
 
-@pytest.mark.slow
 @settings(max_examples=300, deadline=None, derandomize=True, database=None)
 @given(st.data())
 def test_flipped_bits_do_no_harm(data: st.DataObject) -> None:
@@ -241,7 +236,6 @@ def test_flipped_bits_do_no_harm(data: st.DataObject) -> None:
     _harmless(bytes(content))
 
 
-@pytest.mark.slow
 @settings(max_examples=200, deadline=None, derandomize=True, database=None)
 @given(st.data())
 def test_adversarial_words_do_no_harm(data: st.DataObject) -> None:

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from spoilt_models import WEIGHTS, spoilt
 
 from harness.base.errors import BadModel
 from harness.model import Model
-
-pytest.importorskip("ai_edge_litert.schema_py_generated")
-
-from spoilt_models import WEIGHTS, spoilt
 
 
 def changed(change) -> bytes:

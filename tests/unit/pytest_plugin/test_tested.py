@@ -63,7 +63,6 @@ def cases(pytester):
     return write
 
 
-@pytest.mark.slow
 def test_a_missing_target_of_the_option_fails_the_session(run, cases):
     cases(a=["desk"], b=["desk"])
     done = run("--hil-target=renode")
@@ -76,13 +75,11 @@ def test_a_missing_target_of_the_option_fails_the_session(run, cases):
     )  # fmt: skip
 
 
-@pytest.mark.slow
 def test_one_of_two_named_targets_is_not_enough(run, cases):
     cases(a=["desk"])
     assert run("--hil-target=desk,renode").ret == pytest.ExitCode.TESTS_FAILED
 
 
-@pytest.mark.slow
 def test_a_target_that_the_case_file_lists_may_be_missing_if_the_case_ran(run, cases, pytester):
     cases(a=["desk", "renode"])
     done = run()
@@ -93,7 +90,6 @@ def test_a_target_that_the_case_file_lists_may_be_missing_if_the_case_ran(run, c
     assert [one["target"] for one in tally["skipped"]] == ["renode"]
 
 
-@pytest.mark.slow
 def test_a_case_that_ran_on_none_of_its_targets_fails_the_session(run, cases):
     cases(a=["desk"], b=["renode"])
     done = run()
@@ -101,7 +97,6 @@ def test_a_case_that_ran_on_none_of_its_targets_fails_the_session(run, cases):
     done.stdout.fnmatch_lines(["tflm-hil: FAILED: hil.toml::b did not run on any of its targets*"])
 
 
-@pytest.mark.slow
 def test_cases_of_two_files_are_two_though_they_have_one_name(run, cases, pytester):
     cases(a=["desk"])
     (pytester.path / "more").mkdir()
@@ -110,11 +105,21 @@ def test_cases_of_two_files_are_two_though_they_have_one_name(run, cases, pytest
     assert run().ret == pytest.ExitCode.TESTS_FAILED
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("arguments", [("--hil-target=renode",), ()])
 def test_skips_are_green_where_they_are_allowed(run, cases, arguments):
     cases(a=["renode"])
     assert run("--hil-allow-skips", *arguments).ret == 0
+
+
+@pytest.mark.slow
+def test_results_of_an_earlier_session_do_not_stay_if_no_case_ran(run, cases, pytester):
+    cases(a=["desk"])
+    run()
+    results = pytester.path / "hil-results" / "results.json"
+    assert results.exists()
+    pytester.makepyfile(test_live="def test_live(hil): hil.session('a.elf')")
+    run("test_live.py", "--hil-target=renode")
+    assert not results.exists()
 
 
 @pytest.mark.slow
@@ -125,7 +130,6 @@ def test_workers_of_xdist_count_too(run, cases):
     done.stdout.fnmatch_lines(["tflm-hil: 2 asked for, 0 ran, 2 skipped*"])
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("step", ["hil.run('a.elf')", "hil.session('a.elf')"])
 def test_a_test_in_python_that_is_skipped_is_counted(run, pytester, step):
     pytester.makepyfile(f"def test_it(hil): {step}")
@@ -134,7 +138,6 @@ def test_a_test_in_python_that_is_skipped_is_counted(run, pytester, step):
     done.stdout.fnmatch_lines(["tflm-hil: FAILED: renode was asked for by name*test_it/a*"])
 
 
-@pytest.mark.slow
 def test_a_session_that_a_fixture_could_not_start_is_counted(run, pytester):
     pytester.makepyfile("""
         import pytest
@@ -149,14 +152,12 @@ def test_a_session_that_a_fixture_could_not_start_is_counted(run, pytester):
     assert run("--hil-target=renode").ret == pytest.ExitCode.TESTS_FAILED
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["moon", "", "renode,moon"])
 def test_a_misspelt_target_is_refused_even_where_no_test_uses_it(run, pytester, name):
     pytester.makepyfile("def test_it(): pass")
     assert run(f"--hil-target={name}").ret == pytest.ExitCode.USAGE_ERROR
 
 
-@pytest.mark.slow
 def test_a_session_without_firmware_is_left_alone(run, pytester):
     pytester.makepyfile("import pytest\ndef test_it(): pytest.skip()")
     done = run()
@@ -177,7 +178,6 @@ def test_it(hil, monkeypatch):
 """
 
 
-@pytest.mark.slow
 def test_a_failing_run_that_the_test_does_not_judge_fails_it(run, pytester):
     pytester.makepyfile(FAILING.format(look="assert not result.findings"))
     done = run()
@@ -185,7 +185,6 @@ def test_a_failing_run_that_the_test_does_not_judge_fails_it(run, pytester):
     done.stdout.fnmatch_lines(["*a failure was not checked:*", "*test_it/a on simulator: fail*"])
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("look", ["assert not result", "assert result.verdict == 'fail'"])
 def test_a_failure_that_the_test_expects_is_its_own_affair(run, pytester, look):
     pytester.makepyfile(FAILING.format(look=look))

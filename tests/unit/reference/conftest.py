@@ -2,42 +2,47 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
+import needs
 import pytest
 from oracle import Oracle
 
-_ABSENT = "LiteRT refuses this variant"
-_TABLE = "LiteRT differs by 1 in some of 1,000 cases"
-#: Where TensorFlow Lite's reference kernels are known to differ from TFLM's.
-LITERT_DIFFERS = {
-    "test_sums_equal[ADD-int32]": "LiteRT applies the fused activation, TFLM does not",
-    "test_means_and_sums_equal[SUM-int8]": "LiteRT's quantized sum goes through float",
-    "test_means_and_sums_equal[SUM-int16]": "LiteRT's quantized sum goes through float",
-    "test_fully_connected_equals[int16-int8]": "LiteRT reads an int32 bias in another way",
-    "test_conv_2d_equals[int16-int8]": "LiteRT reads an int32 bias in another way",
-    "test_mul_equals[int16]": "LiteRT saturates where TFLM wraps at 32 bits",
-    "test_squashing_functions_equal[LOGISTIC-int8]": _TABLE,
-    "test_squashing_functions_equal[TANH-int8]": _TABLE,
-    "test_softmax_equals[int16]": _TABLE,
-    "test_squared_difference_equals[int16]": _ABSENT,
-    "test_quantized_rsqrt_equals[int16]": "LiteRT interpolates a table",
-    "test_elu_equals[int8]": _ABSENT,
-    "test_elu_equals[float32]": _ABSENT,
-    "test_real_functions_equal[CEIL]": _ABSENT,
-    "test_real_functions_equal[ROUND]": _ABSENT,
-    "test_special_values_equal[ROUND]": _ABSENT,
-    "test_quantize_equals[int8-int32]": _ABSENT,
-    "test_svdf_equals[int8-int8]": _ABSENT,
-    "test_svdf_equals[int8-int16]": _ABSENT,
-    "test_lstm_equals[int8]": _ABSENT,
-    "test_lstm_equals[int16]": _ABSENT,
-}
+
+def pytest_configure(config: pytest.Config) -> None:
+    marker = "litert_differs(*rows, reason): rows of a test that are not LiteRT's"
+    config.addinivalue_line("markers", marker)
 
 
-@pytest.fixture(scope="session", params=["tflm", "litert"])
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A test runs with each official interpreter; one with ``micro`` with tflite-micro's alone."""
+    if "_oracle" in metafunc.fixturenames:
+        kinds = ["tflm"] if "micro" in metafunc.fixturenames else ["tflm", "litert"]
+        metafunc.parametrize("_oracle", kinds, indirect=True, scope="session")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pycollect_makeitem(
+    collector: pytest.Module, name: str
+) -> Generator[None, object, object]:
+    """Leave out the rows that ``litert_differs`` names."""
+    made = yield
+    if not isinstance(made, list):  # a class
+        return made
+    marks = [mark for test in made for mark in test.iter_markers("litert_differs")]
+    rows = {f"litert-{row}" for mark in marks for row in mark.args}
+    if not rows:
+        return made
+    if unknown := rows - {test.callspec.id for test in made}:
+        raise collector.CollectError(f"{name} has no row {', '.join(sorted(unknown))}")
+    return [test for test in made if test.callspec.id not in rows]
+
+
+@pytest.fixture(scope="session")
 def _oracle(request: pytest.FixtureRequest) -> Iterator[Oracle]:
+    if request.param == "tflm":
+        needs.require("tflite-micro")
     oracle = Oracle(request.param)
     yield oracle
     oracle.close()
@@ -47,24 +52,15 @@ def _oracle(request: pytest.FixtureRequest) -> Iterator[Oracle]:
 
 
 @pytest.fixture
-def official(_oracle: Oracle, request: pytest.FixtureRequest) -> Oracle:
+def official(_oracle: Oracle) -> Oracle:
     """The official interpreter of tflite-micro, and as a second witness TensorFlow Lite's own.
 
-    LiteRT runs with its reference kernels.
+    LiteRT runs with its reference kernels. Rows of ``@pytest.mark.litert_differs`` are left out.
     """
-    if not _oracle.installed:
-        pytest.skip(f"the official interpreter {_oracle.kind} is not installed")
-    name = request.node.name.replace(f"{_oracle.kind}-", "").replace(f"[{_oracle.kind}]", "")
-    if _oracle.kind == "litert" and name in LITERT_DIFFERS:
-        pytest.skip(LITERT_DIFFERS[name])
     return _oracle
 
 
 @pytest.fixture
 def micro(_oracle: Oracle) -> Oracle:
     """The official interpreter of tflite-micro, for what TensorFlow Lite does in another way."""
-    if _oracle.kind != "tflm":
-        pytest.skip("tflite-micro's own rule")
-    if not _oracle.installed:
-        pytest.skip("the official interpreter tflm is not installed")
     return _oracle

@@ -32,7 +32,6 @@ def _differing_image(model: Model, arithmetic: Arithmetic) -> tuple[np.ndarray, 
     return images[place], obtained[place]
 
 
-@pytest.mark.slow
 def test_single_rounding_is_recognised() -> None:
     image, obtained = _differing_image(small_network(), Arithmetic(rounding="single"))
     (answer,) = compare_outputs(Interpreter(small_network()), [image], [obtained])
@@ -40,7 +39,6 @@ def test_single_rounding_is_recognised() -> None:
     assert answer.explanation.endswith("all equal under single rounding")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("damage", "words"),
     [

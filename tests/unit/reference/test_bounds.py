@@ -244,7 +244,6 @@ BOUNDS: dict[str, tuple[Callable[[], bytes], Callable[[], bytes], str]] = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", BOUNDS)
 def test_bounds_are_inclusive(name: str) -> None:
     within, beyond, words = BOUNDS[name]
@@ -284,7 +283,6 @@ def _counting(limit: int) -> bytes:
     return build_graphs([main, condition, body])
 
 
-@pytest.mark.slow
 def test_an_inference_runs_50000_operators_and_no_more() -> None:
     zero = [np.zeros(1, np.int32)]
     # 8333 times 6 and 2 are 50,000.
@@ -295,7 +293,6 @@ def test_an_inference_runs_50000_operators_and_no_more() -> None:
     assert refusal.value.hint == "does the model contain an endless loop?"
 
 
-@pytest.mark.slow
 def test_the_work_limit_is_for_each_inference() -> None:
     interpreter = Interpreter(Model.from_bytes(_counting(4200)))
     for _ in range(2):
@@ -322,7 +319,6 @@ def test_the_work_of_an_operator_counts_elements_and_products(data: bytes, work:
     assert step.work == work
 
 
-@pytest.mark.slow
 def test_eight_refused_operators_are_shown_and_the_rest_is_counted() -> None:
     for count, rest in ((8, ""), (9, "; and 1 more")):
         tensors = [_f(1)] * (count + 1)

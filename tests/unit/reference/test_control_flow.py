@@ -45,7 +45,6 @@ def _choice(x: T, y: T, output: T, **changed: object) -> bytes:
     return build_graphs([main, *{**graphs, **changed}.values()])  # type: ignore[list-item]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["int8", "int16", "float32"])
 @cases
 @given(data=st.data())
@@ -81,7 +80,6 @@ def _counting(limit: int, step: int = 3) -> bytes:
     return build_graphs([main, condition, body])
 
 
-@pytest.mark.slow
 @cases
 @given(data=st.data())
 def test_while_equals(official: Oracle, data: st.DataObject) -> None:
@@ -153,7 +151,6 @@ def _hold(official: Oracle, model: bytes, arrays: Sequence, resets: set[int]) ->
         np.testing.assert_array_equal(interpreter.invoke(inputs)[0], wanted[0])
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["int8", "int16", "float32"])
 @cases
 @given(data=st.data())
@@ -169,7 +166,6 @@ def test_a_ring_buffer_in_a_resource_variable_equals(
     micro.agreed.update(signatures(Model.from_bytes(model)))
 
 
-@pytest.mark.slow
 def test_a_reset_gives_zero_points_and_a_restart_runs_call_once_again(micro: Oracle) -> None:
     """The variable's zero point is not what CALL_ONCE sets it to."""
     handle, x = T((1,), "resource"), T((2,), "int8", 0.5, 7)
@@ -221,7 +217,6 @@ def _x(*shape: int) -> T:
     return T(shape, "float32")
 
 
-@pytest.mark.slow
 def test_a_branch_of_another_size_fails_only_where_it_is_taken(micro: Oracle) -> None:
     small = _binary("MUL", _x(2), _x(2), _x(2))
     model = _choice(_x(3), _x(3), _x(3), other=small)
@@ -253,7 +248,6 @@ def test_a_subgraph_that_calls_itself_is_refused() -> None:
     _refused(build_graphs([main, again]), "recursively", None)
 
 
-@pytest.mark.slow
 def test_an_endless_loop_is_refused() -> None:
     model = _counting(100, step=0)
     inputs = [np.zeros(1, np.int32), np.zeros(4, np.int32)]

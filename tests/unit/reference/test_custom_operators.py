@@ -26,7 +26,6 @@ def ring(draw: Draw, slots: int, flex: dict[str, Any], **changed: Any) -> Case:
     return single(draw, "CIRCULAR_BUFFER", tensors, [0], flex=flex, inferences=6, **changed)
 
 
-@pytest.mark.slow
 @cases
 @given(data=st.data())
 def test_circular_buffer_equals(micro: Oracle, data: st.DataObject) -> None:
@@ -34,7 +33,6 @@ def test_circular_buffer_equals(micro: Oracle, data: st.DataObject) -> None:
     agree(micro, ring(draw, draw.int(1, 6), {"cycles_max": 1}))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("slots", [5, 13, 25])
 @cases
 @given(data=st.data())
@@ -44,7 +42,6 @@ def test_circular_buffer_without_a_period_equals(
     agree(micro, ring(Draw(data), slots, {"cycles_max": 0}))
 
 
-@pytest.mark.slow
 @given(data=st.data())
 def test_a_circular_buffer_that_ends_inferences_early_is_refused_with_its_period(
     data: st.DataObject,
@@ -54,7 +51,6 @@ def test_a_circular_buffer_that_ends_inferences_early_is_refused_with_its_period
         Interpreter(Model.from_bytes(model))
 
 
-@pytest.mark.slow
 @given(data=st.data())
 def test_a_circular_buffer_without_slots_is_refused(data: st.DataObject) -> None:
     model = ring(Draw(data), 0, {"cycles_max": 1}).model
@@ -108,7 +104,6 @@ def detection(draw: Draw, *, regular: bool) -> Case:
     return case
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("regular", [False, True], ids=["fast", "regular"])
 @cases
 @given(data=st.data())
@@ -116,7 +111,6 @@ def test_detection_postprocess_equals(regular: bool, micro: Oracle, data: st.Dat
     agree(micro, detection(Draw(data), regular=regular))
 
 
-@pytest.mark.slow
 @given(data=st.data())
 def test_outputs_too_small_for_the_detections_are_refused(data: st.DataObject) -> None:
     draw = Draw(data)
@@ -130,7 +124,6 @@ def test_outputs_too_small_for_the_detections_are_refused(data: st.DataObject) -
         Interpreter(Model.from_bytes(case.model))
 
 
-@pytest.mark.slow
 @given(data=st.data())
 def test_several_classes_per_box_are_refused_for_fast_suppression(
     data: st.DataObject,

@@ -55,7 +55,6 @@ def output(draw: Draw, dtype: str, *, zero_points: bool) -> tuple[T, int]:
     return tensor, channels
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("dtype", _TYPES)
 @cases
 @given(data=st.data())
@@ -71,7 +70,6 @@ def test_a_table_of_values_equals(dtype: str, micro: Oracle, data: st.DataObject
     agree(micro, decoding(draw, packed(indices, width), description, tensor))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("dtype", _TYPES)
 @cases
 @given(data=st.data())
@@ -112,7 +110,6 @@ def tables(words: Mapping[str, int], first: int, then: int, size: int) -> list[i
     return entries
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("dtype", "size"), [("int8", 16), ("int8", 32), ("int16", 32)])
 @cases
 @given(data=st.data())
@@ -138,7 +135,6 @@ def test_huffman_codes_equal(dtype: str, size: int, micro: Oracle, data: st.Data
     assert np.array_equal(Interpreter(Model.from_bytes(case.model)).invoke([])[0], wanted)
 
 
-@pytest.mark.slow
 @cases
 @given(data=st.data())
 def test_weights_that_are_decoded_are_constants_to_a_convolution(

@@ -48,7 +48,6 @@ def run(data: bytes) -> None:
         interpreter.invoke_batch([np.stack([each] * 3) for each in x])
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("graphs", every_graph(), ids=lambda graphs: graphs[0].operators[0].name)
 def test_an_operator_without_elements_runs_or_is_refused(graphs: list[Graph]) -> None:
     for number, graph in enumerate(graphs):

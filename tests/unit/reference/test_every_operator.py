@@ -33,7 +33,6 @@ def _inputs(model: Model) -> list[np.ndarray]:
     ]
 
 
-@pytest.mark.slow
 @every_model
 def test_a_batch_equals_single_inferences(model: Model) -> None:
     arrays = _inputs(model)
@@ -45,7 +44,6 @@ def test_a_batch_equals_single_inferences(model: Model) -> None:
             np.testing.assert_array_equal(whole[run], part)
 
 
-@pytest.mark.slow
 @every_model
 def test_an_inference_changes_neither_inputs_nor_earlier_outputs(model: Model) -> None:
     arrays = _inputs(model)
@@ -59,7 +57,6 @@ def test_an_inference_changes_neither_inputs_nor_earlier_outputs(model: Model) -
         np.testing.assert_array_equal(array, copy)
 
 
-@pytest.mark.slow
 @every_model
 def test_a_restart_gives_the_first_inference_again(model: Model) -> None:
     arrays = _inputs(model)
@@ -96,7 +93,6 @@ def test_no_real_value_makes_a_function_warn(name: str) -> None:
     _run_on_extremes(Model.from_bytes(build([x, output], [Op(name, [0], [1])], [0], [1])))
 
 
-@pytest.mark.slow
 @every_model
 def test_no_value_makes_an_operator_warn(model: Model) -> None:
     _run_on_extremes(model)

@@ -120,7 +120,6 @@ def _unfounded(error: HilError) -> str:
     return ""
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("operator", sorted({*_by_operator()} - {*UNCHECKED}))
 def test_types_run_or_are_refused_as_by_tflm(operator: str, micro: Oracle) -> None:
     typed = _by_operator()[operator]

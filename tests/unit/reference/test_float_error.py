@@ -55,7 +55,6 @@ def _one_after_the_other(model: Model, x: np.ndarray) -> np.ndarray:
     return value[None]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("size", [1, 1e-3, 1e3])
 @pytest.mark.parametrize(("depth", "units", "layers"), [(4, 3, 1), (1000, 16, 1), (64, 64, 6)])
 def test_sums_in_another_order_are_allowed(
@@ -143,7 +142,6 @@ def _real_models() -> dict[str, Model]:
     return found
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("model", _real_models().values(), ids=_real_models())
 def test_every_operator_of_the_official_interpreter_stays_within_the_bounds(
     micro: Oracle, model: Model
@@ -170,7 +168,6 @@ def test_every_operator_of_the_official_interpreter_stays_within_the_bounds(
             assert comparison.equal, f"{tensor.name}: {comparison}"
 
 
-@pytest.mark.slow
 def test_a_trained_network_on_the_official_interpreter_stays_within_the_bounds(
     micro: Oracle,
 ) -> None:

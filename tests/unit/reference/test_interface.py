@@ -32,7 +32,6 @@ def _image() -> np.ndarray:
     return np.random.default_rng(0).integers(-128, 128, (1, 8, 8, 1)).astype(np.int8)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "inputs",
     [None, 3, "image.npy", b"bytes", {0: _image()}, np.float32(1), [None], ["text"], [[1, [2]]]],
@@ -141,7 +140,6 @@ def test_a_kernel_may_hold_its_inputs() -> None:
     assert [each[0, 0] for each in held] == [1, 2]
 
 
-@pytest.mark.slow
 def test_an_interpreter_may_be_shared_by_threads() -> None:
     interpreter = Interpreter(_network())
     images = [np.random.default_rng(seed).integers(-128, 128, (1, 8, 8, 1)) for seed in range(8)]

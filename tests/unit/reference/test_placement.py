@@ -29,7 +29,6 @@ def _like(x: T, shape: object) -> T:
     return T(tuple(shape), x.dtype, x.scale, x.zero)
 
 
-@pytest.mark.slow
 @moved
 @cases
 @given(data=st.data())
@@ -55,7 +54,6 @@ def test_space_to_batch_nd_equals(dtype: str, micro: Oracle, data: st.DataObject
     agree(micro, single(draw, "SPACE_TO_BATCH_ND", tensors, [0, 1, 2], options, arena=64 << 20))
 
 
-@pytest.mark.slow
 @moved
 @cases
 @given(data=st.data())
@@ -75,7 +73,6 @@ def test_batch_to_space_nd_equals(dtype: str, official: Oracle, data: st.DataObj
     agree(official, single(draw, "BATCH_TO_SPACE_ND", tensors, [0, 1, 2], ("BatchToSpaceND", {})))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("op", ["SPACE_TO_DEPTH", "DEPTH_TO_SPACE"])
 @moved
 @cases
@@ -92,7 +89,6 @@ def test_blocks_and_channels_equal(
     agree(official, single(draw, op, [x, _like(x, target)], [0], (table, {"BlockSize": block})))
 
 
-@pytest.mark.slow
 @moved
 @cases
 @given(data=st.data())
@@ -110,7 +106,6 @@ def test_gather_equals(dtype: str, official: Oracle, data: st.DataObject) -> Non
     agree(official, single(draw, "GATHER", [x, _integers(where), y], [0, 1], options))
 
 
-@pytest.mark.slow
 @moved
 @cases
 @given(data=st.data())
@@ -127,7 +122,6 @@ def test_gather_at_computed_places_equals(
     agree(official, case)
 
 
-@pytest.mark.slow
 @moved
 @cases
 @given(data=st.data())
@@ -141,7 +135,6 @@ def test_gather_nd_equals(dtype: str, official: Oracle, data: st.DataObject) -> 
     agree(official, single(draw, "GATHER_ND", [x, _integers(where), y], [0, 1], ("GatherNd", {})))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("table", "output"), [("int8", "int8"), ("int8", "float32"), ("float32", "float32")]
 )
@@ -161,7 +154,6 @@ def test_embedding_lookup_equals(
     agree(micro, case)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "float32"])
 @pytest.mark.parametrize("index", ["int32", "int64"])
 @cases
@@ -183,7 +175,6 @@ def test_dynamic_update_slice_equals(
     agree(official, case)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["int8", "int32", "float32"])
 @cases
 @given(data=st.data())
@@ -196,7 +187,6 @@ def test_fill_equals(dtype: str, official: Oracle, data: st.DataObject) -> None:
     agree(official, single(draw, "FILL", tensors, [1, 0], ("Fill", {})))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["int8", "int32", "float32"])
 @pytest.mark.parametrize("index", ["int8", "int16"])
 @cases
@@ -211,7 +201,6 @@ def test_fill_of_a_narrow_shape_equals(
     agree(micro, single(draw, "FILL", tensors, [1, 0], ("Fill", {})))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["int8", "int32", "int64", "float32"])
 @cases
 @given(data=st.data())
@@ -221,7 +210,6 @@ def test_zeros_like_equals(dtype: str, micro: Oracle, data: st.DataObject) -> No
     agree(micro, single(draw, "ZEROS_LIKE", [x, _like(x, x.shape)], [0], ("ZerosLike", {})))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("dtype", EVERY_TYPE)
 @cases
 @given(data=st.data())
@@ -232,7 +220,6 @@ def test_shape_equals(dtype: str, official: Oracle, data: st.DataObject) -> None
     agree(official, single(draw, "SHAPE", [x, T((len(x.shape),), "int32")], [0], options))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("dtype", EVERY_TYPE)
 @cases
 @given(data=st.data())
@@ -246,7 +233,6 @@ def test_broadcast_to_equals(dtype: str, official: Oracle, data: st.DataObject) 
     agree(official, single(draw, "BROADCAST_TO", tensors, [0, 1], ("BroadcastTo", {}), version=2))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["int32", "int64"])
 @cases
 @given(data=st.data())
@@ -262,7 +248,6 @@ def test_broadcast_args_equals(dtype: str, official: Oracle, data: st.DataObject
     agree(official, Case(case.model, [pair]))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["int8", "int16", "float32"])
 @cases
 @given(data=st.data())
@@ -276,7 +261,6 @@ def test_select_v2_equals(dtype: str, official: Oracle, data: st.DataObject) -> 
     agree(official, single(draw, "SELECT_V2", tensors, [0, 1, 2], ("SelectV2", {}), fed=(0, 1, 2)))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "int32", "int64", "float32", "bool"])
 @cases
 @given(data=st.data())
@@ -291,7 +275,6 @@ def test_reverse_v2_equals(dtype: str, official: Oracle, data: st.DataObject) ->
     agree(official, single(draw, "REVERSE_V2", tensors, [0, 1], ("ReverseV2", {})))
 
 
-@pytest.mark.slow
 @moved
 @cases
 @given(data=st.data())
@@ -309,7 +292,6 @@ def test_mirror_pad_equals(dtype: str, official: Oracle, data: st.DataObject) ->
 CAST_TYPES = ["int8", "int16", "int32", "uint32", "float32", "bool"]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("target", CAST_TYPES)
 @pytest.mark.parametrize("source", CAST_TYPES)
 @cases
@@ -327,7 +309,6 @@ def test_cast_equals(source: str, target: str, micro: Oracle, data: st.DataObjec
     agree(micro, case)
 
 
-@pytest.mark.slow
 @cases
 @given(data=st.data())
 def test_reduce_all_equals(official: Oracle, data: st.DataObject) -> None:

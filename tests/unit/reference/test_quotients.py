@@ -18,7 +18,6 @@ def _integers(values: object) -> T:
     return T(array.shape, "int32", data=array)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["int8", "float32"])
 @cases
 @given(data=st.data())
@@ -35,7 +34,6 @@ def test_add_n_equals(dtype: str, micro: Oracle, data: st.DataObject) -> None:
     agree(micro, single(draw, "ADD_N", tensors, range(count), options, fed=range(count)))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["int8", "float32"])
 @cases
 @given(data=st.data())
@@ -51,7 +49,7 @@ def test_cumsum_equals(dtype: str, micro: Oracle, data: st.DataObject) -> None:
     agree(micro, single(draw, "CUMSUM", [x, _integers([axis]), y], [0, 1], options))
 
 
-@pytest.mark.slow
+@pytest.mark.litert_differs("int16", reason="LiteRT refuses this variant")
 @pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "float32"])
 @cases
 @given(data=st.data())
@@ -65,7 +63,6 @@ def test_squared_difference_equals(dtype: str, official: Oracle, data: st.DataOb
     )
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["int8", "int32", "float32"])
 @cases
 @given(data=st.data())
@@ -87,7 +84,6 @@ def test_div_equals(dtype: str, micro: Oracle, data: st.DataObject) -> None:
     agree(micro, case)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("op", ["FLOOR_DIV", "FLOOR_MOD"])
 @cases
 @given(data=st.data())
@@ -99,7 +95,6 @@ def test_floored_quotients_equal(op: str, official: Oracle, data: st.DataObject)
     agree(official, single(draw, op, tensors, [0, 1], (table, {}), fed=(0, 1)))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["int8", "float32"])
 @cases
 @given(data=st.data())
@@ -116,7 +111,6 @@ def test_l2_normalization_equals(dtype: str, official: Oracle, data: st.DataObje
     agree(official, single(draw, "L2_NORMALIZATION", [x, y], [0], options, bound=bound))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["int8", "float32"])
 @cases
 @given(data=st.data())
@@ -136,7 +130,6 @@ def test_log_softmax_equals(dtype: str, official: Oracle, data: st.DataObject) -
     agree(official, single(draw, "LOG_SOFTMAX", [x, y], [0], options, **more))
 
 
-@pytest.mark.slow
 @cases
 @given(data=st.data())
 def test_l2_pool_2d_equals(official: Oracle, data: st.DataObject) -> None:
@@ -162,7 +155,7 @@ def test_l2_pool_2d_equals(official: Oracle, data: st.DataObject) -> None:
     agree(official, single(draw, "L2_POOL_2D", tensors, [0], ("Pool2D", fields), ulps=kh * kw + 2))
 
 
-@pytest.mark.slow
+@pytest.mark.litert_differs("int8", "float32", reason="LiteRT refuses this variant")
 @pytest.mark.parametrize("dtype", ["int8", "float32"])
 @cases
 @given(data=st.data())
@@ -173,7 +166,6 @@ def test_elu_equals(dtype: str, official: Oracle, data: st.DataObject) -> None:
     agree(official, single(draw, "ELU", [x, y], [0], ulps=2 if dtype == "float32" else 0))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["int8", "int16", "float32"])
 @cases
 @given(data=st.data())

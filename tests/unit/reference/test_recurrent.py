@@ -14,7 +14,7 @@ from harness.model import Model
 from harness.reference import Interpreter
 
 
-@pytest.mark.slow
+@pytest.mark.litert_differs("int8-int8", "int8-int16", reason="LiteRT refuses this variant")
 @pytest.mark.parametrize("kind", ["int8-int8", "int8-int16", "float32"])
 @cases
 @given(data=st.data())
@@ -100,7 +100,7 @@ def lstm(draw: Draw, dtype: str) -> Case:
     return case
 
 
-@pytest.mark.slow
+@pytest.mark.litert_differs("int8", "int16", reason="LiteRT refuses this variant")
 @pytest.mark.parametrize("dtype", ["int8", "int16", "float32"])
 @cases
 @given(data=st.data())
@@ -108,7 +108,6 @@ def test_lstm_equals(dtype: str, official: Oracle, data: st.DataObject) -> None:
     agree(official, lstm(Draw(data), dtype))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["int8", "int16", "float32"])
 @given(data=st.data())
 def test_a_batch_of_an_lstm_is_one_inference_after_another(dtype: str, data: st.DataObject) -> None:
@@ -121,7 +120,6 @@ def test_a_batch_of_an_lstm_is_one_inference_after_another(dtype: str, data: st.
     np.testing.assert_array_equal(obtained, wanted)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("state_type", ["int8", "int16"])
 @cases
 @given(data=st.data())

@@ -230,7 +230,6 @@ REFUSED = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("case", REFUSED)
 def test_models_that_tflm_refuses_are_refused_with_the_reason(case: str, micro: Oracle) -> None:
     data, words = REFUSED[case]
@@ -248,7 +247,6 @@ def _softmax(size: int, output: T) -> bytes:
     return _one("SOFTMAX", [_a(size, scale=0.1), output], [0], ("Softmax", {"Beta": 1.0}))
 
 
-@pytest.mark.slow
 def test_a_softmax_of_512_equal_logits_is_refused_where_tflm_aborts(micro: Oracle) -> None:
     data = _softmax(512, _a(512, scale=1 / 256, zero=-128))
     equal = [np.zeros(512, np.int8)]
@@ -273,7 +271,6 @@ def test_a_softmax_to_int16_of_many_equal_logits_runs(size: int, micro: Oracle) 
     np.testing.assert_array_equal(interpreter.invoke_batch([equal[None]])[0][0], wanted[0])
 
 
-@pytest.mark.slow
 def test_a_softmax_whose_sum_overflows_to_0_is_refused_where_tflm_aborts(micro: Oracle) -> None:
     """8192 in fixed point is 2^32."""
     data = _softmax(8192, _a(8192, dtype="int16", scale=1 / 65536, zero=-32768))
@@ -287,7 +284,6 @@ def test_a_softmax_whose_sum_overflows_to_0_is_refused_where_tflm_aborts(micro: 
             run([values])
 
 
-@pytest.mark.slow
 def test_shapes_that_do_not_broadcast_are_refused_where_tflm_aborts(micro: Oracle) -> None:
     shape = T((2,), "int32")
     data = _one("BROADCAST_ARGS", [shape, shape, shape], [0, 1], fed=(0, 1))

@@ -251,7 +251,6 @@ REFUSED = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", REFUSED)
 def test_inconsistent_models_are_refused_with_a_reason(name: str) -> None:
     assert_refused(*REFUSED[name])

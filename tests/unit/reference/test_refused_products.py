@@ -187,7 +187,6 @@ REFUSED = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", REFUSED)
 def test_unsupported_values_are_refused_with_a_reason(name: str) -> None:
     assert_refused(*REFUSED[name])
@@ -265,7 +264,6 @@ BROKEN_LSTM = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", BROKEN_LSTM)
 def test_an_unsupported_lstm_is_refused_with_the_reason(name: str) -> None:
     change, words = BROKEN_LSTM[name]

@@ -233,7 +233,6 @@ REFUSED |= {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", REFUSED)
 def test_inconsistent_models_are_refused_with_a_reason(name: str) -> None:
     assert_refused(*REFUSED[name])
@@ -246,7 +245,6 @@ def test_two_aligned_columns_are_the_outer_ones() -> None:
     assert resized.ravel().tolist() == [1, 9]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("after", [2, 5, 683, 684])
 def test_aligned_columns_between_two_are_where_the_device_has_them(
     after: int, micro: Oracle

@@ -236,7 +236,6 @@ REFUSED = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", REFUSED)
 def test_inconsistent_models_are_refused_with_a_reason(name: str) -> None:
     assert_refused(*REFUSED[name])
@@ -321,7 +320,6 @@ def test_roots_are_the_nearest_whole_numbers_of_their_words(micro: Oracle) -> No
     assert micro.run(data, [[x]])[0][0][0].tolist() == y.tolist()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("row", "bits"),
     [

@@ -300,7 +300,6 @@ REFUSED = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", REFUSED)
 def test_unsupported_values_are_refused_with_a_reason(name: str) -> None:
     assert_refused(*REFUSED[name])

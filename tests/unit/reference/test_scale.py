@@ -257,7 +257,6 @@ def test_accumulators_are_biased_scaled_moved_and_clamped_by_channel(
         assert obtained[place] == min(max(wrapped(x + zero), low), 127)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("size", [1, 100, 1 << 14, (1 << 14) + 1, 50_000])
 @pytest.mark.parametrize("channels", [None, 1, 3, 20])
 def test_blocks_of_accumulators_are_all_accumulators(size: int, channels: int | None) -> None:

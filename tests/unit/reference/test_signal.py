@@ -30,7 +30,6 @@ def _constant(values: np.ndarray) -> T:
     return T(values.shape, values.dtype.name, data=values)
 
 
-@pytest.mark.slow
 @cases
 @given(data=st.data())
 def test_signal_window_equals(micro: Oracle, data: st.DataObject) -> None:
@@ -42,7 +41,6 @@ def test_signal_window_equals(micro: Oracle, data: st.DataObject) -> None:
     agree(micro, single(draw, "SignalWindow", [x, weights, x], [0, 1], flex=flex))
 
 
-@pytest.mark.slow
 @cases
 @given(data=st.data())
 def test_signal_fft_auto_scale_equals(micro: Oracle, data: st.DataObject) -> None:
@@ -54,7 +52,6 @@ def test_signal_fft_auto_scale_equals(micro: Oracle, data: st.DataObject) -> Non
     agree(micro, case)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("op", ["SignalRfft", "SignalIrfft"])
 @pytest.mark.parametrize("dtype", ["int16", "int32", "float32"])
 @cases
@@ -79,7 +76,6 @@ def test_signal_transforms_equal(op: str, dtype: str, micro: Oracle, data: st.Da
     agree(micro, case)
 
 
-@pytest.mark.slow
 @cases
 @given(data=st.data())
 def test_signal_energy_equals(micro: Oracle, data: st.DataObject) -> None:
@@ -94,7 +90,6 @@ def test_signal_energy_equals(micro: Oracle, data: st.DataObject) -> None:
     agree(micro, case)
 
 
-@pytest.mark.slow
 @cases
 @given(data=st.data())
 def test_signal_filter_bank_equals(micro: Oracle, data: st.DataObject) -> None:
@@ -111,7 +106,6 @@ def test_signal_filter_bank_equals(micro: Oracle, data: st.DataObject) -> None:
     agree(micro, single(draw, "SignalFilterBank", tensors, range(6), flex=flex))
 
 
-@pytest.mark.slow
 @cases
 @given(data=st.data())
 def test_signal_filter_bank_square_root_equals(micro: Oracle, data: st.DataObject) -> None:
@@ -130,7 +124,6 @@ def test_signal_filter_bank_square_root_equals(micro: Oracle, data: st.DataObjec
     agree(micro, case)
 
 
-@pytest.mark.slow
 @cases
 @given(data=st.data())
 def test_signal_spectral_subtraction_equals(micro: Oracle, data: st.DataObject) -> None:
@@ -158,7 +151,6 @@ def test_signal_spectral_subtraction_equals(micro: Oracle, data: st.DataObject) 
     agree(micro, case)
 
 
-@pytest.mark.slow
 @cases
 @given(data=st.data())
 def test_signal_filter_bank_log_equals(micro: Oracle, data: st.DataObject) -> None:
@@ -175,7 +167,6 @@ def test_signal_filter_bank_log_equals(micro: Oracle, data: st.DataObject) -> No
     agree(micro, case)
 
 
-@pytest.mark.slow
 @cases
 @given(data=st.data())
 def test_signal_pcan_equals(micro: Oracle, data: st.DataObject) -> None:
@@ -191,7 +182,6 @@ def test_signal_pcan_equals(micro: Oracle, data: st.DataObject) -> None:
     agree(micro, case)
 
 
-@pytest.mark.slow
 @cases
 @given(data=st.data())
 def test_signal_framer_equals(micro: Oracle, data: st.DataObject) -> None:
@@ -211,7 +201,6 @@ def test_signal_framer_equals(micro: Oracle, data: st.DataObject) -> None:
     agree(micro, case)
 
 
-@pytest.mark.slow
 @cases
 @given(data=st.data())
 def test_signal_stacker_equals(micro: Oracle, data: st.DataObject) -> None:
@@ -231,7 +220,6 @@ def test_signal_stacker_equals(micro: Oracle, data: st.DataObject) -> None:
     agree(micro, case)
 
 
-@pytest.mark.slow
 @cases
 @given(data=st.data())
 def test_signal_delay_equals(micro: Oracle, data: st.DataObject) -> None:
@@ -241,7 +229,6 @@ def test_signal_delay_equals(micro: Oracle, data: st.DataObject) -> None:
     agree(micro, single(draw, "SignalDelay", [x, x], [0], flex=flex, inferences=6))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["int16", "float32"])
 @cases
 @given(data=st.data())
@@ -312,7 +299,6 @@ def _front_end(channels: int = 6, bins: int = 129) -> bytes:
     return build(tensors, operators, [0], [21])
 
 
-@pytest.mark.slow
 def test_an_audio_front_end_equals_over_200_frames_and_a_reset(micro: Oracle) -> None:
     rng = np.random.default_rng(6)
     model = _front_end()

@@ -83,7 +83,6 @@ def _hold(model: Model, sizes: list[int], seed: int = 0) -> None:
             np.testing.assert_array_equal(got, np.stack(want))
 
 
-@pytest.mark.slow
 @given(
     old=st.integers(1, 6),
     new=st.integers(1, 4),
@@ -128,7 +127,6 @@ def _cut_first(kept: int, old: int, new: int, first: int) -> Model:
     return Model.from_bytes(build(tensors, operators, [0], [12]))
 
 
-@pytest.mark.slow
 @given(
     old=st.integers(1, 6),
     new=st.integers(1, 4),
@@ -169,7 +167,6 @@ def test_a_batch_leaves_the_tensors_of_the_last_inference_alone() -> None:
     assert interpreter.tensors[3].tolist() == before
 
 
-@pytest.mark.slow
 @given(
     memory=st.integers(1, 6),
     batch=st.integers(1, 2),

@@ -173,7 +173,6 @@ LIMITS: dict[str, tuple[Callable[[Any], bytes], Any, Any, str]] = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", LIMITS)
 def test_a_limit_is_where_it_is(name: str) -> None:
     make, inside, outside, words = LIMITS[name]
@@ -183,7 +182,6 @@ def test_a_limit_is_where_it_is(name: str) -> None:
     assert words in refusal.value.message
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("bias", "expected"), [((1 << 31) - 2, 64), ((1 << 31) - 1, -64)])
 @pytest.mark.parametrize("sign", [1, -1])
 def test_sums_of_32_bits_wrap_as_on_the_device(

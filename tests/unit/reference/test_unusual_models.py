@@ -155,7 +155,6 @@ RUN = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("case", RUN)
 def test_models_that_tflm_runs_are_run(case: str, micro: Oracle) -> None:
     model = Model.from_bytes(RUN[case])

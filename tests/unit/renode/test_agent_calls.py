@@ -82,7 +82,6 @@ def test_a_call_that_a_reset_cuts_off_is_not_running(renode, firmware):
         assert session.calls == ()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("code", ["fee7", "fff7febf"])
 @pytest.mark.parametrize("timers", [False, True])
 def test_a_branch_to_itself_is_standing_still_unless_a_timer_runs(renode, firmware, code, timers):

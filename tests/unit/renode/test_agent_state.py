@@ -74,7 +74,6 @@ def test_a_deadline_comes_before_a_count(renode, firmware):
 FLOOD = (b"x" * 99 + b"\n") * 655  # as much as is kept but for 36 bytes
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("before", "meanwhile"),
     [(b"early\n", FLOOD * 2), (FLOOD + b"early\n", b"y" * 40 + b"\n"),
@@ -90,7 +89,6 @@ def test_match_is_searched_in_all_output_of_the_run(renode, firmware, before, me
         assert session.read() == before + meanwhile + b"late\n"
 
 
-@pytest.mark.slow
 def test_a_match_may_begin_1024_bytes_before_the_newest_line(renode, firmware):
     for length, stop in ((1023, Stop.CONDITION), (1025, Stop.DEADLINE)):
         line = b"a" + b"b" * (length - 2) + b"\n"

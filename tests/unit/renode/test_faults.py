@@ -51,7 +51,6 @@ def test_a_fault_is_named_by_its_exceptions_number(image: Image, number: int, ki
     assert taken(image, number).kind == kind
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("name", "bit"), CFSR.items())
 def test_each_bit_of_cfsr_is_a_reason(image: Image, name: str, bit: int) -> None:
     assert taken(image, cfsr=1 << bit).reason == name

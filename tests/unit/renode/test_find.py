@@ -69,7 +69,7 @@ def test_program_that_does_not_run_is_reported(tmp_path):
     path = tmp_path / "renode"
     path.write_bytes(b"\x7fELF garbage")
     path.chmod(0o755)
-    with pytest.raises(EnvironmentMissing, match=f"{path} does not run: "):
+    with pytest.raises(EnvironmentMissing, match=f"{path} cannot be started: Exec format error"):
         find.examine(path)
 
 

@@ -16,6 +16,7 @@ from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import needs
 import pytest
 from renode_archive import GOOD, NAME, PROGRAM, packed, pinned
 
@@ -78,7 +79,6 @@ def left(cache: Path) -> list[str]:
     return sorted(one.name for one in cache.iterdir() if one.name != ".lock")
 
 
-@pytest.mark.slow
 def test_an_archive_is_fetched_checked_unpacked_and_found(cache, serve, monkeypatch):
     data, seen = packed(), []
     archive = pinned(data, f"{serve(sends(data))}/{NAME}")
@@ -92,10 +92,8 @@ def test_an_archive_is_fetched_checked_unpacked_and_found(cache, serve, monkeypa
     assert find.find().version == PINNED
 
 
-@pytest.mark.slow
 def test_over_https_a_certificate_is_checked(cache, serve, tmp_path):
-    if shutil.which("openssl") is None:
-        pytest.skip("no openssl to make a certificate with")
+    needs.require("openssl")
     key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
     command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj"]
     command += ["/CN=loopback", "-addext", "subjectAltName=IP:127.0.0.1"]
@@ -148,7 +146,6 @@ DEVICE = tarfile.TarInfo("renode_1.17.0-portable/device")
 DEVICE.type = tarfile.CHRTYPE
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("told", "data", "words"),
     [
@@ -178,7 +175,6 @@ def test_an_archive_that_is_not_right_leaves_nothing(cache, serve, tmp_path, tol
     assert not (cache.parent / "above").exists()
 
 
-@pytest.mark.slow
 def test_a_server_that_breaks_off_or_refuses_or_is_gone_is_one_line(cache, serve):
     data = packed()
     gone = serve(sends(data)).rpartition(":")[0] + ":9"
@@ -214,7 +210,6 @@ def test_an_interrupt_leaves_nothing(cache, serve):
     assert left(cache) == []
 
 
-@pytest.mark.slow
 def test_a_disk_without_room_is_named_and_left_as_it_was(tmp_path):
     """A limit on the size of files acts where a full disk does: in write()."""
     data = packed(PROGRAM + b"#" + os.urandom(100_000).replace(b"\n", b""))

@@ -184,7 +184,6 @@ def test_machine_is_reused_after_a_clean_session(renode, firmware, tmp_path):
             assert not server.busy
 
 
-@pytest.mark.slow
 def test_a_process_makes_fifty_machines(renode, firmware, tmp_path):
     with RenodeServer(connect=renode.connect) as server:
         for number in range(1, 52):
@@ -242,7 +241,6 @@ def test_images_of_both_worlds_are_told_what_is_wrong_between_them(renode, tmp_p
     assert notes[2].startswith("Renode 1.17.0, between the worlds, where an image may pass wrongly")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("spoils", "machines"),
     [(lambda session: None, 1), (lambda session: session.profile(), 2),

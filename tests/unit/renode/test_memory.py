@@ -66,7 +66,6 @@ def test_memory_is_written_in_pieces_of_at_most_32_kib(agent: Agent, size: int) 
     assert len(agent.calls) == -(-size // 0x8000)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("offset", range(5))
 @pytest.mark.parametrize("size", [1, 2, 4, 5, 8])
 def test_registers_are_read_by_whole_words(agent: Agent, offset: int, size: int) -> None:

@@ -90,7 +90,6 @@ def cache_key(*arguments):
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.slow
 def test_the_key_of_renodes_cache_names_version_and_hash_and_nothing_else_is_printed():
     printed = cache_key()
     assert printed.stdout.startswith(f"{shown(PINNED)}-")
@@ -98,7 +97,6 @@ def test_the_key_of_renodes_cache_names_version_and_hash_and_nothing_else_is_pri
     assert printed.stderr == ""
 
 
-@pytest.mark.slow
 def test_unpinned_release_has_no_cache_key():
     printed = cache_key("1.2.3")
     assert (printed.returncode, printed.stdout) == (1, "")

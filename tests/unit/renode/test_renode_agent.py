@@ -48,7 +48,6 @@ def run(session: RenodeSession, seconds: float = 0.1, guard: float = 20) -> Stop
     return session.run(None, session.deadline(seconds, guard=guard))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("link", "on_psp"),
     [
@@ -70,7 +69,6 @@ def test_the_frame_of_a_fault_is_read_from_its_stack(renode, firmware, link, on_
     assert (fault.pc, fault.lr) == (0x44, 0x43)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("number", "cfsr", "reason", "address"),
     [(4, 0x82, "DACCVIOL, MMARVALID", 0x2000_0040), (5, 0x8200, "PRECISERR, BFARVALID", 0x3000)],
@@ -93,7 +91,6 @@ def test_a_core_that_locks_up_ends_the_run_at_once(renode, firmware):
         assert [fault.kind for fault in session.faults] == ["Lockup"]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("sp", [0x1FFFFFF8, 0x20040008, 0])
 def test_a_stack_that_leaves_ram_ends_the_run(renode, firmware, sp):
     renode.script = [(MS, lambda now: renode.machine.cpu.values.update({SP: sp}))]
@@ -103,7 +100,6 @@ def test_a_stack_that_leaves_ram_ends_the_run(renode, firmware, sp):
     assert fault.reason == f"STKERR, the stack pointer 0x{sp:08x} is outside RAM"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("sp", [0x20000000, 0x20040000])
 def test_stack_at_the_edge_of_ram_is_not_a_fault(renode, firmware, sp):
     renode.script = [(MS, lambda now: renode.machine.cpu.values.update({SP: sp}))]
@@ -111,7 +107,6 @@ def test_stack_at_the_edge_of_ram_is_not_a_fault(renode, firmware, sp):
         assert run(session, 0.1) is Stop.DEADLINE
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("version", "non_secure", "board"),
     [
@@ -231,7 +226,6 @@ def test_an_image_that_resets_itself_without_end_is_stopped(renode, firmware):
         assert session.counters.instructions > 0  # what ran in a slice before its reset is lost
 
 
-@pytest.mark.slow
 def test_resets_by_the_pin_are_not_a_loop(renode, firmware):
     renode.script = [(MS, b"boot\n")]
     with opened(renode, firmware) as session:
@@ -252,7 +246,6 @@ def test_a_pin_reset_starts_the_image_again(renode, firmware):
         assert session.counters.resets == 1
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("level", range(4))
 def test_log_entries_of_every_level_harm_nothing_and_warnings_are_kept(renode, firmware, level):
     message = "[cpu: 0x40] ReadDoubleWord from non existing peripheral at 0x50001000."
@@ -271,7 +264,6 @@ def test_warnings_between_runs_are_ignored(renode, firmware):
         assert session.findings == ()
 
 
-@pytest.mark.slow
 def test_a_log_that_floods_is_bounded(renode, firmware):
     text = "WriteByte to non existing peripheral at 0x%x, value 0x1."
     renode.script = [(MS, Warns(2, text % (0x60000000 + at))) for at in range(3000)]
@@ -293,7 +285,6 @@ def test_callbacks_take_arguments_that_a_later_release_adds(renode, firmware):
         agent.log.Log(renode, "later", "and later still")
 
 
-@pytest.mark.slow
 def test_slices_do_not_halt_the_core_and_a_match_halts_it_once(renode, firmware):
     renode.script = [(at * MS, b"line\n") for at in range(1, 200)] + [(200 * MS, b"end\n")]
     with opened(renode, firmware) as session:
@@ -314,7 +305,6 @@ def test_a_match_may_begin_in_an_earlier_line_of_the_same_run(renode, firmware):
         assert session.run(ConsoleMatch(rb"two"), session.deadline(0.1)) is Stop.DEADLINE
 
 
-@pytest.mark.slow
 def test_a_console_without_an_end_is_passed_on_and_not_kept(renode, firmware):
     line = b"x" * 99 + b"\n"
     renode.script = [(MS * (1 + at // 20), line) for at in range(3000)]
@@ -336,7 +326,6 @@ def test_output_before_a_hang_is_kept(renode, firmware, monkeypatch):
             session.memory.read(0, 4)
 
 
-@pytest.mark.slow
 def test_100_cases_in_a_row_share_a_process_and_a_machine(renode, firmware):
     renode.script = [(MS, b"hello\n"), (2 * MS, b"end\n")]
     with RenodeServer(connect=renode.connect) as server:
@@ -351,7 +340,6 @@ def test_100_cases_in_a_row_share_a_process_and_a_machine(renode, firmware):
         assert (server.starts, server.machines) == (1, 1)
 
 
-@pytest.mark.slow
 def test_a_renode_that_has_made_many_machines_is_started_anew(renode, firmware):
     """Each machine leaves a copy of the translation library behind."""
     renode.script = [(MS, Fault(6, 0xFFFFFFF9, FRAME, on_psp=False))]

@@ -57,7 +57,6 @@ def test_the_files_are_those_of_todays_tables():
     assert {path.name: path.read_text() for path in here} == renode_platforms.made()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("chip", "name"), ROWS)
 def test_a_peripheral_is_at_its_address_of_the_table(chip, name):
     row = platforms.chip_table(chip).peripheral(name)

@@ -30,14 +30,12 @@ def test_a_named_path_that_does_not_exist_is_not_replaced_by_another(monkeypatch
         find.find("/nowhere/renode")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("version", ["1.15.3", "1.16.0", "0.99.99"])
 def test_versions_with_wrong_floating_point_are_refused(program, version):
     with pytest.raises(EnvironmentMissing, match="VRINTA"):
         find.find(program(version))
 
 
-@pytest.mark.slow
 def test_the_first_good_version_warns_of_938_and_later_ones_do_not(program):
     assert "renode#938" in find.find(program("1.16.1")).warnings[0]
     later = find.find(program("1.17.0")).warnings
@@ -53,7 +51,6 @@ def test_something_else_called_renode_is_refused(tmp_path):
         find.find(path)
 
 
-@pytest.mark.slow
 def test_renode_that_ends_while_it_starts_is_reported_with_its_output(program):
     with pytest.raises(TargetLost, match="ended while it started: Cannot open an assembly"):
         RenodeProcess(find.find(program(mode="ends")))
@@ -65,7 +62,6 @@ def test_a_renode_that_never_answers_is_given_up(program):
         RenodeProcess(find.find(program(mode="silent")), patience=0.5)
 
 
-@pytest.mark.slow
 def test_it_opens_no_port(program):
     process = RenodeProcess(find.find(program()))
     try:
@@ -76,7 +72,6 @@ def test_it_opens_no_port(program):
         process.close()
 
 
-@pytest.mark.slow
 def test_a_renode_that_dies_closes_the_wire_at_once(program):
     process = RenodeProcess(find.find(program()))
     try:
@@ -89,7 +84,6 @@ def test_a_renode_that_dies_closes_the_wire_at_once(program):
         process.close()
 
 
-@pytest.mark.slow
 def test_closing_leaves_no_process_and_no_folder(program):
     process = RenodeProcess(find.find(program()))
     pid = _pid(process.folder)
@@ -99,7 +93,6 @@ def test_closing_leaves_no_process_and_no_folder(program):
     assert _gone(pid)
 
 
-@pytest.mark.slow
 def test_the_shell_has_a_silent_input_and_logging_is_synchronous(program):
     process = RenodeProcess(find.find(program()))
     try:
@@ -115,7 +108,6 @@ def test_the_shell_has_a_silent_input_and_logging_is_synchronous(program):
         process.close()
 
 
-@pytest.mark.slow
 def test_kill_9_of_the_harness_takes_renode_along(program):
     script = (
         "import time\nfrom harness.targets.renode import find\n"
@@ -132,18 +124,6 @@ def test_kill_9_of_the_harness_takes_renode_along(program):
     harness.stdout.close()
     assert _gone(pid)
     assert _within(lambda: not folder.exists())
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(sys.platform != "linux", reason="PR_SET_PDEATHSIG is Linux's")
-def test_kill_9_of_the_supervisor_takes_renode_along(program):
-    process = RenodeProcess(find.find(program()))
-    try:
-        pid = _pid(process.folder)
-        process._supervisor.kill()
-        assert _gone(pid)
-    finally:
-        process.close()
 
 
 def _pid(folder: Path) -> int:

@@ -32,7 +32,6 @@ def test_a_match_stops_at_its_virtual_time_and_the_rest_stays_unprinted(fake, se
         assert session.counters.source == "renode"
 
 
-@pytest.mark.slow
 def test_the_deadline_is_virtual(server, firmware):
     with open_target("renode", firmware, server=server) as session:
         assert session.run(None, session.deadline(300)) is Stop.DEADLINE

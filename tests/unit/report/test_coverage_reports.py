@@ -4,7 +4,6 @@ import io
 import json
 import re
 
-import pytest
 from results import case_result
 
 from harness.case.result import CaseResult
@@ -51,7 +50,6 @@ def test_lcov_holds_each_case_under_a_name_that_lcov_takes():
     assert trace.count("SF:src/a.c") == 2
 
 
-@pytest.mark.slow
 def test_the_page_shows_coverage_and_profile():
     page = html([traced({"hot<T>": 9, "cold": 1})])
     assert "2 of 3 lines of code ran" in page
@@ -85,11 +83,3 @@ def test_a_speedscope_file_has_a_profile_for_each_case():
     first = document["profiles"][0]
     assert (first["type"], first["endValue"], sum(first["weights"])) == ("sampled", 100, 100)
     assert first["samples"] == [[0], [0, 1], [0, 1, 0]]
-
-
-@pytest.mark.slow
-def test_the_page_has_a_flame_graph_and_needs_no_network():
-    page = html([CALLS])
-    assert 'title="f&lt;T&gt;: 70 instructions (70.0 %), 20 of its own"' in page
-    assert "width:70.000%" in page
-    assert "http" not in page.partition('class="stacks"')[2].partition("</details>")[0]

@@ -20,7 +20,7 @@ from harness.report.history import page_name, write_site
 
 LINK = "https://host/x/commit/{commit}"
 HOSTILE = "</script><script>document.title='owned'</script><img src=x onerror=alert(1)>"
-browser = pytest.mark.skipif(chromium.program() is None, reason="no Chromium on this machine")
+browser = pytest.mark.needs("chromium")
 
 
 def image(sha: str, **symbols: int) -> ImageParts:
@@ -57,15 +57,23 @@ def data(path, name: str):
     return json.loads(found[1])
 
 
-@pytest.mark.slow
+def test_without_plotly_figures_are_a_table_and_csv(without_plotly, site, csv_of):
+    text = page(site).read_text()
+    assert "29,040 B" in text and "▁▁█" in text
+    assert 'class="plot' not in text
+    assert {file.name for file in site.glob("*.js")} == {"table.js", "overview.js"}
+    assert [(row["commit"][:1], row["flash (elf)"]) for row in csv_of(text)] == [
+        ("1", "29000.0"), ("2", "29000.0"), ("3", "29040.0"),
+    ]  # fmt: skip
+
+
 def test_the_overview_has_a_row_for_each_case_and_a_letter_for_each_night(site):
     text = (site / "index.html").read_text()
-    assert "1 of 2 cases passed when they ran last; 3 runs, 2026-01-01 03:00" in text
+    assert "1 of 2 cases passed in their last run; 3 runs, 2026-01-01 03:00" in text
     assert 'data-verdicts="ppp"' in text and 'data-verdicts="ppf"' in text
     assert f'href="{page(site).relative_to(site)}"' in text
 
 
-@pytest.mark.slow
 def test_the_overview_lists_what_moved_in_the_last_runs(site):
     moved = (
         (site / "index.html").read_text().split("Changes in the last 3 runs")[1].split("<h2>")[0]
@@ -73,7 +81,6 @@ def test_the_overview_lists_what_moved_in_the_last_runs(site):
     assert ">hello</a>" in moved and "29,040 B" in moved and "+40 (+0.1 %)" in moved
 
 
-@pytest.mark.slow
 def test_a_case_of_a_sibling_is_a_row_and_a_page_of_its_own(tmp_path):
     with History.open(str(tmp_path / "lab.db")) as history:
         rows = [lab.case("hello", chip=chip) for chip in ("nrf9160", "nrf5340")]
@@ -85,7 +92,6 @@ def test_a_case_of_a_sibling_is_a_row_and_a_page_of_its_own(tmp_path):
     assert sorted("on simulator (nrf5340), standalone image" in one for one in pages) == [0, 1]
 
 
-@pytest.mark.slow
 def test_moves_below_the_threshold_are_counted(tmp_path, site):
     with History.open(str(tmp_path / "lab.db")) as history:
         write_site(history, tmp_path / "coarse", threshold=1.0)
@@ -93,7 +99,6 @@ def test_moves_below_the_threshold_are_counted(tmp_path, site):
     assert "No figure without noise changed by 1 % or more. 1 smaller change is not listed." in text
 
 
-@pytest.mark.slow
 def test_the_largest_move_is_listed_first_whichever_run_it_came_in(tmp_path):
     with History.open(str(tmp_path / "lab.db")) as history:
         for night, (small, large) in enumerate([(29_000, 1_000), (29_000, 1_500), (29_100, 1_500)]):
@@ -105,14 +110,12 @@ def test_the_largest_move_is_listed_first_whichever_run_it_came_in(tmp_path):
     assert moved.index("+50.0 %") < moved.index("+0.3 %")
 
 
-@pytest.mark.slow
 def test_a_step_names_its_commit_with_a_link_and_the_symbols_that_changed(site):
     moved = page(site).read_text().split("<h2>Changes</h2>")[1].split("<h2>")[0]
     assert f'<a href="https://host/x/commit/{"3" * 40}">' in moved
     assert "+40 B" in moved and ">Conv<" in moved and ">Add<" not in moved
 
 
-@pytest.mark.slow
 def test_every_figure_is_there_over_all_runs_with_its_steps_and_operators_stacked(site):
     figures = {one["name"]: one for one in data(page(site), "figures")["figures"]}
     assert figures["flash"]["values"] == [29_000, 29_000, 29_040]
@@ -134,7 +137,6 @@ def test_the_instructions_of_a_profile_are_kept_and_stacked_by_operator():
     ]
 
 
-@pytest.mark.slow
 def test_text_from_a_device_or_a_commit_is_escaped(site):
     for path in (site / "index.html", page(site), page(site, HOSTILE)):
         text = path.read_text()
@@ -143,7 +145,6 @@ def test_text_from_a_device_or_a_commit_is_escaped(site):
         assert html.escape("<img src=x") in text
 
 
-@pytest.mark.slow
 def test_the_pages_need_no_network(site):
     for path in site.rglob("*.html"):
         addresses = re.findall(r'(?:src|href)="([^"]*)"', path.read_text())
@@ -160,7 +161,6 @@ def test_a_template_that_is_not_a_link_to_a_commit_is_refused(tmp_path, template
     assert not (tmp_path / "site").exists()
 
 
-@pytest.mark.slow
 def test_a_history_without_runs_is_a_page_with_a_note(tmp_path):
     with History.open(str(tmp_path / "h.db")) as history:
         assert write_site(history, tmp_path / "site") == 0
@@ -184,7 +184,6 @@ def test_in_a_browser_every_figure_of_a_case_is_drawn(site):
     assert "owned" not in re.search("<title>(.*?)</title>", drawn)[1]
 
 
-@pytest.mark.slow
 @browser
 def test_in_a_browser_the_overview_can_be_filtered_and_sorted_by_keyboard(site):
     shown = chromium.dom(site / "index.html", width=400)

@@ -3,7 +3,6 @@
 import io
 from xml.etree import ElementTree
 
-import pytest
 from results import case_result
 
 from harness.base.findings import Finding, Kind
@@ -64,7 +63,6 @@ def test_equal_findings_are_shown_once_with_their_number():
     ]
 
 
-@pytest.mark.slow
 def test_every_problem_and_the_hint_stand_in_text_junit_and_html():
     result = failing(problems=("flash is over", "ram is over"), hint="make it smaller")
     xml = ElementTree.fromstring(junit([result]).encode()).find(".//failure").text

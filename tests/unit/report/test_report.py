@@ -72,7 +72,6 @@ def test_a_case_of_one_image_needs_no_second_table():
     assert not stream.getvalue()
 
 
-@pytest.mark.slow
 def test_images_that_ran_together_stand_in_the_page():
     page = html([result(images=WORLDS)])
     assert "<dt>secure image tfm_s</dt><dd>129,316 B of flash, 52,924 B of RAM</dd>" in page
@@ -90,14 +89,12 @@ def test_a_failure_shows_its_findings_and_where_they_stand():
     assert "missing_operator CONV_2D: Didn't find op (console line 2)" in shown
 
 
-@pytest.mark.slow
 def test_markup_in_console_text_is_shown_and_not_obeyed():
     assert "[bold]x[/bold]" in text([result(verdict=Verdict.FAIL, reason="[bold]x[/bold]")])
     page = html([result(verdict=Verdict.FAIL, reason="<script>alert(1)</script>")])
     assert "<script>alert" not in page and "&lt;script&gt;alert" in page
 
 
-@pytest.mark.slow
 @given(st.text())
 def test_any_console_text_gives_xml_that_can_be_read(reason):
     document = junit([result(verdict=Verdict.FAIL, reason=reason, details=reason)])
@@ -115,14 +112,12 @@ def test_junit_counts_each_kind_of_verdict(verdict, element):
     assert len(root.findall(f".//{element}")) == 1
 
 
-@pytest.mark.slow
 def test_the_page_needs_nothing_from_elsewhere():
     page = html([result()])
     assert "http" not in page.replace("http-equiv", "")
     assert "hello_world-exact" in page
 
 
-@pytest.mark.slow
 def test_the_page_links_to_the_files_of_a_case_from_where_it_stands(tmp_path):
     folder = tmp_path / "cases" / "a #1"
     folder.mkdir(parents=True)
@@ -135,7 +130,6 @@ def test_the_page_links_to_the_files_of_a_case_from_where_it_stands(tmp_path):
     assert '<a href="log.html#s1-t3">Robot&#39;s log</a>' in page
 
 
-@pytest.mark.slow
 def test_the_page_shows_the_run_comparisons_memory_and_operators():
     occasion = Occasion(0.0, "c0ffee", "main", "bench", command="tflm-hil run <hil.toml>")
     page = html(
@@ -156,7 +150,7 @@ def test_the_page_shows_the_run_comparisons_memory_and_operators():
         assert words in page
 
 
-browser = pytest.mark.skipif(chromium.program() is None, reason="no Chromium on this machine")
+browser = pytest.mark.needs("chromium")
 
 
 @pytest.mark.slow
@@ -204,7 +198,6 @@ def test_a_line_that_the_page_does_not_show_is_no_link(tmp_path):
     assert "#case-1-line-9" not in html([failure_with_console(tmp_path, 3, 9)])
 
 
-@pytest.mark.slow
 @browser
 def test_in_a_browser_a_link_to_a_console_line_opens_all_around_it(tmp_path):
     page = tmp_path / "hil.html"
@@ -222,7 +215,6 @@ def test_expected_stands_beside_what_came():
     assert row in page
 
 
-@pytest.mark.slow
 @browser
 def test_in_a_browser_failures_can_be_shown_alone(tmp_path):
     page = tmp_path / "hil.html"
@@ -256,7 +248,6 @@ def test_on_a_terminal_each_case_is_one_line_with_its_name_and_size(width, monke
     assert f"{'s' * (width // 4 - 1)}… " in lines[3]
 
 
-@pytest.mark.slow
 def test_values_equal_for_all_cases_are_shown_once():
     page = html([result(), result(name="other")])
     assert "standalone images on simulator" in page
@@ -338,7 +329,6 @@ MEASURED = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("measure", [one for one in MEASURES if one.heading])
 def test_a_measure_with_a_heading_is_a_column_of_every_table(measure):
     case = result(**MEASURED)
@@ -347,7 +337,6 @@ def test_a_measure_with_a_heading_is_a_column_of_every_table(measure):
         assert measure.heading in table and measure.cell(case) in table
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("measure", [one for one in MEASURES if one.heading])
 def test_a_measure_that_no_case_has_is_not_a_column(measure):
     nothing = case_result(name="x", target="board")

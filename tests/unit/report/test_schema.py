@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import jsonschema
 import pytest
 from results import case_result
 
@@ -13,7 +14,6 @@ from harness.elf.coverage import Coverage
 from harness.history.keep import document as results_document
 from harness.history.run import Occasion
 
-jsonschema = pytest.importorskip("jsonschema")
 SCHEMA = json.loads((Path(harness.__file__).parent / "schemas" / "run.json").read_text())
 
 
@@ -21,12 +21,10 @@ def document(**changes) -> dict:
     return results_document([case_result(**changes)], Occasion.here())
 
 
-@pytest.mark.slow
 def test_the_schema_is_one():
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "changes",
     [
@@ -42,7 +40,6 @@ def test_every_result_fits_the_schema(changes):
     jsonschema.validate(document(**changes), SCHEMA)
 
 
-@pytest.mark.slow
 def test_the_schema_refuses_other_documents():
     broken = document()
     broken["cases"][0]["verdict"] = "maybe"

@@ -24,7 +24,6 @@ def shown(rows) -> str:
     return re.sub(r"<script>.*?</script>", "", page(rows), flags=re.DOTALL)
 
 
-@pytest.mark.slow
 def test_each_sample_has_a_section_and_a_front_of_its_own():
     text = shown([row(flash=9), row(optimize="2"), row("atan", flash=99)])
     assert re.findall(r'<h2 id="task\d">(.*?)</h2>', text) == [
@@ -34,13 +33,11 @@ def test_each_sample_has_a_section_and_a_front_of_its_own():
     assert "The Pareto front, 1 of 1 points" in text
 
 
-@pytest.mark.slow
 def test_the_front_stands_before_the_others():
     text = shown([row(flash=777), row(optimize="2", flash=5)])
     assert text.index(">5</td>") < text.index("<details>") < text.index(">777</td>")
 
 
-@pytest.mark.slow
 def test_a_section_without_a_passing_point_has_no_plots():
     text = shown([row(verdict="fail", reason="two <outputs> differ")])
     assert "plot" not in text.split("<body>")[1].replace('"plots"', "")
@@ -48,7 +45,7 @@ def test_a_section_without_a_passing_point_has_no_plots():
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(chromium.program() is None, reason="no Chromium on this machine")
+@pytest.mark.needs("chromium")
 def test_in_a_browser_every_figure_of_every_section_is_drawn(tmp_path):
     hostile = "</script><script>document.title='owned'</script>"
     rows = [row(flash=9), row(optimize=hostile), row("atan", flash=99)]
@@ -59,10 +56,18 @@ def test_in_a_browser_every_figure_of_every_section_is_drawn(tmp_path):
     assert "<title>Sweep: 3 points</title>" in drawn
 
 
-@pytest.mark.slow
 def test_columns_are_the_parameters_that_vary():
-    text = shown([row(), row(optimize="2")])
+    text = shown([row(), row(optimize="2", flash=11)])
     assert re.findall(r'<th class="parameter">(.*?)</th>', text) == ["optimize"] * 2
+
+
+def test_without_plotly_points_are_tables_and_csv(without_plotly, csv_of):
+    text = page([row(flash=9), row(optimize="2", verdict="fail", reason="<differ>")])
+    assert "The Pareto front, 1 of 2 points" in text
+    assert 'class="plot' not in text
+    assert [(one["optimize"], one["flash"], one["reason"]) for one in csv_of(text)] == [
+        ("s", "9", ""), ("2", "10", "<differ>"),
+    ]  # fmt: skip
 
 
 def test_the_table_names_points_that_do_not_pass_and_why():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
@@ -65,8 +64,7 @@ def test_an_empty_image_has_no_map_and_one_that_is_gone_neither(tmp_path):
     assert of_image(tmp_path / "gone.elf", "0" * 64) == ()
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(shutil.which("arm-none-eabi-g++") is None, reason="needs arm-none-eabi-g++")
+@pytest.mark.needs("arm-none-eabi-gcc", "flatc")
 def test_every_byte_of_an_image_is_in_one_group_and_operators_have_their_own():
     from harness.build.builders import build_one
 

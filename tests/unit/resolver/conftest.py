@@ -2,8 +2,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import needs
 import pytest
-from little_tflm import INTERPRET, compile_little, has_gcc
+from little_tflm import INTERPRET, compile_little
 
 from harness.elf import Image
 
@@ -13,8 +14,7 @@ Compile = Callable[..., Image]
 @pytest.fixture(scope="session")
 def compile_image(tmp_path_factory: pytest.TempPathFactory) -> Compile:
     """The little firmware with another registration, compiled and analysed once for each."""
-    if not has_gcc():
-        pytest.skip("no arm-none-eabi-g++")
+    needs.require("arm-none-eabi-gcc")
     known: dict[str, Image] = {}
 
     def compiled(

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import needs
 import pytest
 from elf_writer import MadeSection, MadeSymbol, write_elf
 from model_builder import Op, T, build
@@ -25,7 +26,6 @@ BOTH = "resolver.AddConv2D(); resolver.AddSoftmax();"
 CONV = "resolver.AddConv2D();"
 
 
-@pytest.mark.slow
 def test_exactly_what_the_model_needs_is_ok(compile_image: Compile) -> None:
     audit = check(compile_image(BOTH, 2), operator_chain("CONV_2D", "SOFTMAX"))
     assert audit.verdicts == (AuditVerdict.OK,)
@@ -34,14 +34,12 @@ def test_exactly_what_the_model_needs_is_ok(compile_image: Compile) -> None:
     assert [one.version for one in audit.operators] == [2, 2]
 
 
-@pytest.mark.slow
 def test_a_needed_operator_that_is_not_registered_is_missing(compile_image: Compile) -> None:
     audit = check(compile_image(CONV, 1), operator_chain("CONV_2D", "SOFTMAX"))
     assert audit.verdict is AuditVerdict.MISSING and not audit.passed
     assert audit.missing == ("SOFTMAX",)
 
 
-@pytest.mark.slow
 def test_a_registered_operator_that_is_not_needed_is_told_with_its_bytes(
     compile_image: Compile,
 ) -> None:
@@ -51,7 +49,6 @@ def test_a_registered_operator_that_is_not_needed_is_told_with_its_bytes(
     assert unused["operator"] == "SOFTMAX" and unused["bytes"] > 60
 
 
-@pytest.mark.slow
 def test_more_operators_than_slots_is_too_small(compile_image: Compile) -> None:
     audit = check(compile_image(BOTH, 1), operator_chain("CONV_2D"))
     assert AuditVerdict.TOO_SMALL in audit.verdicts and not audit.passed
@@ -74,7 +71,6 @@ TFLMRegistration Register_OWN() { return {0, 0, SoftmaxPrepare, SoftmaxEval, 0, 
 """
 
 
-@pytest.mark.slow
 def test_a_refused_operator_is_refused_although_another_has_functions_of_its_names(
     compile_image: Compile,
 ) -> None:
@@ -91,34 +87,29 @@ def test_a_refused_operator_is_refused_although_another_has_functions_of_its_nam
     assert not audit.notes
 
 
-@pytest.mark.slow
 def test_more_slots_than_operators_wastes_36_bytes_each(compile_image: Compile) -> None:
     audit = check(compile_image(CONV, 32), operator_chain("CONV_2D"))
     assert audit.verdict is AuditVerdict.TOO_LARGE and audit.passed
     assert audit.wasted == 31 * 36
 
 
-@pytest.mark.slow
 def test_an_operator_added_twice_is_a_duplicate(compile_image: Compile) -> None:
     audit = check(compile_image(f"{CONV} {CONV}", 2), operator_chain("CONV_2D"))
     assert audit.verdict is AuditVerdict.DUPLICATE and not audit.passed
     assert audit.to_json()["duplicates"] == ["CONV_2D"]
 
 
-@pytest.mark.slow
 def test_nothing_registered_is_empty(compile_image: Compile) -> None:
     audit = check(compile_image('asm volatile("");', 1), operator_chain("CONV_2D"))
     assert audit.verdict is AuditVerdict.EMPTY and audit.missing == ("CONV_2D",)
 
 
-@pytest.mark.slow
 def test_a_custom_operator_of_the_model_is_named(compile_image: Compile) -> None:
     audit = check(compile_image(CONV, 1), operator_chain("CONV_2D", custom="Atan"))
     assert audit.missing == ("Atan",)
     assert any("custom operator Atan" in problem for problem in audit.problems)
 
 
-@pytest.mark.slow
 def test_without_dwarf_the_slots_come_from_the_mangled_names(compile_image: Compile) -> None:
     image = compile_image(BOTH, 5, dwarf="")
     audit = check(image, operator_chain("CONV_2D", "SOFTMAX"))
@@ -126,17 +117,17 @@ def test_without_dwarf_the_slots_come_from_the_mangled_names(compile_image: Comp
     assert [one.address for one in find(image)] == [0]
 
 
+@pytest.mark.xfail(
+    strict=True,
+    reason="Resolver: the static engine does not find where an image of clang 14 allocates",
+)
 def test_llvm_images_are_read_alike(compile_image: Compile) -> None:
-    from little_tflm import has_clang
-
-    if not has_clang():
-        pytest.skip("no clang for Arm")
+    needs.require("clang")
     audit = check(compile_image(BOTH, 3, compiler="clang"), operator_chain("CONV_2D", "SOFTMAX"))
     assert (audit.declared, audit.verdicts) == (3, (AuditVerdict.TOO_LARGE,))
     assert audit.registered == ("CONV_2D", "SOFTMAX")
 
 
-@pytest.mark.slow
 def test_the_object_is_found_with_its_name_and_size(compile_image: Compile) -> None:
     (found,) = find(compile_image(BOTH, 2))
     assert (found.name, found.slots, found.slot_bytes) == ("resolver", 2, 36)
@@ -160,7 +151,6 @@ SECOND = """
 """
 
 
-@pytest.mark.slow
 def test_an_operator_in_each_of_two_resolvers_is_no_duplicate(compile_image: Compile) -> None:
     audit = check(compile_image(CONV + SECOND, 1), operator_chain("CONV_2D"))
     assert audit.verdicts == (AuditVerdict.OK,)
@@ -168,7 +158,6 @@ def test_an_operator_in_each_of_two_resolvers_is_no_duplicate(compile_image: Com
     assert any("several resolvers" in note for note in audit.notes)
 
 
-@pytest.mark.slow
 def test_an_operator_that_two_resolvers_add_three_times_is_a_duplicate(
     compile_image: Compile,
 ) -> None:
@@ -176,7 +165,6 @@ def test_an_operator_that_two_resolvers_add_three_times_is_a_duplicate(
     assert audit.to_json()["duplicates"] == ["CONV_2D"]
 
 
-@pytest.mark.slow
 def test_several_resolvers_are_noted_with_their_slots(compile_image: Compile) -> None:
     audit = check(compile_image(CONV + SECOND, 1), operator_chain("CONV_2D"))
     resolvers = find(compile_image(CONV + SECOND, 1))
@@ -196,7 +184,6 @@ ON_A_STACK = """
 """
 
 
-@pytest.mark.slow
 def test_resolvers_without_a_static_object_are_noted_by_their_slots(compile_image: Compile) -> None:
     audit = check(compile_image(CONV + ON_A_STACK, 1), operator_chain("CONV_2D"))
     assert [one.name for one in audit.resolvers] == ["resolver"]
@@ -228,7 +215,6 @@ def test_an_image_that_cannot_tell_says_what_the_model_needs_and_who_can(silent:
     assert audit.notes == (LIVE_HINT,)
 
 
-@pytest.mark.slow
 def test_each_image_that_tells_is_held_against_the_model(
     compile_image: Compile, silent: Image
 ) -> None:
@@ -249,7 +235,6 @@ def test_each_image_that_tells_is_held_against_the_model(
     assert verdicts(silent, silent) == [("silent", AuditVerdict.CANNOT_TELL)]
 
 
-@pytest.mark.slow
 def test_an_operator_of_a_second_subgraph_is_needed_too(compile_image: Compile) -> None:
     one, two = operator_chain("CONV_2D"), operator_chain("SOFTMAX")
     model = replace(one, subgraphs=(*one.subgraphs, *two.subgraphs))
@@ -276,7 +261,6 @@ def test_a_model_without_operators_is_refused(compile_image: Compile) -> None:
         check(compile_image(CONV, 1), model)
 
 
-@pytest.mark.slow
 def test_the_document_is_what_the_contract_names(compile_image: Compile) -> None:
     audit = check(compile_image(BOTH, 4), operator_chain("CONV_2D", "ADD"))
     conv, add, softmax = audit.operators

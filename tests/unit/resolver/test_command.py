@@ -32,13 +32,11 @@ def test_a_proof_is_exit_code_0(compile_image: Compile, model: Path) -> None:
     assert main(["resolver", "check", str(image.path), str(model)]) == ExitCode.PASSED
 
 
-@pytest.mark.slow
 def test_a_wrong_resolver_is_exit_code_1(compile_image: Compile, model: Path) -> None:
     image = compile_image("resolver.AddSoftmax();", 1)
     assert main(["resolver", "check", str(image.path), str(model)]) == ExitCode.CHECK_FAILED
 
 
-@pytest.mark.slow
 def test_what_cannot_be_told_is_exit_code_5_with_its_reason(
     compile_image: Compile, model: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -50,7 +48,6 @@ def test_what_cannot_be_told_is_exit_code_5_with_its_reason(
     assert "resolver check --live" in error
 
 
-@pytest.mark.slow
 def test_the_document_has_the_reason(
     compile_image: Compile, model: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import random
-import shutil
 import subprocess
 from dataclasses import dataclass
 from typing import Any
 
+import needs
 import pytest
 
 from harness.resolver.static.core import Core
@@ -168,8 +168,7 @@ class Stored:
 @pytest.fixture(scope="module")
 def encodings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     """Each line's bytes, as the assembler encodes it."""
-    if shutil.which("arm-none-eabi-as") is None:
-        pytest.skip("no arm-none-eabi-as")
+    needs.require("arm-none-eabi-gcc")
     folder = tmp_path_factory.mktemp("assembled")
     source = "\n".join(f".balign 16\n{line}" for line in LINES)
     head = ".syntax unified\n.cpu cortex-m33\n.fpu fpv5-sp-d16\n.thumb\n"
@@ -244,7 +243,6 @@ class NoObjects:
         return None
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("line", LINES)
 def test_an_instruction_does_what_the_core_does(line: str, encodings: dict[str, bytes]) -> None:
     random_ = random.Random(line)
@@ -261,7 +259,6 @@ def test_an_instruction_does_what_the_core_does(line: str, encodings: dict[str, 
         assert b"".join(word.to_bytes(4, "little") for word in found) == ram
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("line", [one for one in LINES if "[" not in one and "{" not in one])
 def test_what_an_instruction_writes_from_the_unknown_is_unknown(
     line: str, encodings: dict[str, bytes]

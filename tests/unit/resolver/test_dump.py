@@ -9,10 +9,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import needs
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from little_tflm import compile_little, has_gcc
+from little_tflm import compile_little
 
 from harness.base.errors import CheckFailed
 from harness.elf import Image
@@ -95,7 +96,6 @@ SOFTMAX = ("SoftmaxPrepare", "SoftmaxEval", 25)
 ADD = ("ConvPrepare", "ConvEval", 0)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("dwarf", ["-gdwarf-5", "-gdwarf-2", ""])
 def test_the_table_is_read_in_the_order_of_registration(compile_image: Compile, dwarf: str) -> None:
     image = compile_image(BOTH, 3, dwarf=dwarf)
@@ -109,7 +109,6 @@ def test_the_table_is_read_in_the_order_of_registration(compile_image: Compile, 
     assert "SoftmaxPrepare" in first.prepare and "SoftmaxEval" in first.invoke and not first.init
 
 
-@pytest.mark.slow
 def test_a_chain_that_stopped_early_shows_what_is_there(compile_image: Compile) -> None:
     image = compile_image(BOTH, 3)
     session = FakeSession(image)
@@ -117,7 +116,6 @@ def test_a_chain_that_stopped_early_shows_what_is_there(compile_image: Compile) 
     assert dump(session, image)[0].operators == ("CONV_2D",)
 
 
-@pytest.mark.slow
 def test_a_resolver_on_a_stack_is_found_by_its_vtable(compile_image: Compile) -> None:
     image = compile_image(BOTH, 3)
     session = FakeSession(image)
@@ -126,7 +124,6 @@ def test_a_resolver_on_a_stack_is_found_by_its_vtable(compile_image: Compile) ->
     assert found.name == f"(at 0x{RAM + 0x3_F000:08x})"
 
 
-@pytest.mark.slow
 def test_a_dead_frame_with_a_senseless_count_is_passed_over(compile_image: Compile) -> None:
     image = compile_image(BOTH, 3)
     session = FakeSession(image)
@@ -167,12 +164,9 @@ def test_an_object_at_the_very_end_of_ram_is_found_and_one_that_is_cut_off_is_no
 
 
 def test_of_ram_nothing_is_read_beyond_its_end(compile_image: Compile, tmp_path: Path) -> None:
-    script = tmp_path / "small.ld"
-    script.write_text(
-        "MEMORY { FLASH (rx) : ORIGIN = 0, LENGTH = 1M\n"
-        "RAM (rwx) : ORIGIN = 0x20000000, LENGTH = 0x2F64 }\n"
-    )
-    image = replace(compile_image(BOTH, 3), linker_script=script)
+    small = tmp_path / "small.map"
+    small.write_text("Memory Configuration\nFLASH 0x0 0x100000 xr\nRAM 0x20000000 0x2F64 xrw\n")
+    image = replace(compile_image(BOTH, 3), map_file=small)
     session = FakeSession(image)
     del session.memory.ram[0x2F64:]
     size = find_layout(image).bytes_of(3)
@@ -259,7 +253,6 @@ def test_a_function_without_a_symbol_is_told_by_its_address(compile_image: Compi
 CUSTOM = OPERATOR_NAMES.index("CUSTOM")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("stored", "operator"),
     [("Atan", "Atan"), ("Ata\xf6", "Ata\xf6"), ("x" * 63, "x" * 63), ("x" * 80, "x" * 64)],
@@ -298,7 +291,6 @@ def test_the_document_of_a_resolver_says_how_many_are_registered(compile_image: 
     assert [one["operator"] for one in document["registrations"]] == ["CONV_2D", "SOFTMAX"]
 
 
-@pytest.mark.slow
 def test_in_a_stripped_image_the_table_is_known_by_its_shape(
     compile_image: Compile, tmp_path: Path
 ) -> None:
@@ -317,7 +309,6 @@ def strip(image: Image, folder: Path) -> Image:
     return Image.from_elf(path)
 
 
-@pytest.mark.slow
 @settings(deadline=None, max_examples=50)
 @given(st.binary(min_size=64, max_size=2000), st.integers(0, 400))
 def test_random_memory_holds_no_resolver(compile_image: Compile, data: bytes, place: int) -> None:
@@ -328,7 +319,6 @@ def test_random_memory_holds_no_resolver(compile_image: Compile, data: bytes, pl
         dump(session, image)
 
 
-@pytest.mark.slow
 def test_memory_full_of_function_pointers_holds_no_resolver(
     compile_image: Compile, tmp_path: Path
 ) -> None:
@@ -345,11 +335,9 @@ def test_memory_full_of_function_pointers_holds_no_resolver(
         dump(session, stripped)
 
 
-@pytest.mark.slow
 def test_a_record_of_another_name_beside_tflms_does_not_mislead(tmp_path: Path) -> None:
     """TFLM of 2026 has TensorFlow Lite's registration (48 bytes) in its DWARF as well."""
-    if not has_gcc():
-        pytest.skip("no arm-none-eabi-g++")
+    needs.require("arm-none-eabi-gcc")
     other = "struct TfLiteRegistration { void *init, *free, *prepare, *invoke; int profiling, " \
             "builtin_code; void *custom_name; int more[5]; } other;"  # fmt: skip
     elf = compile_little(tmp_path, register=BOTH, extra=("-include", "other.h"),

@@ -109,7 +109,6 @@ extern "C" void RegisterOwn() {
 """
 
 
-@pytest.mark.slow
 def test_what_a_registration_names_is_told_by_role_and_place(
     compile_image: Callable[..., Image],
 ):
@@ -157,7 +156,6 @@ extern "C" void RegisterTwo() {
 """
 
 
-@pytest.mark.slow
 def test_what_a_kernel_calls_is_not_what_its_registration_names(
     compile_image: Callable[..., Image],
 ):

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
-import shutil
 import subprocess
 import tomllib
 from dataclasses import replace
 from pathlib import Path
 
+import needs
 import pytest
 from model_builder import Op, T, build
 from operator_chain import operator_chain
@@ -149,13 +149,11 @@ def test_a_model_without_operators_is_refused() -> None:
         generate([operator_chain("CONV_2D"), empty])
 
 
-@pytest.mark.slow
 def test_the_headers_compile_without_warnings_against_the_standalone_runtime(
     tmp_path: Path,
 ) -> None:
     """Each model's in a namespace of its own."""
-    if shutil.which("arm-none-eabi-g++") is None:
-        pytest.skip("no arm-none-eabi-g++")
+    needs.require("arm-none-eabi-gcc", "flatc")
     for path in MODELS:
         text = generate([Model.from_file(path)], namespace=f"of::{path.stem}")
         (tmp_path / f"{path.stem}.h").write_text(text)

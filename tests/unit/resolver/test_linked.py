@@ -31,7 +31,6 @@ inline const TFLMRegistration* Register_Atan() {
 """
 
 
-@pytest.mark.slow
 def test_with_inlined_registrations_the_kernels_are_found(compile_image: Compile) -> None:
     """Link-time optimization leaves no Register_* function."""
     linked = Linked(compile_image(BOTH, 3, extra=LTO))
@@ -40,7 +39,6 @@ def test_with_inlined_registrations_the_kernels_are_found(compile_image: Compile
     assert linked.calls == {("CONV_2D", False): 1, ("SOFTMAX", False): 1}
 
 
-@pytest.mark.slow
 def test_an_inlined_custom_registration_is_known_by_the_record_it_left(
     compile_image: Compile,
 ) -> None:
@@ -52,7 +50,6 @@ def test_an_inlined_custom_registration_is_known_by_the_record_it_left(
     assert Linked(image).calls.keys() == {("CONV_2D", False), ("Atan", True)}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("level", ["-O0", "-Os"])
 def test_a_method_that_is_called_twice_registers_twice(compile_image: Compile, level: str) -> None:
     for calls, found in ((CONV, 1), (CONV + CONV, 2)):
@@ -69,7 +66,6 @@ extern "C" void nobody_calls_this() {
 """
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("level", ["-O0", "-Os"])
 def test_code_that_nobody_calls_registers_nothing(compile_image: Compile, level: str) -> None:
     image = compile_image(
@@ -93,7 +89,6 @@ extern "C" void RegisterVariant() {
 """
 
 
-@pytest.mark.slow
 def test_a_registration_that_asks_another_for_its_functions_is_one(compile_image: Compile) -> None:
     image = compile_image(
         "RegisterVariant();", slots=1,
@@ -127,7 +122,6 @@ def test_a_resolver_of_all_operators_is_noted(tmp_path: Path) -> None:
     ) in check(image, operator_chain("CONV_2D")).notes
 
 
-@pytest.mark.slow
 def test_a_custom_operator_is_known_by_the_name_under_which_it_is_added(
     compile_image: Compile,
 ) -> None:
@@ -157,7 +151,6 @@ inline void AddEthosU() { if (auto* made = Register_ETHOSU()) made->builtin_code
 """
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("level", ["-O0", "-Os"])
 def test_a_registration_function_that_returns_nullptr_registers_nothing(
     compile_image: Compile, level: str

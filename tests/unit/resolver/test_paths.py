@@ -254,7 +254,6 @@ MODEL = operator_chain("CONV_2D", "SOFTMAX")
 FLAGS = (("-O0",), ("-O1",), ("-O2",), ("-O3",), ("-O2", "-flto"))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_the_verdict_is_what_all_paths_prove(case: Case, compile_image: Compile) -> None:
     audit = check(image_of(case, compile_image), MODEL)
@@ -262,7 +261,6 @@ def test_the_verdict_is_what_all_paths_prove(case: Case, compile_image: Compile)
     assert case.reason in audit.reason
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("flags", FLAGS, ids=" ".join)
 @pytest.mark.parametrize("case", [case for case in CASES if not case.waits], ids=str)
 def test_a_verdict_is_never_better_than_what_the_memory_holds(

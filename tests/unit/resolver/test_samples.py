@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-
 import pytest
 
 from harness.base.errors import UsageError
@@ -20,7 +18,7 @@ from harness.targets import open_target
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(not shutil.which("arm-none-eabi-g++"), reason="no arm-none-eabi-g++"),
+    pytest.mark.needs("arm-none-eabi-gcc", "flatc"),
 ]
 #: Refusals and repetitions, which the memory at run time does not show.
 UNSEEN = (AuditVerdict.TOO_SMALL, AuditVerdict.DUPLICATE)

@@ -99,7 +99,6 @@ def found_in(image: Image, memory: bytes) -> list[FoundTable]:
     return list(tables(image, Ranges(image), RAM, memory))
 
 
-@pytest.mark.slow
 @settings(max_examples=50)
 @given(
     layout=st.sampled_from(LAYOUTS),
@@ -138,7 +137,6 @@ NEWEST = LAYOUTS[0]
 TABLE = resolver(NEWEST, 3, [CONV, ATAN])
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("word", range(len(TABLE) // WORD))
 def test_one_wrong_word_makes_it_none(image: Image, word: int) -> None:
     memory = bytearray(TABLE)
@@ -146,7 +144,6 @@ def test_one_wrong_word_makes_it_none(image: Image, word: int) -> None:
     assert not found_in(image, memory)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_one_byte_in_what_is_unused_makes_it_none(image: Image, layout: ResolverLayout) -> None:
     slots, rows = 4, [CONV, SOFTMAX]
@@ -164,7 +161,6 @@ def test_one_byte_in_what_is_unused_makes_it_none(image: Image, layout: Resolver
         assert not found_in(image, memory), at
 
 
-@pytest.mark.slow
 def test_a_table_that_the_end_of_ram_cuts_off_is_none(image: Image) -> None:
     assert found_in(image, TABLE)
     assert not any(found_in(image, TABLE[:end]) for end in range(len(TABLE)))
@@ -191,7 +187,6 @@ def test_a_table_of_1024_slots_is_the_largest_that_is_looked_for(image: Image) -
     assert not found_in(image, resolver(NEWEST, 1025, [SOFTMAX] * 1025))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize(
     ("fields", "valid"),

@@ -51,7 +51,6 @@ def test_a_sample_has_sources_of_its_own_and_the_shared_ones(sample) -> None:
     assert all((paths.samples() / source).is_file() for source in sample.sources)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("runtime", RUNTIMES)
 @pytest.mark.parametrize(("sample", "configuration"), PAIRS)
 def test_expected_resolver_findings_are_those_of_the_resolver(sample, configuration, runtime):
@@ -70,7 +69,6 @@ def test_expected_resolver_findings_are_those_of_the_resolver(sample, configurat
     assert bool(missing) == bool(lacking) or stopped
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("sample", "configuration"), PAIRS)
 def test_outputs_are_expected_where_nothing_needed_is_lacking(sample, configuration):
     variant = TABLE.variant(sample, configuration)
@@ -83,7 +81,7 @@ def test_too_small_leaves_the_outputs_right_and_names_the_declared_size() -> Non
     expect = TABLE.variant("hello_world", "too_small").expect
     assert expect.outputs
     assert expect.findings == (("resolver_too_small", "SOFTMAX"),)
-    assert expect.values == (("resolver_too_small", "SOFTMAX", "declared", 1),)
+    assert expect.declared == (("resolver_too_small", "SOFTMAX", "declared", 1),)
 
 
 def test_the_other_order_refuses_the_needed_operator_which_is_then_missing() -> None:
@@ -153,7 +151,6 @@ def test_a_full_resolver_calls_a_builtin_duplicate_and_a_custom_one_too_many() -
     assert register(custom, 1, checked=False)[1] == [(Kind.RESOLVER_TOO_SMALL, "A")]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [

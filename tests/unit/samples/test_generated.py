@@ -74,7 +74,6 @@ def test_the_model_array_holds_exactly_the_models_bytes(model: bytes) -> None:
     assert "alignas(16)" in text
 
 
-@pytest.mark.slow
 @given(
     st_numpy.arrays(
         dtype=st.sampled_from([np.int8, np.uint8, np.float32]),
@@ -118,7 +117,6 @@ def _run(script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.slow
 def test_the_scripts_need_nothing_but_the_standard_library(tmp_path: Path) -> None:
     header, data = tmp_path / "c.h", tmp_path / "d.cc"
     done = _run("resolver_header.py", "--sample", "atan", "--configuration", "exact",
@@ -131,7 +129,6 @@ def test_the_scripts_need_nothing_but_the_standard_library(tmp_path: Path) -> No
     assert _array(data.read_text(), "g_model") == model
 
 
-@pytest.mark.slow
 def test_a_script_refuses_an_unknown_name_without_a_traceback(tmp_path: Path) -> None:
     done = _run("resolver_header.py", "--sample", "atan", "--configuration", "luck",
                 "--out", str(tmp_path / "c.h"))  # fmt: skip
@@ -140,7 +137,6 @@ def test_a_script_refuses_an_unknown_name_without_a_traceback(tmp_path: Path) ->
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.slow
 def test_an_operator_that_tflite_micro_lacks_is_named(tmp_path: Path) -> None:
     resolver = tmp_path / "tensorflow" / "lite" / "micro" / "micro_mutable_op_resolver.h"
     resolver.parent.mkdir(parents=True)
@@ -156,7 +152,6 @@ def test_an_operator_that_tflite_micro_lacks_is_named(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.slow
 def test_the_choice_of_a_configuration_may_stand_in_a_file(tmp_path: Path) -> None:
     (tmp_path / "resolver").write_text("too_small\n")
     header = tmp_path / "c.h"

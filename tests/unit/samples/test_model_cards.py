@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import subprocess
 import sys
 import tomllib
@@ -12,6 +11,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import needs
 import numpy as np
 import pytest
 
@@ -58,8 +58,7 @@ def rows_and_arrays(name: str) -> tuple[np.ndarray, dict[str, np.ndarray]]:
 
 
 def official(name: str, inputs: np.ndarray, folder: Path) -> np.ndarray:
-    if importlib.util.find_spec("tflite_micro") is None:
-        pytest.skip("the official interpreter, PyPI's tflite-micro, is not installed")
+    needs.require("tflite-micro")
     np.save(folder / "inputs.npy", inputs)
     model = paths.models() / f"{name}.tflite"
     subprocess.run(
@@ -120,7 +119,6 @@ def test_no_relu6_would_have_to_rescale(name: str) -> None:
             assert (source.scale, source.zero_point) == (result.scale, result.zero_point)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", CLASSIFIERS)
 def test_card_accuracy_is_that_of_the_official_interpreter(name: str, tmp_path: Path) -> None:
     inputs, arrays = rows_and_arrays(name)
@@ -130,7 +128,6 @@ def test_card_accuracy_is_that_of_the_official_interpreter(name: str, tmp_path: 
     assert accuracy == card(name)["test"]["accuracy"] >= 0.95
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["hello_world_int8", "hello_world_float32"])
 def test_card_error_is_that_of_the_official_interpreter(name: str, tmp_path: Path) -> None:
     inputs, arrays = rows_and_arrays(name)
@@ -175,7 +172,6 @@ def test_the_first_ten_digits_are_one_of_each_class() -> None:
     assert labels[:10].tolist() == list(range(10))
 
 
-@pytest.mark.slow
 def test_one_frame_alone_does_not_decide_the_chimes() -> None:
     """A network that forgot after each frame would be right less often than the card says."""
     rows, arrays = rows_and_arrays("chime_int8")

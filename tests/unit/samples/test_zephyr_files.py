@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -80,9 +79,9 @@ def test_the_manifest_takes_zephyr_pinned_and_names_each_module() -> None:
     assert (ROOT / manifest["self"]["west-commands"]).is_file()
 
 
-@pytest.mark.slow
 def test_west_itself_accepts_the_manifest() -> None:
-    manifest = pytest.importorskip("west.manifest")
+    from west import manifest
+
     flags = manifest.ImportFlag.IGNORE
     read = manifest.Manifest.from_data((ROOT / "west.yml").read_text(), import_flags=flags)
     assert "zephyr" in {project.name for project in read.projects}
@@ -178,7 +177,6 @@ def west(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "notes"
 
 
-@pytest.mark.slow
 def test_west_builds_the_sample_in_its_configuration(west: Path) -> None:
     zephyr.build_zephyr("hello_world_float", "too_small", fragments=["cmsis-nn"])
     asked = west.read_text().splitlines()
@@ -190,7 +188,6 @@ def test_west_builds_the_sample_in_its_configuration(west: Path) -> None:
     assert any(word.endswith("cmsis-nn.conf") for word in asked)
 
 
-@pytest.mark.slow
 def test_elf_map_configuration_and_devicetree_are_kept(west: Path) -> None:
     result = zephyr.build_zephyr("atan", "exact")
     assert result.elf.read_text() == "zephyr.elf"
@@ -198,7 +195,6 @@ def test_elf_map_configuration_and_devicetree_are_kept(west: Path) -> None:
     assert {"zephyr.map", ".config", "zephyr.dts"} <= kept
 
 
-@pytest.mark.slow
 def test_a_failed_build_quotes_the_compiler(west: Path, monkeypatch) -> None:
     monkeypatch.setenv("WEST_FAILS", "no such thing")
     with pytest.raises(BuildFailed, match="no such thing") as error:
@@ -207,7 +203,6 @@ def test_a_failed_build_quotes_the_compiler(west: Path, monkeypatch) -> None:
     assert "exact.log" in error.value.hint
 
 
-@pytest.mark.slow
 def test_libraries_of_the_wrong_float_abi_are_named_with_the_remedy(
     west: Path, monkeypatch
 ) -> None:
@@ -217,8 +212,7 @@ def test_libraries_of_the_wrong_float_abi_are_named_with_the_remedy(
     assert "float_abi.cmake" in error.value.hint
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(shutil.which("cmake") is None, reason="needs cmake")
+@pytest.mark.needs("cmake")
 @pytest.mark.parametrize(
     ("options", "linked"),
     [
@@ -238,8 +232,7 @@ def test_the_float_abi_of_the_link_is_the_images_own(options, linked, tmp_path):
     assert done.stderr.splitlines() == linked
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(shutil.which("cmake") is None, reason="needs cmake")
+@pytest.mark.needs("cmake")
 def test_kernels_that_zephyr_s_list_leaves_out_are_added_to_the_library(tmp_path):
     micro = tmp_path / "module" / "tensorflow" / "lite" / "micro"
     listed = ("micro_interpreter.cc", "kernels/cmsis_nn/add.cc", "kernels/mul_common.cc")

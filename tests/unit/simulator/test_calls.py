@@ -21,7 +21,6 @@ def profiled(image: Image, seconds: float = 0.2) -> tuple[Coverage, CallTree, in
         return coverage, coverage.calls, session.machine.core.executed
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["calls", "deep", "threads", "exceptions", "masks", "resets", "userspace", "ramcode",
              "pending", "tickless", "mpu", "wildbranch", "system_off"],
@@ -31,7 +30,6 @@ def test_the_sum_is_all_instructions(build: Callable[[str], Image], name: str) -
     assert tree.total == executed == coverage.instructions == tree.inclusive[0]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["calls", "deep", "threads", "exceptions", "pending", "tickless"])
 def test_a_function_has_the_instructions_of_its_blocks(
     build: Callable[[str], Image], name: str
@@ -41,7 +39,6 @@ def test_a_function_has_the_instructions_of_its_blocks(
     assert own == coverage.functions
 
 
-@pytest.mark.slow
 def test_stacks_are_those_of_the_source(build: Callable[[str], Image]) -> None:
     _, tree, _ = profiled(build("deep"))
     stacks = {tree.stack(index) for index in range(len(tree.nodes))}
@@ -49,7 +46,6 @@ def test_stacks_are_those_of_the_source(build: Callable[[str], Image]) -> None:
     assert any(stack[-3:] == ("Thread", "Outer", "Inner") for stack in stacks)
 
 
-@pytest.mark.slow
 def test_counting_changes_no_run(build: Callable[[str], Image]) -> None:
     with simulator.open(build("threads")) as plain:
         plain.run(None, plain.deadline(0.2))

@@ -31,7 +31,6 @@ def test_the_crystal_oscillator_is_ready_after_its_start_up_time(clock: Peripher
     assert clock[LFCLKSTARTED] == 0
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("source", "microseconds"), [(LFRC, 600), (LFXO, 250_000)])
 def test_the_slow_clock_starts_from_its_source(
     clock: Peripheral, source: int, microseconds: int
@@ -69,14 +68,12 @@ def test_a_clock_that_is_stopped_does_not_run_and_does_not_come_up(
     assert (clock[run], clock[stat]) == (0, 0)
 
 
-@pytest.mark.slow
 def test_latency_modes_are_accepted(clock: Peripheral) -> None:
     clock[CONSTLAT] = 1
     clock[LOWPWR] = 1
     assert clock.chip.machine.findings == []
 
 
-@pytest.mark.slow
 def test_reset_reasons_add_up_until_ones_clear_them(clock: Peripheral) -> None:
     clock.chip.machine.reset()
     assert clock[RESETREAS] == PIN

@@ -23,7 +23,6 @@ def test_it_has_no_comparators_and_a_cycle_counter(chip: BareChip) -> None:
     assert control >> 24 & 0b1101 == 0b1101  # NOTRCPKT, NOEXTTRIG, NOPRFCNT
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("trace", "enable", "counts"), [(0, 0, 0), (0, 1, 0), (1, 0, 0), (1, 1, 1)]
 )
@@ -72,7 +71,6 @@ def test_other_registers_of_the_dwt_read_as_zero(chip: BareChip) -> None:
     assert chip.read(CYCCNT) == 100
 
 
-@pytest.mark.slow
 def test_a_reset_turns_it_off(chip: BareChip) -> None:
     counting(chip)
     chip.wait(100)

@@ -32,12 +32,10 @@ def triggered(machine: Machine, subscription: int) -> bool:
     return bool(machine.devices["EGU1"].read(TRIGGERED))
 
 
-@pytest.mark.slow
 def test_a_subscribed_task_runs_with_the_event(machine: Machine) -> None:
     assert triggered(machine, EN | 3)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("subscription", [3, EN | 4, 0])
 def test_a_task_that_is_not_subscribed_to_the_channel_does_not(
     machine: Machine, subscription: int
@@ -45,7 +43,6 @@ def test_a_task_that_is_not_subscribed_to_the_channel_does_not(
     assert not triggered(machine, subscription)
 
 
-@pytest.mark.slow
 def test_a_subscription_that_is_taken_back_ends(machine: Machine) -> None:
     machine.devices["EGU1"].write(SUBSCRIBE, EN | 3)
     assert not triggered(machine, 0)
@@ -72,7 +69,6 @@ def channels(chip: BareChip) -> list[int]:
     return [chip.read(DPPIC + offset) for offset in (CHEN, CHENSET, CHENCLR)]
 
 
-@pytest.mark.slow
 def test_channels_are_turned_on_and_off_one_by_one(chip: BareChip) -> None:
     chip.write(DPPIC + CHENSET, 0x00F0)
     chip.write(DPPIC + CHENSET, 0xF_0F80)
@@ -82,7 +78,6 @@ def test_channels_are_turned_on_and_off_one_by_one(chip: BareChip) -> None:
     assert channels(chip) == [0x0003] * 3
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("group", range(6))
 def test_a_groups_tasks_turn_its_channels_on_and_off(chip: BareChip, group: int) -> None:
     for other in range(6):
@@ -145,7 +140,6 @@ def test_a_reset_turns_all_channels_off_and_drops_subscriptions(chip: BareChip) 
 # who may use a channel, once non-secure peripherals are there
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("publisher_secure", "subscriber_secure", "channel_secure", "arrives"),
     [

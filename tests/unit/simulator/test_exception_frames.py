@@ -61,7 +61,6 @@ def check_entered(
     assert exceptions.machine.faults == []
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("code", ONE_WORLD, ids=str)
 @pytest.mark.parametrize("limits", [False, True])
 def test_an_exception_without_security_attribution(
@@ -83,7 +82,6 @@ def test_an_exception_without_security_attribution(
     check_back(exceptions, code)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("code", CODES, ids=str)
 @pytest.mark.parametrize("nonsecure", [False, True])
 def test_an_exception_with_security_attribution(
@@ -114,7 +112,6 @@ def check_hidden(exceptions: ExceptionChip, code: Code, words: list[int]) -> Non
     exceptions.core.write_many(registers, (0x7777,) * 8)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("place", ["main", "process", "handler"])
 @pytest.mark.parametrize("nonsecure", [False, True])
 def test_with_fpccr_ts_all_floating_point_registers_are_stacked(
@@ -135,7 +132,6 @@ def test_with_fpccr_ts_all_floating_point_registers_are_stacked(
     check_back(both, code, all_floats=True)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("code", [Code(), Code(place="process"), Code(nonsecure=True)], ids=str)
 def test_the_stack_of_the_other_state_is_recorded_and_kept(both: ExceptionChip, code: Code) -> None:
     """EXC_RETURN.SPSEL and CONTROL.SPSEL are those of the exception's state."""

@@ -39,7 +39,6 @@ from harness.simulator.unicorn import Reg
 # one after another
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("code", [code for code in CODES if code.place != "handler"], ids=str)
 @pytest.mark.parametrize(("first", "second"), list(product((False, True), repeat=2)))
 def test_a_pending_exception_at_a_return_is_tail_chained(
@@ -113,7 +112,6 @@ def return_by(exceptions: ExceptionChip, value: int) -> None:
     exceptions.step()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("value", [0xFFFF_FF7D, 0xFFF0_FFF9, 0xFFFF_FFF1, 0xFFFF_FFFB])
 def test_a_wrong_exc_return_is_a_usage_fault(exceptions: ExceptionChip, value: int) -> None:
     """Its prefix, a reserved bit, or the mode that the frame is of; nothing more is stacked."""
@@ -139,7 +137,6 @@ def test_a_return_of_an_exception_that_is_not_active_is_refused(exceptions: Exce
     assert exceptions.chip.read(CFSR) == INVPC
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("sp", "status"), [(0x3000_0000, UNSTKERR), (MAIN - 0x3FE, INVPC)])
 def test_a_frame_that_cannot_be_read_is_a_fault(
     exceptions: ExceptionChip, sp: int, status: int
@@ -170,7 +167,6 @@ def test_a_frame_in_flash_is_read_as_any_other(exceptions: ExceptionChip) -> Non
     assert exceptions.machine.faults == []
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("frees", [True, False])
 def test_a_return_clears_faultmask_but_for_an_nmi(exceptions: ExceptionChip, frees: bool) -> None:
     exceptions.go_to(Code())
@@ -185,7 +181,6 @@ def test_a_return_clears_faultmask_but_for_an_nmi(exceptions: ExceptionChip, fre
     assert bool(exceptions.core.read(Reg.FAULTMASK)) is not frees
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("value", [0xFFFF_FFB9, 0xFFFF_FF98, 0xFFFF_FFF9, 0xFFFF_FFBD])
 @pytest.mark.parametrize("pends", [False, True])
 def test_non_secure_code_that_returns_as_secure_code_is_a_secure_fault(

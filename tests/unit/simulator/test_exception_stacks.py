@@ -71,7 +71,6 @@ def test_with_bfhfnmins_a_hard_fault_of_non_secure_code_is_non_secure(
     assert now["lr"] == exc_return(Code(nonsecure=True), nonsecure=nonsecure)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("permission", "status"), [(0x17, 0), (0x16, 0), (0x13, 0), (0x15, 1 << 12)]
 )
@@ -86,7 +85,6 @@ def test_a_frame_needs_the_spus_permission_to_write(
     assert exceptions.chip.read(CFSR) == status
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("permission", "status"), [(0x17, 0), (0x15, 0), (0x13, UNSTKERR)])
 def test_a_frame_needs_the_spus_permission_to_be_read(
     exceptions: ExceptionChip, permission: int, status: int
@@ -112,7 +110,6 @@ BOUNDARY = RAM + 0x2_0000  # between secure and non-secure RAM
 FRAME = 0x20
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("sp", "fits"),
     [(BOUNDARY + FRAME, True), (BOUNDARY + FRAME - 8, False), (BOUNDARY, False), (STACK, False)],
@@ -135,7 +132,6 @@ def test_a_non_secure_frame_lies_in_non_secure_memory(
     assert both.chip.words(BOUNDARY - 0x40, 16) == [0] * 16
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("sp", "reads"), [(BOUNDARY, True), (BOUNDARY - 8, False)])
 def test_a_non_secure_frame_is_read_from_non_secure_memory(
     both: ExceptionChip, sp: int, reads: bool
@@ -164,7 +160,6 @@ def test_a_non_secure_vector_in_secure_memory_is_not_read(both: ExceptionChip) -
     assert both.chip.read(HFSR) == 1 << 1  # VECTTBL
 
 
-@pytest.mark.slow
 def test_the_frame_is_unstacked_after_a_hard_fault_at_the_vector(
     both: ExceptionChip,
 ) -> None:
@@ -185,7 +180,6 @@ def test_the_frame_is_unstacked_after_a_hard_fault_at_the_vector(
 MPU_CTRL, MPU_RNR, MPU_RBAR, MPU_RLAR = (0xE000_ED94 + 4 * n for n in range(4))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("control", "passes"), [(1, True), (3, False)])
 def test_the_frame_of_an_nmi_at_negative_priority_is_checked_with_hfnmiena(
     exceptions: ExceptionChip, control: int, passes: bool
@@ -204,7 +198,6 @@ def test_the_frame_of_an_nmi_at_negative_priority_is_checked_with_hfnmiena(
     assert [fault.reason for fault in exceptions.machine.faults] == ([] if passes else ["MSTKERR"])
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("granule", "passes"), [(-1, True), (0, False), (1, False), (2, False), (3, False), (4, True)]
 )
@@ -248,7 +241,6 @@ def test_a_threads_frame_is_accessed_with_its_privilege(
 # a non-secure image that runs alone
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("limits", [False, True])
 @pytest.mark.parametrize("code", ONE_WORLD, ids=str)
 def test_a_non_secure_image_alone_sees_non_secure_exc_returns(

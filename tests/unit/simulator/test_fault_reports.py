@@ -23,7 +23,6 @@ def crashed(build: Callable[[str], Image]) -> Machine:
     return machine
 
 
-@pytest.mark.slow
 def test_the_last_blocks_are_those_before_the_fault_not_its_handlers(crashed: Machine) -> None:
     report = crashed.fault_report(crashed.faults[0])
     blocks = report.partition("last blocks before it, oldest first:\n")[2].splitlines()
@@ -33,7 +32,6 @@ def test_the_last_blocks_are_those_before_the_fault_not_its_handlers(crashed: Ma
     assert any("Main" in block for block in blocks)
 
 
-@pytest.mark.slow
 def test_a_branch_outside_code_is_located_by_its_caller(crashed: Machine) -> None:
     (fault,) = crashed.faults
     assert fault.pc == 0x30000000
@@ -41,7 +39,6 @@ def test_a_branch_outside_code_is_located_by_its_caller(crashed: Machine) -> Non
     assert "the caller; pc is 0x30000000" in crashed.fault_place(fault)
 
 
-@pytest.mark.slow
 def test_a_fault_names_the_stack_that_was_in_use(
     crashed: Machine, build: Callable[[str], Image]
 ) -> None:
@@ -138,7 +135,6 @@ def test_status_bits_are_named(cfsr: int, hfsr: int, sfsr: int, names: list[str]
     assert status_names(cfsr, hfsr, sfsr) == names
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("address", "whose"),
     [

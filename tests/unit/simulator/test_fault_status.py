@@ -37,7 +37,6 @@ from system_control import (
 # fault status
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("register", "bits_set"), [(CFSR, 0x0302_9286), (HFSR, 0xC000_0002), (SFSR, 0x5F)]
 )
@@ -56,7 +55,6 @@ def test_status_bits_are_cleared_by_ones(chip: BareChip, register: int, bits_set
     assert chip.read(register) == 0
 
 
-@pytest.mark.slow
 def test_a_byte_of_a_status_register_is_cleared_alone(chip: BareChip) -> None:
     engine = chip.machine.engine
     engine.scb[False].cfsr, engine.shared.bfsr = 0x0001_0001, 0x0100
@@ -66,7 +64,6 @@ def test_a_byte_of_a_status_register_is_cleared_alone(chip: BareChip) -> None:
     assert chip.read(CFSR) == 1
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("register", [MMFAR, BFAR, SFAR])
 def test_fault_addresses_are_kept_and_written(chip: BareChip, register: int) -> None:
     chip.write(register, 0x1234_5678)
@@ -132,7 +129,6 @@ def test_floating_point_needs_cpacr(chip: BareChip, value: int, runs: bool) -> N
     assert [fault.reason for fault in chip.machine.faults] == ([] if runs else ["NOCP"])
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("cpacr", "nsacr", "runs"), [(0, 1, False), (3, 0, False), (3, 1, True)])
 def test_non_secure_floating_point_needs_nsacr_too(
     chip: BareChip, cpacr: int, nsacr: int, runs: bool
@@ -150,7 +146,6 @@ def test_non_secure_floating_point_needs_nsacr_too(
     assert [fault.reason for fault in chip.machine.faults[:1]] == ([] if runs else ["NOCP"])
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("register", "kept"), [(FPCAR, 0xFFFF_FFF8), (FPDSCR, 0x07C0_0000)])
 def test_fpcar_and_fpdscr_exist_twice(chip: BareChip, register: int, kept: int) -> None:
     chip.write(register, ONES)
@@ -179,7 +174,6 @@ def test_unprivileged_code_cannot_access_the_system_control_space(chip: BareChip
         assert chip.refuses(register, write=True)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("allowed", [0, 1 << 1])  # CCR.USERSETMPEND
 def test_unprivileged_code_may_write_stir_where_it_is_allowed(chip: BareChip, allowed: int) -> None:
     chip.write(CCR, allowed)

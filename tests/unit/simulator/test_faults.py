@@ -56,7 +56,6 @@ def status(chip: BareChip) -> tuple[int, int]:
     return chip.read(CFSR), chip.read(HFSR)
 
 
-@pytest.mark.slow
 @each
 def test_a_fault_is_taken_by_its_handler_where_that_is_enabled(chip: BareChip, name: str) -> None:
     _, exception, cfsr, address = FAULTS[name]
@@ -68,7 +67,6 @@ def test_a_fault_is_taken_by_its_handler_where_that_is_enabled(chip: BareChip, n
         assert chip.read(BFAR) == address
 
 
-@pytest.mark.slow
 @each
 def test_a_disabled_fault_escalates_to_hard_fault(chip: BareChip, name: str) -> None:
     _, exception, cfsr, _ = FAULTS[name]
@@ -81,7 +79,6 @@ def test_a_disabled_fault_escalates_to_hard_fault(chip: BareChip, name: str) -> 
     assert record.cause == {4: "MemManage", 5: "BusFault", 6: "UsageFault"}[exception]
 
 
-@pytest.mark.slow
 @each
 def test_a_fault_in_the_hard_fault_handler_is_a_lockup(chip: BareChip, name: str) -> None:
     chip.write(SHCSR, ENABLE_ALL)
@@ -94,7 +91,6 @@ def test_a_fault_in_the_hard_fault_handler_is_a_lockup(chip: BareChip, name: str
     assert not chip.machine.core.locked_up
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("register", "value", "taken"),
     [
@@ -120,7 +116,6 @@ def test_with_faultmask_a_fault_is_a_lockup(chip: BareChip) -> None:
     assert chip.machine.core.locked_up
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("own", "taken"), [(0x20, USAGE_FAULT), (0x40, HARD_FAULT)])
 def test_a_fault_in_a_handler_needs_a_higher_priority(chip: BareChip, own: int, taken: int) -> None:
     chip.write(SHCSR, ENABLE_ALL)
@@ -156,7 +151,6 @@ def test_a_supervisor_call_returns_behind_its_instruction(
     assert chip.machine.faults == []
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("primask", "taken"), [(0, SVCALL), (1, HARD_FAULT)])
 def test_a_masked_supervisor_call_escalates_to_hard_fault(
     chip: BareChip, primask: int, taken: int
@@ -202,7 +196,6 @@ def test_a_record_holds_the_registers_at_the_fault(chip: BareChip) -> None:
     assert (record.world, record.target) == ("", "")
 
 
-@pytest.mark.slow
 def test_records_are_bounded(chip: BareChip) -> None:
     chip.write(SHCSR, ENABLE_ALL)
     for _ in range(201):

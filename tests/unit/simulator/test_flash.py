@@ -32,7 +32,6 @@ def faults(chip: BareChip) -> list[tuple[str, int | None]]:
     return [(fault.reason, fault.address) for fault in chip.machine.faults]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("place", [PAGE, UICR + 0x100])
 def test_a_store_to_memory_that_is_read_only_is_a_bus_fault(chip: BareChip, place: int) -> None:
     store(chip, place, 0)
@@ -48,7 +47,6 @@ def test_ficr_cannot_be_written_at_all(chip: BareChip, mode: int) -> None:
     assert word(chip, FICR + 0x300) == ONES
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("place", [PAGE, FLASH_END - 4, UICR + 0x100])
 def test_programming_only_clears_bits(chip: BareChip, place: int) -> None:
     chip.write(CONFIG, WEN)
@@ -71,7 +69,6 @@ def test_only_aligned_words_can_be_stored(
     assert [finding.kind for finding in chip.machine.findings] == [Kind.FLASH_MISUSE]
 
 
-@pytest.mark.slow
 def test_a_double_word_is_written_at_once(chip: BareChip) -> None:
     chip.write(CONFIG, WEN)
     chip.machine.core.write(Reg.S0, 0x1234_5678)
@@ -247,7 +244,6 @@ def test_programmed_data_survives_a_reset(chip: BareChip) -> None:
     assert chip.read(CONFIG) == REN
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("config", "config_ns", "nonsecure", "writes"),
     [(WEN, REN, False, True), (REN, WEN, False, False), (REN, WEN, True, True),

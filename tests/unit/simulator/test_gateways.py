@@ -56,7 +56,6 @@ def test_blxns_stacks_its_return_and_sets_lr_to_fnc_return(
     assert state(worlds) == (False, SECURE_CODE + 2, STACK)
 
 
-@pytest.mark.slow
 def test_a_call_from_the_process_stack_returns_to_it(worlds: BareChip) -> None:
     core = worlds.machine.core
     core.write_many((int(Reg.PSP), int(Reg.CONTROL)), (STACK + 0x1000, SPSEL))
@@ -106,7 +105,6 @@ def test_bxns_stacks_no_return(worlds: BareChip) -> None:
     assert worlds.machine.registers["lr"] == 0x1235
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("instruction", "register"), [(0x475C, "r11"), (0x4774, "lr")])
 def test_blxns_takes_any_register(worlds: BareChip, instruction: int, register: str) -> None:
     secure(worlds, instruction, **{register: NONSECURE_CODE})
@@ -122,7 +120,6 @@ def test_a_call_ends_an_it_block(worlds: BareChip) -> None:
     assert (registers["r1"], registers["r2"]) == (1, 1)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("process", [False, True])
 @pytest.mark.parametrize(("room", "fits"), [(8, True), (0, False)])
 def test_a_call_that_its_stack_has_no_room_for_is_a_stack_overflow(
@@ -138,7 +135,6 @@ def test_a_call_that_its_stack_has_no_room_for_is_a_stack_overflow(
     assert faults == ([] if fits else [("STKOF", SECURE_CODE)])
 
 
-@pytest.mark.slow
 def test_a_call_whose_return_cannot_be_stored_is_a_fault_of_the_store(worlds: BareChip) -> None:
     secure(worlds, BLXNS_R0, r0=NONSECURE_CODE, sp=0x3000_0008)
     record = worlds.machine.faults[0]
@@ -146,7 +142,6 @@ def test_a_call_whose_return_cannot_be_stored_is_a_fault_of_the_store(worlds: Ba
     assert (record.address, record.pc) == (0x3000_0000, SECURE_CODE)
 
 
-@pytest.mark.slow
 def test_a_call_whose_return_the_mpu_refuses_is_a_fault_of_the_store(worlds: BareChip) -> None:
     """The one region holds the code; the stack is in none."""
     worlds.write(MPU_RBAR, SECURE_CODE)
@@ -224,7 +219,6 @@ def test_a_branch_to_fnc_return_in_secure_code_is_a_fetch_fault(
     assert record.pc == FNC_RETURN - 1
 
 
-@pytest.mark.slow
 def test_a_return_from_a_stack_that_cannot_be_read_is_a_fault(worlds: BareChip) -> None:
     secure(worlds, BLXNS_R0, r0=NONSECURE_CODE)
     worlds.machine.core.change_state()
@@ -295,7 +289,6 @@ def test_sg_in_non_secure_memory_does_nothing(gateway: BareChip) -> None:
     assert gateway.machine.registers["lr"] == 0x1235
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("place", [GATEWAY + 4, GATEWAY - 32, SECURE_CODE])
 def test_non_secure_code_enters_secure_memory_only_at_sg(gateway: BareChip, place: int) -> None:
     """Behind the SG, an SG where none may be entered, code without one."""

@@ -39,7 +39,6 @@ class Channel:
         return found
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("number", range(8))
 @pytest.mark.parametrize("pin", [0, 5, 31])
 def test_tasks_set_clear_and_toggle_a_pin(p0: Port, number: int, pin: int) -> None:
@@ -53,7 +52,6 @@ def test_tasks_set_clear_and_toggle_a_pin(p0: Port, number: int, pin: int) -> No
     assert levels == [1, 1, 0, 0, 1, 0]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("polarity", "after"),
     [(0, [0, 1]), (LO_TO_HI, [1, 1]), (HI_TO_LO, [0, 0]), (TOGGLE, [1, 0])],
@@ -77,7 +75,6 @@ def test_a_channel_not_in_task_mode_leaves_its_pin_alone(p0: Port) -> None:
     assert p0.gpio.pads == 0
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("number", range(8))
 @pytest.mark.parametrize(
     ("polarity", "rises", "falls"),

@@ -15,7 +15,6 @@ HZ = 64_000_000
 GUARD = 0.2
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["chatter", "idle", "tickless", "calls"])
 def test_the_guard_ends_a_run_within_a_second_of_its_time(
     build: Callable[[str], Image], name: str
@@ -30,7 +29,6 @@ def test_the_guard_ends_a_run_within_a_second_of_its_time(
     machine.close()
 
 
-@pytest.mark.slow
 def test_the_guard_is_checked_more_often_where_python_serves_accesses(
     build: Callable[[str], Image],
 ) -> None:

@@ -17,7 +17,6 @@ SEVONPEND = 1 << 4
 EGU0 = 0x5001_B000
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("code", "sleeps"),
     [((NOP,), ""), ((YIELD,), ""), ((WFE,), "wfe"), ((WFI,), "wfi"), ((SEV,), ""),
@@ -63,7 +62,6 @@ CONDITIONS = {
 }  # fmt: skip
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("condition", CONDITIONS)
 def test_a_hint_in_an_it_block_has_its_condition(chip: BareChip, condition: int) -> None:
     for flags in range(16):
@@ -75,7 +73,6 @@ def test_a_hint_in_an_it_block_has_its_condition(chip: BareChip, condition: int)
         assert chip.machine.registers["pc"] == CODE + 4
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("mask", "then"),
     [
@@ -119,7 +116,6 @@ def mask(chip: BareChip, register: int, value: int) -> None:
 PRIMASK, BASEPRI, FAULTMASK = 0x8810, 0x8811, 0x8813
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("hint", "register", "value", "priority", "wakes"),
     [
@@ -147,7 +143,6 @@ def test_wake_up_depends_on_the_masks(
     assert (chip.running == 16 + 27) is taken
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("basepri", "priority", "wakes"), [(0x40, 0x20, True), (0x40, 0x40, False), (0x40, 0x60, False)]
 )
@@ -177,7 +172,6 @@ def test_sleep_lasts_until_the_interrupt(chip: BareChip) -> None:
     assert chip.running == 16 + 27
 
 
-@pytest.mark.slow
 def test_in_a_handler_only_more_urgent_exceptions_wake(chip: BareChip) -> None:
     chip.write(SHPR3, 0x0040_0000)
     chip.write(ICSR, 1 << 28)

@@ -47,7 +47,6 @@ def executed(build: Build) -> tuple[tuple[object, ...], Counter[str]]:
     return result
 
 
-@pytest.mark.slow
 def test_skipping_changes_neither_counts_nor_time_nor_interrupts(
     build: Build, executed: tuple[tuple[object, ...], Counter[str]]
 ) -> None:
@@ -57,7 +56,6 @@ def test_skipping_changes_neither_counts_nor_time_nor_interrupts(
     machine.close()
 
 
-@pytest.mark.slow
 @settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
 @given(steps=st.lists(st.integers(1, 9_000), min_size=1, max_size=60))
 def test_slices_give_the_same_run(

@@ -98,7 +98,6 @@ def test_long_straight_code_runs_as_loaded(machine: Callable[..., Machine]) -> N
     started.close()
 
 
-@pytest.mark.slow
 def test_random_bytes_as_firmware_end_within_their_budget(
     machine: Callable[..., Machine],
 ) -> None:
@@ -136,7 +135,6 @@ print(machine.core.executed, machine.now, printed, ram, [c.time for c in machine
 """
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["exceptions", "threads", "resets"])
 def test_two_processes_see_the_same_run(build: Callable[[str], Image], name: str) -> None:
     seen = [

@@ -102,14 +102,12 @@ def integers(a: int, b: int, c: int) -> list[int]:
     ]
 
 
-@pytest.mark.slow
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(a=words, b=words, c=words)
 def test_dsp_and_arithmetic_instructions(compute: Compute, a: int, b: int, c: int) -> None:
     assert compute(a, b, c)[:23] == [value & MASK for value in integers(a, b, c)]
 
 
-@pytest.mark.slow
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(a=words, b=words)
 def test_it_blocks_long_products_and_table_branches(compute: Compute, a: int, b: int) -> None:
@@ -121,7 +119,6 @@ def test_it_blocks_long_products_and_table_branches(compute: Compute, a: int, b:
     assert compute(a, b, 0)[23:29] == [*expected, long >> 32, table[a & 3], table[b & 3]]
 
 
-@pytest.mark.slow
 def test_a_second_exclusive_store_is_refused(compute: Compute) -> None:
     assert compute(40, 0, 0)[29:31] == [43, 0b01]
 
@@ -148,7 +145,6 @@ def half_away(value: float) -> int:
 floats = st.integers(-(1 << 20), 1 << 20).map(lambda n: n / 4)
 
 
-@pytest.mark.slow
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(a=floats, b=floats.filter(bool), c=floats)
 def test_floating_point_instructions(compute: Compute, a: float, b: float, c: float) -> None:

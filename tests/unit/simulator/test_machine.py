@@ -57,7 +57,6 @@ def test_exceptions_nest_tail_chain_and_keep_live_fp_registers(build: Build) -> 
     assert printed(machine) == b"exceptions done\r\n"
 
 
-@pytest.mark.slow
 def test_threads_keep_their_fp_registers_and_masks_hold(build: Build) -> None:
     machine = Machine(build("threads"))
     assert machine.run(until_tick=HZ, pattern=b"done") is End.CONDITION
@@ -72,7 +71,6 @@ def test_threads_keep_their_fp_registers_and_masks_hold(build: Build) -> None:
     assert machine.faults == []
 
 
-@pytest.mark.slow
 def test_wfe_sleeps_until_the_interrupt_that_pends(build: Build) -> None:
     machine = Machine(build("threads"))
     machine.run(until_tick=HZ, pattern=b"done")
@@ -81,7 +79,6 @@ def test_wfe_sleeps_until_the_interrupt_that_pends(build: Build) -> None:
     assert machine.seconds < 53 / 32768 + started + machine.core.executed / HZ
 
 
-@pytest.mark.slow
 def test_stacks_beside_a_guard_work_until_they_overflow(build: Build) -> None:
     machine = Machine(build("guard"))
     assert machine.run(until_tick=HZ, pattern=b"done") is End.CONDITION
@@ -101,7 +98,6 @@ def test_stacks_beside_a_guard_work_until_they_overflow(build: Build) -> None:
     assert "stack overflow" in machine.fault_report(machine.faults[2])
 
 
-@pytest.mark.slow
 def test_sleep_is_skipped_and_takes_its_virtual_time(build: Build) -> None:
     machine = Machine(build("exceptions"))
     run(machine)
@@ -109,7 +105,6 @@ def test_sleep_is_skipped_and_takes_its_virtual_time(build: Build) -> None:
     assert 100 / 32768 <= asleep < machine.seconds < asleep + 0.002  # the rest prints
 
 
-@pytest.mark.slow
 def test_instructions_compute_as_the_host(build: Build) -> None:
     machine = Machine(build("compute"))
     run(machine)
@@ -138,7 +133,6 @@ def test_instructions_compute_as_the_host(build: Build) -> None:
     ]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["compute", "exceptions"])
 @settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
@@ -154,7 +148,6 @@ def test_slices_of_any_size_give_the_same_run(build: Build, name: str, data: st.
     assert digest(sliced) == digest(whole)
 
 
-@pytest.mark.slow
 def test_single_steps_give_the_same_run(build: Build) -> None:
     whole, stepped = Machine(build("exceptions")), Machine(build("exceptions"))
     run(whole, 1)
@@ -166,7 +159,6 @@ def test_single_steps_give_the_same_run(build: Build) -> None:
     assert digest(stepped) == digest(whole)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("step", [1, 7, 1000])
 def test_user_threads_run_the_same_in_slices(build: Build, step: int) -> None:
     whole, sliced = Machine(build("userspace")), Machine(build("userspace"))
@@ -187,7 +179,6 @@ def test_a_run_stops_at_any_instruction_count(build: Build) -> None:
         assert machine.core.executed == count
 
 
-@pytest.mark.slow
 def test_every_instruction_is_in_the_profile(build: Build) -> None:
     machine = Machine(build("compute"))
     run(machine, 1)
@@ -196,7 +187,6 @@ def test_every_instruction_is_in_the_profile(build: Build) -> None:
     assert next(iter(functions)) == "Main"  # Mix stands inline in it
 
 
-@pytest.mark.slow
 def test_coverage_names_the_lines_that_ran(build: Build) -> None:
     machine = Machine(build("receive"))
     run(machine, 0.01)
@@ -207,7 +197,6 @@ def test_coverage_names_the_lines_that_ran(build: Build) -> None:
     assert not lines[1 + source.index("  results[0] = sum;")]
 
 
-@pytest.mark.slow
 def test_a_fault_in_the_fault_handler_locks_up_and_names_the_caller(build: Build) -> None:
     machine = Machine(build("nullcall"))
     assert run(machine) is End.LOCKUP
@@ -217,7 +206,6 @@ def test_a_fault_in_the_fault_handler_locks_up_and_names_the_caller(build: Build
     assert first.pc == 0
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("step", [None, 1, 7])
 def test_a_store_that_pends_an_interrupt_does_all_that_it_does_once(
     build: Build, step: int | None
@@ -232,7 +220,6 @@ def test_a_store_that_pends_an_interrupt_does_all_that_it_does_once(
     assert words[1:26:2] == list(range(1, 14))
 
 
-@pytest.mark.slow
 def test_a_call_without_the_thumb_bit_faults_at_its_target_and_first_for_the_fetch(
     build: Build,
 ) -> None:
@@ -246,7 +233,6 @@ def test_a_call_without_the_thumb_bit_faults_at_its_target_and_first_for_the_fet
     assert words[8:] == [iaccviol, data, 0]
 
 
-@pytest.mark.slow
 def test_uicr_survives_a_soft_reset_and_the_watchdog_resets(build: Build) -> None:
     machine = Machine(build("resets"))
     assert run(machine) is End.IDLE
@@ -257,33 +243,15 @@ def test_uicr_survives_a_soft_reset_and_the_watchdog_resets(build: Build) -> Non
     assert machine.seconds > 1
 
 
-def supplied(build: Build) -> Machine:
-    """An image that waits, after it was warned of a power failure."""
-    machine = Machine(build("supply"))
-    assert run(machine) is End.IDLE
-    machine.warn_of_power_failure()
-    assert run(machine) is End.IDLE
-    assert results(machine, 3) == [0, 0, 1]
-    return machine
-
-
-@pytest.mark.slow
 def test_a_pin_reset_keeps_ram_and_retained_registers(build: Build) -> None:
-    machine = supplied(build)
+    machine = Machine(build("retained"))
+    assert run(machine) is End.IDLE
+    assert results(machine, 2) == [0, 0]
     machine.reset()
     assert run(machine) is End.IDLE
-    assert results(machine, 3) == [1, 0x5A, 1]
+    assert results(machine, 3) == [1, 0x5A, 0x1234]
 
 
-@pytest.mark.slow
-def test_a_brown_out_changes_ram_and_clears_retained_registers(build: Build) -> None:
-    machine = supplied(build)
-    machine.brown_out(b"\x33" * machine.memory_map.area("ram").size)
-    assert run(machine) is End.IDLE
-    assert results(machine, 3) == [0, 0, 0x3333_3333]
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("long_buffers", [0, 1])
 def test_ten_kilobytes_in_bursts_arrive_complete(build: Build, long_buffers: int) -> None:
     machine = Machine(build("receive"))

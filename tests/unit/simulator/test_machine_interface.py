@@ -18,14 +18,12 @@ RAM, RAM_END = 0x2000_0000, 0x2004_0000
 # memory and registers, as a debugger sees them
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("place", [0x000F_FFFC, RAM, RAM_END - 4, 0x00FF_8FFC])
 def test_memory_is_read_and_written_as_by_a_debugger(chip: BareChip, place: int) -> None:
     chip.machine.write_memory(place, b"abcd")
     assert chip.machine.read_memory(place, 4) == b"abcd"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("place", "size"), [(0x0010_0000, 1), (0x000F_FFFD, 4), (RAM_END, 1), (0x5000_8000, 4)]
 )
@@ -57,7 +55,6 @@ def test_a_machine_starts_from_its_vector_table(waiting: Image) -> None:
     machine.close()
 
 
-@pytest.mark.slow
 def test_a_reset_reads_the_vector_table_again(chip: BareChip) -> None:
     chip.machine.write_memory(0, struct.pack("<2I", STACK - 0x100 + 3, CODE | 1))
     chip.machine.reset()
@@ -81,7 +78,6 @@ def test_a_count_of_instructions_ends_a_run_as_its_condition(chip: BareChip) -> 
     assert chip.machine.core.executed == before + 7
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("printed", [b"", b"boot\n"])
 def test_resets_of_the_firmware_are_a_loop_in_spite_of_output(
     chip: BareChip, printed: bytes
@@ -121,7 +117,6 @@ def test_with_stand_a_branch_to_itself_ends_the_run_at_once(
     assert chip.now - before == 1000
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("step", [1, 7, 1000])
 def test_a_branch_to_itself_that_a_timer_may_end_is_counted_in_any_slices(
     chip: BareChip, step: int
@@ -222,6 +217,5 @@ def test_executed_addresses_are_halfwords(chip: BareChip) -> None:
     assert chip.machine.executed_addresses() == [LOOP, *range(CODE, CODE + 10, 2)]
 
 
-@pytest.mark.slow
 def test_where_gives_function_file_and_line(chip: BareChip) -> None:
     assert chip.machine.where() == str(chip.machine.firmware.locate(LOOP))

@@ -184,7 +184,6 @@ def accesses(*kinds: int, most_regions: int) -> st.SearchStrategy[Access]:
     )
 
 
-@pytest.mark.slow
 @settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
 @example(Access(RUN, earlier=(Region(0, 32),)))  # code in a page where a region ends
 @given(access=accesses(*DATA, RUN, most_regions=6))
@@ -192,7 +191,6 @@ def test_each_access_is_checked_independently_of_earlier_ones(bench: Bench, acce
     hold_against_the_architecture(bench, access)
 
 
-@pytest.mark.slow
 @settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
 @given(access=accesses(*DATA, most_regions=13))
 def test_data_accesses_are_checked_before_any_code_ran_in_ram(
@@ -201,7 +199,6 @@ def test_data_accesses_are_checked_before_any_code_ran_in_ram(
     hold_against_the_architecture(data_bench, access)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("user", [False, True])
 @pytest.mark.parametrize("control", [ENABLE, ENABLE | PRIVDEFENA])
 @pytest.mark.parametrize(
@@ -218,7 +215,6 @@ def test_the_first_code_in_ram_needs_execute_permission(
     fresh.machine.close()
 
 
-@pytest.mark.slow
 @settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     regions=st.lists(regions, max_size=4).map(tuple),
@@ -249,7 +245,6 @@ def test_the_frame_check_agrees_with_the_reference_model(
     registers.load(kept)
 
 
-@pytest.mark.slow
 def test_registers_of_regions_that_are_not_there_read_as_zero(bench: Bench) -> None:
     registers = bench.machine.engine.mpus[True]
     for number in (15, 16):
@@ -266,7 +261,6 @@ def bytes_held(regions: tuple[Region, ...], byte: int) -> tuple[int, ...]:
     return tuple(n for n, region in enumerate(regions) if region.holds(byte))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("user", "kind"), [*product([False, True], [LOAD, STORE, RUN])])
 def test_with_the_mpu_off_everything_passes(bench: Bench, user: bool, kind: int) -> None:
     bench.start(Access(kind, user=user, control=0, regions=(Region(0, 1024, False, True, True),)))
@@ -280,7 +274,6 @@ def test_code_of_negative_priority_is_not_checked_without_hfnmiena(bench: Bench)
     assert bench.outcome().status == DACCVIOL | MMARVALID
 
 
-@pytest.mark.slow
 def test_code_of_negative_priority_is_checked_with_hfnmiena(
     build: Callable[[str], Image],
 ) -> None:
@@ -297,7 +290,6 @@ def test_an_access_over_the_edge_of_a_region_faults_behind_it(bench: Bench) -> N
     assert bench.outcome().address == bench.arena + 1056
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("slices", [None, 1, 7])
 def test_code_in_ram_runs_as_last_written_with_and_without_the_mpu(
     build: Callable[[str], Image], slices: int | None

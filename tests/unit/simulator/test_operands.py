@@ -84,7 +84,6 @@ def faults(chip: BareChip, *code: int, steps: int = 1, **state: int) -> list[tup
     return [(fault.reason, fault.pc) for fault in chip.machine.faults]
 
 
-@pytest.mark.slow
 @anywhere
 @pytest.mark.parametrize("code", WORDS.values(), ids=WORDS)
 def test_a_word_that_must_be_aligned(chip: BareChip, code: tuple[int, ...], place: int) -> None:
@@ -93,14 +92,12 @@ def test_a_word_that_must_be_aligned(chip: BareChip, code: tuple[int, ...], plac
     assert faults(chip, *code, at=place, r0=RAM + 4) == []
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("code", HALFWORDS.values(), ids=HALFWORDS)
 def test_a_halfword_that_must_be_aligned(chip: BareChip, code: tuple[int, ...]) -> None:
     assert faults(chip, *code, r0=RAM + 1) == [("UNALIGNED", CODE)]
     assert faults(chip, *code, r0=RAM + 2) == []
 
 
-@pytest.mark.slow
 @anywhere
 @pytest.mark.parametrize("code", TRAPPED_WORDS.values(), ids=TRAPPED_WORDS)
 def test_a_word_is_aligned_where_ccr_demands_it(
@@ -114,7 +111,6 @@ def test_a_word_is_aligned_where_ccr_demands_it(
     assert faults(chip, *code, at=place, r0=RAM + 2, r1=0) == []
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("code", TRAPPED_HALFWORDS.values(), ids=TRAPPED_HALFWORDS)
 def test_a_halfword_is_aligned_where_ccr_demands_it(chip: BareChip, code: tuple[int, ...]) -> None:
     assert faults(chip, *code, r0=RAM + 1) == []
@@ -129,7 +125,6 @@ def test_a_byte_is_always_aligned(chip: BareChip, code: tuple[int, ...]) -> None
     assert faults(chip, *code, r0=RAM + 1) == []
 
 
-@pytest.mark.slow
 @anywhere
 @pytest.mark.parametrize("code", DIVISIONS.values(), ids=DIVISIONS)
 def test_a_division_by_zero_traps_where_ccr_demands_it(
@@ -143,7 +138,6 @@ def test_a_division_by_zero_traps_where_ccr_demands_it(
     assert chip.machine.registers["r2"] == 3
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("address", [P0_OUT + 1, P0_OUT + 2, SCS + 2])
 @pytest.mark.parametrize("code", [(0x6802,), (0x6002,)], ids=["ldr", "str"])
 def test_device_memory_takes_aligned_accesses_only(
@@ -163,7 +157,6 @@ DERIVED = {
 LDRD_R3 = (0xE9D3, 0x2400)  # ldrd r2, r4, [r3]
 
 
-@pytest.mark.slow
 @anywhere
 @pytest.mark.parametrize("code", DERIVED.values(), ids=DERIVED)
 @pytest.mark.parametrize(("r0", "r1"), [(RAM, 0), (RAM + 1, 0), (RAM + 1, 3), (RAM, 2), (RAM, 1)])
@@ -190,7 +183,6 @@ def test_an_instruction_that_is_not_executed_does_not_fault(chip: BareChip) -> N
     ]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("r1", "fault"), [(0, True), (1, False)])
 def test_a_base_that_is_written_on_a_condition(chip: BareChip, r1: int, fault: bool) -> None:
     code = (0x2900, 0xBF08, 0x4603, *LDRD_R3)  # cmp r1, #0; it eq; moveq r3, r0; ldrd ...

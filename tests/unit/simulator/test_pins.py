@@ -58,7 +58,6 @@ def results(session: SimulatorSession) -> tuple[int, ...]:
     return struct.unpack("<3I", session.memory.read(symbol.address, 12))
 
 
-@pytest.mark.slow
 def test_a_pressed_button_raises_its_event_once(session: SimulatorSession) -> None:
     for _ in range(2):
         session.pins.drive(BUTTON1, False)
@@ -68,7 +67,6 @@ def test_a_pressed_button_raises_its_event_once(session: SimulatorSession) -> No
     assert results(session)[0] == 2
 
 
-@pytest.mark.slow
 def test_an_event_reaches_a_task_through_dppi_without_the_core(session: SimulatorSession) -> None:
     assert not session.pins.read(LED1)
     session.pins.drive(BUTTON1, False)
@@ -140,7 +138,6 @@ def test_buttons_are_pressed_and_released_in_order(session: SimulatorSession) ->
     assert session.pins.read(BUTTON1) and session.pins.read(BUTTON2)
 
 
-@pytest.mark.slow
 def test_a_press_comes_at_its_time_on_the_targets_clock(build: Callable[[str], Image]) -> None:
     with SimulatorSession(Machine(build("tickless"))) as running:  # a counter's events go on
         presses = Presses(running, [Press(BUTTON1, 0.5, 0.1)])
@@ -170,7 +167,6 @@ def test_out_and_dir_are_set_and_cleared_pin_by_pin(
     assert [p0[at] for at in (word, setting, clearing)] == [0x1234_5678] * 3
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("pin", [0, 9, 31])
 def test_dir_and_a_pins_configuration_are_one_bit(p0: Port, pin: int) -> None:
     p0.configure(pin, PULL_UP | 1)
@@ -183,7 +179,6 @@ def test_dir_and_a_pins_configuration_are_one_bit(p0: Port, pin: int) -> None:
     assert p0[DIR] == 0
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("pin", [0, 9, 31])
 def test_an_input_reads_its_driver_or_its_pull(p0: Port, pin: int) -> None:
     p0.configure(pin, PULL_UP)
@@ -212,7 +207,6 @@ def test_an_output_pin_shows_out_and_not_its_pull(p0: Port) -> None:
     assert p0.gpio.pads == p0[IN] == 1 << 3
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("sense", "level", "latched"),
     [(2, True, True), (2, False, False), (3, False, True), (3, True, False), (0, True, False),
@@ -225,7 +219,6 @@ def test_latch_follows_sense(p0: Port, sense: int, level: bool, latched: bool) -
     assert p0.gpio.detect is latched
 
 
-@pytest.mark.slow
 def test_latch_is_cleared_pin_by_pin(p0: Port) -> None:
     for pin in (1, 2):
         p0.configure(pin, SENSE_HIGH)

@@ -76,14 +76,6 @@ def test_a_reset_keeps_ram_and_undefines_registers(opened: Open) -> None:
     assert machine.core.read(Reg.S0) != 1
 
 
-def test_a_brown_out_undefines_registers(opened: Open) -> None:
-    machine = opened()
-    machine.write_register("r7", 1)
-    machine.brown_out(bytes(SIZE))
-    assert machine.read_memory(RAM, 64) == bytes(64)
-    assert core(machine) == words(DEFAULT_SEED, R0, 13)
-
-
 def test_a_snapshot_brings_its_own_values(opened: Open) -> None:
     first, other = opened(), opened(power_on=7)
     snapshot.restore(other, snapshot.take(first))

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import pytest
 from bare_chip import BareChip
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -68,7 +67,6 @@ class Masks:
 masks = st.builds(Masks, st.booleans(), st.booleans(), st.integers(0, 7).map(lambda n: n << 5))
 
 
-@pytest.mark.slow
 @quick
 @given(
     both=st.tuples(masks, masks),

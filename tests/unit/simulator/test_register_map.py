@@ -104,7 +104,6 @@ def findings(chip: BareChip) -> list[str | None]:
     return [finding.subject for finding in chip.machine.findings]
 
 
-@pytest.mark.slow
 @each
 def test_registers_hold_their_reset_values(chip: BareChip, name: str) -> None:
     p = PERIPHERALS[name]
@@ -113,7 +112,6 @@ def test_registers_hold_their_reset_values(chip: BareChip, name: str) -> None:
     assert findings(chip) == []
 
 
-@pytest.mark.slow
 @each
 def test_a_store_changes_the_register_and_no_other(chip: BareChip, name: str) -> None:
     p = PERIPHERALS[name]
@@ -124,7 +122,6 @@ def test_a_store_changes_the_register_and_no_other(chip: BareChip, name: str) ->
         assert {at: chip.read(p.base + at) for at in wanted} == wanted
 
 
-@pytest.mark.slow
 @each
 def test_a_reset_undoes_stores(chip: BareChip, name: str) -> None:
     p = PERIPHERALS[name]
@@ -136,7 +133,6 @@ def test_a_reset_undoes_stores(chip: BareChip, name: str) -> None:
     assert {offset: chip.read(p.base + offset) for offset in wanted} == wanted
 
 
-@pytest.mark.slow
 @each
 def test_status_registers_ignore_stores(chip: BareChip, name: str) -> None:
     p = PERIPHERALS[name]
@@ -147,7 +143,6 @@ def test_status_registers_ignore_stores(chip: BareChip, name: str) -> None:
     assert findings(chip) == []
 
 
-@pytest.mark.slow
 @each
 def test_registers_that_are_only_written_read_as_zero(chip: BareChip, name: str) -> None:
     p = PERIPHERALS[name]
@@ -177,7 +172,6 @@ def test_a_task_is_triggered_by_a_one_and_reads_as_zero(chip: BareChip) -> None:
     assert chip.read(EGU0 + TRIGGER) == 0
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("index", range(16))
 def test_each_task_of_an_array_raises_its_own_event(chip: BareChip, index: int) -> None:
     chip.write(EGU0 + TRIGGER + 4 * index, 1)
@@ -238,7 +232,6 @@ def test_a_line_that_stays_high_keeps_its_interrupt_pending(chip: BareChip) -> N
     assert not is_pending(chip, EGU0_IRQ)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("base", "event", "bit", "irq"),
     [
@@ -276,7 +269,6 @@ def test_subscribe_and_publish_keep_their_value(chip: BareChip) -> None:
 CRYPTOCELL = 0x5084_0000
 
 
-@pytest.mark.slow
 def test_a_register_without_a_model_keeps_its_word_and_is_a_finding_once(chip: BareChip) -> None:
     chip.write(CRYPTOCELL + 0x510, 0x1234)
     assert chip.read(CRYPTOCELL + 0x510) == 0x1234
@@ -287,7 +279,6 @@ def test_a_register_without_a_model_keeps_its_word_and_is_a_finding_once(chip: B
     assert "has no model and was read (by" in second
 
 
-@pytest.mark.slow
 def test_findings_about_registers_are_bounded(chip: BareChip) -> None:
     for offset in range(0, 0x1000, 4):
         chip.read(CRYPTOCELL + offset)
@@ -304,7 +295,6 @@ def test_eraseall_does_nothing_unless_erasing_is_enabled(chip: BareChip) -> None
 # where registers answer
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("address", [0x5000_2000, 0x5000_7000, 0x4000_3000, 0x4084_0000])
 def test_an_access_without_a_peripheral_is_a_bus_error(chip: BareChip, address: int) -> None:
     assert chip.refuses(address)
@@ -318,7 +308,6 @@ def test_a_block_ends_where_its_registers_end(chip: BareChip) -> None:
     assert chip.refuses(0x5084_2000)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("size", "at", "value"), [(1, 0, 0xA5), (1, 3, 0x12), (2, 2, 0x1234)])
 def test_a_narrow_load_gives_its_part_of_the_word(
     chip: BareChip, size: int, at: int, value: int
@@ -401,7 +390,6 @@ def test_uicr_of_a_device_that_has_booted_holds_its_oscillator(chip: BareChip) -
     assert set(words(chip, UICR + 0x24, (0x1000 - 0x24) // 4)) == {ONES}
 
 
-@pytest.mark.slow
 def test_uicr_of_a_device_fresh_from_the_factory_is_erased(waiting: Image) -> None:
     machine = Machine(waiting, booted=False)
     assert machine.read_memory(UICR, 0x1000) == b"\xff" * 0x1000

@@ -44,7 +44,6 @@ def evidence(machine: Machine) -> tuple[object, ...]:
     )
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("step", [7, 100, HZ])
 @pytest.mark.parametrize(
     "name", ["compute", "exceptions", "receive", "pins", "tickless", "threads", "sender", "counter",
@@ -84,7 +83,6 @@ def test_the_core_reads_storage_and_events_itself(build: Build) -> None:
     assert asked == []
 
 
-@pytest.mark.slow
 def test_python_serves_transfers_only_with_interrupt_or_channel(build: Build) -> None:
     machine = Machine(build("sender"))
     asked: list[int] = []
@@ -116,7 +114,6 @@ def test_the_core_sets_alarms_of_an_rtc_itself(build: Build) -> None:
     assert asked == [0x000]  # START
 
 
-@pytest.mark.slow
 def test_the_counter_of_an_rtc_is_the_number_of_edges_of_its_clock(build: Build) -> None:
     machine = Machine(build("counter"))
     asked: list[int] = []
@@ -135,7 +132,6 @@ def test_the_counter_of_an_rtc_is_the_number_of_edges_of_its_clock(build: Build)
     assert words[51] == 100
 
 
-@pytest.mark.slow
 @given(writes=st.lists(st.tuples(offsets, st.integers(0, 2**32 - 1))))
 def test_registers_are_words_by_their_offset(writes: list[tuple[int, int]]) -> None:
     registers, model = native.load().Registers(SIZE), dict.fromkeys(range(0, SIZE, 4), 0)

@@ -39,7 +39,6 @@ def rtc(chip: BareChip) -> Rtc:
     return Rtc(chip, BASE)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("prescaler", [0, 1, 32, 0xFFF])
 def test_it_counts_edges_divided_by_the_prescaler(rtc: Rtc, prescaler: int) -> None:
     rtc[PRESCALER] = prescaler
@@ -79,7 +78,6 @@ def test_stop_holds_the_counter_start_goes_on_and_clear_begins_anew(rtc: Rtc) ->
     assert rtc[COUNTER] == 5
 
 
-@pytest.mark.slow
 def test_trigovrflw_stands_shortly_before_the_overflow(rtc: Rtc) -> None:
     rtc[START] = 1
     rtc[EVTENSET] = OVRFLW_BIT
@@ -121,7 +119,6 @@ def test_tick_comes_with_each_count(rtc: Rtc) -> None:
         assert rtc.events() == []
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("channel", CHANNELS)
 @pytest.mark.parametrize("enable", [EVTENSET, INTENSET])
 def test_compare_is_raised_at_its_count_where_events_or_interrupts_ask_for_it(
@@ -150,7 +147,6 @@ def test_an_event_without_evten_or_inten_is_not_raised(rtc: Rtc, asked_for: bool
     assert rtc.events() == []
 
 
-@pytest.mark.slow
 def test_evten_is_set_and_cleared_bit_by_bit(rtc: Rtc) -> None:
     rtc[EVTENSET] = OVRFLW_BIT | TICK_BIT
     rtc[EVTENSET] = OVRFLW_BIT | 0xF << 16
@@ -280,7 +276,6 @@ def test_compare_comes_once_a_turn(rtc: Rtc) -> None:
     assert rtc.events() == ["compare 0"]
 
 
-@pytest.mark.slow
 def test_a_compare_register_has_24_bits(rtc: Rtc) -> None:
     rtc[CC + 8] = 0xAB12_3456
     assert rtc[CC + 8] == 0x12_3456

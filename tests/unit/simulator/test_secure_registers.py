@@ -56,7 +56,6 @@ def test_vlstm_saves_and_hides_a_secure_context_that_vlldm_brings_back(
     assert worlds.machine.registers["pc"] == SECURE_CODE + 4
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("code", [VLSTM_R0, VLLDM_R0])
 def test_vlstm_and_vlldm_without_a_secure_context_do_nothing(
     worlds: BareChip, code: tuple[int, int]
@@ -70,7 +69,6 @@ def test_vlstm_and_vlldm_without_a_secure_context_do_nothing(
     assert worlds.machine.registers["pc"] == SECURE_CODE + 4
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("code", [VLSTM_R0, VLLDM_R0])
 @pytest.mark.parametrize(
     ("address", "reason"), [(PLACE + 4, "UNALIGNED"), (0x3000_0000, "PRECISERR, BFARVALID")]
@@ -101,7 +99,6 @@ def test_vlstm_in_the_non_secure_state_is_undefined(
 MSP_NS, PSP_NS, PRIMASK_NS, CONTROL_NS, SP_NS = 0x88, 0x89, 0x90, 0x94, 0x98
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("number", [MSP_NS, PSP_NS, PRIMASK_NS, CONTROL_NS, SP_NS])
 def test_the_non_secure_names_are_the_secure_states_alone(worlds: BareChip, number: int) -> None:
     worlds.enter_nonsecure()
@@ -112,7 +109,6 @@ def test_the_non_secure_names_are_the_secure_states_alone(worlds: BareChip, numb
     assert worlds.machine.faults == []
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("before", "written", "after"),
     [(0, 0, 0), (0, 2, 2), (0, 7, 7), (0, 1, 1), (1, 0, 1), (3, 0, 3)],
@@ -162,7 +158,6 @@ def told(chip: BareChip, instruction: int, address: int, at: int = SECURE_CODE) 
     return chip.machine.registers["r1"]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("address", "answer"),
     [
@@ -192,7 +187,6 @@ def regions(chip: BareChip, alias: int) -> None:
     chip.write(MPU_CTRL + alias, 1 | 4)  # with the background for privileged code
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("offset", "privileged", "unprivileged"),
     [
@@ -234,7 +228,6 @@ def test_tt_in_non_secure_code_uses_its_own_mpu(worlds: BareChip) -> None:
     assert told(worlds, TTT, PLACE + 0x200, NONSECURE_CODE) == MRVALID | 5
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("instruction", [TTA, TTAT])
 def test_tta_in_non_secure_code_is_undefined(worlds: BareChip, instruction: int) -> None:
     worlds.enter_nonsecure()
@@ -242,7 +235,6 @@ def test_tta_in_non_secure_code_is_undefined(worlds: BareChip, instruction: int)
     assert worlds.machine.faults[0].reason == "UNDEFINSTR"
 
 
-@pytest.mark.slow
 def test_tt_in_unprivileged_code_gives_no_mpu_permission(worlds: BareChip) -> None:
     secure(worlds, 0xF380, CONTROL, r0=1)
     assert told(worlds, TT, PLACE) == S | IRVALID | 68 << 24

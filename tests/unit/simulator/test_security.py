@@ -106,7 +106,6 @@ def refusal(kind: int, permission: int, nonsecure: bool) -> Refusal | None:
 permissions = st.integers(0, 7).flatmap(lambda p: st.sampled_from([p, p | SECURE]))
 
 
-@pytest.mark.slow
 @quick
 @given(
     rights=st.dictionaries(st.integers(2, 30), permissions, min_size=1),

@@ -46,7 +46,6 @@ for path in sys.argv[3:]:
 """
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_a_snapshot_continues_in_another_process(build: Build, tmp_path: Path, name: str) -> None:
     machine, paths = Machine(build(name)), []
@@ -92,7 +91,6 @@ def test_programmed_flash_and_code_in_it_go_back(build: Build) -> None:
     fresh.close()
 
 
-@pytest.mark.slow
 def test_a_snapshot_of_another_image_is_refused(build: Build, tmp_path: Path) -> None:
     one, other = Machine(build("exceptions")), Machine(build("threads"))
     snapshot.save(one, snapshot.take(one), tmp_path / "booted")
@@ -102,7 +100,6 @@ def test_a_snapshot_of_another_image_is_refused(build: Build, tmp_path: Path) ->
     other.close()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("spoil", "complaint"),
     [
@@ -221,7 +218,6 @@ def test_all_devices_and_registers_are_restored(busy: BareChip) -> None:
         assert diary(busy) == first
 
 
-@pytest.mark.slow
 def test_all_devices_and_blocks_are_in_the_file(
     busy: BareChip, waiting: Image, tmp_path: Path
 ) -> None:
@@ -244,7 +240,6 @@ def test_a_sleeping_core_sleeps_on(chip: BareChip) -> None:
     assert (chip.machine.sleeping, chip.machine.resets) == ("wfi", 0)
 
 
-@pytest.mark.slow
 def test_a_snapshot_drops_lockup_and_requested_reset(chip: BareChip) -> None:
     kept = snapshot.take(chip.machine)
     chip.play(0xBE00, steps=1)
@@ -255,7 +250,6 @@ def test_a_snapshot_drops_lockup_and_requested_reset(chip: BareChip) -> None:
     assert chip.machine.resets == 0
 
 
-@pytest.mark.slow
 def test_console_bytes_and_pending_input_are_restored(chip: BareChip) -> None:
     registers = {0x514: 28, 0x524: 0x01D6_0000, 0x500: 8, 0x534: 0x2000_1000, 0x538: 4}
     for offset, value in registers.items():

@@ -45,7 +45,6 @@ def test_after_a_reset_everything_is_secure_and_open(spu: Spu) -> None:
     assert spu.chip.machine.findings == []
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "number", "permission"),
     [
@@ -68,7 +67,6 @@ def test_each_peripheral_shows_its_configurable_security(
     assert spu[PERIPHID + 4 * number] == permission
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("number", "kept"),
     [
@@ -86,7 +84,6 @@ def test_only_configurable_permission_bits_are_written(spu: Spu, number: int, ke
     assert spu[register] == before | LOCK
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("register", "writable"),
     [
@@ -130,7 +127,6 @@ def test_channels_and_pins_are_attributed_until_they_are_locked(
 # gateways
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("nsc", "origin", "region_size"), [(FLASHNSC, 0, 0x8000), (RAMNSC, RAM, 0x2000)]
 )
@@ -147,7 +143,6 @@ def test_the_last_bytes_of_a_region_may_be_entered(
     assert [callable_(at) for at in places] == [False, True, True, False]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("size", "found"), [(0, 0), (1, 32), (7, 2048), (8, 4096), (9, 0), (15, 0)]
 )
@@ -205,7 +200,6 @@ def run_at(spu: Spu, place: int) -> str:
     return machine.faults[0].reason if machine.faults else ""
 
 
-@pytest.mark.slow
 @MEMORIES
 @pytest.mark.parametrize("at_end", [False, True])
 @pytest.mark.parametrize(
@@ -220,7 +214,6 @@ def test_execution_needs_the_spus_permission(
     assert run_at(spu, place + (size - 2) * at_end) == reason
 
 
-@pytest.mark.slow
 @MEMORIES
 def test_a_neighbours_permission_does_not_matter(
     spu: Spu, place: int, register: int, size: int
@@ -234,7 +227,6 @@ def test_a_neighbours_permission_does_not_matter(
     assert spu.chip.machine.faults[0].reason == "PRECISERR, BFARVALID"
 
 
-@pytest.mark.slow
 @MEMORIES
 def test_a_restored_permission_takes_effect(spu: Spu, place: int, register: int, size: int) -> None:
     spu[register] = SECATTR
@@ -248,7 +240,6 @@ def test_a_restored_permission_takes_effect(spu: Spu, place: int, register: int,
     assert run_at(spu, place + size - 2) == ""
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("secure_dma", "place", "refused"),
     [(True, RAM + 0x2000, False), (False, RAM + 0x2000, True), (False, RAM, False),
@@ -267,7 +258,6 @@ def test_easydma_uses_the_peripherals_security(
     assert raised(spu) == ["RAMACCERR"] * refused
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("number", "secure", "at_secure", "at_nonsecure"),
     [
@@ -341,7 +331,6 @@ def shared_out(spu: Spu) -> Spu:
     return spu
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("register", "seen"),
     [
@@ -358,7 +347,6 @@ def test_non_secure_code_reads_its_own_bits(shared_out: Spu, register: int, seen
     assert shared_out.chip.read(register) == seen
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("register", "value", "read", "becomes"),
     [

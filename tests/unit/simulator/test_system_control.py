@@ -43,7 +43,6 @@ from system_control import (
 MEMFAULT, BUSFAULT, USGFAULT, SECUREFAULT = 1 << 16, 1 << 17, 1 << 18, 1 << 19
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("register", "value"),
     [
@@ -120,7 +119,6 @@ def test_fixed_bits_of_ccr_ignore_writes(chip: BareChip) -> None:
     assert chip.read(CCR) == 0x209
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("key", [0, 0x05FB_0000, 0xFA05_0000])
 def test_aircr_is_written_with_its_key_alone(chip: BareChip, key: int) -> None:
     chip.write(AIRCR, key | 0x300 | PRIS)
@@ -162,7 +160,6 @@ def test_secure_code_may_reset_always(chip: BareChip) -> None:
 # priorities of the system's exceptions
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("register", "kept"), [(SHPR1, 0xE0E0_E0E0), (SHPR2, 0xE000_0000), (SHPR3, 0xE0E0_00E0)]
 )
@@ -172,7 +169,6 @@ def test_priorities_have_three_bits(chip: BareChip, register: int, kept: int) ->
     assert chip.read(register) == kept
 
 
-@pytest.mark.slow
 def test_a_priority_is_written_as_a_byte(chip: BareChip) -> None:
     chip.write(SHPR3, 0x2040_0000)
     chip.write(SHPR3 + 3, 0x60, size=1)
@@ -200,7 +196,6 @@ def test_non_secure_code_has_priorities_of_its_own(chip: BareChip, shared: int, 
 PENDING = {"PendSV": (ICSR, 28, 27, 14), "SysTick": (ICSR, 26, 25, 15), "NMI": (ICSR, 31, 30, 2)}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", PENDING)
 def test_icsr_sets_and_clears_pending_exceptions(masked: BareChip, name: str) -> None:
     register, setting, clearing, number = PENDING[name]
@@ -237,7 +232,6 @@ def test_icsr_has_vectactive_and_rettobase(chip: BareChip) -> None:
     assert not chip.read(ICSR) >> 11 & 1
 
 
-@pytest.mark.slow
 def test_non_secure_code_sees_its_own_pending_exceptions(masked: BareChip) -> None:
     masked.write(ICSR, 1 << 28)
     masked.write(ICSR, 1 << 31)
@@ -257,7 +251,6 @@ def test_with_bfhfnmins_the_nmi_is_non_secure(masked: BareChip) -> None:
     assert masked.read(ICSR + NONSECURE_ALIAS) >> 31
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("number", "exists"), [(0, True), (5, True), (64, True), (65, False)])
 def test_stir_pends_an_interrupt(masked: BareChip, number: int, exists: bool) -> None:
     masked.write(STIR, number)
@@ -265,7 +258,6 @@ def test_stir_pends_an_interrupt(masked: BareChip, number: int, exists: bool) ->
     assert masked.read(STIR) == 0
 
 
-@pytest.mark.slow
 def test_non_secure_code_pends_its_own_interrupts_alone(masked: BareChip) -> None:
     masked.write(ITNS, 1 << 5)
     for number in (4, 5):
@@ -291,7 +283,6 @@ def test_shcsr_has_enable_pending_and_active_bits(masked: BareChip, name: str) -
     masked.write(SHCSR, 0)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("bit", "told_as"),
     [(4, 4), (7, 7), (10, 10), (11, 11), (15, 15), (19, 19), (20, 20), (5, None), (8, None),

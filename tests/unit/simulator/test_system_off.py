@@ -8,14 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from harness.base.platforms import board_table
-from harness.build.variants import Expectation
+from harness.base.expected import Expected
 from harness.case import Case, run_case
 from harness.case.result import Verdict
 from harness.elf import Image
 from harness.simulator import End, Machine
 from harness.simulator.peripherals.gpio import Gpio
-from harness.targets.pins import parse_press
 
 BUTTON = 6
 OFF = 1 << 2  # RESETREAS
@@ -54,30 +52,30 @@ def test_a_reset_ends_it(machine: Machine) -> None:
 @pytest.fixture
 def case(build: Callable[[str], Image]) -> Case:
     return Case("off", build("system_off").path, scraper="/^(?P<said>up|woken)$/",
-                values=({"said": "up"},), reference=False)  # fmt: skip
+                expect=Expected(values=({"said": "up"},)), reference="none")  # fmt: skip
 
 
 def test_it_ends_a_run_as_sleep_does(case: Case, tmp_path: Path) -> None:
     assert run_case(case, tmp_path).verdict is Verdict.PASS
-    more = replace(case, values=({"said": "up"}, {"said": "woken"}))
+    more = replace(case, expect=Expected(values=({"said": "up"}, {"said": "woken"})))
     result = run_case(more, tmp_path)
     assert result.verdict is Verdict.FIRMWARE
     assert "it switched the chip off (System OFF)" in result.reason
 
 
 def test_a_press_wakes_the_image_of_a_case(case: Case, tmp_path: Path) -> None:
-    press = parse_press("button1@0.5", board_table())
     both = ({"said": "up"}, {"said": "woken"})
-    expected = Expectation(True, (("rebooted", ""),))  # that is how a pin wakes it
-    woken = replace(case, values=both, presses=(press,), expected=expected, ends_off=True)
+    expect = Expected(True, (("rebooted", ""),), both)  # that is how a pin wakes it
+    woken = replace(case, press=("button1@0.5",), expect=expect, end="system_off")
     result = run_case(woken, tmp_path)
     assert result.verdict is Verdict.PASS, result.reason
 
 
 def test_a_case_may_demand_it(case: Case, tmp_path: Path, build: Callable[[str], Image]) -> None:
-    assert run_case(replace(case, ends_off=True), tmp_path).verdict is Verdict.PASS
+    assert run_case(replace(case, end="system_off"), tmp_path).verdict is Verdict.PASS
     awake = Case("awake", build("supply").path, scraper="/^(?P<said>ready)$/",
-                 values=({"said": "ready"},), reference=False, ends_off=True)  # fmt: skip
+                 expect=Expected(values=({"said": "ready"},)), reference="none",
+                 end="system_off")  # fmt: skip
     result = run_case(awake, tmp_path)
     assert result.verdict is Verdict.FAIL
     assert "the image should switch the chip off, but it sleeps" in result.reason

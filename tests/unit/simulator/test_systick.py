@@ -49,7 +49,6 @@ def test_it_reloads_with_the_first_tick_and_counts_down_to_zero(chip: BareChip) 
     assert seen == [5, 4, 3, 2, 1, 0, 5, 4, 3, 2, 1, 0, 5, 4]
 
 
-@pytest.mark.slow
 def test_countflag_is_cleared_by_reading(chip: BareChip) -> None:
     start(chip, 99)
     chip.wait(99)
@@ -87,7 +86,6 @@ def test_a_write_of_the_counter_clears_it_and_the_flag(chip: BareChip, value: in
     assert chip.read(CVR) == 99
 
 
-@pytest.mark.slow
 def test_while_it_is_off_it_holds(chip: BareChip) -> None:
     start(chip, 99)
     chip.wait(40)

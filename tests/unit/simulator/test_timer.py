@@ -40,7 +40,6 @@ def timer(chip: BareChip) -> Timer:
     return Timer(chip, BASE)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("prescaler", range(10))
 def test_it_counts_16_mhz_divided_by_a_power_of_two(timer: Timer, prescaler: int) -> None:
     timer.begin(prescaler=prescaler)
@@ -50,14 +49,12 @@ def test_it_counts_16_mhz_divided_by_a_power_of_two(timer: Timer, prescaler: int
     assert timer.now() == 7
 
 
-@pytest.mark.slow
 def test_out_of_reset_it_counts_microseconds_in_16_bits(timer: Timer) -> None:
     timer[START] = 1
     timer.chip.wait(64 * (0x1_0000 + 5))
     assert timer.now() == 5
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("bits", "width"), [(BITS_8, 8), (BITS_16, 16), (BITS_24, 24), (BITS_32, 32)]
 )
@@ -69,7 +66,6 @@ def test_it_wraps_at_its_width(timer: Timer, bits: int, width: int) -> None:
     assert timer.now() == 2
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("channel", CHANNELS)
 def test_capture_copies_the_counter_into_its_own_register(timer: Timer, channel: int) -> None:
     timer.begin()
@@ -114,7 +110,6 @@ def test_shutdown_stops_and_clears(timer: Timer) -> None:
     assert timer.now() == 3
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("channel", CHANNELS)
 def test_compare_is_raised_at_the_count_and_not_before(timer: Timer, channel: int) -> None:
     timer[CC + 4 * channel] = 100
@@ -137,7 +132,6 @@ def test_compare_comes_once_a_turn(timer: Timer) -> None:
         timer.count(1)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("target", "ahead"), [(49, 255), (50, 256), (51, 1), (0x151, 31)])
 def test_a_compare_value_behind_the_counter_is_met_in_the_next_turn(
     timer: Timer, target: int, ahead: int
@@ -175,7 +169,6 @@ def test_a_timer_that_was_stopped_meets_nothing(timer: Timer) -> None:
     assert timer.events() == [0]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("channel", CHANNELS)
 def test_shorts_clear_or_stop_at_a_compare(timer: Timer, channel: int) -> None:
     timer[CC + 4 * channel] = 10
@@ -208,7 +201,6 @@ def test_a_period_of_compare_and_clear_raises_an_interrupt_each_time(timer: Time
         timer.chip.write(0xE000_E280, 1 << IRQ)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("mode", [COUNTER_MODE, LOW_POWER_COUNTER_MODE])
 def test_as_a_counter_it_counts_tasks_and_not_time(timer: Timer, mode: int) -> None:
     timer[CC] = 3
@@ -241,7 +233,6 @@ def test_a_counter_that_is_stopped_keeps_its_count(timer: Timer) -> None:
     assert timer.now() == 1
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("register", "value", "then"),
     [(PRESCALER, 1, 105), (BITMODE, BITS_8, 110), (MODE, COUNTER_MODE, 100)],

@@ -55,7 +55,6 @@ def test_a_branch_to_a_block_whose_operands_get_a_hook_takes_its_tick(waiting: I
     chip.machine.close()
 
 
-@pytest.mark.slow
 def test_an_endless_branch_to_itself_takes_two_ticks_an_instruction(build: Build) -> None:
     machine = Machine(build("idle"), timing=BRANCHES)
     machine.run(until_tick=HZ, pattern=b"idle")
@@ -69,7 +68,6 @@ def test_an_endless_branch_to_itself_takes_two_ticks_an_instruction(build: Build
     machine.close()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["idle", "exceptions", "threads"])
 @settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
 @given(steps=st.lists(st.integers(1, 400), min_size=1, max_size=60), skip=st.booleans())

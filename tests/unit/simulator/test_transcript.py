@@ -68,7 +68,6 @@ def test_another_transcript_restores_a_kept_state(recorded: Transcript) -> None:
     assert list(other) == SENT
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("lines", [False, True])
 def test_a_run_ends_with_the_byte_that_completes_the_pattern(
     build: Callable[[str], Image], lines: bool

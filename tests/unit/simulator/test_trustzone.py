@@ -70,7 +70,6 @@ def play(two_worlds: Image) -> Play:
 # calls
 
 
-@pytest.mark.slow
 def test_a_gateway_computes_and_returns_without_leaving_secrets(play):
     played = play("CALLS")
     assert played.done
@@ -81,13 +80,11 @@ def test_a_gateway_computes_and_returns_without_leaving_secrets(play):
     assert len(set(leaked)) == 1
 
 
-@pytest.mark.slow
 def test_a_gateway_checks_the_whole_range_of_a_pointer(play):
     refused = 0xFFFF_FFFF
     assert play("POINTERS").results[:6] == [46, 10, refused, refused, refused, refused]
 
 
-@pytest.mark.slow
 def test_secure_code_calls_back_and_is_reentered(play):
     played = play("CALLBACK")
     assert played.results[:2] == [43, 2]
@@ -111,7 +108,6 @@ def test_preempted_secure_code_goes_on_with_its_registers(play):
     assert play("PREEMPT_SECURE").words("secure:kept", 8) == [n << 4 for n in range(4, 12)]
 
 
-@pytest.mark.slow
 def test_a_secure_interrupt_of_non_secure_code_returns_to_it_unchanged(play):
     played = play("PREEMPT_NONSECURE")
     assert played.results[:5] == [0, 4, 5, 6, 12]
@@ -119,7 +115,6 @@ def test_a_secure_interrupt_of_non_secure_code_returns_to_it_unchanged(play):
     assert played.word("secure:exc_return") | FTYPE == 0xFFFF_FFB9
 
 
-@pytest.mark.slow
 def test_interrupts_of_both_security_states_nest_by_priority(play):
     played = play("NESTED")
     assert played.done
@@ -128,7 +123,6 @@ def test_interrupts_of_both_security_states_nest_by_priority(play):
     assert played.results[8] == 1  # the secure one came first
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("pris", "secure_first"), [(0, 0), (1, 1)])
 def test_pris_puts_secure_interrupts_above_non_secure_ones(play, pris, secure_first):
     played = play("PRIORITIES", pris)
@@ -137,7 +131,6 @@ def test_pris_puts_secure_interrupts_above_non_secure_ones(play, pris, secure_fi
     assert played.words("secure:order", 1) == [0x5EC]
 
 
-@pytest.mark.slow
 def test_each_security_state_has_its_own_systick(play):
     played = play("SYSTICKS")
     assert played.done
@@ -161,7 +154,6 @@ def test_a_non_secure_callback_sees_no_floating_point_secrets(play, how):
     assert played.results[3] != NINE_IN_S31
 
 
-@pytest.mark.slow
 def test_secure_code_has_its_floating_point_registers_back_after_a_callback(play):
     assert play("FLOATS_IN").words("secure:answers", 2) == [0x40E0_0000, NINE_IN_S31]
     assert play("FLOATS_LAZY").words("secure:answers", 1) == [THREE_IN_S15]
@@ -204,7 +196,6 @@ def test_tt_gives_the_security_of_an_address(play):
 # what is refused
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("how", ["READ", "WRITE"])
 @pytest.mark.parametrize("place", [SECURE_RAM, SECURE_FLASH, 0x0000_7F00, 0x5000_8000])
 def test_a_non_secure_access_to_secure_memory_is_a_secure_fault(play, how, place):
@@ -220,7 +211,6 @@ def test_a_secure_peripheral_does_not_answer_in_the_non_secure_window(play, how)
     assert played.secure_fault[3] == 5  # BusFault
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("place", [SECURE_FLASH | 1, 0x7F05, 0x7FF1, SECURE_RAM | 1])
 def test_secure_code_is_entered_through_gateways_alone(play, place):
     played = play("EXECUTE", place)
@@ -235,7 +225,6 @@ def test_a_frame_without_its_signature_is_not_returned_to(play):
     assert played.secure_fault[0] == INVIS
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("link", [0xFFFF_FFF9, 0xFFFF_FFD8])
 def test_an_exc_return_that_only_secure_code_may_use_is_refused(play, link):
     played = play("BAD_EXC_RETURN", link)
@@ -249,7 +238,6 @@ def test_a_branch_to_non_secure_code_without_bxns_is_a_secure_fault(play):
     assert played.secure_fault[0] == INVTRAN
 
 
-@pytest.mark.slow
 def test_bxns_to_a_secure_address_leaves_the_secure_state_and_fails_there(play):
     played = play("BXNS_TO_SECURE", SECURE_FLASH)
     assert not played.done
@@ -272,7 +260,6 @@ def test_a_function_return_without_a_call_is_refused(play):
 # determinism
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["NESTED", "SYSTICKS", "FLOATS_PREEMPTED", "CALLBACK"])
 @pytest.mark.parametrize("step", [1, 7, 1000])
 def test_slices_change_nothing(two_worlds, play, name, step):
@@ -291,7 +278,6 @@ def test_slices_change_nothing(two_worlds, play, name, step):
     assert sliced.registers == whole.registers
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("quarter", [1, 2, 3])
 def test_a_snapshot_within_a_secure_call_continues(two_worlds, play, quarter):
     whole = play("NESTED").machine
@@ -307,7 +293,6 @@ def test_a_snapshot_within_a_secure_call_continues(two_worlds, play, quarter):
     assert machine.read_memory(0x2000_0000, 0x8000) == whole.read_memory(0x2000_0000, 0x8000)
 
 
-@pytest.mark.slow
 def test_a_snapshot_goes_on_in_another_machine_with_the_same_images(two_worlds, play, tmp_path):
     whole = play("NESTED").machine
     machine = machine_for(two_worlds, "NESTED")
@@ -350,7 +335,6 @@ def told(played: Played) -> str:
     return str(session.faults[0])
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("scenario", "operand", "kind", "access"),
     [

@@ -124,14 +124,12 @@ def test_a_port_that_is_not_enabled_sends_nothing_and_says_why(port: Port, enabl
     assert f"STARTTX: ENABLE is {enable}: nothing is sent" in message
 
 
-@pytest.mark.slow
 def test_stoptx_raises_txstopped(port: Port) -> None:
     port.send()
     port[STOPTX] = 1
     assert TXSTOPPED in port.events()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("place", [0x0000_0000, 0x2003_FFFC, 0x3000_0000])
 def test_easydma_reads_data_ram_alone(port: Port, place: int) -> None:
     port[TXD_PTR] = place
@@ -330,7 +328,6 @@ def test_a_snapshot_in_mid_transfer_restores_it(port: Port, waited: int) -> None
 # the time that bytes take
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("baudrate", "config", "bit_ticks", "bits"),
     [
@@ -361,7 +358,6 @@ def test_a_transfer_takes_its_bit_times(
     assert port[TXD_AMOUNT] == 10
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("baudrate", "baud"), [(BAUD_115200, 115_200), (BAUD_9600, 9_600)])
 def test_a_received_byte_takes_ten_bits(waiting: Image, baudrate: int, baud: int) -> None:
     for chip in listening(waiting, f"baud={baud}"):
@@ -430,7 +426,6 @@ def test_shorts_start_or_stop_the_receiver_at_the_end_of_a_buffer(
     assert went_on is (short == 5)
 
 
-@pytest.mark.slow
 def test_a_flush_of_an_empty_fifo_ends_at_once(port: Port) -> None:
     receive(port, 2)
     port.chip.machine.feed(b"ab")

@@ -58,7 +58,6 @@ def test_slices_change_nothing_where_branches_take_time(busy: Image) -> None:
     assert outcome(sliced) == outcome(whole)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("step", [1, 7])
 def test_slices_of_instructions_change_nothing(
     busy: Image, whole: tuple[object, ...], step: int

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import needs
 import pytest
 
 from harness.base.errors import EnvironmentMissing
@@ -34,9 +34,7 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
 
 def stub(folder: Path, version: int) -> bytes:
     """A library with Unicorn's functions, of which ``uc_version`` alone does anything."""
-    compiler = shutil.which("cc")
-    if compiler is None:
-        pytest.skip("needs a C compiler")
+    compiler = needs.require("cc")
     names = [name for name in unicorn._SIGNATURES if name != "uc_version"]
     source = f"unsigned uc_version(void *a, void *b) {{ return {version:#x}; }}\n"
     source += "".join(f"void {name}(void) {{}}\n" for name in names)
@@ -53,7 +51,6 @@ def refusal() -> EnvironmentMissing:
     return refused.value
 
 
-@pytest.mark.slow
 def test_a_missing_library_has_an_installation_hint(install: Install) -> None:
     install("lib/README", b"")
     assert refusal().message == "the simulator needs the Python package unicorn"
@@ -65,7 +62,6 @@ def test_a_file_that_is_not_a_library_is_named(install: Install, name: str) -> N
     assert refusal().message.startswith(f"cannot load {name}: ")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("version", ["1.9", "2.0"])
 def test_a_version_before_2_1_is_too_old(install: Install, tmp_path: Path, version: str) -> None:
     major, minor = (int(part) for part in version.split("."))
@@ -73,7 +69,6 @@ def test_a_version_before_2_1_is_too_old(install: Install, tmp_path: Path, versi
     assert refusal().message == f"unicorn {version} is too old"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("version", [0x0201_0400, 0x0202_0000, 0x0300_0000])
 def test_later_versions_are_loaded(install: Install, tmp_path: Path, version: int) -> None:
     install("lib/libunicorn.so.2", stub(tmp_path, version))

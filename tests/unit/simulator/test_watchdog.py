@@ -29,7 +29,6 @@ def dog(chip: BareChip) -> Watchdog:
     return Watchdog(chip, BASE)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("crv", "lasts"), [(99, 100), (15, 16), (14, 16), (0, 16)])
 def test_the_watchdog_resets_two_cycles_after_its_timeout(
     dog: Watchdog, crv: int, lasts: int
@@ -81,7 +80,6 @@ def test_a_second_start_is_not_a_reload(dog: Watchdog) -> None:
     assert dog[TIMEOUT] == 1
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("value", [0, RELOAD ^ 1, RELOAD + 1])
 def test_another_word_is_not_a_reload(dog: Watchdog, value: int) -> None:
     dog[CRV] = 99
@@ -140,7 +138,6 @@ def test_its_interrupt_comes_before_the_reset(dog: Watchdog) -> None:
     assert dog.chip.read(0xE000_E200) >> 24 & 1
 
 
-@pytest.mark.slow
 def test_the_reset_ends_its_run(dog: Watchdog) -> None:
     dog[CRV] = 15
     dog[START] = 1

@@ -154,7 +154,6 @@ LINES = st.lists(
 )
 
 
-@pytest.mark.slow
 @given(LINES, st.booleans())
 def test_the_regex_reads_every_value_that_is_expected(texts, ends):
     found = expected(*texts, ends=ends)

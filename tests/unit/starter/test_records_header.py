@@ -52,8 +52,7 @@ def header(tmp_path) -> Path:
     return tmp_path / "hil_records.h"
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(GCC is None, reason="needs arm-none-eabi-gcc")
+@pytest.mark.needs("arm-none-eabi-gcc")
 @pytest.mark.parametrize(
     "language", [("c", "c99"), ("c", "c17"), ("c++", "c++11"), ("c++", "c++20")]
 )
@@ -96,8 +95,7 @@ def image(folder: Path, loop: str) -> None:
     )
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(GCC is None, reason="needs arm-none-eabi-gcc")
+@pytest.mark.needs("arm-none-eabi-gcc")
 def test_its_records_are_compared_with_the_model(header, tmp_path):
     image(tmp_path, LOOP)
     [case] = load_cases(tmp_path / "hil.toml")
@@ -105,8 +103,7 @@ def test_its_records_are_compared_with_the_model(header, tmp_path):
     assert (result.passed, result.outputs_compared, result.reason) == (True, 15, result.reason)
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(GCC is None, reason="needs arm-none-eabi-gcc")
+@pytest.mark.needs("arm-none-eabi-gcc")
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [

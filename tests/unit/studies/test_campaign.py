@@ -11,6 +11,7 @@ from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
 
+import jsonschema
 import pytest
 
 import harness
@@ -60,15 +61,14 @@ def records(study: Study, workers: int) -> list:
 
 @pytest.mark.slow
 def test_outcomes_do_not_depend_on_the_workers(fed):
-    alone = records(fed(242), 1)
-    assert [row["id"] for row in alone] == list(range(242))
+    alone = records(fed(240), 1)
+    assert [row["id"] for row in alone] == list(range(240))
     assert {row["model"] for row in alone} == set(MODELS)
-    assert alone == records(fed(242), 2)
+    assert alone == records(fed(240), 2)
 
 
-@pytest.mark.slow
 def test_a_fault_leaves_nothing_behind_for_the_next(fed):
-    study = fed(88)
+    study = fed(64)
     rows = records(study, 1)
     with opened(study.parameters, study.blobs) as injector:
         assert injector.watch(None)
@@ -77,7 +77,6 @@ def test_a_fault_leaves_nothing_behind_for_the_next(fed):
             assert injector.run(fault).to_json() == row
 
 
-@pytest.mark.slow
 def test_fault_without_bits_is_masked(image):
     """A flip of no bit, at every moment of the inference."""
     study = study_of(*image, Options(models=("registers",)), 1)
@@ -87,15 +86,12 @@ def test_fault_without_bits_is_masked(image):
             assert injector.run(fault).outcome == "masked"
 
 
-@pytest.mark.slow
 def test_every_kind_of_outcome_but_a_same_decision_comes(image):
     outcomes = {row["outcome"] for row in records(study_of(*image, Options(), 1500), 1)}
     assert outcomes == {"masked", "critical", "detected", "hang"}
 
 
-@pytest.mark.slow
 def test_document_conforms_to_its_schema(capsys):
-    jsonschema = pytest.importorskip("jsonschema")
     schema = json.loads((Path(harness.__file__).parent / "schemas" / "campaign.json").read_text())
     assert main(["campaign", "hello_world", "--count", "100", "--workers", "1", "--json", "-"]) == 0
     document = json.loads(capsys.readouterr().out)
@@ -130,14 +126,12 @@ def parts(store: Path) -> int:
     return 0
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("budget", "code"), [("critical=1", 0), ("critical=0.001", 1)])
 def test_a_budget_gates(budget, code, capsys):
     arguments = ["--count", "100", "--workers", "1", "--budget", budget]
     assert main(["campaign", "hello_world", *arguments]) == code
 
 
-@pytest.mark.slow
 def test_a_replay_names_the_first_layer_that_differs(capsys):
     arguments = ["campaign", "hello_world", "--faults", "weights"]
     assert main([*arguments, "--count", "60", "--workers", "1", "--json", "-"]) == 0
@@ -150,7 +144,6 @@ def test_a_replay_names_the_first_layer_that_differs(capsys):
     assert "~HIL 0 boot" in told["console"]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [["--faults", "cosmic"], ["--budget", "critical"], ["--budget", "fatal=1"], ["--count", "0"]],
@@ -169,7 +162,6 @@ def test_no_fault_that_changes_outputs_passes(capsys):
     assert all(row["verdict"] not in ("", "pass") for row in changed)
 
 
-@pytest.mark.slow
 def test_the_judge_passes_the_run_without_a_fault(image):
     study = study_of(*image, Options(judge=True), 1, ("hello_world", "exact"))
     with opened(study.parameters, study.blobs) as injector:
@@ -177,95 +169,38 @@ def test_the_judge_passes_the_run_without_a_fault(image):
         assert judge.verdict(None).passed
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("inference", [0, 2])
-def test_repeated_records_make_up_for_faults_on_the_line(fed, inference):
-    rows = records(fed(120, models=("noise", "lost"), inference=inference), 1)
-    assert {row["outcome"] for row in rows} == {"masked"}
-    assert sum(row["detail"] == "sent again" for row in rows) > 60
-
-
-@pytest.mark.slow
-def test_a_host_that_gives_up_is_a_fault_that_was_detected(fed, monkeypatch):
-    monkeypatch.setattr("harness.case.feed._TRIES", 1)
-    rows = records(fed(40, models=("noise", "lost")), 1)
-    assert {(row["outcome"], row["detail"]) for row in rows} <= {
-        ("masked", ""),
-        ("detected", "host"),
-    }
-    assert sum(row["outcome"] == "detected" for row in rows) > 20
-
-
-@pytest.mark.slow
-def test_an_input_that_was_changed_unnoticed_is_critical(fed):
-    """As if a checksum had let it through: the last fault of a campaign hits the host itself."""
-    study = fed(1, models=("noise",))
-    other = {**study.parameters, "inputs": [["51"]]}
-    assert other["inputs"] != study.parameters["inputs"][:1]
-    with opened(other, study.blobs) as injector:
-        fault = replace(fault_of(study.parameters, injector.baseline, 0), mask=0)
-        assert injector.run(fault).outcome == "critical"
-
-
-@pytest.mark.slow
-def test_a_lost_byte_costs_its_own_record_a_wait_and_no_other(fed):
-    """The run is judged with time for some waits, not for one a record."""
-    study = fed(1, models=("lost",), judge=True)
-    with opened(study.parameters, study.blobs) as injector:
-        judge = Judge(injector, study.parameters["case"], study.blobs)
-        for number in range(8):
-            assert judge.verdict(fault_of(study.parameters, injector.baseline, number)).passed
-
-
-def test_only_faults_on_the_line_of_a_fed_image_are_judged(fed):
-    with pytest.raises(UsageError, match="only faults on the line"):
+def test_an_image_that_is_fed_is_not_judged(fed):
+    with pytest.raises(UsageError, match="--judge"):
         fed(1, models=("weights",), judge=True)
 
 
-@pytest.mark.slow
-def test_an_image_that_starts_anew_after_a_brown_out_gives_the_same_outputs(fed):
-    rows = records(fed(60, models=("brownout", "reset"), inference=1), 1)
+@pytest.mark.parametrize("name", ["brownout", "noise", "lost"])
+def test_a_removed_fault_model_says_what_to_use_instead(image, name):
+    with pytest.raises(UsageError) as caught:
+        study_of(*image, Options(models=(name,)), 1)
+    assert caught.value.message == f"fault model {name} was removed"
+    assert caught.value.hint
+
+
+def test_an_image_that_starts_anew_after_a_reset_gives_the_same_outputs(fed):
+    rows = records(fed(30, models=("reset",), inference=1), 1)
     assert {row["outcome"] for row in rows} == {"masked"}
-    assert {row["tensor"] for row in rows if row["model"] == "brownout"} == {
-        "all of RAM", "1/2 of RAM", "1/4 of RAM", "1/8 of RAM", "1/16 of RAM",
-    }  # fmt: skip
 
 
-@pytest.mark.slow
 def test_an_image_that_waits_for_inputs_is_not_run_without_them(model):
     firmware = Image.from_elf(build_one("hello_world", "console"))
     with pytest.raises(UsageError, match="waits for inputs"):
         study_of(firmware, model, Options(), 1)
 
 
-@pytest.mark.slow
-def test_an_image_that_is_sent_nothing_has_no_line_to_hit(image):
-    with pytest.raises(UsageError, match="no bytes that are sent to it"):
-        study_of(*image, Options(models=("noise",)), 1)
-
-
-@pytest.mark.slow
-def test_a_fault_on_the_line_is_replayed_with_repeated_records(capsys):
-    arguments = ["campaign", "hello_world", "--resolver", "console", "--faults", "lost"]
-    assert main([*arguments, "--count", "8", "--workers", "1", "--json", "-"]) == 0
-    rows = json.loads(capsys.readouterr().out)["records"]
-    row = next(row for row in rows if row["detail"] == "sent again")
-    assert main([*arguments, "--replay", str(row["id"])]) == 0
-    told = capsys.readouterr().out
-    assert f"fault {row['id']}: lost, byte {row['address']} of the host's input" in told
-    assert "masked (sent again), 0 output values changed" in told
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("model", ["reset", "brownout"])
-def test_a_replay_of_a_new_boot_names_no_layer(model, capsys):
-    assert main(["campaign", "hello_world", "--faults", model, "--replay", "2", "--json", "-"]) == 0
+def test_a_replay_of_a_new_boot_names_no_layer(capsys):
+    arguments = ["--faults", "reset", "--replay", "2", "--json", "-"]
+    assert main(["campaign", "hello_world", *arguments]) == 0
     told = json.loads(capsys.readouterr().out)
     assert (told["outcome"], told["diverges"]) == ("masked", "")
     assert told["console"].count("~HIL 0 boot") == 2
 
 
-@pytest.mark.slow
 def test_a_digit_that_stays_the_same_is_tolerable(capsys):
     arguments = ["--faults", "weights", "--count", "300", "--workers", "1", "--json", "-"]
     assert main(["campaign", "digits", *arguments]) == 0
@@ -274,7 +209,6 @@ def test_a_digit_that_stays_the_same_is_tolerable(capsys):
     assert all(row["changed"] for row in rows if row["outcome"] == "tolerable")
 
 
-@pytest.mark.slow
 def test_a_sine_within_the_tolerance_is_tolerable(capsys):
     arguments = ["--faults", "weights", "--count", "150", "--workers", "1", "--json", "-"]
     assert main(["campaign", "hello_world", *arguments, "--tolerance", "0.05"]) == 0

@@ -35,12 +35,10 @@ def test_one_worker_does_all_items_in_order(expected):
     assert result_of(study()) == expected
 
 
-@pytest.mark.slow
 def test_two_workers_give_the_same_bytes_as_one(expected):
     assert result_of(study(), 2) == expected
 
 
-@pytest.mark.slow
 def test_a_unit_whose_worker_died_is_done_again(tmp_path):
     one = Study(example_studies.killed_once, {"mark": str(tmp_path / "mark")}, {}, 40, 3)
     assert result_of(one, 2) == packed([[n, n * n] for n in range(40)])
@@ -130,7 +128,6 @@ def test_file_that_is_not_a_store_is_refused(tmp_path):
         ResultStore(path, study())
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_study_ends_at_the_same_unit_wherever_it_runs(workers):
     seen: list[int] = []
@@ -166,9 +163,10 @@ def test_worker_gets_a_blob_once_and_reports_missing_ones():
     assert perform(task, {}).rows
 
 
-@pytest.mark.slow
+@pytest.mark.needs("distributed")
 def test_a_dask_cluster_gives_the_same_bytes(expected):
-    distributed = pytest.importorskip("distributed")
+    import distributed
+
     with distributed.LocalCluster(
         n_workers=2, threads_per_worker=1, dashboard_address=None
     ) as cluster:

@@ -1,64 +1,13 @@
-"""Faults on a line, in RAM, and in a decision."""
+"""Whether changed outputs are the same decision."""
 
 from __future__ import annotations
 
 import struct
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from harness.studies.campaign.baseline import OutputTensor
-from harness.studies.campaign.brownout import BrownOut
-from harness.studies.campaign.faults import InjectedFault
 from harness.studies.campaign.inject import compare
-from harness.studies.campaign.line_faults import damaged
-
-#: What a host sends, in as many writes as it likes.
-WRITES = st.lists(st.binary(max_size=12), min_size=1, max_size=6)
-
-
-def fault(model: str, address: int, mask: int) -> InjectedFault:
-    return InjectedFault(0, model, 0, address, mask, "line", "run", "", -1)
-
-
-def arrived(writes: list[bytes], one: InjectedFault) -> bytes:
-    """All that arrives of some writes."""
-    found, start = b"", 0
-    for data in writes:
-        found += damaged(data, start, one)
-        start += len(data)
-    return found
-
-
-@given(WRITES, st.integers(0, 80), st.integers(1, 9))
-def test_lost_bytes_are_missing_however_they_were_written(writes, address, count):
-    sent = b"".join(writes)
-    expected = sent[:address] + sent[address + count :]
-    assert arrived(writes, fault("lost", address, count)) == expected
-
-
-@given(WRITES, st.integers(0, 80), st.integers(0, 2**40 - 1))
-def test_noise_flips_its_bits_however_they_were_written(writes, address, mask):
-    sent = b"".join(writes)
-    flips = bytes(address) + mask.to_bytes(5, "little")
-    expected = bytes(a ^ b for a, b in zip(sent, flips.ljust(len(sent), b"\0"), strict=False))
-    assert arrived(writes, fault("noise", address, mask)) == expected
-
-
-@pytest.mark.parametrize("halvings", range(5))
-def test_a_brown_out_loses_its_share_of_bits_and_half_of_those_change(halvings):
-    size = 1 << 16
-    left = BrownOut(1, 0, halvings).corrupt(bytes(size))
-    changed = int.from_bytes(left, "little").bit_count() / (8 * size)
-    assert changed == pytest.approx(0.5 / 2**halvings, rel=0.05)
-
-
-@given(st.integers(0, 2**32 - 1))
-def test_a_brown_out_follows_from_its_seed(seed):
-    one, same = BrownOut.of(seed), BrownOut.of(seed)
-    assert one == same
-    assert one.corrupt(b"content") == same.corrupt(b"content")
 
 
 def output(dtype: str, scale: float = 0.0) -> OutputTensor:

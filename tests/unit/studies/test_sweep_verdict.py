@@ -39,7 +39,6 @@ def test_the_tasks_without_one_are_named():
     assert without_pass(rows) == [("chime", "", "simulator", "standalone")]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("verdicts", "code"), [(["fail", "fail"], 1), (["error", "error"], 3), (["pass", "fail"], 0)]
 )
@@ -54,7 +53,6 @@ def test_the_exit_code_is_that_of_the_verdict(tmp_path, monkeypatch, capsys, ver
     assert len(json.loads(capsys.readouterr().out)["rows"]) == 2
 
 
-@pytest.mark.slow
 def test_another_model_of_the_same_name_is_another_study(tmp_path):
     model = tmp_path / "own.tflite"
     points = [SweepPoint("digits", model=str(model))]

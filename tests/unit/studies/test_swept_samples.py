@@ -7,13 +7,12 @@ import json
 import sqlite3
 from pathlib import Path
 
+import jsonschema
 import pytest
 
 import harness
 from harness.cli import main
 from harness.history.store import History
-
-pytestmark = pytest.mark.slow
 
 SWEEP = """
 samples = ["hello_world"]
@@ -44,6 +43,7 @@ def point(rows, **wanted):
     return next(row for row in rows if wanted.items() <= row["parameters"].items())
 
 
+@pytest.mark.slow
 def test_every_point_passes_with_link_time_optimization_and_without(rows):
     assert [row["verdict"] for row in rows] == ["pass"] * 4
 
@@ -56,7 +56,6 @@ def test_measures_are_those_of_each_image(rows):
 
 
 def test_document_conforms_to_its_schema(swept):
-    jsonschema = pytest.importorskip("jsonschema")
     schema = json.loads((Path(harness.__file__).parent / "schemas" / "sweep.json").read_text())
     jsonschema.validate(json.loads((swept / "sweep.json").read_text()), schema)
 
@@ -72,6 +71,7 @@ def test_the_page_names_the_points(swept):
     assert "resolver exact, lto true" in page
 
 
+@pytest.mark.slow
 def test_two_workers_give_the_same_rows_as_one(swept, capsys):
     assert main(["sweep", str(swept / "sweep.toml"), "--workers", "2", "--json", "-"]) == 0
     assert capsys.readouterr().out == (swept / "sweep.json").read_text()
@@ -105,6 +105,7 @@ def test_a_budget_names_the_best_point_or_fails(swept, budget, code, capsys):
     assert code == 0 or "no point of hello_world passes" in told.err
 
 
+@pytest.mark.slow
 def test_model_and_arena_of_a_point_are_checked_against_the_image(tmp_path, capsys):
     (tmp_path / "sweep.toml").write_text(
         'samples = ["benchmark"]\nresolvers = ["all"]\n'

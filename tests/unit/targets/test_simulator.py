@@ -44,7 +44,6 @@ def match(session: SimulatorSession, pattern: bytes, seconds: float = 1.0) -> St
     return session.run(ConsoleMatch(pattern), session.deadline(seconds))
 
 
-@pytest.mark.slow
 def test_a_run_ends_at_its_match(opened: Open) -> None:
     session = opened("nullcall")
     assert match(session, b"before\r\n") is Stop.CONDITION
@@ -52,7 +51,6 @@ def test_a_run_ends_at_its_match(opened: Open) -> None:
     assert session.faults == []
 
 
-@pytest.mark.slow
 def test_a_run_ends_after_a_time_of_its_own_clock(opened: Open) -> None:
     session = opened("chatter")
     assert session.run(Elapsed(0.001), session.deadline(1)) is Stop.CONDITION
@@ -65,7 +63,6 @@ def test_a_run_ends_after_a_time_of_its_own_clock(opened: Open) -> None:
     assert session.run(Elapsed(0.001), used_up) is Stop.DEADLINE
 
 
-@pytest.mark.slow
 def test_a_run_ends_after_so_many_instructions(opened: Open) -> None:
     session = opened("compute")
     assert session.run(Executed(1000), session.deadline(1)) is Stop.CONDITION
@@ -102,7 +99,6 @@ def test_a_run_ends_before_the_first_instruction_of_a_symbol(opened: Open) -> No
     assert session.run(None, session.deadline(0.001)) is not Stop.CONDITION  # it is unhooked
 
 
-@pytest.mark.slow
 def test_an_unknown_symbol_is_refused(opened: Open) -> None:
     session = opened("chatter")
     with pytest.raises(UsageError, match="no symbol 'nowhere'"):
@@ -117,14 +113,12 @@ def test_a_run_ends_at_an_address(opened: Open) -> None:
     assert session.run(None, session.deadline(0.001)) is not Stop.CONDITION
 
 
-@pytest.mark.slow
 def test_a_run_ends_with_its_guard(opened: Open) -> None:
     session = opened("compute")
     assert session.deadline(1).guard == 60.0
     assert session.run(None, session.deadline(1000, guard=1e-6)) is Stop.GUARD
 
 
-@pytest.mark.slow
 def test_output_is_read_once_and_kept_with_its_time(opened: Open) -> None:
     session = opened("chatter")
     got = b""
@@ -137,7 +131,6 @@ def test_output_is_read_once_and_kept_with_its_time(opened: Open) -> None:
     assert times == sorted(set(times)) and times[0] > 0 and times[-1] <= 0.003
 
 
-@pytest.mark.slow
 def test_written_bytes_are_received(opened: Open) -> None:
     session = opened("receive")
     match(session, b"ready")
@@ -175,7 +168,6 @@ def test_a_reset_starts_the_image_again(opened: Open) -> None:
     assert session.counters.resets == 1
 
 
-@pytest.mark.slow
 def test_pins_are_driven_read_and_let_go(opened: Open) -> None:
     session = opened("pins")
     session.run(Elapsed(0.01), session.deadline(1))

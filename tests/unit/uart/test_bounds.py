@@ -13,7 +13,7 @@ import harness.uart
 from harness.base.findings import Finding, Findings, Kind
 from harness.uart import Console, scraper
 from harness.uart.messages import RULES
-from harness.uart.scrapers import SCRAPERS, Expected
+from harness.uart.scrapers import SCRAPERS, ExpectedResults
 
 MEGABYTE = 1 << 20
 
@@ -89,7 +89,6 @@ def test_the_search_for_patterns_finds_those_of_every_reader():
     assert len(PATTERNS) > 40
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("pattern", PATTERNS, ids=lambda one: str(one.pattern)[:40])
 def test_a_pattern_takes_time_linear_in_its_worst_text(pattern):
     binary = isinstance(pattern.pattern, bytes)
@@ -113,7 +112,6 @@ NOISE = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["", *SCRAPERS, r"/(?P<a>(a*)*)b(?P<c>.*)c/"])
 @pytest.mark.parametrize("noise", NOISE)
 def test_a_console_takes_work_linear_in_its_input(name, noise):
@@ -127,7 +125,6 @@ def test_a_console_takes_work_linear_in_its_input(name, noise):
     assert_linear(read, unit * (MEGABYTE // 8 // len(unit)), little=0.05)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("noise", NOISE)
 def test_a_console_holds_little_of_its_input(noise):
     unit = NOISE[noise]
@@ -142,7 +139,6 @@ def test_a_console_holds_little_of_its_input(noise):
     assert most < 4 * MEGABYTE
 
 
-@pytest.mark.slow
 def test_a_flood_is_a_finding_and_its_rest_is_counted(monkeypatch):
     monkeypatch.setattr("harness.uart.console.LARGEST", 200_000)
     console = Console()
@@ -156,7 +152,6 @@ def test_a_flood_is_a_finding_and_its_rest_is_counted(monkeypatch):
     assert len(console.raw) == console.size
 
 
-@pytest.mark.slow
 def test_too_many_lines_are_a_flood_too(monkeypatch):
     monkeypatch.setattr("harness.uart.console.MOST_LINES", 1000)
     console = Console()
@@ -180,7 +175,6 @@ def test_findings_of_one_kind_are_capped_and_counted():
     assert [one.line for one in found][-1] == 10
 
 
-@pytest.mark.slow
 def test_repeated_faults_are_reported_in_few_lines():
     console = Console()
     console.feed(b"***** BUS FAULT *****\n" * 5000)
@@ -207,15 +201,14 @@ def test_a_number_of_thousands_of_digits_is_left_out_of_a_known_message():
     assert len(arena.message) < 1000
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", SCRAPERS)
 def test_a_check_of_endless_results_lists_a_few(name):
     console = Console([scraper(name)])
     console.feed(b"Running TESTSUITE s\n" + b"START - a\nTesting a\n[ RUN      ] a\n" * 2000)
     console.feed(b"x_value: 1.0, y_value: 2.0\nperson score: 1, no person score: 2\n" * 2000)
     console.finish()
-    told = console.scrapers[0].check(Expected(values=({"x": 9.0},), repeats=True))
-    listed = console.scrapers[0].check(Expected())
+    told = console.scrapers[0].check(ExpectedResults(values=({"x": 9.0},), repeats=True))
+    listed = console.scrapers[0].check(ExpectedResults())
     for check in (told, listed):
         assert len(check.details) < 20_000
         assert len(check.problems) < 100

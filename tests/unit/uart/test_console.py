@@ -108,7 +108,6 @@ def test_a_profile_of_zeros_counts_its_operators():
     assert console.findings[0].subject == "profile"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("rate", "found"), [("0", True), ("1", False), ("64000000", False)])
 def test_a_clock_without_ticks_is_a_finding(rate, found):
     console = console_of(f"hello\nticks_per_second {rate}\n".encode())

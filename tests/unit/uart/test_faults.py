@@ -1,9 +1,9 @@
 """Fault dumps of Zephyr, line by line."""
 
-import os
 import re
 from pathlib import Path
 
+import needs
 import pytest
 
 from harness.base.findings import Kind
@@ -130,10 +130,8 @@ def test_other_reason_codes_are_shown_as_they_are(code: int) -> None:
 
 
 def test_reason_codes_are_those_of_the_workspace() -> None:
-    base = os.environ.get("ZEPHYR_BASE")
-    if not base:
-        pytest.skip("needs Zephyr (ZEPHYR_BASE)")
-    text = Path(base, "include/zephyr/arch/arm/arch.h").read_text(encoding="utf-8")
+    header = Path(needs.require("zephyr"), "include/zephyr/arch/arm/arch.h")
+    text = header.read_text(encoding="utf-8")
     names = re.findall(r"^\s+K_ERR_ARM_(\w+)", text, re.MULTILINE)
     kinds = {"MEM": "MemManage", "BUS": "BusFault", "USAGE": "UsageFault", "SECURE": "SecureFault"}
     named = [kinds.get(name.split("_")[0]) for name in names]

@@ -290,7 +290,6 @@ def test_a_boot_is_ordered_by_itself():
     assert misplaced("boot resolver failed end boot resolver failed end") == []
 
 
-@pytest.mark.slow
 def test_garbled_records_by_the_hundred_thousand_are_counted_not_listed():
     console = console_of(b"~HIL x\r\n" * 50_000)
     assert len(console.findings) < 30

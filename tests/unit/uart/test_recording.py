@@ -14,7 +14,6 @@ from harness.uart.recording import Recording
 NOISE = b"".join(b"line %d \xff\r\n" % number for number in range(50_000))
 
 
-@pytest.mark.slow
 def test_bytes_and_lines_are_kept_as_they_came():
     console = Console()
     console.feed(NOISE[:100_001], 1.5)
@@ -57,6 +56,7 @@ def test_a_recording_of_its_own_is_temporary():
     assert Recording().path is None
 
 
+@pytest.mark.slow
 def test_a_long_temporary_recording_is_closed_with_its_console():
     """With pytest -W error a file that nobody closes is a failure."""
     console = Console()
@@ -68,7 +68,6 @@ def test_a_long_temporary_recording_is_closed_with_its_console():
     assert not caught
 
 
-@pytest.mark.slow
 def test_the_kept_part_of_a_flood_is_complete(monkeypatch):
     monkeypatch.setattr("harness.uart.console.LARGEST", 100_000)
     console = Console()
@@ -82,9 +81,9 @@ def test_the_kept_part_of_a_flood_is_complete(monkeypatch):
 def test_recording_that_restarts_holds_the_last_run_alone() -> None:
     recording = Recording()
     recording.keep(b"an attempt that was lost")
-    recording.keep_line(Line(1, 1.0, "lost", b"lost", True))
+    recording.keep_line(Line(1, 1.0, "lost", b"lost"))
     recording.restart()
     recording.keep(b"again")
-    recording.keep_line(Line(1, 2.0, "again", b"again", True))
+    recording.keep_line(Line(1, 2.0, "again", b"again"))
     assert b"".join(recording.blocks()) == b"again"
     assert recording.transcript() == "[    2.000000] again\n"

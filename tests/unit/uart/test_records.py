@@ -108,7 +108,6 @@ COUNTS = [
 SIGNED = [("tensor", "zero_point"), *((kind, "status") for kind in ("failed", "inference", "end"))]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "field"), COUNTS)
 def test_a_number_has_32_bits_and_a_sign_only_where_it_needs_one(kind, field):
     signed = (kind, field) in SIGNED

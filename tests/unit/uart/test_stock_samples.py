@@ -6,12 +6,12 @@ import pytest
 
 from harness.base.findings import Kind
 from harness.uart import Console
-from harness.uart.scrapers import Check, Expected
+from harness.uart.scrapers import Check, ExpectedResults
 from harness.uart.scrapers.readings import Readings
 
 
 def judge(console: Console, **wanted):
-    return console.scrapers[0].check(Expected(**wanted))
+    return console.scrapers[0].check(ExpectedResults(**wanted))
 
 
 def believed(readings: Readings) -> Check:

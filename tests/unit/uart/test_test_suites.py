@@ -3,11 +3,11 @@
 import pytest
 
 from harness.base.findings import Kind
-from harness.uart.scrapers import Expected
+from harness.uart.scrapers import ExpectedResults
 
 
 def judge(console, **wanted):
-    return console.scrapers[0].check(Expected(**wanted))
+    return console.scrapers[0].check(ExpectedResults(**wanted))
 
 
 # captures of real images

@@ -3,13 +3,13 @@
 import pytest
 
 from harness.uart import Console, scraper
-from harness.uart.scrapers import Expected
+from harness.uart.scrapers import ExpectedResults
 
 CLOSED = "~~~ALL TESTS PASSED~~~\n"
 
 
 def judge(console: Console, **wanted):
-    return console.scrapers[0].check(Expected(**wanted))
+    return console.scrapers[0].check(ExpectedResults(**wanted))
 
 
 def begun(name: str) -> str:

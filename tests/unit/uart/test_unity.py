@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from harness.base.findings import Kind
 from harness.uart import Console, scraper
-from harness.uart.scrapers import Expected, Scraper, TestResult, scrapers_that_fit
+from harness.uart.scrapers import ExpectedResults, Scraper, TestResult, scrapers_that_fit
 
 
 def row(name: str, state: str = "PASS", message: str = "", file: str = "test/test_add_s8.c") -> str:
@@ -24,11 +24,11 @@ MIXED = row("add") + row("sub", "FAIL", "Expected 1 Was 2") + row("mul", "IGNORE
 
 
 def problems(scrape, text: str, **wanted) -> tuple[str, ...]:
-    return scrape("unity", text).scrapers[0].check(Expected(**wanted)).problems
+    return scrape("unity", text).scrapers[0].check(ExpectedResults(**wanted)).problems
 
 
 def read_tests(scrape, text: str) -> tuple[TestResult, ...]:
-    return scrape("unity", text).scrapers[0].check(Expected()).tests
+    return scrape("unity", text).scrapers[0].check(ExpectedResults()).tests
 
 
 def states(scrape, text: str) -> list[tuple[str, str]]:
@@ -47,7 +47,7 @@ def test_each_test_is_a_result_with_its_message(scrape):
 
 
 def test_a_run_that_passes_has_no_problem_and_is_counted(scrape):
-    check = scrape("unity", row("a") + row("b") + tally(2)).scrapers[0].check(Expected())
+    check = scrape("unity", row("a") + row("b") + tally(2)).scrapers[0].check(ExpectedResults())
     assert (check.problems, check.compared, check.praise) == ((), 2, "2 of 2 tests passed")
 
 
@@ -217,7 +217,7 @@ def test_only_the_true_tally_passes(made, tests, failures, ignored):
     console.finish()
     true = (tests, failures, ignored) == (len(made), made.count("FAIL"), made.count("IGNORE"))
     good = true and not failures and "PASS" in made
-    assert (console.scrapers[0].check(Expected()).problems == ()) is good
+    assert (console.scrapers[0].check(ExpectedResults()).problems == ()) is good
 
 
 # when it ends, and what is found beside it

@@ -3,12 +3,12 @@
 import pytest
 
 from harness.uart import Console, scraper
-from harness.uart.scrapers import Expected, TestResult
+from harness.uart.scrapers import ExpectedResults, TestResult
 from harness.uart.scrapers.tests import TestScraper
 
 
 def judge(console: Console, **wanted):
-    return console.scrapers[0].check(Expected(**wanted))
+    return console.scrapers[0].check(ExpectedResults(**wanted))
 
 
 def one(name: str, state: str = "PASS") -> str:

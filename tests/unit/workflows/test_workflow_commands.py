@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import platform
 import re
 import shlex
 import subprocess
@@ -11,12 +10,13 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
+import click
 import pytest
+import yaml
 from job_summary import summary
 
-from harness.cli import COMMANDS
+from harness.cli import COMMANDS, cli
 
-yaml = pytest.importorskip("yaml")
 ROOT = Path(__file__).resolve().parents[3]
 WORKFLOWS = ROOT / ".github" / "workflows"
 SCRIPTS = [
@@ -39,7 +39,6 @@ def lines(script: str) -> list[list[str]]:
     return found
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_the_shell_can_read_it(script):
     subprocess.run(["bash", "-n"], input=script, text=True, check=True)
@@ -51,7 +50,7 @@ def test_what_it_asks_of_tflm_hil_is_there(script):
         if words[0] != "tflm-hil":
             continue
         assert words[1] in COMMANDS
-        command = getattr(import_module(f"harness.cli.{words[1]}"), words[1])
+        command = cli.get_command(click.Context(cli), words[1])
         known = {option for one in command.params for option in one.opts}
         assert {word for word in words if word.startswith("--")} <= known
 
@@ -82,9 +81,7 @@ def run(script: str, folder: Path, **environment: str) -> subprocess.CompletedPr
     )
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(platform.machine() not in ("x86_64", "aarch64"), reason="no pinned archive")
-@pytest.mark.skipif(platform.system() != "Linux", reason="the runners are Linux")
+@pytest.mark.needs("pinned renode")
 def test_the_key_of_the_cache_names_the_archive(tmp_path):
     output = tmp_path / "output"
     answer = run(step("renode", "Which archive"), tmp_path, GITHUB_OUTPUT=str(output))
@@ -94,7 +91,6 @@ def test_the_key_of_the_cache_names_the_archive(tmp_path):
     assert re.fullmatch(r"1\.17\.0-Linux-\w+-[0-9a-f]{64}", value)
 
 
-@pytest.mark.slow
 def test_the_summary_counts_what_the_reports_hold(tmp_path):
     reports = tmp_path / "reports"
     (reports / "suites").mkdir(parents=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import configparser
-import importlib.util
 import re
 import subprocess
 import sys
@@ -11,10 +10,10 @@ import tomllib
 from pathlib import Path
 
 import pytest
+import yaml
 
 from harness.targets.renode.releases import ARCHIVES, shown
 
-yaml = pytest.importorskip("yaml")
 ROOT = Path(__file__).resolve().parents[3]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 PATHS = re.compile(r"(?<![\w./-])((?:tests|harness|platforms|zephyr_samples)/[\w./-]+)")
@@ -166,24 +165,20 @@ def test_every_environment_of_tox_that_is_called_is_there(path):
     assert {f"testenv:{name}" for name in called} <= set(TOX.sections())
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("path", TESTING, ids=lambda path: path.name)
 def test_a_workflow_leaves_checks_to_tox(path):
     programs = {step["run"].split()[0] for step in steps(path) if "run" in step}
     assert not programs & {"pytest", "robot", "ruff", "mypy"}
 
 
-@pytest.mark.slow
 def test_a_commit_is_checked_by_the_versions_that_lint_has():
     hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"][0]["hooks"]
     pinned = {need for hook in hooks for need in hook.get("additional_dependencies", ())}
     assert pinned <= set(TOX["testenv:lint"]["deps"].split())
 
 
-@pytest.mark.slow
+@pytest.mark.needs("check-jsonschema")
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
 def test_it_fits_githubs_schema(path):
-    if importlib.util.find_spec("check_jsonschema") is None:
-        pytest.skip("no check-jsonschema; tox run -e lint has it")
     command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema"]
     subprocess.run([*command, "vendor.github-workflows", str(path)], check=True)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
+
 from harness.base.errors import EnvironmentMissing, UsageError
 from harness.base.platforms import BoardTable
-from harness.targets.board.command import find
-from harness.targets.board.runners.base import Runner
+from harness.targets.board.runners.base import Command, Runner
 from harness.targets.board.runners.jlink import Jlink
 from harness.targets.board.runners.nrfjprog import Nrfjprog
 from harness.targets.board.runners.nrfutil import Nrfutil
@@ -29,7 +30,7 @@ def choose(name: str, kit: BoardTable, search_path: str | None = None) -> type[R
         return RUNNERS[name]
     tried = [RUNNERS[one] for one in kit.probe.runners]
     for runner in tried:
-        if find(runner.program_name, search_path):
+        if shutil.which(runner.program_name, path=search_path):
             return runner
     programs = ", ".join(runner.program_name for runner in tried)
     raise EnvironmentMissing(
@@ -38,4 +39,4 @@ def choose(name: str, kit: BoardTable, search_path: str | None = None) -> type[R
     )
 
 
-__all__ = ["RUNNERS", "Pyocd", "Runner", "choose"]
+__all__ = ["RUNNERS", "Command", "Pyocd", "Runner", "choose"]

@@ -2,21 +2,74 @@
 
 from __future__ import annotations
 
+import re
+import shlex
+import tempfile
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
-from harness.base.errors import Unsupported
+from harness.base import process
+from harness.base.errors import ProgramFailed, ProgramMissing, Unsupported
 from harness.base.platforms import BoardTable, board_table
-from harness.targets.board.command import Command
 from harness.targets.board.flash_image import FlashImage
+
+#: Placeholder in ``Command.argv`` for the file with ``Command.script``.
+SCRIPT = "{script}"
+_MISSING_HINT = "install it, or choose another runner (docs/lab.md lists their programs)"
 
 #: Default time limit of a programming call; 1 MB over SWD takes some 20 s.
 PROGRAM_SECONDS = 120.0
 #: Time limit of calls that reset or read: the larger of these seconds and this share of the limit
 #: of a programming call.
 _SHORT_SECONDS, _SHORT_SHARE = 30.0, 0.25
+
+
+@dataclass(frozen=True)
+class Command:
+    """A call of a flash tool, limited to ``timeout`` seconds.
+
+    Some tools end with exit code 0 although they failed. The call fails if any of the regexes
+    ``failures`` matches the output, or if ``success`` does not.
+    """
+
+    argv: tuple[str, ...]
+    timeout: float
+    script: str = ""
+    failures: tuple[str, ...] = ()
+    success: str = ""
+    folder: Path | None = None  # working directory
+
+    def __str__(self) -> str:
+        """The shell command, with the lines of the script below it."""
+        text = process.shell_line(self.argv, self.folder).replace(shlex.quote(SCRIPT), SCRIPT)
+        return "\n".join([text, *(f"    | {line}" for line in self.script.splitlines())])
+
+    def run(self, search_path: str | None = None) -> None:
+        """Calls the tool; ``search_path`` is in the form of PATH (None: PATH).
+
+        Raises :class:`ProgramMissing`, and :class:`ProgramFailed` by exit code or output.
+        """
+        with tempfile.TemporaryDirectory(prefix="tflm-hil-") as folder:
+            script = Path(folder) / "commands"
+            script.write_text(self.script, encoding="utf-8")
+            try:
+                done = process.run(
+                    [part.replace(SCRIPT, str(script)) for part in self.argv],
+                    seconds=self.timeout,
+                    folder=self.folder,
+                    environment={} if search_path is None else {"PATH": search_path},
+                )
+            except ProgramMissing as error:
+                error.hint = _MISSING_HINT
+                raise
+        lied = f"{Path(self.argv[0]).name} ended with exit code 0 but"
+        for pattern in self.failures:
+            if match := re.search(pattern, done.output, re.IGNORECASE):
+                raise ProgramFailed(f"{lied} printed {match.group(0)!r}", done.output)
+        if self.success and not re.search(self.success, done.output, re.IGNORECASE):
+            raise ProgramFailed(f"{lied} did not print {self.success!r}", done.output)
 
 
 @dataclass(frozen=True)

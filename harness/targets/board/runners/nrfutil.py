@@ -7,9 +7,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import ClassVar
 
-from harness.targets.board.command import Command
 from harness.targets.board.flash_image import FlashImage
-from harness.targets.board.runners.base import Runner
+from harness.targets.board.runners.base import Command, Runner
 
 
 class Nrfutil(Runner):

@@ -7,10 +7,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import ClassVar
 
-from harness.targets.board.command import Command
 from harness.targets.board.flash_image import FlashImage
 from harness.targets.board.lab import unpadded
-from harness.targets.board.runners.base import Runner
+from harness.targets.board.runners.base import Command, Runner
 
 #: Unlocking a chip would erase all of it.
 _KEEP_LOCKED = ("-O", "auto_unlock=false")

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import ClassVar
 
 from harness.base.errors import UsageError
-from harness.targets.board.command import Command
 from harness.targets.board.flash_image import FlashImage
 from harness.targets.board.lab import unpadded
+from harness.targets.board.runners.base import Command
 from harness.targets.board.runners.nrfutil import Nrfutil
 
 

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import json
-import os
 import socket
-import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from harness.base import platforms
+from harness.base import platforms, process
 from harness.base.closing import Closing
 from harness.base.errors import EnvironmentMissing, TargetLost
 from harness.base.platforms import BoardTable
+from harness.base.process import RunningProgram
 from harness.targets.board.discovery import BenchBoard, on_bench
 from harness.targets.board.lab import checked_name
 from harness.targets.board.virtual import bench as benches
 
 _SECONDS = 30.0
+_START_SECONDS, _END_SECONDS = 120.0, 3.0  # wall-clock limits of the process
 
 
 class ControlError(Exception):
@@ -114,18 +114,13 @@ class VirtualDk(Closing):
         arguments += ["--name", name] if name else []
         arguments += ["--port", str(port)] if port else []
         arguments += ["--registers"] if registers else []
-        self._process = subprocess.Popen(
+        self._process = RunningProgram(
             [sys.executable, *self.program, *arguments],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-            env={**os.environ, "PYTHONUNBUFFERED": "1"},
-        )
-        assert self._process.stdout is not None
-        if not self._process.stdout.readline():
-            _, words = self._process.communicate(timeout=_SECONDS)
-            last = (words.decode("utf-8", "backslashreplace").splitlines() or [""])[-1]
+            environment={"PYTHONUNBUFFERED": "1"}, open_input=True, grace=_END_SECONDS,
+        )  # fmt: skip
+        if not self._process.wait_for("ready", _START_SECONDS):
+            self._process.close()
+            last = process.last_line(self._process.output, "it printed nothing")
             raise EnvironmentMissing(f"the virtual board did not start: {last}")
 
     def find(self) -> BenchBoard:
@@ -138,15 +133,8 @@ class VirtualDk(Closing):
     @property
     def alive(self) -> bool:
         """True while the board's process runs."""
-        return self._process.poll() is None
+        return self._process.alive
 
     def close(self) -> None:
         """Ends the process; safe to call twice."""
-        for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
-            if stream is not None:
-                stream.close()
-        try:
-            self._process.wait(timeout=3.0)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait(timeout=3.0)
+        self._process.close()

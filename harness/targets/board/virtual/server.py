@@ -1,6 +1,7 @@
 """The process of a virtual board: pseudo-terminals, a chip, a control socket, an event loop.
 
-Run as ``python -m harness.targets.board.virtual.server``; ends when its standard input is closed.
+Run as ``python -m harness.targets.board.virtual.server``; ends when its standard input is closed,
+or by SIGTERM.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import contextlib
 import json
 import os
 import selectors
+import signal
 import socket
 import sys
 import tempfile
@@ -232,10 +234,11 @@ def serve(board: VirtualBoard) -> None:
     # The path of a socket is limited to 107 bytes, which that of a bench folder may exceed.
     with tempfile.TemporaryDirectory(prefix="tflm-dk-") as name:
         server = Server(board, Path(name) / "control", sys.stdin.fileno())
-        board.plug()
-        sys.stdout.write("ready\n")
-        sys.stdout.flush()
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit())
         try:
+            board.plug()
+            sys.stdout.write("ready\n")
+            sys.stdout.flush()
             server.serve()
         finally:
             board.close()

@@ -1,0 +1,99 @@
+"""The expected result of a run: outputs, findings, values, tests, lines (key ``expect``).
+
+The table of samples expects with the same class what a case file does.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from harness.base import tables
+from harness.base.findings import NOTES, Finding, Kind
+from harness.base.tables import key
+from harness.base.text import short
+
+
+@tables.check("`kind` or `kind:subject`", raw=True)
+def finding(given: Any) -> tuple[str, str]:
+    """A kind of finding and its subject, "" for any. Pairs stay as they are."""
+    pair = given if isinstance(given, tuple) else tuple(str(given).partition(":")[::2])
+    if not isinstance(given, (str, tuple)) or pair[0] not in list(Kind):
+        raise ValueError(f"no finding {short(pair[0])}; one of {', '.join(Kind)}")
+    return pair[0], pair[1].strip()
+
+
+@tables.check("a number that a device can print, or a text", raw=True)
+def printable(value: object) -> object:
+    """A finite number or a text."""
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not isinstance(value, str) and not (number and abs(value) <= sys.float_info.max):  # type: ignore[arg-type]
+        raise ValueError(f"{short(value)} is neither a number nor a text")
+    return value
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What a run must show, and nothing else. Fields without a ``key`` are the sample table's.
+
+    ``declared``: numbers that findings must name, as ``(kind, subject, name, number)``.
+    ``registered`` and ``refused``: figures of the ``resolver`` record, None for any.
+    """
+
+    outputs: bool | None = key(None, "false: no output may come.")
+    findings: tuple[Annotated[tuple[str, str], finding], ...] = key(
+        (), "Findings that must be there; any other finding fails the case."
+    )
+    values: tuple[Mapping[str, Annotated[Any, printable]], ...] = key(
+        (), "For scrapers: numbers and texts of each result in turn."
+    )
+    tests: Mapping[str, Literal["pass", "fail", "skip"]] = key(
+        {}, "For scrapers of test suites: tests that must not pass, and how they end."
+    )
+    lines_absent: tuple[str, ...] = key((), "Regexes that no line of the console may match.")
+    declared: tuple[tuple[str, str, str, int], ...] = ()
+    registered: int | None = None
+    refused: int | None = None
+
+    @property
+    def wants_outputs(self) -> bool:
+        """Whether outputs must come.
+
+        An image with an expected finding usually gives none, unless the case lists results.
+        """
+        if self.outputs is not None:
+            return self.outputs
+        return not self.findings or bool(self.values or self.tests)
+
+    def unmet(self, findings: Iterable[Finding]) -> list[str]:
+        """A message for each expected finding that is not among ``findings``."""
+        present = list(findings)
+        problems = [
+            f"no finding {kind}" + (f" about {subject}" if subject else "")
+            for kind, subject in self.findings
+            if not any(_matches(finding, kind, subject) for finding in present)
+        ]
+        for kind, subject, name, number in self.declared:
+            claimed = [one.value(name) for one in present if _matches(one, kind, subject)]
+            if claimed and number not in claimed:
+                problems.append(f"{kind} about {subject} says {name} {claimed[0]}, not {number}")
+        return problems
+
+    def unexpected(self, findings: Iterable[Finding]) -> list[Finding]:
+        """The findings that are neither expected nor notes."""
+        return [
+            finding
+            for finding in findings
+            if finding.kind not in NOTES
+            and not any(_matches(finding, kind, subject) for kind, subject in self.findings)
+        ]
+
+
+def _matches(finding: Finding, kind: str, subject: str) -> bool:
+    if finding.kind != kind:
+        return False
+    # TFLM's message does not name the missing custom operator.
+    unnamed = finding.kind is Kind.MISSING_CUSTOM_OPERATOR and finding.subject in ("", "CUSTOM")
+    return subject in ("", finding.subject) or unnamed

@@ -1,0 +1,117 @@
+"""What a request runs: layers, targets that were asked for, tags, repeated cases."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from results import case_result
+
+from harness.base.errors import UsageError
+from harness.case.overlay import door_layer
+from harness.case.plan import Plan, Request, execute, plan
+from harness.case.result import Verdict
+from harness.case.subject import Subject
+from harness.targets.registry import TargetPools
+
+FILE = """
+[defaults]
+timeout = 10
+options = { power_on = "both", timing = "branches" }
+
+[[case]]
+name = "a"
+elf = "a.elf"
+tags = ["nightly"]
+targets = ["simulator", "renode"]
+options = { power_on = "3" }
+
+[[case]]
+name = "b"
+elf = "a.elf"
+"""
+
+
+@pytest.fixture
+def planned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("RENODE", "TFLM_HIL_LAB"):
+        monkeypatch.delenv(name, raising=False)
+    Path("a.elf").write_bytes(b"")
+    Path("hil.toml").write_text(FILE)
+
+    def planned(*, names=(), tags=(), **keys: object) -> Plan:
+        layer = door_layer("the door", keys, spelled={"timeout": "--timeout"})
+        subject = Subject.find("hil.toml", case_files=True)
+        return plan(Request(subject, (layer,), names, tags))
+
+    return planned
+
+
+def test_a_file_says_on_which_targets_its_cases_run(planned):
+    made = planned()
+    assert [(case.name, case.target) for case in made.cases] == [
+        ("a", "simulator"), ("a", "renode"), ("b", "simulator"),
+    ]  # fmt: skip
+    assert (made.named, made.notes) == (frozenset(), ())
+
+
+def test_options_are_merged_by_name_and_survive_another_target(planned):
+    a, b = planned(target="renode").cases
+    assert (a.target_options, b.target_options) == ({"power_on": "3"}, {"power_on": "both"})
+    assert a.on("simulator").target_options == {"power_on": "3", "timing": "branches"}
+
+
+def test_a_target_that_replaces_those_of_the_file_was_asked_for_by_name(planned):
+    made = planned(target="renode", names=("a",))
+    assert made.named == {"renode"}
+    assert made.notes == (
+        "the door replaces targets = ['simulator', 'renode'] of hil.toml, case 'a'",
+    )
+
+
+def test_a_value_that_is_replaced_is_told_once_with_its_place(planned):
+    made = planned(timeout=5)
+    assert {case.timeout for case in made.cases} == {5}
+    assert made.notes == ("--timeout replaces timeout = 10 of hil.toml, [defaults]",)
+    assert "  timeout = 5   (--timeout)" in str(made)
+
+
+def test_the_environment_stands_above_the_file_and_below_the_door(planned, monkeypatch):
+    monkeypatch.setenv("RENODE", "/of/environment")
+    (case,) = planned(target="renode", names=("b",)).cases
+    assert case.target_options["renode"] == "/of/environment"
+    (case,) = planned(target="renode", names=("b",), options={"renode": "/of/door"}).cases
+    assert case.target_options["renode"] == "/of/door"
+
+
+def test_tags_select_cases(planned):
+    assert {case.name for case in planned(tags=("nightly",)).cases} == {"a"}
+    with pytest.raises(UsageError, match="no case has the tag 'nigthly'") as refused:
+        planned(tags=("nigthly",))
+    assert refused.value.hint == "tags: nightly"
+
+
+def test_an_option_that_no_target_takes_is_refused(planned):
+    with pytest.raises(UsageError, match="nothing runs on board"):
+        planned(options={"board": "dk1"})
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "verdict", "reason"),
+    [
+        ([Verdict.PASS] * 3, Verdict.PASS, "why in each of 3 runs"),
+        ([Verdict.FIRMWARE], Verdict.FIRMWARE, "why"),
+        ([Verdict.PASS, Verdict.FIRMWARE], Verdict.FAIL, "passed 1 of 3 runs, then: why"),
+    ],
+)
+def test_each_run_of_a_repeated_case_must_pass(planned, monkeypatch, verdicts, verdict, reason):
+    left = iter(verdicts)
+    monkeypatch.setattr(
+        "harness.case.run.run_case",
+        lambda case, folder, **how: case_result(name=case.name, verdict=next(left), reason="why"),
+    )
+    made = planned(names=("b",), repeat=3)
+    (result,) = execute(made, lambda case: Path(), TargetPools())
+    assert (result.verdict, result.reason) == (verdict, reason)
+    assert next(left, None) is None
