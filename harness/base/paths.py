@@ -55,11 +55,6 @@ def docs() -> Path:
     return _root("docs")
 
 
-def page(name: str) -> str:
-    """The path of a page of the documentation on this machine, for hints: ``page("cases.md")``."""
-    return str(docs() / name)
-
-
 def schemas() -> Path:
     """``harness/schemas``: JSON schemas of the files that are read and written."""
     return PACKAGE / "schemas"

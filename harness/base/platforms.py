@@ -84,10 +84,9 @@ class ToolNames:
 
 @dataclass(frozen=True)
 class ZephyrNames:
-    """How Zephyr's Kconfig names the chip, without ``CONFIG_SOC_``, and its devicetree."""
+    """How Zephyr's Kconfig names the chip, without ``CONFIG_SOC_``."""
 
     soc: str
-    dtsi: str = ""
 
 
 @dataclass(frozen=True)
@@ -222,7 +221,6 @@ class ConsoleWiring:
     uarte: str
     pins: UartPins
     baud: Annotated[int, numbers.baud]
-    data_bits: int
     parity: bool
     stop_bits: Annotated[int, _stop_bits]
     flow_control: bool
@@ -245,7 +243,6 @@ class ProbeFamily:
     ``runners`` are the flash tools in the order in which they are tried.
     """
 
-    family: str
     usb_vendors: tuple[int, ...]
     serials: Mapping[str, str]
     speed_khz: _Positive
@@ -343,7 +340,6 @@ class ChipTable(Soc):
     """
 
     key: str
-    like: str  # the key of the chip that it differs from in few facts, or ""
     notes: tuple[str, ...]
     sources: Mapping[str, str]
     tools: ToolNames
@@ -547,8 +543,7 @@ def _connected(pins: UartPins) -> dict[str, int]:
 def read_chip_table(path: Path) -> ChipTable:
     """The chip in a file. Raises :class:`UsageError` that names file and key."""
     where = f"chip table {path.name}"
-    document, like = _completed(path, where)
-    table = tables.read(_ChipFile, document, where)
+    table = tables.read(_ChipFile, _completed(path, where), where)
     _check_sources(table, where)
     if set(table.windows) != {"s", "ns"}:
         raise UsageError(f"{where}: windows are 's' (secure) and 'ns' (non-secure)")
@@ -561,7 +556,6 @@ def read_chip_table(path: Path) -> ChipTable:
     chip = ChipTable(
         **vars(table.soc),
         key=path.stem,
-        like=like,
         notes=table.notes,
         sources=table.sources,
         tools=table.tools,
@@ -582,8 +576,8 @@ def read_chip_table(path: Path) -> ChipTable:
     return chip
 
 
-def _completed(path: Path, where: str) -> tuple[dict[str, Any], str]:
-    """The document in a file, completed from the table that it is ``like``, and that one's name.
+def _completed(path: Path, where: str) -> dict[str, Any]:
+    """The document in a file, completed from the table that it is ``like``.
 
     Rows of a section go before the other's rows; of the sections in :data:`_WHOLE`, only the own
     ones count. A section that the document touches needs a source of its own: the other's says
@@ -592,7 +586,7 @@ def _completed(path: Path, where: str) -> tuple[dict[str, Any], str]:
     document = files.read_toml(path)
     like = document.pop("like", "")
     if not like:
-        return document, ""
+        return document
     other = path.with_name(f"{like}.toml")
     if not isinstance(like, str) or not files.is_file(other):
         raise UsageError(f"{where}: like: there is no table {short(str(like))}")
@@ -607,13 +601,13 @@ def _completed(path: Path, where: str) -> tuple[dict[str, Any], str]:
         both = isinstance(rows, dict) and isinstance(whole.get(section), dict)
         merged = both and section not in _WHOLE
         whole[section] = {**whole[section], **rows} if merged else rows
-    return whole, like
+    return whole
 
 
 def read_board_table(path: Path) -> BoardTable:
     """The board in a file. Raises :class:`UsageError` that names file and key."""
     where = f"board table {path.name}"
-    table = tables.read(_BoardFile, _completed(path, where)[0], where)
+    table = tables.read(_BoardFile, _completed(path, where), where)
     _check_sources(table, where)
     soc = chip_table(table.board.chip)
     names = {block.name for block in soc.blocks}

@@ -45,8 +45,6 @@ class BuildResult:
     """A built image; ``cached``: it was in the cache. The linker's map file is beside the ELF."""
 
     elf: Path
-    sample: str
-    configuration: str
     cached: bool
     seconds: float
     folder: Path | None = None  # build folder, if it contains further images to load

@@ -119,10 +119,8 @@ class _Builder:
             return self._link(folder, folder / name, variant, header, data)
 
         elf = self._cache.make(key, fill) / name
-        return BuildResult(
-            elf, variant.sample.name, variant.configuration.name, cached,
-            time.monotonic() - started, elf.parent if self._options.nonsecure else None,
-        )  # fmt: skip
+        further = elf.parent if self._options.nonsecure else None
+        return BuildResult(elf, cached, time.monotonic() - started, further)
 
     def _link(self, folder: Path, elf: Path, variant: Variant, header: str, data: str) -> Inputs:
         (folder / "tflm_hil_config.h").write_text(header)

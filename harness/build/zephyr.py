@@ -107,9 +107,8 @@ def build_zephyr(
     elf = folder.application
     assert elf is not None
     return BuildResult(
-        elf, sample, configuration, cached, time.monotonic() - started,
-        folder.path if folder.flashed else None,
-    )  # fmt: skip
+        elf, cached, time.monotonic() - started, folder.path if folder.flashed else None
+    )
 
 
 def _check_known(what: str, name: str, names: Sequence[str]) -> None:

@@ -33,13 +33,11 @@ class Coverage:
 
     ``functions`` maps names to instructions executed, most first. A function without a symbol is
     named by its address; functions that share a name are followed by their file. ``files`` maps a
-    source file's path in DWARF to its lines with code, and each line to whether it ran. ``starts``
-    maps the start addresses of functions to instructions executed.
+    source file's path in DWARF to its lines with code, and each line to whether it ran.
     """
 
     functions: Mapping[str, int] = field(default_factory=dict)
     files: Mapping[str, Mapping[int, bool]] = field(default_factory=dict)
-    starts: Mapping[int, int] = field(default_factory=dict)
     #: Instructions by call stack; None from a target that sees no calls.
     calls: CallTree | None = None
 
@@ -71,10 +69,7 @@ class Coverage:
             name = f"{place.image}: {name}" if place.image else name
             start = address - place.offset
             counted[name, start, image.locate(start).file] += count
-        starts: Counter[int] = Counter()
-        for (_, start, _), count in counted.items():
-            starts[start] += count
-        return cls(_named(counted), _lines(image, sorted(executed)), starts)
+        return cls(_named(counted), _lines(image, sorted(executed)))
 
     @classmethod
     def from_blocks(cls, image: Image, blocks: Iterable[Block]) -> Coverage:

@@ -153,11 +153,6 @@ class ElfFile:
                 )
         return tuple(segments)
 
-    @property
-    def loaded(self) -> tuple[Segment, ...]:
-        """The segments that are loaded before the image starts."""
-        return self.segments
-
     def _headers_in(self, offset: int, size: int) -> int:
         """Bytes at the start of a segment that are the file's headers, not the image's.
 

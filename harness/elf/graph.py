@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
@@ -96,14 +95,6 @@ class Graph:
             seen |= fresh
             stack.extend(fresh)
         return seen
-
-    def named(self) -> Mapping[str, int]:
-        """Node numbers by symbol name, aliases included."""
-        numbers: dict[str, int] = {}
-        for number, node in enumerate(self.nodes):
-            for name in (node.name, *node.aliases):
-                numbers.setdefault(name, number)
-        return numbers
 
 
 def build(image: ElfFile, layout: Layout, variables: Variables | None = None) -> Graph:
@@ -290,12 +281,3 @@ def _join_tails(nodes: Sequence[GraphNode], edges: list[set[int]], image: ElfFil
             last_byte = image.read(node.end - 1, 1)
             if last_byte not in (None, b"\0"):
                 edges[number].add(number + 1)
-
-
-def summed(nodes: Iterable[GraphNode]) -> dict[str, int]:
-    """The bytes of ``nodes`` by region."""
-    sizes: dict[str, int] = defaultdict(int)
-    for node in nodes:
-        for region, size in node.sizes.items():
-            sizes[region] += size
-    return dict(sizes)

@@ -11,7 +11,7 @@ from harness.elf.thumb import instruction_length
 
 #: Most bytes of a function that are decoded.
 LONGEST = 4096
-_SP, _LR = 13, 14
+_LR = 14
 
 
 def read(code: bytes) -> tuple[int, dict[int, int], tuple[int, int] | None]:

@@ -28,7 +28,7 @@ PADDING = "(padding)"
 _CONTRIBUTION = re.compile(
     r"^ (?:\S+|\S+\n\s+)\s*0x([0-9a-f]+)\s+0x([0-9a-f]+) (\S.*)$", re.MULTILINE
 )
-_MEMBER = re.compile(r"^(.*?)(?:\(([^()]*)\))?$")
+_MEMBER = re.compile(r"^(.*?)(?:\([^()]*\))?$")
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,6 @@ class Contribution:
     address: int
     size: int
     library: str  # base name of the archive, or of the object file
-    member: str  # object file in the archive, "" outside of one
 
 
 class Sources:
@@ -159,7 +158,7 @@ def contributions(text: str) -> list[Contribution]:
         split = _MEMBER.match(match[3])
         if split is None:
             continue
-        placed.append(Contribution(address, size, posixpath.basename(split[1]), split[2] or ""))
+        placed.append(Contribution(address, size, posixpath.basename(split[1])))
     return sorted(placed, key=lambda section: (section.address, section.size))
 
 

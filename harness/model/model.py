@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import math
 import zlib
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from harness.base import files
 from harness.base.errors import BadModel
@@ -83,19 +80,3 @@ class Model:
     def crc32(self) -> int:
         """The CRC-32 (IEEE 802.3) of the file."""
         return zlib.crc32(self.data)
-
-    def to_json(self) -> Mapping[str, Any]:
-        """Inputs, outputs and operators as JSON types."""
-        return {
-            "name": self.name,
-            "bytes": self.size,
-            "crc32": f"{self.crc32:08x}",
-            "inputs": [tensor.to_json() for tensor in self.inputs],
-            "outputs": [tensor.to_json() for tensor in self.outputs],
-            "operators": [
-                {"index": operator.index, "operator": operator.name, "version": operator.version}
-                for operator in self.operators
-            ],
-            "weights": sum(len(tensor.data) for tensor in self.tensors if tensor.data is not None),
-            "parameters": sum(math.prod(t.shape) for t in self.tensors if t.data is not None),
-        }

@@ -46,11 +46,6 @@ class EventQueue:
         """Cancel ``key``, if it is scheduled."""
         self._due.pop(key, None)
 
-    def time_of(self, key: Key) -> int | None:
-        """The tick for which ``key`` is scheduled, None if it is not."""
-        due = self._due.get(key)
-        return due[0] if due else None
-
     @property
     def next_time(self) -> int:
         """The tick of the next event; NEVER if there is none."""

@@ -78,11 +78,6 @@ class Processor:
         return self._banks[nonsecure]
 
     @property
-    def running(self) -> Bank:
-        """The registers of the current security state."""
-        return self._banks[self._core.nonsecure]
-
-    @property
     def timers(self) -> dict[str, SysTick]:
         """Name -> SysTick, of both states."""
         return {bank.systick.name: bank.systick for bank in self._banks}

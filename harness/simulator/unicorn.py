@@ -32,15 +32,11 @@ MEMORY_HOOK = ctypes.CFUNCTYPE(None, c_void_p, c_int, c_uint64, c_int, c_int64, 
 class Reg(IntEnum):
     """Register numbers of ``unicorn/arm.h``."""
 
-    APSR_NZCV = 2
     FPSCR = 6
     LR = 10
     PC = 11
     SP = 12
     R0 = 66
-    R1 = 67
-    R2 = 68
-    R3 = 69
     R12 = 78
     S0 = 79
     MSP = 115

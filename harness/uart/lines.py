@@ -38,7 +38,6 @@ class Line(NamedTuple):
     time: float  # seconds on the target's clock, of the chunk that ended the line
     text: str
     raw: bytes
-    complete: bool  # False: split at LONGEST, or the session ended before a line end
 
 
 class LineSplitter:
@@ -54,14 +53,14 @@ class LineSplitter:
         self._pending = b""
         for raw in ended:
             end = yield from self._cut(raw, time)
-            yield from self._lines(end, time, complete=True)
+            yield from self._lines(end, time)
         self._pending = yield from self._cut(rest, time)
 
     def flush(self, time: float = 0.0) -> Iterator[Line]:
         """The bytes after the last line end, as a last line."""
         raw, self._pending = self._pending, b""
         if raw.strip(b"\r"):
-            yield from self._lines(raw, time, complete=False)
+            yield from self._lines(raw, time)
 
     def _cut(self, raw: bytes, time: float) -> Generator[Line, None, bytes]:
         """Yield lines of LONGEST bytes and return the rest, which is at most that long."""
@@ -70,23 +69,22 @@ class LineSplitter:
             stop = start + LONGEST
             for _ in range(3):  # do not split a character of several bytes
                 stop -= raw[stop] & 0xC0 == 0x80
-            yield from self._lines(raw[start:stop], time, complete=False)
+            yield from self._lines(raw[start:stop], time)
             start = stop
         return raw[start:]
 
-    def _lines(self, raw: bytes, time: float, *, complete: bool) -> Iterator[Line]:
+    def _lines(self, raw: bytes, time: float) -> Iterator[Line]:
         """One line, or several if its escaped text is longer than LONGEST."""
         text = _text(raw)
         if len(text) <= LONGEST:
             self._count += 1
-            yield Line(self._count, time, text, raw, complete)
+            yield Line(self._count, time, text, raw)
             return
         step = LONGEST // 4
         for start in range(0, len(raw), step):
             part = raw[start : start + step]
             self._count += 1
-            last = complete and start + step >= len(raw)
-            yield Line(self._count, time, _text(part), part, last)
+            yield Line(self._count, time, _text(part), part)
 
 
 def _text(raw: bytes) -> str:

@@ -28,11 +28,9 @@ _CONSOLE = {"resolver": "console", "ways": ("sample",)}
 _INVOKE = "const TfLiteStatus status = interpreter.Invoke();\n"
 _OUTPUT = 'PrintTensorBytes("output", inference, i, output->data.data, output->bytes);'
 _INPUT = 'PrintTensorBytes("input", inference, i, input->data.data, input->bytes);'
-_COUNTED = "++inferences_;"
 _END = 'Record("end").Count("inferences", inferences_).Number("status", status_);'
 _FAKE_RUN = "if (!Infer(inference, interpreter)) break;\n        Record"
 _FLIP = "reinterpret_cast<volatile uint8_t*>(output->data.data)[0] ^= 0x40;"
-_RIGHT = f"{{ {_OUTPUT} }}"
 _RESET = "*reinterpret_cast<volatile uint32_t*>(0xE000ED0C) = 0x05FA0004; for (;;) {}"
 # Far above what the image uses: a reset by the image itself keeps it.
 _FLAG = "(*reinterpret_cast<volatile uint32_t*>(0x2003FF00))"

@@ -1,4 +1,4 @@
-"""A headless Chromium: the page after its scripts ran, and a picture of it."""
+"""A headless Chromium: a page after its scripts ran."""
 
 from __future__ import annotations
 
@@ -22,14 +22,6 @@ def dom(page: Path | str, anchor: str = "", *, width: int = 1200, seconds: float
     done = _run(["--dump-dom", "--virtual-time-budget=20000", f"--window-size={width},900"],
                 page, anchor, seconds)  # fmt: skip
     return done.stdout.decode("utf-8", "replace")
-
-
-def picture(page: Path, to: Path, *, width: int = 1200, height: int = 1400, dark: bool = False
-            ) -> None:  # fmt: skip
-    """Write a picture of a local file."""
-    scheme = ["--blink-settings=preferredColorScheme=0"] if dark else []
-    _run([f"--screenshot={to}", f"--window-size={width},{height}", "--hide-scrollbars",
-          "--virtual-time-budget=20000", *scheme], page, "")  # fmt: skip
 
 
 def _run(

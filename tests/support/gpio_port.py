@@ -8,7 +8,7 @@ from bare_chip import BareChip, Peripheral
 from harness.simulator.peripherals.gpio import PIN_CNF, Gpio
 
 IN, OUTSET, DIRSET = 0x010, 0x008, 0x018
-PULL_UP, SENSE_HIGH, DISCONNECT = 3 << 2, 2 << 16, 2
+PULL_UP, SENSE_HIGH = 3 << 2, 2 << 16
 
 
 P0, GPIOTE = 0x5084_2500, 0x5000_D000

@@ -61,9 +61,7 @@ def test_console_of_the_board() -> None:
     assert board.chip is platforms.chip_table("nrf9160")
     console = board.console
     assert (console.uarte, console.pins) == ("UARTE0", UartPins(txd=29, rxd=28, rts=27, cts=26))
-    assert (console.baud, console.data_bits, console.parity, console.stop_bits) == (
-        (115200, 8, False, 1)
-    )
+    assert (console.baud, console.parity, console.stop_bits) == (115200, False, 1)
     assert not console.flow_control
     assert board.vcom["VCOM0"].uarte == console.uarte
 

@@ -386,8 +386,3 @@ class Dwarf:
         """The folder in which the unit was compiled."""
         value = self.entry(unit.first, unit).value(At.COMP_DIR)
         return value if isinstance(value, str) else ""
-
-    def name(self, unit: Unit) -> str:
-        """The unit's source file, as in the compiler's command."""
-        value = self.entry(unit.first, unit).value(At.NAME)
-        return value if isinstance(value, str) else ""

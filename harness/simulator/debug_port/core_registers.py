@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 _SP, _PC, _XPSR, _MSP, _PSP, _SPECIAL = 13, 15, 16, 17, 18, 20
 _FPSCR, _S0 = 33, 64
-_THUMB, _IT, _IPSR = 1 << 24, 0x0600_FC00, 0x1FF
+_THUMB, _IT = 1 << 24, 0x0600_FC00
 #: REGSEL of MSP_NS, PSP_NS, MSP_S, PSP_S, MSPLIM_S, PSPLIM_S, MSPLIM_NS, PSPLIM_NS: the state is
 #: non-secure, and which of (MSP, PSP, MSPLIM, PSPLIM).
 _POINTERS = {

@@ -20,7 +20,7 @@ from harness.simulator.debug_port.core_debug import CoreDebug
 from harness.simulator.machine import Machine
 
 _POWER_REQUESTS, _STICKYERR = 0x5400_0000, 1 << 5
-_CSW, _TAR, _DRW, _BANKED, _BASE = 0x00, 0x04, 0x0C, 0x10, 0xF8
+_BANKED = 0x10  # of the registers BD0 to BD3
 _DEVICE_ENABLED, _SECURE_ENABLED, _CSW_DEFAULT = 1 << 6, 1 << 23, 0x2300_0002
 
 
@@ -147,14 +147,14 @@ class DebugPort:
 
     def _read_memory_port(self, port: int, register: int) -> int:
         match register:
-            case 0x00:
+            case 0x00:  # CSW
                 enabled = 0 if self.protected else _DEVICE_ENABLED | _SECURE_ENABLED
                 return self._csw[port] & ~(_DEVICE_ENABLED | _SECURE_ENABLED) | enabled
-            case 0x04:
+            case 0x04:  # TAR
                 return self._tar[port]
-            case 0x0C:
+            case 0x0C:  # DRW
                 return self._transfer(port, None)
-            case 0xF8:
+            case 0xF8:  # BASE
                 return self._ids.rom_table if port == self._ids.core else 2
             case _ if register & 0xF0 == _BANKED:
                 return self.read_memory((self._tar[port] & ~0xF) + (register & 0xC), 4, port)

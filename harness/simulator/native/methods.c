@@ -33,11 +33,6 @@ static PyObject *step(PyObject *self, PyObject *unused) {
   return reason(CORE(self), run_step(CORE(self)));
 }
 
-static PyObject *retire(PyObject *self, PyObject *address) {
-  core_retire(CORE(self), (uint32_t)PyLong_AsUnsignedLongMask(address));
-  Py_RETURN_NONE;
-}
-
 static PyObject *read_register(PyObject *self, PyObject *id) {
   return PyLong_FromUnsignedLong(core_reg(CORE(self), (int)PyLong_AsLong(id)));
 }
@@ -82,11 +77,6 @@ static PyObject *write_many(PyObject *self, PyObject *const *arguments, Py_ssize
     if (PyErr_Occurred()) return NULL;
   }
   Py_RETURN_NONE;
-}
-
-static PyObject *deliverable(PyObject *self, PyObject *unused) {
-  (void)unused;
-  return PyBool_FromLong(priority_deliverable(CORE(self)));
 }
 
 static PyObject *priority(PyObject *self, PyObject *unused) {
@@ -373,12 +363,10 @@ static PyObject *put_back(PyObject *self, PyObject *arguments) {
 PyMethodDef core_methods[] = {
     {"run", run, METH_O, "Run until stop_at, a reason to return, or a wall time in seconds."},
     {"step", step, METH_NOARGS, "Run the one instruction at pc."},
-    {"retire", retire, METH_O, "Count one instruction at an address."},
     {"read", read_register, METH_O, "Value of a 32-bit register."},
     {"write", FAST(write_register), METH_FASTCALL, "Set a 32-bit register."},
     {"read_many", read_many, METH_O, "Values of several registers."},
     {"write_many", FAST(write_many), METH_FASTCALL, "Set several registers, in order."},
-    {"deliverable", deliverable, METH_NOARGS, "Can best_pending be taken?"},
     {"priority", priority, METH_NOARGS, "What an exception must be below to be taken."},
     {"connect", connect, METH_VARARGS, "The callbacks: access, fault, violation of the SPU."},
     {"reset", reset, METH_NOARGS, "Secure and awake, everything is open."},

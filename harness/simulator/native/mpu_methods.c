@@ -52,12 +52,6 @@ static PyObject *write_register(PyObject *self, PyObject *arguments) {
   Py_RETURN_NONE;
 }
 
-static PyObject *region_at(PyObject *self, PyObject *address) {
-  uint32_t at = (uint32_t)PyLong_AsUnsignedLongMask(address);
-  if (PyErr_Occurred()) return NULL;
-  return PyLong_FromLong(mpu_region_at(&MPU(self)->state.regions, at));
-}
-
 static PyObject *allows(PyObject *self, PyObject *arguments) {
   unsigned int address;
   int write, privileged;
@@ -91,7 +85,6 @@ static PyObject *load(PyObject *self, PyObject *bytes) {
 static PyMethodDef methods[] = {
     {"read", read_register, METH_VARARGS, "A register, by offset from 0xE000_ED00."},
     {"write", write_register, METH_VARARGS, "Write a register."},
-    {"region_at", region_at, METH_O, "The region of an address; -1 for none, -2 for several."},
     {"allows", allows, METH_VARARGS, "May an address be accessed (write, privileged)?"},
     {"reset", reset, METH_NOARGS, "Off, all regions disabled; Core.synchronize() must follow."},
     {"save", save, METH_NOARGS, "The registers, as bytes."},

@@ -59,7 +59,6 @@ static PyObject *reset(PyObject *self, PyObject *unused) {
   }
 CHANGE(pend, nvic_pend)
 CHANGE(unpend, nvic_unpend)
-CHANGE(activate, nvic_activate)
 CHANGE(deactivate, nvic_deactivate)
 
 static PyObject *best(PyObject *self, PyObject *unused) {
@@ -107,10 +106,6 @@ static PyObject *line(PyObject *self, PyObject *const *arguments, Py_ssize_t cou
 
 static PyObject *group(PyObject *self, PyObject *nonsecure) {
   return PyLong_FromLong(NVIC(self)->state.groups[PyObject_IsTrue(nonsecure) == 1]);
-}
-
-static PyObject *group_mask(PyObject *self, PyObject *nonsecure) {
-  return PyLong_FromLong(NVIC(self)->state.group_masks[PyObject_IsTrue(nonsecure) == 1]);
 }
 
 static PyObject *set_group(PyObject *self, PyObject *const *arguments, Py_ssize_t count) {
@@ -211,7 +206,6 @@ static PyMethodDef methods[] = {
     {"set_priority", FAST(set_priority), METH_FASTCALL, "Unimplemented bits are zero."},
     {"pend", pend, METH_O, "Make an exception pending."},
     {"unpend", unpend, METH_O, "Take a pending state back."},
-    {"activate", activate, METH_O, "An exception is entered."},
     {"deactivate", deactivate, METH_O, "An exception returns."},
     {"set_active", FAST(set_active), METH_FASTCALL, "SHCSR makes an exception active, or not."},
     {"is_pending", is_pending, METH_O, "Is an exception pending?"},
@@ -220,7 +214,6 @@ static PyMethodDef methods[] = {
     {"active_beside", active_beside, METH_O, "Is any other exception active?"},
     {"line", FAST(line), METH_FASTCALL, "A peripheral drives its interrupt line."},
     {"group", group, METH_O, "AIRCR.PRIGROUP of a security state."},
-    {"group_mask", group_mask, METH_O, "The bits of its priorities that preempt."},
     {"set_group", FAST(set_group), METH_FASTCALL, "Set PRIGROUP of a security state."},
     {"scr", scr, METH_O, "SCR of a security state."},
     {"set_scr", FAST(set_scr), METH_FASTCALL, "Set SCR of a security state."},
@@ -236,7 +229,6 @@ static PyMethodDef methods[] = {
 #define FIELD(name) offsetof(NvicObject, nvic.name)
 static PyMemberDef members[] = {
     {"irqs", T_INT, FIELD(irqs), READONLY, "How many interrupts there are."},
-    {"active_priority", T_INT, FIELD(active_priority), READONLY, "Group priority active, or 256."},
     {"event", T_BOOL, FIELD(state.event), 0, "The event register that WFE waits for."},
     {NULL, 0, 0, 0, NULL},
 };

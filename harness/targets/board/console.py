@@ -69,11 +69,6 @@ class SerialConsole:
         """The number of bytes discarded because of the limit."""
         return self._base
 
-    @property
-    def lost(self) -> BaseException | None:
-        """The error that ended reading, or None while the port is open."""
-        return self._lost
-
     def since(self, position: int) -> bytes:
         """The bytes from ``position`` on that are still in the buffer."""
         with self._changed:

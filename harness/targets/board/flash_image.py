@@ -27,14 +27,13 @@ MERGED = ("tfm_merged.hex", "merged.hex", "../merged.hex", "../../merged.hex")
 class FlashImage:
     """The input of flash tools: a HEX file, and its blocks (address, bytes).
 
-    ``sha256`` is the hash of the blocks; ``merged``: the file contains more than the ELF.
+    ``sha256`` is the hash of the blocks.
     """
 
     hex: Path
     elf: Path
     blocks: tuple[hexfile.Block, ...] = field(repr=False)
     sha256: str
-    merged: bool
 
     @property
     def size(self) -> int:
@@ -69,7 +68,7 @@ def prepare(image: Image, folder: Path) -> FlashImage:
     if loaded[0][0] == image.chip.area("flash").origin:
         path = folder / f"{image.sha256[:16]}.hex"
         path.write_text(hexfile.write(loaded), encoding="ascii")
-        return _image(path, image, loaded, merged=False)
+        return _image(path, image, loaded)
     path = _merged_file(image, loaded[0][0])
     blocks = hexfile.read(path.read_text(encoding="ascii"), str(path))
     if missing := hexfile.differences(own_blocks(image), blocks):
@@ -77,7 +76,7 @@ def prepare(image: Image, folder: Path) -> FlashImage:
             f"{path} differs from {image.path.name} at 0x{missing[0]:08x}",
             hint="the merged image is from another build: build again",
         )
-    return _image(path, image, blocks, merged=True)
+    return _image(path, image, blocks)
 
 
 def _flash_blocks(image: Image) -> list[hexfile.Block]:
@@ -115,8 +114,8 @@ def _merged_file(image: Image, start: int) -> Path:
     )
 
 
-def _image(path: Path, image: Image, blocks: list[hexfile.Block], *, merged: bool) -> FlashImage:
+def _image(path: Path, image: Image, blocks: list[hexfile.Block]) -> FlashImage:
     digest = hashlib.sha256()
     for address, data in blocks:
         digest.update(address.to_bytes(4, "little") + len(data).to_bytes(4, "little") + data)
-    return FlashImage(path, image.path, tuple(blocks), digest.hexdigest(), merged)
+    return FlashImage(path, image.path, tuple(blocks), digest.hexdigest())

@@ -42,19 +42,6 @@ class Holder:
     def __str__(self) -> str:
         return f"{self.owner} on {self.host} (process {self.pid}) since {self.since}"
 
-    @property
-    def alive(self) -> bool | None:
-        """True if the process still runs; None if it is on another host."""
-        if self.host != socket.gethostname():
-            return None
-        try:
-            os.kill(self.pid, 0)
-        except ProcessLookupError:
-            return False
-        except PermissionError:
-            return True
-        return True
-
 
 class BoardTaken(TargetLost):
     """Another user took the board by force; never retried."""

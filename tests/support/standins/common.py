@@ -17,8 +17,6 @@ from harness.targets.board.lab import same_serial
 from harness.targets.board.virtual import bench as benches
 from harness.targets.board.virtual.client import ControlError, call
 
-Say = Callable[[str], None]
-
 
 class ToolError(Exception):
     """An error that ends the tool with exit code ``code``."""

@@ -43,9 +43,7 @@ class Copying(Runner):
 @pytest.fixture
 def image(tmp_path: Path) -> FlashImage:
     (tmp_path / "a.hex").write_text("content")
-    return FlashImage(
-        tmp_path / "a.hex", tmp_path / "a.elf", ((0, b"abcd"), (8, b"e")), "f" * 64, False
-    )
+    return FlashImage(tmp_path / "a.hex", tmp_path / "a.elf", ((0, b"abcd"), (8, b"e")), "f" * 64)
 
 
 def log(folder: Path) -> list[str]:
@@ -128,9 +126,7 @@ def test_west_flashes_from_its_build_folder_and_leaves_the_rest_to_nrfutil(tmp_p
     build = tmp_path / "build"
     (build / "zephyr").mkdir(parents=True)
     (build / "CMakeCache.txt").touch()
-    built = FlashImage(
-        image.hex, build / "zephyr" / "zephyr.elf", image.blocks, image.sha256, False
-    )
+    built = FlashImage(image.hex, build / "zephyr" / "zephyr.elf", image.blocks, image.sha256)
     west, nrfutil = RUNNERS["west"](SERIAL), RUNNERS["nrfutil"](SERIAL)
     (command,) = west.program(built, tmp_path)
     assert text(command) == (

@@ -24,7 +24,7 @@ def firmware(tmp_path):
 def test_a_secure_image_is_written_as_hex_with_uicr(firmware, tmp_path):
     image = prepare(firmware((0, b"code"), (0xFF801C, b"\xfe\xff\xff\xff")), tmp_path)
     assert hexfile.read(image.hex.read_text()) == [(0, b"code"), (0xFF801C, b"\xfe\xff\xff\xff")]
-    assert (image.size, image.merged) == (8, False)
+    assert image.size == 8
 
 
 def test_a_non_secure_image_takes_the_merged_file_of_its_build(firmware, tmp_path):
@@ -32,7 +32,6 @@ def test_a_non_secure_image_takes_the_merged_file_of_its_build(firmware, tmp_pat
     blocks = [(0, b"tfm"), (0x50000, b"app")]
     (elf.path.parent / "tfm_merged.hex").write_text(hexfile.write(blocks))
     image = prepare(elf, tmp_path)
-    assert image.merged
     assert list(image.blocks) == blocks
 
 

@@ -17,7 +17,7 @@ SERIAL = "000960012345"
 
 @pytest.fixture
 def image(tmp_path: Path) -> FlashImage:
-    return FlashImage(tmp_path / "a.hex", tmp_path / "a.elf", ((0, b"abcd"),), "f" * 64, False)
+    return FlashImage(tmp_path / "a.hex", tmp_path / "a.elf", ((0, b"abcd"),), "f" * 64)
 
 
 def commands(runner, image, folder):
@@ -112,11 +112,6 @@ def test_an_unknown_runner_lists_the_known_ones():
     with pytest.raises(UsageError) as caught:
         choose("openocd", board_table())
     assert "nrfjprog" in caught.value.hint
-
-
-def test_every_runner_states_the_versions_it_was_written_for():
-    for runner in RUNNERS.values():
-        assert any(digit in runner.written_for for digit in "0123456789")
 
 
 def test_runners_of_the_board_table_exist():

@@ -101,9 +101,6 @@ def image(tmp_path) -> Image:
     return tiny_image(tmp_path)
 
 
-TOO_MUCH = "inference 1 says 1,000 ticks: 2,000 with those before, and 1,500 had passed"
-
-
 @pytest.mark.parametrize(
     ("seconds", "told"),
     [

@@ -55,7 +55,7 @@ def test_the_zephyr_builder_gets_them(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def record(sample: str, configuration: str, **options: object) -> BuildResult:
         asked.append((sample, configuration, options))
-        return BuildResult(Path("z.elf"), sample, configuration, False, 0)
+        return BuildResult(Path("z.elf"), False, 0)
 
     monkeypatch.setattr(zephyr, "build_zephyr", record)
     words = ["digits", "--builder", "zephyr", "--variant", "cmsis-nn", "--variant", "soft-float"]

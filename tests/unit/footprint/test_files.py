@@ -42,15 +42,15 @@ def part(
 
 def test_a_map_file_is_read_by_address_from_its_memory_map_on():
     assert contributions(MAP) == [
-        Contribution(0x10, 12, "libtflite.a", "a.cc.obj"),
-        Contribution(0x20, 8, "libtflite.a", "b.cc.obj"),
-        Contribution(0x30, 4, "main.o", ""),
+        Contribution(0x10, 12, "libtflite.a"),
+        Contribution(0x20, 8, "libtflite.a"),
+        Contribution(0x30, 4, "main.o"),
     ]
 
 
 def test_a_map_file_without_its_heading_is_read_whole():
     assert contributions(" .text  0x0 0x4 a.o\n .data  0x20000000 0x8 b.o\n") == [
-        Contribution(0, 4, "a.o", ""), Contribution(0x2000_0000, 8, "b.o", ""),
+        Contribution(0, 4, "a.o"), Contribution(0x2000_0000, 8, "b.o"),
     ]  # fmt: skip
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
-
 import numpy as np
 import pytest
 from data_classes import data_classes
@@ -48,24 +46,6 @@ def test_the_names_of_operators_are_those_of_all_subgraphs() -> None:
     model = Model.from_bytes(two_graphs())
     assert model.operator_names == ("FULLY_CONNECTED", "NEG", "Atan")
     assert model.custom_operator_names == ("Atan",)
-
-
-def test_a_models_facts_as_plain_data() -> None:
-    data = two_graphs()
-    zero = {"scale": 0.0, "zero_point": 0}
-    assert Model.from_bytes(data, "two").to_json() == {
-        "name": "two",
-        "bytes": len(data),
-        "crc32": f"{zlib.crc32(data):08x}",
-        "inputs": [
-            {"index": 0, "name": "in", "shape": [1, 3], "dtype": "int8", "scale": 0.5,
-             "zero_point": 3}
-        ],
-        "outputs": [{"index": 2, "name": "t2", "shape": [1, 2], "dtype": "int8", **zero}],
-        "operators": [{"index": 0, "operator": "FULLY_CONNECTED", "version": 4}],
-        "weights": 12,
-        "parameters": 6,
-    }  # fmt: skip
 
 
 def test_a_model_without_a_name_is_called_model() -> None:

@@ -12,7 +12,7 @@ from harness.uart.lines import Line
 
 
 def lines_of(*texts: str, step: float = 0.01) -> list[Line]:
-    return [Line(n, n * step, text, text.encode(), complete=True) for n, text in enumerate(texts)]
+    return [Line(n, n * step, text, text.encode()) for n, text in enumerate(texts)]
 
 
 def expected(

@@ -82,7 +82,7 @@ def test_lines_without_a_time_stamp_have_time_zero():
 
 def test_a_last_line_without_a_line_end_is_read():
     (line,) = lines(b"AllocateTensors() failed")
-    assert (line.text, line.complete) == ("AllocateTensors() failed", False)
+    assert line.text == "AllocateTensors() failed"
     assert lines(b"a\n\r\r") == lines(b"a\n")
 
 
@@ -95,7 +95,6 @@ def test_a_long_line_is_split_without_loss(length, ended):
     found = lines(data)
     assert b"".join(line.raw for line in found) == data.rstrip(b"\n")
     assert all(len(line.raw) <= LONGEST for line in found)
-    assert [line.complete for line in found] == [False] * (len(found) - 1) + [ended]
     assert len(found) == -(-length // LONGEST)
 
 
@@ -120,7 +119,6 @@ def test_escaped_binary_data_stays_within_the_longest_line(byte):
     found = lines(byte * (3 * LONGEST) + b"\n")
     assert all(len(line.text) <= LONGEST for line in found)
     assert b"".join(line.raw for line in found) == byte * (3 * LONGEST)
-    assert [line.complete for line in found] == [False] * (len(found) - 1) + [True]
 
 
 @given(

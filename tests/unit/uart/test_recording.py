@@ -81,9 +81,9 @@ def test_the_kept_part_of_a_flood_is_complete(monkeypatch):
 def test_recording_that_restarts_holds_the_last_run_alone() -> None:
     recording = Recording()
     recording.keep(b"an attempt that was lost")
-    recording.keep_line(Line(1, 1.0, "lost", b"lost", True))
+    recording.keep_line(Line(1, 1.0, "lost", b"lost"))
     recording.restart()
     recording.keep(b"again")
-    recording.keep_line(Line(1, 2.0, "again", b"again", True))
+    recording.keep_line(Line(1, 2.0, "again", b"again"))
     assert b"".join(recording.blocks()) == b"again"
     assert recording.transcript() == "[    2.000000] again\n"

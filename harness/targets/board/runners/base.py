@@ -83,8 +83,6 @@ class Runner(ABC):
 
     name: ClassVar[str]
     program_name: ClassVar[str]
-    #: The tool versions with these commands, by their documentation.
-    written_for: ClassVar[str]
 
     serial: str
     host: str = ""

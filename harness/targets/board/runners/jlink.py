@@ -28,7 +28,6 @@ class Jlink(Runner):
 
     name: ClassVar[str] = "jlink"
     program_name: ClassVar[str] = "JLinkExe"
-    written_for: ClassVar[str] = "J-Link software 7.94 to 8.x"
 
     def program(self, image: FlashImage, folder: Path) -> list[Command]:
         return [self._run(["r", f'loadfile "{image.hex}"'], self.seconds, "O\\.K\\.")]

@@ -17,7 +17,6 @@ class Nrfjprog(Runner):
 
     name: ClassVar[str] = "nrfjprog"
     program_name: ClassVar[str] = "nrfjprog"
-    written_for: ClassVar[str] = "nRF Command Line Tools 10.24"
 
     def program(self, image: FlashImage, folder: Path) -> list[Command]:
         command = self._call("--program", str(image.hex), "--sectorerase", "--verify")

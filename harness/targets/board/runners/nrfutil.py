@@ -16,7 +16,6 @@ class Nrfutil(Runner):
 
     name: ClassVar[str] = "nrfutil"
     program_name: ClassVar[str] = "nrfutil"
-    written_for: ClassVar[str] = "nrfutil-device 2.7 to 2.15"
 
     def program(self, image: FlashImage, folder: Path) -> list[Command]:
         options = (

@@ -23,7 +23,6 @@ class Pyocd(Runner):
 
     name: ClassVar[str] = "pyocd"
     program_name: ClassVar[str] = "pyocd"
-    written_for: ClassVar[str] = "pyOCD 0.36 to 0.46"
 
     def program(self, image: FlashImage, folder: Path) -> list[Command]:
         command = self._call("load", "--erase", "sector", "--no-reset", "--format", "hex")

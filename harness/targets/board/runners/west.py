@@ -22,7 +22,6 @@ class West(Nrfutil):
 
     name: ClassVar[str] = "west"
     program_name: ClassVar[str] = "west"
-    written_for: ClassVar[str] = "west 1.2 to 1.5, Zephyr 3.7 to 4.3 (needs nrfutil as well)"
 
     def program(self, image: FlashImage, folder: Path) -> list[Command]:
         self._local()
