@@ -69,6 +69,8 @@ class Side:
         A result of the same entry that an earlier comparison kept is taken, unless ``again``.
         """
         self._kept.mkdir(parents=True, exist_ok=True)
+        for left in self.folder.glob("run-*"):  # by a comparison that was killed
+            shutil.rmtree(left)
         with (
             tempfile.TemporaryDirectory(prefix="run-", dir=self.folder) as work,
             ThreadPoolExecutor(jobs) as pool,
