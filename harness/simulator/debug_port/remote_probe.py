@@ -182,10 +182,10 @@ class ProbeServer(Closing):
 
     def _drop(self, client: socket.socket) -> None:
         self._selector.unregister(client)
+        if len(self._clients) == 1:  # until this is done, somebody is connected
+            self._probe.left()
         del self._clients[client]
         client.close()
-        if not self._clients:
-            self._probe.left()
 
     def close(self) -> None:
         """Hang up; safe to call twice."""
