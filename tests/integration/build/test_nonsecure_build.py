@@ -67,7 +67,7 @@ def told(*arguments: str) -> dict:
 
 def test_the_footprint_of_several_elves_names_each(folder):
     application, secure = folder / "hello_world-exact.elf", folder / "secure.elf"
-    document = told("footprint", str(application), "--beside", str(secure))
+    document = told("footprint", str(application), "--also-load", str(secure))
     flash = {one["name"]: one["origin"] for one in document["regions"]}["FLASH"]
     assert flash == 0x8000
     assert list(document["beside"]) == ["secure"]
@@ -76,14 +76,14 @@ def test_the_footprint_of_several_elves_names_each(folder):
 def test_the_resolver_is_told_of_the_image_that_has_one(folder):
     application, secure = folder / "hello_world-exact.elf", folder / "secure.elf"
     document = told(
-        "resolver", "check", str(secure), "hello_world_int8", "--beside", str(application)
+        "resolver", "check", str(secure), "hello_world_int8", "--also-load", str(application)
     )
     assert (document["image"], document["verdict"]) == ("hello_world-exact", "ok")
 
 
 def test_an_operator_is_explained_from_the_image_that_registers_it(folder):
     document = told("resolver", "explain", "FULLY_CONNECTED", str(folder / "secure.elf"),
-                    "--beside", str(folder / "hello_world-exact.elf"))  # fmt: skip
+                    "--also-load", str(folder / "hello_world-exact.elf"))  # fmt: skip
     assert document["operator"] == "FULLY_CONNECTED"
 
 
