@@ -205,7 +205,10 @@ class Client:
         with self._log.open("ab") as log:
             self.process = subprocess.Popen(
                 self._command, stdout=subprocess.PIPE, stderr=log, text=True,
-                env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+                env={
+                    **os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+                    "TMPDIR": str(self._log.parent),
+                },
             )  # fmt: skip
 
     def wait_until(self, items: int) -> None:

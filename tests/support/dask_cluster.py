@@ -59,7 +59,9 @@ class Cluster:
         paths = [str(code), str(ROOT / "tests" / "support")]
         return RunningProgram(
             [sys.executable, "-m", "dask", *arguments, "--no-dashboard"],
-            folder=self.folder, environment={"PYTHONPATH": os.pathsep.join(paths)},
+            folder=self.folder,
+            # What a killed worker leaves is the test's own.
+            environment={"PYTHONPATH": os.pathsep.join(paths), "TMPDIR": str(self.folder)},
         )  # fmt: skip
 
     def kill_worker(self) -> None:

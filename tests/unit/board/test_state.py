@@ -8,7 +8,7 @@ import re
 import shutil
 import stat
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -156,11 +156,17 @@ def test_notes_are_files_that_the_next_user_can_write(folder: Path) -> None:
     assert {mode_of(path) for path in folder.iterdir()} == {0o666}
 
 
+@pytest.fixture
+def place() -> Iterator[Path]:
+    """A folder where another user may look, other than in ``tmp_path``."""
+    with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
+
+
 @as_root
-def test_another_users_notes_can_be_replaced_and_taken_away() -> None:
+def test_another_users_notes_can_be_replaced_and_taken_away(place: Path) -> None:
     """As the next user of the bench: nothing here may need to remove the first one's files."""
-    place = Path(tempfile.mkdtemp())  # where another user may look, other than in tmp_path
-    place.chmod(0o755)
     folder = StateFolder(place / "lab").path
     Quarantine(folder).add("dk", "960", "a long reason that the first user gave")
     first = ProbeLock("960", "dk", state=folder)

@@ -50,14 +50,14 @@ def test_the_check_of_a_sample_is_that_of_its_memory(sample: str) -> None:
     table = load()
     model = Model.from_file(table.path.parent / "models" / table.samples[sample].model)
     wanted = [pair for pair in pairs(table) if pair[0] == sample]
-    for built in build_many(wanted):
+    for (_, configuration), built in zip(wanted, build_many(wanted), strict=True):
         proved, held = both(Image.from_elf(built.elf), model)
-        if built.configuration == "checked":  # it gives up before there is an interpreter
+        if configuration == "checked":  # it gives up before there is an interpreter
             assert not proved.passed and "no path" in proved.reason
             continue
         seen = tuple(v for v in proved.verdicts if v not in UNSEEN) or (AuditVerdict.OK,)
-        assert seen == held.verdicts, built.configuration
-        assert proved.passed == (held.passed and seen == proved.verdicts), built.configuration
+        assert seen == held.verdicts, configuration
+        assert proved.passed == (held.passed and seen == proved.verdicts), configuration
 
 
 @pytest.mark.timeout(3000)
@@ -70,8 +70,8 @@ def test_no_level_of_optimization_makes_a_wrong_resolver_right(
     table = load()
     wanted = [pair for pair in pairs(table) if pair[1] == configuration]
     options = BuildOptions(optimize=optimize, lto=lto)
-    for built in build_many(wanted, options=options):
-        model = Model.from_file(table.path.parent / "models" / table.samples[built.sample].model)
+    for (sample, _), built in zip(wanted, build_many(wanted, options=options), strict=True):
+        model = Model.from_file(table.path.parent / "models" / table.samples[sample].model)
         proved, held = both(Image.from_elf(built.elf), model)
-        assert proved.verdict not in HARMLESS or held.passed, built.sample
-        assert lto or proved.passed == held.passed, (built.sample, proved.reason)
+        assert proved.verdict not in HARMLESS or held.passed, sample
+        assert lto or proved.passed == held.passed, (sample, proved.reason)

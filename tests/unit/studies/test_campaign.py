@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 import subprocess
 import sys
@@ -106,7 +107,9 @@ def test_a_campaign_that_was_killed_goes_on_and_ends_with_the_same_bytes(image, 
         sys.executable, "-m", "harness", "campaign", "hello_world", "--workers", "2",
         "--count", "100000", "--store", str(store),
     ]  # fmt: skip
-    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.DEVNULL) as running:
+    with subprocess.Popen(
+        command, cwd=tmp_path, stderr=subprocess.DEVNULL, env={**os.environ, "TMPDIR": str(tmp_path)}
+    ) as running:
         while not parts(store):
             time.sleep(0.05)
         running.kill()
