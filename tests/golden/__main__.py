@@ -54,7 +54,7 @@ def main() -> int:
         if not options.list:
             return _compare(entries, base, head, options)
         print(*(one.name for one in entries), sep="\n")
-    except CannotCompare as error:
+    except (CannotCompare, FileNotFoundError, subprocess.CalledProcessError) as error:
         _say(f"golden: {error}")
         return 2
     except KeyboardInterrupt:

@@ -22,6 +22,8 @@ from entries import ROOT, CannotCompare, Entry
 
 _PATH = ("/usr/local/bin", "/usr/bin", "/bin")
 _LONGEST = 600.0  # seconds of the wall clock that an entry may take
+#: A result with another exit code is not kept: an error of the environment, or ended by a signal.
+_KEPT = {0, 1, 2, 4, 5}
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,7 @@ class Side:
     ) -> Iterator[Result]:
         """What each entry gives, in the order of ``entries``.
 
-        A result of the same entry that an earlier comparison kept is taken, unless ``again``.
+        A result of the same entry that an earlier comparison has kept is taken, unless ``again``.
         """
         self._kept.mkdir(parents=True, exist_ok=True)
         for left in self.folder.glob("run-*"):  # by a comparison that was killed
@@ -91,9 +93,10 @@ class Side:
         if kept.is_file() and not again:
             return Result(**json.loads(kept.read_text(encoding="utf-8")))
         result = self._run(entry, work / key[:16])
-        written = work / f"{key}.json"
-        written.write_text(json.dumps(asdict(result)), encoding="utf-8")
-        written.replace(kept)
+        if result.exit_code in _KEPT:
+            written = work / f"{key}.json"
+            written.write_text(json.dumps(asdict(result)), encoding="utf-8")
+            written.replace(kept)
         return result
 
     def _run(self, entry: Entry, folder: Path) -> Result:

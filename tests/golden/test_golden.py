@@ -214,6 +214,12 @@ def test_result_is_kept_for_the_same_entry_alone(side):
     assert run(side, clock, again=True) != [first]
 
 
+@pytest.mark.parametrize("end", ["exit 3", "kill -9 $$", "sh -c 'kill -9 $$'"])
+def test_result_of_the_environment_or_a_signal_is_not_kept(side, end):
+    entry = Entry("clock", f"date +%N; {end}")
+    assert run(side, entry) != run(side, entry)
+
+
 def test_result_is_what_the_command_gave(side):
     command = "cat given; echo wrong >&2; echo new > new; echo other > other; exit 3"
     [found] = run(side, Entry("any", command, {"given": b"text\xff"}, keep=("new", "absent")))
