@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+import inner_pytest
 import replay_nights as lab
 from action_runner import Runner
 from elf_writer import MadeSection, MadeSymbol, write_elf
@@ -124,7 +125,7 @@ class Stage:
             self.write("test_it.py", f"def test_it(hil):\n{lines}")
         self.write("conftest.py", self._code)
         self.write("pytest.ini", "[pytest]\n")
-        return self._process("-m", "pytest", "-p", "no:cacheprovider", "-rA", *arguments)
+        return self._process("-m", "pytest", *inner_pytest.ARGUMENTS, "-rA", *arguments)
 
     def action(self, **inputs: str) -> Outcome:
         """The action's steps in the stage's folder; its code is the first that is not 0."""
@@ -140,7 +141,7 @@ class Stage:
         path = os.pathsep.join([str(ROOT), str(ROOT / "tests" / "support")])
         done = subprocess.run(
             [sys.executable, *arguments], cwd=self.folder, capture_output=True, text=True,
-            check=False, env={**os.environ, "PYTHONPATH": path},
+            check=False, env={**os.environ, **inner_pytest.ENVIRONMENT, "PYTHONPATH": path},
         )  # fmt: skip
         return Outcome(done.returncode, done.stdout + done.stderr)
 

@@ -26,7 +26,7 @@ _TALLY = re.compile(
 )
 _CLOSING = {"OK": True, "FAIL": False, "FAILED": False}
 _ROW = re.compile(
-    r"(?P<file>(?:[A-Za-z]:)?[^:]{1,300}):(?P<line>\d{1,9}):"
+    r"^(?P<file>(?:[A-Za-z]:)?[^:]{1,300}):(?P<line>\d{1,9}):"
     r"(?P<name>[^:(]{0,200}(?:\(.{0,200}\))?):(?P<state>PASS|FAIL|IGNORE|INFO)(?=[: ]|$)"
 )
 _SECONDS = re.compile(r" \((?P<ms>\d{1,9})(?:\.\d{1,9})? ms\)\s{0,4}$")

@@ -7,10 +7,10 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from importlib.metadata import entry_points
 from pathlib import Path
 from xml.etree import ElementTree
 
+import inner_pytest
 import pytest
 
 pytest_plugins = ["pytester"]
@@ -52,11 +52,11 @@ def sine(tmp_path_factory) -> Path:
 def run(pytester, monkeypatch):
     """Run pytest in the empty folder, with the plugin, in a process of its own."""
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    installed = any(one.name == "tflm_hil" for one in entry_points(group="pytest11"))
-    plugin = () if installed else ("-p", "harness.pytest_plugin")
+    for name, value in inner_pytest.ENVIRONMENT.items():
+        monkeypatch.setenv(name, value)
 
     def run(*arguments: str) -> pytest.RunResult:
-        return pytester.runpytest_subprocess(*plugin, "-p", "no:cacheprovider", *arguments)
+        return pytester.runpytest_subprocess(*inner_pytest.ARGUMENTS, *arguments)
 
     return run
 
@@ -125,7 +125,7 @@ class TestCaseFiles:
 
     @pytest.mark.slow
     def test_workers_of_xdist_send_their_results_home(self, pytester, run):
-        run("-n", "2").assert_outcomes(passed=1, failed=1)
+        run("-p", "xdist.plugin", "-n", "2").assert_outcomes(passed=1, failed=1)
         told = json.loads((pytester.path / "hil-results" / "results.json").read_text())["cases"]
         assert {one["name"] for one in told} == {"sine", "too many"}
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from importlib.metadata import entry_points
 from pathlib import Path
 
+import inner_pytest
 import pytest
 from elf_writer import MadeSection, MadeSymbol, write_elf
 
@@ -41,13 +41,11 @@ def run(pytester, monkeypatch):
     image = write_elf([text], [MadeSymbol("main", 1, 8, "func")])
     (pytester.path / "a.elf").write_bytes(image)
     (pytester.path / "desk.py").write_text(DESK)
-    installed = any(one.name == "tflm_hil" for one in entry_points(group="pytest11"))
-    plugin = () if installed else ("-p", "harness.pytest_plugin")
+    for name, value in inner_pytest.ENVIRONMENT.items():
+        monkeypatch.setenv(name, value)
 
     def run(*arguments: str) -> pytest.RunResult:
-        return pytester.runpytest_subprocess(
-            *plugin, "-p", "desk", "-p", "no:cacheprovider", *arguments
-        )
+        return pytester.runpytest_subprocess(*inner_pytest.ARGUMENTS, "-p", "desk", *arguments)
 
     return run
 
@@ -125,7 +123,7 @@ def test_results_of_an_earlier_session_do_not_stay_if_no_case_ran(run, cases, py
 @pytest.mark.slow
 def test_workers_of_xdist_count_too(run, cases):
     cases(a=["renode"], b=["renode"])
-    done = run("-n", "2")
+    done = run("-p", "xdist.plugin", "-n", "2")
     assert done.ret == pytest.ExitCode.TESTS_FAILED
     done.stdout.fnmatch_lines(["tflm-hil: 2 asked for, 0 ran, 2 skipped*"])
 

@@ -108,7 +108,10 @@ def test_a_campaign_that_was_killed_goes_on_and_ends_with_the_same_bytes(image, 
         "--count", "100000", "--store", str(store),
     ]  # fmt: skip
     with subprocess.Popen(
-        command, cwd=tmp_path, stderr=subprocess.DEVNULL, env={**os.environ, "TMPDIR": str(tmp_path)}
+        command,
+        cwd=tmp_path,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "TMPDIR": str(tmp_path)},
     ) as running:
         while not parts(store):
             time.sleep(0.05)
