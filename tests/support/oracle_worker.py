@@ -6,6 +6,7 @@ output. Requests are run in a fork, so that a crash ends one of them, and not th
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import pickle
@@ -23,6 +24,9 @@ MODULES = {
     "tflm": "tflite_micro.python.tflite_micro.runtime",
     "litert": "ai_edge_litert.interpreter",
 }
+#: Requests that one fork answers: a fork costs more than most requests, and what one leaves in
+#: memory should not stay for all.
+MOST = 100
 Runner = Callable[[dict[str, Any]], dict[str, Any]]
 
 
@@ -88,36 +92,76 @@ def run_litert(request: dict[str, Any]) -> dict[str, Any]:
     return {"outputs": outputs, "tensors": tensors}
 
 
-def answered(run: Runner, requests: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The answers of forks: a new one goes on behind the request that ended the last one."""
-    answers: list[dict[str, Any]] = []
-    while len(answers) < len(requests):
-        receiving, sending = os.pipe()
-        child = os.fork()
-        if child == 0:
-            os.close(receiving)
-            _answer(run, requests[len(answers) :], sending)
-        os.close(sending)
-        with os.fdopen(receiving, "rb") as stream:
-            while (answer := read(stream)) is not None:
-                answers.append(answer)
-        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        if len(answers) < len(requests):
-            answers.append({"error": f"the official interpreter ended with code {code}"})
-    return answers
+class Fork:
+    """A copy of this process that answers requests until it is closed, or crashes."""
+
+    def __init__(self, run: Runner) -> None:
+        asked, asking = os.pipe()
+        answered, answering = os.pipe()
+        self._child = os.fork()
+        if self._child == 0:
+            os.close(asking)
+            os.close(answered)
+            _answer(run, asked, answering)
+        os.close(asked)
+        os.close(answering)
+        self._asking, self._answered = os.fdopen(asking, "wb"), os.fdopen(answered, "rb")
+        self.answers = 0
+
+    def answer(self, request: dict[str, Any]) -> dict[str, Any] | None:
+        """The answer; None if the request ended the process."""
+        with contextlib.suppress(BrokenPipeError):
+            write(self._asking, request)
+        self.answers += 1
+        answer: dict[str, Any] | None = read(self._answered)
+        return answer
+
+    def close(self) -> int:
+        """End the process, if it has not ended; its exit code."""
+        with contextlib.suppress(BrokenPipeError):
+            self._asking.close()
+        self._answered.close()
+        return os.waitstatus_to_exitcode(os.waitpid(self._child, 0)[1])
 
 
-def _answer(run: Runner, requests: Sequence[dict[str, Any]], sending: int) -> NoReturn:
-    with os.fdopen(sending, "wb") as stream:
-        for request in requests:
+def _answer(run: Runner, asked: int, answering: int) -> NoReturn:
+    with os.fdopen(asked, "rb") as requests, os.fdopen(answering, "wb") as answers:
+        while (request := read(requests)) is not None:
             # SIGPROF ends the process, unless the request has its answer in time.
             signal.setitimer(signal.ITIMER_PROF, request["seconds"])
             try:
                 answer = run(request)
             except Exception as error:
                 answer = {"error": f"{type(error).__name__}: {error}"}
-            write(stream, answer)
+            write(answers, answer)
     os._exit(0)
+
+
+class Answers:
+    """Answers of forks: a new one goes on behind the request that ended the last one."""
+
+    def __init__(self, run: Runner) -> None:
+        self._run = run
+        self._fork: Fork | None = None
+
+    def of(self, requests: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+        """The answer to each request, or an "error"."""
+        return [self._one(request) for request in requests]
+
+    def _one(self, request: dict[str, Any]) -> dict[str, Any]:
+        if self._fork is None:
+            self._fork = Fork(self._run)
+        answer = self._fork.answer(request)
+        if answer is None:
+            return {"error": f"the official interpreter ended with code {self.close()}"}
+        if self._fork.answers == MOST:
+            self.close()
+        return answer
+
+    def close(self) -> int:
+        """End the fork, if there is one; its exit code."""
+        fork, self._fork = self._fork, None
+        return fork.close() if fork else 0
 
 
 def main() -> None:
@@ -125,8 +169,10 @@ def main() -> None:
     run = {"tflm": run_tflm, "litert": run_litert}[kind]
     import_module(MODULES[kind])
     gc.freeze()  # what a fork does not touch is not copied
+    answers = Answers(run)
     while (requests := read(sys.stdin.buffer)) is not None:
-        write(sys.stdout.buffer, answered(run, requests))
+        write(sys.stdout.buffer, answers.of(requests))
+    answers.close()
 
 
 if __name__ == "__main__":
