@@ -1,4 +1,5 @@
-"""A pytest plugin, always on: the processor time of each test, its child processes included.
+"""A pytest plugin, always on: the processor time of each test, its child processes included,
+those that live on as well (an oracle, a server, Renode).
 
 The end of a run names the ten slowest tests, and those that take over :data:`SLOW` seconds and are
 not marked ``slow``. With ``CPU_TIME=FILE`` it also writes a line for each test: seconds, a tab, the
@@ -7,6 +8,8 @@ test's id.
 
 from __future__ import annotations
 
+import contextlib
+import glob
 import os
 import resource
 from pathlib import Path
@@ -18,9 +21,33 @@ SLOW = 1.0
 _LISTED = 10
 
 
+_TICK = os.sysconf("SC_CLK_TCK")
+
+
 def _used() -> float:
+    """Seconds of this process and of all that it has started, ended or not."""
     both = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return sum(usage.ru_utime + usage.ru_stime for usage in both)
+    ended = sum(usage.ru_utime + usage.ru_stime for usage in both)
+    return ended + sum(map(_of_tree, _children(os.getpid())))
+
+
+def _of_tree(process: int) -> float:
+    """Seconds of a process, of its children that have ended, and of those that live."""
+    try:
+        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    except OSError:  # it has ended
+        return 0
+    seconds = sum(map(int, fields[11:15])) / _TICK
+    return seconds + sum(map(_of_tree, _children(process)))
+
+
+def _children(process: int) -> list[int]:
+    """Those that live; none where the kernel does not say."""
+    found: list[int] = []
+    for file in glob.glob(f"/proc/{process}/task/*/children"):
+        with contextlib.suppress(OSError):
+            found += map(int, Path(file).read_text().split())
+    return found
 
 
 class CpuTime:
@@ -29,12 +56,14 @@ class CpuTime:
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
         self.slow: set[str] = set()
+        self._used = 0.0  # at the end of the last test, as asking costs as much as many a test
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item, nextitem):
-        before = _used()
+        before = self._used or _used()
         result = yield
-        self.seconds[item.nodeid] = _used() - before
+        self._used = _used()
+        self.seconds[item.nodeid] = self._used - before
         if item.get_closest_marker("slow"):
             self.slow.add(item.nodeid)
         return result
