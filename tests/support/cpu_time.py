@@ -9,7 +9,6 @@ test's id.
 from __future__ import annotations
 
 import contextlib
-import glob
 import os
 import resource
 from pathlib import Path
@@ -44,9 +43,9 @@ def _of_tree(process: int) -> float:
 def _children(process: int) -> list[int]:
     """Those that live; none where the kernel does not say."""
     found: list[int] = []
-    for file in glob.glob(f"/proc/{process}/task/*/children"):
+    for file in Path(f"/proc/{process}/task").glob("*/children"):
         with contextlib.suppress(OSError):
-            found += map(int, Path(file).read_text().split())
+            found += map(int, file.read_text().split())
     return found
 
 
