@@ -192,9 +192,11 @@ KINDS: tuple[Kind, ...] = (
 
 @cache
 def prepared(name: str) -> tuple[Case, Recording]:
-    """The case of a kind and its recording, made once in a process."""
+    """The case of a kind, its image built, and its recording: made once in a process."""
     kind = named(name)
     case = kind.case()
+    if case.elf is None:
+        case = replace(case, elf=build_one(case.sample, case.resolver))
     return case, kind.recording(case)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from functools import cache
 
 import pytest
 from exemptions import EXEMPTIONS, Exemption
@@ -10,9 +11,18 @@ from kinds import KINDS, judge, mutants, prepared
 from spoil import Mutant
 
 from harness.case import CaseResult, Verdict
+from harness.elf import combined
 
 #: Mutants of one kind of run, the same ones each time; short recordings have less.
 _MOST, _SEED = 2400, 2026
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _images_are_read_once():
+    """Consoles are spoilt here, thousands of them, and never their image."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(combined, "read", cache(combined.read))
+        yield
 
 
 def _exemption(kind: str, mutant: Mutant) -> Exemption | None:

@@ -149,10 +149,12 @@ class ReplaySession:
                 return Stop.CONDITION if limit < end else Stop.DEADLINE
             line = self._pending.pop(0)
             self.time += line.pause
-            self.console.append(ConsoleChunk(self.time, self._spell(line)))
-            printed += self.console[-1].data
-            if isinstance(until, ConsoleMatch) and re.search(until.pattern, printed):
-                return Stop.CONDITION
+            data = self._spell(line)
+            self.console.append(ConsoleChunk(self.time, data))
+            if isinstance(until, ConsoleMatch):
+                printed = data if until.lines else printed + data
+                if re.search(until.pattern, printed):
+                    return Stop.CONDITION
         waiting = self._heard < self._last_host
         self._silent = not waiting
         stop = Stop.DEADLINE if waiting else self.recording.stop
