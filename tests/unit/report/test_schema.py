@@ -5,6 +5,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+import run_schema
 from results import case_result
 
 import harness
@@ -15,6 +16,11 @@ from harness.history.keep import document as results_document
 from harness.history.run import Occasion
 
 SCHEMA = json.loads((Path(harness.__file__).parent / "schemas" / "run.json").read_text())
+
+
+def test_what_the_schema_has_of_measures_and_findings_is_generated_from_their_rows():
+    text = run_schema.FILE.read_text(encoding="utf-8")
+    assert text == run_schema.with_rows(text)
 
 
 def document(**changes) -> dict:
