@@ -54,10 +54,11 @@ class Kind(StrEnum):
         "missing_operator", Topic.RESOLVER, "the resolver lacks a built-in operator of the model",
     )  # fmt: skip
     MISSING_CUSTOM_OPERATOR = (
-        "missing_custom_operator", Topic.RESOLVER, "it lacks a custom operator",
+        "missing_custom_operator", Topic.RESOLVER,
+        "the resolver lacks a custom operator of the model",
     )  # fmt: skip
     RESOLVER_TOO_SMALL = (
-        "resolver_too_small", Topic.RESOLVER, "it had no slot left for an operator",
+        "resolver_too_small", Topic.RESOLVER, "the resolver had no slot left for an operator",
     )  # fmt: skip
     DUPLICATE_OPERATOR = ("duplicate_operator", Topic.RESOLVER, "an operator was added twice")
     ARENA_TOO_SMALL = (
@@ -104,7 +105,7 @@ class Kind(StrEnum):
     RESET_LOOP = (
         "reset_loop", Topic.FIRMWARE, "the firmware reset itself again and again", Severity.FATAL,
     )  # fmt: skip
-    REBOOTED = ("rebooted", Topic.FIRMWARE, "it reset itself once or a few times")
+    REBOOTED = ("rebooted", Topic.FIRMWARE, "the firmware reset itself once or a few times")
     LOG_ERROR = (
         "log_error", Topic.FIRMWARE,
         "a line of Zephyr's log at level error; the module is the subject", Severity.NOTE,
