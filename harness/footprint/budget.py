@@ -128,7 +128,7 @@ def from_table(
         if not isinstance(value, dict):
             unit = (figures or {}).get(name)
             kind = "region" if unit is None else "figure"
-            budgets.append(parse_limit(kind, name, value, unit or "B"))
+            budgets.append(parse_limit(kind, name, value, "B" if unit is None else unit))
         elif name in kinds:
             budgets += [parse_limit(kinds[name], key, limit) for key, limit in value.items()]
         else:
@@ -199,10 +199,15 @@ def _check(
         message = f"{budget.label}: the budget is a step from a baseline, and {lacking}"
         return BudgetVerdict(budget.name, budget.kind, used, None, base, False, message, unit)
     passed = used <= limit
-    than = "within" if passed else f"{used - limit:,} {unit} over"
-    origin = f" (baseline {base:,} {unit})" if budget.relative and base is not None else ""
-    message = f"{budget.label}: {used:,} {unit}, {than} its budget of {limit:,} {unit}{origin}"
+    than = "within" if passed else f"{_amount(used - limit, unit)} over"
+    origin = f" (baseline {_amount(base, unit)})" if budget.relative and base is not None else ""
+    allowed = f"its budget of {_amount(limit, unit)}{origin}"
+    message = f"{budget.label}: {_amount(used, unit)}, {than} {allowed}"
     return BudgetVerdict(budget.name, budget.kind, used, limit, base, passed, message, unit)
+
+
+def _amount(value: int, unit: str) -> str:
+    return f"{value:,} {unit}".rstrip()
 
 
 def measured(budget: Budget, document: Mapping[str, Any]) -> int | None:
