@@ -16,7 +16,7 @@ from harness.base.tables import key
 from harness.base.text import short
 
 
-@tables.check("`kind` or `kind:subject`", raw=True)
+@tables.check("`kind` or `kind:subject`", raw=True, pattern=rf"^({'|'.join(Kind)})(:|$)")
 def finding(given: Any) -> tuple[str, str]:
     """A kind of finding and its subject, "" for any. Pairs stay as they are."""
     pair = given if isinstance(given, tuple) else tuple(str(given).partition(":")[::2])

@@ -9,82 +9,188 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Self
+
+
+class Severity(StrEnum):
+    """What a finding that a case does not expect does to its verdict."""
+
+    NOTE = "note"  # nothing: it informs
+    FAILS = "fail"
+    FATAL = "firmware"  # the firmware does not survive it
+
+
+class Topic(StrEnum):
+    """What a kind of finding is about: the headings of docs/findings.md."""
+
+    RESOLVER = "The resolver"
+    INTERPRETER = "Arena and interpreter"
+    FIRMWARE = "The firmware"
+    MISUSE = "What the chip would refuse, or lose"
+    CONSOLE = "The console"
+    NOTE = "Notes"
 
 
 class Kind(StrEnum):
-    """The kinds of findings; JSON reports, case files and the resolver table use their values."""
+    """The kinds of findings, a row each: name, topic, meaning, severity if it is not ``FAILS``.
 
-    # operator resolver
-    MISSING_OPERATOR = "missing_operator"
-    MISSING_CUSTOM_OPERATOR = "missing_custom_operator"
-    RESOLVER_TOO_SMALL = "resolver_too_small"
-    DUPLICATE_OPERATOR = "duplicate_operator"
-    # arena and interpreter
-    ARENA_TOO_SMALL = "arena_too_small"
-    ALLOCATION_FAILED = "allocation_failed"
-    PREPARE_FAILED = "prepare_failed"
-    INVOKE_FAILED = "invoke_failed"
-    SCHEMA_MISMATCH = "schema_mismatch"
-    REGISTRATION_FAILED = "registration_failed"
-    INPUT_FAILED = "input_failed"
-    INFERENCE_FAILED = "inference_failed"
-    # the firmware
-    FAULT = "fault"
-    ASSERTION = "assertion"
-    ABORTED = "aborted"  # abort(), std::terminate(), an exit with a code other than 0
-    KERNEL_PANIC = "kernel_panic"
-    STACK_OVERFLOW = "stack_overflow"
-    RESET_LOOP = "reset_loop"
-    REBOOTED = "rebooted"
-    LOG_ERROR = "log_error"
-    UNMODELLED_ACCESS = "unmodelled_access"
-    UNMODELLED_TASK = "unmodelled_task"  # a task or interrupt that the peripheral's model lacks
-    FEED_EXHAUSTED = "feed_exhausted"  # a peripheral needs more input than its feed has
-    # misuse that a chip would refuse, or that loses data
-    CONSOLE_UNHEARD = "console_unheard"  # bytes that the board's console cannot receive
-    UART_MISUSED = "uart_misused"  # bytes that are lost or overwritten
-    TRANSFER_STOPPED = "transfer_stopped"  # a note: STOPTX before the last byte was sent
-    DMA_REFUSED = "dma_refused"  # EasyDMA outside data RAM
-    FORBIDDEN_ACCESS = "forbidden_access"  # an access size or offset that a register forbids
-    CLOCK_NOT_RUNNING = "clock_not_running"  # a peripheral waits for a clock that is not started
-    RTC_COMPARE_TOO_CLOSE = "rtc_compare_too_close"
-    FLASH_MISUSE = "flash_misuse"
-    UNINITIALISED_MEMORY = "uninitialised_memory"  # power-on values change what the image does
-    # the console
-    RECORD_GARBLED = "record_garbled"
-    RECORD_LOST = "record_lost"
-    RECORD_REPEATED = "record_repeated"
-    RECORD_TRUNCATED = "record_truncated"
-    RECORD_MALFORMED = "record_malformed"
-    RECORD_UNEXPECTED = "record_unexpected"
-    RECORD_MISSING = "record_missing"
-    RECORD_CONTRADICTS = "record_contradicts"
-    UNPARSED_VALUE = "unparsed_value"
-    ZERO_TICKS = "zero_ticks"
-    CONSOLE_GARBAGE = "console_garbage"
-    CONSOLE_FLOOD = "console_flood"
-    LINE_NOT_ABSENT = "line_not_absent"
-    TESTS_FAILED = "tests_failed"
-    # notes that fail nothing by themselves
-    APPROXIMATION = "approximation"
-    FLASH_OVERWRITTEN = "flash_overwritten"  # flash holds other bits than were written
+    JSON reports, case files and the resolver table use the names.
+    """
+
+    topic: Topic
+    meaning: str
+    severity: Severity
+
+    def __new__(
+        cls, name: str, topic: Topic, meaning: str, severity: Severity = Severity.FAILS
+    ) -> Self:
+        """A member of these facts, equal to its name."""
+        kind = str.__new__(cls, name)
+        kind._value_ = name
+        kind.topic, kind.meaning, kind.severity = topic, meaning, severity
+        return kind
+
+    MISSING_OPERATOR = (
+        "missing_operator", Topic.RESOLVER, "the resolver lacks a built-in operator of the model",
+    )  # fmt: skip
+    MISSING_CUSTOM_OPERATOR = (
+        "missing_custom_operator", Topic.RESOLVER,
+        "the resolver lacks a custom operator of the model",
+    )  # fmt: skip
+    RESOLVER_TOO_SMALL = (
+        "resolver_too_small", Topic.RESOLVER, "the resolver had no slot left for an operator",
+    )  # fmt: skip
+    DUPLICATE_OPERATOR = ("duplicate_operator", Topic.RESOLVER, "an operator was added twice")
+    ARENA_TOO_SMALL = (
+        "arena_too_small", Topic.INTERPRETER, "memory that was asked for is not there",
+    )  # fmt: skip
+    ALLOCATION_FAILED = ("allocation_failed", Topic.INTERPRETER, "`AllocateTensors()` failed")
+    PREPARE_FAILED = (
+        "prepare_failed", Topic.INTERPRETER, "an operator's Prepare refused the model",
+    )  # fmt: skip
+    INVOKE_FAILED = (
+        "invoke_failed", Topic.INTERPRETER, "an operator's Invoke, or the whole inference, failed",
+    )  # fmt: skip
+    SCHEMA_MISMATCH = (
+        "schema_mismatch", Topic.INTERPRETER, "the model's schema version is not TFLM's",
+    )  # fmt: skip
+    REGISTRATION_FAILED = (
+        "registration_failed", Topic.INTERPRETER,
+        "an image of this project could not register an operator",
+    )  # fmt: skip
+    INPUT_FAILED = (
+        "input_failed", Topic.INTERPRETER, "an image of this project got no valid input",
+    )  # fmt: skip
+    INFERENCE_FAILED = (
+        "inference_failed", Topic.INTERPRETER,
+        "a record says that an inference ended with another status than 0",
+    )  # fmt: skip
+    FAULT = (
+        "fault", Topic.FIRMWARE,
+        "a processor fault: its kind is the subject, its place is in the text", Severity.FATAL,
+    )  # fmt: skip
+    ASSERTION = ("assertion", Topic.FIRMWARE, "an assertion failed", Severity.FATAL)
+    ABORTED = (
+        "aborted", Topic.FIRMWARE,
+        "the image ended in `abort()`, `std::terminate()`, "
+        "or `exit()` with another code than 0", Severity.FATAL,
+    )  # fmt: skip
+    KERNEL_PANIC = (
+        "kernel_panic", Topic.FIRMWARE, "Zephyr's fatal error, or another kernel's", Severity.FATAL,
+    )  # fmt: skip
+    STACK_OVERFLOW = (
+        "stack_overflow", Topic.FIRMWARE,
+        "a stack overflow that hardware, kernel or compiler noticed", Severity.FATAL,
+    )  # fmt: skip
+    RESET_LOOP = (
+        "reset_loop", Topic.FIRMWARE, "the firmware reset itself again and again", Severity.FATAL,
+    )  # fmt: skip
+    REBOOTED = ("rebooted", Topic.FIRMWARE, "the firmware reset itself once or a few times")
+    LOG_ERROR = (
+        "log_error", Topic.FIRMWARE,
+        "a line of Zephyr's log at level error; the module is the subject", Severity.NOTE,
+    )  # fmt: skip
+    UNMODELLED_ACCESS = (
+        "unmodelled_access", Topic.FIRMWARE, "a register without a model was used", Severity.NOTE,
+    )  # fmt: skip
+    UNMODELLED_TASK = (
+        "unmodelled_task", Topic.FIRMWARE,
+        "a task or an interrupt that the peripheral's model lacks",
+    )  # fmt: skip
+    FEED_EXHAUSTED = (
+        "feed_exhausted", Topic.FIRMWARE, "a peripheral asked for more input than its feed has",
+    )  # fmt: skip
+    CONSOLE_UNHEARD = (
+        "console_unheard", Topic.MISUSE, "bytes that the board's console cannot receive",
+    )  # fmt: skip
+    UART_MISUSED = ("uart_misused", Topic.MISUSE, "bytes that are lost or overwritten")
+    TRANSFER_STOPPED = (
+        "transfer_stopped", Topic.MISUSE,
+        "STOPTX ended a transfer before its last byte", Severity.NOTE,
+    )  # fmt: skip
+    DMA_REFUSED = ("dma_refused", Topic.MISUSE, "EasyDMA outside data RAM")
+    FORBIDDEN_ACCESS = (
+        "forbidden_access", Topic.MISUSE,
+        "an access that has no specified effect: "
+        "a byte of a register, the alias of the other world",
+    )  # fmt: skip
+    CLOCK_NOT_RUNNING = (
+        "clock_not_running", Topic.MISUSE, "a peripheral waits for a clock that nobody started",
+    )  # fmt: skip
+    RTC_COMPARE_TOO_CLOSE = (
+        "rtc_compare_too_close", Topic.MISUSE,
+        "a compare value that COUNTER may already have passed",
+    )  # fmt: skip
+    FLASH_MISUSE = (
+        "flash_misuse", Topic.MISUSE,
+        "a word of flash was written too often, or NVMC did not allow it",
+    )  # fmt: skip
+    UNINITIALISED_MEMORY = (
+        "uninitialised_memory", Topic.MISUSE, "two runs with different contents at power-on differ",
+    )  # fmt: skip
+    RECORD_GARBLED = ("record_garbled", Topic.CONSOLE, "a record whose checksum is wrong")
+    RECORD_LOST = ("record_lost", Topic.CONSOLE, "a gap in the records' numbers")
+    RECORD_REPEATED = ("record_repeated", Topic.CONSOLE, "a record, or a tensor, that came twice")
+    RECORD_TRUNCATED = (
+        "record_truncated", Topic.CONSOLE, "a tensor, or the records as a whole, without an end",
+    )  # fmt: skip
+    RECORD_MALFORMED = ("record_malformed", Topic.CONSOLE, "a record whose fields make no sense")
+    RECORD_UNEXPECTED = (
+        "record_unexpected", Topic.CONSOLE, "a record in a place where it may not be",
+    )  # fmt: skip
+    RECORD_MISSING = ("record_missing", Topic.CONSOLE, "a record that must be there is not")
+    RECORD_CONTRADICTS = (
+        "record_contradicts", Topic.CONSOLE,
+        "a record against the model, the ELF or the harness's counts",
+    )  # fmt: skip
+    UNPARSED_VALUE = (
+        "unparsed_value", Topic.CONSOLE, "a line of results that the scraper cannot read",
+    )  # fmt: skip
+    ZERO_TICKS = ("zero_ticks", Topic.CONSOLE, "an inference, an operator or a clock of 0 ticks")
+    CONSOLE_GARBAGE = ("console_garbage", Topic.CONSOLE, "bytes that are not text")
+    CONSOLE_FLOOD = ("console_flood", Topic.CONSOLE, "more output than is read")
+    LINE_NOT_ABSENT = (
+        "line_not_absent", Topic.CONSOLE,
+        "a line that matches a regex of `expect.lines_absent`; the regex is the subject",
+    )  # fmt: skip
+    TESTS_FAILED = (
+        "tests_failed", Topic.CONSOLE,
+        "failed tests that no scraper reads; the scraper is the subject",
+    )  # fmt: skip
+    APPROXIMATION = (
+        "approximation", Topic.NOTE,
+        "something that the target does otherwise than the chip, "
+        "or that the harness had to assume", Severity.NOTE,
+    )  # fmt: skip
+    FLASH_OVERWRITTEN = (
+        "flash_overwritten", Topic.NOTE, "flash holds other bits than were written", Severity.NOTE,
+    )  # fmt: skip
 
 
 #: Kinds that inform and never fail a case by themselves.
-NOTES = frozenset(
-    {
-        Kind.APPROXIMATION,
-        Kind.UNMODELLED_ACCESS,
-        Kind.LOG_ERROR,
-        Kind.FLASH_OVERWRITTEN,
-        Kind.TRANSFER_STOPPED,
-    }
-)
+NOTES = frozenset(kind for kind in Kind if kind.severity is Severity.NOTE)
 #: Kinds that the firmware does not survive.
-FATAL = frozenset(
-    {Kind.FAULT, Kind.ASSERTION, Kind.ABORTED, Kind.KERNEL_PANIC, Kind.STACK_OVERFLOW,
-     Kind.RESET_LOOP}
-)  # fmt: skip
+FATAL = frozenset(kind for kind in Kind if kind.severity is Severity.FATAL)
 
 
 @dataclass(frozen=True)

@@ -39,21 +39,25 @@ class ValueCheck(Generic[T]):
     """A check of one value: a call returns the value or raises ValueError.
 
     ``takes`` is the noun phrase for the value in manual and ``--help``. A key's check runs after
-    the check of its type; with ``raw`` it replaces that and gets a value of any type.
+    the check of its type; with ``raw`` it replaces that and gets a value of any type. ``pattern``
+    is a regex for JSON schemas, found in each text that passes; "" if there is none.
     """
 
     function: Callable[[Any], T]
     takes: str
     raw: bool = False
+    pattern: str = ""
 
     def __call__(self, value: Any) -> T:
         """``value`` as the function returns it."""
         return self.function(value)
 
 
-def check(takes: str, *, raw: bool = False) -> Callable[[Callable[[Any], T]], ValueCheck[T]]:
+def check(
+    takes: str, *, raw: bool = False, pattern: str = ""
+) -> Callable[[Callable[[Any], T]], ValueCheck[T]]:
     """Decorator: make a function a :class:`ValueCheck`."""
-    return lambda function: ValueCheck(function, takes, raw)
+    return lambda function: ValueCheck(function, takes, raw, pattern)
 
 
 def key(default: Any = MISSING, help: str = "", **facts: object) -> Any:  # noqa: A002 - as in argparse
@@ -310,6 +314,8 @@ def _json(annotation: Any) -> dict[str, Any]:
         kinds = [_json(kind) for kind in arguments if kind is not NoneType]
         return kinds[0] if len(kinds) == 1 else {"anyOf": kinds}
     if origin is Annotated:
+        if arguments[1].pattern:
+            return {"type": "string", "pattern": arguments[1].pattern}
         return {} if arguments[1].raw else _json(arguments[0])
     if origin is Literal:
         return {"enum": list(arguments)}

@@ -12,10 +12,11 @@ from harness.base.errors import UsageError
 from harness.base.form import check_format
 from harness.base.platforms import DEFAULT_CHIP, chip_called
 from harness.case.case import Case
+from harness.case.columns import BUDGETS
 from harness.case.outputs import OutputCheck
 from harness.case.result import BudgetCheck, Measures
 from harness.elf import Image
-from harness.footprint.budget import FIGURES, BudgetVerdict, check, is_region
+from harness.footprint.budget import BudgetVerdict, check, is_region
 from harness.model import Model
 from harness.reference import Interpreter
 
@@ -28,9 +29,7 @@ _TABLE_ROWS = 10
 _SYMBOLS_NAMED = 3
 #: Undetected mistakes listed in a result.
 _MISTAKES_LISTED = 20
-#: Budget -> its figure in the document of ``tflm-hil run --json``.
-_RUN_FIGURES = {"arena": "arena_used", "stack": "stack_used", "instructions": "instructions"}
-#: Figures of memory in that document, named like the areas of the chip.
+#: Figures of memory in the document of ``tflm-hil run --json``, named like the areas of the chip.
 _RUN_AREAS = ("flash", "ram")
 
 
@@ -86,8 +85,7 @@ def _document(firmware: Image, measures: Measures, needs_all: bool) -> dict[str,
     """The footprint document, with the run's figures under ``figures``."""
     from harness import footprint  # noqa: PLC0415 - most cases have no budgets
 
-    figures = {"arena": measures.arena_used, "stack": measures.stack_used,
-               "instructions": measures.instructions}  # fmt: skip
+    figures = {name: getattr(measures, one.field) for name, one in BUDGETS.items()}
     if needs_all:
         return {**footprint.analyse(firmware).to_json(), "figures": figures}
     regions = [region.to_json() for region in footprint.regions(firmware)]
@@ -121,7 +119,7 @@ def _baseline(case: Case) -> Mapping[str, Any]:
             for name in _RUN_AREAS
             if isinstance(row.get(name), int)
         ],
-        "figures": {name: row.get(_RUN_FIGURES[name]) for name in FIGURES},
+        "figures": {name: row.get(one.field) for name, one in BUDGETS.items()},
     }
 
 

@@ -116,13 +116,14 @@ def _budgets(table: Any) -> Budgets:
         return table
     if not isinstance(table, Mapping):
         raise ValueError("must be a table of limits")
-    from harness.footprint.budget import FIGURES, from_table  # noqa: PLC0415 - few cases have any
+    from harness.case.columns import BUDGETS  # noqa: PLC0415 - few cases have any
+    from harness.footprint.budget import from_table  # noqa: PLC0415
 
-    known = ("flash", "ram", *FIGURES, "adequacy", "operators", "files")
+    known = ("flash", "ram", *BUDGETS, "adequacy", "operators", "files")
     tables.only(table, dict.fromkeys(known), "budgets")
     upper = {name: value for name, value in table.items() if name != "adequacy"}
     share = table.get("adequacy")
-    limits = from_table(upper, figures=True)
+    limits = from_table(upper, {name: one.unit for name, one in BUDGETS.items()})
     return Budgets(limits, None if share is None else share_of(share))
 
 

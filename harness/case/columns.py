@@ -1,16 +1,19 @@
 """The table of measures: every figure of a case, in the order of the reports' columns.
 
-Terminal, HTML page, JUnit file, JSON document and history take their figures from here: a new
-figure is a field of :class:`~harness.case.result.Measures` and a row of :data:`MEASURES`.
+Terminal, HTML page, JUnit file, JSON schema, budgets, sweeps and history take their figures from
+here. A measure is declared with ``key`` where its figure is kept: in
+:class:`~harness.case.result.Measures`, :class:`~harness.case.result.Evidence` or
+:class:`~harness.case.result.Size`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
-from harness.case.result import CaseResult
+from harness.base.tables import key_fields
+from harness.case.result import CaseResult, Evidence, Measures, Size
 
 
 def number(value: int | None) -> str:
@@ -23,24 +26,25 @@ def _count(value: int, result: CaseResult) -> str:
     return number(value)
 
 
-def _spread(value: float, result: CaseResult) -> str:
-    return f"{value:,.4g} ± {result.measures.milliseconds_spread or 0:,.2g}"
-
-
 @dataclass(frozen=True)
 class Measure:
-    """One figure of a case, smaller is better."""
+    """One figure of a case."""
 
     field: str  # name in `run --json`
-    unit: str
-    name: str = ""  # in a history; "": not kept there
-    label: str = ""  # of a test's property in JUnit files; "": not shown there
+    help: str  # what it is, in one sentence
+    unit: str = ""
+    better: Literal["less", "more", ""] = "less"  # "": neither
+    history: str = ""  # name in a history; "": not kept there
+    source: str = ""  # "": depends on the target
+    noisy: bool = False  # compared with its earlier spread; others are equal for equal images
+    gated: bool = True  # a worse value is a regression, not just the machine's load
+    junit: str = ""  # name of a test's property in JUnit files; "": not shown there
     heading: str = ""  # of its column in tables; "": no column
     rank: int = 0  # a narrow terminal leaves out the columns of lowest rank first
     text: Callable[[Any, CaseResult], str] = _count  # of a table's cell
-    source: str = ""  # "": depends on the target
-    noisy: bool = False  # compared with its earlier spread; others are equal for equal images
-    gated: bool = True  # a larger value is a regression, not just the machine's load
+    budget: str = ""  # key in `budgets`, of a whole number; "": none, or a region of the linker's
+    sweep: bool = False  # kept in the rows of a sweep
+    axis: str = ""  # title in a sweep's plots; "": the points are not compared by it
 
     def value(self, result: CaseResult) -> Any:
         """The figure of ``result``; None if it was not measured."""
@@ -52,36 +56,26 @@ class Measure:
         value = self.value(result)
         return "" if value is None else self.text(value, result)
 
+    def is_worse(self, value: float, before: float, noise: float = 0.0) -> bool:
+        """Whether ``value`` is worse than ``before`` by more than ``noise``."""
+        if self.better == "more":
+            return value < before - noise
+        return self.better == "less" and value > before + noise
 
-MEASURES = (
-    Measure("flash", "B", "flash", "flash_bytes", "flash B", 8, source="elf"),
-    Measure("ram", "B", "ram", "ram_bytes", "RAM B", 4, source="elf"),
-    Measure("arena_used", "B", "arena", "arena_used_bytes", "arena B", 2, source="uart"),
-    Measure("stack_used", "B", "stack", "stack_used_bytes", "stack B", 1, source="uart"),
-    Measure(
-        "instructions", "instr.", "instructions", "instructions_per_inference", "instr./inf.", 5
-    ),
-    Measure("total_instructions", "instr.", "total_instructions"),
-    Measure(
-        "cycles", "cycles", "cycles", "cycles_per_inference", "cycles/inf.", 6,
-        source="dwt", noisy=True,
-    ),
-    Measure(
-        "milliseconds", "ms", "milliseconds", "milliseconds_per_inference", "ms/inf.", 7,
-        text=_spread, source="calibrated",
-    ),
-    # Derived from milliseconds or cycles, which are gated.
-    Measure(
-        "microjoules", "µJ", "microjoules", "microjoules_per_inference",
-        source="calibrated", noisy=True, gated=False,
-    ),
-    Measure("wall_seconds", "s", "wall_seconds", source="host", noisy=True, gated=False),
-    Measure("mistakes_missed", "", "mistakes_missed", heading="missed", rank=2, source="numpy"),
-    Measure(
-        "outputs_compared", "", label="values_compared", heading="compared", rank=3,
-        text=lambda value, _: number(value or None), gated=False,
-    ),
-)  # fmt: skip
+
+MEASURES = tuple(
+    Measure(one.name, **one.metadata)
+    for part in (Size, Measures, Evidence)
+    for one in key_fields(part)
+)
+#: Of a sweep's point, whose inputs are a whole test set (:mod:`harness.case.accuracy`).
+ACCURACY = Measure(
+    "accuracy", "Share of right answers over the whole test set.", better="more", axis="accuracy"
+)
+#: Column of a sweep's rows -> measure by which its points are compared.
+COMPARED = {one.field: one for one in (*MEASURES, ACCURACY) if one.axis}
+#: Key in ``budgets`` -> measure of a run that it limits.
+BUDGETS = {one.budget: one for one in MEASURES if one.budget}
 
 
 def columns(results: Sequence[CaseResult]) -> list[Measure]:
@@ -90,6 +84,6 @@ def columns(results: Sequence[CaseResult]) -> list[Measure]:
 
 
 def properties(result: CaseResult) -> dict[str, object]:
-    """The measured figures of ``result`` by their labels in JUnit files."""
-    values = ((one.label, one.value(result)) for one in MEASURES if one.label)
-    return {label: value for label, value in values if value is not None}
+    """The measured figures of ``result`` by their names in JUnit files."""
+    values = ((one.junit, one.value(result)) for one in MEASURES if one.junit)
+    return {name: value for name, value in values if value is not None}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from harness.base.errors import CheckFailed, EnvironmentMissing, ExitCode, FirmwareFailed, HilError
 from harness.base.findings import Finding
 from harness.base.platforms import place
-from harness.base.tables import plain
+from harness.base.tables import key, plain
 from harness.uart.scrapers import TestResult
 
 if TYPE_CHECKING:
@@ -62,8 +62,16 @@ _EXIT_CODES = {
 class Size:
     """Bytes used in each memory region as the linker counts them, and the region's size."""
 
-    flash: int
-    ram: int
+    flash: int = key(
+        help="Flash of the image, as the linker counts it.",
+        unit="B", history="flash", source="elf", junit="flash_bytes", heading="flash B", rank=8,
+        sweep=True, axis="flash, B",
+    )  # fmt: skip
+    ram: int = key(
+        help="RAM of the image, as the linker counts it.",
+        unit="B", history="ram", source="elf", junit="ram_bytes", heading="RAM B", rank=4,
+        sweep=True, axis="RAM, B",
+    )  # fmt: skip
     flash_total: int = 0  # 0: unknown
     ram_total: int = 0
 
@@ -151,9 +159,13 @@ class Evidence:
     """The findings and comparisons on which the judgement is based."""
 
     findings: tuple[Finding, ...] = ()
-    outputs_compared: int = 0
-    mismatches: int = 0
-    inferences: int = 0
+    outputs_compared: int = key(
+        0, "Values of outputs that were compared.", better="", gated=False,
+        junit="values_compared", heading="compared", rank=3,
+        text=lambda value, _: f"{value:,}" if value else "", sweep=True,
+    )  # fmt: skip
+    mismatches: int = key(0, "Values of outputs that differ.", sweep=True)
+    inferences: int = key(0, "Inferences that the image reported.", better="")
     tests: tuple[TestResult, ...] = ()  # of an image that runs tests
     details: str = ""  # several lines: tables, fault reports
     console: Path | None = None
@@ -162,29 +174,79 @@ class Evidence:
     budgets: tuple[BudgetVerdict, ...] = ()  # of the case, kept or not
 
 
+def _with_spread(value: float, result: CaseResult) -> str:
+    return f"{value:,.4g} ± {result.measures.milliseconds_spread or 0:,.2g}"
+
+
 @dataclass(frozen=True)
 class Measures:
-    """The figures of a run; None for one that neither the image nor the target gives."""
+    """The figures of a run; None for one that neither the image nor the target gives.
+
+    A field with a ``key`` is a measure; :class:`~harness.case.columns.Measure` names its facts.
+    """
 
     size: Size | None = None
     images: tuple[ImageSize, ...] = ()  # of several that ran together; `size` is the first's
-    adequacy: float | None = None  # share of mistakes that the inputs detect, if budgeted
-    mistakes_missed: int | None = None
-    arena_declared: int | None = None
-    arena_used: int | None = None
-    stack_used: int | None = None
-    instructions: int | None = None  # median per inference, on simulator and Renode
-    cycles: int | None = None  # median per inference, on a board
+    arena_declared: int | None = key(
+        None, "Size of the tensor arena.", unit="B", better="", sweep=True
+    )
+    arena_used: int | None = key(
+        None, "Used part of the tensor arena.",
+        unit="B", history="arena", source="uart", junit="arena_used_bytes", heading="arena B",
+        rank=2, budget="arena", sweep=True,
+    )  # fmt: skip
+    stack_used: int | None = key(
+        None, "Most of the stack that was used at a time.",
+        unit="B", history="stack", source="uart", junit="stack_used_bytes", heading="stack B",
+        rank=1, budget="stack", sweep=True,
+    )  # fmt: skip
+    instructions: int | None = key(
+        None, "Instructions of one inference, the median; on simulator and Renode.",
+        unit="instructions", history="instructions", junit="instructions_per_inference",
+        heading="instr./inf.", rank=5, budget="instructions", sweep=True, axis="instructions",
+    )  # fmt: skip
+    total_instructions: int | None = key(
+        None, "Instructions from boot to end.", unit="instructions", history="total_instructions"
+    )
+    cycles: int | None = key(
+        None, "Cycles of one inference, the median; on boards.",
+        unit="cycles", history="cycles", source="dwt", noisy=True, junit="cycles_per_inference",
+        heading="cycles/inf.", rank=6, sweep=True,
+    )  # fmt: skip
+    interpreter_ticks: int | None = key(
+        None, "Instructions or cycles of one inference outside its operators, the median; of an "
+        "image with `op` records.",
+    )  # fmt: skip
+    milliseconds: float | None = key(
+        None, "Time of one inference, calibrated; null without a calibration of its kernels.",
+        unit="ms", history="milliseconds", source="calibrated", junit="milliseconds_per_inference",
+        heading="ms/inf.", rank=7, text=_with_spread,
+    )  # fmt: skip
+    milliseconds_spread: float | None = key(
+        None, "Standard deviation of `milliseconds`.", unit="ms"
+    )
+    # Derived from milliseconds or cycles, which are gated.
+    microjoules: float | None = key(
+        None, "Energy of one inference; null without a supply in the lab's calibration.",
+        unit="µJ", history="microjoules", source="calibrated", noisy=True, gated=False,
+        junit="microjoules_per_inference",
+    )  # fmt: skip
+    virtual_seconds: float | None = key(None, "Time of the run on the target's clock.", unit="s")
+    wall_seconds: float = key(
+        0.0, "Time of the run on the host's clock.",
+        unit="s", history="wall_seconds", source="host", noisy=True, gated=False,
+    )  # fmt: skip
+    adequacy: float | None = key(
+        None, "Share of the mistakes of kernels that the inputs would notice; null without a "
+        "budget of it.", better="more",
+    )  # fmt: skip
+    mistakes_missed: int | None = key(
+        None, "Mistakes of kernels that the inputs would not notice; null without a budget of "
+        "adequacy.", history="mistakes_missed", source="numpy", heading="missed", rank=2,
+    )  # fmt: skip
     ticks_source: str = ""
     operators: tuple[OperatorTicks, ...] = ()  # of an image that profiles itself; most ticks first
-    interpreter_ticks: int | None = None  # outside its operators, median per inference
     profiled: tuple[Profiled, ...] = ()  # if the case was traced; most first
-    total_instructions: int | None = None
-    virtual_seconds: float | None = None
-    wall_seconds: float = 0.0
-    milliseconds: float | None = None  # per inference, by a board's calibration
-    milliseconds_spread: float | None = None
-    microjoules: float | None = None  # per inference, if the lab's supply is known
     time: str = ""  # per inference, in words, with its source
 
     @property

@@ -240,7 +240,11 @@ def judge_seen(case: Case, setup: Setup, image: RunImage, seen: Observation) -> 
     contradictions = check_evidence(seen.console, known, measured_of(seen, firmware.chip.cpu_hz))
     findings = (*findings_of(seen, model, firmware), *contradictions)
     outputs = check_outputs(seen.console, case, model, known.inputs or inputs)
-    measures = measure(firmware, seen.console, case.target, model, case.builder, seen.counted)
+    measures = replace(
+        measure(firmware, seen.console, case.target, model, case.builder, seen.counted),
+        total_instructions=seen.counters.instructions,
+        virtual_seconds=seen.counters.virtual_seconds,
+    )
     budgets = _check_budgets(case, image, measures, outputs)
     judgement = judge(case, seen, findings, outputs, budgets.problems, _wrong_model(seen, model))
     if model and outputs.mismatches and not judgement.hint and _holds_another(firmware, model):
@@ -256,15 +260,10 @@ def judge_seen(case: Case, setup: Setup, image: RunImage, seen: Observation) -> 
         details="\n\n".join([*_details(seen, outputs), *budgets.tables]),
         budgets=budgets.verdicts,
     )
-    counters = seen.counters
-    counted = replace(
-        measures,
-        adequacy=budgets.adequacy.share if budgets.adequacy else None,
-        mistakes_missed=len(budgets.adequacy.missed) if budgets.adequacy else None,
-        total_instructions=counters.instructions,
-        virtual_seconds=counters.virtual_seconds,
-    )
-    return CaseResult(setup, judgement, evidence, counted)
+    if budgets.adequacy:
+        found = budgets.adequacy
+        measures = replace(measures, adequacy=found.share, mistakes_missed=len(found.missed))
+    return CaseResult(setup, judgement, evidence, measures)
 
 
 def _check_budgets(

@@ -260,7 +260,7 @@ def _machines(store: History) -> Iterable[str]:
 
 
 def _figures() -> Iterable[str]:
-    return [measure.name for measure in MEASURES if measure.name]
+    return [measure.history for measure in MEASURES if measure.history]
 
 
 CASE = CaseName()

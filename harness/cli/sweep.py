@@ -11,6 +11,7 @@ import click
 from harness.base.code_identity import code_identity
 from harness.base.errors import CheckFailed, UsageError
 from harness.base.form import formatted
+from harness.case.columns import COMPARED
 from harness.cli.options import history_option, json_option, study_options
 from harness.cli.output import write_text
 from harness.cli.parameters import STDOUT, Destination, Name
@@ -18,18 +19,19 @@ from harness.cli.parameters import STDOUT, Destination, Name
 if TYPE_CHECKING:
     from harness.studies.sweep import SweepPoint
 
-_MEASURES = ("flash", "ram", "instructions", "accuracy")
+_LOWER = ", ".join(name for name, one in COMPARED.items() if one.better == "more")
+_UPPER = ", ".join(name for name, one in COMPARED.items() if one.better == "less")
 
 
 @click.command()
 @click.argument("file", metavar="sweep.toml", type=click.Path(path_type=Path))
 @click.option("--budget", "budgets", multiple=True, metavar="MEASURE=LIMIT",
-              type=Name(lambda: [f"{name}=" for name in _MEASURES]),
-              help="Limit of flash, ram, instructions (at most) or accuracy (at least); "
+              type=Name(lambda: [f"{name}=" for name in COMPARED]),
+              help=f"Limit of {_UPPER} (at most) or {_LOWER} (at least); "
               "repeatable. The best point within all budgets is shown; exit code 1 if there is "
               "none.")  # fmt: skip
 @click.option("--best", "by", default="instructions", show_default=True,
-              type=click.Choice(_MEASURES),
+              type=click.Choice(tuple(COMPARED)),
               help="The measure that determines the best point.")  # fmt: skip
 @study_options
 @click.option(
@@ -53,7 +55,6 @@ def sweep(file: Path, **options: Any) -> int:
     from harness.history.run import Occasion  # noqa: PLC0415 - see cli/__init__
     from harness.history.selection import Selection  # noqa: PLC0415
     from harness.studies.sweep import (  # noqa: PLC0415
-        MEASURES,
         best_of_each,
         history_case,
         load,
@@ -61,7 +62,7 @@ def sweep(file: Path, **options: Any) -> int:
         without_pass,
     )
 
-    limits = _limits(options["budgets"], MEASURES)
+    limits = _limits(options["budgets"])
     occasion = Occasion.here(selection=Selection.of([str(file)]))
     rows = _rows(load(file).points, options)
     document = formatted({"code": code_identity().to_json(), "rows": rows})
@@ -89,7 +90,7 @@ def sweep(file: Path, **options: Any) -> int:
     return verdict(rows).exit_code
 
 
-def _limits(texts: tuple[str, ...], measures: dict[str, int]) -> dict[str, float]:
+def _limits(texts: tuple[str, ...]) -> dict[str, float]:
     limits = {}
     for text in texts:
         name, _, value = text.partition("=")
@@ -97,10 +98,10 @@ def _limits(texts: tuple[str, ...], measures: dict[str, int]) -> dict[str, float
             limit = float(value)
         except ValueError:
             limit = float("nan")
-        if name not in measures or not 0 <= limit < float("inf"):
+        if name not in COMPARED or not 0 <= limit < float("inf"):
             raise UsageError(
                 f"--budget {text!r} is not a budget",
-                hint=f"MEASURE=LIMIT, with {', '.join(measures)} and a number of zero or more",
+                hint=f"MEASURE=LIMIT, with {', '.join(COMPARED)} and a number of zero or more",
             )
         limits[name] = limit
     return limits

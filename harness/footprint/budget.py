@@ -31,8 +31,6 @@ _UNITS = {"": 1, "B": 1, "KB": 1024, "KiB": 1024, "MB": 1 << 20, "MiB": 1 << 20,
           "k": 1000, "M": 1_000_000}  # fmt: skip
 #: The table of a kind of budget, in a budget file and in a footprint document.
 _TABLES = {"operator": "operators", "file": "files"}
-#: Figures that a run measures; a document has them under ``figures``.
-FIGURES = ("arena", "stack", "instructions")
 _NOT_MEASURED = {
     "region": "the image has no such region",
     "operator": "the budget cannot be checked: the image is stripped",
@@ -47,8 +45,8 @@ _OTHER_NAMES = {"ram": ("ram", "sram"), "flash": ("flash", "rom")}
 class Budget:
     """One limit; ``kind`` is ``region``, ``operator``, ``file`` or ``figure``.
 
-    ``bytes`` (instructions for the figure ``instructions``) is absolute, or a step from the
-    baseline if ``relative``; ``percent``, if given, replaces it.
+    ``bytes`` (of a figure the number in its ``unit``) is absolute, or a step from the baseline if
+    ``relative``; ``percent``, if given, replaces it.
     """
 
     kind: str
@@ -56,16 +54,12 @@ class Budget:
     bytes: int
     relative: bool = False
     percent: float | None = None
+    unit: str = "B"
 
     @property
     def label(self) -> str:
         """The name of the limited figure in a message."""
         return "one inference" if self.unit == "instructions" else self.name
-
-    @property
-    def unit(self) -> str:
-        """The unit of the limit."""
-        return _unit(self.kind, self.name)
 
     def limit(self, baseline: int | None) -> int | None:
         """The most bytes allowed; None for a relative budget without a baseline."""
@@ -89,25 +83,17 @@ class BudgetVerdict:
     baseline: int | None
     passed: bool
     message: str
-
-    @property
-    def unit(self) -> str:
-        """The unit of ``used`` and ``limit``."""
-        return _unit(self.kind, self.name)
+    unit: str = "B"
 
     def to_json(self) -> dict[str, Any]:
         """One row of the ``budgets`` list."""
         return asdict(self)
 
 
-def _unit(kind: str, name: str) -> str:
-    return name if (kind, name) == ("figure", "instructions") else "B"
-
-
-def parse_limit(kind: str, name: str, value: object) -> Budget:
+def parse_limit(kind: str, name: str, value: object, unit: str = "B") -> Budget:
     """The budget for a value in TOML. Raises UsageError if the value is not a limit."""
     if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
-        return Budget(kind, name, value)
+        return Budget(kind, name, value, unit=unit)
     match = _LIMIT.fullmatch(value) if isinstance(value, str) else None
     if match is None or (match[3] == "%" and not match[1]):
         raise UsageError(
@@ -116,8 +102,9 @@ def parse_limit(kind: str, name: str, value: object) -> Budget:
         )
     number = float(match[2].replace("_", ""))
     if match[3] == "%":
-        return Budget(kind, name, 0, relative=True, percent=number)
-    return Budget(kind, name, round(number * _UNITS[match[3] or ""]), relative=bool(match[1]))
+        return Budget(kind, name, 0, relative=True, percent=number, unit=unit)
+    limit = round(number * _UNITS[match[3] or ""])
+    return Budget(kind, name, limit, relative=bool(match[1]), unit=unit)
 
 
 def size_limit(value: object, where: str) -> int:
@@ -128,8 +115,10 @@ def size_limit(value: object, where: str) -> int:
     return limit.bytes
 
 
-def from_table(table: Mapping[str, Any], *, figures: bool = False) -> tuple[Budget, ...]:
-    """The budgets of a TOML table; ``figures`` allows those that only a run can check.
+def from_table(
+    table: Mapping[str, Any], figures: Mapping[str, str] | None = None
+) -> tuple[Budget, ...]:
+    """The budgets of a TOML table; ``figures``: those that only a run can check, and their units.
 
     Raises UsageError for an unknown table and for a value that is not a limit.
     """
@@ -137,8 +126,9 @@ def from_table(table: Mapping[str, Any], *, figures: bool = False) -> tuple[Budg
     budgets: list[Budget] = []
     for name, value in table.items():
         if not isinstance(value, dict):
-            kind = "figure" if figures and name in FIGURES else "region"
-            budgets.append(parse_limit(kind, name, value))
+            unit = (figures or {}).get(name)
+            kind = "region" if unit is None else "figure"
+            budgets.append(parse_limit(kind, name, value, "B" if unit is None else unit))
         elif name in kinds:
             budgets += [parse_limit(kinds[name], key, limit) for key, limit in value.items()]
         else:
@@ -199,21 +189,25 @@ def _check(
     base = None if baseline is None else measured(budget, baseline)
     if base is None and baseline is not None and _TABLES.get(budget.kind) in baseline:
         base = 0
-    limit = budget.limit(base)
+    limit, unit = budget.limit(base), budget.unit
     if used is None:
         # A misspelt name, a stripped image or a run without output must not pass.
-        return BudgetVerdict(budget.name, budget.kind, None, limit, base, False,
-                       f"{budget.label}: {_NOT_MEASURED[budget.kind]}")  # fmt: skip
+        message = f"{budget.label}: {_NOT_MEASURED[budget.kind]}"
+        return BudgetVerdict(budget.name, budget.kind, None, limit, base, False, message, unit)
     if limit is None:
         lacking = "there is none (--baseline)" if baseline is None else "it lacks this figure"
         message = f"{budget.label}: the budget is a step from a baseline, and {lacking}"
-        return BudgetVerdict(budget.name, budget.kind, used, None, base, False, message)
+        return BudgetVerdict(budget.name, budget.kind, used, None, base, False, message, unit)
     passed = used <= limit
-    unit = budget.unit
-    than = "within" if passed else f"{used - limit:,} {unit} over"
-    origin = f" (baseline {base:,} {unit})" if budget.relative and base is not None else ""
-    message = f"{budget.label}: {used:,} {unit}, {than} its budget of {limit:,} {unit}{origin}"
-    return BudgetVerdict(budget.name, budget.kind, used, limit, base, passed, message)
+    than = "within" if passed else f"{_amount(used - limit, unit)} over"
+    origin = f" (baseline {_amount(base, unit)})" if budget.relative and base is not None else ""
+    allowed = f"its budget of {_amount(limit, unit)}{origin}"
+    message = f"{budget.label}: {_amount(used, unit)}, {than} {allowed}"
+    return BudgetVerdict(budget.name, budget.kind, used, limit, base, passed, message, unit)
+
+
+def _amount(value: int, unit: str) -> str:
+    return f"{value:,} {unit}".rstrip()
 
 
 def measured(budget: Budget, document: Mapping[str, Any]) -> int | None:

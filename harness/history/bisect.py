@@ -10,6 +10,7 @@ from enum import IntEnum
 from itertools import pairwise
 
 from harness.base.errors import UsageError
+from harness.case.columns import Measure
 from harness.history.measures import measure
 from harness.history.regression import CaseKey, CaseOutcome
 from harness.history.run import Run, git
@@ -126,8 +127,13 @@ def _steps(key: CaseKey, points: Sequence[RecordedCase], figure: str) -> Iterato
             judged = kind is not None and kind.gated and not kind.noisy
             chosen = own[0] == figure if figure else judged
             before = good.outcome.figures.get(own)
-            if chosen and before is not None and value > before:
+            if chosen and before is not None and _is_worse(kind, value, before):
                 yield WorseningStep(key, good, bad, own)
+
+
+def _is_worse(kind: Measure | None, value: float, before: float) -> bool:
+    """Whether ``value`` is worse; a figure that is not known is worse if it is larger."""
+    return value > before if kind is None else kind.is_worse(value, before)
 
 
 def _without_history(command: str) -> str:

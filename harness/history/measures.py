@@ -12,7 +12,7 @@ from harness.case.columns import MEASURES as MEASURED
 from harness.case.columns import Measure
 
 #: Name in a history -> measure.
-MEASURES: Mapping[str, Measure] = {kind.name: kind for kind in MEASURED if kind.name}
+MEASURES: Mapping[str, Measure] = {kind.history: kind for kind in MEASURED if kind.history}
 
 OPERATOR = "operator "  # prefix of a figure: ticks of one operator in an inference
 PROFILED = "profiled "  # prefix of a figure: its instructions from boot to end, in a profile
@@ -21,7 +21,7 @@ PROFILED = "profiled "  # prefix of a figure: its instructions from boot to end,
 def measure(name: str) -> Measure | None:
     """The measure of the figure called ``name``; None for one of a newer version."""
     if name.startswith((OPERATOR, PROFILED)):
-        return Measure("operators", "", name, gated=False)
+        return Measure("operators", "Ticks of one operator.", history=name, gated=False)
     return MEASURES.get(name)
 
 
@@ -40,7 +40,7 @@ def figures(case: Mapping[str, Any]) -> Iterator[Figure]:
     for kind in MEASURES.values():
         value = case.get(kind.field)
         if isinstance(value, (int, float)) and not isinstance(value, bool):
-            yield Figure(kind.name, kind.source or _own_source(target), float(value))
+            yield Figure(kind.history, kind.source or _own_source(target), float(value))
     operators: Counter[str] = Counter()
     for row in case.get("operators") or ():
         operators[f"{OPERATOR}{row['operator']}"] += row["ticks"]

@@ -1,8 +1,8 @@
 """The rules for a regression: one run compared with the last runs of a branch.
 
-A figure without noise is worse if it is above the median of those runs. A noisy one (a board's
-cycles) is worse if it is above the median by more than chance explains
-(:mod:`harness.history.noise`) and by more than one per cent.
+A figure without noise is worse if it is above the median of those runs (below it if more is
+better). A noisy one (a board's cycles) is worse if it is above the median by more than chance
+explains (:mod:`harness.history.noise`) and by more than one per cent.
 """
 
 from __future__ import annotations
@@ -105,11 +105,11 @@ def _of_case(
     if now.verdict != "pass" and answered[-1].verdict == "pass":
         yield Regression(key, "", None, None, f"{now.verdict}: {now.reason}")
     elif now.answered:
-        yield from _larger(key, now, answered, older)
+        yield from _worse_figures(key, now, answered, older)
         yield from _vanished(key, now, answered)
 
 
-def _larger(
+def _worse_figures(
     key: CaseKey,
     now: CaseOutcome,
     earlier: Sequence[CaseOutcome],
@@ -126,7 +126,8 @@ def _larger(
         typical = median(values)
         share = f" ({100 * (value - typical) / typical:+.1f} %)" if typical else ""
         change = f"{typical:,.6g} -> {value:,.6g} {kind.unit}{share}"
-        if value > typical + allowed_noise(kind, [*before, *values], len(values)):
+        noise = allowed_noise(kind, [*before, *values], len(values))
+        if kind.is_worse(value, typical, noise):
             yield Regression(key, name, typical, value, f"{name} {change}")
 
 

@@ -366,7 +366,7 @@ def _plots(figures: Sequence[Trend]) -> list[dict[str, Any]]:
         )  # fmt: skip
     for (kind, source), rows in parts.items():
         rows.sort(key=lambda row: -max(value or 0 for value in row["values"]))
-        unit = "cycles" if source == "dwt" else "instr."
+        unit = "cycles" if source == "dwt" else "instructions"
         drawn.append({"name": _STACKED_NAMES[kind], "source": source, "unit": unit,
                       "parts": rows, "last": None})  # fmt: skip
     return drawn

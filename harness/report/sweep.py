@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from harness.case.columns import COMPARED
 from harness.report import plots
 from harness.report.pages import asset, csv_text, environment
-from harness.studies.sweep.choose import MEASURES, front, task
+from harness.studies.sweep.choose import front, task
 
 _MAX_LABEL = 14  # characters of an axis label
 Rows = Sequence[Mapping[str, Any]]
 #: Colour scale from small to large values, readable on light and dark pages.
 _COLOURS = [[0, "#3d8fd1"], [0.5, "#5fa777"], [1, "#d98a29"]]
-_UNITS = {"flash": "flash, B", "ram": "RAM, B", "instructions": "instructions",
-          "accuracy": "accuracy"}  # fmt: skip
 
 
 def varied(rows: Rows) -> list[str]:
@@ -42,9 +41,9 @@ def table(rows: Rows, chosen: Mapping[tuple[Any, ...], int | None]) -> str:
     names = varied(rows)
     passed = sum(row["verdict"] == "pass" for row in rows)
     lines = [f"{passed:,} of {len(rows):,} points pass; on the Pareto front:", ""]
-    lines.append("".join(f"{name:>13}" for name in MEASURES) + "  point")
+    lines.append("".join(f"{name:>13}" for name in COMPARED) + "  point")
     for index in front(rows):
-        values = (rows[index][name] for name in MEASURES)
+        values = (rows[index][name] for name in COMPARED)
         figures = "".join(f"{'-' if v is None else format(v, ',.6g'):>13}" for v in values)
         lines.append(f"{figures}  {label(rows[index], names)}")
     failed = [row for row in rows if row["verdict"] != "pass"]
@@ -77,8 +76,8 @@ def page(rows: Rows) -> str:
             points=len(rows),
             passed=sum(row["verdict"] == "pass" for row in rows),
             measures={
-                name: unit
-                for name, unit in _UNITS.items()
+                name: measure.axis
+                for name, measure in COMPARED.items()
                 if any(row[name] is not None for row in rows)
             },
             script=script,
@@ -144,13 +143,13 @@ def _scatter(name: str, rows: Rows, names: list[str], best: set[int], x: str, y:
               size=11, color="#c0392b"),
     ]  # fmt: skip
     layout = {
-        "xaxis": {"title": {"text": _UNITS[x]}, "tickformat": ",d"},
-        "yaxis": {"title": {"text": _UNITS[y]}, "tickformat": ",d"},
+        "xaxis": {"title": {"text": COMPARED[x].axis}, "tickformat": ",d"},
+        "yaxis": {"title": {"text": COMPARED[y].axis}, "tickformat": ",d"},
         "margin": {"l": 90},
         "hovermode": "closest",
         "legend": {"orientation": "h", "y": 1.08, "x": 1, "xanchor": "right"},
     }
-    return plots.figure(name, f"{_UNITS[y]} against {_UNITS[x]}", traces, layout)
+    return plots.figure(name, f"{COMPARED[y].axis} against {COMPARED[x].axis}", traces, layout)
 
 
 def _short(value: str) -> str:
@@ -172,9 +171,10 @@ def _parallel(name: str, rows: Rows, names: list[str]) -> str:
                 "ticktext": [_short(value) for value in order],
             }
         )
-    for measure, unit in _UNITS.items():
-        if all(row[measure] is not None for row in rows):
-            dimensions.append({"label": unit, "values": [row[measure] for row in rows]})
+    for column, measure in COMPARED.items():
+        values = [row[column] for row in rows]
+        if None not in values:
+            dimensions.append({"label": measure.axis, "values": values})
     flash = [row["flash"] for row in rows]
     trace = {"type": "parcoords", "dimensions": dimensions,
              "line": {"color": flash, "colorscale": _COLOURS}}  # fmt: skip

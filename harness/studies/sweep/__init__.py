@@ -6,7 +6,6 @@ each; :mod:`.choose` finds the Pareto front and the best point within a budget.
 
 from harness.studies.sweep.axes import Sweep, SweepPoint, load
 from harness.studies.sweep.choose import (
-    MEASURES,
     best,
     best_of_each,
     front,
@@ -16,7 +15,6 @@ from harness.studies.sweep.choose import (
 from harness.studies.sweep.study import history_case, study_of
 
 __all__ = [
-    "MEASURES",
     "Sweep",
     "SweepPoint",
     "best",

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from harness.case.columns import COMPARED
 from harness.case.result import Verdict
-
-#: Measures for comparing rows -> -1 if less is better, 1 if more is better.
-MEASURES = {"flash": -1, "ram": -1, "instructions": -1, "accuracy": 1}
 
 Row = Mapping[str, Any]
 
@@ -37,13 +35,13 @@ def _dominates(first: Row, second: Row) -> bool:
     if task(first) != task(second):
         return False
     better = False
-    for name, sign in MEASURES.items():
+    for name, measure in COMPARED.items():
         left, right = first[name], second[name]
         if left is None or right is None:
             if left is not right:
                 return False  # one of them does not have the measure
             continue
-        if sign * left < sign * right:
+        if measure.is_worse(left, right):
             return False
         better = better or left != right
     return better
@@ -71,8 +69,8 @@ def without_pass(rows: Sequence[Row]) -> list[tuple[str, str, str, str]]:
 def best(rows: Sequence[Row], limits: Mapping[str, float], by: str = "instructions") -> int | None:
     """The index of the passing row within ``limits`` that is best ``by`` a measure, or None.
 
-    The limit of ``accuracy`` is a lower bound, all others are upper bounds. A missing measure is
-    never within a limit. The first of equal rows is taken.
+    A limit is a lower bound of a measure of which more is better, else an upper bound. A missing
+    measure is never within a limit. The first of equal rows is taken.
     """
     fitting = [
         index
@@ -81,7 +79,8 @@ def best(rows: Sequence[Row], limits: Mapping[str, float], by: str = "instructio
         and row[by] is not None
         and all(_within(row[name], name, limit) for name, limit in limits.items())
     ]
-    return max(fitting, key=lambda index: (MEASURES[by] * rows[index][by], -index), default=None)
+    sign = 1 if COMPARED[by].better == "more" else -1
+    return max(fitting, key=lambda index: (sign * rows[index][by], -index), default=None)
 
 
 def best_of_each(
@@ -97,4 +96,4 @@ def best_of_each(
 
 
 def _within(value: float | None, name: str, limit: float) -> bool:
-    return value is not None and MEASURES[name] * value >= MEASURES[name] * limit
+    return value is not None and not COMPARED[name].is_worse(value, limit)

@@ -17,6 +17,7 @@ from harness.build.cache import tree_digest
 from harness.build.options import BuildOptions
 from harness.case.accuracy import accuracy
 from harness.case.case import Case
+from harness.case.columns import MEASURES
 from harness.case.result import CaseResult, Verdict
 from harness.case.run import run_case
 from harness.case.samples import sample_case
@@ -27,10 +28,7 @@ from harness.studies.sweep.axes import SweepPoint
 #: Characters of a compiler's message in a row.
 _LONGEST = 400
 #: Figures of a row, None if not measured. None of them depends on the host.
-FIGURES = (
-    "flash", "ram", "arena_declared", "arena_used", "stack_used", "instructions", "cycles",
-    "outputs_compared", "mismatches",
-)  # fmt: skip
+FIGURES = tuple(one.field for one in MEASURES if one.sweep)
 
 
 def study_of(points: Sequence[SweepPoint]) -> Study:

@@ -65,6 +65,7 @@ CASE = '[[case]]\nname = "a"\nsample = "hello_world"\n'
         ("hil_toml", f"{CASE}tolerence = 1"),
         ("hil_toml", f"{CASE}inferences = 1.5"),
         ("hil_toml", f'{CASE}inputs = [{{ regexp = "x" }}]'),
+        ("hil_toml", f"{CASE}expect.findings = ['fualt']"),
         ("hil_toml", f"{CASE}expect.tests = {{ a = 'passes' }}"),
         ("hil_toml", "[[case]]\nsample = 'hello_world'"),
         ("hil_toml", "[defaults]\ntime_out = 3\n" + CASE),

@@ -1,13 +1,11 @@
 """One result, made of parts, and the one document that is written of it."""
 
-import json
 import pickle
 from pathlib import Path
 
 import pytest
 from results import case_result
 
-import harness
 from harness.base.errors import (
     BadModel,
     CheckFailed,
@@ -17,7 +15,7 @@ from harness.base.errors import (
     TargetLost,
 )
 from harness.base.findings import Finding, Kind
-from harness.case.columns import MEASURES, properties
+from harness.case.columns import MEASURES, Measure, properties
 from harness.case.result import (
     CaseResult,
     Evidence,
@@ -34,7 +32,6 @@ from harness.elf.coverage import Coverage
 from harness.footprint.budget import BudgetVerdict
 from harness.uart.scrapers import TestResult
 
-RUN_SCHEMA = json.loads((Path(harness.__file__).parent / "schemas" / "run.json").read_text())
 FULL = case_result(
     name="digits-exact",
     sample="digits",
@@ -112,6 +109,7 @@ def test_the_document_has_the_fields_of_all_parts_side_by_side():
                 "baseline": None,
                 "passed": True,
                 "message": "within",
+                "unit": "B",
             }
         ],
         "outputs_compared": 20,
@@ -208,20 +206,36 @@ def test_a_test_has_the_figures_that_were_measured_as_properties():
     }
 
 
-def test_every_measure_is_a_field_of_the_document_and_is_used_somewhere():
-    assert {one.field for one in MEASURES} <= FULL.to_json().keys()
-    assert all(one.name or one.label or one.heading for one in MEASURES)
-    assert {one.field for one in MEASURES} <= RUN_SCHEMA["$defs"]["case"]["properties"].keys()
+def test_every_number_of_a_document_is_a_measure_and_every_measure_is_in_it():
+    document = FULL.to_json() | {"cycles": 64_000}
+    numbers = {name for name, value in document.items() if isinstance(value, (int, float))}
+    assert {one.field for one in MEASURES} == numbers
 
 
 def test_sizes_are_exact_and_times_are_noisy():
-    assert {one.name for one in MEASURES if one.noisy} == {"cycles", "microjoules", "wall_seconds"}
+    assert {one.field for one in MEASURES if one.noisy} == {"cycles", "microjoules", "wall_seconds"}
 
 
-def test_a_machines_own_time_and_the_number_of_values_are_never_worse():
-    assert {one.field for one in MEASURES if not one.gated} == {
-        "microjoules", "wall_seconds", "outputs_compared",
-    }  # fmt: skip
+def test_a_machines_own_time_and_energy_are_recorded_and_never_worse():
+    recorded = [one for one in MEASURES if one.history]
+    assert {one.field for one in recorded if not one.gated} == {"microjoules", "wall_seconds"}
+    assert all(one.better for one in recorded)
+
+
+@pytest.mark.parametrize(
+    ("better", "noise", "worse"),
+    [
+        ("less", 0, {101, 120}),
+        ("less", 10, {120}),
+        ("more", 0, {80, 99}),
+        ("more", 10, {80}),
+        ("", 0, set()),
+    ],
+)
+def test_worse_is_what_a_measure_says(better, noise, worse):
+    measure = Measure("speed", "Its speed.", better=better)
+    values = (80, 99, 100, 101, 120)
+    assert {value for value in values if measure.is_worse(value, 100, noise)} == worse
 
 
 def test_a_size_alone_does_not_know_the_chips():

@@ -62,8 +62,9 @@ def test_a_table_holds_regions_and_tables_of_operators_and_files():
         Budget("region", "flash", 1), Budget("operator", "ADD", 2, relative=True),
         Budget("file", "a/b", 3), Budget("region", "arena", 4),
     )  # fmt: skip
-    assert from_table({"arena": 4, "ram": 5}, figures=True) == (
-        Budget("figure", "arena", 4), Budget("region", "ram", 5),
+    assert from_table({"resets": 4}, {"resets": ""}) == (Budget("figure", "resets", 4, unit=""),)
+    assert from_table({"arena": 4, "ram": 5}, {"arena": "words"}) == (
+        Budget("figure", "arena", 4, unit="words"), Budget("region", "ram", 5),
     )  # fmt: skip
 
 
@@ -96,8 +97,8 @@ DOCUMENT = {
 }  # fmt: skip
 
 
-def one(kind: str, name: str, limit: object, baseline=None) -> BudgetVerdict:
-    (verdict,) = check([parse_limit(kind, name, limit)], DOCUMENT, baseline)
+def one(kind: str, name: str, limit: object, baseline=None, unit: str = "B") -> BudgetVerdict:
+    (verdict,) = check([parse_limit(kind, name, limit, unit)], DOCUMENT, baseline)
     return verdict
 
 
@@ -143,8 +144,11 @@ def test_a_verdict_states_the_excess_or_that_it_is_within():
 
 
 def test_instructions_are_those_of_one_inference():
-    assert one("figure", "instructions", 2_999).message == (
+    assert one("figure", "instructions", 2_999, unit="instructions").message == (
         "one inference: 3,000 instructions, 1 instructions over its budget of 2,999 instructions"
+    )
+    assert one("figure", "arena", 1_999, unit="").message == (
+        "arena: 2,000, 1 over its budget of 1,999"
     )
     assert one("figure", "arena", 2_000).message == "arena: 2,000 B, within its budget of 2,000 B"
     assert Budget("region", "instructions", 1).unit == "B"

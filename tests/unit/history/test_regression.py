@@ -91,7 +91,7 @@ def test_a_case_that_was_not_run_is_worse():
 
 def test_a_figure_that_vanished_is_worse():
     assert worse(seen(flash=1), seen(flash=1, instructions=5_950)) == [
-        "instructions was 5,950 instr. (simulator) and is not measured now"
+        "instructions was 5,950 instructions (simulator) and is not measured now"
     ]
 
 

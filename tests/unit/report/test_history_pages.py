@@ -125,6 +125,11 @@ def test_every_figure_is_there_over_all_runs_with_its_steps_and_operators_stacke
     ]
 
 
+def test_the_heading_of_a_figure_has_its_unit_once(site):
+    heads = re.findall(r"<h2>([^<]*) <span", page(site).read_text())
+    assert {"flash, B", "stack, B", "instructions"} <= {*heads}
+
+
 def test_the_instructions_of_a_profile_are_kept_and_stacked_by_operator():
     rows = [{"group": "CONV_2D", "instructions": 70}, {"group": "the rest", "instructions": 30}]
     told = [(one.name, one.source, one.value) for one in figures(lab.case(profiled=rows))]

@@ -5,16 +5,34 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+import run_schema
 from results import case_result
 
 import harness
+from harness.base import paths
 from harness.base.findings import Finding, Kind
+from harness.case.columns import COMPARED
 from harness.case.result import OperatorTicks, Size, Verdict
 from harness.elf.coverage import Coverage
 from harness.history.keep import document as results_document
 from harness.history.run import Occasion
 
 SCHEMA = json.loads((Path(harness.__file__).parent / "schemas" / "run.json").read_text())
+
+
+def test_what_the_schema_has_of_measures_and_findings_is_generated_from_their_rows():
+    text = run_schema.SCHEMA.read_text(encoding="utf-8")
+    assert text == run_schema.with_rows(text)
+
+
+def test_the_page_of_measures_has_today_s_table():
+    page = run_schema.PAGE.read_text(encoding="utf-8")
+    assert page == run_schema.with_table(page)
+
+
+def test_the_schema_of_sweeps_has_the_measures_that_compare_points():
+    row = json.loads((paths.schemas() / "sweep.json").read_text())["properties"]["rows"]["items"]
+    assert {*COMPARED} <= {*row["required"]} & {*row["properties"]}
 
 
 def document(**changes) -> dict:
