@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,7 +14,15 @@ from harness.base.code_identity import code_identity
 from harness.base.errors import CheckFailed, UsageError
 from harness.base.form import formatted
 from harness.base.power_on import DEFAULT_SEED, ZERO_WORD, name_of, seed_of
-from harness.cli.options import given_options, json_option, number_option, study_options
+from harness.cli.options import (
+    JsonOption,
+    StudyOptions,
+    given_options,
+    json_option,
+    number_option,
+    options_in,
+    study_options,
+)
 from harness.cli.output import write_rows, write_text
 from harness.cli.parameters import (
     CONFIGURATION,
@@ -35,6 +44,28 @@ if TYPE_CHECKING:
 
 #: Options about the results of many faults.
 _OF_MANY = {"until_interval", "budgets", "store", "scheduler", "workers", "html"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class CampaignOptions(StudyOptions, JsonOption):
+    """The options of ``tflm-hil campaign``."""
+
+    what: str
+    model: str | None
+    resolver: str | None
+    inputs: Path | None
+    faults: str | None
+    count: int
+    seed: int
+    bits: int
+    inference: int
+    tolerance: float
+    until_interval: float | None
+    budgets: tuple[str, ...]
+    power_on: str
+    judge: bool
+    replayed: int | None
+    html: Path | None
 
 
 @click.command()
@@ -79,7 +110,8 @@ _OF_MANY = {"until_interval", "budgets", "store", "scheduler", "workers", "html"
 @click.option("--html", type=Destination(), metavar="FILE",
               help="Write a page with tables and plots.")  # fmt: skip
 @json_option("rates, groups and every fault's record")
-def campaign(what: str, **options: Any) -> None:
+@options_in(CampaignOptions)
+def campaign(options: CampaignOptions) -> None:
     """Inject faults into one inference of ELF (or SAMPLE), and count their outcomes.
 
     The image runs on the simulator up to the inference, once; each fault starts from there.
@@ -97,23 +129,25 @@ def campaign(what: str, **options: Any) -> None:
     from harness.model import Model  # noqa: PLC0415
     from harness.studies.campaign import DEFAULT_MODELS, OUTCOMES, Options, study_of  # noqa: PLC0415
 
-    if options["replayed"] is not None:
+    if options.replayed is not None:
         _refuse_with_replay(click.get_current_context())
-    limits = _budgets(options["budgets"], OUTCOMES)
-    names = options["faults"]
+    limits = _budgets(options.budgets, OUTCOMES)
+    names = options.faults
     models = tuple(word.strip() for word in names.split(",")) if names else DEFAULT_MODELS
-    elf, model_name, inputs = _image(what, options)
+    elf, model_name, inputs = _image(options)
     model = Model.from_file(find_model(model_name))
-    chosen = Options(options["seed"], models, options["bits"], options["inference"],
-                     options["tolerance"], options["judge"],
-                     seed_of(options["power_on"]))  # fmt: skip
-    number = options["replayed"]
-    sample = None if files.is_file(Path(what)) else (what, options["resolver"] or "exact")
-    count = options["count"] if number is None else max(options["count"], number + 1)
+    chosen = Options(options.seed, models, options.bits, options.inference,
+                     options.tolerance, options.judge,
+                     seed_of(options.power_on))  # fmt: skip
+    number = options.replayed
+    sample = (
+        None if files.is_file(Path(options.what)) else (options.what, options.resolver or "exact")
+    )
+    count = options.count if number is None else max(options.count, number + 1)
     rows = load_inputs(inputs, model) if inputs else ()
     study = study_of(Image.from_elf(elf), model, chosen, count, sample, rows)
     if number is not None:
-        _replay(study, model, number, options["json_file"])
+        _replay(study, model, number, options.json_file)
         return
     summary = _carry_out(study, options)
     _check_budgets(summary, limits)
@@ -126,9 +160,10 @@ def _refuse_with_replay(context: click.Context) -> None:
             raise UsageError(f"{option} cannot be used with --replay")
 
 
-def _image(what: str, options: dict[str, Any]) -> tuple[Path, str, Path | None]:
+def _image(options: CampaignOptions) -> tuple[Path, str, Path | None]:
     """The image, its model, and its inputs."""
-    model, resolver, inputs = options["model"], options["resolver"], options["inputs"]
+    what, model = options.what, options.model
+    resolver, inputs = options.resolver, options.inputs
     if files.is_file(Path(what)):
         if resolver is not None:
             raise UsageError(f"--resolver cannot be used here: {what} is an image already built")
@@ -163,20 +198,18 @@ def _budgets(texts: tuple[str, ...], outcomes: tuple[str, ...]) -> dict[str, flo
     return limits
 
 
-def _carry_out(study: Study, options: dict[str, Any]) -> CampaignSummary:
+def _carry_out(study: Study, options: CampaignOptions) -> CampaignSummary:
     from harness.report.progress import StudyProgress  # noqa: PLC0415
-    from harness.studies import ResultStore, open_workers  # noqa: PLC0415
+    from harness.studies import ResultStore  # noqa: PLC0415
     from harness.studies.campaign import campaign as carry_out  # noqa: PLC0415
 
-    with ResultStore(options["store"], study) as store:
-        with open_workers(
-            options["workers"] or 0, options["scheduler"], options["patience"]
-        ) as workers:
+    with ResultStore(options.store, study) as store:
+        with options.open_workers() as workers:
             summary, units = carry_out(
-                study, store, workers, interval=options["until_interval"], progress=StudyProgress()
+                study, store, workers, interval=options.until_interval, progress=StudyProgress()
             )
         write_rows(
-            options["json_file"],
+            options.json_file,
             formatted(
                 {
                     "seed": study.parameters["options"]["seed"],
@@ -187,11 +220,11 @@ def _carry_out(study: Study, options: dict[str, Any]) -> CampaignSummary:
             "records",
             store.all_rows(units),
         )
-    if options["html"] is not None:
+    if options.html is not None:
         from harness.report.campaign import page  # noqa: PLC0415
 
-        write_text(options["html"], page(summary, study.parameters))
-    if options["json_file"] != STDOUT:
+        write_text(options.html, page(summary, study.parameters))
+    if options.json_file != STDOUT:
         from harness.report.campaign import table  # noqa: PLC0415
 
         click.echo(table(summary))

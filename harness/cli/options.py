@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, get_origin
 
 import click
 from click.core import ParameterSource
@@ -37,6 +39,30 @@ from harness.cli.parameters import (
 )
 from harness.targets.registry import all_options
 
+if TYPE_CHECKING:
+    from harness.studies import Workers
+
+Options = TypeVar("Options")
+Result = TypeVar("Result")
+
+
+def options_in(
+    kind: type[Options],
+) -> Callable[[Callable[[Options], Result]], Callable[..., Result]]:
+    """Decorator next to a command's function: its parameters as one object of ``kind``.
+
+    The fields of ``kind``, a frozen dataclass, are called as the parameters.
+    """
+
+    def decorate(command: Callable[[Options], Result]) -> Callable[..., Result]:
+        @wraps(command)
+        def with_object(**given: Any) -> Result:
+            return command(kind(**given))
+
+        return with_object
+
+    return decorate
+
 
 def number_option(
     *names: str,
@@ -64,6 +90,13 @@ def given_options(context: click.Context) -> dict[str, str]:
         for one in context.command.params
         if context.get_parameter_source(str(one.name)) is ParameterSource.COMMANDLINE
     }
+
+
+@dataclass(frozen=True, kw_only=True)
+class JsonOption:
+    """The option of :func:`json_option`."""
+
+    json_file: Path | None
 
 
 def json_option(what: str = "the document") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -113,6 +146,13 @@ def builder_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def also_load_option(command: Callable[..., Any]) -> Callable[..., Any]:
     """``--also-load IMAGE``, the parameter ``also_load``, a tuple of paths."""
     return key_option(KEYS["also_load"])(command)
+
+
+@dataclass(frozen=True, kw_only=True)
+class HistoryOption:
+    """The option of :func:`history_option`."""
+
+    url: str | None
 
 
 def history_option(
@@ -294,6 +334,22 @@ def target_options(command: Callable[..., Any]) -> Callable[..., Any]:
             add = click.option(*spelled, type=kind, help=text + default, cls=_Grouped)
         command = _in_group(add, TARGET_GROUP)(command)
     return command
+
+
+@dataclass(frozen=True, kw_only=True)
+class StudyOptions:
+    """The options of :func:`study_options`."""
+
+    store: Path | None
+    scheduler: str
+    patience: float
+    workers: int | None
+
+    def open_workers(self) -> AbstractContextManager[Workers]:
+        """The workers that the options name."""
+        from harness.studies import open_workers  # noqa: PLC0415 - see cli/__init__
+
+        return open_workers(self.workers or 0, self.scheduler, self.patience)
 
 
 def study_options(command: Callable[..., Any]) -> Callable[..., Any]:
