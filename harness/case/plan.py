@@ -168,7 +168,9 @@ def _selected(
 
 
 def _overlay(row: NamedLayers, request: Request) -> Overlay:
-    door = [_without_all(layer) for layer in request.layers]
+    door = request.layers
+    if request.subject.sample:
+        door = tuple(map(_without_all, door))
     overlay, own = Overlay([*row.layers, environment(), *door]), Overlay(row.layers)
     _refuse_other_chip(row, overlay, own)
     _refuse_options_of_file(row, own)
@@ -188,7 +190,7 @@ def _case(row: NamedLayers, overlay: Overlay) -> Case:
         one = overlay.written.get(key)
         if case.elf is not None and one is not None and one.layer.source is LayerKind.DOOR:
             raise UsageError(
-                f"{one.origin} cannot be used here: {case.name} is an image already built"
+                f"{one.origin} cannot be used here: {case.elf} is an image already built"
             )
     return case
 
@@ -268,6 +270,20 @@ def _refuse_missing_abilities(items: Iterable[Item], needs: Iterable[tuple[str, 
                     f"{option} cannot be used here: {item.case.target} cannot {ability}",
                     hint=f"--target {' or '.join(who_can(ability))}",
                 )
+
+
+def one_case(subject: Subject, *layers: CaseLayer) -> Case:
+    """The case of an image or a sample, for what runs no more than one.
+
+    Raises :class:`UsageError` as :func:`plan`, and if the layers give several cases.
+    """
+    first, *others = plan(Request(subject, layers)).cases
+    if others:
+        raise UsageError(
+            f"{subject.text} has {1 + len(others)} cases, and only one can be used here",
+            hint="name one --resolver",
+        )
+    return first
 
 
 def load_cases(path: Path, names: Sequence[str] = ()) -> list[Case]:

@@ -10,7 +10,7 @@ from typing import Any
 from harness.base import paths
 from harness.base.errors import UsageError
 from harness.build import generated
-from harness.build.builders import RUNTIME
+from harness.build.builders import RUNTIME, build_one
 from harness.build.configurations import load
 from harness.build.variants import Sample, Table, Variant
 from harness.case.case import Case
@@ -55,6 +55,18 @@ def sample_case(
     """The case of a sample in a configuration; raises as :func:`sample_values`."""
     values = sample_values(sample, resolver, builder, table)
     return Case(name=f"{sample}-{resolver}", sample=sample, **values)
+
+
+def elf_of(case: Case) -> Path:
+    """The image of ``case``; that of a sample is built, or taken from the build cache.
+
+    Raises :class:`UsageError` for a case with neither, and the errors of building.
+    """
+    if case.elf is not None:
+        return case.elf
+    if not case.sample:
+        raise UsageError(f"case {case.name!r} names neither an ELF nor a sample")
+    return build_one(case.sample, case.resolver, case.builder, case.chip)
 
 
 def as_built(case: Case, image: Image) -> Case:

@@ -9,33 +9,35 @@ from typing import TYPE_CHECKING
 
 import click
 
-from harness.base import files, numbers
+from harness.base import numbers
 from harness.base.code_identity import code_identity
 from harness.base.errors import CheckFailed, UsageError
 from harness.base.form import formatted
 from harness.base.power_on import DEFAULT_SEED, ZERO_WORD, name_of, seed_of
+from harness.case.subject import Subject
 from harness.cli.options import (
     JsonOption,
     StudyOptions,
+    command_line,
     given_options,
     json_option,
+    model_option,
     number_option,
     options_in,
+    resolver_option,
     study_options,
 )
 from harness.cli.output import write_rows, write_text
 from harness.cli.parameters import (
-    CONFIGURATION,
     EXISTING,
     FAULTS,
-    MODEL,
+    IMAGE,
     OUTCOME,
-    SAMPLE_OR_FILE,
     STDOUT,
     Destination,
     Name,
 )
-from harness.elf import Image
+from harness.elf import Image, combined
 
 if TYPE_CHECKING:
     from harness.model import Model
@@ -50,7 +52,7 @@ _OF_MANY = {"until_interval", "budgets", "store", "scheduler", "workers", "html"
 class CampaignOptions(StudyOptions, JsonOption):
     """The options of ``tflm-hil campaign``."""
 
-    what: str
+    what: Subject
     model: str | None
     resolver: str | None
     inputs: Path | None
@@ -69,11 +71,9 @@ class CampaignOptions(StudyOptions, JsonOption):
 
 
 @click.command()
-@click.argument("what", metavar="ELF|SAMPLE", type=SAMPLE_OR_FILE)
-@click.option("--model", metavar="FILE|NAME", type=MODEL,
-              help="The .tflite of the image.  [default: that of the SAMPLE]")  # fmt: skip
-@click.option("--resolver", metavar="CFG", type=CONFIGURATION,
-              help="Resolver configuration of a SAMPLE.  [default: exact]")  # fmt: skip
+@click.argument("what", metavar="ELF|SAMPLE", type=IMAGE)
+@model_option
+@resolver_option
 @click.option("--inputs", type=EXISTING,
               help=".npy or .npz with one row per inference, sent through the console.  "
               "[default: those of the SAMPLE]")  # fmt: skip
@@ -125,7 +125,8 @@ def campaign(options: CampaignOptions) -> None:
     tflm-hil campaign digits --replay 17
     """
     from harness.case.inputs import load_inputs  # noqa: PLC0415
-    from harness.case.subject import find_model  # noqa: PLC0415 - see cli/__init__
+    from harness.case.plan import one_case  # noqa: PLC0415 - see cli/__init__
+    from harness.case.samples import elf_of  # noqa: PLC0415
     from harness.model import Model  # noqa: PLC0415
     from harness.studies.campaign import DEFAULT_MODELS, OUTCOMES, Options, study_of  # noqa: PLC0415
 
@@ -134,18 +135,22 @@ def campaign(options: CampaignOptions) -> None:
     limits = _budgets(options.budgets, OUTCOMES)
     names = options.faults
     models = tuple(word.strip() for word in names.split(",")) if names else DEFAULT_MODELS
-    elf, model_name, inputs = _image(options)
-    model = Model.from_file(find_model(model_name))
+    keys = {"model": options.model, "resolver": options.resolver, "inputs": options.inputs}
+    case = one_case(options.what, command_line(keys))
+    if case.model is None:
+        raise UsageError(
+            "an image needs --model, to find the tensors in its memory",
+            hint="--model FILE, the .tflite that it was built with",
+        )
+    model = Model.from_file(case.model)
     chosen = Options(options.seed, models, options.bits, options.inference,
                      options.tolerance, options.judge,
                      seed_of(options.power_on))  # fmt: skip
     number = options.replayed
-    sample = (
-        None if files.is_file(Path(options.what)) else (options.what, options.resolver or "exact")
-    )
+    sample = (case.sample, case.resolver) if case.sample else None
     count = options.count if number is None else max(options.count, number + 1)
-    rows = load_inputs(inputs, model) if inputs else ()
-    study = study_of(Image.from_elf(elf), model, chosen, count, sample, rows)
+    rows = load_inputs(case.input_file, model) if case.input_file else ()
+    study = study_of(_image(elf_of(case)), model, chosen, count, sample, rows)
     if number is not None:
         _replay(study, model, number, options.json_file)
         return
@@ -160,25 +165,15 @@ def _refuse_with_replay(context: click.Context) -> None:
             raise UsageError(f"{option} cannot be used with --replay")
 
 
-def _image(options: CampaignOptions) -> tuple[Path, str, Path | None]:
-    """The image, its model, and its inputs."""
-    what, model = options.what, options.model
-    resolver, inputs = options.resolver, options.inputs
-    if files.is_file(Path(what)):
-        if resolver is not None:
-            raise UsageError(f"--resolver cannot be used here: {what} is an image already built")
-        if model is None:
-            raise UsageError(
-                "an image needs --model, to find the tensors in its memory",
-                hint="--model FILE, the .tflite that it was built with",
-            )
-        return Path(what), model, inputs
-    from harness.build.builders import build_one  # noqa: PLC0415
-    from harness.case.samples import sample_case  # noqa: PLC0415
-
-    case = sample_case(what, resolver or "exact")
-    elf = build_one(what, resolver or "exact")
-    return elf, model or str(case.model), inputs or case.input_file
+def _image(elf: Path) -> Image:
+    """The image; raises :class:`UsageError` for several that are loaded together."""
+    image = combined.read(elf)
+    if image.composed:
+        raise UsageError(
+            f"{elf} holds several images, and a campaign runs one",
+            hint="name the application's ELF",
+        )
+    return image
 
 
 def _budgets(texts: tuple[str, ...], outcomes: tuple[str, ...]) -> dict[str, float]:

@@ -188,11 +188,10 @@ def _case(options: DebugOptions) -> Case:
 
 
 def _image(case: Case) -> Image:
-    from harness.build.builders import build_one  # noqa: PLC0415
+    from harness.case.samples import elf_of  # noqa: PLC0415
     from harness.elf import combined  # noqa: PLC0415
 
-    elf: Path = case.elf or build_one(case.sample, case.resolver, case.builder, case.chip)
-    image = combined.read(elf, case.also_load, case.chip)
+    image = combined.read(elf_of(case), case.also_load, case.chip)
     _ = image.chip  # raises if it is not the chip of the case
     return image
 

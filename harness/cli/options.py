@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import wraps
@@ -115,6 +115,22 @@ def chip_option(command: Callable[..., Any]) -> Callable[..., Any]:
         "--chip", metavar="NAME", type=CHIP,
         help="The chip of the image, or the chip to build a SAMPLE for (`tflm-hil list chips`).  "
         f"[default: detected in the image; {DEFAULT_CHIP} for a SAMPLE]",
+    )(command)  # fmt: skip
+
+
+def resolver_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """``--resolver CFG``, the parameter ``resolver``, None by default."""
+    return click.option(
+        "--resolver", metavar="CFG", type=CONFIGURATION,
+        help="Resolver configuration of a SAMPLE.  [default: exact]",
+    )(command)  # fmt: skip
+
+
+def model_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """``--model FILE|NAME``, the parameter ``model``, None by default."""
+    return click.option(
+        "--model", metavar="FILE|NAME", type=MODEL,
+        help="The .tflite of the image.  [default: that of the SAMPLE]",
     )(command)  # fmt: skip
 
 
@@ -283,7 +299,7 @@ def case_options(
             variants = given.pop("variants")
             if variants:
                 values["builder"] = builder_with(values["builder"] or "standalone", variants)
-            layer = _command_line(values, options, given.pop("assignments"))
+            layer = command_line(values, options, given.pop("assignments"))
             return command(layers=(layer,), **given)
 
         decorated = target_options(with_layers)
@@ -301,12 +317,14 @@ def case_options(
     return decorate
 
 
-def _command_line(
-    values: dict[str, Any], options: dict[str, Any], sets: tuple[str, ...]
+def command_line(
+    values: Mapping[str, Any],
+    options: Mapping[str, Any] | None = None,
+    sets: tuple[str, ...] = (),
 ) -> CaseLayer:
-    """The layer of the command line."""
+    """The layer of the command line: keys, options of targets, and texts of ``--set``."""
     given = {name: value for name, value in values.items() if value not in (None, ())}
-    chosen = {name: value for name, value in options.items() if value is not None}
+    chosen = {name: value for name, value in (options or {}).items() if value is not None}
     spelled = {ARGUMENTS[name].name: ARGUMENTS[name].spelled for name in values}
     spelled |= {f"options.{name}": all_options()[name][0].spelled for name in chosen}
     spelled["peripherals"] = "--peripherals"

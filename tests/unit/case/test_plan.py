@@ -9,7 +9,7 @@ from results import case_result
 
 from harness.base.errors import UsageError
 from harness.case.overlay import door_layer
-from harness.case.plan import Plan, Request, execute, plan
+from harness.case.plan import Plan, Request, execute, one_case, plan
 from harness.case.result import Verdict
 from harness.case.subject import Subject
 from harness.targets.registry import TargetPools
@@ -115,3 +115,41 @@ def test_each_run_of_a_repeated_case_must_pass(planned, monkeypatch, verdicts, v
     (result,) = execute(made, lambda case: Path(), TargetPools())
     assert (result.verdict, result.reason) == (verdict, reason)
     assert next(left, None) is None
+
+
+@pytest.fixture
+def image(tmp_path: Path) -> Subject:
+    (tmp_path / "own.elf").write_bytes(b"")
+    return Subject.find("own.elf", tmp_path)
+
+
+SAMPLE = Subject("hello_world", sample="hello_world")
+
+
+def test_the_case_of_an_image_is_called_after_it(image):
+    case = one_case(image)
+    assert (case.name, case.elf, case.sample) == ("own", image.elf, "")
+
+
+@pytest.mark.parametrize(
+    "keys", [{"resolver": "exact"}, {"resolver": "all-configurations"}, {"builder": "zephyr"}]
+)
+def test_an_image_takes_no_options_of_builds(image, keys):
+    with pytest.raises(
+        UsageError, match=r"cannot be used here: .*own\.elf is an image already bui"
+    ):
+        one_case(image, door_layer("the door", keys))
+
+
+def test_the_case_of_a_sample_is_the_exact_standalone_one_by_default():
+    case = one_case(SAMPLE)
+    assert (case.name, case.resolver, case.builder) == (
+        "hello_world-exact", "exact", "standalone",
+    )  # fmt: skip
+    other = one_case(SAMPLE, door_layer("the door", {"resolver": "all", "builder": "zephyr"}))
+    assert (other.name, other.builder) == ("hello_world-all", "zephyr")
+
+
+def test_several_configurations_are_not_one_case():
+    with pytest.raises(UsageError, match="hello_world has 16 cases, and only one can"):
+        one_case(SAMPLE, door_layer("the door", {"resolver": "all-configurations"}))
