@@ -34,9 +34,10 @@ class LayerKind(IntEnum):
     """Who wrote a layer; a later one replaces values of an earlier one."""
 
     SAMPLE = 0
-    FILE = 1
-    ENVIRONMENT = 2
-    DOOR = 3
+    BOARD = 1  # of a case file, for whichever target takes it
+    FILE = 2
+    ENVIRONMENT = 3
+    DOOR = 4
 
 
 @dataclass(frozen=True)
@@ -120,7 +121,7 @@ class Overlay:
                 earlier = merged.pop(one.name, None)
                 if (
                     earlier
-                    and earlier.layer.source is LayerKind.FILE
+                    and earlier.layer.source in (LayerKind.BOARD, LayerKind.FILE)
                     and layer.source > LayerKind.FILE
                 ):
                     self.notes += _replaced(earlier, one)

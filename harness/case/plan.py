@@ -57,21 +57,16 @@ class Request:
 class Item:
     """A case on one target.
 
-    ``origins``: each given key with its value as written, and who wrote it. ``missing``: why this
-    machine cannot run it; "" if it can, or only a session will tell.
+    ``origins``: each given key with its value as written, and who wrote it.
     """
 
     case: Case
     origins: tuple[tuple[str, object, str], ...] = ()
 
-    @property
-    def missing(self) -> str:
-        """Why this machine cannot run it; "" if it can, or only a session will tell."""
-        return target(self.case.target).lacks()
-
     def __str__(self) -> str:
+        missing = target(self.case.target).lacks()
         lines = [f"{self.case.name} on {self.case.target}"]
-        lines += [f"  skipped: {self.missing}"] if self.missing else []
+        lines += [f"  skipped: {missing}"] if missing else []
         lines += [f"  {key} = {plain(value)}   ({origin})" for key, value, origin in self.origins]
         return redacted("\n".join(lines))
 
@@ -201,7 +196,7 @@ def _refuse_options_of_file(row: NamedLayers, own: Overlay) -> None:
     known = all_options()
     for path, one in own.written.items():
         table, _, name = path.partition(".")
-        if table != "options" or one.origin.endswith("[board]"):
+        if table != "options" or one.layer.source is LayerKind.BOARD:
             continue
         if name not in known or not set(known[name][1]) & set(targets):
             raise UsageError(

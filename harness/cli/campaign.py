@@ -22,6 +22,7 @@ from harness.cli.options import (
     given_options,
     json_option,
     model_option,
+    named_limits,
     number_option,
     options_in,
     resolver_option,
@@ -132,7 +133,8 @@ def campaign(options: CampaignOptions) -> None:
 
     if options.replayed is not None:
         _refuse_with_replay(click.get_current_context())
-    limits = _budgets(options.budgets, OUTCOMES)
+    form = f"OUTCOME=RATE, with {', '.join(OUTCOMES)} and a rate from 0 to 1"
+    limits = named_limits(options.budgets, OUTCOMES, form, most=1)
     names = options.faults
     models = tuple(word.strip() for word in names.split(",")) if names else DEFAULT_MODELS
     keys = {"model": options.model, "resolver": options.resolver, "inputs": options.inputs}
@@ -174,23 +176,6 @@ def _image(elf: Path) -> Image:
             hint="name the application's ELF",
         )
     return image
-
-
-def _budgets(texts: tuple[str, ...], outcomes: tuple[str, ...]) -> dict[str, float]:
-    limits: dict[str, float] = {}
-    for text in texts:
-        name, _, value = text.partition("=")
-        try:
-            rate = float(value)
-        except ValueError:
-            rate = -1.0
-        if name not in outcomes or not 0 <= rate <= 1:
-            raise UsageError(
-                f"--budget {text!r} is not a budget",
-                hint=f"OUTCOME=RATE, with {', '.join(outcomes)} and a rate from 0 to 1",
-            )
-        limits[name] = rate
-    return limits
 
 
 def _carry_out(study: Study, options: CampaignOptions) -> CampaignSummary:

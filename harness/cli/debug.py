@@ -221,8 +221,8 @@ def _stopped(case: Case, image: Image, options: DebugOptions, replay: Any) -> Re
     sends = _records(case)
 
     def make() -> Rerun:
-        options_of_case: dict[str, Any] = dict(case.target_options)
-        session = simulator.open(image, **options_of_case)
+        given: dict[str, Any] = case.target_options
+        session = simulator.open(image, **given)
         made: Rerun = replay.Rerun(session.machine, sends)
         return made
 

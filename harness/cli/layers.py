@@ -11,11 +11,13 @@ import click
 from harness.base import files, numbers
 from harness.base.arithmetic import Arithmetic
 from harness.base.errors import CheckFailed, UsageError
+from harness.case.schema import KEYS
 from harness.case.subject import Subject
 from harness.cli.options import (
     arithmetic_options,
     command_line,
     json_option,
+    key_option,
     model_option,
     number_option,
     resolver_option,
@@ -38,9 +40,7 @@ if TYPE_CHECKING:
 @click.option("--target", type=click.Choice(who_can(Ability.STEP)), default=DEFAULT,
               show_default=True, help="The target.")  # fmt: skip
 @arithmetic_options
-@number_option("--tolerance", check=numbers.tolerance, metavar="X",
-               help="Largest difference.",
-               default_text="exact; for float sums an error bound")  # fmt: skip
+@key_option(KEYS["tolerance"])
 @number_option("--timeout", default=30.0, check=numbers.seconds, metavar="SECONDS",
                help="Time limit for the end of the inference, in virtual time.")  # fmt: skip
 @json_option("the table")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import wraps
@@ -14,8 +15,8 @@ import click
 from click.core import ParameterSource
 
 from harness.base import numbers
-from harness.base.arithmetic import Arithmetic, Multipliers, Rounding
-from harness.base.platforms import DEFAULT_CHIP
+from harness.base.arithmetic import Arithmetic
+from harness.base.errors import UsageError
 from harness.base.tables import ValueCheck
 from harness.build.builders import BUILDERS, builder_with
 from harness.build.options import KERNEL_VARIANTS
@@ -109,15 +110,6 @@ def json_option(what: str = "the document") -> Callable[[Callable[..., Any]], Ca
     )  # fmt: skip
 
 
-def chip_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """``--chip NAME``, the parameter ``chip``, None by default."""
-    return click.option(
-        "--chip", metavar="NAME", type=CHIP,
-        help="The chip of the image, or the chip to build a SAMPLE for (`tflm-hil list chips`).  "
-        f"[default: detected in the image; {DEFAULT_CHIP} for a SAMPLE]",
-    )(command)  # fmt: skip
-
-
 def resolver_option(command: Callable[..., Any]) -> Callable[..., Any]:
     """``--resolver CFG``, the parameter ``resolver``, None by default."""
     return click.option(
@@ -132,36 +124,6 @@ def model_option(command: Callable[..., Any]) -> Callable[..., Any]:
         "--model", metavar="FILE|NAME", type=MODEL,
         help="The .tflite of the image.  [default: that of the SAMPLE]",
     )(command)  # fmt: skip
-
-
-_variant_option = click.option(
-    "--variant", "variants", type=click.Choice(KERNEL_VARIANTS), multiple=True,
-    help="With --builder zephyr: kernels of CMSIS-NN, or no floating-point unit; repeatable.",
-)  # fmt: skip
-
-
-def builder_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """``--builder`` and ``--variant``, combined to the parameter ``builder``; None by default."""
-
-    @wraps(command)
-    def with_builder(*, builder: str | None, variants: tuple[str, ...], **others: Any) -> Any:
-        if variants:
-            builder = builder_with(builder or "standalone", variants)
-        return command(builder=builder, **others)
-
-    add_builder = click.option(
-        "--builder", type=click.Choice(BUILDERS),
-        metavar="standalone|standalone-ns|zephyr|zephyr-ns",
-        help="Builder of a SAMPLE: standalone, with this project's small runtime, or zephyr, with "
-        "Zephyr and tflite-micro; -ns: for the non-secure world, with a secure image of this "
-        "project or TF-M.  [default: standalone]",
-    )  # fmt: skip
-    return add_builder(_variant_option(with_builder))
-
-
-def also_load_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """``--also-load IMAGE``, the parameter ``also_load``, a tuple of paths."""
-    return key_option(KEYS["also_load"])(command)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -180,26 +142,6 @@ def history_option(
         default=lambda: os.environ.get(HISTORY_VARIABLE) or None,
         help=f"{what}  [default: ${HISTORY_VARIABLE}]",
     )  # fmt: skip
-
-
-def arithmetic_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """``--rounding`` and ``--multipliers``, combined to the parameter ``arithmetic``."""
-
-    @wraps(command)
-    def with_arithmetic(*, rounding: Rounding, multipliers: Multipliers, **others: Any) -> Any:
-        return command(arithmetic=Arithmetic(rounding, multipliers), **others)
-
-    rounding = click.option(
-        "--rounding", type=click.Choice(get_args(Rounding)), default="double", show_default=True,
-        help="Rounding of requantization: double as in TFLM, single as in parts of CMSIS-NN.",
-    )  # fmt: skip
-    multipliers = click.option(
-        "--multipliers", type=click.Choice(get_args(Multipliers)), default="double",
-        show_default=True,
-        help="Precision in which multipliers are computed from scales: double since TFLM of "
-        "autumn 2026, single before.",
-    )  # fmt: skip
-    return rounding(multipliers(with_arithmetic))
 
 
 #: Completion and checks of keys that name something; others are numbers, words or texts.
@@ -277,6 +219,64 @@ def _in_group(
         return decorated
 
     return decorate
+
+
+#: ``--also-load IMAGE``, the parameter ``also_load``, a tuple of paths.
+also_load_option = key_option(KEYS["also_load"])
+#: ``--chip NAME``, the parameter ``chip``, None by default.
+chip_option = key_option(KEYS["chip"])
+
+_variant_option = click.option(
+    "--variant", "variants", type=click.Choice(KERNEL_VARIANTS), multiple=True,
+    help="With --builder zephyr: kernels of CMSIS-NN, or no floating-point unit; repeatable.",
+)  # fmt: skip
+
+
+def builder_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """``--builder`` and ``--variant``, combined to the parameter ``builder``; None by default."""
+
+    @wraps(command)
+    def with_builder(*, builder: str | None, variants: tuple[str, ...], **others: Any) -> Any:
+        if variants:
+            builder = builder_with(builder or "standalone", variants)
+        return command(builder=builder, **others)
+
+    return key_option(KEYS["builder"])(_variant_option(with_builder))
+
+
+def arithmetic_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """``--rounding`` and ``--multipliers``, combined to the parameter ``arithmetic``."""
+    names = ("rounding", "multipliers")
+
+    @wraps(command)
+    def with_arithmetic(**given: Any) -> Any:
+        chosen = {name: word for name in names if (word := given.pop(name)) is not None}
+        return command(arithmetic=Arithmetic(**chosen), **given)
+
+    decorated: Callable[..., Any] = with_arithmetic
+    for name in reversed(names):
+        decorated = key_option(KEYS[name])(decorated)
+    return decorated
+
+
+def named_limits(
+    texts: Iterable[str], names: Collection[str], form: str, most: float = math.inf
+) -> dict[str, float]:
+    """The values of ``--budget NAME=LIMIT``; ``form`` says which are valid, from 0 to ``most``.
+
+    Raises :class:`UsageError`.
+    """
+    limits: dict[str, float] = {}
+    for text in texts:
+        name, _, value = text.partition("=")
+        try:
+            limit = float(value)
+        except ValueError:
+            limit = math.nan
+        if name not in names or not (0 <= limit <= most and math.isfinite(limit)):
+            raise UsageError(f"--budget {text!r} is not a budget", hint=form)
+        limits[name] = limit
+    return limits
 
 
 def case_options(

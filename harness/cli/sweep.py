@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from harness.base.code_identity import code_identity
-from harness.base.errors import CheckFailed, UsageError
+from harness.base.errors import CheckFailed
 from harness.base.form import formatted
 from harness.cli.options import (
     HistoryOption,
@@ -18,6 +18,7 @@ from harness.cli.options import (
     StudyOptions,
     history_option,
     json_option,
+    named_limits,
     options_in,
     study_options,
 )
@@ -82,7 +83,8 @@ def sweep(options: SweepOptions) -> int:
         without_pass,
     )
 
-    limits = _limits(options.budgets, MEASURES)
+    form = f"MEASURE=LIMIT, with {', '.join(MEASURES)} and a number of zero or more"
+    limits = named_limits(options.budgets, MEASURES, form)
     occasion = Occasion.here(selection=Selection.of([str(options.file)]))
     rows = _rows(load(options.file).points, options)
     document = formatted({"code": code_identity().to_json(), "rows": rows})
@@ -108,23 +110,6 @@ def sweep(options: SweepOptions) -> int:
         wanted = ", ".join(f"{name} {limit:g}" for name, limit in limits.items())
         raise CheckFailed(f"no point of {', '.join(without)} passes and is within {wanted}")
     return verdict(rows).exit_code
-
-
-def _limits(texts: tuple[str, ...], measures: dict[str, int]) -> dict[str, float]:
-    limits = {}
-    for text in texts:
-        name, _, value = text.partition("=")
-        try:
-            limit = float(value)
-        except ValueError:
-            limit = float("nan")
-        if name not in measures or not 0 <= limit < float("inf"):
-            raise UsageError(
-                f"--budget {text!r} is not a budget",
-                hint=f"MEASURE=LIMIT, with {', '.join(measures)} and a number of zero or more",
-            )
-        limits[name] = limit
-    return limits
 
 
 def _rows(points: tuple[SweepPoint, ...], options: SweepOptions) -> list[dict[str, Any]]:
