@@ -87,9 +87,8 @@ class Plan:
 
     def tally(self, results: Iterable[CaseResult]) -> Tally:
         """The tally of the ``results`` so far."""
-        return Tally.of(results).requested(
-            asked=len(self.items), named=self.named, allow_skips=self.allow_skips
-        )
+        attempts = Tally.of(results).attempts
+        return Tally(attempts, len(self.items), self.named, self.allow_skips)
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.items))
