@@ -7,7 +7,7 @@ is shown, and in nothing else.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -126,20 +126,27 @@ def _rows(request: Request) -> tuple[NamedLayers, ...]:
         option = "--case" if request.names else "--tag"
         raise UsageError(f"{option} selects cases of a case file", hint="name a hil.toml")
     if subject.elf is not None:
-        return (_row(combined.name_of(subject.elf), {"elf": subject.elf}),)
+        values = {"elf": subject.elf}
+        return (_row(f"image {subject.text}", combined.name_of(subject.elf), values),)
     resolvers = [layer.values.get("resolver") for layer in request.layers]
     chosen = next((str(one) for one in reversed(resolvers) if one), "exact")
     names = [chosen] if chosen != ALL else _configurations(subject.sample)
     return tuple(
-        _row(f"{subject.sample}-{name}", {"sample": subject.sample}, resolver=name)
+        _row(
+            f"sample {subject.sample}",
+            f"{subject.sample}-{name}",
+            {"sample": subject.sample},
+            resolver=name,
+        )
         for name in names
     )
 
 
-def _row(name: str, values: dict[str, object], resolver: str = "") -> NamedLayers:
-    layer = CaseLayer(LayerKind.SAMPLE, "", {"name": name, **values})
-    last = (CaseLayer(LayerKind.ENVIRONMENT, "", {"resolver": resolver}),) if resolver else ()
-    return NamedLayers(name, "", (layer, *last))
+def _row(origin: str, name: str, values: Mapping[str, object], resolver: str = "") -> NamedLayers:
+    layers = [CaseLayer(LayerKind.SAMPLE, origin, {"name": name, **values})]
+    if resolver:
+        layers.append(CaseLayer(LayerKind.ENVIRONMENT, origin, {"resolver": resolver}))
+    return NamedLayers(name, "", tuple(layers))
 
 
 def _configurations(sample: str) -> list[str]:

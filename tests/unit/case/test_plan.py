@@ -77,6 +77,15 @@ def test_a_value_that_is_replaced_is_told_once_with_its_place(planned):
     assert "  timeout = 5   (--timeout)" in str(made)
 
 
+def test_an_entry_that_is_replaced_in_a_table_is_told(planned):
+    Path("hil.toml").write_text(
+        FILE.replace('elf = "a.elf"\n', 'elf = "a.elf"\nbudgets = { flash = 9 }\n', 1)
+    )
+    assert planned(names=("a",), **{"budgets.flash": 5, "budgets.ram": 5}).notes == (
+        "the door replaces budgets.flash = 9 of hil.toml, case 'a'",
+    )
+
+
 def test_the_environment_stands_above_the_file_and_below_the_door(planned, monkeypatch):
     monkeypatch.setenv("RENODE", "/of/environment")
     (case,) = planned(target="renode", names=("b",)).cases
@@ -133,6 +142,11 @@ def image(tmp_path: Path) -> Subject:
 
 
 SAMPLE = Subject("hello_world", sample="hello_world")
+
+
+@pytest.mark.parametrize("subject", [SAMPLE, Subject("a.elf", elf=Path("a.elf"))])
+def test_each_value_of_a_dry_run_has_an_origin(planned, subject):
+    assert "()" not in str(plan(Request(subject)))
 
 
 def test_the_case_of_an_image_is_called_after_it(image):
