@@ -190,9 +190,8 @@ def _case(row: NamedLayers, overlay: Overlay) -> Case:
     for key in ("resolver", "builder"):
         one = overlay.written.get(key)
         if case.elf is not None and one is not None and one.layer.source is LayerKind.DOOR:
-            raise UsageError(
-                f"{one.origin} cannot be used here: {case.elf} is an image already built"
-            )
+            image = case.name if row.place else case.elf
+            raise UsageError(f"{one.origin} cannot be used here: {image} is an image already built")
     return case
 
 

@@ -164,6 +164,11 @@ def test_an_image_takes_no_options_of_builds(image, keys):
         one_case(image, door_layer("the door", keys))
 
 
+def test_an_image_of_a_file_that_takes_none_is_named_by_its_case(planned):
+    with pytest.raises(UsageError, match="the door cannot be used here: a is an image already bui"):
+        planned(resolver="exact")
+
+
 def test_the_case_of_a_sample_is_the_exact_standalone_one_by_default():
     case = one_case(SAMPLE)
     assert (case.name, case.resolver, case.builder) == (
