@@ -38,6 +38,13 @@ def builder_with(builder: str, variants: Iterable[str]) -> str:
     return name
 
 
+def runtime_of(builder: str) -> str:
+    """The runtime of ``builder``; raises :class:`UsageError` for an unknown one."""
+    if builder not in RUNTIME:
+        raise UsageError(f"no builder {builder!r}", hint=f"one of {', '.join(BUILDERS)}")
+    return RUNTIME[builder]
+
+
 def build_one(sample: str, configuration: str, builder: str = "standalone", chip: str = "") -> Path:
     """Builds a sample, or takes it from the cache; returns the path of the image.
 
@@ -61,14 +68,12 @@ def build_all(
     Returns the path of each image; see :func:`build_one`.
     """
     kit = board_with(chip_called(chip or DEFAULT_CHIP).key)
-    if RUNTIME.get(builder) == "standalone":
+    if runtime_of(builder) == "standalone":
         from harness.build.standalone import build_many  # noqa: PLC0415
 
         options = BuildOptions(nonsecure=builder == "standalone-ns", chip=kit.chip.key)
         results = build_many(pairs, jobs=jobs, options=options)
         return {pair: result.image for pair, result in zip(pairs, results, strict=True)}
-    if builder not in RUNTIME:
-        raise UsageError(f"no builder {builder!r}", hint=f"one of {', '.join(BUILDERS)}")
     from harness.build.zephyr import build_zephyr  # noqa: PLC0415
 
     fragments = [name for name in KERNEL_VARIANTS if name in builder]

@@ -20,6 +20,7 @@ from harness.base.errors import UsageError
 from harness.base.expected import Expected
 from harness.base.platforms import DEFAULT_CHIP, BoardTable, board_with, chip_called
 from harness.base.tables import key
+from harness.build.builders import runtime_of
 from harness.build.options import BuildOptions
 from harness.elf import combined
 from harness.targets import registry
@@ -39,10 +40,18 @@ _PERCENT = re.compile(r"(\d{1,3}(?:\.\d{1,6})?)\s?%")
 
 
 @tables.check("the name of a target")
-def _target(name: str) -> str:
+def target_name(name: str) -> str:
+    """``name``; raises :class:`UsageError` for an unknown one."""
     if not name:
         raise ValueError("an empty text names no target")
     return registry.target(name).name
+
+
+@tables.check("the name of a builder")
+def builder_name(name: str) -> str:
+    """``name``; raises :class:`UsageError` for an unknown one."""
+    runtime_of(name)
+    return name
 
 
 @tables.check("the name of a chip")
@@ -144,7 +153,7 @@ class Case:
         "", "Resolver configuration of a SAMPLE, or all-configurations.", group=IMAGE, live=True,
         option="CFG", default_text="exact",
     )  # fmt: skip
-    builder: str = key(
+    builder: Annotated[str, builder_name] = key(
         "prebuilt", "Builder of a SAMPLE: standalone, with this project's small runtime, or "
         "zephyr, with Zephyr and tflite-micro; -ns: for the non-secure world, with a secure image "
         "of this project or TF-M.", group=IMAGE, live=True,
@@ -235,7 +244,7 @@ class Case:
     repeat: Annotated[int, numbers.count] = key(
         1, "Runs of the case, of which each must pass.", group=RUN, option="N"
     )
-    targets: tuple[Annotated[str, _target], ...] = key(
+    targets: tuple[Annotated[str, target_name], ...] = key(
         (DEFAULT,), f"Where to run: {', '.join(registry.TARGETS)}.", group=TARGET, live=True,
         option="T[,T...]", split=True,
     )  # fmt: skip

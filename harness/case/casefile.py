@@ -42,14 +42,11 @@ def rows_of(path: Path) -> tuple[NamedLayers, ...]:
             f"{path} has no [[case]]",
             hint="`tflm-hil init` writes one; `tflm-hil list paths docs` has examples in cases.md",
         )
-    below = [
-        _layer(f"{path}, {table}", values, path)
-        for table, values in (
-            ("[board]", _board(document.board, path)),
-            ("[peripherals]", {"peripherals": document.peripherals}),
-            ("[defaults]", document.defaults),
-        )
-    ]
+    below = (
+        _board(document.board, path),
+        _layer(f"{path}, [peripherals]", {"peripherals": document.peripherals}, path),
+        _layer(f"{path}, [defaults]", document.defaults, path),
+    )
     rows: list[NamedLayers] = []
     for table in document.case:
         name = table.get("name")
@@ -67,15 +64,16 @@ def _layer(origin: str, values: Mapping[str, object], path: Path) -> CaseLayer:
     return CaseLayer(LayerKind.FILE, origin, values, path.parent)
 
 
-def _board(board: _Board | None, path: Path) -> dict[str, object]:
+def _board(board: _Board | None, path: Path) -> CaseLayer:
     """The options that the table ``[board]`` stands for."""
-    if board is None:
-        return {}
-    try:
-        console_wiring(board.console)
-    except UsageError as error:
-        raise UsageError(f"{path}, [board]: {error.message}", hint=error.hint) from error
-    return {"options": {"console": board.console}}
+    origin, options = f"{path}, [board]", {}
+    if board is not None:
+        try:
+            console_wiring(board.console)
+        except UsageError as error:
+            raise UsageError(f"{origin}: {error.message}", hint=error.hint) from error
+        options["console"] = board.console
+    return CaseLayer(LayerKind.BOARD, origin, {"options": options}, path.parent)
 
 
 def _check_folders(names: list[str], path: Path) -> None:

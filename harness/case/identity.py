@@ -9,8 +9,8 @@ from enum import Enum
 from pathlib import Path
 
 from harness.base import files
-from harness.build.builders import build_one
 from harness.case.case import Case
+from harness.case.samples import elf_of
 from harness.elf import combined
 
 
@@ -22,7 +22,7 @@ def identity(case: Case) -> str:
     such a case has no identity. Raises whatever building and reading raise.
     """
     if case.elf is None and case.sample:
-        case = replace(case, elf=build_one(case.sample, case.resolver, case.builder, case.chip))
+        case = replace(case, elf=elf_of(case))
     digest = hashlib.sha256()
     for part in _parts(case):
         digest.update(len(part).to_bytes(8, "little") + part)

@@ -12,7 +12,6 @@ from harness.base.closing import Closing
 from harness.base.errors import CheckFailed, FirmwareFailed, UsageError
 from harness.base.findings import FATAL, NOTES, Finding, Kind
 from harness.base.platforms import BoardTable, board_table, board_with
-from harness.build.builders import build_one
 from harness.case.case import Case
 from harness.case.endings import HOW_IT_ENDED, last_resort, standstill
 from harness.case.judge import findings_of
@@ -24,6 +23,7 @@ from harness.case.observe import (
     watch_calls,
 )
 from harness.case.outputs import OutputCheck, check_outputs
+from harness.case.samples import elf_of
 from harness.case.steps import LINE_END, Lines, LineSearch
 from harness.case.tap import Tap, out_of_time
 from harness.elf import Image, combined
@@ -84,14 +84,9 @@ class Live(Closing):
 
         Raises :class:`EnvironmentMissing` if this machine has no such target.
         """
-        elf = case.elf
-        if elf is None:
-            if not case.sample:
-                raise UsageError(f"case {case.name!r} names neither an ELF nor a sample")
-            elf = build_one(case.sample, case.resolver, case.builder, case.chip)
         given = case.target_options
         options = shared.options(case.target, given) if shared is not None else dict(given)
-        image = combined.read(elf, case.also_load, case.chip)
+        image = combined.read(elf_of(case), case.also_load, case.chip)
         return cls(case, targets.open_target(case.target, image, **options), image, echo)
 
     def close(self) -> None:

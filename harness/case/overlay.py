@@ -34,9 +34,10 @@ class LayerKind(IntEnum):
     """Who wrote a layer; a later one replaces values of an earlier one."""
 
     SAMPLE = 0
-    FILE = 1
-    ENVIRONMENT = 2
-    DOOR = 3
+    BOARD = 1  # of a case file, for whichever target takes it
+    FILE = 2
+    ENVIRONMENT = 3
+    DOOR = 4
 
 
 @dataclass(frozen=True)
@@ -117,13 +118,14 @@ class Overlay:
             for one in _entries(layer):
                 for part in [path for path in merged if path.startswith(f"{one.name}.")]:
                     del merged[part]
-                earlier = merged.pop(one.name, None)
+                earlier = _earlier(merged, one)
                 if (
                     earlier
-                    and earlier.layer.source is LayerKind.FILE
+                    and earlier.layer.source in (LayerKind.BOARD, LayerKind.FILE)
                     and layer.source > LayerKind.FILE
                 ):
                     self.notes += _replaced(earlier, one)
+                merged.pop(one.name, None)  # the last one stands last
                 merged[one.name] = one
         return merged
 
@@ -220,6 +222,15 @@ def _table(name: str, value: object, layer: CaseLayer) -> Mapping[str, object]:
     if not isinstance(value, Mapping):
         raise UsageError(f"{layer.origin_of(name)}: {name} is a table, not {short(value)}")
     return value
+
+
+def _earlier(merged: Mapping[str, Written], one: Written) -> Written | None:
+    """What ``one`` replaces: the same key, or an entry of a table that was written as a whole."""
+    table, _, entry = one.name.partition(".")
+    whole = merged.get(table)
+    if entry and whole and isinstance(whole.value, Mapping) and entry in whole.value:
+        return Written(one.name, whole.value[entry], whole.layer)
+    return merged.get(one.name)
 
 
 def _replaced(earlier: Written, later: Written) -> Iterator[str]:

@@ -7,7 +7,7 @@ is shown, and in nothing else.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -57,21 +57,16 @@ class Request:
 class Item:
     """A case on one target.
 
-    ``origins``: each given key with its value as written, and who wrote it. ``missing``: why this
-    machine cannot run it; "" if it can, or only a session will tell.
+    ``origins``: each given key with its value as written, and who wrote it.
     """
 
     case: Case
     origins: tuple[tuple[str, object, str], ...] = ()
 
-    @property
-    def missing(self) -> str:
-        """Why this machine cannot run it; "" if it can, or only a session will tell."""
-        return target(self.case.target).lacks()
-
     def __str__(self) -> str:
+        missing = target(self.case.target).lacks()
         lines = [f"{self.case.name} on {self.case.target}"]
-        lines += [f"  skipped: {self.missing}"] if self.missing else []
+        lines += [f"  skipped: {missing}"] if missing else []
         lines += [f"  {key} = {plain(value)}   ({origin})" for key, value, origin in self.origins]
         return redacted("\n".join(lines))
 
@@ -92,9 +87,8 @@ class Plan:
 
     def tally(self, results: Iterable[CaseResult]) -> Tally:
         """The tally of the ``results`` so far."""
-        return Tally.of(results).requested(
-            asked=len(self.items), named=self.named, allow_skips=self.allow_skips
-        )
+        attempts = Tally.of(results).attempts
+        return Tally(attempts, len(self.items), self.named, self.allow_skips)
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.items))
@@ -132,20 +126,27 @@ def _rows(request: Request) -> tuple[NamedLayers, ...]:
         option = "--case" if request.names else "--tag"
         raise UsageError(f"{option} selects cases of a case file", hint="name a hil.toml")
     if subject.elf is not None:
-        return (_row(combined.name_of(subject.elf), {"elf": subject.elf}),)
+        values = {"elf": subject.elf}
+        return (_row(f"image {subject.text}", combined.name_of(subject.elf), values),)
     resolvers = [layer.values.get("resolver") for layer in request.layers]
     chosen = next((str(one) for one in reversed(resolvers) if one), "exact")
     names = [chosen] if chosen != ALL else _configurations(subject.sample)
     return tuple(
-        _row(f"{subject.sample}-{name}", {"sample": subject.sample}, resolver=name)
+        _row(
+            f"sample {subject.sample}",
+            f"{subject.sample}-{name}",
+            {"sample": subject.sample},
+            resolver=name,
+        )
         for name in names
     )
 
 
-def _row(name: str, values: dict[str, object], resolver: str = "") -> NamedLayers:
-    layer = CaseLayer(LayerKind.SAMPLE, "", {"name": name, **values})
-    last = (CaseLayer(LayerKind.ENVIRONMENT, "", {"resolver": resolver}),) if resolver else ()
-    return NamedLayers(name, "", (layer, *last))
+def _row(origin: str, name: str, values: Mapping[str, object], resolver: str = "") -> NamedLayers:
+    layers = [CaseLayer(LayerKind.SAMPLE, origin, {"name": name, **values})]
+    if resolver:
+        layers.append(CaseLayer(LayerKind.ENVIRONMENT, origin, {"resolver": resolver}))
+    return NamedLayers(name, "", tuple(layers))
 
 
 def _configurations(sample: str) -> list[str]:
@@ -168,7 +169,9 @@ def _selected(
 
 
 def _overlay(row: NamedLayers, request: Request) -> Overlay:
-    door = [_without_all(layer) for layer in request.layers]
+    door = request.layers
+    if request.subject.sample:
+        door = tuple(map(_without_all, door))
     overlay, own = Overlay([*row.layers, environment(), *door]), Overlay(row.layers)
     _refuse_other_chip(row, overlay, own)
     _refuse_options_of_file(row, own)
@@ -187,9 +190,8 @@ def _case(row: NamedLayers, overlay: Overlay) -> Case:
     for key in ("resolver", "builder"):
         one = overlay.written.get(key)
         if case.elf is not None and one is not None and one.layer.source is LayerKind.DOOR:
-            raise UsageError(
-                f"{one.origin} cannot be used here: {case.name} is an image already built"
-            )
+            image = case.name if row.place else case.elf
+            raise UsageError(f"{one.origin} cannot be used here: {image} is an image already built")
     return case
 
 
@@ -199,7 +201,7 @@ def _refuse_options_of_file(row: NamedLayers, own: Overlay) -> None:
     known = all_options()
     for path, one in own.written.items():
         table, _, name = path.partition(".")
-        if table != "options" or one.origin.endswith("[board]"):
+        if table != "options" or one.layer.source is LayerKind.BOARD:
             continue
         if name not in known or not set(known[name][1]) & set(targets):
             raise UsageError(
@@ -268,6 +270,20 @@ def _refuse_missing_abilities(items: Iterable[Item], needs: Iterable[tuple[str, 
                     f"{option} cannot be used here: {item.case.target} cannot {ability}",
                     hint=f"--target {' or '.join(who_can(ability))}",
                 )
+
+
+def one_case(subject: Subject, *layers: CaseLayer) -> Case:
+    """The case of an image or a sample, for what runs no more than one.
+
+    Raises :class:`UsageError` as :func:`plan`, and if the layers give several cases.
+    """
+    first, *others = plan(Request(subject, layers)).cases
+    if others:
+        raise UsageError(
+            f"{subject.text} has {1 + len(others)} cases, and only one can be used here",
+            hint="name one --resolver",
+        )
+    return first
 
 
 def load_cases(path: Path, names: Sequence[str] = ()) -> list[Case]:

@@ -22,7 +22,6 @@ from harness.base.errors import (
     describe_bug,
     traceback_text,
 )
-from harness.build.builders import build_one
 from harness.build.first_error import first_error
 from harness.case import artifacts
 from harness.case.case import Case
@@ -43,7 +42,7 @@ from harness.case.result import (
     Setup,
     Verdict,
 )
-from harness.case.samples import as_built
+from harness.case.samples import as_built, elf_of
 from harness.elf import Image, combined
 from harness.model import Model
 from harness.model.schema import IDENTIFIER
@@ -162,16 +161,12 @@ def setup_of(case: Case, firmware: Image | None = None) -> Setup:
 
 def _run(case: Case, folder: Path, how: _How) -> CaseResult:
     try:
-        elf = case.elf
-        if elf is None and case.sample:
-            elf = build_one(case.sample, case.resolver, case.builder, case.chip)
+        elf = elf_of(case)
     except EnvironmentMissing as error:  # a missing compiler is an error, a missing target is not
         lacks = targets.target(case.target).lacks()
         judgement = _error(error)
         both = f"{judgement.reason}; {lacks}" if lacks else judgement.reason
         return CaseResult(setup_of(case), replace(judgement, reason=both))
-    if elf is None:
-        raise UsageError(f"case {case.name!r} names neither an ELF nor a sample")
     firmware = combined.read(elf, case.also_load, case.chip)
     case = as_built(case, firmware)
     model = Model.from_file(case.model) if case.model else None

@@ -10,7 +10,7 @@ from typing import Any
 from harness.base import paths
 from harness.base.errors import UsageError
 from harness.build import generated
-from harness.build.builders import RUNTIME
+from harness.build.builders import build_one, runtime_of
 from harness.build.configurations import load
 from harness.build.variants import Sample, Table, Variant
 from harness.case.case import Case
@@ -31,9 +31,7 @@ def sample_values(
 
     Raises :class:`UsageError` for an unknown sample, configuration or builder.
     """
-    if builder not in RUNTIME:
-        raise UsageError(f"no builder {builder!r}", hint=f"one of {', '.join(RUNTIME)}")
-    variant = (table or load()).variant(sample, resolver, RUNTIME[builder])
+    variant = (table or load()).variant(sample, resolver, runtime_of(builder))
     model = paths.models() / variant.sample.model
     values = {"resolver": resolver, "builder": builder, "model": model, "expect": variant.expect}
     if not variant.console:
@@ -57,6 +55,18 @@ def sample_case(
     return Case(name=f"{sample}-{resolver}", sample=sample, **values)
 
 
+def elf_of(case: Case) -> Path:
+    """The image of ``case``; that of a sample is built, or taken from the build cache.
+
+    Raises :class:`UsageError` for a case with neither, and the errors of building.
+    """
+    if case.elf is not None:
+        return case.elf
+    if not case.sample:
+        raise UsageError(f"case {case.name!r} names neither an ELF nor a sample")
+    return build_one(case.sample, case.resolver, case.builder, case.chip)
+
+
 def as_built(case: Case, image: Image) -> Case:
     """``case`` with what the table expects of ``image``, whose tflite-micro may lack something.
 
@@ -78,7 +88,7 @@ def variant_of(case: Case, image: Image | None) -> Variant | None:
     """
     if not case.sample:
         return None
-    table, runtime = load(), RUNTIME[case.builder]
+    table, runtime = load(), runtime_of(case.builder)
     variant = table.variant(case.sample, case.resolver, runtime)
     data = [segment.data for segment in image.segments] if image else []
     for revision in table.minima(variant.sample) if runtime == "tflm" else []:

@@ -49,15 +49,19 @@ class DoorKey:
         return f"--{self.argument.replace('_', '-')}"
 
     @property
-    def plain(self) -> Any:
-        """The annotation without checks and None."""
+    def kinds(self) -> tuple[Any, ...]:
+        """The types of its values, without checks and None."""
         kind = self.annotation
         if get_origin(kind) is Annotated:
             kind = get_args(kind)[0]
         if get_origin(kind) in (Union, UnionType):
-            kinds = [one for one in get_args(kind) if one is not NoneType]
-            kind = kinds[0]
-        return kind
+            return tuple(one for one in get_args(kind) if one is not NoneType)
+        return (kind,)
+
+    @property
+    def plain(self) -> Any:
+        """The first of its kinds."""
+        return self.kinds[0]
 
     @property
     def check(self) -> tables.ValueCheck[Any] | None:
@@ -79,10 +83,10 @@ class DoorKey:
             return [word.strip() for word in text.split(",")] if self.split else [text]
         if self.name == "end" and len(text) > 1 and text[0] == text[-1] == "/":
             return {"line": text[1:-1]}
-        if self.name in ("end", "inputs") and text[:1] in ("{", "["):
+        if len(self.kinds) > 1 and text[:1] in ("{", "["):
             return toml(self.name, text)
-        if self.name == "peripherals" and text[:1] != "{":
-            return text  # NAME=MODEL,NAME=MODEL
+        if self.merged and text[:1] != "{":
+            return text  # peripherals: NAME=MODEL,NAME=MODEL
         if self.plain in (int, float):
             return numbers.whole(text) if self.plain is int else _number(text)
         if self.plain in (str, Path) or get_origin(self.plain) is Literal:

@@ -9,8 +9,6 @@ from harness.base import files, paths
 from harness.base.errors import UsageError
 from harness.base.text import short
 from harness.build.configurations import load
-from harness.case.case import Case
-from harness.case.samples import sample_case
 from harness.elf import combined
 
 #: Name of the case file in a folder that is given as one.
@@ -57,26 +55,13 @@ class Subject:
         load().sample(text)
         return cls(text, sample=text)
 
-    def case(self, resolver: str | None = None, builder: str | None = None) -> Case:
-        """The case of an image, or of a sample with its expected results.
-
-        Raises :class:`UsageError` if a resolver or a builder is given for an image.
-        """
-        if self.elf is None:
-            return sample_case(self.sample, resolver or "exact", builder=builder or "standalone")
-        given = {"--resolver": resolver, "--builder": builder}
-        for option in (name for name, value in given.items() if value is not None):
-            raise UsageError(f"{option} cannot be used here: {self.text} is an image already built")
-        return Case(name=combined.name_of(self.elf), elf=self.elf)
-
-    def image(self, resolver: str | None = None, chip: str = "") -> Path:
-        """The path of the image; a sample is built (standalone, for ``chip``)."""
-        case = self.case(resolver)
-        if case.elf is not None:
-            return case.elf
+    def image(self, chip: str = "") -> Path:
+        """The path of the image; a sample is built (exact, standalone, for ``chip``)."""
+        if self.elf is not None:
+            return self.elf
         from harness.build.builders import build_one  # noqa: PLC0415 - only a sample is built
 
-        return build_one(case.sample, case.resolver, chip=chip)
+        return build_one(self.sample, "exact", chip=chip)
 
 
 def find_model(name: str, here: Path = Path()) -> Path:

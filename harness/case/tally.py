@@ -5,8 +5,8 @@ Every interface that judges cases (``run``, Robot, pytest, sweeps, the action) u
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -59,13 +59,6 @@ class Tally:
         """The tally of ``results``, one for each requested case."""
         attempts = tuple(Attempt.of(result) for result in results)
         return cls(attempts, len(attempts))
-
-    def requested(
-        self, *, asked: int | None = None, named: Collection[str] = (), allow_skips: bool = False
-    ) -> Tally:
-        """The same attempts with the user's request."""
-        asked = self.asked if asked is None else asked
-        return replace(self, asked=asked, named=frozenset(named), allow_skips=allow_skips)
 
     @property
     def ran(self) -> int:

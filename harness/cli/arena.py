@@ -9,16 +9,15 @@ import click
 
 from harness.base import numbers
 from harness.case.subject import Subject
-from harness.cli.options import json_option, number_option
+from harness.cli.options import command_line, json_option, number_option, resolver_option
 from harness.cli.output import write_text
-from harness.cli.parameters import CONFIGURATION, IMAGE, STDOUT
+from harness.cli.parameters import IMAGE, STDOUT
 from harness.elf import combined
 
 
 @click.command()
 @click.argument("what", metavar="ELF|SAMPLE", type=IMAGE)
-@click.option("--resolver", metavar="CFG", type=CONFIGURATION,
-              help="Resolver configuration of a SAMPLE.  [default: exact]")  # fmt: skip
+@resolver_option
 @number_option("--timeout", default=30.0, check=numbers.seconds, metavar="SECONDS",
                help="Time limit of each run, in virtual time.")  # fmt: skip
 @json_option()
@@ -31,10 +30,12 @@ def arena(what: Subject, resolver: str | None, timeout: float, json_file: Path |
     tflm-hil arena hello_world
     tflm-hil arena build/zephyr/zephyr.elf --json arena.json
     """
-    from harness.footprint.arena import minimum  # noqa: PLC0415 - see cli/__init__
+    from harness.case.plan import one_case  # noqa: PLC0415 - see cli/__init__
+    from harness.case.samples import elf_of  # noqa: PLC0415
+    from harness.footprint.arena import minimum  # noqa: PLC0415
     from harness.targets.simulator import open as open_simulator  # noqa: PLC0415
 
-    elf = what.image(resolver)
+    elf = elf_of(one_case(what, command_line({"resolver": resolver})))
     smallest = minimum(combined.read(elf), open_simulator, seconds=timeout)
     write_text(json_file, json.dumps({"elf": str(elf), **smallest.to_json()}, indent=1))
     if json_file == STDOUT:

@@ -3,30 +3,42 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from harness.base import files, numbers
+from harness.base import numbers
 from harness.base.code_identity import code_identity
 from harness.base.errors import CheckFailed, UsageError
 from harness.base.form import formatted
 from harness.base.power_on import DEFAULT_SEED, ZERO_WORD, name_of, seed_of
-from harness.cli.options import given_options, json_option, number_option, study_options
+from harness.case.subject import Subject
+from harness.cli.options import (
+    JsonOption,
+    StudyOptions,
+    command_line,
+    given_options,
+    json_option,
+    model_option,
+    named_limits,
+    number_option,
+    options_in,
+    resolver_option,
+    study_options,
+)
 from harness.cli.output import write_rows, write_text
 from harness.cli.parameters import (
-    CONFIGURATION,
     EXISTING,
     FAULTS,
-    MODEL,
+    IMAGE,
     OUTCOME,
-    SAMPLE_OR_FILE,
     STDOUT,
     Destination,
     Name,
 )
-from harness.elf import Image
+from harness.elf import Image, combined
 
 if TYPE_CHECKING:
     from harness.model import Model
@@ -37,12 +49,32 @@ if TYPE_CHECKING:
 _OF_MANY = {"until_interval", "budgets", "store", "scheduler", "workers", "html"}
 
 
+@dataclass(frozen=True, kw_only=True)
+class CampaignOptions(StudyOptions, JsonOption):
+    """The options of ``tflm-hil campaign``."""
+
+    what: Subject
+    model: str | None
+    resolver: str | None
+    inputs: Path | None
+    faults: str | None
+    count: int
+    seed: int
+    bits: int
+    inference: int
+    tolerance: float
+    until_interval: float | None
+    budgets: tuple[str, ...]
+    power_on: str
+    judge: bool
+    replayed: int | None
+    html: Path | None
+
+
 @click.command()
-@click.argument("what", metavar="ELF|SAMPLE", type=SAMPLE_OR_FILE)
-@click.option("--model", metavar="FILE|NAME", type=MODEL,
-              help="The .tflite of the image.  [default: that of the SAMPLE]")  # fmt: skip
-@click.option("--resolver", metavar="CFG", type=CONFIGURATION,
-              help="Resolver configuration of a SAMPLE.  [default: exact]")  # fmt: skip
+@click.argument("what", metavar="ELF|SAMPLE", type=IMAGE)
+@model_option
+@resolver_option
 @click.option("--inputs", type=EXISTING,
               help=".npy or .npz with one row per inference, sent through the console.  "
               "[default: those of the SAMPLE]")  # fmt: skip
@@ -79,7 +111,8 @@ _OF_MANY = {"until_interval", "budgets", "store", "scheduler", "workers", "html"
 @click.option("--html", type=Destination(), metavar="FILE",
               help="Write a page with tables and plots.")  # fmt: skip
 @json_option("rates, groups and every fault's record")
-def campaign(what: str, **options: Any) -> None:
+@options_in(CampaignOptions)
+def campaign(options: CampaignOptions) -> None:
     """Inject faults into one inference of ELF (or SAMPLE), and count their outcomes.
 
     The image runs on the simulator up to the inference, once; each fault starts from there.
@@ -93,27 +126,35 @@ def campaign(what: str, **options: Any) -> None:
     tflm-hil campaign digits --replay 17
     """
     from harness.case.inputs import load_inputs  # noqa: PLC0415
-    from harness.case.subject import find_model  # noqa: PLC0415 - see cli/__init__
+    from harness.case.plan import one_case  # noqa: PLC0415 - see cli/__init__
+    from harness.case.samples import elf_of  # noqa: PLC0415
     from harness.model import Model  # noqa: PLC0415
     from harness.studies.campaign import DEFAULT_MODELS, OUTCOMES, Options, study_of  # noqa: PLC0415
 
-    if options["replayed"] is not None:
+    if options.replayed is not None:
         _refuse_with_replay(click.get_current_context())
-    limits = _budgets(options["budgets"], OUTCOMES)
-    names = options["faults"]
+    form = f"OUTCOME=RATE, with {', '.join(OUTCOMES)} and a rate from 0 to 1"
+    limits = named_limits(options.budgets, OUTCOMES, form, most=1)
+    names = options.faults
     models = tuple(word.strip() for word in names.split(",")) if names else DEFAULT_MODELS
-    elf, model_name, inputs = _image(what, options)
-    model = Model.from_file(find_model(model_name))
-    chosen = Options(options["seed"], models, options["bits"], options["inference"],
-                     options["tolerance"], options["judge"],
-                     seed_of(options["power_on"]))  # fmt: skip
-    number = options["replayed"]
-    sample = None if files.is_file(Path(what)) else (what, options["resolver"] or "exact")
-    count = options["count"] if number is None else max(options["count"], number + 1)
-    rows = load_inputs(inputs, model) if inputs else ()
-    study = study_of(Image.from_elf(elf), model, chosen, count, sample, rows)
+    keys = {"model": options.model, "resolver": options.resolver, "inputs": options.inputs}
+    case = one_case(options.what, command_line(keys))
+    if case.model is None:
+        raise UsageError(
+            "an image needs --model, to find the tensors in its memory",
+            hint="--model FILE, the .tflite that it was built with",
+        )
+    model = Model.from_file(case.model)
+    chosen = Options(options.seed, models, options.bits, options.inference,
+                     options.tolerance, options.judge,
+                     seed_of(options.power_on))  # fmt: skip
+    number = options.replayed
+    sample = (case.sample, case.resolver) if case.sample else None
+    count = options.count if number is None else max(options.count, number + 1)
+    rows = load_inputs(case.input_file, model) if case.input_file else ()
+    study = study_of(_image(elf_of(case)), model, chosen, count, sample, rows)
     if number is not None:
-        _replay(study, model, number, options["json_file"])
+        _replay(study, model, number, options.json_file)
         return
     summary = _carry_out(study, options)
     _check_budgets(summary, limits)
@@ -126,57 +167,29 @@ def _refuse_with_replay(context: click.Context) -> None:
             raise UsageError(f"{option} cannot be used with --replay")
 
 
-def _image(what: str, options: dict[str, Any]) -> tuple[Path, str, Path | None]:
-    """The image, its model, and its inputs."""
-    model, resolver, inputs = options["model"], options["resolver"], options["inputs"]
-    if files.is_file(Path(what)):
-        if resolver is not None:
-            raise UsageError(f"--resolver cannot be used here: {what} is an image already built")
-        if model is None:
-            raise UsageError(
-                "an image needs --model, to find the tensors in its memory",
-                hint="--model FILE, the .tflite that it was built with",
-            )
-        return Path(what), model, inputs
-    from harness.build.builders import build_one  # noqa: PLC0415
-    from harness.case.samples import sample_case  # noqa: PLC0415
-
-    case = sample_case(what, resolver or "exact")
-    elf = build_one(what, resolver or "exact")
-    return elf, model or str(case.model), inputs or case.input_file
+def _image(elf: Path) -> Image:
+    """The image; raises :class:`UsageError` for several that are loaded together."""
+    image = combined.read(elf)
+    if image.composed:
+        raise UsageError(
+            f"{elf} holds several images, and a campaign runs one",
+            hint="name the application's ELF",
+        )
+    return image
 
 
-def _budgets(texts: tuple[str, ...], outcomes: tuple[str, ...]) -> dict[str, float]:
-    limits: dict[str, float] = {}
-    for text in texts:
-        name, _, value = text.partition("=")
-        try:
-            rate = float(value)
-        except ValueError:
-            rate = -1.0
-        if name not in outcomes or not 0 <= rate <= 1:
-            raise UsageError(
-                f"--budget {text!r} is not a budget",
-                hint=f"OUTCOME=RATE, with {', '.join(outcomes)} and a rate from 0 to 1",
-            )
-        limits[name] = rate
-    return limits
-
-
-def _carry_out(study: Study, options: dict[str, Any]) -> CampaignSummary:
+def _carry_out(study: Study, options: CampaignOptions) -> CampaignSummary:
     from harness.report.progress import StudyProgress  # noqa: PLC0415
-    from harness.studies import ResultStore, open_workers  # noqa: PLC0415
+    from harness.studies import ResultStore  # noqa: PLC0415
     from harness.studies.campaign import campaign as carry_out  # noqa: PLC0415
 
-    with ResultStore(options["store"], study) as store:
-        with open_workers(
-            options["workers"] or 0, options["scheduler"], options["patience"]
-        ) as workers:
+    with ResultStore(options.store, study) as store:
+        with options.open_workers() as workers:
             summary, units = carry_out(
-                study, store, workers, interval=options["until_interval"], progress=StudyProgress()
+                study, store, workers, interval=options.until_interval, progress=StudyProgress()
             )
         write_rows(
-            options["json_file"],
+            options.json_file,
             formatted(
                 {
                     "seed": study.parameters["options"]["seed"],
@@ -187,11 +200,11 @@ def _carry_out(study: Study, options: dict[str, Any]) -> CampaignSummary:
             "records",
             store.all_rows(units),
         )
-    if options["html"] is not None:
+    if options.html is not None:
         from harness.report.campaign import page  # noqa: PLC0415
 
-        write_text(options["html"], page(summary, study.parameters))
-    if options["json_file"] != STDOUT:
+        write_text(options.html, page(summary, study.parameters))
+    if options.json_file != STDOUT:
         from harness.report.campaign import table  # noqa: PLC0415
 
         click.echo(table(summary))

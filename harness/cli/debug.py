@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,16 +12,33 @@ import click
 from harness.base import numbers
 from harness.base.errors import UsageError
 from harness.base.power_on import DEFAULT_SEED, seed_of
-from harness.cli.options import GroupedCommand, case_options, number_option
+from harness.cli.options import GroupedCommand, case_options, number_option, options_in
 from harness.cli.parameters import CASE, EXISTING, FILE_OR_WORD, IMAGE_OR_CASES, Name
 from harness.targets.registry import DEFAULT
 from harness.uart.echo import Echo
 
 if TYPE_CHECKING:
     from harness.case import Case
+    from harness.case.overlay import CaseLayer
+    from harness.case.subject import Subject
     from harness.debug.gdb import GdbCall
     from harness.debug.replay import Breakpoint, Rerun
     from harness.elf import Image
+
+
+@dataclass(frozen=True, kw_only=True)
+class DebugOptions:
+    """The options of ``tflm-hil debug``."""
+
+    what: Subject
+    names: tuple[str, ...]
+    layers: tuple[CaseLayer, ...]
+    place: str
+    timeout: float
+    guard: float
+    port: int | None
+    gdb: str | None
+    batch: Path | None
 
 
 @click.command(cls=GroupedCommand)
@@ -45,7 +63,8 @@ if TYPE_CHECKING:
 @click.option("--batch", type=EXISTING, metavar="FILE",
               help="Run the gdb commands in FILE; their output goes to standard output, the exit "
               "code is that of gdb.")  # fmt: skip
-def debug(**options: Any) -> int:
+@options_in(DebugOptions)
+def debug(options: DebugOptions) -> int:
     """Run an image up to a location, and debug it with gdb.
 
     gdb connects through pyOCD (extra: pyocd) to the debug port of the simulator or a board; without
@@ -65,16 +84,16 @@ def debug(**options: Any) -> int:
     from harness.debug.simulator import DebuggedSimulator  # noqa: PLC0415
     from harness.targets.board.probe import require_pyocd  # noqa: PLC0415
 
-    if options["port"] is not None and (options["gdb"] or options["batch"]):
+    if options.port is not None and (options.gdb or options.batch):
         raise UsageError("--port starts no gdb", hint="omit --gdb and --batch, or --port")
     case = _case(options)
     image = _image(case)  # reports contradicting arguments before a missing program
     if case.target == "simulator":
         require_pyocd("debugging")
-    if options["port"]:
-        gdb.listen(options["port"]).close()
-    program = None if options["port"] is not None else gdb.find_gdb(options["gdb"])
-    call = gdb.GdbCall(program, options["batch"], options["port"] or 0)
+    if options.port:
+        gdb.listen(options.port).close()
+    program = None if options.port is not None else gdb.find_gdb(options.gdb)
+    call = gdb.GdbCall(program, options.batch, options.port or 0)
     if not image.symbols:
         click.echo(f"{image.path} has no symbols: gdb shows addresses only", err=True)
     if case.target == "renode":
@@ -93,7 +112,7 @@ def debug(**options: Any) -> int:
         found.machine.close()
 
 
-def _debug_board(case: Case, image: Image, call: GdbCall, options: dict[str, Any]) -> int:
+def _debug_board(case: Case, image: Image, call: GdbCall, options: DebugOptions) -> int:
     """Flashes a board, and debugs it from its reset on."""
     from harness.base.platforms import board_with  # noqa: PLC0415
     from harness.debug import board, gdb  # noqa: PLC0415
@@ -110,7 +129,7 @@ def _debug_board(case: Case, image: Image, call: GdbCall, options: dict[str, Any
         return gdb.debug(debuggee, command, call, image.path, click.echo, first)
 
 
-def _debug_renode(case: Case, image: Image, call: GdbCall, options: dict[str, Any]) -> int:
+def _debug_renode(case: Case, image: Image, call: GdbCall, options: DebugOptions) -> int:
     """Debugs an image on Renode, in a separate network namespace, from its reset on."""
     from harness.base import process  # noqa: PLC0415
     from harness.debug import gdb, renode  # noqa: PLC0415
@@ -139,22 +158,22 @@ def _debug_renode(case: Case, image: Image, call: GdbCall, options: dict[str, An
             return process.interactive(command, debuggee.poll)
 
 
-def _place(image: Image, options: dict[str, Any]) -> Breakpoint | None:
+def _place(image: Image, options: DebugOptions) -> Breakpoint | None:
     """The location to stop at; None is the reset, also for an image without main()."""
     from harness.debug import replay  # noqa: PLC0415
 
-    if options["place"] == "main" and image.symbol("main") is None:
+    if options.place == "main" and image.symbol("main") is None:
         return None
-    place: Breakpoint = replay.Breakpoint.parse(options["place"], image)
+    place: Breakpoint = replay.Breakpoint.parse(options.place, image)
     return place
 
 
-def _case(options: dict[str, Any]) -> Case:
+def _case(options: DebugOptions) -> Case:
     """The case given by the arguments. Raises :class:`UsageError` if there are several."""
     from harness.case.plan import Request, plan  # noqa: PLC0415
 
-    what = options["what"]
-    made = plan(Request(what, options["layers"], options["names"]))
+    what = options.what
+    made = plan(Request(what, options.layers, options.names))
     named = list(dict.fromkeys(case.name for case in made.cases))
     if len(named) > 1:
         hint = f"--case {' or --case '.join(named)}" if what.case_file else "name one --resolver"
@@ -169,11 +188,10 @@ def _case(options: dict[str, Any]) -> Case:
 
 
 def _image(case: Case) -> Image:
-    from harness.build.builders import build_one  # noqa: PLC0415
+    from harness.case.samples import elf_of  # noqa: PLC0415
     from harness.elf import combined  # noqa: PLC0415
 
-    elf: Path = case.elf or build_one(case.sample, case.resolver, case.builder, case.chip)
-    image = combined.read(elf, case.also_load, case.chip)
+    image = combined.read(elf_of(case), case.also_load, case.chip)
     _ = image.chip  # raises if it is not the chip of the case
     return image
 
@@ -196,21 +214,21 @@ def _records(case: Case) -> list[list[bytes]]:
     return sends
 
 
-def _stopped(case: Case, image: Image, options: dict[str, Any], replay: Any) -> Rerun:
+def _stopped(case: Case, image: Image, options: DebugOptions, replay: Any) -> Rerun:
     """The simulator, stopped at the location."""
     from harness.targets import simulator  # noqa: PLC0415
 
     sends = _records(case)
 
     def make() -> Rerun:
-        options_of_case: dict[str, Any] = dict(case.target_options)
-        session = simulator.open(image, **options_of_case)
+        given: dict[str, Any] = case.target_options
+        session = simulator.open(image, **given)
         made: Rerun = replay.Rerun(session.machine, sends)
         return made
 
     place = _place(image, options)
     if place is None:
         return make()
-    lead = 0 if options["port"] is not None else replay.lead_of(place)
-    found: Rerun = replay.stop_at(make, place, options["timeout"], options["guard"], lead=lead)
+    lead = 0 if options.port is not None else replay.lead_of(place)
+    found: Rerun = replay.stop_at(make, place, options.timeout, options.guard, lead=lead)
     return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import click
@@ -14,7 +15,7 @@ from harness.base.errors import CheckFailed, UsageError
 from harness.base.form import formatted
 from harness.base.grid import Grid, Row
 from harness.case.subject import Subject
-from harness.cli.options import also_load_option, json_option
+from harness.cli.options import JsonOption, also_load_option, json_option, options_in
 from harness.cli.output import screen, write_text
 from harness.cli.parameters import EXISTING, IMAGE, STDOUT, Destination, Name
 from harness.elf import Image, combined
@@ -32,6 +33,22 @@ from harness.footprint.text import (
 )
 
 _SHOWN = 40
+
+
+@dataclass(frozen=True, kw_only=True)
+class FootprintOptions(JsonOption):
+    """The options of ``tflm-hil footprint``."""
+
+    what: Subject
+    views: tuple[View, ...]
+    also_load: tuple[Path, ...]
+    region: str
+    map_file: Path | None
+    baseline: Path | None
+    budget: Path | None
+    measure: bool
+    everything: bool
+    markdown: Path | None
 
 
 @click.command()
@@ -56,7 +73,8 @@ _SHOWN = 40
 @click.option("--markdown", type=Destination(dash=True),
               help="Write a report for a pull request; - for standard output.")  # fmt: skip
 @json_option()
-def footprint(what: Subject, **options: Any) -> None:
+@options_in(FootprintOptions)
+def footprint(options: FootprintOptions) -> None:
     """Show flash and RAM of ELF (or SAMPLE) by region, section, file, symbol, operator.
 
     \b
@@ -66,14 +84,14 @@ def footprint(what: Subject, **options: Any) -> None:
     tflm-hil footprint zephyr.elf --baseline main.json --budget budgets.toml --markdown -
     tflm-hil footprint zephyr.elf --also-load tfm_s.elf --also-load bl2.elf
     """
-    if options["json_file"] == options["markdown"] == STDOUT:
+    if options.json_file == options.markdown == STDOUT:
         raise UsageError("--json and --markdown cannot both go to standard output")
-    sizes = _sizes(what, options)
-    write_text(options["json_file"], json.dumps(sizes.document(), indent=1))
-    if options["markdown"] is not None:
+    sizes = _sizes(options)
+    write_text(options.json_file, json.dumps(sizes.document(), indent=1))
+    if options.markdown is not None:
         text = pull_request(sizes.footprint, sizes.comparison, sizes.verdicts)
-        write_text(options["markdown"], text)
-    if STDOUT not in (options["json_file"], options["markdown"]):
+        write_text(options.markdown, text)
+    if STDOUT not in (options.json_file, options.markdown):
         _print(sizes, options)
     _raise_if_over(sizes.verdicts)
 
@@ -100,15 +118,15 @@ class _Sizes:
         return document
 
 
-def _sizes(what: Subject, options: Mapping[str, Any]) -> _Sizes:
-    budgets = load(options["budget"]) if options["budget"] else ()
-    baseline = load_baseline(options["baseline"]) if options["baseline"] else None
-    image = combined.read(what.image(), options["also_load"])
-    image = replace(image, map_file=options["map_file"])
+def _sizes(options: FootprintOptions) -> _Sizes:
+    budgets = load(options.budget) if options.budget else ()
+    baseline = load_baseline(options.baseline) if options.baseline else None
+    image = combined.read(options.what.image(), options.also_load)
+    image = replace(image, map_file=options.map_file)
     analysed = analysis.analyse(image)
-    if options["region"]:
-        analysed.region(options["region"])  # raises UsageError for an unknown name
-    if options["measure"]:
+    if options.region:
+        analysed.region(options.region)  # raises UsageError for an unknown name
+    if options.measure:
         analysed = _measured(image, analysed)
     document = analysed.to_json()
     return _Sizes(
@@ -142,8 +160,8 @@ def _measured(image: Image, analysed: Footprint) -> Footprint:
     return replace(analysed, ram=run(image, analysed.ram, open_simulator))
 
 
-def _print(sizes: _Sizes, options: Mapping[str, Any]) -> None:
-    limit = 0 if options["everything"] else _SHOWN
+def _print(sizes: _Sizes, options: FootprintOptions) -> None:
+    limit = 0 if options.everything else _SHOWN
     _print_views(sizes, options, limit)
     console = screen()
     if sizes.comparison is not None:
@@ -158,13 +176,13 @@ def _print(sizes: _Sizes, options: Mapping[str, Any]) -> None:
         _print_beside(sizes)
 
 
-def _print_views(sizes: _Sizes, options: Mapping[str, Any], limit: int) -> None:
+def _print_views(sizes: _Sizes, options: FootprintOptions, limit: int) -> None:
     """Prints the tables of ``--by``; by default the usual ones, or none with a comparison."""
-    usual: Sequence[View] = ("ram",) if options["measure"] else ("region", "operator", "ram")
-    compared = sizes.comparison is not None or options["budget"]
+    usual: Sequence[View] = ("ram",) if options.measure else ("region", "operator", "ram")
+    compared = sizes.comparison is not None or options.budget
     console = screen()
-    for view in options["views"] or (() if compared else usual):
-        rows = table(sizes.footprint, view, region=options["region"], limit=limit)
+    for view in options.views or (() if compared else usual):
+        rows = table(sizes.footprint, view, region=options.region, limit=limit)
         if rows.rows:
             show(console, f"By {view}", rows)
             console.print()

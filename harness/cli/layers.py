@@ -11,10 +11,19 @@ import click
 from harness.base import files, numbers
 from harness.base.arithmetic import Arithmetic
 from harness.base.errors import CheckFailed, UsageError
+from harness.case.schema import KEYS
 from harness.case.subject import Subject
-from harness.cli.options import arithmetic_options, json_option, number_option
+from harness.cli.options import (
+    arithmetic_options,
+    command_line,
+    json_option,
+    key_option,
+    model_option,
+    number_option,
+    resolver_option,
+)
 from harness.cli.output import write_text
-from harness.cli.parameters import CONFIGURATION, IMAGE, MODEL, STDOUT
+from harness.cli.parameters import IMAGE, STDOUT
 from harness.elf import combined
 from harness.targets.registry import DEFAULT, Ability, who_can
 
@@ -24,18 +33,14 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("what", metavar="ELF|SAMPLE", type=IMAGE)
-@click.option("--model", metavar="FILE|NAME", type=MODEL,
-              help="The .tflite of the image.  [default: that of the SAMPLE]")  # fmt: skip
-@click.option("--resolver", metavar="CFG", type=CONFIGURATION,
-              help="Resolver configuration of a SAMPLE.  [default: exact]")  # fmt: skip
+@model_option
+@resolver_option
 @number_option("--inference", check=numbers.count_or_zero, default=0, metavar="N",
                help="Number of the inference, from 0.")  # fmt: skip
 @click.option("--target", type=click.Choice(who_can(Ability.STEP)), default=DEFAULT,
               show_default=True, help="The target.")  # fmt: skip
 @arithmetic_options
-@number_option("--tolerance", check=numbers.tolerance, metavar="X",
-               help="Largest difference.",
-               default_text="exact; for float sums an error bound")  # fmt: skip
+@key_option(KEYS["tolerance"])
 @number_option("--timeout", default=30.0, check=numbers.seconds, metavar="SECONDS",
                help="Time limit for the end of the inference, in virtual time.")  # fmt: skip
 @json_option("the table")
@@ -62,13 +67,14 @@ def layers(  # noqa: PLR0917 - one parameter per option
     """
     from harness import targets  # noqa: PLC0415 - see cli/__init__
     from harness.case.layers import compare_with_device  # noqa: PLC0415
-    from harness.case.subject import find_model  # noqa: PLC0415
+    from harness.case.plan import one_case  # noqa: PLC0415
+    from harness.case.samples import elf_of  # noqa: PLC0415
     from harness.reference import Interpreter  # noqa: PLC0415
 
-    model_file = find_model(model) if model is not None else what.case(resolver).model
-    if model_file is None:
+    case = one_case(what, command_line({"model": model, "resolver": resolver}))
+    if case.model is None:
         raise UsageError("an image needs --model to be compared with")
-    elf = what.image(resolver)
+    model_file, elf = case.model, elf_of(case)
     firmware = combined.read(elf)
     interpreter = Interpreter.from_file(model_file, arithmetic)
     with targets.open_target(target, firmware) as session:

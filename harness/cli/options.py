@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, get_origin
 
 import click
 from click.core import ParameterSource
 
 from harness.base import numbers
-from harness.base.arithmetic import Arithmetic, Multipliers, Rounding
-from harness.base.platforms import DEFAULT_CHIP
+from harness.base.arithmetic import Arithmetic
+from harness.base.errors import UsageError
 from harness.base.tables import ValueCheck
 from harness.build.builders import BUILDERS, builder_with
 from harness.build.options import KERNEL_VARIANTS
@@ -36,6 +39,30 @@ from harness.cli.parameters import (
     Number,
 )
 from harness.targets.registry import all_options
+
+if TYPE_CHECKING:
+    from harness.studies import Workers
+
+Options = TypeVar("Options")
+Result = TypeVar("Result")
+
+
+def options_in(
+    kind: type[Options],
+) -> Callable[[Callable[[Options], Result]], Callable[..., Result]]:
+    """Decorator next to a command's function: its parameters as one object of ``kind``.
+
+    The fields of ``kind``, a frozen dataclass, are called as the parameters.
+    """
+
+    def decorate(command: Callable[[Options], Result]) -> Callable[..., Result]:
+        @wraps(command)
+        def with_object(**given: Any) -> Result:
+            return command(kind(**given))
+
+        return with_object
+
+    return decorate
 
 
 def number_option(
@@ -66,6 +93,13 @@ def given_options(context: click.Context) -> dict[str, str]:
     }
 
 
+@dataclass(frozen=True, kw_only=True)
+class JsonOption:
+    """The option of :func:`json_option`."""
+
+    json_file: Path | None
+
+
 def json_option(what: str = "the document") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """``--json [FILE]``, the parameter ``json_file``."""
     return click.option(
@@ -76,43 +110,27 @@ def json_option(what: str = "the document") -> Callable[[Callable[..., Any]], Ca
     )  # fmt: skip
 
 
-def chip_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """``--chip NAME``, the parameter ``chip``, None by default."""
+def resolver_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """``--resolver CFG``, the parameter ``resolver``, None by default."""
     return click.option(
-        "--chip", metavar="NAME", type=CHIP,
-        help="The chip of the image, or the chip to build a SAMPLE for (`tflm-hil list chips`).  "
-        f"[default: detected in the image; {DEFAULT_CHIP} for a SAMPLE]",
+        "--resolver", metavar="CFG", type=CONFIGURATION,
+        help="Resolver configuration of a SAMPLE.  [default: exact]",
     )(command)  # fmt: skip
 
 
-_variant_option = click.option(
-    "--variant", "variants", type=click.Choice(KERNEL_VARIANTS), multiple=True,
-    help="With --builder zephyr: kernels of CMSIS-NN, or no floating-point unit; repeatable.",
-)  # fmt: skip
+def model_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """``--model FILE|NAME``, the parameter ``model``, None by default."""
+    return click.option(
+        "--model", metavar="FILE|NAME", type=MODEL,
+        help="The .tflite of the image.  [default: that of the SAMPLE]",
+    )(command)  # fmt: skip
 
 
-def builder_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """``--builder`` and ``--variant``, combined to the parameter ``builder``; None by default."""
+@dataclass(frozen=True, kw_only=True)
+class HistoryOption:
+    """The option of :func:`history_option`."""
 
-    @wraps(command)
-    def with_builder(*, builder: str | None, variants: tuple[str, ...], **others: Any) -> Any:
-        if variants:
-            builder = builder_with(builder or "standalone", variants)
-        return command(builder=builder, **others)
-
-    add_builder = click.option(
-        "--builder", type=click.Choice(BUILDERS),
-        metavar="standalone|standalone-ns|zephyr|zephyr-ns",
-        help="Builder of a SAMPLE: standalone, with this project's small runtime, or zephyr, with "
-        "Zephyr and tflite-micro; -ns: for the non-secure world, with a secure image of this "
-        "project or TF-M.  [default: standalone]",
-    )  # fmt: skip
-    return add_builder(_variant_option(with_builder))
-
-
-def also_load_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """``--also-load IMAGE``, the parameter ``also_load``, a tuple of paths."""
-    return key_option(KEYS["also_load"])(command)
+    url: str | None
 
 
 def history_option(
@@ -124,26 +142,6 @@ def history_option(
         default=lambda: os.environ.get(HISTORY_VARIABLE) or None,
         help=f"{what}  [default: ${HISTORY_VARIABLE}]",
     )  # fmt: skip
-
-
-def arithmetic_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """``--rounding`` and ``--multipliers``, combined to the parameter ``arithmetic``."""
-
-    @wraps(command)
-    def with_arithmetic(*, rounding: Rounding, multipliers: Multipliers, **others: Any) -> Any:
-        return command(arithmetic=Arithmetic(rounding, multipliers), **others)
-
-    rounding = click.option(
-        "--rounding", type=click.Choice(get_args(Rounding)), default="double", show_default=True,
-        help="Rounding of requantization: double as in TFLM, single as in parts of CMSIS-NN.",
-    )  # fmt: skip
-    multipliers = click.option(
-        "--multipliers", type=click.Choice(get_args(Multipliers)), default="double",
-        show_default=True,
-        help="Precision in which multipliers are computed from scales: double since TFLM of "
-        "autumn 2026, single before.",
-    )  # fmt: skip
-    return rounding(multipliers(with_arithmetic))
 
 
 #: Completion and checks of keys that name something; others are numbers, words or texts.
@@ -223,6 +221,64 @@ def _in_group(
     return decorate
 
 
+#: ``--also-load IMAGE``, the parameter ``also_load``, a tuple of paths.
+also_load_option = key_option(KEYS["also_load"])
+#: ``--chip NAME``, the parameter ``chip``, None by default.
+chip_option = key_option(KEYS["chip"])
+
+_variant_option = click.option(
+    "--variant", "variants", type=click.Choice(KERNEL_VARIANTS), multiple=True,
+    help="With --builder zephyr: kernels of CMSIS-NN, or no floating-point unit; repeatable.",
+)  # fmt: skip
+
+
+def builder_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """``--builder`` and ``--variant``, combined to the parameter ``builder``; None by default."""
+
+    @wraps(command)
+    def with_builder(*, builder: str | None, variants: tuple[str, ...], **others: Any) -> Any:
+        if variants:
+            builder = builder_with(builder or "standalone", variants)
+        return command(builder=builder, **others)
+
+    return key_option(KEYS["builder"])(_variant_option(with_builder))
+
+
+def arithmetic_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """``--rounding`` and ``--multipliers``, combined to the parameter ``arithmetic``."""
+    names = ("rounding", "multipliers")
+
+    @wraps(command)
+    def with_arithmetic(**given: Any) -> Any:
+        chosen = {name: word for name in names if (word := given.pop(name)) is not None}
+        return command(arithmetic=Arithmetic(**chosen), **given)
+
+    decorated: Callable[..., Any] = with_arithmetic
+    for name in reversed(names):
+        decorated = key_option(KEYS[name])(decorated)
+    return decorated
+
+
+def named_limits(
+    texts: Iterable[str], names: Collection[str], form: str, most: float = math.inf
+) -> dict[str, float]:
+    """The values of ``--budget NAME=LIMIT``; ``form`` says which are valid, from 0 to ``most``.
+
+    Raises :class:`UsageError`.
+    """
+    limits: dict[str, float] = {}
+    for text in texts:
+        name, _, value = text.partition("=")
+        try:
+            limit = float(value)
+        except ValueError:
+            limit = math.nan
+        if name not in names or not (0 <= limit <= most and math.isfinite(limit)):
+            raise UsageError(f"--budget {text!r} is not a budget", hint=form)
+        limits[name] = limit
+    return limits
+
+
 def case_options(
     names: Collection[str] = (), *, without: Collection[str] = ()
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -243,7 +299,7 @@ def case_options(
             variants = given.pop("variants")
             if variants:
                 values["builder"] = builder_with(values["builder"] or "standalone", variants)
-            layer = _command_line(values, options, given.pop("assignments"))
+            layer = command_line(values, options, given.pop("assignments"))
             return command(layers=(layer,), **given)
 
         decorated = target_options(with_layers)
@@ -261,12 +317,14 @@ def case_options(
     return decorate
 
 
-def _command_line(
-    values: dict[str, Any], options: dict[str, Any], sets: tuple[str, ...]
+def command_line(
+    values: Mapping[str, Any],
+    options: Mapping[str, Any] | None = None,
+    sets: tuple[str, ...] = (),
 ) -> CaseLayer:
-    """The layer of the command line."""
+    """The layer of the command line: keys, options of targets, and texts of ``--set``."""
     given = {name: value for name, value in values.items() if value not in (None, ())}
-    chosen = {name: value for name, value in options.items() if value is not None}
+    chosen = {name: value for name, value in (options or {}).items() if value is not None}
     spelled = {ARGUMENTS[name].name: ARGUMENTS[name].spelled for name in values}
     spelled |= {f"options.{name}": all_options()[name][0].spelled for name in chosen}
     spelled["peripherals"] = "--peripherals"
@@ -294,6 +352,22 @@ def target_options(command: Callable[..., Any]) -> Callable[..., Any]:
             add = click.option(*spelled, type=kind, help=text + default, cls=_Grouped)
         command = _in_group(add, TARGET_GROUP)(command)
     return command
+
+
+@dataclass(frozen=True, kw_only=True)
+class StudyOptions:
+    """The options of :func:`study_options`."""
+
+    store: Path | None
+    scheduler: str
+    patience: float
+    workers: int | None
+
+    def open_workers(self) -> AbstractContextManager[Workers]:
+        """The workers that the options name."""
+        from harness.studies import open_workers  # noqa: PLC0415 - see cli/__init__
+
+        return open_workers(self.workers or 0, self.scheduler, self.patience)
 
 
 def study_options(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -74,10 +74,20 @@ class ImageOrSample(Name):
         return Subject.find(str(value), case_files=self._case_files)
 
 
-class Existing(click.ParamType):  # type: ignore[type-arg]
-    """An existing file to read."""
+class _File(click.ParamType):  # type: ignore[type-arg]
+    """A file."""
 
     name = "file"
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Completes files."""
+        return [CompletionItem(incomplete, type="file")]
+
+
+class Existing(_File):
+    """An existing file to read."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         """The path; a usage error if the file does not exist."""
@@ -87,26 +97,12 @@ class Existing(click.ParamType):  # type: ignore[type-arg]
             self.fail(f"{value} is a folder" if folder else f"there is no file {value}", param, ctx)
         return path
 
-    def shell_complete(
-        self, ctx: click.Context, param: click.Parameter, incomplete: str
-    ) -> list[CompletionItem]:
-        """Complete files."""
-        return [CompletionItem(incomplete, type="file")]
 
-
-class Destination(click.ParamType):  # type: ignore[type-arg]
+class Destination(_File):
     """A writable file; with ``dash`` also ``-`` for standard output."""
-
-    name = "file"
 
     def __init__(self, *, dash: bool = False) -> None:
         self.dash = dash
-
-    def shell_complete(
-        self, ctx: click.Context, param: click.Parameter, incomplete: str
-    ) -> list[CompletionItem]:
-        """Complete files."""
-        return [CompletionItem(incomplete, type="file")]
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         """The path; a usage error or :class:`CannotWrite` if it cannot be written."""
@@ -267,7 +263,6 @@ CASE = CaseName()
 RECORDED_CASE, BRANCH, FIGURE = Recorded(_cases), Recorded(_branches), Name(_figures)
 SAMPLE, CONFIGURATION = Name(_samples), Name(_configurations)
 CHIP = ChipName(chip_names)
-SAMPLE_OR_FILE = Name(_samples, or_file=True)
 OPERATORS, SCRAPER = Name(_operators), Name(_scrapers)
 FAULTS, OUTCOME, BUTTON = Name(_faults), Name(_outcomes), Name(_buttons)
 BOARD, MACHINE = Name(boards_of_lab), Recorded(_machines)

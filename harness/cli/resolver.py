@@ -69,11 +69,12 @@ def check(
     registered twice; 5 if this cannot be determined (a stripped image, a conditional registration:
     use --live). Notes are about operators that tflite-micro computes differently.
     """
-    from harness.resolver.audit import check_every, check_live  # noqa: PLC0415 - see cli/__init__
+    from harness.case.plan import one_case  # noqa: PLC0415 - see cli/__init__
+    from harness.resolver.audit import check_every, check_live  # noqa: PLC0415
 
     if not live and (target or symbol):
         raise UsageError("--target and --until need --live, which runs the image")
-    model_file = find_model(model) if model is not None else what.case().model
+    model_file = find_model(model) if model is not None else one_case(what).model
     if model_file is None:
         raise UsageError("an image needs MODEL to be compared with")
     elf = what.image()

@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from harness.base.code_identity import code_identity
-from harness.base.errors import CheckFailed, UsageError
+from harness.base.errors import CheckFailed
 from harness.base.form import formatted
 from harness.case.columns import COMPARED
-from harness.cli.options import history_option, json_option, study_options
+from harness.cli.options import (
+    HistoryOption,
+    JsonOption,
+    StudyOptions,
+    history_option,
+    json_option,
+    named_limits,
+    options_in,
+    study_options,
+)
 from harness.cli.output import write_text
 from harness.cli.parameters import STDOUT, Destination, Name
 
@@ -21,6 +31,17 @@ if TYPE_CHECKING:
 
 _LOWER = ", ".join(name for name, one in COMPARED.items() if one.better == "more")
 _UPPER = ", ".join(name for name, one in COMPARED.items() if one.better == "less")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SweepOptions(StudyOptions, HistoryOption, JsonOption):
+    """The options of ``tflm-hil sweep``."""
+
+    file: Path
+    budgets: tuple[str, ...]
+    by: str
+    csv_file: Path | None
+    html: Path | None
 
 
 @click.command()
@@ -41,7 +62,8 @@ _UPPER = ", ".join(name for name, one in COMPARED.items() if one.better == "less
               help="Write a page with the Pareto front and all points.")  # fmt: skip
 @history_option("Record each point as a case in this history: an SQLite file, or a database URL.")
 @json_option("every point's parameters, verdict and measures")
-def sweep(file: Path, **options: Any) -> int:
+@options_in(SweepOptions)
+def sweep(options: SweepOptions) -> int:
     """Build, run and check every point of the axes in sweep.toml.
 
     Only points that pass can be the best. Points of different samples or models are never
@@ -62,19 +84,20 @@ def sweep(file: Path, **options: Any) -> int:
         without_pass,
     )
 
-    limits = _limits(options["budgets"])
-    occasion = Occasion.here(selection=Selection.of([str(file)]))
-    rows = _rows(load(file).points, options)
+    form = f"MEASURE=LIMIT, with {', '.join(COMPARED)} and a number of zero or more"
+    limits = named_limits(options.budgets, COMPARED, form)
+    occasion = Occasion.here(selection=Selection.of([str(options.file)]))
+    rows = _rows(load(options.file).points, options)
     document = formatted({"code": code_identity().to_json(), "rows": rows})
-    write_text(options["json_file"], json.dumps(document))
+    write_text(options.json_file, json.dumps(document))
     _tables(rows, options)
-    if options["url"]:
+    if options.url:
         from harness.history.keep import keep  # noqa: PLC0415
 
         cases = [history_case(row) for row in rows]
-        click.echo(f"history: {keep(options['url'], {'cases': cases}, occasion)}", err=True)
-    chosen = best_of_each(rows, limits, options["by"])
-    if options["json_file"] != STDOUT:
+        click.echo(f"history: {keep(options.url, {'cases': cases}, occasion)}", err=True)
+    chosen = best_of_each(rows, limits, options.by)
+    if options.json_file != STDOUT:
         from harness.report.sweep import table  # noqa: PLC0415
 
         click.echo(table(rows, chosen if limits else {}))
@@ -90,41 +113,22 @@ def sweep(file: Path, **options: Any) -> int:
     return verdict(rows).exit_code
 
 
-def _limits(texts: tuple[str, ...]) -> dict[str, float]:
-    limits = {}
-    for text in texts:
-        name, _, value = text.partition("=")
-        try:
-            limit = float(value)
-        except ValueError:
-            limit = float("nan")
-        if name not in COMPARED or not 0 <= limit < float("inf"):
-            raise UsageError(
-                f"--budget {text!r} is not a budget",
-                hint=f"MEASURE=LIMIT, with {', '.join(COMPARED)} and a number of zero or more",
-            )
-        limits[name] = limit
-    return limits
-
-
-def _rows(points: tuple[SweepPoint, ...], options: dict[str, Any]) -> list[dict[str, Any]]:
+def _rows(points: tuple[SweepPoint, ...], options: SweepOptions) -> list[dict[str, Any]]:
     from harness.report.progress import StudyProgress  # noqa: PLC0415
-    from harness.studies import ResultStore, carry_out, open_workers  # noqa: PLC0415
+    from harness.studies import ResultStore, carry_out  # noqa: PLC0415
     from harness.studies.sweep import study_of  # noqa: PLC0415
 
     study = study_of(points)
-    with ResultStore(options["store"], study) as store:
-        with open_workers(
-            options["workers"] or 0, options["scheduler"], options["patience"]
-        ) as workers:
+    with ResultStore(options.store, study) as store:
+        with options.open_workers() as workers:
             units = carry_out(study, store, workers, progress=StudyProgress())
         return list(store.all_rows(units))
 
 
-def _tables(rows: list[dict[str, Any]], options: dict[str, Any]) -> None:
+def _tables(rows: list[dict[str, Any]], options: SweepOptions) -> None:
     from harness.report.sweep import as_csv, page  # noqa: PLC0415 - see cli/__init__
 
-    if options["csv_file"] is not None:
-        write_text(options["csv_file"], as_csv(rows))
-    if options["html"] is not None:
-        write_text(options["html"], page(rows))
+    if options.csv_file is not None:
+        write_text(options.csv_file, as_csv(rows))
+    if options.html is not None:
+        write_text(options.html, page(rows))

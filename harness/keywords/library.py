@@ -130,9 +130,17 @@ class TflmHil(LiveSession, ImageChecks):
         return self._planned(subject, "Run Sample Case", {"resolver": resolver, **keys})
 
     def _planned(
-        self, subject: Subject, keyword: str, keys: Mapping[str, Any], **more: Any
+        self,
+        subject: Subject,
+        keyword: str,
+        keys: Mapping[str, Any],
+        name: str | None = None,
+        *,
+        live: bool = False,
     ) -> Plan:
-        return planned(subject, keyword, keys, of_suite=self._suite.names, **more)
+        names = () if name is None else (name,)
+        of_suite = self._suite.names
+        return planned(subject, keyword, keys, of_suite=of_suite, names=names, live=live)
 
     @keyword
     @with_keys()
@@ -153,7 +161,7 @@ class TflmHil(LiveSession, ImageChecks):
         | Run Case | ${CURDIR}/hil.toml | sine | target=renode | inferences=100 |
         | Run Case | ${CURDIR}/hil.toml | set=expect.values=[{x=1}] |
         """
-        made = self._file_plan("Run Case", file, name, keys)
+        made = self._planned(Subject(str(file), case_file=file), "Run Case", keys, name)
         results = self._results(made)
         self._raise(results, made)
         return results
@@ -169,16 +177,9 @@ class TflmHil(LiveSession, ImageChecks):
         | ${plan} = | Plan Of | ${CURDIR}/hil.toml |
         """
         subject = Subject.find(str(file), case_files=True)
-        names = (name,) if name is not None else ()
-        made = self._planned(subject, "Plan Of", keys, names=names)
+        made = self._planned(subject, "Plan Of", keys, name)
         logger.info(str(made))
         return str(made)
-
-    def _file_plan(
-        self, keyword: str, file: Path, name: str | None, keys: Mapping[str, Any]
-    ) -> Plan:
-        subject = Subject(str(file), case_file=file)
-        return self._planned(subject, keyword, keys, names=() if name is None else (name,))
 
     @keyword
     def run_all_sample_cases(self) -> None:
@@ -285,7 +286,8 @@ class TflmHil(LiveSession, ImageChecks):
         Examples:
         | Case Should End As | ${CURDIR}/hil.toml | a budget that is too tight | fail |
         """
-        for result in self._run(self._file_plan("Case Should End As", file, name, keys)):
+        subject = Subject(str(file), case_file=file)
+        for result in self._run(self._planned(subject, "Case Should End As", keys, name)):
             self._log(result)
             if result.judgement.verdict != verdict:
                 raise CheckFailed(f"{result.setup} ended as {result.judgement}")

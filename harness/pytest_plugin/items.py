@@ -148,24 +148,19 @@ def named_targets(config: pytest.Config) -> frozenset[str]:
     return frozenset(names)
 
 
-def calibration_file(config: pytest.Config) -> str | None:
-    """The path of ``--hil-calibration``, relative to the folder in which pytest was started."""
-    name = config.getoption("--hil-calibration")
-    return str(config.invocation_params.dir / name) if name else None
-
-
 def calibrate_of(config: pytest.Config) -> Calibrate | None:
     """A function that adds figures by ``--hil-calibration``; None without it.
 
-    Raises pytest's usage error for an invalid file.
+    The file is relative to the folder in which pytest was started. Raises pytest's usage error for
+    an invalid one.
     """
-    path = calibration_file(config)
-    if path is None:
+    name = config.getoption("--hil-calibration")
+    if not name:
         return None
     from harness.history.timing import calibrate_with  # noqa: PLC0415 - only if one is named
 
     try:
-        return calibrate_with(path)
+        return calibrate_with(str(config.invocation_params.dir / name))
     except HilError as error:
         raise pytest.UsageError(str(error)) from error
 

@@ -83,7 +83,7 @@ def test_a_bit_flip_that_passes_changed_no_output(name, part, tally, tmp_path, m
     good_elf = build_one(name, "exact")
     good = run_case(sample_case(name, "exact"), tmp_path).console.read_bytes()
     elf, wrong = tmp_path / good_elf.name, []
-    monkeypatch.setattr("harness.case.run.build_one", lambda *names: elf)
+    monkeypatch.setattr("harness.case.samples.build_one", lambda *names: elf)
     chosen = flips(good_elf, f"{_SEED} {name}", _FLIPS)[part]
     for number, (offset, bit) in enumerate(chosen):
         data = bytearray(good_elf.read_bytes())

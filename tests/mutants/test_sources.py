@@ -33,7 +33,7 @@ def _case(mutant: SourceMutant, way: str, elf) -> Case:
 def _run(mutant: SourceMutant, way: str, elf, folder, monkeypatch):
     """By the way of every run; the builder hands out the mutant where a sample is asked for."""
     with monkeypatch.context() as patch:
-        patch.setattr("harness.case.run.build_one", lambda *names: elf)
+        patch.setattr("harness.case.samples.build_one", lambda *names: elf)
         return run_case(_case(mutant, way, elf), folder)
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -15,14 +16,27 @@ from harness.base import logs, signals
 from harness.base.errors import ExitCode, HilError, UsageError
 from harness.build.builders import build_all
 from harness.case import Case, CaseResult, Verdict
+from harness.case.overlay import CaseLayer
 from harness.case.plan import Plan, Request, execute, plan
 from harness.case.subject import Subject
 from harness.case.tally import exit_code
-from harness.cli.options import GroupedCommand, case_options, history_option, json_option
+from harness.cli.options import (
+    GroupedCommand,
+    case_options,
+    history_option,
+    json_option,
+    options_in,
+)
 from harness.cli.output import on_stderr
 from harness.cli.parameters import CASE, FILE_OR_WORD, IMAGE_OR_CASES, STDOUT, Destination
 from harness.cli.run.crosschecks import CrossChecks
-from harness.cli.run.reports import RunReport, check_destinations, interrupted, report
+from harness.cli.run.reports import (
+    ReportOptions,
+    RunReport,
+    check_destinations,
+    interrupted,
+    report,
+)
 from harness.report.progress import Ticker
 from harness.targets.registry import Ability, TargetPools, who_can
 from harness.uart.echo import Echo
@@ -32,8 +46,23 @@ if TYPE_CHECKING:
     from harness.history.run import Occasion
     from harness.history.selection import Selection
 
-Options = Mapping[str, Any]
 _SKIPS_HINT = "--allow-skips, if this is intended"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions(ReportOptions):
+    """The options of ``tflm-hil run``."""
+
+    what: Subject
+    names: tuple[str, ...]
+    tags: tuple[str, ...]
+    layers: tuple[CaseLayer, ...]
+    dry_run: bool
+    rerun: bool
+    show_console: bool
+    allow_skips: bool
+    calibration: str | None
+    symbols: tuple[str, ...]
 
 
 @click.command(cls=GroupedCommand)
@@ -83,7 +112,8 @@ _SKIPS_HINT = "--allow-skips, if this is intended"
 @click.option("--symbol", "symbols", metavar="NAME", multiple=True,
               help="With several targets: an object in RAM whose final content must be equal on "
               "all of them; repeatable.  [default: the tensor arena]")  # fmt: skip
-def run(**options: Any) -> int:
+@options_in(RunOptions)
+def run(options: RunOptions) -> int:
     """Run an image, a sample or the cases of a file, and check the results.
 
     An IMAGE is an ELF, an Intel HEX file, FILE@ADDRESS for raw binary, or a Zephyr build folder.
@@ -108,40 +138,41 @@ def run(**options: Any) -> int:
     lists other targets and the case ran on one of them.
     """
     check_destinations(options)
-    if options["rerun"]:
+    if options.rerun:
         from harness.cli.run.rerun import files_of, repeat  # noqa: PLC0415 - see cli/__init__
 
-        repeat(lambda: _run(options), lambda: files_of(_plan(options), options["what"]))
+        repeat(lambda: _run(options), lambda: files_of(_plan(options), options.what))
     return _run(options)
 
 
-def _plan(options: Options) -> Plan:
+def _plan(options: RunOptions) -> Plan:
     """The plan of the arguments."""
-    needs = tuple((f"--{name}", Ability.TRACE) for name in ("coverage", "profile") if options[name])
+    traced = (name for name in ("coverage", "profile") if name in options.files)
+    needs = tuple((f"--{name}", Ability.TRACE) for name in traced)
     return plan(
         Request(
-            options["what"],
-            options["layers"],
-            options["names"],
-            options["tags"],
-            allow_skips=options["allow_skips"],
+            options.what,
+            options.layers,
+            options.names,
+            options.tags,
+            allow_skips=options.allow_skips,
             needs=needs,
         )
     )
 
 
-def _run(options: Options) -> int:
+def _run(options: RunOptions) -> int:
     """Runs the cases selected by the options, once; returns the exit code."""
     made = _plan(options)
     for note in made.notes:
         click.echo(f"tflm-hil: {note}", err=True)
-    if options["dry_run"]:
+    if options.dry_run:
         click.echo(made)
         return ExitCode.PASSED
     occasion = _occasion(options, made)
-    calibrate = _calibrate(options["calibration"])
-    checks = CrossChecks(made.cases, options["symbols"])
-    if options["symbols"] and not checks.wanted:
+    calibrate = _calibrate(options.calibration)
+    checks = CrossChecks(made.cases, options.symbols)
+    if options.symbols and not checks.wanted:
         raise UsageError("--symbol compares targets, and no case runs on two of them")
     _build_together(made.cases)
     results: list[CaseResult] = []
@@ -152,40 +183,40 @@ def _run(options: Options) -> int:
         if keeping.stop is not None and occasion is not None:
             occasion = occasion.without("cases after the interrupt")
         tally = made.tally(results)
-        report(RunReport(results, occasion, checks, tally), options)
+        report(RunReport(results, occasion, checks, tally), options, options.what.case_file)
         if keeping.stop is not None:
             click.echo(interrupted(keeping.stop, len(results), len(made.items), options), err=True)
             return signals.exit_code(keeping.stop)
     verdicts = [result.judgement.verdict for result in results]
     code = exit_code([*verdicts, Verdict.FAIL] if checks.differ else verdicts, tally)
     for problem in (tally.untested, checks.untested):
-        if problem and not options["allow_skips"]:
+        if problem and not options.allow_skips:
             click.echo(f"tflm-hil: {problem}\nhint: {_SKIPS_HINT}", err=True)
             code = code or ExitCode.ENVIRONMENT
     return code
 
 
-def _occasion(options: Options, made: Plan) -> Occasion | None:
+def _occasion(options: RunOptions, made: Plan) -> Occasion | None:
     """Time, commit and selection of this run; None if no report needs them (git is slow)."""
-    if not any(options[name] for name in ("json_file", "html", "url")):
+    if not (options.json_file or options.html or options.url):
         return None
     from harness.history.run import Occasion  # noqa: PLC0415 - see above
 
     return Occasion.here(selection=selection(options, made))
 
 
-def selection(options: Options, made: Plan) -> Selection:
+def selection(options: RunOptions, made: Plan) -> Selection:
     """The selection of cases by WHAT and the options, for the history."""
     from harness.history.selection import Selection  # noqa: PLC0415 - see above
 
-    what: Subject = options["what"]
-    values = options["layers"][-1].values
+    what = options.what
+    values = options.layers[-1].values
     source = str(what.case_file or what.elf)
     if what.sample:
         built = str(values.get("resolver", "exact")), str(values.get("builder", "standalone"))
         source = "/".join([what.sample, *built])
-    filters = [f"case {name}" for name in options["names"]]
-    filters += [f"tag {name}" for name in options["tags"]]
+    filters = [f"case {name}" for name in options.names]
+    filters += [f"tag {name}" for name in options.tags]
     chips = filter(None, [str(values.get("chip", ""))])
     return Selection.of([source], filters, sorted(made.named), chips)
 
@@ -217,7 +248,7 @@ def _results(
     pools: TargetPools,
     checks: CrossChecks,
     calibrate: Calibrate | None,
-    options: Options,
+    options: RunOptions,
 ) -> Iterator[CaseResult]:
     """Runs the cases in order, with progress; the error of a single case is raised."""
     count = len(made.items)
@@ -225,7 +256,7 @@ def _results(
 
     def begin(number: int, case: Case) -> Echo | None:
         title = f"[{number}/{count}] {case.name} on {case.target}"
-        if options["show_console"]:
+        if options.show_console:
             click.echo(f"--- {title}", err=True)
             return Echo(sys.stderr)
         ticker.line(f"{title} ...")
@@ -233,19 +264,19 @@ def _results(
 
     results = execute(
         made,
-        lambda case: options["output"] / case.target,
+        lambda case: options.output / case.target,
         pools,
         look=checks.look,
         echo=begin,
         calibrate=calibrate,
-        trace=bool(options["coverage"] or options["profile"]),
+        trace=bool(options.coverage or options.profile),
         on_error="raise" if count == 1 else "record",
     )
     try:
         for number, result in enumerate(results, 1):
             ticker.done()
             yield result
-            if count > 1 and options["json_file"] != STDOUT:
+            if count > 1 and options.json_file != STDOUT:
                 seconds = f"{result.measures.wall_seconds:.1f} s"
                 verdict = f"{result.setup}: {result.judgement.verdict} ({seconds})"
                 click.echo(f"[{number}/{count}] {verdict}", err=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,7 @@ from harness.base import files, signals
 from harness.base.errors import CannotWrite, HilError, UsageError
 from harness.case import CaseResult
 from harness.case.tally import Tally
+from harness.cli.options import HistoryOption, JsonOption
 from harness.cli.output import write_text
 from harness.cli.parameters import STDOUT
 from harness.cli.run.crosschecks import CrossChecks
@@ -23,17 +24,40 @@ from harness.cli.run.crosschecks import CrossChecks
 if TYPE_CHECKING:
     from harness.history.run import Occasion
 
-#: Options with a file to write.
-_FILES = ("json_file", "junit", "html", "markdown", "coverage", "profile")
+
+@dataclass(frozen=True, kw_only=True)
+class ReportOptions(JsonOption, HistoryOption):
+    """The options about reports of a run."""
+
+    junit: Path | None
+    html: Path | None
+    markdown: Path | None
+    coverage: Path | None
+    profile: Path | None
+    annotate: bool
+    output: Path
+
+    @property
+    def files(self) -> dict[str, Path]:
+        """The files to write, by option."""
+        named = {
+            "json": self.json_file,
+            "junit": self.junit,
+            "html": self.html,
+            "markdown": self.markdown,
+            "coverage": self.coverage,
+            "profile": self.profile,
+        }
+        return {name: path for name, path in named.items() if path is not None}
 
 
-def check_destinations(options: Mapping[str, Any]) -> None:
+def check_destinations(options: ReportOptions) -> None:
     """Checks, before anything runs, that all results can be written, to different files."""
-    named = [options[name].absolute() for name in _FILES if options[name] is not None]
+    named = [path.absolute() for path in options.files.values()]
     twice = next((file for file in named if named.count(file) > 1), None)
     if twice is not None:
         raise UsageError(f"two reports would be written to {twice}")
-    output: Path = options["output"]
+    output = options.output
     existing = next(path for path in (output, *output.absolute().parents) if files.exists(path))
     if not files.is_folder(existing):
         raise UsageError(f"cannot write results to {output}", hint="choose another --output")
@@ -62,24 +86,23 @@ class RunReport:
         return {**document(self.results, self.occasion, self.tally), **more}
 
 
-def report(run: RunReport, options: Mapping[str, Any]) -> None:
+def report(run: RunReport, options: ReportOptions, case_file: Path | None) -> None:
     """Shows a run on the terminal, writes the files of ``options``, and records it in the history.
 
     A failure of one report does not prevent the others; the first failure is raised at the end.
     """
-    if options["json_file"] != STDOUT:
-        _show(run, profile=options["profile"] is not None)
-    if options["annotate"]:
-        _annotate(run, options["what"].case_file)
-    wanted = {name: path for name in _FILES if (path := options[name]) is not None}
+    if options.json_file != STDOUT:
+        _show(run, profile=options.profile is not None)
+    if options.annotate:
+        _annotate(run, case_file)
     failures: list[HilError] = []
-    for name, path in wanted.items():
+    for name, path in options.files.items():
         try:
             write_text(path, _content(name, path, run))
         except CannotWrite as error:
             failures.append(error)
     try:
-        _keep(run, options["url"])
+        _keep(run, options.url)
     except HilError as error:
         failures.append(error)
     if failures:
@@ -116,7 +139,7 @@ def _keep(run: RunReport, url: str | None) -> None:
 
 
 def _content(name: str, path: Path, run: RunReport) -> str:
-    if name == "json_file":
+    if name == "json":
         return json.dumps(run.document(), indent=2)
     if name == "html":
         from harness.report.html import About, html  # noqa: PLC0415
@@ -139,10 +162,10 @@ def _content(name: str, path: Path, run: RunReport) -> str:
     return lcov(run.results)
 
 
-def interrupted(stop: KeyboardInterrupt, done: int, wanted: int, options: Mapping[str, Any]) -> str:
+def interrupted(stop: KeyboardInterrupt, done: int, wanted: int, options: ReportOptions) -> str:
     """A line about an interrupted run: the number of completed cases, and their reports."""
-    reports = [str(options[name]) for name in _FILES if options[name] not in (None, STDOUT)]
-    where = ", ".join([*reports, f"files of each in {options['output']}"] if done else reports)
+    reports = [str(path) for path in options.files.values() if path != STDOUT]
+    where = ", ".join([*reports, f"files of each in {options.output}"] if done else reports)
     return f"tflm-hil: interrupted by {signals.cause(stop)}: {done} of {wanted} cases ran" + (
         f" and are reported ({where})" if where else ""
     )

@@ -6,19 +6,27 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from itertools import product
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from harness.base import files, tables
+from harness.base import files, numbers, tables
 from harness.base.errors import UsageError
-from harness.build.builders import BUILDERS, RUNTIME
+from harness.build.builders import runtime_of
 from harness.build.configurations import load as load_table
+from harness.case.case import builder_name, target_name
 from harness.case.subject import find_model
-from harness.targets.registry import DEFAULT, TARGETS
+from harness.targets.registry import DEFAULT
 
 #: Points of a sweep: more are refused, since an axis is probably too long by mistake.
 MOST_POINTS = 100_000
 
 Optimize = Literal["0", "1", "2", "3", "s", "g", "z", "fast"]
+
+
+@tables.check("a model's file or name")
+def _model(name: str) -> str:
+    if name:
+        find_model(name)  # raises UsageError for an unknown one
+    return name
 
 
 @dataclass(frozen=True)
@@ -52,14 +60,14 @@ class Sweep:
 
     samples: tuple[str, ...]
     resolvers: tuple[str, ...] = ("exact",)
-    models: tuple[str, ...] = ("",)
-    builders: tuple[str, ...] = ("standalone",)
+    models: tuple[Annotated[str, _model], ...] = ("",)
+    builders: tuple[Annotated[str, builder_name], ...] = ("standalone",)
     optimize: tuple[Optimize, ...] = ("s",)
     lto: tuple[bool, ...] = (False,)
     fpu: tuple[bool, ...] = (True,)
-    arena: tuple[int, ...] = (0,)
+    arena: tuple[Annotated[int, numbers.count_or_zero], ...] = (0,)
     defines: tuple[str, ...] = ("",)
-    targets: tuple[str, ...] = (DEFAULT,)
+    targets: tuple[Annotated[str, target_name], ...] = (DEFAULT,)
     skip: tuple[Mapping[str, object], ...] = ()
     only: tuple[Mapping[str, object], ...] = ()
 
@@ -96,16 +104,8 @@ def load(path: Path) -> Sweep:
         raise UsageError(f"{path} is a case file, not a sweep", hint=f"tflm-hil run {path}")
     sweep = tables.read(Sweep, document, str(path))
     where = str(path)
-    for builder in sweep.builders:
-        _check_known(builder, BUILDERS, "builder", where)
-    for target in sweep.targets:
-        _check_known(target, tuple(TARGETS), "target", where)
-    for model in filter(None, sweep.models):
-        find_model(model)
     for row in (*sweep.skip, *sweep.only):
         _check_filter(row, sweep.axes, where)
-    if any(arena < 0 for arena in sweep.arena):
-        raise UsageError(f"{where}: arena holds a negative number of bytes")
     points = sweep.points
     if not points or len(points) > MOST_POINTS:
         raise UsageError(
@@ -114,8 +114,9 @@ def load(path: Path) -> Sweep:
         )
     table = load_table()
     for point in points:
-        table.variant(point.sample, point.resolver, RUNTIME[point.builder])
-        if RUNTIME[point.builder] != "standalone" and _flags(point) != _flags(SweepPoint("")):
+        runtime = runtime_of(point.builder)
+        table.variant(point.sample, point.resolver, runtime)
+        if runtime != "standalone" and _flags(point) != _flags(SweepPoint("")):
             raise UsageError(
                 f"{where}: builder {point.builder!r} takes its flags from the application's own "
                 "configuration",
@@ -142,11 +143,6 @@ def _check_filter(
 def _flags(point: SweepPoint) -> tuple[object, ...]:
     """The options of a point that only standalone builders take."""
     return point.optimize, point.lto, point.fpu, point.arena, point.defines, point.model
-
-
-def _check_known(name: str, names: tuple[str, ...], kind: str, where: str) -> None:
-    if name not in names:
-        raise UsageError(f"{where}: no {kind} {name!r}", hint=f"one of {', '.join(names)}")
 
 
 def _matches(point: SweepPoint, row: Mapping[str, object]) -> bool:

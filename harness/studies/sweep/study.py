@@ -12,16 +12,18 @@ from typing import Any
 
 from harness.base import files, paths
 from harness.base.errors import BuildFailed, CheckFailed, EnvironmentMissing, UsageError
-from harness.build.builders import RUNTIME, build_one
+from harness.build.builders import runtime_of
 from harness.build.cache import tree_digest
 from harness.build.options import BuildOptions
 from harness.case.accuracy import accuracy
 from harness.case.case import Case
 from harness.case.columns import MEASURES
+from harness.case.overlay import door_layer
+from harness.case.plan import one_case
 from harness.case.result import CaseResult, Verdict
 from harness.case.run import run_case
-from harness.case.samples import sample_case
-from harness.case.subject import find_model
+from harness.case.samples import elf_of
+from harness.case.subject import Subject, find_model
 from harness.studies.study import Perform, Study, WorkUnit
 from harness.studies.sweep.axes import SweepPoint
 
@@ -103,19 +105,26 @@ def history_case(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _case(point: SweepPoint) -> Case:
-    case = sample_case(point.sample, point.resolver, builder=point.builder)
-    model = find_model(point.model) if point.model else None
+    keys = {
+        "resolver": point.resolver,
+        "builder": point.builder,
+        "model": point.model or None,
+        "target": point.target,
+    }
+    subject = Subject(point.sample, sample=point.sample)
+    case = one_case(subject, door_layer("the sweep", keys))
+    model = case.model if point.model else None
     options = BuildOptions(
         point.fpu, point.optimize, point.lto, point.arena or None, None, model,
         tuple(point.defines.split()), nonsecure=point.builder == "standalone-ns",
     )  # fmt: skip
-    if RUNTIME[point.builder] == "standalone":
+    if runtime_of(point.builder) == "standalone":
         from harness.build.standalone import build_standalone  # noqa: PLC0415
 
         elf = build_standalone(point.sample, point.resolver, options=options).image
     else:
-        elf = build_one(point.sample, point.resolver, point.builder)
-    return replace(case.on(point.target), elf=elf, model=model or case.model, built_with=options)
+        elf = elf_of(case)
+    return replace(case, elf=elf, built_with=options)
 
 
 def _accuracy(result: CaseResult, case: Case) -> float | None:

@@ -87,6 +87,7 @@ def test_expectations_and_budgets_are_read(case_file):
         ('[[case]]\nname = "m"\nelf = "zephyr.elf"\ntimeout = "long"\n', "timeout is a number"),
         ('[[case]]\nname = "m"\nelf = "zephyr.elf"\ntimeout = 0\n', "above zero"),
         ('[[case]]\nname = "m"\nsample = "nothing"\n', "no sample 'nothing'"),
+        ('[[case]]\nname = "m"\nsample = "digits"\nbuilder = "x"\n', "case 'm': no builder 'x'"),
         ('[[case]]\nname = "m"\nelf = "zephyr.elf"\nbudgets = { flash = "much" }\n', "not a limit"),
         (
             '[[case]]\nname = "m"\nelf = "zephyr.elf"\nexpect = { findings = ["oops"] }\n',

@@ -9,7 +9,7 @@ from results import case_result
 
 from harness.base.errors import UsageError
 from harness.case.overlay import door_layer
-from harness.case.plan import Plan, Request, execute, plan
+from harness.case.plan import Plan, Request, execute, one_case, plan
 from harness.case.result import Verdict
 from harness.case.subject import Subject
 from harness.targets.registry import TargetPools
@@ -77,12 +77,30 @@ def test_a_value_that_is_replaced_is_told_once_with_its_place(planned):
     assert "  timeout = 5   (--timeout)" in str(made)
 
 
+def test_an_entry_that_is_replaced_in_a_table_is_told(planned):
+    Path("hil.toml").write_text(
+        FILE.replace('elf = "a.elf"\n', 'elf = "a.elf"\nbudgets = { flash = 9 }\n', 1)
+    )
+    assert planned(names=("a",), **{"budgets.flash": 5, "budgets.ram": 5}).notes == (
+        "the door replaces budgets.flash = 9 of hil.toml, case 'a'",
+    )
+
+
 def test_the_environment_stands_above_the_file_and_below_the_door(planned, monkeypatch):
     monkeypatch.setenv("RENODE", "/of/environment")
     (case,) = planned(target="renode", names=("b",)).cases
     assert case.target_options["renode"] == "/of/environment"
     (case,) = planned(target="renode", names=("b",), options={"renode": "/of/door"}).cases
     assert case.target_options["renode"] == "/of/door"
+
+
+def test_a_board_is_for_whichever_target_takes_it_and_is_told_if_replaced(planned):
+    file = Path("hil.toml")
+    file.write_text('[board]\nconsole = "txd=1 rxd=0"\n[[case]]\nname = "a"\nelf = "a.elf"\n')
+    assert planned(target="renode").cases[0].target_options == {}
+    assert planned().cases[0].target_options == {"console": "txd=1 rxd=0"}
+    (note,) = planned(options={"console": "txd=2 rxd=3"}).notes
+    assert note.endswith("replaces options.console = 'txd=1 rxd=0' of hil.toml, [board]")
 
 
 def test_tags_select_cases(planned):
@@ -115,3 +133,51 @@ def test_each_run_of_a_repeated_case_must_pass(planned, monkeypatch, verdicts, v
     (result,) = execute(made, lambda case: Path(), TargetPools())
     assert (result.verdict, result.reason) == (verdict, reason)
     assert next(left, None) is None
+
+
+@pytest.fixture
+def image(tmp_path: Path) -> Subject:
+    (tmp_path / "own.elf").write_bytes(b"")
+    return Subject.find("own.elf", tmp_path)
+
+
+SAMPLE = Subject("hello_world", sample="hello_world")
+
+
+@pytest.mark.parametrize("subject", [SAMPLE, Subject("a.elf", elf=Path("a.elf"))])
+def test_each_value_of_a_dry_run_has_an_origin(planned, subject):
+    assert "()" not in str(plan(Request(subject)))
+
+
+def test_the_case_of_an_image_is_called_after_it(image):
+    case = one_case(image)
+    assert (case.name, case.elf, case.sample) == ("own", image.elf, "")
+
+
+@pytest.mark.parametrize(
+    "keys", [{"resolver": "exact"}, {"resolver": "all-configurations"}, {"builder": "zephyr"}]
+)
+def test_an_image_takes_no_options_of_builds(image, keys):
+    with pytest.raises(
+        UsageError, match=r"cannot be used here: .*own\.elf is an image already bui"
+    ):
+        one_case(image, door_layer("the door", keys))
+
+
+def test_an_image_of_a_file_that_takes_none_is_named_by_its_case(planned):
+    with pytest.raises(UsageError, match="the door cannot be used here: a is an image already bui"):
+        planned(resolver="exact")
+
+
+def test_the_case_of_a_sample_is_the_exact_standalone_one_by_default():
+    case = one_case(SAMPLE)
+    assert (case.name, case.resolver, case.builder) == (
+        "hello_world-exact", "exact", "standalone",
+    )  # fmt: skip
+    other = one_case(SAMPLE, door_layer("the door", {"resolver": "all", "builder": "zephyr"}))
+    assert (other.name, other.builder) == ("hello_world-all", "zephyr")
+
+
+def test_several_configurations_are_not_one_case():
+    with pytest.raises(UsageError, match="hello_world has 16 cases, and only one can"):
+        one_case(SAMPLE, door_layer("the door", {"resolver": "all-configurations"}))

@@ -276,7 +276,7 @@ def test_a_missing_compiler_is_an_error_not_a_reason_to_skip(monkeypatch, tmp_pa
     def fail(*arguments):
         raise EnvironmentMissing("no compiler", hint="install one")
 
-    monkeypatch.setattr(running, "build_one", fail)
+    monkeypatch.setattr("harness.case.samples.build_one", fail)
     result = run_case(Case("s", sample="hello_world", resolver="exact"), tmp_path)
     told = (result.verdict, result.reason, result.hint)
     assert told == (Verdict.ERROR, "no compiler", "install one")

@@ -90,26 +90,6 @@ def test_a_name_like_a_file_is_reported_as_a_file(here, name):
     assert refused.value.hint.endswith("a sample (tflm-hil list samples)")
 
 
-def test_the_case_of_an_image_is_called_after_it(here):
-    case = Subject.find("own.elf", here).case()
-    assert (case.name, case.elf, case.sample) == ("own", here / "own.elf", "")
-
-
-@pytest.mark.parametrize(("resolver", "builder"), [("exact", None), (None, "zephyr")])
-def test_an_image_takes_no_options_of_builds(here, resolver, builder):
-    with pytest.raises(
-        UsageError, match=r"cannot be used here: own\.elf is an image already built"
-    ):
-        Subject.find("own.elf", here).case(resolver, builder)
-
-
-def test_the_case_of_a_sample_is_the_exact_standalone_one_by_default():
-    case = Subject("digits", sample="digits").case()
-    assert (case.name, case.resolver, case.builder) == ("digits-exact", "exact", "standalone")
-    other = Subject("digits", sample="digits").case("all", "zephyr")
-    assert (other.name, other.builder) == ("digits-all", "zephyr")
-
-
 def test_the_image_of_a_sample_is_built(here, monkeypatch):
     built = []
 
@@ -118,8 +98,8 @@ def test_the_image_of_a_sample_is_built(here, monkeypatch):
         return Path("b.elf")
 
     monkeypatch.setattr("harness.build.builders.build_one", build_one)
-    assert Subject("digits", sample="digits").image("all") == Path("b.elf")
-    Subject("digits", sample="digits").image("all", chip="nrf5340")
-    assert built == [("digits", "all", ""), ("digits", "all", "nrf5340")]
+    assert Subject("digits", sample="digits").image() == Path("b.elf")
+    Subject("digits", sample="digits").image(chip="nrf5340")
+    assert built == [("digits", "exact", ""), ("digits", "exact", "nrf5340")]
     assert Subject.find("own.elf", here).image() == here / "own.elf"
     assert subject.CASE_FILE == "hil.toml"

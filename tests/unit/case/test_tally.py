@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from results import case_result
 
@@ -18,7 +20,7 @@ def tally(*rows: tuple[str, str, Verdict], **asked) -> Tally:
         case_result(name=name, target=target, verdict=verdict, reason="no Renode")
         for name, target, verdict in rows
     ]
-    return Tally.of(results).requested(**asked)
+    return replace(Tally.of(results), **asked)
 
 
 TESTED = [
@@ -27,8 +29,8 @@ TESTED = [
     tally(("a", "simulator", PASS), ("a", "renode", SKIPPED)),
     tally(("a", "renode", SKIPPED), ("a", "simulator", PASS)),
     tally(("a", "renode", SKIPPED), allow_skips=True),
-    tally(("a", "renode", SKIPPED), named=["renode"], allow_skips=True),
-    tally(("a", "simulator", PASS), named=["simulator"]),
+    tally(("a", "renode", SKIPPED), named={"renode"}, allow_skips=True),
+    tally(("a", "simulator", PASS), named={"simulator"}),
 ]
 UNTESTED = [
     (tally(), "no case was asked for, so nothing was tested"),
@@ -39,7 +41,7 @@ UNTESTED = [
         "b did not run on any of its targets: no Renode",
     ),
     (
-        tally(("a", "simulator", PASS), ("a", "renode", SKIPPED), named=["simulator", "renode"]),
+        tally(("a", "simulator", PASS), ("a", "renode", SKIPPED), named={"simulator", "renode"}),
         "renode was asked for by name, and a did not run: no Renode",
     ),
 ]

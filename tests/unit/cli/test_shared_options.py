@@ -1,5 +1,6 @@
 """Options that several subcommands have are spelled and checked alike in all of them."""
 
+import inspect
 import json
 
 import click
@@ -34,6 +35,40 @@ def test_every_command_and_every_option_has_a_help_text(name):
     assert ALL[name].help
     for option in options(name):
         assert option.hidden or option.help, option.opts
+
+
+def _parameters(name: str) -> dict[str, inspect.Parameter]:
+    """The parameters of a command's own function."""
+    callback = ALL[name].callback
+    assert callback is not None
+    return dict(inspect.signature(inspect.unwrap(callback), eval_str=True).parameters)
+
+
+WITH_OBJECT = [name for name in ALL if "options" in _parameters(name)]
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_command_names_its_parameters(name):
+    kinds = {one.kind for one in _parameters(name).values()}
+    assert inspect.Parameter.VAR_KEYWORD not in kinds
+
+
+@pytest.mark.parametrize("name", WITH_OBJECT)
+def test_options_are_the_fields_of_a_frozen_object(name, monkeypatch):
+    class Built(Exception):
+        pass
+
+    def build(self: object, **given: object) -> None:
+        construct(self, **given)  # TypeError for a field that no option gives, or the reverse
+        raise Built
+
+    kind = _parameters(name)["options"].annotation
+    assert kind.__dataclass_params__.frozen
+    construct = kind.__init__
+    monkeypatch.setattr(kind, "__init__", build)
+    context = ALL[name].make_context(name, ["hello_world"])
+    with pytest.raises(Built), context:
+        ALL[name].invoke(context)
 
 
 @pytest.mark.parametrize("name", ALL)

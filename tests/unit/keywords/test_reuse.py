@@ -65,7 +65,7 @@ def test_a_case_of_the_same_name_that_differs_in_one_thing_is_run(library, tmp_p
 def test_a_sample_whose_source_changed_in_between_is_run(library, tmp_path, monkeypatch):
     other = tmp_path / "other.elf"
     other.write_bytes(b"another image")
-    monkeypatch.setattr("harness.case.identity.build_one", lambda *names: other)
+    monkeypatch.setattr("harness.case.samples.build_one", lambda *names: other)
     with pytest.raises(CheckFailed, match="ran again"):
         library.run_sample_case("hello_world", "exact")
 

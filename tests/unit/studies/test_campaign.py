@@ -14,6 +14,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+from elf_writer import MadeSection, write_elf
 
 import harness
 from harness.base import paths
@@ -156,6 +157,28 @@ def test_a_replay_names_the_first_layer_that_differs(capsys):
 )
 def test_invalid_options_are_usage_errors(arguments, capsys):
     assert main(["campaign", "hello_world", *arguments]) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["no.elf"], "there is no file no.elf"),
+        (["own.elf"], "an image needs --model"),
+        (["own.elf", "--resolver", "exact"], "own.elf is an image already built"),
+        (["hello_world", "--model", "nothing"], "--model: no model 'nothing'"),
+        (["several", "--model", "hello_world_int8"], "several holds several images"),
+    ],
+)
+def test_subject_and_keys_are_those_of_a_run(arguments, message, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    folder = Path("several/zephyr")
+    folder.mkdir(parents=True)
+    elf = write_elf([MadeSection(".text", 0, bytes(64), load=0, executable=True)], [])
+    for file in (Path("own.elf"), folder / "zephyr.elf"):
+        file.write_bytes(elf)
+    (folder / "tfm_merged.hex").write_text(":048000000102030472\n:00000001FF\n")
+    assert main(["campaign", *arguments]) == 2
+    assert message in capsys.readouterr().err
 
 
 @pytest.mark.slow

@@ -61,6 +61,22 @@ def test_invalid_sweep_is_a_usage_error(tmp_path, text):
         load(written(tmp_path, text))
 
 
+@pytest.mark.parametrize(
+    ("axis", "message"),
+    [
+        ('targets = ["moon"]', "no target 'moon'"),
+        ('builders = ["make"]', "no builder 'make'"),
+        ('models = ["nothing"]', "no model 'nothing'"),
+        ("arena = [-1]", "arena[0]: "),
+    ],
+)
+def test_a_wrong_value_of_an_axis_is_refused_as_in_a_case(tmp_path, axis, message):
+    path = written(tmp_path, f'samples = ["digits"]\n{axis}')
+    with pytest.raises(UsageError) as refused:
+        load(path)
+    assert refused.value.message.startswith(f"{path}: {message}")
+
+
 def test_a_case_file_in_the_place_of_a_sweep_is_told(tmp_path):
     (tmp_path / "hil.toml").write_text('[defaults]\ntimeout = 1\n[[case]]\nname = "a"\n')
     with pytest.raises(UsageError, match="is a case file, not a sweep") as refused:
