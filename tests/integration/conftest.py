@@ -32,10 +32,10 @@ RENODE_DIFFERS = (
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests of Renode slow, as its start is; expect those of the table to fail."""
+    """Mark tests of a running Renode; expect those of the table to fail."""
     for item in items:
         if "server" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.slow)
+            item.add_marker(pytest.mark.renode)
         if item.name in RENODE_DIFFERS:
             reason = "the issue Renode makes faults, ends and figures those of the simulator"
             item.add_marker(pytest.mark.xfail(strict=True, reason=reason))

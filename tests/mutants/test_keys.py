@@ -6,6 +6,7 @@ import json
 import subprocess
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import needs
@@ -194,6 +195,7 @@ TARGETED: dict[str, Callable[[Stage, str], object]] = {
         "hil.session('hello.elf', model='hello.tflite').wait_for_inferences(3)",
         f"--hil-target={name}",
     ),
+    "action": lambda stage, name: stage.action(targets=name),
 }
 #: Target -> what the call says; "" is green.
 OUTCOMES = {
@@ -205,10 +207,13 @@ OUTCOMES = {
 }
 
 
+#: The action installs a Renode that is absent, over the network.
+PAIRS = [pair for pair in product(TARGETED, OUTCOMES) if pair != ("action", "renode")]
+
+
 @pytest.mark.slow
 @needs_compiler
-@pytest.mark.parametrize("target", OUTCOMES)
-@pytest.mark.parametrize("door", TARGETED)
+@pytest.mark.parametrize(("door", "target"), PAIRS)
 def test_each_door_runs_on_the_target_that_is_named(door, target, tmp_path, monkeypatch, capsys):
     if target == "virtual-board":
         needs.require("pyocd")  # virtual-board is read through it

@@ -63,7 +63,7 @@ class CpuTime:
         result = yield
         self._used = _used()
         self.seconds[item.nodeid] = self._used - before
-        if item.get_closest_marker("slow"):
+        if item.get_closest_marker("slow") or item.get_closest_marker("renode"):
             self.slow.add(item.nodeid)
         return result
 
