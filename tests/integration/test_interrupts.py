@@ -155,7 +155,6 @@ def test_cases_in_worker_processes_end_with_the_signal_and_keep_what_came(
     assert group_is_gone(child.pid)
 
 
-@pytest.mark.slow
 def test_workers_end_with_a_parent_that_is_killed(start: Start, tmp_path: Path) -> None:
     child = start(sys.executable, "-c", ALL_AT_ONCE)
     wait_for(tmp_path / "out" / "endless" / "console.bin")

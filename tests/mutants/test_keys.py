@@ -163,7 +163,6 @@ def ran(stage: Stage, key: str, effect: Effect, value: object):
     return stage.call(call)
 
 
-@pytest.mark.slow
 @needs_compiler
 @pytest.mark.parametrize("key", EFFECTS)
 def test_a_right_value_passes_and_a_wrong_one_does_not(key, tmp_path, monkeypatch, capsys):

@@ -121,7 +121,6 @@ def test_memory_is_accessed_by_pyocd(tmp_path: Path) -> None:
 # -- a process --------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 def test_a_board_lives_in_a_process_of_its_own(tmp_path: Path) -> None:
     dk = VirtualDk(tmp_path, SERIAL, name="mine", baud=9600)
     assert dk.alive
@@ -135,7 +134,6 @@ def test_a_board_lives_in_a_process_of_its_own(tmp_path: Path) -> None:
         dk.find()
 
 
-@pytest.mark.slow
 def test_error_of_a_board_that_cannot_start_has_the_reason(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(EnvironmentMissing, match=r"did not start: NotADirectoryError: "):
@@ -173,7 +171,6 @@ def test_programs_with_the_port_open_are_named_without_the_ptys_owner() -> None:
     wire.close()
 
 
-@pytest.mark.slow
 def test_the_owner_of_a_pseudo_terminal_does_not_count_as_a_reader(tmp_path: Path) -> None:
     with VirtualDk(tmp_path, SERIAL) as dk:
         time.sleep(0.05)

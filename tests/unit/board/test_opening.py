@@ -31,7 +31,6 @@ def test_board_is_locked_flashed_reset_and_read_from_its_boot_on(
     assert free(lab)
 
 
-@pytest.mark.slow
 def test_an_image_that_is_there_is_only_reset_unless_it_is_to_be_flashed(
     desk: Desk, start: Start
 ) -> None:

@@ -305,7 +305,6 @@ def test_samples_of_ones_own_are_found_through_the_option(tmp_path, capsys, monk
     assert "hello_world" not in names
 
 
-@pytest.mark.slow
 def test_no_color_is_honoured(monkeypatch):
     environment = {**os.environ, "NO_COLOR": "1", "PYTHONPATH": str(ROOT)}
     code = (

@@ -129,7 +129,6 @@ def test_a_core_of_these_sources_is_loaded(loaded):
     assert native.find() == loaded.__file__
 
 
-@pytest.mark.slow
 def test_a_core_that_was_built_after_an_older_one_was_loaded_is_found(loaded):
     loaded.SOURCES = "0123456789abcdef"
     assert native.find() == loaded.__file__  # another process loads this checkout's core

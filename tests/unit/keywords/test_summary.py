@@ -53,7 +53,6 @@ def test_without_a_history_nothing_is_kept(tmp_path):
     ]  # fmt: skip
 
 
-@pytest.mark.slow
 def test_reports_of_an_earlier_execution_do_not_stay_if_no_case_ran(tmp_path):
     ended(Execution(tmp_path, ""))
     execution = Execution(tmp_path, "")

@@ -154,7 +154,6 @@ class TestCaseFiles:
         assert done.ret == pytest.ExitCode.USAGE_ERROR
         done.stderr.fnmatch_lines(["*no chip 'nrf5430'*", "*hint: one of nrf5340, nrf9131*"])
 
-    @pytest.mark.slow
     def test_a_run_that_stopped_at_a_failure_is_partial(self, pytester, run):
         run("-x", "-k", "not sine")
         kept = json.loads((pytester.path / "hil-results" / "results.json").read_text())["run"]
@@ -167,7 +166,6 @@ class TestCaseFiles:
         done.stderr.fnmatch_lines(["*--hil-output: cannot create the folder *taken: File exists*"])
         assert "INTERNALERROR" not in done.stdout.str() + done.stderr.str()
 
-    @pytest.mark.slow
     def test_results_are_kept_in_a_history(self, pytester, run):
         run("--hil-history=lab.db").stdout.fnmatch_lines(["tflm-hil: 2 cases recorded in *lab.db*"])
         assert (pytester.path / "lab.db").exists()
@@ -184,7 +182,6 @@ class TestCaseFiles:
         done.stdout.fnmatch_lines(["*hil.toml: a ?[[]case]] has no name"])
         assert "Traceback" not in done.stdout.str()
 
-    @pytest.mark.slow
     def test_another_file_is_collected_where_it_is_named(self, pytester, run):
         (pytester.path / "hil.toml").rename(pytester.path / "nightly.toml")
         assert run().ret == pytest.ExitCode.NO_TESTS_COLLECTED
@@ -197,7 +194,6 @@ class TestFixture:
     def image(self, pytester, sine):
         shutil.copy(sine, pytester.path)
 
-    @pytest.mark.slow
     def test_a_run_that_passes_is_true_and_has_its_measures(self, pytester, run):
         pytester.makepyfile("""
             def test_sine(hil):
@@ -210,7 +206,6 @@ class TestFixture:
             """)
         run().assert_outcomes(passed=1)
 
-    @pytest.mark.slow
     def test_a_failed_run_is_false_and_the_assertion_has_the_reason(self, pytester, run):
         pytester.makepyfile("""
             def test_sine(hil):
@@ -242,7 +237,6 @@ class TestFixture:
             """)
         run().assert_outcomes(passed=1)
 
-    @pytest.mark.slow
     def test_operators_are_compared_with_the_reference(self, pytester, run):
         pytester.makepyfile("""
             def test_layers(hil):
@@ -251,7 +245,6 @@ class TestFixture:
             """)
         run().assert_outcomes(passed=1)
 
-    @pytest.mark.slow
     def test_a_prompt_without_an_end_of_line_can_be_waited_for(self, pytester, run):
         pytester.makepyfile(r"""
             def test_prompt(hil):
@@ -261,7 +254,6 @@ class TestFixture:
             """)
         run().assert_outcomes(passed=1)
 
-    @pytest.mark.slow
     def test_a_failed_step_shows_the_console_and_no_frame_of_the_package(self, pytester, run):
         pytester.makepyfile("""
             def test_wait(hil):
@@ -283,7 +275,6 @@ class TestFixture:
             """)
         run().assert_outcomes(passed=1)
 
-    @pytest.mark.slow
     def test_measures_carry_the_name_of_their_run(self, pytester, run):
         pytester.makepyfile("""
             def test_two(hil):
@@ -328,7 +319,6 @@ def test_it_is_fast(hil):
 """
 
 
-@pytest.mark.slow
 @needs_compiler
 def test_a_calibration_gives_milliseconds_to_case_files_and_python_tests(run, pytester):
     case = '[[case]]\nname = "sine"\nsample = "hello_world"'

@@ -192,7 +192,6 @@ def test_each_access_is_checked_independently_of_earlier_ones(bench: Bench, acce
     hold_against_the_architecture(bench, access)
 
 
-@pytest.mark.slow
 @settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
 @given(access=accesses(*DATA, most_regions=13))
 def test_data_accesses_are_checked_before_any_code_ran_in_ram(

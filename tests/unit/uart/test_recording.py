@@ -56,7 +56,6 @@ def test_a_recording_of_its_own_is_temporary():
     assert Recording().path is None
 
 
-@pytest.mark.slow
 def test_a_long_temporary_recording_is_closed_with_its_console():
     """With pytest -W error a file that nobody closes is a failure."""
     console = Console()
