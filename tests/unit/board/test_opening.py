@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
 from board_desk import BOOT, SERIAL, Desk, Source, Start, free
 
 from harness.elf import Image

@@ -2,7 +2,6 @@
 
 import json
 
-import pytest
 from results import case_result
 
 from harness.history.selection import Selection

@@ -3,8 +3,6 @@
 import gc
 import warnings
 
-import pytest
-
 from harness.base.findings import Kind
 from harness.case import artifacts
 from harness.uart import Console
