@@ -134,6 +134,29 @@ def test_a_board_lives_in_a_process_of_its_own(tmp_path: Path) -> None:
         dk.find()
 
 
+class Terminated(VirtualDk):
+    """A board that gets SIGTERM in the middle of its end."""
+
+    program = ("-P", "-c", """
+import os, signal
+from harness.targets.board.virtual import server
+
+class Board(server.VirtualBoard):
+    def close(self):
+        os.kill(os.getpid(), signal.SIGTERM)
+        super().close()
+
+server.VirtualBoard = Board
+server.main()
+""")  # fmt: skip
+
+
+def test_a_board_that_is_terminated_while_it_ends_leaves_the_bench(tmp_path: Path) -> None:
+    dk = Terminated(tmp_path, SERIAL)
+    dk.close()
+    assert benches.read(dk.folder) is None
+
+
 def test_error_of_a_board_that_cannot_start_has_the_reason(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(EnvironmentMissing, match=r"did not start: NotADirectoryError: "):

@@ -16,7 +16,7 @@ import socket
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from harness.base import platforms
 from harness.simulator.debug_port import DebugPort
@@ -234,14 +234,22 @@ def serve(board: VirtualBoard) -> None:
     # The path of a socket is limited to 107 bytes, which that of a bench folder may exceed.
     with tempfile.TemporaryDirectory(prefix="tflm-dk-") as name:
         server = Server(board, Path(name) / "control", sys.stdin.fileno())
-        signal.signal(signal.SIGTERM, lambda *_: sys.exit())
+        signal.signal(signal.SIGTERM, _end)
         try:
-            board.plug()
-            sys.stdout.write("ready\n")
-            sys.stdout.flush()
-            server.serve()
+            try:
+                board.plug()
+                sys.stdout.write("ready\n")
+                sys.stdout.flush()
+                server.serve()
+            finally:
+                signal.signal(signal.SIGTERM, signal.SIG_IGN)
         finally:
-            board.close()
+            board.close()  # nothing interrupts it: standard input ends, and SIGTERM follows
+
+
+def _end(*_: object) -> NoReturn:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    sys.exit()
 
 
 def main() -> None:
