@@ -166,11 +166,15 @@ def test_worker_gets_a_blob_once_and_reports_missing_ones():
 @pytest.mark.slow
 @pytest.mark.needs("distributed")
 def test_a_dask_cluster_gives_the_same_bytes(expected, tmp_path):
+    import dask
     import distributed
 
-    with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, dashboard_address=None, local_directory=str(tmp_path)
-    ) as cluster:
+    with (
+        dask.config.set({"temporary-directory": str(tmp_path)}),
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None
+        ) as cluster,
+    ):
         one = study()
         with (
             ResultStore(None, one) as store,
