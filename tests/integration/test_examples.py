@@ -6,9 +6,9 @@ import os
 import shutil
 import subprocess
 import sys
-from importlib.metadata import entry_points
 from pathlib import Path
 
+import inner_pytest
 import needs
 import pytest
 
@@ -41,12 +41,10 @@ def own_firmware(
 @needs_compiler
 def test_the_case_and_the_python_tests_of_the_bare_metal_example_pass(tmp_path):
     folder = own_firmware(tmp_path)
-    installed = any(one.name == "tflm_hil" for one in entry_points(group="pytest11"))
-    plugin = [] if installed else ["-p", "harness.pytest_plugin"]
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *plugin],
-        cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True,
-        check=False,
+        [sys.executable, "-m", "pytest", *inner_pytest.ARGUMENTS], cwd=folder,
+        env={**os.environ, **inner_pytest.ENVIRONMENT, "PYTHONPATH": str(ROOT)},
+        capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert "5 passed" in done.stdout, done.stdout
 

@@ -16,7 +16,7 @@ from harness.base import paths
 from harness.base.expected import Expected
 from harness.build.builders import build_one
 from harness.case import Case, CaseResult, run_case
-from harness.case.samples import sample_case
+from harness.case.samples import elf_of, sample_case
 from harness.targets import Counters
 
 TRANSCRIPTS = Path(__file__).parents[1] / "data" / "transcripts"
@@ -195,8 +195,7 @@ def prepared(name: str) -> tuple[Case, Recording]:
     """The case of a kind, its image built, and its recording: made once in a process."""
     kind = named(name)
     case = kind.case()
-    if case.elf is None:
-        case = replace(case, elf=build_one(case.sample, case.resolver))
+    case = replace(case, elf=elf_of(case))
     return case, kind.recording(case)
 
 
