@@ -11,6 +11,7 @@ import shutil
 import sys
 import sysconfig
 import tempfile
+from functools import cache
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 from types import ModuleType
@@ -29,6 +30,8 @@ _MODULE = "harness.simulator._native"
 _SOURCES = paths.PACKAGE / "simulator" / "native"
 #: Time limit of the compiler, and of the process that tries the library.
 _SECONDS = 120
+#: The sources do not change under a process that has loaded the library, and each machine loads it.
+_of_this_process = cache(fingerprint)
 
 
 def load(sources: Path = _SOURCES) -> ModuleType:
@@ -43,7 +46,7 @@ def load(sources: Path = _SOURCES) -> ModuleType:
     except ImportError as error:
         message = f"the simulator's counting core is not built ({error})"
         raise EnvironmentMissing(message, hint=hint) from error
-    if getattr(module, ATTRIBUTE, None) != fingerprint(sources):
+    if getattr(module, ATTRIBUTE, None) != _of_this_process(sources):
         message = f"the simulator's counting core is of another version: {module.__file__}"
         raise EnvironmentMissing(message, hint=hint)
     return module

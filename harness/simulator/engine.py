@@ -66,6 +66,10 @@ class Store:
         self.view = memoryview(self._map)
         self.host = ctypes.addressof(ctypes.c_char.from_buffer(self._map))
 
+    def erase(self) -> None:
+        """Set every bit."""
+        ctypes.memset(self.host, 0xFF, self.area.size)
+
     def slice(self, address: int, size: int) -> memoryview:
         """A writable view of ``size`` bytes from ``address``, which must be in the area."""
         offset = address - self.area.origin

@@ -85,7 +85,7 @@ def place(
     }
     for name, by_offset in words.items():
         view = stores[name].view
-        view[:] = b"\xff" * len(view)
+        stores[name].erase()
         for offset, word in by_offset.items():
             view[offset : offset + 4] = word.to_bytes(4, "little")
     ram = stores["ram"]

@@ -14,9 +14,8 @@ events whose interrupt is disabled, without calling the model (:meth:`Device.ser
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from harness.base.findings import Kind
 from harness.base.platforms import ChipTable, Peripheral
@@ -140,53 +139,51 @@ class Chip(Protocol):
         ...
 
 
-#: A method that reads or writes a register, or executes a task.
-Accessor = Callable[..., Any]
+#: Reads or writes a register of a device, or executes one of its tasks.
+Reader = Callable[[Any], int]
+Writer = Callable[[Any, int], None]
+Task = Callable[[Any], None]
 
 
-class _Word(NamedTuple):
-    """A 32-bit word of a declared register.
+@dataclass(frozen=True)
+class Layout:
+    """What is known of the registers of a class of devices, by offset.
 
-    ``reader`` and ``writer`` are a function, the name of a method, or None for storage;
-    ``element`` is the index in an array of registers.
+    A register without a reader or writer is storage. ``plain_events`` are those without a write
+    method; ``event_bits`` are an event's bit of INTEN.
     """
 
-    offset: int
-    reset: int
-    reader: str | Accessor | None
-    writer: str | Accessor | None
-    element: int | None
+    resets: dict[int, int] = field(default_factory=dict)
+    readers: dict[int, Reader] = field(default_factory=dict)
+    writers: dict[int, Writer] = field(default_factory=dict)
+    tasks: dict[int, Task] = field(default_factory=dict)
+    plain_events: list[int] = field(default_factory=list)
+    event_bits: dict[int, int] = field(default_factory=dict)
+
+    def contents(self, size: int) -> bytes:
+        """The reset values of a block of ``size`` bytes."""
+        content = bytearray(size)
+        for offset, value in self.resets.items():
+            if value:
+                content[offset : offset + 4] = value.to_bytes(4, "little")
+        return bytes(content)
 
 
-def _zero() -> int:
+def _zero(_device: Device) -> int:
     """The value of a write-only register."""
     return 0
 
 
-def _ignore(_value: int) -> None:
+def _ignore(_device: Device, _value: int) -> None:
     """Ignores a write to a read-only register."""
 
 
-def _declared(kind: type[Device]) -> tuple[_Word, ...]:
-    """The words of the registers that a class declares."""
-    words: list[_Word] = []
-    for register in kind.REGISTERS:
-        reader: str | Accessor | None = f"read_{register.name.lower()}"
-        writer: str | Accessor | None = f"write_{register.name.lower()}"
-        if not hasattr(kind, str(reader)):
-            reader = None if "r" in register.access else _zero
-        if not hasattr(kind, str(writer)):
-            writer = None if "w" in register.access else _ignore
-        for index, offset in enumerate(register.offsets()):
-            own = index if register.count > 1 else None
-            words.append(_Word(offset, register.reset, reader, writer, own))
-    return tuple(words)
-
-
-def _tasks_of(kind: type[Nordic]) -> tuple[tuple[int, str, int | None], ...]:
-    """Offset, method and index of each task of a class."""
-    tasks = ((offset, *_split(name)) for name, offset in kind.TASKS.items())
-    return tuple((offset, f"task_{stem}", index) for offset, stem, index in tasks)
+def _method(kind: type[Device], name: str, index: int | None) -> Callable[..., Any] | None:
+    """The method ``name`` of a class, for element ``index`` of an array; None if there is none."""
+    function: Callable[..., Any] | None = getattr(kind, name, None)
+    if function is None or index is None:
+        return function
+    return lambda device, *value: function(device, index, *value)
 
 
 class Device:
@@ -195,11 +192,27 @@ class Device:
     REGISTERS: ClassVar[tuple[Register, ...]] = ()
     #: Attributes that a snapshot saves besides the registers: immutable values or flat lists.
     STATE: ClassVar[tuple[str, ...]] = ()
-    _words: ClassVar[tuple[_Word, ...]] = ()
+    layout: ClassVar[Layout] = Layout()
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        cls._words = _declared(cls)
+        cls.layout = cls._lay_out()
+
+    @classmethod
+    def _lay_out(cls) -> Layout:
+        layout = Layout()
+        for register in cls.REGISTERS:
+            name = register.name.lower()
+            for index, offset in enumerate(register.offsets()):
+                own = index if register.count > 1 else None
+                reader = _method(cls, f"read_{name}", own)
+                writer = _method(cls, f"write_{name}", own)
+                layout.resets[offset] = register.reset
+                if reader or "r" not in register.access:
+                    layout.readers[offset] = reader or _zero
+                if writer or "w" not in register.access:
+                    layout.writers[offset] = writer or _ignore
+        return layout
 
     def __init__(self, chip: Chip, block: Peripheral) -> None:
         self.chip = chip
@@ -208,48 +221,32 @@ class Device:
         self.irq = block.irq
         self.size = block.size
         self.regs = chip.register_file(block.size)
-        self._resets: dict[int, int] = {}  # reset value, by offset
-        self._readers: dict[int, Callable[[], int]] = {}
-        self._writers: dict[int, Callable[[int], None]] = {}
-        for offset, reset, reader, writer, index in self._words:
-            self._resets[offset] = reset
-            if reader is not None:
-                self._readers[offset] = self._bound(reader, index)
-            if writer is not None:
-                self._writers[offset] = self._bound(writer, index)
+        self._contents = self.layout.contents(block.size)
         self.reset()
-
-    def _bound(self, method: str | Accessor, index: int | None) -> Accessor:
-        if not isinstance(method, str):
-            return method
-        own: Accessor = getattr(self, method)
-        return own if index is None else partial(own, index)
 
     def connect(self, devices: Mapping[str, Device]) -> None:
         """Stores references to other devices; called once, when all of the chip exist."""
 
     def reset(self) -> None:
         """Sets all registers to their reset values."""
-        self.regs.load(bytes(self.size))
-        for offset, value in self._resets.items():
-            self.regs[offset] = value
+        self.regs.load(self._contents)
 
     def read(self, offset: int) -> int:
         """The word at ``offset`` (a multiple of four)."""
-        reader = self._readers.get(offset)
+        reader = self.layout.readers.get(offset)
         if reader:
-            return reader()
-        if offset not in self._resets:
+            return reader(self)
+        if offset not in self.layout.resets:
             self.chip.unmodelled(f"{self.name}+0x{offset:x}", "read")
         return self.regs[offset]
 
     def write(self, offset: int, value: int) -> None:
         """Writes the word at ``offset`` (a multiple of four)."""
-        writer = self._writers.get(offset)
+        writer = self.layout.writers.get(offset)
         if writer:
-            writer(value)
+            writer(self, value)
             return
-        if offset not in self._resets:
+        if offset not in self.layout.resets:
             self._undeclared(offset, value)
         self.regs[offset] = value
 
@@ -263,9 +260,10 @@ class Device:
 
     def serve(self) -> Registers:
         """The registers, with rules for the accesses that the counting core handles itself."""
-        for offset in self._resets:
-            rule = 0 if offset in self._readers else PLAIN_READ
-            self.regs.serve(offset, rule if offset in self._writers else rule | PLAIN_WRITE)
+        readers, writers = self.layout.readers, self.layout.writers
+        for offset in self.layout.resets:
+            rule = 0 if offset in readers else PLAIN_READ
+            self.regs.serve(offset, rule if offset in writers else rule | PLAIN_WRITE)
         return self.regs
 
     def register_name(self, offset: int) -> str:
@@ -310,56 +308,58 @@ class Nordic(Device):
     #: Bit of SHORTS -> (event, task).
     SHORTS: ClassVar[dict[int, tuple[str, str]]] = {}
     INTERRUPTS: ClassVar[bool] = True
-    _task_methods: ClassVar[tuple[tuple[int, str, int | None], ...]] = ()
 
-    def __init_subclass__(cls) -> None:
-        super().__init_subclass__()
-        cls._task_methods = _tasks_of(cls)
+    @classmethod
+    def _lay_out(cls) -> Layout:
+        layout = super()._lay_out()
+        for name, offset in cls.TASKS.items():
+            stem, index = _split(name)
+            task = _method(cls, f"task_{stem}", index)
+            assert task is not None, f"{cls.__name__} has no task_{stem}"
+            layout.tasks[offset] = task
+            layout.resets[offset] = layout.resets[offset + SUBSCRIBE] = 0
+            layout.readers[offset] = _zero
+            layout.writers[offset] = _at(cls._write_task, offset)
+            layout.writers[offset + SUBSCRIBE] = _at(cls._write_subscribe, offset)
+        for name, offset in cls.EVENTS.items():
+            layout.resets[offset] = layout.resets[offset + PUBLISH] = 0
+            layout.event_bits[offset] = 1 << (offset - 0x100 >> 2)
+            cls._wire(layout, offset, f"events_{name}")
+            cls._wire(layout, offset + PUBLISH, f"publish_{name}")
+            if offset not in layout.writers:
+                layout.plain_events.append(offset)
+                layout.writers[offset] = _at(cls.write_event, offset)
+        if cls.SHORTS:
+            layout.resets[SHORTS] = 0
+        if cls.INTERRUPTS:
+            cls._add_interrupts(layout)
+        return layout
+
+    @classmethod
+    def _wire(cls, layout: Layout, offset: int, name: str) -> None:
+        if reader := _method(cls, f"read_{name.lower()}", None):
+            layout.readers[offset] = reader
+        if writer := _method(cls, f"write_{name.lower()}", None):
+            layout.writers[offset] = writer
+
+    @classmethod
+    def _add_interrupts(cls, layout: Layout) -> None:
+        write = cls._write_inten
+        layout.resets.update(dict.fromkeys((INTEN, INTENSET, INTENCLR, INTPEND), 0))
+        layout.readers[INTENSET] = layout.readers[INTENCLR] = lambda device: device.regs[INTEN]
+        layout.readers[INTPEND] = lambda device: device.regs[INTEN] & device._raised()
+        layout.writers[INTEN] = write
+        layout.writers[INTENSET] = lambda device, bits: write(device, device.regs[INTEN] | bits)
+        layout.writers[INTENCLR] = lambda device, bits: write(device, device.regs[INTEN] & ~bits)
+        layout.writers[INTPEND] = _ignore
 
     def __init__(self, chip: Chip, block: Peripheral) -> None:
         self.subscriptions: dict[int, list[int]] = {}
-        self._event_bits: dict[int, int] = {}  # bit of INTEN, by the event's offset
-        self._plain_events: list[int] = []  # offsets of events without a write method
-        self._tasks = {
-            offset: self._bound(method, index) for offset, method, index in self._task_methods
-        }
         super().__init__(chip, block)
-        for offset in self._tasks:
-            self._resets[offset] = self._resets[offset + SUBSCRIBE] = 0
-            self._readers[offset] = _zero
-            self._writers[offset] = partial(self._write_task, offset)
-            self._writers[offset + SUBSCRIBE] = partial(self._write_subscribe, offset)
-        for name, offset in self.EVENTS.items():
-            self._resets[offset] = self._resets[offset + PUBLISH] = 0
-            self._event_bits[offset] = 1 << (offset - 0x100 >> 2)
-            self._wire(offset, f"events_{name}")
-            self._wire(offset + PUBLISH, f"publish_{name}")
-            if offset not in self._writers:
-                self._plain_events.append(offset)
-                self._writers[offset] = partial(self.write_event, offset)
-        if self.SHORTS:
-            self._resets[SHORTS] = 0
-        if self.INTERRUPTS:
-            self._resets |= dict.fromkeys((INTEN, INTENSET, INTENCLR, INTPEND), 0)
-            self._readers[INTENSET] = self._readers[INTENCLR] = lambda: self.regs[INTEN]
-            self._readers[INTPEND] = lambda: self.regs[INTEN] & self._raised()
-            self._writers[INTEN] = self._write_inten
-            self._writers[INTENSET] = lambda bits: self._write_inten(self.regs[INTEN] | bits)
-            self._writers[INTENCLR] = lambda bits: self._write_inten(self.regs[INTEN] & ~bits)
-            self._writers[INTPEND] = _ignore
-        self.reset()
-
-    def _wire(self, offset: int, name: str) -> None:
-        reader = getattr(self, f"read_{name.lower()}", None)
-        writer = getattr(self, f"write_{name.lower()}", None)
-        if reader:
-            self._readers[offset] = reader
-        if writer:
-            self._writers[offset] = writer
 
     def serve(self) -> Registers:
         super().serve()
-        for offset in self._plain_events:
+        for offset in self.layout.plain_events:
             self.regs.serve(offset, PLAIN_READ | EVENT_WRITE)
         return self.regs
 
@@ -377,7 +377,7 @@ class Nordic(Device):
         self.regs.level = self.INTERRUPTS and bool(self.regs[INTEN] & self._raised())
         self.subscriptions = {}
         self.chip.rewired()
-        for offset in self._tasks:
+        for offset in self.layout.tasks:
             self._subscribe(offset, self.regs[offset + SUBSCRIBE])
 
     def register_name(self, offset: int) -> str:
@@ -389,9 +389,13 @@ class Nordic(Device):
 
     # tasks
 
+    def execute(self, offset: int) -> None:
+        """Executes the task at an offset."""
+        self.layout.tasks[offset](self)
+
     def _write_task(self, offset: int, value: int) -> None:
         if value & 1:
-            self._tasks[offset]()
+            self.execute(offset)
 
     def _write_subscribe(self, offset: int, value: int) -> None:
         for tasks in self.subscriptions.values():
@@ -408,7 +412,7 @@ class Nordic(Device):
     def trigger_subscribers(self, channel: int) -> None:
         """Executes the tasks that are subscribed to a DPPI channel."""
         for offset in tuple(self.subscriptions.get(channel, ())):
-            self._tasks[offset]()
+            self.execute(offset)
 
     # events
 
@@ -422,7 +426,7 @@ class Nordic(Device):
         if shorts:
             for bit, (event, task) in self.SHORTS.items():
                 if event == name and shorts >> bit & 1:
-                    self._tasks[self.TASKS[task]]()
+                    self.execute(self.TASKS[task])
         published = self.regs[offset + PUBLISH]
         if published & ENABLE_BIT:
             self.chip.publish(published & 0xFF, self)
@@ -434,7 +438,7 @@ class Nordic(Device):
 
     def _raised(self) -> int:
         """The raised events, as bits of INTEN."""
-        return sum(bit for offset, bit in self._event_bits.items() if self.regs[offset])
+        return sum(bit for offset, bit in self.layout.event_bits.items() if self.regs[offset])
 
     def _write_inten(self, value: int) -> None:
         self.regs[INTEN] = value & 0xFFFF_FFFF
@@ -453,6 +457,11 @@ class Nordic(Device):
 def numbered(stem: str, offset: int, count: int, stride: int = 4) -> dict[str, int]:
     """Names and offsets of an array of tasks or events: ``{"COMPARE[0]": 0x140, ...}``."""
     return {f"{stem}[{i}]": offset + i * stride for i in range(count)}
+
+
+def _at(method: Callable[[Any, int, int], None], offset: int) -> Writer:
+    """A method that writes the register at an offset."""
+    return lambda device, value: method(device, offset, value)
 
 
 def _split(name: str) -> tuple[str, int | None]:

@@ -179,4 +179,4 @@ class Twim(Nordic):
     def _follow(self) -> None:
         task, self.next_task = self.next_task, ""
         if task:
-            self._tasks[self.TASKS[task]]()
+            self.execute(self.TASKS[task])
