@@ -26,6 +26,8 @@ LIBRARIES = {
     "OperatorLifecycle": "harness.keywords.lifecycle.OperatorLifecycle",
     "Reference": "harness.keywords.reference.Reference",
 }
+#: Doors that run each case on a virtual board, too.
+SLOW = frozenset(("crosscheck",))
 needs_compiler = pytest.mark.needs("arm-none-eabi-gcc", "flatc")
 
 
@@ -39,6 +41,7 @@ def _params() -> Iterator[object]:
     for cell in CELLS:
         same = [one for one in CELLS if str(one) == str(cell)]
         marks = [pytest.mark.xfail(strict=True, reason=cell.owner)] if cell.owner else []
+        marks += [pytest.mark.slow] if cell.door in SLOW else []
         yield pytest.param(cell, id=f"{cell} {same.index(cell) + 1}", marks=marks)
 
 
@@ -52,7 +55,9 @@ def test_nothing_tested_is_not_green(cell: Cell, stage: Stage):
 
 
 @needs_compiler
-@pytest.mark.parametrize("door", GOOD)
+@pytest.mark.parametrize(
+    "door", [pytest.param(one, marks=[pytest.mark.slow] if one in SLOW else []) for one in GOOD]
+)
 def test_the_door_is_green_where_all_is_right(door: str, stage: Stage):
     if door == "crosscheck":
         needs.require("pyocd")  # virtual-board is read through it

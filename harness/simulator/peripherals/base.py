@@ -146,7 +146,7 @@ Task = Callable[[Any], None]
 
 
 @dataclass(frozen=True)
-class Layout:
+class RegisterLayout:
     """What is known of the registers of a class of devices, by offset.
 
     A register without a reader or writer is storage. ``plain_events`` are those without a write
@@ -192,15 +192,15 @@ class Device:
     REGISTERS: ClassVar[tuple[Register, ...]] = ()
     #: Attributes that a snapshot saves besides the registers: immutable values or flat lists.
     STATE: ClassVar[tuple[str, ...]] = ()
-    layout: ClassVar[Layout] = Layout()
+    layout: ClassVar[RegisterLayout] = RegisterLayout()
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         cls.layout = cls._lay_out()
 
     @classmethod
-    def _lay_out(cls) -> Layout:
-        layout = Layout()
+    def _lay_out(cls) -> RegisterLayout:
+        layout = RegisterLayout()
         for register in cls.REGISTERS:
             name = register.name.lower()
             for index, offset in enumerate(register.offsets()):
@@ -310,7 +310,7 @@ class Nordic(Device):
     INTERRUPTS: ClassVar[bool] = True
 
     @classmethod
-    def _lay_out(cls) -> Layout:
+    def _lay_out(cls) -> RegisterLayout:
         layout = super()._lay_out()
         for name, offset in cls.TASKS.items():
             stem, index = _split(name)
@@ -336,14 +336,14 @@ class Nordic(Device):
         return layout
 
     @classmethod
-    def _wire(cls, layout: Layout, offset: int, name: str) -> None:
+    def _wire(cls, layout: RegisterLayout, offset: int, name: str) -> None:
         if reader := _method(cls, f"read_{name.lower()}", None):
             layout.readers[offset] = reader
         if writer := _method(cls, f"write_{name.lower()}", None):
             layout.writers[offset] = writer
 
     @classmethod
-    def _add_interrupts(cls, layout: Layout) -> None:
+    def _add_interrupts(cls, layout: RegisterLayout) -> None:
         write = cls._write_inten
         layout.resets.update(dict.fromkeys((INTEN, INTENSET, INTENCLR, INTPEND), 0))
         layout.readers[INTENSET] = layout.readers[INTENCLR] = lambda device: device.regs[INTEN]

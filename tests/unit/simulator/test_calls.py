@@ -12,7 +12,7 @@ from harness.elf.coverage import Coverage
 from harness.targets import simulator
 
 
-def profiled(image: Image, seconds: float = 0.2) -> tuple[Coverage, CallTree, int]:
+def profiled(image: Image, seconds: float = 0.05) -> tuple[Coverage, CallTree, int]:
     with simulator.open(image) as session:
         session.profile()
         session.run(None, session.deadline(seconds))
@@ -48,6 +48,6 @@ def test_stacks_are_those_of_the_source(build: Callable[[str], Image]) -> None:
 
 def test_counting_changes_no_run(build: Callable[[str], Image]) -> None:
     with simulator.open(build("threads")) as plain:
-        plain.run(None, plain.deadline(0.2))
+        plain.run(None, plain.deadline(0.05))
         _, _, executed = profiled(build("threads"))
         assert plain.machine.core.executed == executed

@@ -21,7 +21,7 @@ def ran(machine: Machine) -> tuple[object, ...]:
 
 
 @pytest.mark.parametrize("timing", [INSTRUCTIONS, BRANCHES])
-@pytest.mark.parametrize("most", [WHOLE, 1000, 7, 1])
+@pytest.mark.parametrize("most", [WHOLE, 1000, 7, pytest.param(1, marks=pytest.mark.slow)])
 def test_skipped_turns_count_as_if_they_had_been_run(build: Build, timing: str, most: int) -> None:
     one, other = (Machine(build("pending"), timing=timing) for _ in range(2))
     one.core.skip_idle = False
