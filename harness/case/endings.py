@@ -9,8 +9,9 @@ from harness.base.errors import Unsupported
 from harness.base.findings import Finding, Kind
 from harness.elf import Image
 from harness.elf.demangle import demangle
-from harness.targets.base import Session, Stop
+from harness.targets.base import Stop
 from harness.targets.calls import Call
+from harness.targets.session import Session
 
 HOW_IT_ENDED = {
     Stop.CONDITION: "it had printed its end",

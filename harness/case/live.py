@@ -28,9 +28,10 @@ from harness.case.steps import LINE_END, Lines, LineSearch
 from harness.case.tap import Tap, out_of_time
 from harness.elf import Image, combined
 from harness.model import Model
-from harness.targets.base import ConsoleMatch, MemoryAccess, Session, Stop
+from harness.targets.base import ConsoleMatch, MemoryAccess, Stop
+from harness.targets.opening import TargetPools
 from harness.targets.pins import Pins
-from harness.targets.registry import TargetPools
+from harness.targets.session import Session
 from harness.uart import Console
 from harness.uart.recording import Recording
 from harness.uart.records import pattern

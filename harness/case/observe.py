@@ -29,7 +29,8 @@ from harness.case.tap import Tap, out_of_time
 from harness.case.target_counts import INVOKE, NO_COUNTS, TargetCounter, TargetCounts
 from harness.elf import Image
 from harness.model import Model
-from harness.targets.base import ConsoleMatch, Counters, Fault, Session, Stop
+from harness.targets.base import ConsoleMatch, Counters, Fault, Stop
+from harness.targets.session import Session
 from harness.uart import Console, Scraper, scraper
 from harness.uart.recording import Recording
 from harness.uart.records import pattern

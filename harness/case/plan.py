@@ -23,14 +23,8 @@ from harness.case.overlay import CaseLayer, LayerKind, NamedLayers, Overlay, env
 from harness.case.subject import Subject
 from harness.case.tally import Tally
 from harness.elf import combined
-from harness.targets.registry import (
-    DEFAULT,
-    Ability,
-    TargetPools,
-    all_options,
-    target,
-    who_can,
-)
+from harness.targets.opening import TargetPools
+from harness.targets.registry import DEFAULT, Ability, all_options, target, who_can
 
 if TYPE_CHECKING:
     from harness.case.result import CaseResult

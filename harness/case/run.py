@@ -46,8 +46,9 @@ from harness.case.samples import as_built, elf_of
 from harness.elf import Image, combined
 from harness.model import Model
 from harness.model.schema import IDENTIFIER
-from harness.targets.base import Session, Stop
-from harness.targets.registry import TargetPools
+from harness.targets.base import Stop
+from harness.targets.opening import TargetPools
+from harness.targets.session import Session
 from harness.uart.recording import Recording
 
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ from harness.base.clock import Deadline
 from harness.base.text import short
 from harness.case.case import HostStep
 from harness.case.tap import Tap
-from harness.targets.base import ConsoleMatch, Session
+from harness.targets.base import ConsoleMatch
+from harness.targets.session import Session
 from harness.uart.scrapers.pattern import compile_regex
 
 if TYPE_CHECKING:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from harness.base.clock import INSTANT, Deadline
-from harness.targets.base import ConsoleChunk, ConsoleMatch, Session, Stop, Until
+from harness.targets.base import ConsoleChunk, ConsoleMatch, Stop, Until
 from harness.targets.pins import Press
+from harness.targets.session import Session
 from harness.uart import Console
 
 #: Seconds on the target's clock between two readings of the console.

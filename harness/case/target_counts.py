@@ -18,7 +18,7 @@ from harness.case.arena import Arena
 from harness.case.evidence.known import is_arena
 from harness.elf import Image
 from harness.elf.file import Symbol
-from harness.targets.base import Session
+from harness.targets.session import Session
 from harness.uart import Console
 
 #: ``tflite::MicroInterpreter::Invoke()``, whose ticks an ``inference`` record claims.

@@ -13,8 +13,9 @@ from harness.case.case import Case
 from harness.case.live import Live
 from harness.keywords.skips import skip
 from harness.targets import target
+from harness.targets.opening import TargetPools
 from harness.targets.pins import Pins, pin_number
-from harness.targets.registry import Ability, TargetPools
+from harness.targets.registry import Ability
 
 
 class LiveSession:

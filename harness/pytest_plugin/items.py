@@ -26,7 +26,7 @@ from harness.case.subject import Subject
 from harness.case.tally import Attempt, AttemptStatus, Tally
 from harness.pytest_plugin.names import ATTEMPTS, RESULTS
 from harness.report.problems import console_lines, problem_lines
-from harness.targets.registry import TargetPools
+from harness.targets.opening import TargetPools
 from harness.uart.echo import Echo
 
 if TYPE_CHECKING:

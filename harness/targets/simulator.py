@@ -33,7 +33,7 @@ from harness.targets.base import (
 )
 from harness.targets.calls import Call, CallLog
 from harness.targets.operator_calls import OperatorCalls
-from harness.targets.registry import SessionDefaults
+from harness.targets.session import Session
 
 #: From here on a branch is a return from an exception or from another security state.
 EXC_RETURN = 0xF000_0000
@@ -77,14 +77,14 @@ class SimulatorPins:
         self._port.drive(pin, level)
 
 
-class SimulatorSession(SessionDefaults):
+class SimulatorSession(Session):
     """A session; :attr:`machine` also has hooks and snapshots."""
 
     target = "simulator"
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
-        self.memory = SimulatorMemory(machine)
+        self._memory = SimulatorMemory(machine)
         self._pins = SimulatorPins(machine)
         self._opened = time.monotonic()
         self._read = 0
@@ -95,6 +95,11 @@ class SimulatorSession(SessionDefaults):
         self._functions: FunctionMap | None = None
         self._operators: OperatorCalls | None = None
         self._loops: set[int] = set()  # watched functions that are not hooked while they run
+
+    @property
+    def memory(self) -> SimulatorMemory:
+        """The machine's memory."""
+        return self._memory
 
     @property
     def power_on(self) -> int:

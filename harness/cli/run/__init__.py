@@ -38,7 +38,8 @@ from harness.cli.run.reports import (
     report,
 )
 from harness.report.progress import Ticker
-from harness.targets.registry import Ability, TargetPools, who_can
+from harness.targets.opening import TargetPools
+from harness.targets.registry import Ability, who_can
 from harness.uart.echo import Echo
 
 if TYPE_CHECKING:

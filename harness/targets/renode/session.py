@@ -31,10 +31,11 @@ from harness.targets.base import (
     Until,
 )
 from harness.targets.calls import Call, CallLog
-from harness.targets.registry import Ability, SessionDefaults
+from harness.targets.registry import Ability
 from harness.targets.renode import faults
 from harness.targets.renode.link import AgentLink
 from harness.targets.renode.server import RenodeServer
+from harness.targets.session import Session
 
 _NS = 1_000_000_000
 _SLICE_MS = 250  # wall milliseconds per call; Ctrl-C and the guard act between calls
@@ -154,8 +155,8 @@ class RenodePins:
         self._agent.call(f"drive({pin}, {level})")
 
 
-class RenodeSession(SessionDefaults):
-    """An image in a machine of Renode; see :class:`harness.targets.base.Session`.
+class RenodeSession(Session):
+    """An image in a machine of Renode; see :class:`harness.targets.session.Session`.
 
     ``owns_server``: Renode ends with the session. ``power_on`` is the seed of the RAM's content.
     """
@@ -208,7 +209,7 @@ class RenodeSession(SessionDefaults):
             )
             self._opened = True
             self.agent = AgentClient(link, server)
-            self.memory = RenodeMemory(self.agent)
+            self._memory = RenodeMemory(self.agent)
             self.agent.call(f"hook_faults({fault_handlers(image)})")
             svc = image.symbol("z_arm_svc")
             if svc is not None:
@@ -216,6 +217,11 @@ class RenodeSession(SessionDefaults):
         except BaseException:
             self.close()
             raise
+
+    @property
+    def memory(self) -> RenodeMemory:
+        """The machine's memory."""
+        return self._memory
 
     @property
     def power_on(self) -> int:

@@ -12,7 +12,7 @@ from harness.case.overlay import door_layer
 from harness.case.plan import Plan, Request, execute, one_case, plan
 from harness.case.result import Verdict
 from harness.case.subject import Subject
-from harness.targets.registry import TargetPools
+from harness.targets.opening import TargetPools
 
 FILE = """
 [defaults]

@@ -8,7 +8,7 @@ from fake_renode import Fault
 from harness.base.errors import EnvironmentMissing, TargetLost, UsageError
 from harness.base.findings import Kind
 from harness.targets import Elapsed, Stop, open_target
-from harness.targets.registry import TargetPools
+from harness.targets.opening import TargetPools
 from harness.targets.renode import RenodePool, RenodeServer, find, server
 from harness.targets.renode.link import MonitorError
 

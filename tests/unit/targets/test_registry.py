@@ -9,8 +9,10 @@ import pytest
 from harness.base.clock import Deadline
 from harness.base.errors import Unsupported, UsageError
 from harness.targets import TARGETS, Ability, Fault, open_target, target, who_can
-from harness.targets.registry import DEFAULT, SessionDefaults, TargetPools, all_options
+from harness.targets.opening import TargetPools
+from harness.targets.registry import DEFAULT, all_options
 from harness.targets.renode import RenodePool
+from harness.targets.session import Session
 
 #: Other tests in this process may have added targets of their own behind these.
 SHIPPED = ["simulator", "renode", "board", "virtual-board"]
@@ -62,11 +64,13 @@ def test_sessions_of_renode_share_their_process_and_others_share_nothing() -> No
         assert shared.options("simulator", {"timing": "branches"}) == {"timing": "branches"}
 
 
-class Plain(SessionDefaults):
+class Plain(Session):
+    """A session with no ability."""
+
     target = "board"
 
-    def close(self) -> None:
-        """Nothing is held."""
+
+Plain.__abstractmethods__ = frozenset()  # none of those is asked here
 
 
 @pytest.mark.parametrize(
