@@ -17,7 +17,9 @@ _ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 _ELEMENT = {
     Verdict.FAIL: "failure",
+    Verdict.FLAKY: "failure",
     Verdict.FIRMWARE: "failure",
+    Verdict.USAGE: "error",
     Verdict.ERROR: "error",
     Verdict.SKIPPED: "skipped",
 }

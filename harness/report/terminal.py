@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 _STYLE: dict[str, str] = {
     Verdict.PASS: "green",
     Verdict.FAIL: "bold red",
+    Verdict.FLAKY: "bold red",
     Verdict.FIRMWARE: "bold red",
+    Verdict.USAGE: "bold yellow",
     Verdict.ERROR: "bold yellow",
     Verdict.SKIPPED: "yellow",
 }

@@ -126,6 +126,15 @@ _POWER_ON = TargetOption(
     power_on.name_of(power_on.DEFAULT_SEED),
     words=lambda: (power_on.ZERO_WORD, power_on.BOTH_WORD),
 )
+#: Values of the option ``start``: the vector table where the chip looks, or that of the ELF.
+CHIP, ELF = "chip", "elf"
+_START = TargetOption(
+    "start",
+    "text",
+    "where the core starts: chip, at the table where the chip looks, or elf, at the image's own.",
+    CHIP,
+    words=lambda: (CHIP, ELF),
+)
 _BOARD_OPTIONS = (
     TargetOption("board", "text", "its name, probe serial number or tag.", words=boards_of_lab),
     TargetOption(
@@ -170,6 +179,7 @@ _ROWS = (
                 words=_without_model,
             ),
             _CONSOLE,
+            _START,
         ),
         parallel=True,
     ),
@@ -188,6 +198,7 @@ _ROWS = (
                 variable="RENODE",
             ),
             _POWER_ON,
+            _START,
         ),
         pool="harness.targets.renode.server:RenodePool",
         needs="harness.targets.renode.find:locate",

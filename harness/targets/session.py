@@ -103,6 +103,14 @@ class Session(Closing):
         self._cannot(Ability.STEP)
 
     @property
+    def handler_seconds(self) -> float | None:
+        """Seconds in a handler without entry to, or return from, another; 0 in thread mode.
+
+        None on a target that does not see exceptions.
+        """
+        return None
+
+    @property
     def core_state(self) -> CoreState:
         """Registers, stack pointers and RAM, for call stacks. Raises :class:`Unsupported`.
 

@@ -159,6 +159,7 @@ class RenodeSession(Session):
     """An image in a machine of Renode; see :class:`harness.targets.session.Session`.
 
     ``owns_server``: Renode ends with the session. ``power_on`` is the seed of the RAM's content.
+    ``anywhere``: the vector table need not be where the chip looks.
     """
 
     target = "renode"
@@ -170,6 +171,7 @@ class RenodeSession(Session):
         *,
         owns_server: bool,
         power_on: int = DEFAULT_SEED,
+        anywhere: bool = False,
     ) -> None:
         self._image = image
         self._server = server
@@ -197,7 +199,7 @@ class RenodeSession(Session):
             texts = (_NO_SPU, *server.warnings_of_worlds)
             self._notes += [Finding(Kind.APPROXIMATION, text, "renode") for text in texts]
         try:
-            start = vectors.find(image)
+            start = vectors.find(image, anywhere=anywhere)
             self._notes += start.notes(non_secure=non_secure)
             link = server.machine(
                 image,
@@ -438,7 +440,7 @@ def fault_handlers(image: Image) -> list[int]:
     Images loaded together (a bootloader and an application, a secure and a non-secure image) have
     separate tables. Raises :class:`UsageError` if the table used at boot has no fault handlers.
     """
-    start = vectors.find(image).address
+    start = vectors.find(image, anywhere=True).address
     found = _handlers(image, start)
     if not found:
         raise UsageError(
@@ -447,7 +449,7 @@ def fault_handlers(image: Image) -> list[int]:
         )
     for part in (image.alone, *image.beside):
         with contextlib.suppress(BadElf):  # an image without a vector table, such as data
-            found |= _handlers(image, vectors.find(part).address)
+            found |= _handlers(image, vectors.find(part, anywhere=True).address)
     return sorted(found)
 
 
