@@ -12,7 +12,7 @@ from harness.base.errors import CheckFailed, FirmwareFailed, HilError, UsageErro
 from harness.base.findings import FATAL, NOTES, Finding, Kind
 from harness.base.platforms import BoardTable, board_table, board_with
 from harness.case.case import Case
-from harness.case.endings import at_rest, how_it_ended
+from harness.case.endings import HOW_IT_ENDED, at_rest, how_it_ended
 from harness.case.observe import Observer, scrapers_of
 from harness.case.outputs import OutputCheck, check_outputs
 from harness.case.samples import elf_of
@@ -223,7 +223,11 @@ class Live(Closing):
         return SessionFindings(found, take)
 
     def _all_findings(self) -> list[Finding]:
-        return self._seen().findings(None, self._image)
+        seen = self._seen()
+        findings = seen.findings(None, self._image)
+        if seen.stop is Stop.LOCKUP and not seen.faults:
+            findings.append(Finding(Kind.FAULT, HOW_IT_ENDED[seen.stop]))
+        return findings
 
     def _seen(self) -> Observation:
         seen = self._observer.seen(self._last_stop())

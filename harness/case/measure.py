@@ -215,6 +215,7 @@ def measured_of(seen: Observation, hertz: int) -> Measured:
         counted.arena_given,
         counted.arena_least,
         counted.arena_strayed,
+        counted.allocations_wrong,
     )
     if counters.source == "simulator":
         # Without virtual time (the virtual board) records have the wall clock's times, which the

@@ -55,8 +55,6 @@ class Observation:
         ]
         for fault in self.faults:
             findings.append(Finding(Kind.FAULT, str(fault), fault.kind, values=(("pc", fault.pc),)))
-        if self.stop is Stop.LOCKUP and not self.faults:
-            findings.append(Finding(Kind.FAULT, "the core locked up", "Lockup"))
         last, kinds = self.last_resort, {known.kind for known in findings}
         if last and last.kind not in kinds and not _is_status_of_tests(last, self.console):
             findings.append(last)

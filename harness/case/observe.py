@@ -70,7 +70,9 @@ class Observer:
         The run stopped with ``stop``, and after the time after its end with ``last``. The first
         ``provoked`` faults are the tests' own.
         """
-        session, functions = self.session, self.functions or {}
+        session, gave_up = self.session, None
+        if self.image is not None and self.functions:
+            gave_up = _last_resort(session, self.image, self.functions)
         return Observation(
             self.console,
             stop,
@@ -81,7 +83,7 @@ class Observer:
             faults=faults_with_stacks(session, self.image)[provoked:],
             target_findings=tuple(session.findings),
             at_rest=at_rest(session, last or stop),
-            last_resort=_last_resort(session, self.image, functions) if self.image else None,
+            last_resort=gave_up,
             quiet=_quiet(session),
             not_pressed=self.tap.not_pressed,
         )

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 
+from harness.base import files
 from harness.base.text import short
 from harness.case.result import CaseResult, Verdict
 
@@ -24,7 +25,7 @@ class CaseRun:
     def of(cls, result: CaseResult) -> CaseRun:
         """The run of ``result``, whose console is read."""
         path = result.evidence.console
-        if path is None or not path.is_file():
+        if path is None or not files.is_file(path):
             return cls(result, b"")
         with path.open("rb") as file:
             return cls(result, file.read(_COMPARED))

@@ -64,31 +64,47 @@ def run_case(
     *error* too, so that one of several cases does not end the others. Exceptions of the types in
     ``passing``, such as the caller's timeout, are raised in any case.
     """
-    started = time.monotonic()
-    prepared: Prepared | None = None
+    how = _How(time.monotonic(), pools or TargetPools(), look, echo, trace)
     try:
-        refuse_nothing_expected(case)
-        folder = artifacts.folder(output, case.name)
-        prepared = prepare(case)
-        with artifacts.recording(folder, echo) as recording:
-            watched = _watch(prepared, recording, pools or TargetPools(), look, trace=trace)
-            result = _result(prepared, watched)
+        return _run_case(case, output, how, calibrate)
     except Exception as error:
-        is_verdict = isinstance(error, HilError) and not isinstance(error, _CALLERS)
-        if isinstance(error, passing) or not (is_verdict or on_error == "record"):
+        if on_error == "raise" or isinstance(error, passing):
             raise
-        result = _timed(_failed(case, error, prepared), started)
-        if not is_verdict:
-            return result
-    result = _timed(result, started)
-    if calibrate is not None:
-        result = calibrate(result)
-    artifacts.write_result(folder, result)
-    return result
+        return _timed(_failed(case, error), how.started)
 
 
 #: Errors of the caller, not of the run.
 _CALLERS = (UsageError, CannotWrite)
+
+
+@dataclass(frozen=True)
+class _How:
+    """What a run shares with others, when it began, and what it shows."""
+
+    started: float
+    pools: TargetPools
+    look: Look | None
+    echo: Callable[[bytes], None] | None
+    trace: bool
+
+
+def _run_case(case: Case, output: Path, how: _How, calibrate: Calibrate | None) -> CaseResult:
+    refuse_nothing_expected(case)
+    folder = artifacts.folder(output, case.name)
+    prepared: Prepared | None = None
+    try:
+        prepared = prepare(case)
+        with artifacts.recording(folder, how.echo) as recording:
+            result = _result(prepared, _watch(prepared, recording, how))
+    except _CALLERS:
+        raise
+    except HilError as error:
+        result = _failed(case, error, prepared)
+    result = _timed(result, how.started)
+    if calibrate is not None:
+        result = calibrate(result)
+    artifacts.write_result(folder, result)
+    return result
 
 
 @dataclass(frozen=True)
@@ -100,9 +116,7 @@ class _Watched:
     coverage: Coverage | None
 
 
-def _watch(
-    prepared: Prepared, recording: Recording, pools: TargetPools, look: Look | None, *, trace: bool
-) -> _Watched:
+def _watch(prepared: Prepared, recording: Recording, how: _How) -> _Watched:
     """Open the target and observe the image: twice if memory at power-on must not matter."""
     case, image = prepared.case, prepared.image
     first, *others = runs_of(case)
@@ -110,12 +124,12 @@ def _watch(
 
     def attempt(session: Session) -> tuple[Observation, Coverage | None]:
         recording.restart()  # a run on a board may be repeated from its reset
-        if trace:
+        if how.trace:
             session.profile()
         seen = observe(session, case, prepared.inputs, recording, image)
-        coverage = session.coverage() if trace else None
-        if look is not None:
-            look(session, image, seen.stop)
+        coverage = session.coverage() if how.trace else None
+        if how.look is not None:
+            how.look(session, image, seen.stop)
         behaviours[:] = [Behaviour.of(session, seen.stop)] if others else []
         return seen, coverage
 
@@ -124,10 +138,10 @@ def _watch(
         behaviours.append(Behaviour.of(session, seen.stop))
 
     seen, coverage = run_on_target(
-        case.target, image, attempt, **pools.options(case.target, first.target_options)
+        case.target, image, attempt, **how.pools.options(case.target, first.target_options)
     )
     for other in others:
-        options = pools.options(case.target, other.target_options)
+        options = how.pools.options(case.target, other.target_options)
         run_on_target(case.target, image, again, **options)
     findings = (*seen.target_findings, *first_difference(behaviours))
     return _Watched(replace(seen, target_findings=findings), recording.path, coverage)
@@ -141,7 +155,7 @@ def _result(prepared: Prepared, watched: _Watched) -> CaseResult:
     return replace(result, evidence=evidence, measures=measures)
 
 
-def _failed(case: Case, error: Exception, prepared: Prepared | None) -> CaseResult:
+def _failed(case: Case, error: Exception, prepared: Prepared | None = None) -> CaseResult:
     """The result of a case that an error has ended: the one place where errors become verdicts."""
     if isinstance(error, HilError):
         reason, details = _one_line(error.message)

@@ -25,6 +25,9 @@ _ALIGNMENT = 0x80
 _MCUBOOT = struct.Struct("<IIH")
 _MCUBOOT_MAGIC = 0x96F3_B83D
 _HEADER = "MCUboot's header"
+#: Subjects of the notes about images that something else starts.
+_SUBJECTS = ("bootloader", "non-secure image")
+_LEAST_ROOM = 0x20  # bytes of a header
 #: Kconfig of a Zephyr image: where its partition begins, and its table in there.
 _OFFSETS = ("FLASH_LOAD_OFFSET", "ROM_START_OFFSET")
 
@@ -43,15 +46,20 @@ class Vectors:
         if not self.address:
             return []
         missing, subject = (
-            ("the secure firmware that it expects below it", "non-secure image")
+            ("the secure firmware that it expects below it", _SUBJECTS[1])
             if non_secure
-            else ("what boots it on the chip", "bootloader")
+            else ("what boots it on the chip", _SUBJECTS[0])
         )
         text = (
             f"started at its own vector table at 0x{self.address:x} ({self.reason}),"
             f" without {missing}"
         )
         return [Finding(Kind.APPROXIMATION, text, subject)]
+
+
+def is_start_note(finding: Finding) -> bool:
+    """Whether ``finding`` is one of :meth:`Vectors.notes`: every report has these."""
+    return finding.kind is Kind.APPROXIMATION and finding.subject in _SUBJECTS
 
 
 def find(image: Image, *, anywhere: bool = False) -> Vectors:
@@ -88,8 +96,21 @@ def _is_of_partition(image: Image, address: int, reason: str) -> bool:
     """
     if reason.startswith((_HEADER, f"section {_SECTION}")) or trustzone.is_non_secure(image):
         return True
+    if _has_header_room(image, address):
+        return True
     offsets = [image.absolutes.get(f"CONFIG_{name}", 0) for name in _OFFSETS]
     return bool(offsets[0]) and sum(offsets) == address - image.chip.area("flash").origin
+
+
+def _has_header_room(image: Image, address: int) -> bool:
+    """Whether the table lies behind empty room for MCUboot's header, at the start of a page."""
+    page, room = image.chip.flash.page, b""
+    for segment in image.loaded:
+        if segment.load_address <= address < segment.load_address + len(segment.data):
+            room = segment.data[: address - segment.load_address]
+            begins_page = segment.load_address and not segment.load_address % page
+            return bool(begins_page and len(room) >= _LEAST_ROOM and not room.strip(b"\0\xff"))
+    return False
 
 
 def named(image: Image) -> tuple[int, str] | None:

@@ -48,7 +48,7 @@ class LiveSession:
         self._in_test = False
         self._is_own = False  # the open session was started by the running test
 
-    def start(self, case: Case, checks: Checks) -> None:
+    def start(self, case: Case, checks: Checks = "required") -> None:
         """Opens the session of ``case``; closes an open one first."""
         self.stop_target()
         try:
@@ -154,7 +154,7 @@ class LiveSession:
     def run_for(self, seconds: timedelta) -> None:
         """Runs the target for a time on its own clock, at most to the end of the image.
 
-        Does not fail by itself: what the image does is judged when the session ends.
+        Never fails by itself: what the image does is judged when the session ends.
 
         Examples:
         | Run For | 1.5 s |

@@ -26,8 +26,8 @@ def open(  # noqa: A001 - the name that harness.targets calls
     """Open a session on ``server``, on one of ``pool``, or on a Renode that ends with the session.
 
     ``renode`` names the program (else RENODE, PATH, the usual places); ``power_on`` is the seed of
-    RAM (:mod:`harness.base.power_on`); ``start`` is where the core starts: "chip" or "elf". Raises :class:`EnvironmentMissing` if there is no Renode or
-    it is too old.
+    RAM (:mod:`harness.base.power_on`); ``start`` is where the core starts: "chip" or "elf". Raises
+    :class:`EnvironmentMissing` if there is no Renode or it is too old.
     """
     seed, anywhere = seed_of(str(power_on)), start == ELF
     if server is None and pool is not None:

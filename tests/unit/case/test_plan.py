@@ -119,8 +119,13 @@ def test_an_option_that_no_target_takes_is_refused(planned):
     ("verdicts", "verdict", "reason"),
     [
         ([Verdict.PASS] * 3, Verdict.PASS, "why in each of 3 runs"),
-        ([Verdict.FIRMWARE], Verdict.FIRMWARE, "why"),
-        ([Verdict.PASS, Verdict.FIRMWARE], Verdict.FAIL, "passed 1 of 3 runs, then: why"),
+        ([Verdict.FIRMWARE] * 3, Verdict.FIRMWARE, "why"),
+        ([Verdict.ERROR], Verdict.ERROR, "why"),
+        (
+            [Verdict.PASS, Verdict.FIRMWARE, Verdict.PASS],
+            Verdict.FLAKY,
+            "passed 2 of 3 runs; their consoles are equal, one is pass and another firmware: why",
+        ),
     ],
 )
 def test_each_run_of_a_repeated_case_must_pass(planned, monkeypatch, verdicts, verdict, reason):
