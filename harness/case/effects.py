@@ -19,7 +19,7 @@ from harness.uart.scrapers.base import REFERENCE
 
 
 @dataclass(frozen=True)
-class RunFacts:
+class JudgedRun:
     """A run, as the rules see it."""
 
     case: Case
@@ -32,7 +32,7 @@ class RunFacts:
         return REFERENCE in self.outputs.compared_with
 
 
-def without_effect(run: RunFacts) -> list[str]:
+def without_effect(run: JudgedRun) -> list[str]:
     """A sentence for each key that somebody wrote for this case and that had no effect."""
     return [
         f"`{key}` is not used: {reason}"
@@ -42,7 +42,7 @@ def without_effect(run: RunFacts) -> list[str]:
     ]
 
 
-def _model(run: RunFacts) -> Iterator[str]:
+def _model(run: JudgedRun) -> Iterator[str]:
     case = run.case
     needed = not case.expect.wants_outputs or case.budgets.adequacy is not None
     if needed or run.compares_with_reference or run.seen.console.records:
@@ -53,44 +53,44 @@ def _model(run: RunFacts) -> Iterator[str]:
         yield f"the scraper {short(case.scraper)} reads no tensors"
 
 
-def _comparison(run: RunFacts) -> Iterator[str]:
+def _comparison(run: JudgedRun) -> Iterator[str]:
     if not run.compares_with_reference:
         yield "no output was compared with the reference"
 
 
-def _tolerance(run: RunFacts) -> Iterator[str]:
+def _tolerance(run: JudgedRun) -> Iterator[str]:
     if not run.outputs.compared:
         yield "no number was compared"
 
 
-def _inferences(run: RunFacts) -> Iterator[str]:
+def _inferences(run: JudgedRun) -> Iterator[str]:
     if not run.case.expect.wants_outputs:
         yield "no outputs are expected"
 
 
-def _rows(run: RunFacts) -> Iterator[str]:
+def _rows(run: JudgedRun) -> Iterator[str]:
     if run.case.input_file is None:
         yield "it limits the rows of `inputs`, and the case names no file of inputs"
 
 
-def _inputs(run: RunFacts) -> Iterator[str]:
+def _inputs(run: JudgedRun) -> Iterator[str]:
     if run.case.input_file is not None and run.seen.sent is None and not run.case.outputs:
         yield "nothing was sent to the image"
 
 
-def _baseline(run: RunFacts) -> Iterator[str]:
+def _baseline(run: JudgedRun) -> Iterator[str]:
     if not any(budget.relative for budget in run.case.budgets.limits):
         yield "no budget is a step from it"
 
 
-def _press(run: RunFacts) -> Iterator[str]:
+def _press(run: JudgedRun) -> Iterator[str]:
     seconds = run.seen.counters.virtual_seconds
     end = "the run ended before" if seconds is None else f"the run ended at {seconds:.3g} s"
     for number in run.seen.not_pressed:
         yield f"{run.case.press[number]}: {end}"
 
 
-def _expect(run: RunFacts) -> Iterator[str]:
+def _expect(run: JudgedRun) -> Iterator[str]:
     case = run.case
     for name, given in (("values", case.expect.values), ("tests", case.expect.tests)):
         if given and not case.scraper:
@@ -99,12 +99,12 @@ def _expect(run: RunFacts) -> Iterator[str]:
         yield f"the scraper {short(case.scraper)} reads no tests"
 
 
-def _start(run: RunFacts) -> Iterator[str]:
+def _start(run: JudgedRun) -> Iterator[str]:
     if target(run.case.target).option("start") is None:
         yield f"{run.case.target} starts where the chip looks"
 
 
-_RULES: dict[str, Callable[[RunFacts], Iterator[str]]] = {
+_RULES: dict[str, Callable[[JudgedRun], Iterator[str]]] = {
     "model": _model,
     "inputs": _inputs,
     "rows": _rows,

@@ -10,7 +10,7 @@ from harness.base import paths
 from harness.base.findings import FATAL, Finding, Kind
 from harness.base.text import count_of
 from harness.case.case import SYSTEM_OFF, Case
-from harness.case.effects import RunFacts, as_reason, without_effect
+from harness.case.effects import JudgedRun, as_reason, without_effect
 from harness.case.endings import how_it_ended, hung
 from harness.case.evidence import check_evidence, known_of
 from harness.case.hang import time_hint, unread, why_unfinished
@@ -58,7 +58,7 @@ def judged(prepared: Prepared, seen: Observation) -> CaseResult:
     if model and outputs.mismatches and not judgement.hint and _holds_another(image, model):
         hint = f"is {model.name} the model of this image? The image holds another one"
         judgement = replace(judgement, hint=hint)
-    judgement = _without_unused(judgement, RunFacts(case, seen, outputs))
+    judgement = _without_unused(judgement, JudgedRun(case, seen, outputs))
     evidence = Evidence(
         findings=findings,
         outputs_compared=outputs.compared,
@@ -74,7 +74,7 @@ def judged(prepared: Prepared, seen: Observation) -> CaseResult:
     return CaseResult(prepared.setup, judgement, evidence, measures)
 
 
-def _without_unused(judgement: Judgement, run: RunFacts) -> Judgement:
+def _without_unused(judgement: Judgement, run: JudgedRun) -> Judgement:
     """``judgement``; no pass with keys that had no effect, and a note of them beside a failure."""
     unused = without_effect(run)
     if not unused:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 #: The hint of a session that fails because a case did not run.
 ALLOW_HINT = "--hil-allow-skips, if this is intended"
+_KINDS = {str(kind): kind for kind in Kind}
 #: Seconds for which a worker of xdist waits for a board in use by another worker.
 _BOARD_WAIT = 600.0
 
@@ -259,7 +260,7 @@ def _start_notes(results: list[dict[str, Any]]) -> list[str]:
         f"note: {result['name']}: {one['message']}"
         for result in results
         for one in result["findings"]
-        if is_start_note(Finding(Kind(one["kind"]), one["message"], one["subject"]))
+        if is_start_note(Finding(_KINDS[one["kind"]], one["message"], one["subject"]))
     )
     return list(dict.fromkeys(notes))
 

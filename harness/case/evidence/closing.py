@@ -102,8 +102,8 @@ def _allocations(ledger: Ledger, known: Known, wrong: Sequence[str] | None, *, w
             ledger.contradicts(message, "allocation", record.line)
         _allocation_counts(ledger, record, known.model)
     # An allocator outside the arena is possible: then none of its figures is found there.
-    used = [record.text("type") for record in records if record.integer("used")]
-    if wrong and ("allocation" in known.required or set(used) - set(wrong)):
+    held = [record.text("type") for record in records if record.integer("used")]
+    if wrong and ("allocation" in known.required or any(name not in wrong for name in held)):
         for name in wrong:
             message = f"allocation of {name}: the allocator in the arena has other figures"
             ledger.contradicts(message, "allocation")

@@ -227,7 +227,7 @@ RESTS = ["for (;;) {}", 'for (;;) __asm__ volatile("wfi")', 'for (;;) __asm__ vo
 @pytest.mark.parametrize("handler", RESTS)
 def test_a_core_at_rest_has_ended_in_a_handler_too_once_all_has_come(judged, handler):
     assert judged(GOOD + PEND + ENDS["wfi"], on_fault=handler).verdict is Verdict.PASS
-    missing = judged('say("y=1\n");' + PEND + ENDS["wfi"], on_fault=handler)
+    missing = judged('say("y=1\\n");' + PEND + ENDS["wfi"], on_fault=handler)
     assert missing.verdict is Verdict.FIRMWARE
     assert "in the handler of NMI" in missing.reason
 
