@@ -27,6 +27,11 @@ class JudgedRun:
     outputs: OutputCheck
 
     @property
+    def lacks_results(self) -> bool:
+        """Whether results are expected and none came: then nothing could be compared."""
+        return self.case.expect.wants_outputs and not self.outputs.inferences
+
+    @property
     def compares_with_reference(self) -> bool:
         """Whether an output was compared with the model's reference."""
         return REFERENCE in self.outputs.compared_with
@@ -45,7 +50,7 @@ def without_effect(run: JudgedRun) -> list[str]:
 def _model(run: JudgedRun) -> Iterator[str]:
     case = run.case
     needed = not case.expect.wants_outputs or case.budgets.adequacy is not None
-    if needed or run.compares_with_reference or run.seen.console.records:
+    if needed or run.lacks_results or run.compares_with_reference or run.seen.console.records:
         return
     if case.reference == "none":
         yield 'reference = "none" compares nothing with it'
@@ -54,12 +59,12 @@ def _model(run: JudgedRun) -> Iterator[str]:
 
 
 def _comparison(run: JudgedRun) -> Iterator[str]:
-    if not run.compares_with_reference:
+    if not run.compares_with_reference and not run.lacks_results:
         yield "no output was compared with the reference"
 
 
 def _tolerance(run: JudgedRun) -> Iterator[str]:
-    if not run.outputs.compared:
+    if not run.outputs.compared and not run.lacks_results:
         yield "no number was compared"
 
 

@@ -163,9 +163,10 @@ def _failed(case: Case, error: Exception, prepared: Prepared | None = None) -> C
     else:
         details = traceback_text() if os.environ.get("TFLM_HIL_DEBUG") else ""
         judgement = Judgement(Verdict.ERROR, describe_bug(error), hint=BUG_HINT)
-    setup = prepared.setup if prepared is not None else setup_of(case)
-    size = size_of(prepared.image) if prepared is not None else None
-    return CaseResult(setup, judgement, Evidence(details=details), Measures(size=size))
+    if prepared is None or judgement.verdict is Verdict.SKIPPED:
+        return CaseResult(setup_of(case), judgement, Evidence(details=details))
+    measures = Measures(size=size_of(prepared.image))
+    return CaseResult(prepared.setup, judgement, Evidence(details=details), measures)
 
 
 def _timed(result: CaseResult, started: float) -> CaseResult:

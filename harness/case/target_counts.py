@@ -29,6 +29,7 @@ _STACK = "z_main_stack"
 #: equal by chance, and the used part is then not known.
 _LEAST_UNUSED = 16
 _WORD = 0xFFFF_FFFF
+_ALLOCATOR = "RecordingMicroAllocator"
 
 
 @dataclass(frozen=True)
@@ -158,7 +159,11 @@ class TargetCounter:
             for record in records
             if struct.pack("<3I", *(record.integer(name) & _WORD for name in names)) not in content
         ]
-        self._allocations = tuple(wrong)
+        used = [record.text("type") for record in records if record.integer("used")]
+        # Without a symbol of it the allocator may be elsewhere: then the arena has none of them.
+        known = any(_ALLOCATOR in symbol.name for symbol in self._image.symbols)
+        if known or any(name not in wrong for name in used):
+            self._allocations = tuple(wrong)
 
     def _used_stack(self, size: int) -> int | None:
         """The bytes of the main stack above the unused ones at its end; None if unknown."""
