@@ -21,7 +21,7 @@ from harness.case.tap import out_of_time
 from harness.elf import Image, combined
 from harness.model import Model
 from harness.targets.base import ConsoleMatch, Elapsed, MemoryAccess, Stop
-from harness.targets.opening import TargetPools, open_target
+from harness.targets.opening import Targets, open_target
 from harness.targets.pins import Pins
 from harness.targets.session import Session
 from harness.uart import Console
@@ -83,7 +83,7 @@ class Live(Closing):
     def open(
         cls,
         case: Case,
-        shared: TargetPools | None = None,
+        shared: Targets | None = None,
         echo: Callable[[bytes], None] | None = None,
         *,
         checks: Checks = "required",
@@ -95,10 +95,11 @@ class Live(Closing):
 
         Raises :class:`EnvironmentMissing` if this machine has no such target.
         """
-        given = case.target_options
-        options = shared.options(case.target, given) if shared is not None else dict(given)
         image = combined.read(elf_of(case), case.also_load, case.chip)
-        session = open_target(case.target, image, **options)
+        if shared is None:
+            session = open_target(case.target, image, **case.target_options)
+        else:
+            session = shared.open(case.target, image, case.target_options)
         return cls(case, session, image, echo, checks=checks)
 
     def __exit__(self, *error: object) -> None:
@@ -369,8 +370,8 @@ class Live(Closing):
             lambda: done() or self.console.flooded, words, self._deadline
         )
         self._stop = stop
+        self.checked()
         if done():
-            self.checked()
             return
         raise FirmwareFailed(self._why_not(problem if isinstance(problem, str) else problem()))
 

@@ -23,7 +23,7 @@ from harness.case.overlay import CaseLayer, LayerKind, NamedLayers, Overlay, env
 from harness.case.subject import Subject
 from harness.case.tally import Tally
 from harness.elf import combined
-from harness.targets.opening import TargetPools
+from harness.targets.opening import Targets
 from harness.targets.registry import DEFAULT, Ability, all_options, target, who_can
 
 if TYPE_CHECKING:
@@ -296,7 +296,7 @@ def load_cases(path: Path, names: Sequence[str] = ()) -> list[Case]:
 def execute(
     made: Plan,
     folder: Callable[[Case], Path],
-    pools: TargetPools,
+    pools: Targets,
     *,
     look: Callable[[Case], Look | None] = lambda case: None,
     echo: Callable[[int, Case], Callable[[bytes], None] | None] = lambda number, case: None,

@@ -31,7 +31,7 @@ from harness.case.result import CaseResult, Evidence, Judgement, Measures, Verdi
 from harness.elf import Image
 from harness.elf.coverage import Coverage
 from harness.targets.base import Stop
-from harness.targets.opening import TargetPools, run_on_target
+from harness.targets.opening import Targets
 from harness.targets.session import Session
 from harness.uart.recording import Recording
 
@@ -45,7 +45,7 @@ def run_case(
     case: Case,
     output: Path,
     *,
-    pools: TargetPools | None = None,
+    pools: Targets | None = None,
     look: Look | None = None,
     calibrate: Calibrate | None = None,
     echo: Callable[[bytes], None] | None = None,
@@ -64,7 +64,7 @@ def run_case(
     *error* too, so that one of several cases does not end the others. Exceptions of the types in
     ``passing``, such as the caller's timeout, are raised in any case.
     """
-    how = _How(time.monotonic(), pools or TargetPools(), look, echo, trace)
+    how = _How(time.monotonic(), pools or Targets(), look, echo, trace)
     try:
         return _run_case(case, output, how, calibrate)
     except Exception as error:
@@ -82,7 +82,7 @@ class _How:
     """What a run shares with others, when it began, and what it shows."""
 
     started: float
-    pools: TargetPools
+    targets: Targets
     look: Look | None
     echo: Callable[[bytes], None] | None
     trace: bool
@@ -137,12 +137,9 @@ def _watch(prepared: Prepared, recording: Recording, how: _How) -> _Watched:
         seen = observe(session, case, prepared.inputs, None, image)
         behaviours.append(Behaviour.of(session, seen.stop))
 
-    seen, coverage = run_on_target(
-        case.target, image, attempt, **how.pools.options(case.target, first.target_options)
-    )
+    seen, coverage = how.targets.run(case.target, image, attempt, first.target_options)
     for other in others:
-        options = how.pools.options(case.target, other.target_options)
-        run_on_target(case.target, image, again, **options)
+        how.targets.run(case.target, image, again, other.target_options)
     findings = (*seen.target_findings, *first_difference(behaviours))
     return _Watched(replace(seen, target_findings=findings), recording.path, coverage)
 

@@ -13,7 +13,7 @@ from harness.case.case import Case
 from harness.case.live import Checks, Live
 from harness.keywords.skips import fail, skip
 from harness.targets import target
-from harness.targets.opening import TargetPools
+from harness.targets.opening import Targets
 from harness.targets.pins import Pins, pin_number
 from harness.targets.registry import Ability
 from robot import result
@@ -42,7 +42,7 @@ class LiveSession:
     """The session opened by `Start Target`."""
 
     def __init__(self) -> None:
-        self.shared = TargetPools()  # one Renode for all tests of an execution
+        self.shared = Targets()  # one Renode for all tests of an execution
         self._live: Live | None = None
         self._ended: list[Live] = []  # sessions that ended in the running test
         self._in_test = False

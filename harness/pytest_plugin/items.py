@@ -28,7 +28,7 @@ from harness.case.tally import Attempt, AttemptStatus, Tally
 from harness.elf.vectors import is_start_note
 from harness.pytest_plugin.names import ATTEMPTS, RESULTS
 from harness.report.problems import console_lines, problem_lines
-from harness.targets.opening import TargetPools
+from harness.targets.opening import Targets
 from harness.uart.echo import Echo
 
 if TYPE_CHECKING:
@@ -168,11 +168,11 @@ def calibrate_of(config: pytest.Config) -> Calibrate | None:
         raise pytest.UsageError(str(error)) from error
 
 
-def shared_of(config: pytest.Config) -> TargetPools:
+def shared_of(config: pytest.Config) -> Targets:
     """The target pools shared by the sessions of this process (one Renode for all)."""
-    shared: TargetPools | None = getattr(config, "hil_shared", None)
+    shared: Targets | None = getattr(config, "hil_shared", None)
     if shared is None:
-        shared = TargetPools()
+        shared = Targets()
         config.hil_shared = shared  # type: ignore[attr-defined]
     return shared
 

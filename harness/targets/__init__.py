@@ -13,7 +13,7 @@ from harness.targets.base import (
     SymbolReached,
     Until,
 )
-from harness.targets.opening import open_target, run_on_target
+from harness.targets.opening import Targets, open_target
 from harness.targets.registry import TARGETS, Ability, Target, target, who_can
 from harness.targets.session import Session
 
@@ -30,9 +30,9 @@ __all__ = [
     "Stop",
     "SymbolReached",
     "Target",
+    "Targets",
     "Until",
     "open_target",
-    "run_on_target",
     "target",
     "who_can",
 ]

@@ -25,34 +25,44 @@ def open_target(name: str, image: Image, **options: object) -> Session:
     return session
 
 
-def run_on_target(
-    name: str, image: Image, action: Callable[[Session], Result], **options: object
-) -> Result:
-    """The result of ``action`` on a session that is opened for it and closed afterwards.
+class Targets(Closing):
+    """The door to the targets: opens sessions and runs on them.
 
-    A board that fails, in the middle of ``action`` too, is tried again from the start as its lab
-    file allows, so ``action`` must begin anew at each call. A session that the caller keeps open
-    (:func:`open_target`) cannot be tried again.
-
-    Raises the errors of :func:`open_target` and ``action``.
+    Each target that has a pool is started once, and shared by all sessions until :meth:`close`.
     """
-    row = target(name)
-    module = import_module(row.module)
-    if row.retried:
-        result: Result = module.run(image, action, **options)
-        return result
-    with module.open(image, **options) as session:
-        return action(session)
-
-
-class TargetPools(Closing):
-    """The pools of one run: one for each target that has one, so that each is started once."""
 
     def __init__(self) -> None:
         self._pools: dict[str, Closing | None] = {}
 
-    def options(self, name: str, options: Mapping[str, object]) -> dict[str, object]:
-        """``options`` for :func:`open_target`, with the pool of target ``name``."""
+    def open(self, name: str, image: Image, options: Mapping[str, object]) -> Session:
+        """Open a session, as :func:`open_target` does."""
+        return open_target(name, image, **self.with_pool(name, options))
+
+    def run(
+        self,
+        name: str,
+        image: Image,
+        action: Callable[[Session], Result],
+        options: Mapping[str, object],
+    ) -> Result:
+        """The result of ``action`` on a session that is opened for it and closed afterwards.
+
+        A board that fails, in the middle of ``action`` too, is tried again from the start as its
+        lab file allows, so ``action`` must begin anew at each call. A session that the caller keeps
+        open (:meth:`open`) cannot be tried again.
+
+        Raises the errors of :func:`open_target` and ``action``.
+        """
+        row, given = target(name), self.with_pool(name, options)
+        module = import_module(row.module)
+        if row.retried:
+            result: Result = module.run(image, action, **given)
+            return result
+        with module.open(image, **given) as session:
+            return action(session)
+
+    def with_pool(self, name: str, options: Mapping[str, object]) -> dict[str, object]:
+        """``options`` with the pool of target ``name``, if it has one."""
         if name not in self._pools:
             self._pools[name] = target(name).make_pool()
         pool = self._pools[name]

@@ -12,7 +12,7 @@ from harness.case.overlay import door_layer
 from harness.case.plan import Plan, Request, execute, one_case, plan
 from harness.case.result import Verdict
 from harness.case.subject import Subject
-from harness.targets.opening import TargetPools
+from harness.targets.opening import Targets
 
 FILE = """
 [defaults]
@@ -135,7 +135,7 @@ def test_each_run_of_a_repeated_case_must_pass(planned, monkeypatch, verdicts, v
         lambda case, folder, **how: case_result(name=case.name, verdict=next(left), reason="why"),
     )
     made = planned(names=("b",), repeat=3)
-    (result,) = execute(made, lambda case: Path(), TargetPools())
+    (result,) = execute(made, lambda case: Path(), Targets())
     assert (result.verdict, result.reason) == (verdict, reason)
     assert next(left, None) is None
 

@@ -9,7 +9,7 @@ import pytest
 from harness.base.clock import Deadline
 from harness.base.errors import Unsupported, UsageError
 from harness.targets import TARGETS, Ability, Fault, open_target, target, who_can
-from harness.targets.opening import TargetPools
+from harness.targets.opening import Targets
 from harness.targets.registry import DEFAULT, all_options
 from harness.targets.renode import RenodePool
 from harness.targets.session import Session
@@ -57,12 +57,12 @@ def test_each_option_has_the_targets_that_take_it() -> None:
 
 
 def test_sessions_of_renode_share_their_process_and_others_share_nothing() -> None:
-    with TargetPools() as shared:
+    with Targets() as shared:
         given = {"renode": "here"}
-        first, second = shared.options("renode", given), shared.options("renode", {})
+        first, second = shared.with_pool("renode", given), shared.with_pool("renode", {})
         assert isinstance(first["pool"], RenodePool) and first["pool"] is second["pool"]
         assert first["renode"] == "here" and given == {"renode": "here"}
-        assert shared.options("simulator", {"timing": "branches"}) == {"timing": "branches"}
+        assert shared.with_pool("simulator", {"timing": "branches"}) == {"timing": "branches"}
 
 
 class Plain(Session):
