@@ -81,13 +81,14 @@ class Expected:
                 problems.append(f"{kind} about {subject} says {name} {claimed[0]}, not {number}")
         return problems
 
+    def names(self, finding: Finding) -> bool:
+        """Whether ``finding`` is expected by name."""
+        return any(_matches(finding, kind, subject) for kind, subject in self.findings)
+
     def unexpected(self, findings: Iterable[Finding]) -> list[Finding]:
         """The findings that are neither expected nor notes."""
         return [
-            finding
-            for finding in findings
-            if finding.kind not in NOTES
-            and not any(_matches(finding, kind, subject) for kind, subject in self.findings)
+            finding for finding in findings if finding.kind not in NOTES and not self.names(finding)
         ]
 
 

@@ -182,6 +182,10 @@ class Kind(StrEnum):
         "something that the target does otherwise than the chip, "
         "or that the harness had to assume", Severity.NOTE,
     )  # fmt: skip
+    INTERRUPT_MASKED = (
+        "interrupt_masked", Topic.NOTE,
+        "the core rests for good while an interrupt is pending that it masks", Severity.NOTE,
+    )  # fmt: skip
     FLASH_OVERWRITTEN = (
         "flash_overwritten", Topic.NOTE, "flash holds other bits than were written", Severity.NOTE,
     )  # fmt: skip

@@ -24,10 +24,12 @@ class SessionArguments(TypedDict, total=False):
     rounding: Literal["double", "single"]
     multipliers: Literal["double", "single"]
     tolerance: float
+    expect: Mapping[str, Any]
     timeout: float
     guard: float
     target: str
     options: Mapping[str, Any]
+    start: Literal["chip", "elf"]
     peripherals: Mapping[str, Any]
 
 
@@ -36,7 +38,6 @@ class CaseArguments(SessionArguments, total=False):
 
     rows: int
     vectors: str | Path
-    expect: Mapping[str, Any]
     budgets: Mapping[str, Any]
     baseline: str | Path
     end: Literal["idle", "never", "system_off"] | Mapping[str, Any]

@@ -206,7 +206,7 @@ class Case:
         None, "Largest difference of an output.", group=RESULTS, live=True, option="X",
         default_text="exact; for float sums an error bound",
     )  # fmt: skip
-    expect: Expected = key(Expected(), "Findings, values, tests, lines.", group=RESULTS)
+    expect: Expected = key(Expected(), "Findings, values, tests, lines.", group=RESULTS, live=True)
     budgets: Annotated[Budgets, _budgets] = key(
         Budgets(), "The most that the image may cost.", group=RESULTS
     )
@@ -220,7 +220,7 @@ class Case:
         "a last line that matches a regex.", group=RUN, option="idle|never|system_off|/REGEX/",
     )  # fmt: skip
     observe_after: Annotated[float, numbers.seconds] = key(
-        1.0, "Time after the end, on the target's clock, during which output is still checked.",
+        1.0, "Time after the end, on the target's clock, during which the image is still watched.",
         group=RUN, option="SECONDS",
     )  # fmt: skip
     timeout: Annotated[float, numbers.seconds] = key(
@@ -251,6 +251,10 @@ class Case:
     options: Mapping[str, object] = key(
         {}, "Options of targets.", group=TARGET, live=True, merged=True
     )
+    start: Literal["chip", "elf"] = key(
+        "chip", "Where the core starts: chip, at the vector table where the chip looks, or elf, at "
+        "that of the ELF, wherever it lies.", group=TARGET, live=True,
+    )  # fmt: skip
     peripherals: Mapping[str, object] = key(
         {},
         "Models for peripherals that the simulator has none of.",
@@ -259,6 +263,8 @@ class Case:
         merged=True,
     )
     built_with: BuildOptions = field(default_factory=BuildOptions)  # changes to a sample's build
+    #: The keys that somebody wrote for this case alone; None: those without their default.
+    given: frozenset[str] | None = field(default=None, compare=False)
 
     def __repr__(self) -> str:
         """The fields that differ from their defaults."""
@@ -270,19 +276,32 @@ class Case:
         return f"Case({', '.join(given)})"
 
     @property
+    def written(self) -> frozenset[str]:
+        """The keys that somebody wrote for this case."""
+        if self.given is not None:
+            return self.given
+        keys = (one.name for one in tables.key_fields(Case))
+        defaults = {one.name: _default(one) for one in fields(self)}
+        return frozenset(name for name in keys if getattr(self, name) != defaults[name])
+
+    @property
     def target(self) -> str:
         """The target that it runs on."""
         return self.targets[0]
 
     def on(self, target: str) -> Case:
         """The same case on another target; its options are kept for those that take them."""
-        return replace(self, targets=(target,))
+        if len(self.targets) == 1:
+            return replace(self, targets=(target,))
+        shared = self.written - {"start"}  # it may be for another target
+        return replace(self, targets=(target,), given=shared)
 
     @property
     def target_options(self) -> dict[str, object]:
         """The options that the target takes, and the models of its peripherals."""
         models = {"peripherals": self.peripherals} if self.peripherals else {}
-        given = {**models, **self.options}
+        start = {"start": self.start} if self.start != "chip" else {}
+        given = {**models, **start, **self.options}
         taken = registry.target(self.target).options
         return {option.name: given[option.name] for option in taken if option.name in given}
 

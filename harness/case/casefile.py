@@ -42,10 +42,11 @@ def rows_of(path: Path) -> tuple[NamedLayers, ...]:
             f"{path} has no [[case]]",
             hint="`tflm-hil init` writes one; `tflm-hil list paths docs` has examples in cases.md",
         )
+    models, kind = {"peripherals": document.peripherals}, LayerKind.DEFAULTS
     below = (
         _board(document.board, path),
-        _layer(f"{path}, [peripherals]", {"peripherals": document.peripherals}, path),
-        _layer(f"{path}, [defaults]", document.defaults, path),
+        CaseLayer(kind, f"{path}, [peripherals]", models, path.parent),
+        CaseLayer(kind, f"{path}, [defaults]", document.defaults, path.parent),
     )
     rows: list[NamedLayers] = []
     for table in document.case:
@@ -55,13 +56,11 @@ def rows_of(path: Path) -> tuple[NamedLayers, ...]:
         place = f"{path}, case {short(name)}"
         if any(row.name == name for row in rows):
             raise UsageError(f"{path}: two cases are called {name!r}")
-        rows.append(NamedLayers(name, place, (*below, _layer(place, table, path))))
+        rows.append(
+            NamedLayers(name, place, (*below, CaseLayer(LayerKind.FILE, place, table, path.parent)))
+        )
     _check_folders([row.name for row in rows], path)
     return tuple(rows)
-
-
-def _layer(origin: str, values: Mapping[str, object], path: Path) -> CaseLayer:
-    return CaseLayer(LayerKind.FILE, origin, values, path.parent)
 
 
 def _board(board: _Board | None, path: Path) -> CaseLayer:

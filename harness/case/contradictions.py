@@ -47,13 +47,9 @@ def refuse_nothing_expected(case: Case) -> None:
 
 
 def _check_end(case: Case, given: Collection[str]) -> None:
-    keys = [name for name in ("end", "observe_after") if name in given]
-    if case.end == SYSTEM_OFF:
-        keys = [name for name in keys if name != "end"]
-    if keys and not case.reads_text and case.expect.wants_outputs:
-        raise UsageError(
-            f"{keys[0]} needs a scraper or outputs: an image with records ends with a record"
-        )
+    records = not case.reads_text and case.expect.wants_outputs
+    if "end" in given and case.end != SYSTEM_OFF and records:
+        raise UsageError("end needs a scraper or outputs: an image with records ends with a record")
     if not isinstance(case.end, str):
         EndLine(case.last_line)  # raises UsageError for a broken regex
     if case.end == NEVER and case.scraper and scraper(case.scraper).end is not None:

@@ -17,7 +17,8 @@ from harness.base.errors import Unsupported, UsageError
 from harness.elf import Image, Symbol
 from harness.elf.demangle import demangle
 from harness.elf.regions import RAM
-from harness.targets.base import Session, Stop, Until
+from harness.targets.base import Stop, Until
+from harness.targets.session import Session
 from harness.uart import Console, Record
 from harness.uart.record_reader import RecordsOfKind
 from harness.uart.records import without_ticks

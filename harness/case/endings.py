@@ -1,16 +1,23 @@
-"""How a run ended: the state of a core at rest, and the function in which firmware gave up."""
+"""The rule of the end: whether an image has ended, or hung.
+
+An image ends with its ``end`` or ``failed`` record, with the last line that its scraper or its case
+names, or by coming to rest for good, at any priority: asleep or at a branch to itself, with nothing
+that could wake or interrupt it. What the case expects by name (a fault, a reset) is an end, too.
+The deadline is not an end, and a handler that executes for ever is a hang. Firmware that never ends
+on purpose (``end = "never"``) runs on for a while after the expected results.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 from harness.base.errors import Unsupported
-from harness.base.findings import Finding, Kind
-from harness.elf import Image
-from harness.elf.demangle import demangle
-from harness.targets.base import Session, Stop
-from harness.targets.calls import Call
+from harness.base.findings import FATAL, Kind
+from harness.case.case import NEVER, Case
+from harness.case.observation import AtRest, Observation
+from harness.targets.base import Stop
+from harness.targets.session import Session
+from harness.uart import Console
 
 HOW_IT_ENDED = {
     Stop.CONDITION: "it had printed its end",
@@ -21,40 +28,10 @@ HOW_IT_ENDED = {
     Stop.RESET_LOOP: "it resets itself again and again",
     Stop.SYSTEM_OFF: "it switched the chip off (System OFF)",
 }
-
-#: Functions that firmware calls when it gives up, by their linker names: of newlib, libstdc++,
-#: Zephyr, FreeRTOS, TF-M, Nordic's SDK. An exit with code 0 does not count.
-LAST_RESORTS: Mapping[str, Kind] = {
-    "abort": Kind.ABORTED,
-    "raise": Kind.ABORTED,
-    "exit": Kind.ABORTED,
-    "_exit": Kind.ABORTED,
-    "_Exit": Kind.ABORTED,
-    "quick_exit": Kind.ABORTED,
-    "__assert": Kind.ASSERTION,
-    "__assert_func": Kind.ASSERTION,
-    "__assert_fail": Kind.ASSERTION,
-    "assert_post_action": Kind.ASSERTION,
-    "nrfx_assert_handler": Kind.ASSERTION,
-    "assert_nrf_callback": Kind.ASSERTION,
-    "app_error_fault_handler": Kind.ASSERTION,
-    "vAssertCalled": Kind.ASSERTION,
-    "_ZSt9terminatev": Kind.ABORTED,
-    "_ZN10__cxxabiv111__terminateEPFvvE": Kind.ABORTED,
-    "__cxa_pure_virtual": Kind.ABORTED,
-    "__cxa_deleted_virtual": Kind.ABORTED,
-    "__cxa_throw_bad_array_new_length": Kind.ABORTED,
-    "__stack_chk_fail": Kind.STACK_OVERFLOW,
-    "__chk_fail": Kind.STACK_OVERFLOW,
-    "vApplicationStackOverflowHook": Kind.STACK_OVERFLOW,
-    "vApplicationMallocFailedHook": Kind.ABORTED,
-    "z_fatal_error": Kind.KERNEL_PANIC,
-    "k_sys_fatal_error_handler": Kind.KERNEL_PANIC,
-    "arch_system_halt": Kind.KERNEL_PANIC,
-    "tfm_core_panic": Kind.KERNEL_PANIC,
-}
-#: Functions that end a program with an exit status.
-EXITS = ("exit", "_exit", "_Exit", "quick_exit")
+#: Stops that replace the image's own end if they follow it.
+FATAL_STOPS = (Stop.LOCKUP, Stop.RESET_LOOP)
+#: Findings that are an end if the case expects them by name.
+_ENDS = FATAL | {Kind.REBOOTED}
 
 _EXCEPTIONS = {
     2: "NMI", 3: "HardFault", 4: "MemManage", 5: "BusFault", 6: "UsageFault", 7: "SecureFault",
@@ -65,28 +42,62 @@ _WFE, _WFI = b"\x20\xbf", b"\x30\xbf"
 _EXCEPTION_NUMBER = 0x1FF  # of xPSR
 
 
-@dataclass(frozen=True)
-class Standstill:
-    """The state of a core at rest for good: asleep, in System OFF, or in a loop without effect."""
+def has_ended(case: Case, seen: Observation, last: Stop, *, blind: bool) -> bool:
+    """Whether the image of ``seen`` has ended, or ran as long as its case requires.
 
-    branches: bool  # at a branch to itself, not asleep
-    exception: int = 0  # number of the exception that it handles; 0: thread mode
-    spins: bool = False  # in a loop around a WFI that does not sleep
-    off: bool = False  # in System OFF
+    ``last`` is why the session stopped after it had been watched. ``blind``: the target cannot see
+    the core at rest, and a fatal message counts instead.
+    """
+    console = seen.console
+    if _ended_as_expected(case, seen):
+        return True
+    if seen.stuck or seen.stop in FATAL_STOPS:
+        return False
+    if declared(console):
+        return True
+    if console.flooded or (console.gave_up and case.expect.wants_outputs):
+        return False
+    no_last_line = all(scraper.end is None for scraper in console.scrapers) and not case.last_line
+    at_rest = (
+        last in (Stop.IDLE, Stop.SYSTEM_OFF) or case.end == NEVER or (blind and console.gave_up)
+    )
+    return no_last_line and has_all_results(console, case) and at_rest and last is not Stop.GUARD
 
-    def __str__(self) -> str:
-        what = HOW_IT_ENDED[Stop.SYSTEM_OFF if self.off else Stop.IDLE]
-        if self.branches:
-            what = "it branches to itself and nothing can interrupt it"
-        if self.spins:
-            what = "it spins around a WFI that does not sleep: an interrupt is pending and masked"
-        if not self.exception:
-            return what
-        number = self.exception
-        return f"{what}, in the handler of {_EXCEPTIONS.get(number, f'interrupt {number - 16}')}"
+
+def hung(seen: Observation, missing: Sequence[str]) -> bool:
+    """Whether the image did not end, or came to rest with expected findings still ``missing``.
+
+    One that printed nothing has always hung.
+    """
+    if not seen.console.size:
+        return True
+    rests = seen.at_rest is not None and not declared(seen.console)
+    return not seen.ended or (bool(missing) and rests)
 
 
-def standstill(session: Session, stop: Stop) -> Standstill | None:
+def declared(console: Console) -> bool:
+    """Whether the image has printed its end."""
+    by_record = console.ended or bool(console.of_kind("failed"))
+    return by_record or any(scraper.ended for scraper in console.scrapers)
+
+
+def has_all_results(console: Console, case: Case) -> bool:
+    """Whether all expected results have been read from text; records declare their end."""
+    if not case.expect.wants_outputs:
+        return True
+    return case.reads_text and len(console.scrapers[0].results) >= case.least_results
+
+
+def _ended_as_expected(case: Case, seen: Observation) -> bool:
+    """Whether all results have come, and a fault or reset that the case expects by name."""
+    if seen.console.flooded or not any(kind in _ENDS for kind, _ in case.expect.findings):
+        return False
+    inferences = len(seen.console.of_kind("inference"))
+    complete = has_all_results(seen.console, case) or inferences >= case.least_results
+    return complete and any(one.kind in _ENDS and case.expect.names(one) for one in seen.findings())
+
+
+def at_rest(session: Session, stop: Stop) -> AtRest | None:
     """The state of the core at rest; None for another ``stop``.
 
     It is None, too, on a target without access to core and memory.
@@ -94,7 +105,7 @@ def standstill(session: Session, stop: Stop) -> Standstill | None:
     if stop not in (Stop.IDLE, Stop.SYSTEM_OFF):
         return None
     if stop is Stop.SYSTEM_OFF:
-        return Standstill(branches=False, off=True)
+        return AtRest(branches=False, off=True)
     try:
         registers = session.registers
         pc = registers["pc"] & ~1
@@ -105,52 +116,21 @@ def standstill(session: Session, stop: Stop) -> Standstill | None:
     branches = code[:2] == _TO_ITSELF or code == _TO_ITSELF_WIDE
     # The pc of a sleeping core is behind its WFI or WFE.
     spins = code[:2] == _WFI and before not in (_WFI, _WFE)
-    return Standstill(branches, registers["xpsr"] & _EXCEPTION_NUMBER, spins)
+    return AtRest(branches, registers["xpsr"] & _EXCEPTION_NUMBER, spins)
 
 
-def watched_functions(image: Image, names: Iterable[str]) -> dict[int, str]:
-    """Address -> name of the functions called ``names`` in all images of the run."""
-    found = {}
-    for one in (image, *image.beside):
-        for name in names:
-            symbol = one.symbol(name)
-            if symbol is not None and symbol.kind == "func":
-                found[symbol.address & ~1] = name
-    return found
-
-
-def last_resort(session: Session, image: Image, functions: Mapping[int, str]) -> Finding | None:
-    """A finding for the function of :data:`LAST_RESORTS` that the core has not left."""
-    calls = [call for call in session.calls if _failed(call, functions)]
-    if not calls:
-        return None
-    registers = session.registers
-    exception, sp = registers["xpsr"] & _EXCEPTION_NUMBER, registers["sp"]
-    for call in calls:
-        # The handler has been left, the function has returned, or this is another thread's stack.
-        left = call.exception and not exception
-        if left or sp > call.sp or _stack(image, sp) != _stack(image, call.sp):
-            continue
-        name = functions[call.address]
-        shown = f"{name}({call.argument})" if name in EXITS else demangle(name)
-        caller = f", called from {image.locate(call.caller - 2)}" if call.caller else ""
-        return Finding(LAST_RESORTS[name], f"the image ended in {shown}{caller}", demangle(name))
-    return None
-
-
-def _failed(call: Call, functions: Mapping[int, str]) -> bool:
-    """Whether ``call`` is of a function in which firmware gives up, and has not returned."""
-    name = functions.get(call.address, "")
-    fails = name in LAST_RESORTS and (name not in EXITS or call.argument != 0)
-    return fails and call.returned is None
-
-
-def _stack(image: Image, address: int) -> str:
-    """The name of the object that contains a stack pointer; "" if no symbol does.
-
-    A stack grows down from the end of its object, so its pointer may equal the end.
-    """
-    for symbol in image.symbols:
-        if symbol.kind == "object" and symbol.address < address <= symbol.address + symbol.size:
-            return symbol.name
-    return ""
+def how_it_ended(stop: Stop, rest: AtRest | None, *, stuck: bool = False) -> str:
+    """Describe why a run came to no further."""
+    if stuck:
+        return "a handler executes for ever"
+    if rest is None or stop not in (Stop.IDLE, Stop.SYSTEM_OFF):
+        return HOW_IT_ENDED[stop]
+    what = HOW_IT_ENDED[Stop.SYSTEM_OFF if rest.off else Stop.IDLE]
+    if rest.branches:
+        what = "it branches to itself and nothing can interrupt it"
+    if rest.spins:
+        what = "it spins around a WFI that does not sleep: an interrupt is pending and masked"
+    if not rest.exception:
+        return what
+    number = rest.exception
+    return f"{what}, in the handler of {_EXCEPTIONS.get(number, f'interrupt {number - 16}')}"

@@ -1,42 +1,24 @@
-"""Runs without the image's own end, which never pass: detection, reasons and hints.
+"""Runs without the image's own end, which never pass: reasons and hints.
 
 The image hung, a limit stopped it, or no scraper reads its text.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from harness.base.findings import FATAL, Finding
 from harness.base.text import count_of
 from harness.case.case import NEVER, Case
-from harness.case.endings import HOW_IT_ENDED
-from harness.case.observe import Observation, declared
+from harness.case.endings import HOW_IT_ENDED, how_it_ended
+from harness.case.observation import Observation
 from harness.case.outputs import OutputCheck
 from harness.targets.base import Stop
 from harness.uart.scrapers import SCRAPERS, scrapers_that_fit
 
 
-def hung(
-    case: Case, seen: Observation, findings: Sequence[Finding], lacking: Sequence[str]
-) -> bool:
-    """Whether the image did not end, or came to rest before it had given all expected results.
-
-    An image that fails as expected need not end; one that printed nothing has always hung.
-    """
-    if not seen.console.size:
-        return True
-    if not case.expect.wants_outputs and any(finding.kind in FATAL for finding in findings):
-        return False  # judge() has returned already if a fatal finding is not expected
-    at_rest = seen.standing is not None and not declared(seen.console)
-    return not seen.finished or (bool(lacking) and at_rest)
-
-
 def why_unfinished(case: Case, seen: Observation, outputs: OutputCheck) -> str:
     """The reason: how far the image came, what stopped it, and where the core was."""
     where = f"; pc is in {seen.where}" if seen.where else ""
-    end = seen.complaint or how_it_ended(seen)
-    if seen.stop in (Stop.GUARD, Stop.DEADLINE):
+    end = seen.complaint or how_it_ended(seen.stop, seen.at_rest, stuck=seen.stuck)
+    if seen.stop in (Stop.GUARD, Stop.DEADLINE) and not seen.stuck:
         limit = f" of {case.timeout:g} s"
         if seen.stop is Stop.GUARD:
             clock = seen.counters.virtual_seconds
@@ -51,14 +33,6 @@ def why_unfinished(case: Case, seen: Observation, outputs: OutputCheck) -> str:
     if seen.console.flooded:
         end = "the run was stopped: the console never rests"
     return f"{count_of(lines, 'line')} and {results} came, then {end}{where}"
-
-
-def how_it_ended(seen: Observation) -> str:
-    """Describe how the run ended."""
-    at_rest = seen.stop in (Stop.IDLE, Stop.SYSTEM_OFF) or (
-        seen.standing is not None and seen.standing.exception
-    )
-    return str(seen.standing) if seen.standing and at_rest else HOW_IT_ENDED[seen.stop]
 
 
 def unread(case: Case, seen: Observation) -> tuple[str, str]:

@@ -48,7 +48,7 @@ def _parts(value: object) -> Iterator[bytes]:
             for item in sorted(value, key=repr) if isinstance(value, (set, frozenset)) else value:
                 yield from _parts(item)
         case _ if is_dataclass(value):
-            for field in fields(value):
+            for field in (one for one in fields(value) if one.compare):
                 yield field.name.encode()
                 yield from _parts(getattr(value, field.name))
         case _:

@@ -2,76 +2,105 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Sequence
 from dataclasses import replace
 
+from harness.base import paths
 from harness.base.findings import FATAL, Finding, Kind
 from harness.base.text import count_of
 from harness.case.case import SYSTEM_OFF, Case
-from harness.case.endings import EXITS
-from harness.case.hang import how_it_ended, hung, time_hint, unread, why_unfinished
-from harness.case.observe import Observation
-from harness.case.outputs import OutputCheck
-from harness.case.result import Judgement, Verdict
+from harness.case.effects import JudgedRun, as_reason, without_effect
+from harness.case.endings import how_it_ended, hung
+from harness.case.evidence import check_evidence, known_of
+from harness.case.hang import time_hint, unread, why_unfinished
+from harness.case.measure import measure, measured_of
+from harness.case.observation import Observation
+from harness.case.outputs import OutputCheck, check_outputs
+from harness.case.prepare import Prepared
+from harness.case.result import (
+    BudgetCheck,
+    CaseResult,
+    Evidence,
+    Judgement,
+    Measures,
+    Verdict,
+)
 from harness.elf import Image
 from harness.model import Model
+from harness.model.schema import IDENTIFIER
 from harness.targets.base import Stop
-from harness.uart import Console
 
 #: Problems listed in a result; the others are counted.
 MOST_PROBLEMS = 50
 #: Characters shown of one problem.
 _LONGEST = 400
-#: Kinds of findings in the console that come with the program counter.
-_WITH_PC = (Kind.FAULT, Kind.KERNEL_PANIC, Kind.STACK_OVERFLOW)
+#: Wrong models named in a reason: an image may report another one at each boot.
+_MODELS_SHOWN = 3
+#: Fault reports in a result; the findings list all faults.
+_FAULTS_SHOWN = 3
 
 
-def findings_of(
-    seen: Observation, model: Model | None, firmware: Image | None = None
-) -> tuple[Finding, ...]:
-    """The findings of console and target, completed with names from model and ELF."""
-    findings = [
-        _name_place(_name_custom(finding, model), firmware) for finding in seen.console.findings
-    ]
-    for fault in seen.faults:
-        findings.append(Finding(Kind.FAULT, str(fault), fault.kind, values=(("pc", fault.pc),)))
-    last = seen.last_resort
-    kinds = {known.kind for known in findings}
-    if last and last.kind not in kinds and not _is_status_of_tests(last, seen.console):
-        findings.append(last)
-    if seen.stop is Stop.RESET_LOOP:
-        message = f"the firmware reset itself {seen.counters.resets} times"
-        findings.append(Finding(Kind.RESET_LOOP, message))
-    elif seen.counters.resets and not any(known.kind is Kind.REBOOTED for known in findings):
-        message = f"the firmware reset itself ({seen.counters.resets} times)"
-        findings.append(Finding(Kind.REBOOTED, message))
-    return (*findings, *seen.findings)
+def judged(prepared: Prepared, seen: Observation) -> CaseResult:
+    """Check all that was seen: the verdict, its evidence and the figures."""
+    case, image, model = prepared.case, prepared.image, prepared.model
+    known = known_of(case, image, model, () if case.printed else prepared.inputs)
+    measured = measured_of(seen, image.chip.cpu_hz)
+    findings = (*seen.findings(model, image), *check_evidence(seen.console, known, measured))
+    outputs = check_outputs(seen.console, case, model, known.inputs or prepared.inputs)
+    measures = replace(
+        measure(image, seen.console, case.target, model, case.builder, seen.counted),
+        total_instructions=seen.counters.instructions,
+        virtual_seconds=seen.counters.virtual_seconds,
+    )
+    budgets = _check_budgets(prepared, measures, outputs)
+    judgement = judge(case, seen, findings, outputs, budgets.problems, _wrong_model(seen, model))
+    if model and outputs.mismatches and not judgement.hint and _holds_another(image, model):
+        hint = f"is {model.name} the model of this image? The image holds another one"
+        judgement = replace(judgement, hint=hint)
+    judgement = _without_unused(judgement, JudgedRun(case, seen, outputs))
+    evidence = Evidence(
+        findings=findings,
+        outputs_compared=outputs.compared,
+        compared_with=outputs.compared_with,
+        mismatches=outputs.mismatches,
+        inferences=outputs.inferences,
+        tests=outputs.tests,
+        details="\n\n".join([*_details(seen, outputs), *budgets.tables]),
+        budgets=budgets.verdicts,
+    )
+    if found := budgets.adequacy:
+        measures = replace(measures, adequacy=found.share, mistakes_missed=len(found.missed))
+    return CaseResult(prepared.setup, judgement, evidence, measures)
 
 
-def _is_status_of_tests(last: Finding, console: Console) -> bool:
-    """Whether ``last`` is the exit status of a test program that has reported its failures."""
-    return last.subject in EXITS and any(one.reports_failures for one in console.scrapers)
+def _without_unused(judgement: Judgement, run: JudgedRun) -> Judgement:
+    """``judgement``; no pass with keys that had no effect, and a note of them beside a failure."""
+    unused = without_effect(run)
+    if not unused:
+        return judgement
+    if judgement.verdict is not Verdict.PASS:
+        notes = tuple(f"note: {one}" for one in unused)
+        return replace(judgement, problems=(*judgement.problems, *notes))
+    hint = "leave the key out, or change the case so that it counts"
+    return Judgement(Verdict.USAGE, as_reason(unused), tuple(unused), hint)
 
 
-def _name_place(finding: Finding, firmware: Image | None) -> Finding:
-    """Add the function of a fault's address, which the ELF gives, to ``finding``."""
-    if firmware is None or finding.kind not in _WITH_PC:
-        return finding
-    for name, word in (("pc", "in"), ("lr", "called from")):
-        address = finding.value(name)
-        place = firmware.locate(address) if address else None
-        if place is not None and place.function:
-            return replace(finding, message=f"{finding.message}, {word} {place}")
-    return finding
+def _check_budgets(prepared: Prepared, measures: Measures, outputs: OutputCheck) -> BudgetCheck:
+    """Check the case's budgets of sizes and of adequacy."""
+    case = prepared.case
+    if not case.budgets.limits and case.budgets.adequacy is None:
+        return BudgetCheck()
+    from harness.case.budgets import check_adequacy, check_budgets  # noqa: PLC0415 - few have them
 
-
-def _name_custom(finding: Finding, model: Model | None) -> Finding:
-    """Add the model's custom operators to a ``finding`` from TFLM's message, which names none."""
-    unnamed = finding.kind is Kind.MISSING_CUSTOM_OPERATOR and not finding.subject
-    if not unnamed or model is None or not model.custom_operator_names:
-        return finding
-    names = " or ".join(model.custom_operator_names)
-    return replace(finding, subject=names, message=f"{finding.message} (the model's: {names})")
+    sizes = check_budgets(case, prepared.image, measures)
+    inputs = check_adequacy(case, prepared.model, outputs)
+    return replace(
+        sizes,
+        problems=(*sizes.problems, *inputs.problems),
+        tables=(*sizes.tables, *inputs.tables),
+        adequacy=inputs.adequacy,
+    )
 
 
 def judge(
@@ -89,25 +118,26 @@ def judge(
     """
     expected = case.expect
     unexpected = expected.unexpected(findings)
-    lacking = expected.unmet(findings)
+    missing = expected.unmet(findings)
     fatal = [finding for finding in unexpected if finding.kind in FATAL]
     if fatal:
         rest = [finding for finding in unexpected if finding not in fatal]
-        messages = [*_messages(fatal), *_messages(rest), *lacking]
+        messages = [*_messages(fatal), *_messages(rest), *missing]
         return _negative(Verdict.FIRMWARE, wrong_model, messages, _remedy(unexpected))
-    if hung(case, seen, findings, lacking):
+    if hung(seen, missing):
         missed = [seen.missed_step] if seen.missed_step else []
         wrong = [outputs.problem] if outputs.mismatches else []
-        others = [*missed, *lacking, *wrong, *over_budget]
+        others = [*missed, *missing, *wrong, *over_budget]
         return _unfinished(case, seen, outputs, unexpected, others, wrong_model)
-    problems = [*_messages(unexpected), *lacking]
+    problems = [*_messages(unexpected), *missing]
     if expected.wants_outputs:
         problems += _output_problems(case, outputs)
     elif outputs.inferences:
         count = count_of(outputs.inferences, "inference")
         problems.append(f"{count} gave outputs, none is expected")
-    if case.end == SYSTEM_OFF and not (seen.standing and seen.standing.off):
-        problems.append(f"the image should switch the chip off, but {how_it_ended(seen)}")
+    if case.end == SYSTEM_OFF and not (seen.at_rest and seen.at_rest.off):
+        instead = how_it_ended(seen.stop, seen.at_rest)
+        problems.append(f"the image should switch the chip off, but {instead}")
     problems += [seen.missed_step] if seen.missed_step else []
     problems += over_budget
     if problems or wrong_model:
@@ -195,3 +225,38 @@ def _reason_of_pass(case: Case, outputs: OutputCheck) -> str:
     how = "equal" if case.tolerance is None else "within tolerance"
     values = count_of(outputs.compared, "value")
     return f"{values} of {count_of(outputs.inferences, 'inference')} {how}"
+
+
+def _wrong_model(seen: Observation, model: Model | None) -> list[str]:
+    """Messages about other models that the image says it runs."""
+    if model is None:
+        return []
+    claimed = set(seen.console.records.numbers("boot", "model_crc32"))
+    return [
+        f"the image runs {_model_of(f'{crc:08x}')}, not {model.name} (CRC-32 {model.crc32:08x})"
+        for crc in sorted(claimed - {model.crc32})[:_MODELS_SHOWN]
+    ]
+
+
+def _holds_another(firmware: Image, model: Model) -> bool:
+    """True if the image's file has a .tflite in it, but not this one."""
+    return IDENTIFIER in firmware.data and model.data not in firmware.data
+
+
+def _model_of(crc: str) -> str:
+    """Describe the model with this CRC-32, by its name if it is one of this project's."""
+    for path in sorted(paths.models().glob("*.tflite")):
+        if f"{zlib.crc32(path.read_bytes()):08x}" == crc:
+            return f"{path.name} (CRC-32 {crc})"
+    return f"a model with CRC-32 {crc}"
+
+
+def _details(seen: Observation, outputs: OutputCheck) -> list[str]:
+    """Tables and fault reports; repeated faults at one place are reported once."""
+    reports: dict[tuple[str, int], str] = {}
+    for fault in seen.faults:
+        reports.setdefault((fault.kind, fault.pc), fault.report)
+    shown = list(reports.values())[:_FAULTS_SHOWN]
+    if len(seen.faults) > len(shown):
+        shown.append(f"{len(seen.faults) - len(shown)} more faults")
+    return [text for text in (outputs.details, *shown, seen.stacks) if text]

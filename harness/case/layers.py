@@ -24,7 +24,8 @@ from harness.reference.arrays import Array
 from harness.reference.float_error import allowed_errors
 from harness.reference.layers import LayerReport, compare_layers
 from harness.reference.node import NUMPY_TYPES
-from harness.targets.base import Session, Stop
+from harness.targets.base import Stop
+from harness.targets.session import Session
 
 #: Calls of GetEvalTensor by one operator before the image is taken to run another model: a kernel
 #: makes one, or a few, for each of its tensors.

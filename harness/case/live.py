@@ -2,35 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal, SupportsIndex
 
-from harness import targets
 from harness.base.clock import Deadline
 from harness.base.closing import Closing
-from harness.base.errors import CheckFailed, FirmwareFailed, UsageError
+from harness.base.errors import CheckFailed, FirmwareFailed, HilError, UsageError
 from harness.base.findings import FATAL, NOTES, Finding, Kind
 from harness.base.platforms import BoardTable, board_table, board_with
 from harness.case.case import Case
-from harness.case.endings import HOW_IT_ENDED, last_resort, standstill
-from harness.case.judge import findings_of
-from harness.case.observe import (
-    Observation,
-    faults_with_stacks,
-    place_and_stacks,
-    scrapers_of,
-    watch_calls,
-)
+from harness.case.endings import HOW_IT_ENDED, at_rest, how_it_ended
+from harness.case.observe import Observer, scrapers_of
 from harness.case.outputs import OutputCheck, check_outputs
 from harness.case.samples import elf_of
 from harness.case.steps import LINE_END, Lines, LineSearch
-from harness.case.tap import Tap, out_of_time
+from harness.case.tap import out_of_time
 from harness.elf import Image, combined
 from harness.model import Model
-from harness.targets.base import ConsoleMatch, MemoryAccess, Session, Stop
+from harness.targets.base import ConsoleMatch, Elapsed, MemoryAccess, Stop
+from harness.targets.opening import Targets, open_target
 from harness.targets.pins import Pins
-from harness.targets.registry import TargetPools
+from harness.targets.session import Session
 from harness.uart import Console
 from harness.uart.recording import Recording
 from harness.uart.records import pattern
@@ -39,9 +32,15 @@ from harness.uart.scrapers.pattern import compile_regex
 if TYPE_CHECKING:
     import re2
 
+    from harness.case.observation import Observation
+
 _INFERENCE = ConsoleMatch(
     pattern("inference", "failed", "end") + rb"|AllocateTensors\(\) failed[^\n]*\n", lines=True
 )
+#: Seconds on the target's clock that a handler may still run when the session ends.
+_HANDLER_SECONDS = 1.0
+#: Whether a session must check something.
+Checks = Literal["required", "none"]
 
 
 class Live(Closing):
@@ -50,6 +49,9 @@ class Live(Closing):
     All steps since the start or the last :meth:`reset` must together take no longer than
     ``case.timeout`` seconds on the target's clock. Otherwise a step raises
     :class:`FirmwareFailed`, with how the run ended and where the core was.
+
+    A session is judged when it ends, as a run is (:meth:`judge`). At the end of a ``with`` block
+    that raises nothing this happens by itself.
     """
 
     def __init__(
@@ -58,45 +60,135 @@ class Live(Closing):
         session: Session,
         image: Image | None = None,
         echo: Callable[[bytes], None] | None = None,
+        *,
+        checks: Checks = "required",
     ) -> None:
+        _refuse_keys_of_runs(case)
         self.case = case
         self.session = session
         scrapers = scrapers_of(case)[:1] if case.reads_text else []
-        self.console = Console(scrapers, Recording(echo=echo))
-        self._tap = Tap(session, self.console)
+        self.console = Console(scrapers, Recording(echo=echo), case.expect.lines_absent)
+        self._observer = Observer(session, self.console, image)
         self._deadline = self._new_deadline()
         self._lines = Lines(session)
         self._image = image
-        self._functions = watch_calls(session, image) if image is not None else None
         self._stop: Stop | None = None  # of the last step; None before the first
         self._pin_resets = 0  # by `reset`, not by the firmware
+        self._checked = checks == "none" or bool(case.expect.findings or case.expect.lines_absent)
+        self._taken: list[Finding] = []  # findings that an assertion has named
+        self._ended = False
+        self._failure: HilError | None = None  # what judge() raises once the session has ended
 
     @classmethod
     def open(
         cls,
         case: Case,
-        shared: TargetPools | None = None,
+        shared: Targets | None = None,
         echo: Callable[[bytes], None] | None = None,
+        *,
+        checks: Checks = "required",
     ) -> Live:
         """Load the image of ``case`` on its target; ``echo`` is called with console output.
 
-        ``shared`` is what several sessions have in common, a Renode for example.
+        ``shared`` is what several sessions have in common, a Renode for example. With ``checks``
+        "none" the session may end without a check.
 
         Raises :class:`EnvironmentMissing` if this machine has no such target.
         """
-        given = case.target_options
-        options = shared.options(case.target, given) if shared is not None else dict(given)
         image = combined.read(elf_of(case), case.also_load, case.chip)
-        return cls(case, targets.open_target(case.target, image, **options), image, echo)
+        if shared is None:
+            session = open_target(case.target, image, **case.target_options)
+        else:
+            session = shared.open(case.target, image, case.target_options)
+        return cls(case, session, image, echo, checks=checks)
+
+    def __exit__(self, *error: object) -> None:
+        if not any(error):
+            self.judge()
+        else:  # an error of the caller's own is never masked
+            self.abandon()
+
+    def abandon(self) -> None:
+        """End the session without a judgement; safe to call twice."""
+        self._ended = True
+        self.session.close()
 
     def close(self) -> None:
-        """End the session; safe to call twice."""
-        self.session.close()
+        """End the session, and keep what is wrong with it for :meth:`judge`; safe to call twice."""
+        if self._ended:
+            return
+        try:
+            self._failure = self.failure()
+        finally:
+            self.abandon()
+
+    def judge(self) -> None:
+        """End the session, and raise once what is wrong with it.
+
+        Raises :class:`FirmwareFailed` for a fault, reset, lockup or hang that no assertion has
+        named, :class:`CheckFailed` for another such finding, for an expected finding that is
+        missing, and for a session that has checked nothing.
+        """
+        __tracebackhide__ = True
+        self.close()
+        failure, self._failure = self._failure, None
+        if failure is not None:
+            raise failure
+
+    def failure(self, *, ends: bool = True) -> HilError | None:
+        """What is wrong with the session so far; each finding is told once.
+
+        ``ends``: this is its end, at which something must have been checked.
+        """
+        stuck = self._stop is not None and self._hangs_in_handler()
+        findings = self._all_findings() if self._stop is not None else []
+        untaken = [one for one in self.case.expect.unexpected(findings) if one not in self._taken]
+        missing = self.case.expect.unmet(findings) if "expect" in self.case.written else []
+        self._taken += untaken
+        if untaken or stuck:
+            fatal = stuck or any(one.kind in FATAL for one in untaken)
+            return self._untaken(untaken, FirmwareFailed if fatal else CheckFailed)
+        if ends and missing:
+            return CheckFailed("; ".join(missing))
+        if ends and not self._checked:
+            return CheckFailed(
+                "the session checked nothing",
+                hint='wait for a line, compare something, or say checks = "none"',
+            )
+        return None
+
+    def _untaken(self, findings: Sequence[Finding], kind: type[HilError]) -> HilError:
+        """The error about ``findings`` that no assertion has named, or about a hang."""
+        seen = self._observer.located(self._seen())
+        messages = [one.message for one in findings]
+        if not messages:
+            messages = [f"{how_it_ended(seen.stop, None, stuck=True)}; pc is in {seen.where}"]
+        more = f" (and {len(messages) - 1:,} more)" if len(messages) > 1 else ""
+        reports = list(dict.fromkeys(fault.report for fault in seen.faults))[:1]
+        details = [text for text in (*messages[1:], *reports, seen.stacks) if text]
+        names = ", ".join(dict.fromkeys(f'"{one.kind}"' for one in findings))
+        hint = f"expect = {{ findings = [{names}] }}, or check_reported" if names else ""
+        return kind("\n".join([messages[0] + more, *details]), hint=hint)
+
+    def _hangs_in_handler(self) -> bool:
+        """Whether a handler executes for ever: it is left to run for a while."""
+        session = self.session
+        if not session.handler_seconds or at_rest(session, self._last_stop()) is not None:
+            return False
+        rest = _HANDLER_SECONDS - session.handler_seconds
+        if rest > 0:
+            self._stop = self._observer.tap.run(None, session.deadline(rest, guard=self.case.guard))
+        seconds = session.handler_seconds or 0.0
+        return self._stop is not Stop.IDLE and seconds >= _HANDLER_SECONDS * 0.99
+
+    def checked(self) -> None:
+        """Count a check that the session does not see: of its memory, of a comparison elsewhere."""
+        self._checked = True
 
     @property
     def memory(self) -> MemoryAccess:
         """The target's address space: ``read(address, size)``, ``write(address, data)``."""
-        return self.session.memory
+        return _CheckedMemory(self.session.memory, self.checked)
 
     @property
     def kit(self) -> BoardTable:
@@ -106,7 +198,7 @@ class Live(Closing):
     @property
     def pins(self) -> Pins:
         """Buttons and LEDs: ``drive(pin, level)``, ``read(pin)``; Unsupported on a real board."""
-        return self.session.pins
+        return _CheckedPins(self.session.pins, self.checked)
 
     @property
     def inferences(self) -> int:
@@ -115,35 +207,33 @@ class Live(Closing):
         return len(scraped[0].results) if scraped else len(self.console.of_kind("inference"))
 
     @property
-    def findings(self) -> list[Finding]:
+    def findings(self) -> SessionFindings:
         """The findings so far, of the console and of the processor, without notes.
 
-        Faults, lockups, resets and calls of ``abort()`` and the like count as in a case. Raises
-        :class:`UsageError` before the first step, when nothing has been checked.
+        Faults, lockups, resets and calls of ``abort()`` and the like count as in a case. What is
+        compared, or looked at one by one, no longer fails the session. Raises :class:`UsageError`
+        before the first step, when nothing has been checked.
         """
-        return [finding for finding in self._all_findings() if finding.kind not in NOTES]
+        self._last_stop()
+        found = [finding for finding in self._all_findings() if finding.kind not in NOTES]
+
+        def take() -> None:
+            self._checked = True
+            self._taken += found
+
+        return SessionFindings(found, take)
 
     def _all_findings(self) -> list[Finding]:
-        session, stop = self.session, self._last_stop()
-        counters = session.counters
-        gave_up = None
-        if self._image is not None and self._functions:
-            gave_up = last_resort(session, self._image, self._functions)
-        seen = Observation(
-            self.console,
-            stop,
-            finished=False,
-            complaint="",
-            where="",
-            counters=replace(counters, resets=counters.resets - self._pin_resets),
-            faults=faults_with_stacks(session, self._image),
-            findings=tuple(session.findings),
-            last_resort=gave_up,
-        )
-        findings = list(findings_of(seen, None, self._image))
-        if stop is Stop.LOCKUP and not seen.faults:
-            findings.append(Finding(Kind.FAULT, HOW_IT_ENDED[stop]))
+        seen = self._seen()
+        findings = seen.findings(None, self._image)
+        if seen.stop is Stop.LOCKUP and not seen.faults:
+            findings.append(Finding(Kind.FAULT, HOW_IT_ENDED[seen.stop]))
         return findings
+
+    def _seen(self) -> Observation:
+        seen = self._observer.seen(self._last_stop())
+        counters = seen.counters
+        return replace(seen, counters=replace(counters, resets=counters.resets - self._pin_resets))
 
     @property
     def ended(self) -> bool:
@@ -151,8 +241,8 @@ class Live(Closing):
         return self.console.ended or bool(self.console.of_kind("failed")) or self.console.gave_up
 
     def transcript(self) -> str:
-        """The console so far, line by line, with time stamps."""
-        return self.console.transcript()
+        """The console so far, line by line, with time stamps, and the line that has not ended."""
+        return self.console.transcript() + self._lines.unfinished
 
     def write(self, data: bytes) -> None:
         """Send ``data`` to the console's receiver; the target runs with the next step."""
@@ -166,13 +256,15 @@ class Live(Closing):
 
     def run_for(self, seconds: float) -> None:
         """Run for ``seconds`` on the target's clock, or until the image can run no further."""
-        self._stop = self._tap.run(None, self._deadline.part(seconds))
+        part = self._deadline.part(seconds)
+        stop = self._observer.tap.run(Elapsed(part.remaining), part)
+        self._stop = Stop.DEADLINE if stop is Stop.CONDITION else stop
 
     def wait_for(self, regex: str) -> re2._Match[str]:
         """Run until a line (or the beginning of one) matches ``regex``, an RE2 expression.
 
-        The next call continues after the match. Returns the match, whose ``group()`` is that of
-        :mod:`re`.
+        Lines are those of a case: without ANSI colours, control characters as ``\\xNN``. The next
+        call continues after the match. Returns the match, whose ``group()`` is that of :mod:`re`.
         """
         __tracebackhide__ = True
         search = LineSearch(self._lines, compile_regex(regex, "the regex to wait for"))
@@ -221,7 +313,7 @@ class Live(Closing):
             lambda: f"{self.inferences} of {count} inferences came",
         )
         if self.inferences < count:
-            raise FirmwareFailed(f"{self.inferences} of {count} inferences came, then the end")
+            raise FirmwareFailed(f"the image ended after {self.inferences} of {count} inferences")
 
     def wait_for_end(self) -> None:
         """Run until the image's last record or a fatal message."""
@@ -240,15 +332,22 @@ class Live(Closing):
         check = check_outputs(self.console, self.case, model)
         if check.problem or not check.compared:
             raise CheckFailed(f"{check.problem or 'nothing was compared'}\n{check.details}".strip())
+        self.checked()
         return check
 
     def check_reported(self, kind: Kind, subject: str = "") -> None:
-        """Raise CheckFailed if there is no finding of ``kind`` (about ``subject``, if given)."""
+        """Raise CheckFailed if there is no finding of ``kind`` (about ``subject``, if given).
+
+        Those that there are no longer fail the session.
+        """
         __tracebackhide__ = True
         findings = self._all_findings()
-        if not any(one.kind is kind and subject in ("", one.subject) for one in findings):
+        named = [one for one in findings if one.kind is kind and subject in ("", one.subject)]
+        if not named:
             listed = ", ".join(f"{one.kind} {one.subject}".strip() for one in findings) or "nothing"
             raise CheckFailed(f"no {kind} {subject}".strip() + f"; found: {listed}")
+        self.checked()
+        self._taken += named
 
     def _last_stop(self) -> Stop:
         """Why the last step stopped; raise :class:`UsageError` before the first one."""
@@ -267,16 +366,104 @@ class Live(Closing):
     ) -> None:
         """Run until ``done()``; raise FirmwareFailed with ``problem`` if that does not happen."""
         __tracebackhide__ = True
-        stop = self._tap.until(lambda: done() or self.console.flooded, words, self._deadline)
+        stop = self._observer.tap.until(
+            lambda: done() or self.console.flooded, words, self._deadline
+        )
         self._stop = stop
+        self.checked()
         if done():
             return
-        ending = str(
-            standstill(self.session, stop) or HOW_IT_ENDED[out_of_time(self._deadline) or stop]
-        )
+        raise FirmwareFailed(self._why_not(problem if isinstance(problem, str) else problem()))
+
+    def _why_not(self, problem: str) -> str:
+        """``problem``, with how the image ended, its findings, the open line and the place."""
+        stop = self._last_stop()
+        ending = how_it_ended(out_of_time(self._deadline) or stop, at_rest(self.session, stop))
         if self.console.flooded:
             ending = "it printed more than is read of a console"
-        place = place_and_stacks(self.session, self._image)[0] or "an unknown place"
-        message = problem if isinstance(problem, str) else problem()
-        fatal = [finding.message for finding in self.findings if finding.kind in FATAL]
-        raise FirmwareFailed("; ".join([f"{message}: {ending}", *fatal[:1], f"pc is in {place}"]))
+        seen = self._observer.located(self._seen())
+        unexpected = self.case.expect.unexpected(self._all_findings())
+        fatal_first = sorted(unexpected, key=lambda one: one.kind not in FATAL)
+        self._taken += unexpected
+        parts = [f"{problem}: {ending}", *(one.message for one in fatal_first[:1])]
+        if unfinished := self._lines.unfinished:
+            parts.append(f"the last line has not ended: {unfinished!r}")
+        return "; ".join([*parts, f"pc is in {seen.where or 'an unknown place'}"])
+
+
+class SessionFindings(list[Finding]):
+    """Findings of a session, which count as named by the test that compares or visits them."""
+
+    def __init__(self, findings: Sequence[Finding], take: Callable[[], None]) -> None:
+        super().__init__(findings)
+        self._take = take
+
+    def __eq__(self, other: object) -> bool:
+        self._take()
+        return super().__eq__(other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = None
+
+    def __contains__(self, finding: object) -> bool:
+        self._take()
+        return super().__contains__(finding)
+
+    def __iter__(self) -> Iterator[Finding]:
+        self._take()
+        return super().__iter__()
+
+    def __len__(self) -> int:
+        self._take()
+        return super().__len__()
+
+    def __getitem__(self, index: SupportsIndex | slice) -> Any:
+        self._take()
+        return super().__getitem__(index)
+
+
+class _CheckedMemory:
+    """Memory whose reading counts as a check."""
+
+    def __init__(self, memory: MemoryAccess, checked: Callable[[], None]) -> None:
+        self._memory, self._checked = memory, checked
+
+    def read(self, address: int, size: int) -> bytes:
+        """``size`` bytes from ``address``."""
+        self._checked()
+        return self._memory.read(address, size)
+
+    def write(self, address: int, data: bytes) -> None:
+        """Write ``data`` at ``address``."""
+        self._memory.write(address, data)
+
+
+class _CheckedPins:
+    """Pins whose reading counts as a check."""
+
+    def __init__(self, pins: Pins, checked: Callable[[], None]) -> None:
+        self._pins, self._checked = pins, checked
+
+    def read(self, pin: int) -> bool:
+        """The level at ``pin``."""
+        self._checked()
+        return self._pins.read(pin)
+
+    def drive(self, pin: int, level: bool | None) -> None:
+        """Drive ``pin`` high or low; None releases it."""
+        self._pins.drive(pin, level)
+
+
+def _refuse_keys_of_runs(case: Case) -> None:
+    """Raise :class:`UsageError` for expectations that only a whole run can meet."""
+    expect = case.expect
+    if "expect" not in case.written:
+        return
+    given = {"outputs": expect.outputs is not None, "values": expect.values, "tests": expect.tests}
+    for name in (name for name, value in given.items() if value):
+        raise UsageError(
+            f"expect.{name} is for a run: a session compares outputs itself",
+            hint="expect.findings and expect.lines_absent count in a session",
+        )

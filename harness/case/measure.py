@@ -13,8 +13,10 @@ from harness import targets
 from harness.base.errors import HilError
 from harness.base.platforms import ChipTable
 from harness.build.builders import RUNTIME
+from harness.case.evidence import Measured
 from harness.case.evidence.closing import stack_fits
 from harness.case.evidence.inferences import ticks_fit
+from harness.case.observation import Observation
 from harness.case.result import ImageSize, Measures, OperatorTicks, Profiled, Size
 from harness.case.target_counts import NO_COUNTS, TargetCounts
 from harness.elf import Image
@@ -26,6 +28,9 @@ from harness.uart import Console
 if TYPE_CHECKING:
     from harness.elf.coverage import Coverage
 
+#: Factor on the ticks that fit into a run's time: a board's crystal is not exact, and a
+#: simulator's clock advances in steps.
+_CLOCK_TOLERANCE = 1.01
 #: A function of CMSIS-NN: its name has the type that it computes.
 _CMSIS_NN = re.compile(r"arm_\w+_s(?:4|8|16)(?:_\w+)?$")
 
@@ -196,3 +201,28 @@ def _type(model: Model | None, node: int) -> str:
     if model is None or node >= len(model.operators) or not model.operators[node].outputs:
         return ""
     return str(model.tensors[model.operators[node].outputs[0]].dtype)
+
+
+def measured_of(seen: Observation, hertz: int) -> Measured:
+    """The measurements of a run by target and host; ``hertz`` is the core's clock.
+
+    The run's ticks are at most its instructions, or its time at the core's clock.
+    """
+    counters, counted = seen.counters, seen.counted
+    own = (
+        counted.invoked,
+        counted.stack_used,
+        counted.arena_given,
+        counted.arena_least,
+        counted.arena_strayed,
+        counted.allocations_wrong,
+    )
+    if counters.source == "simulator":
+        # Without virtual time (the virtual board) records have the wall clock's times, which the
+        # simulated core may outrun.
+        bound = None if counters.virtual_seconds is None else hertz
+        return Measured(counters.instructions, seen.sent, *own, hertz=bound)
+    seconds = (
+        counters.wall_seconds if counters.virtual_seconds is None else counters.virtual_seconds
+    )
+    return Measured(int(seconds * hertz * _CLOCK_TOLERANCE), seen.sent, *own)

@@ -1,35 +1,27 @@
-"""Run an image to its end and collect the observations; :mod:`.judge` judges them.
-
-An image ends with its ``end`` or ``failed`` record, with the last line that its scraper or its case
-names, or by coming to rest for good in thread mode: asleep or at a branch to itself, with nothing
-that could wake or interrupt it. The deadline is not an end. Firmware that never ends on purpose
-(``end = "never"``) runs on for a while after the expected results.
-"""
+"""Run an image to its end and collect the observations; :mod:`.judge` judges them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from harness.base.clock import Deadline
 from harness.base.errors import FirmwareFailed, Unsupported, UsageError
 from harness.base.findings import Finding
 from harness.case.case import NEVER, Case
-from harness.case.endings import (
-    LAST_RESORTS,
-    Standstill,
-    last_resort,
-    standstill,
-    watched_functions,
-)
+from harness.case.endings import FATAL_STOPS, at_rest, declared, has_all_results, has_ended
 from harness.case.feed import Feeder
+from harness.case.last_resorts import LAST_RESORTS, last_resort, watched_functions
+from harness.case.observation import Observation
 from harness.case.steps import take_steps
 from harness.case.tap import Tap, out_of_time
-from harness.case.target_counts import INVOKE, NO_COUNTS, TargetCounter, TargetCounts
+from harness.case.target_counts import INVOKE, NO_COUNTS, TargetCounter
 from harness.elf import Image
 from harness.model import Model
-from harness.targets.base import ConsoleMatch, Counters, Fault, Session, Stop
+from harness.targets.base import ConsoleMatch, Fault, Stop
+from harness.targets.pins import Press
+from harness.targets.session import Session
 from harness.uart import Console, Scraper, scraper
 from harness.uart.recording import Recording
 from harness.uart.records import pattern
@@ -45,31 +37,61 @@ _CLOSING = pattern("end", "failed") + b"|" + _LAST_WORDS
 _FIGURES = pattern("arena", "stack")
 #: The first inference: the arena is read after it, too.
 _INFERENCE = pattern("inference")
-#: Seconds on the target's clock after the image's end, for a log thread or a fault dump.
-_AFTERMATH = 0.05
-#: Stops that replace the image's own end if they follow it.
-_FATAL_STOPS = (Stop.LOCKUP, Stop.RESET_LOOP)
+#: Part of the time after the end that a handler must have executed to be stuck: times are rounded.
+_ALL_OF_IT = 0.99
 
 
-@dataclass(frozen=True)
-class Observation:
-    """The observations of one run, which :mod:`.judge` judges."""
+class Observer:
+    """Watches an image in a session: what it prints, which functions it calls, what it leaves.
 
-    console: Console
-    stop: Stop
-    finished: bool  # the image ended by itself, or ran as long as the case requires
-    complaint: str  # why feeding the image failed; "" if it did not
-    where: str  # place of the core at the end; "" for an image that finished
-    counters: Counters
-    faults: tuple[Fault, ...]  # except those that its tests provoked
-    findings: tuple[Finding, ...]  # of the target
-    sent: tuple[int, ...] | None = None  # transmissions of each host record; None: there were none
-    standing: Standstill | None = None  # state of a core at rest for good
-    last_resort: Finding | None = None  # the function in which the firmware gave up
-    quiet: float | None = None  # seconds on the target's clock since it last printed
-    counted: TargetCounts = NO_COUNTS  # the target's measurements
-    stacks: str = ""  # call stacks at the end, several lines; "" for an image that finished
-    missed_step: str = ""  # the step of the host that the image did not answer; "" for none
+    The console is kept in ``recording``, by default in temporary files. With ``image`` its calls of
+    ``Invoke()`` and of functions in which firmware gives up are recorded, if the target can, and
+    its memory is read when it prints figures.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        console: Console,
+        image: Image | None = None,
+        presses: Sequence[Press] = (),
+    ) -> None:
+        self.session, self.image, self.console = session, image, console
+        self.functions = watch_calls(session, image) if image is not None else None
+        self.counter = None
+        if image is not None and self.functions is not None:
+            self.counter = TargetCounter(session, image, console)
+        look = self.counter.look if self.counter is not None else None
+        self.tap = Tap(session, console, presses, look)
+
+    def seen(self, stop: Stop, *, last: Stop | None = None, provoked: int = 0) -> Observation:
+        """What was observed so far; ``ended`` is not decided yet.
+
+        The run stopped with ``stop``, and after the time after its end with ``last``. The first
+        ``provoked`` faults are the tests' own.
+        """
+        session, gave_up = self.session, None
+        if self.image is not None and self.functions:
+            gave_up = _last_resort(session, self.image, self.functions)
+        return Observation(
+            self.console,
+            stop,
+            ended=False,
+            complaint="",
+            where="",
+            counters=session.counters,
+            faults=faults_with_stacks(session, self.image)[provoked:],
+            target_findings=tuple(session.findings),
+            at_rest=at_rest(session, last or stop),
+            last_resort=gave_up,
+            quiet=_quiet(session),
+            not_pressed=self.tap.not_pressed,
+        )
+
+    def located(self, seen: Observation) -> Observation:
+        """``seen`` with the place of the core, and with all call stacks."""
+        where, stacks = place_and_stacks(self.session, self.image)
+        return replace(seen, where=where, stacks=stacks)
 
 
 def observe(
@@ -79,58 +101,43 @@ def observe(
     recording: Recording | None = None,
     image: Image | None = None,
 ) -> Observation:
-    """Run the image of ``session`` for ``case``, and feed ``inputs`` through the console.
-
-    The console is kept in ``recording``, by default in temporary files. With ``image`` its calls of
-    ``Invoke()`` and of functions in which firmware gives up are recorded, if the target can.
-    """
-    functions = watch_calls(session, image) if image is not None else None
-    counting = None
+    """Run the image of ``session`` for ``case``, and feed ``inputs`` through the console."""
     console = Console(scrapers_of(case), recording, case.expect.lines_absent)
-    if image is not None and functions is not None:
-        counting = TargetCounter(session, image, console)
-    tap = Tap(session, console, case.presses, counting.look if counting is not None else None)
-    deadline = session.deadline(case.timeout, guard=case.guard)
+    observer = Observer(session, console, image, case.presses)
+    tap, deadline = observer.tap, session.deadline(case.timeout, guard=case.guard)
     feeder = Feeder(tap, deadline) if inputs and not case.outputs else None
     complaint = _feed(feeder, inputs) if feeder is not None else ""
     missed = take_steps(tap, case.steps, deadline) if case.steps else ""
     # A failed exchange ends the run; the aftermath collects the image's last lines.
     stop, provoked = out_of_time(deadline) or Stop.CONDITION, 0
     if not complaint:
-        counter = counting if not case.reads_text else None
+        counter = observer.counter if not case.reads_text else None
         stop, provoked = _run_to_end(tap, case, deadline, counter)
     last = stop
     if stop is Stop.CONDITION and not console.flooded:
-        last = _run_on(tap, case, deadline)
-        stop = last if last in _FATAL_STOPS else stop
-    standing = standstill(session, last)
-    in_handler = standing is not None and bool(standing.exception)
-    blind = functions is None and standing is None
-    finished = (
-        not in_handler and stop not in _FATAL_STOPS and _finished(console, case, last, blind=blind)
-    )
-    where, stacks = "", ""
-    # Reading line tables takes longer than a short run, so only an image that failed is located.
-    if not finished or (blind and console.gave_up):
-        where, stacks = place_and_stacks(session, image)
-    console.finish(session.console[-1].time if session.console else 0.0)
-    return Observation(
-        console,
-        stop,
-        finished,
-        complaint,
-        where,
-        counters=session.counters,
-        faults=faults_with_stacks(session, image)[provoked:],
-        findings=tuple(session.findings),
+        last = _watch_end(tap, case, deadline)
+        stop = last if last in FATAL_STOPS else stop
+    seen = replace(
+        observer.seen(stop, last=last, provoked=provoked),
+        complaint=complaint,
         sent=tuple(feeder.sent) if feeder is not None else None,
-        standing=standing,
-        last_resort=_last_resort(session, image, functions) if image and functions else None,
-        quiet=_quiet(session),
-        counted=counting.counted(functions or {}) if counting is not None else NO_COUNTS,
-        stacks=stacks,
         missed_step=missed,
+        stuck=_is_stuck(session, case, last),
     )
+    blind = observer.functions is None and seen.at_rest is None
+    seen = replace(seen, ended=has_ended(case, seen, last, blind=blind))
+    # Reading line tables takes longer than a short run, so only an image that failed is located.
+    if not seen.ended or (blind and console.gave_up):
+        seen = observer.located(seen)
+    console.finish(session.console[-1].time if session.console else 0.0)
+    counter, functions = observer.counter, observer.functions or {}
+    return replace(seen, counted=counter.counted(functions) if counter is not None else NO_COUNTS)
+
+
+def _is_stuck(session: Session, case: Case, last: Stop) -> bool:
+    """Whether a handler has executed for all of the time after the end, and does not rest."""
+    seconds = session.handler_seconds or 0.0
+    return last is not Stop.IDLE and seconds >= case.observe_after * _ALL_OF_IT
 
 
 def place_and_stacks(session: Session, image: Image | None) -> tuple[str, str]:
@@ -255,42 +262,13 @@ def _any(patterns: Sequence[bytes]) -> ConsoleMatch:
     return ConsoleMatch(b"|".join(b"(?:" + one + b")" for one in patterns), lines=True)
 
 
-def _run_on(tap: Tap, case: Case, deadline: Deadline) -> Stop:
+def _watch_end(tap: Tap, case: Case, deadline: Deadline) -> Stop:
     """Run on after the end: later output and faults count, too."""
-    seconds = case.observe_after if case.reads_text else _AFTERMATH
     guard = max(deadline.guard_remaining, 1.0)
-    return tap.run(None, tap.session.deadline(seconds, guard=guard))
+    return tap.run(None, tap.session.deadline(case.observe_after, guard=guard))
 
 
 def _done(console: Console, case: Case) -> bool:
     """Whether the run may stop: nothing more is expected."""
-    complete = case.reads_text and case.end == NEVER and _has_all_results(console, case)
+    complete = case.reads_text and case.end == NEVER and has_all_results(console, case)
     return declared(console) or console.gave_up or console.flooded or complete
-
-
-def declared(console: Console) -> bool:
-    """Whether the image has printed its end."""
-    by_record = console.ended or bool(console.of_kind("failed"))
-    return by_record or any(scraper.ended for scraper in console.scrapers)
-
-
-def _has_all_results(console: Console, case: Case) -> bool:
-    if not case.expect.wants_outputs:
-        return True
-    return case.reads_text and len(console.scrapers[0].results) >= case.least_results
-
-
-def _finished(console: Console, case: Case, stop: Stop, *, blind: bool) -> bool:
-    """Whether the image ended by itself: it printed its end, or is at rest after all results.
-
-    ``blind``: the target cannot see the core at rest, and a fatal message counts instead.
-    """
-    if declared(console):
-        return True
-    if console.flooded or (console.gave_up and case.expect.wants_outputs):
-        return False
-    no_last_line = all(scraper.end is None for scraper in console.scrapers) and not case.last_line
-    at_rest = (
-        stop in (Stop.IDLE, Stop.SYSTEM_OFF) or case.end == NEVER or (blind and console.gave_up)
-    )
-    return no_last_line and _has_all_results(console, case) and at_rest and stop is not Stop.GUARD

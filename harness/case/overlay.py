@@ -35,9 +35,10 @@ class LayerKind(IntEnum):
 
     SAMPLE = 0
     BOARD = 1  # of a case file, for whichever target takes it
-    FILE = 2
-    ENVIRONMENT = 3
-    DOOR = 4
+    DEFAULTS = 2  # of a case file, for all of its cases
+    FILE = 3
+    ENVIRONMENT = 4
+    DOOR = 5
 
 
 @dataclass(frozen=True)
@@ -121,7 +122,7 @@ class Overlay:
                 earlier = _earlier(merged, one)
                 if (
                     earlier
-                    and earlier.layer.source in (LayerKind.BOARD, LayerKind.FILE)
+                    and LayerKind.BOARD <= earlier.layer.source <= LayerKind.FILE
                     and layer.source > LayerKind.FILE
                 ):
                     self.notes += _replaced(earlier, one)
@@ -129,17 +130,20 @@ class Overlay:
                 merged[one.name] = one
         return merged
 
-    def case(self, place: str = "") -> Case:
+    def case(self, place: str = "", *, alone: bool = True) -> Case:
         """The case, decoded. Raises :class:`UsageError` that names who wrote what is wrong.
 
-        ``place`` stands before messages about keys that contradict each other.
+        ``place`` stands before messages about keys that contradict each other. ``alone``: the door
+        runs no other case, so that its keys are for this one.
         """
         tops = {name.partition(".")[0] for name in self.written}
         values = {name: self._decoded(key) for name, key in KEYS.items() if name in tops}
         if "elf" in values:  # [defaults] may have them for samples
             values.pop("resolver", None)
             values.pop("builder", None)
-        case = Case(**values)
+        own = (LayerKind.FILE, LayerKind.DOOR) if alone else (LayerKind.FILE,)
+        names = (name for name, one in self.written.items() if one.layer.source in own)
+        case = Case(**values, given=frozenset(name.partition(".")[0] for name in names))
         given = {name for name, one in self.written.items() if one.layer.source > LayerKind.SAMPLE}
         try:
             refuse_contradictions(case, given)
@@ -199,11 +203,13 @@ def _entries(layer: CaseLayer) -> Iterator[Written]:
     """The values of a layer, tables that are merged by entry, under today's names."""
     values = renewed(layer.values, layer.origin)
     options = values.get("options", {})
-    if isinstance(options, Mapping) and "peripherals" in options:
-        if "peripherals" in values:
-            raise UsageError(f"{layer.origin}: peripherals stands twice: among options, too")
-        values["options"] = {name: one for name, one in options.items() if name != "peripherals"}
-        values["peripherals"] = options["peripherals"]
+    for name in ("peripherals", "start"):  # options of targets that are keys of their own
+        if not isinstance(options, Mapping) or name not in options:
+            continue
+        if name in values:
+            raise UsageError(f"{layer.origin}: {name} stands twice: among options, too")
+        values[name] = options[name]
+        options = values["options"] = {key: one for key, one in options.items() if key != name}
     for name, value in values.items():
         if name not in KEYS and name.partition(".")[0] not in KEYS:
             tables.only({name: value}, KEYS, layer.origin_of(name))

@@ -23,14 +23,8 @@ from harness.case.overlay import CaseLayer, LayerKind, NamedLayers, Overlay, env
 from harness.case.subject import Subject
 from harness.case.tally import Tally
 from harness.elf import combined
-from harness.targets.registry import (
-    DEFAULT,
-    Ability,
-    TargetPools,
-    all_options,
-    target,
-    who_can,
-)
+from harness.targets.opening import Targets
+from harness.targets.registry import DEFAULT, Ability, all_options, target, who_can
 
 if TYPE_CHECKING:
     from harness.case.result import CaseResult
@@ -102,7 +96,8 @@ def plan(request: Request) -> Plan:
     """
     rows = _rows(request)
     overlays = [(row, _overlay(row, request)) for row in rows]
-    cases = [(row, overlay, _case(row, overlay)) for row, overlay in overlays]
+    alone = len(rows) == 1
+    cases = [(row, overlay, _case(row, overlay, alone=alone)) for row, overlay in overlays]
     cases = _with_tags(cases, request.tags)
     items = [
         Item(on, tuple((key, *value) for key, value in overlay.origins(on).items()))
@@ -185,8 +180,8 @@ def _without_all(layer: CaseLayer) -> CaseLayer:
     return replace(layer, values=values)
 
 
-def _case(row: NamedLayers, overlay: Overlay) -> Case:
-    case = overlay.case(row.place)
+def _case(row: NamedLayers, overlay: Overlay, *, alone: bool) -> Case:
+    case = overlay.case(row.place, alone=alone)
     for key in ("resolver", "builder"):
         one = overlay.written.get(key)
         if case.elf is not None and one is not None and one.layer.source is LayerKind.DOOR:
@@ -301,7 +296,7 @@ def load_cases(path: Path, names: Sequence[str] = ()) -> list[Case]:
 def execute(
     made: Plan,
     folder: Callable[[Case], Path],
-    pools: TargetPools,
+    pools: Targets,
     *,
     look: Callable[[Case], Look | None] = lambda case: None,
     echo: Callable[[int, Case], Callable[[bytes], None] | None] = lambda number, case: None,
@@ -316,12 +311,15 @@ def execute(
     its number, from 1, and returns the display of its console. The others are as in
     :func:`~harness.case.run.run_case`.
     """
-    from harness.case.run import run_case  # noqa: PLC0415 - a plan alone runs nothing
+    from harness.case.repeat import CaseRun, of_repeated  # noqa: PLC0415 - a plan alone runs nothing
+    from harness.case.result import Verdict  # noqa: PLC0415
+    from harness.case.run import run_case  # noqa: PLC0415
 
     for number, item in enumerate(made.items, 1):
         case = item.case
-        show, place, passed = echo(number, case), folder(case), 0
-        while True:
+        show, place = echo(number, case), folder(case)
+        runs: list[CaseRun] = []
+        while len(runs) < case.repeat:
             result = run_case(
                 case,
                 place,
@@ -333,24 +331,7 @@ def execute(
                 on_error=on_error,
                 passing=passing,
             )
-            passed += result.passed
-            if not result.passed or passed == case.repeat:
-                break
-        yield result if case.repeat == 1 else _of_repeated(result, passed, case.repeat)
-
-
-def _of_repeated(result: CaseResult, passed: int, repeat: int) -> CaseResult:
-    """The last result of a repeated case, whose reason says which run it was.
-
-    A case that fails after it has passed is a failed check: it is flaky.
-    """
-    from harness.case.result import Verdict  # noqa: PLC0415 - see above
-
-    judgement = result.judgement
-    if result.passed:
-        judgement = replace(judgement, reason=f"{judgement.reason} in each of {repeat} runs")
-    elif passed:
-        reason = f"passed {passed} of {repeat} runs, then: {judgement.reason}"
-        problems = (reason, *judgement.problems)
-        judgement = replace(judgement, verdict=Verdict.FAIL, reason=reason, problems=problems)
-    return replace(result, judgement=judgement)
+            runs.append(CaseRun.of(result))
+            if result.judgement.verdict in (Verdict.SKIPPED, Verdict.USAGE, Verdict.ERROR):
+                break  # none of them is about the image
+        yield of_repeated(runs, case.repeat)

@@ -10,8 +10,9 @@ from harness.base.findings import Finding, Kind
 from harness.base.power_on import BOTH_SEEDS, BOTH_WORD, name_of
 from harness.base.text import short
 from harness.case.case import Case
-from harness.targets.base import Session, Stop
+from harness.targets.base import Stop
 from harness.targets.registry import target
+from harness.targets.session import Session
 
 #: Target option with the seed of the contents at power-on.
 OPTION = "power_on"

@@ -8,7 +8,14 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from harness.base.errors import CheckFailed, EnvironmentMissing, ExitCode, FirmwareFailed, HilError
+from harness.base.errors import (
+    CheckFailed,
+    EnvironmentMissing,
+    ExitCode,
+    FirmwareFailed,
+    HilError,
+    UsageError,
+)
 from harness.base.findings import Finding
 from harness.base.platforms import place
 from harness.base.tables import key, plain
@@ -27,7 +34,9 @@ class Verdict(StrEnum):
 
     PASS = "pass"
     FAIL = "fail"  # a check failed
+    FLAKY = "flaky"  # equal runs of a repeated case had different verdicts
     FIRMWARE = "firmware"  # a fault, a hang, silence, an endless reset loop
+    USAGE = "usage"  # the case: an image that cannot be read, a key without effect
     ERROR = "error"  # the environment: no compiler, a lost board
     SKIPPED = "skipped"  # this machine does not have the target
 
@@ -41,6 +50,8 @@ class Verdict(StrEnum):
                 return cls.FAIL
             case FirmwareFailed():
                 return cls.FIRMWARE
+            case UsageError():
+                return cls.USAGE
         return cls.ERROR
 
     @property
@@ -52,7 +63,9 @@ class Verdict(StrEnum):
 _EXIT_CODES = {
     Verdict.PASS: ExitCode.PASSED,
     Verdict.FAIL: ExitCode.CHECK_FAILED,
+    Verdict.FLAKY: ExitCode.CHECK_FAILED,
     Verdict.FIRMWARE: ExitCode.FIRMWARE,
+    Verdict.USAGE: ExitCode.USAGE,
     Verdict.ERROR: ExitCode.ENVIRONMENT,
     Verdict.SKIPPED: ExitCode.ENVIRONMENT,
 }

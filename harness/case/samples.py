@@ -52,7 +52,7 @@ def sample_case(
 ) -> Case:
     """The case of a sample in a configuration; raises as :func:`sample_values`."""
     values = sample_values(sample, resolver, builder, table)
-    return Case(name=f"{sample}-{resolver}", sample=sample, **values)
+    return Case(name=f"{sample}-{resolver}", sample=sample, given=frozenset(), **values)
 
 
 def elf_of(case: Case) -> Path:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 from collections import deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -11,7 +10,9 @@ from harness.base.clock import Deadline
 from harness.base.text import short
 from harness.case.case import HostStep
 from harness.case.tap import Tap
-from harness.targets.base import ConsoleMatch, Session
+from harness.targets.base import ConsoleMatch
+from harness.targets.session import Session
+from harness.uart.lines import LineSplitter
 from harness.uart.scrapers.pattern import compile_regex
 
 if TYPE_CHECKING:
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
 
 #: Stops a run at the end of a line.
 LINE_END = ConsoleMatch(rb"[\r\n]")
-#: Characters of a line: a longer one is cut into several, which are searched separately.
-_LONGEST_LINE = 8192
 
 
 def take_steps(tap: Tap, steps: Sequence[HostStep], deadline: Deadline) -> str:
@@ -53,41 +52,42 @@ class LineSearch:
 
 
 class Lines:
-    """The text of a session's console that no search has consumed yet."""
+    """The text of a session's console that no search has consumed yet, as a case reads it."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
         self._read = 0  # number of the session's chunks in here
-        self._decode = codecs.getincrementaldecoder("utf-8")("backslashreplace").decode
+        self._splitter = LineSplitter()
         self._whole: deque[str] = deque()
-        self._last = ""  # an incomplete line
+        self._consumed = 0  # characters of the line that has not ended yet
 
     def _feed(self, data: bytes) -> None:
-        *whole, last = (self._last + self._decode(data)).split("\n")
-        pieces = [
-            line[start : start + _LONGEST_LINE]
-            for line in whole
-            for start in range(0, max(len(line), 1), _LONGEST_LINE)
-        ]
-        self._whole.extend(piece.rstrip("\r") for piece in pieces)
-        while len(last) > _LONGEST_LINE:
-            self._whole.append(last[:_LONGEST_LINE])
-            last = last[_LONGEST_LINE:]
-        self._last = last
+        for line in self._splitter.feed(data):
+            self._whole.append(line.text[self._consumed :])
+            self._consumed = 0
 
-    def search(self, regex: re2._Regexp) -> re2._Match[str] | None:
-        """The first match in all text so far; it and the text before it are removed."""
+    @property
+    def unfinished(self) -> str:
+        """What has come of the line that has not ended yet."""
+        self._read_console()
+        return self._splitter.pending
+
+    def _read_console(self) -> None:
         chunks = self._session.console
         for chunk in chunks[self._read :]:
             self._feed(chunk.data)
         self._read = len(chunks)
+
+    def search(self, regex: re2._Regexp) -> re2._Match[str] | None:
+        """The first match in all text so far; it and the text before it are removed."""
+        self._read_console()
         while self._whole:
             line = self._whole.popleft()
             match = regex.search(line)
             if match:
                 self._whole.appendleft(line[match.end() :])
                 return match
-        match = regex.search(self._last)
+        match = regex.search(self._splitter.pending[self._consumed :])
         if match:
-            self._last = self._last[match.end() :]
+            self._consumed += match.end()
         return match

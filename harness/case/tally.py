@@ -25,7 +25,8 @@ class AttemptStatus(StrEnum):
     @classmethod
     def of(cls, verdict: Verdict) -> AttemptStatus:
         """The status of a case with this verdict."""
-        return {Verdict.SKIPPED: cls.SKIPPED, Verdict.ERROR: cls.ERROR}.get(verdict, cls.RAN)
+        failed = dict.fromkeys((Verdict.USAGE, Verdict.ERROR), cls.ERROR)
+        return {Verdict.SKIPPED: cls.SKIPPED, **failed}.get(verdict, cls.RAN)
 
 
 @dataclass(frozen=True)
@@ -110,12 +111,12 @@ class Tally:
 
 
 def exit_code(verdicts: Iterable[Verdict], tally: Tally) -> ExitCode:
-    """The exit code: of firmware before that of failed checks before the environment's.
+    """The exit code: of firmware, of failed checks, of usage, of the environment, in this order.
 
     A skipped case counts only if the tally is untested because of it.
     """
     codes = {verdict.exit_code for verdict in verdicts if verdict is not Verdict.SKIPPED}
     if tally.untested:
         codes.add(ExitCode.ENVIRONMENT)
-    order = (ExitCode.FIRMWARE, ExitCode.CHECK_FAILED, ExitCode.ENVIRONMENT)
+    order = (ExitCode.FIRMWARE, ExitCode.CHECK_FAILED, ExitCode.USAGE, ExitCode.ENVIRONMENT)
     return next((code for code in order if code in codes), ExitCode.PASSED)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from harness.base.clock import INSTANT, Deadline
-from harness.targets.base import ConsoleChunk, ConsoleMatch, Session, Stop, Until
+from harness.targets.base import ConsoleChunk, ConsoleMatch, Stop, Until
 from harness.targets.pins import Press
+from harness.targets.session import Session
 from harness.uart import Console
 
 #: Seconds on the target's clock between two readings of the console.
@@ -42,17 +43,22 @@ class Tap:
     ) -> None:
         self.session = session
         self.console = console
-        self._run = Presses(session, presses).run if presses else session.run
+        self._presses = Presses(session, presses)
         self._taken = 0
         self._look = look
         self._interval = _ECHO_INTERVAL if console.echoed else _INTERVAL
         self._read()  # output from before the tap
 
-    def run(self, words: ConsoleMatch | None, deadline: Deadline) -> Stop:
+    def run(self, until: Until | None, deadline: Deadline) -> Stop:
         """Run the session, then read its output."""
-        stop = self._run(words, deadline)
+        stop = self._presses.run(until, deadline)
         self._read()
         return stop
+
+    @property
+    def not_pressed(self) -> tuple[int, ...]:
+        """The presses, by their number from 0, that have not begun."""
+        return self._presses.not_begun
 
     def _read(self) -> None:
         chunks = self.session.console
@@ -103,12 +109,17 @@ class Presses:
     def __init__(self, session: Session, presses: Sequence[Press]) -> None:
         self._session = session
         self._clock = session.deadline(_LONG)
-        edges: list[tuple[float, int, bool | None]] = []  # time, pin, level; None: released
-        for press in presses:
-            edges.append((press.at, press.pin, False))
-            edges.append((press.at + press.seconds, press.pin, None))
+        edges: list[tuple[float, int, int, bool | None]] = []  # time, number, pin, level
+        for number, press in enumerate(presses):
+            edges.append((press.at, number, press.pin, False))
+            edges.append((press.at + press.seconds, number, press.pin, None))  # released
         self._edges = sorted(edges, key=lambda edge: edge[0])
         self._slept = 0.0  # seconds that the clock would have run while the image slept
+
+    @property
+    def not_begun(self) -> tuple[int, ...]:
+        """The presses, by their number, that have not begun."""
+        return tuple(number for _, number, _, level in self._edges if level is False)
 
     def run(self, until: Until | None, deadline: Deadline) -> Stop:
         """Run as :meth:`Session.run` does, with the presses that are due meanwhile."""
@@ -122,6 +133,6 @@ class Presses:
                     self._slept += wait
                 elif stop is not Stop.DEADLINE:
                     return stop
-            _, pin, level = self._edges.pop(0)
+            _, _, pin, level = self._edges.pop(0)
             self._session.pins.drive(pin, level)
         return self._session.run(until, deadline)

@@ -8,6 +8,7 @@ holds the image's own paint, or the contents at power-on.
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -18,7 +19,7 @@ from harness.case.arena import Arena
 from harness.case.evidence.known import is_arena
 from harness.elf import Image
 from harness.elf.file import Symbol
-from harness.targets.base import Session
+from harness.targets.session import Session
 from harness.uart import Console
 
 #: ``tflite::MicroInterpreter::Invoke()``, whose ticks an ``inference`` record claims.
@@ -27,6 +28,8 @@ _STACK = "z_main_stack"
 #: Bytes of paint, or of contents at power-on, that must remain at the end of a stack: fewer may be
 #: equal by chance, and the used part is then not known.
 _LEAST_UNUSED = 16
+_WORD = 0xFFFF_FFFF
+_ALLOCATOR = "RecordingMicroAllocator"
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,9 @@ class TargetCounts:
     arena_given: int | None = None  # bytes that the arena's allocator has allocated
     arena_least: int | None = None  # lower bound of them, from the bytes that inferences wrote
     arena_strayed: int = 0  # bytes that inferences wrote outside all allocations
+    #: Types of ``allocation`` records whose figures the allocator in the arena does not have; None
+    #: if none has been found there, or memory is not known.
+    allocations_wrong: tuple[str, ...] | None = None
 
 
 NO_COUNTS = TargetCounts()
@@ -55,6 +61,7 @@ class TargetCounter:
         self._least: int | None = None
         self._strayed = 0
         self._stack_used: int | None = None
+        self._allocations: tuple[str, ...] | None = None
 
     def look(self) -> None:
         """Read the memory that belongs to the records since the last call."""
@@ -72,6 +79,7 @@ class TargetCounter:
             if last.text("name") == "main":
                 self._stack_used = self._used_stack(last.integer("size"))
             self._compare(again=True)
+            self._compare_allocations()
 
     @property
     def has_compared(self) -> bool:
@@ -93,8 +101,9 @@ class TargetCounter:
             self._given = layout.used if layout is not None else None
         declared = array.size if array is not None and invoked else None
         return TargetCounts(
-            invoked, self._stack_used, declared, self._given, self._least, self._strayed
-        )
+            invoked, self._stack_used, declared, self._given, self._least, self._strayed,
+            self._allocations,
+        )  # fmt: skip
 
     def _array(self) -> Symbol | None:
         """The image's arena; None unless exactly one array has the name of one."""
@@ -132,6 +141,29 @@ class TargetCounter:
             return
         self._least = max(first.least_used(later), self._least or 0)
         self._strayed = max(first.strayed(later), self._strayed)
+
+    def _compare_allocations(self) -> None:
+        """Look for the figures of ``allocation`` records in the arena, which holds the allocator.
+
+        RecordingMicroAllocator is an object in the arena that it serves (tflite-micro,
+        ``recording_micro_allocator.cc``); it keeps three words for each type: requested bytes, used
+        bytes, count.
+        """
+        records, first = self._console.of_kind("allocation"), self._first
+        if not records or first is None or not self._session.stops_exactly:
+            return
+        content = self._session.memory.read(first.address, len(first.content))
+        names = ("requested", "used", "count")
+        wrong = [
+            record.text("type")
+            for record in records
+            if struct.pack("<3I", *(record.integer(name) & _WORD for name in names)) not in content
+        ]
+        used = [record.text("type") for record in records if record.integer("used")]
+        # Without a symbol of it the allocator may be elsewhere: then the arena has none of them.
+        known = any(_ALLOCATOR in symbol.name for symbol in self._image.symbols)
+        if known or any(name not in wrong for name in used):
+            self._allocations = tuple(wrong)
 
     def _used_stack(self, size: int) -> int | None:
         """The bytes of the main stack above the unused ones at its end; None if unknown."""

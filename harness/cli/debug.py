@@ -116,8 +116,8 @@ def _debug_board(case: Case, image: Image, call: GdbCall, options: DebugOptions)
     """Flashes a board, and debugs it from its reset on."""
     from harness.base.platforms import board_with  # noqa: PLC0415
     from harness.debug import board, gdb  # noqa: PLC0415
+    from harness.targets import open_target  # noqa: PLC0415
     from harness.targets.board.session import BoardSession  # noqa: PLC0415
-    from harness.targets.registry import open_target  # noqa: PLC0415
 
     place = _place(image, options)
     first = board.first_commands(place, case.target)

@@ -327,7 +327,7 @@ def command_line(
     chosen = {name: value for name, value in (options or {}).items() if value is not None}
     spelled = {ARGUMENTS[name].name: ARGUMENTS[name].spelled for name in values}
     spelled |= {f"options.{name}": all_options()[name][0].spelled for name in chosen}
-    spelled["peripherals"] = "--peripherals"
+    spelled |= {"peripherals": "--peripherals", "start": "--start"}
     for text in sets:
         for name, value in assignment(text).items():
             given[name], spelled[name] = value, f"--set {name}"

@@ -122,7 +122,7 @@ class Rerun:
             request = self.waits_for
             end = machine.run(
                 until_tick=until_tick, until_executed=until_executed, pattern=request, guard=guard,
-                stand=until_executed == NEVER,
+                stop_when_idle=until_executed == NEVER,
             )  # fmt: skip
             if end is not End.CONDITION or machine.core.executed >= until_executed:
                 return end

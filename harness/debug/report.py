@@ -197,7 +197,7 @@ class StateReporter:
     @cached_property
     def _top(self) -> int | None:
         try:
-            return vectors.find(self._image).stack
+            return vectors.find(self._image, anywhere=True).stack
         except BadElf:
             return None
 

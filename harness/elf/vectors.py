@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from harness.base.errors import BadElf
 from harness.base.findings import Finding, Kind
+from harness.elf import trustzone
 from harness.elf.image import Image
 
 #: Symbols of the vector table: Zephyr's, CMSIS's (TF-M), Zephyr's before 2.7.
@@ -23,6 +24,12 @@ _ALIGNMENT = 0x80
 #: MCUboot, "Image Format": magic, load address, header size.
 _MCUBOOT = struct.Struct("<IIH")
 _MCUBOOT_MAGIC = 0x96F3_B83D
+_HEADER = "MCUboot's header"
+#: Subjects of the notes about images that something else starts.
+_SUBJECTS = ("bootloader", "non-secure image")
+_LEAST_ROOM = 0x20  # bytes of a header
+#: Kconfig of a Zephyr image: where its partition begins, and its table in there.
+_OFFSETS = ("FLASH_LOAD_OFFSET", "ROM_START_OFFSET")
 
 
 @dataclass(frozen=True)
@@ -39,9 +46,9 @@ class Vectors:
         if not self.address:
             return []
         missing, subject = (
-            ("the secure firmware that it expects below it", "non-secure image")
+            ("the secure firmware that it expects below it", _SUBJECTS[1])
             if non_secure
-            else ("what boots it on the chip", "bootloader")
+            else ("what boots it on the chip", _SUBJECTS[0])
         )
         text = (
             f"started at its own vector table at 0x{self.address:x} ({self.reason}),"
@@ -50,8 +57,16 @@ class Vectors:
         return [Finding(Kind.APPROXIMATION, text, subject)]
 
 
-def find(image: Image) -> Vectors:
+def is_start_note(finding: Finding) -> bool:
+    """Whether ``finding`` is one of :meth:`Vectors.notes`: every report has these."""
+    return finding.kind is Kind.APPROXIMATION and finding.subject in _SUBJECTS
+
+
+def find(image: Image, *, anywhere: bool = False) -> Vectors:
     """The vector table of ``image`` in its chip's flash.
+
+    It is where the chip looks, at the start of flash, or where a bootloader or secure firmware
+    starts the image (:func:`_is_of_partition`); with ``anywhere`` it may lie elsewhere, too.
 
     Raises :class:`BadElf` if there is none, or if the core could not boot from it.
     """
@@ -64,7 +79,38 @@ def find(image: Image) -> Vectors:
     wrong = "lies outside the image" if words is None else _boot_error(image, words, flash, ram)
     if wrong or words is None:
         raise BadElf(f"{image.path}: the vector table at 0x{address:08x} {wrong}", hint=hint)
+    if not anywhere and address != flash.start and not _is_of_partition(image, address, reason):
+        raise BadElf(
+            f"{image.path} has no vector table at 0x{flash.start:08x}, where the {image.chip.name}"
+            f" looks; it has one at 0x{address:x} ({reason})",
+            hint='link it for the start of flash, or start it there: start = "elf" (--start elf)',
+        )
     return Vectors(address, *words, reason)
+
+
+def _is_of_partition(image: Image, address: int, reason: str) -> bool:
+    """Whether other firmware is known to start the image whose table is at ``address``.
+
+    It is linked for the non-secure world, is TF-M, has MCUboot's header, or its Kconfig names the
+    offset for which it is linked.
+    """
+    if reason.startswith((_HEADER, f"section {_SECTION}")) or trustzone.is_non_secure(image):
+        return True
+    if _has_header_room(image, address):
+        return True
+    offsets = [image.absolutes.get(f"CONFIG_{name}", 0) for name in _OFFSETS]
+    return bool(offsets[0]) and sum(offsets) == address - image.chip.area("flash").origin
+
+
+def _has_header_room(image: Image, address: int) -> bool:
+    """Whether the table lies behind empty room for MCUboot's header, at the start of a page."""
+    page, room = image.chip.flash.page, b""
+    for segment in image.loaded:
+        if segment.load_address <= address < segment.load_address + len(segment.data):
+            room = segment.data[: address - segment.load_address]
+            begins_page = segment.load_address and not segment.load_address % page
+            return bool(begins_page and len(room) >= _LEAST_ROOM and not room.strip(b"\0\xff"))
+    return False
 
 
 def named(image: Image) -> tuple[int, str] | None:
@@ -99,7 +145,7 @@ def _after_header(image: Image, flash: range) -> tuple[int, str] | None:
         if address in flash and len(data) >= _MCUBOOT.size:
             magic, _, size = _MCUBOOT.unpack_from(data)
             if magic == _MCUBOOT_MAGIC:
-                return address + size, f"MCUboot's header at 0x{address:x}"
+                return address + size, f"{_HEADER} at 0x{address:x}"
     return None
 
 

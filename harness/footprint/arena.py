@@ -9,22 +9,21 @@ smaller than this figure: allocation needs temporary memory, too.
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from harness.base.errors import FirmwareFailed, UsageError
 from harness.elf import Image
 from harness.elf.demangle import demangle, qualified
 from harness.model.structures import WORD
 from harness.simulator.snapshot import restore, take
-from harness.targets.base import ConsoleMatch, Elapsed, Session, Stop
+from harness.targets.base import ConsoleMatch, Elapsed, Stop
 from harness.uart import records
 
 if TYPE_CHECKING:
-    from harness.simulator.machine import Machine
+    from harness.targets.simulator import SimulatorSession
 
 ALIGNMENT = 16  # bytes to which tflite-micro aligns an arena's start and end
 _IN_REGISTERS = 4  # arguments in r0 to r3
@@ -45,15 +44,6 @@ _TAKERS = {
     "tflite::SimpleMemoryAllocator::Create": 0,
     "tflite::SimpleMemoryAllocator::SimpleMemoryAllocator": 1,
 }
-
-
-class MachineSession(Session, Protocol):
-    """A session of the simulator, with access to its machine."""
-
-    @property
-    def machine(self) -> Machine:
-        """The machine."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -100,7 +90,7 @@ class ArenaMinimum:
         return {**asdict(self), "aligned": self.aligned, "margin": self.margin}
 
 
-Open = Callable[[Image], AbstractContextManager[MachineSession]]
+Open = Callable[[Image], "SimulatorSession"]
 
 
 def sites(image: Image) -> tuple[Site, ...]:
@@ -177,7 +167,7 @@ class _Prober:
     """Runs probes on a machine, each from the snapshot at which the arena is passed."""
 
     def __init__(
-        self, session: MachineSession, hooks: _Hooks, seconds: float, guard: float
+        self, session: SimulatorSession, hooks: _Hooks, seconds: float, guard: float
     ) -> None:
         self.session = session
         self.machine = session.machine

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from robot.api import logger
 from robot.api.deco import keyword, library
@@ -32,7 +32,7 @@ from harness.history.timing import calibrate_with
 from harness.keywords import variables
 from harness.keywords.arguments import planned, with_keys
 from harness.keywords.images import ImageChecks
-from harness.keywords.live import LiveSession
+from harness.keywords.live import LiveSession, SessionJudge
 from harness.keywords.redaction import Redaction
 from harness.keywords.removed import RemovedKeywords
 from harness.keywords.skips import AllSkipped, check_tested
@@ -69,7 +69,8 @@ class TflmHil(LiveSession, ImageChecks):
         super().__init__()
         self._suite = variables.SuiteVariables()
         self.ROBOT_LIBRARY_LISTENER = [
-            Summary(self), AllSkipped(), RemovedKeywords(), Redaction(), self._suite,
+            SessionJudge(self), Summary(self), AllSkipped(), RemovedKeywords(), Redaction(),
+            self._suite,
         ]  # fmt: skip
         self.results: list[CaseResult] = []
         self.rows: set[tuple[str, ...]] = set()  # arguments of the running suite's tests
@@ -303,14 +304,22 @@ class TflmHil(LiveSession, ImageChecks):
 
     @keyword
     @with_keys(live=True)
-    def start_target(self, elf: Path, target: str | None = None, **keys: Any) -> None:
+    def start_target(
+        self,
+        elf: Path,
+        target: str | None = None,
+        checks: Literal["required", "none"] = "required",
+        **keys: Any,
+    ) -> None:
         """Loads an image on the target, and opens a session for the following keywords.
 
         ``keys`` are those of a case file that count in a session (docs/cases.md): ``model``,
         ``scraper``, ``timeout`` (20 s) and others.
 
         Fails if the image cannot be loaded. `Stop Target` or the next `Start Target` ends the
-        session.
+        session. At the end of the test it fails if the session shows a fault, a reset or another
+        finding that no keyword has named (`Target Should Report`, ``expect``), or if nothing was
+        waited for, compared or read; ``checks=none`` allows the latter.
 
         Examples:
         | Start Target | ${elf} | model=hello_world_int8.tflite |
@@ -318,7 +327,7 @@ class TflmHil(LiveSession, ImageChecks):
         given = {"timeout": _SESSION_SECONDS, "target": target, **keys}
         made = self._planned(Subject(str(elf), elf=elf), "Start Target", given, live=True)
         (case,) = made.cases
-        self.start(replace(case, name=f"{case.name}-live"))
+        self.start(replace(case, name=f"{case.name}-live"), checks)
 
     def _folder(self, case: Case) -> Path:
         """The folder for a run of ``case``, different for each run."""

@@ -7,41 +7,92 @@ from datetime import timedelta
 from robot.api import SkipExecution, logger
 from robot.api.deco import keyword
 
-from harness.base.errors import CheckFailed, EnvironmentMissing, UsageError
+from harness.base.errors import CheckFailed, EnvironmentMissing, HilError, UsageError
 from harness.base.findings import Kind
 from harness.case.case import Case
-from harness.case.live import Live
-from harness.keywords.skips import skip
+from harness.case.live import Checks, Live
+from harness.keywords.skips import fail, skip
 from harness.targets import target
+from harness.targets.opening import Targets
 from harness.targets.pins import Pins, pin_number
-from harness.targets.registry import Ability, TargetPools
+from harness.targets.registry import Ability
+from robot import result
+
+
+class SessionJudge:
+    """A listener that judges the sessions of a test when it ends, with or without a teardown."""
+
+    ROBOT_LISTENER_API_VERSION = 3
+
+    def __init__(self, sessions: LiveSession) -> None:
+        self._sessions = sessions
+
+    def start_test(self, data: object, result: object) -> None:
+        """Sessions that are started from now on are of this test."""
+        self._sessions.begin_test()
+
+    def end_test(self, data: object, result: result.TestCase) -> None:
+        """Fails a test that has passed; an error of its own is never masked."""
+        why = self._sessions.judge_test()
+        if why and result.passed:
+            fail(result, why)
 
 
 class LiveSession:
     """The session opened by `Start Target`."""
 
     def __init__(self) -> None:
-        self.shared = TargetPools()  # one Renode for all tests of an execution
+        self.shared = Targets()  # one Renode for all tests of an execution
         self._live: Live | None = None
+        self._ended: list[Live] = []  # sessions that ended in the running test
+        self._in_test = False
+        self._is_own = False  # the open session was started by the running test
 
-    def start(self, case: Case) -> None:
+    def start(self, case: Case, checks: Checks = "required") -> None:
         """Opens the session of ``case``; closes an open one first."""
         self.stop_target()
         try:
-            self._live = Live.open(case, self.shared)
+            self._live = Live.open(case, self.shared, checks=checks)
         except EnvironmentMissing as missing:
             skip(case.target, missing)
+        self._is_own = self._in_test
 
     @keyword
     def stop_target(self) -> None:
-        """Ends the session. Does nothing without a session."""
+        """Ends the session. Does nothing without a session.
+
+        The test fails if the session has findings that no keyword has named, or checked nothing.
+        """
         live, self._live = self._live, None
-        if live is not None:
-            live.close()
+        if live is None:
+            return
+        live.close()
+        if self._in_test:
+            self._ended.append(live)
+        else:
+            live.judge()  # of a suite's teardown, which fails the tests of the suite
+
+    def begin_test(self) -> None:
+        """A test begins: sessions that it starts are its own."""
+        self._in_test, self._is_own, self._ended = True, False, []
+
+    def judge_test(self) -> str:
+        """What is wrong with the sessions of the test that ends; "" if nothing is."""
+        self._in_test = False
+        failures: list[HilError] = []
+        for ended in self._ended:
+            try:
+                ended.judge()
+            except HilError as error:
+                failures.append(error)
+        if self._live is not None:
+            failures += filter(None, [self._live.failure(ends=self._is_own)])
+        return "\n\n".join(str(error) for error in failures)
 
     def close(self) -> None:
         """Ends the session, and closes the resources shared by sessions."""
-        self.stop_target()
+        if self._live is not None:
+            self._live.abandon()
         self.shared.close()
 
     def _pin(self, name: str) -> int:
@@ -103,7 +154,7 @@ class LiveSession:
     def run_for(self, seconds: timedelta) -> None:
         """Runs the target for a time on its own clock, at most to the end of the image.
 
-        Never fails; `Target Should Report Nothing` checks the image afterwards.
+        Never fails by itself: what the image does is judged when the session ends.
 
         Examples:
         | Run For | 1.5 s |

@@ -97,6 +97,17 @@ def hil(request: pytest.FixtureRequest) -> Iterator[Hil]:
 
 
 @pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """Judges the sessions and runs of a test whose own body has raised nothing."""
+    __tracebackhide__ = True
+    outcome = yield
+    firmware = getattr(item, "funcargs", {}).get("hil")
+    if firmware is not None:
+        firmware.judge()
+    return outcome
+
+
+@pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item,
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:

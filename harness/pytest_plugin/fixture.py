@@ -16,7 +16,7 @@ from harness.build.builders import build_one
 from harness.case import CaseResult
 from harness.case.arguments import CaseArguments, SessionArguments
 from harness.case.layers import compare_with_device
-from harness.case.live import Live
+from harness.case.live import Checks, Live
 from harness.case.overlay import door_layer
 from harness.case.plan import Plan, Request
 from harness.case.schema import arguments
@@ -69,7 +69,8 @@ class Hil(Closing):
 
     Paths are relative to the file of the test. If the target is not available on this machine, the
     test is skipped, and the session fails unless skips are allowed. A failed run fails the test if
-    the test does not read its verdict.
+    the test does not read its verdict, and so does a session with findings that no assertion of the
+    test has named, or without a check.
     """
 
     def __init__(self, request: pytest.FixtureRequest) -> None:
@@ -79,19 +80,25 @@ class Hil(Closing):
         self._sessions: list[Live] = []
         self._outcomes: list[Outcome] = []
 
-    def close(self) -> None:
-        """Ends the open sessions of the test.
+    def judge(self) -> None:
+        """Ends the sessions of the test, and raises what its body did not look at.
 
-        Raises :class:`CheckFailed` for a failed run whose verdict the test has not read.
+        Raises :class:`CheckFailed` for a failed run whose verdict the test has not read, and the
+        errors of :meth:`Live.judge`.
         """
-        sessions, self._sessions = self._sessions, []
-        for session in sessions:
-            session.close()
-        outcomes, self._outcomes = self._outcomes, []
-        for outcome in outcomes:
+        __tracebackhide__ = True
+        for outcome in self._outcomes:
             if "was_read" not in vars(outcome) and not outcome.passed:
                 hint = "assert hil.run(...), or check its verdict"
                 raise CheckFailed(f"a failure was not checked:\n{failure_text(outcome)}", hint=hint)
+        for session in self._sessions:
+            session.judge()
+
+    def close(self) -> None:
+        """Ends the open sessions of the test, without a judgement."""
+        sessions, self._sessions = self._sessions, []
+        for session in sessions:
+            session.abandon()
 
     def consoles(self) -> Iterator[tuple[str, str]]:
         """Name and last console lines of each session that the test has started."""
@@ -115,11 +122,14 @@ class Hil(Closing):
         self._outcomes.append(outcome)
         return outcome
 
-    def session(self, elf: str | Path, **keys: Unpack[SessionArguments]) -> Live:
+    def session(
+        self, elf: str | Path, *, checks: Checks = "required", **keys: Unpack[SessionArguments]
+    ) -> Live:
         """A live session of an image (or a sample), stopped at its first instruction.
 
         ``keys`` are the keys of a case file that count in a session. It ends with the test, or with
-        its own ``with`` block.
+        its own ``with`` block, and is judged then. With ``checks="none"`` it need not check
+        anything.
         """
         made = self._plan(elf, keys, "hil.session", live=True)
         skip_dry_run(self._config, made)
@@ -127,7 +137,7 @@ class Hil(Closing):
         name = f"{self._item.name}/{one.case.name}"
         try:
             shared, echo = shared_of(self._config), echo_of(self._config)
-            live = Live.open(with_wait(one.case, self._config), shared, echo)
+            live = Live.open(with_wait(one.case, self._config), shared, echo, checks=checks)
         except EnvironmentMissing as missing:
             note(self._item, Attempt(name, one.case.target, AttemptStatus.SKIPPED, missing.message))
             pytest.skip(f"{one.case.target}: {missing}")
@@ -189,7 +199,7 @@ class Hil(Closing):
         given: SessionArguments = {"timeout": timeout}
         if target is not None:
             given["target"] = target
-        with self.session(elf, **given) as live:
+        with self.session(elf, checks="none", **given) as live:
             return compare_with_device(
                 live.session,
                 self._image(elf),

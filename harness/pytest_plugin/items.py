@@ -14,6 +14,7 @@ import pytest
 
 from harness.base import files, tables
 from harness.base.errors import HilError
+from harness.base.findings import Finding, Kind
 from harness.base.form import formatted
 from harness.base.text import count_of
 from harness.case import Case, CaseResult, Verdict
@@ -24,9 +25,10 @@ from harness.case.run import Calibrate
 from harness.case.schema import KEYS
 from harness.case.subject import Subject
 from harness.case.tally import Attempt, AttemptStatus, Tally
+from harness.elf.vectors import is_start_note
 from harness.pytest_plugin.names import ATTEMPTS, RESULTS
 from harness.report.problems import console_lines, problem_lines
-from harness.targets.registry import TargetPools
+from harness.targets.opening import Targets
 from harness.uart.echo import Echo
 
 if TYPE_CHECKING:
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
 
 #: The hint of a session that fails because a case did not run.
 ALLOW_HINT = "--hil-allow-skips, if this is intended"
+_KINDS = {str(kind): kind for kind in Kind}
 #: Seconds for which a worker of xdist waits for a board in use by another worker.
 _BOARD_WAIT = 600.0
 
@@ -165,11 +168,11 @@ def calibrate_of(config: pytest.Config) -> Calibrate | None:
         raise pytest.UsageError(str(error)) from error
 
 
-def shared_of(config: pytest.Config) -> TargetPools:
+def shared_of(config: pytest.Config) -> Targets:
     """The target pools shared by the sessions of this process (one Renode for all)."""
-    shared: TargetPools | None = getattr(config, "hil_shared", None)
+    shared: Targets | None = getattr(config, "hil_shared", None)
     if shared is None:
-        shared = TargetPools()
+        shared = Targets()
         config.hil_shared = shared  # type: ignore[attr-defined]
     return shared
 
@@ -251,8 +254,19 @@ def _occasion(config: pytest.Config, *, stopped: bool) -> Occasion:
     return Occasion.here(config.rootpath, Selection.of(sources, filters, targets, chips))
 
 
+def _start_notes(results: list[dict[str, Any]]) -> list[str]:
+    """A line for each image that the core was not started in where the chip looks."""
+    notes = (
+        f"note: {result['name']}: {one['message']}"
+        for result in results
+        for one in result["findings"]
+        if is_start_note(Finding(_KINDS[one["kind"]], one["message"], one["subject"]))
+    )
+    return list(dict.fromkeys(notes))
+
+
 def report(
-    results: list[dict[str, object]], tally: Tally, config: pytest.Config, *, stopped: bool = False
+    results: list[dict[str, Any]], tally: Tally, config: pytest.Config, *, stopped: bool = False
 ) -> list[str]:
     """Writes ``results.json`` and the history of ``--hil-history``; returns lines for the terminal.
 
@@ -266,7 +280,7 @@ def report(
     path = output / "results.json"
     occasion = _occasion(config, stopped=stopped)
     document = formatted({"run": occasion.to_json(), "tally": tally.to_json(), "cases": results})
-    lines = [f"{count_of(len(results), 'result')} in {path}"]
+    lines = [*_start_notes(results), f"{count_of(len(results), 'result')} in {path}"]
     url = config.getoption("--hil-history")
     try:
         if not results:

@@ -38,7 +38,10 @@ _STACKED_NAMES = {
     PROFILED: "instructions from boot to end, by operator",
 }
 _STACKED = tuple(_STACKED_NAMES)
-_LETTERS = {"pass": "p", "fail": "f", "firmware": "w", "error": "e", "skipped": "s"}
+_LETTERS = {
+    "pass": "p", "fail": "f", "flaky": "k", "firmware": "w", "usage": "u", "error": "e",
+    "skipped": "s",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -10,14 +10,16 @@ from xml.etree import ElementTree
 from harness.case.columns import properties
 from harness.case.result import CaseResult, Verdict
 from harness.case.tally import Tally
-from harness.report.problems import console_lines, problem_lines, result_files
+from harness.report.problems import console_lines, problem_lines, result_files, start_notes
 
 # Characters that are not allowed in XML 1.0, even escaped; consoles may contain them.
 _ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 _ELEMENT = {
     Verdict.FAIL: "failure",
+    Verdict.FLAKY: "failure",
     Verdict.FIRMWARE: "failure",
+    Verdict.USAGE: "error",
     Verdict.ERROR: "error",
     Verdict.SKIPPED: "skipped",
 }
@@ -98,6 +100,7 @@ def _add_console(case: ElementTree.Element, result: CaseResult) -> None:
     Attachments of Jenkins uses all, relative to the workspace.
     """
     lines = [f"[[ATTACHMENT|{path}]]" for path in map(_from_here, result_files(result))]
+    lines += start_notes([result])
     # The output of a device must not attach files.
     lines += [line.replace("[[ATTACHMENT|", "[[ATTACHMENT |") for line in console_lines(result)]
     if lines:

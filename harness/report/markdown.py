@@ -8,7 +8,7 @@ from harness.base.grid import Grid, Row
 from harness.case.columns import columns
 from harness.case.result import CaseResult
 from harness.case.tally import Tally
-from harness.report.problems import console_lines, problem_lines
+from harness.report.problems import console_lines, problem_lines, start_notes
 
 _MAX_FAILURES = 20  # shown with details
 _MAX_LENGTH = 6000  # characters of each
@@ -34,6 +34,8 @@ def markdown(results: Sequence[CaseResult], tally: Tally | None = None) -> str:
     counted = f"**{passed} of {len(results)} passed**; {tally or Tally.of(results)}"
     failed = [result for result in ordered if not result.passed]
     parts = [counted, "", Grid(heads, numbers, rows).markdown(), ""]
+    if notes := start_notes(results):
+        parts += [*(f"* {_html(note)}" for note in notes), ""]
     for result in failed[:_MAX_FAILURES]:
         parts += _details(result)
     if len(failed) > _MAX_FAILURES:

@@ -11,6 +11,7 @@ from harness.base import files
 from harness.base.findings import NOTES, Finding
 from harness.case.artifacts import TRANSCRIPT
 from harness.case.result import CaseResult
+from harness.elf.vectors import is_start_note
 
 #: Number of shown console lines, characters of each, and bytes read from the end of the file.
 _SHOWN, _WIDTH, _TAIL = 6, 160, 8192
@@ -52,6 +53,17 @@ def problem_lines(result: CaseResult) -> list[str]:
         lines = [result.judgement.reason]
     by_weight = sorted(findings.items(), key=lambda item: item[1][0].kind in NOTES)
     return lines + [_line(message, equal) for message, equal in by_weight]
+
+
+def start_notes(results: Sequence[CaseResult]) -> list[str]:
+    """A line for each image that the core was not started in where the chip looks."""
+    notes = (
+        f"note: {result.setup.name}: {finding.message}"
+        for result in results
+        for finding in result.evidence.findings
+        if is_start_note(finding)
+    )
+    return list(dict.fromkeys(notes))
 
 
 def console_lines(result: CaseResult) -> list[str]:

@@ -12,7 +12,7 @@ from harness.base.text import UNFOLDED, count_of
 from harness.case.columns import columns, number
 from harness.case.result import CaseResult, Verdict
 from harness.case.tally import Tally
-from harness.report.problems import console_lines, problem_lines
+from harness.report.problems import console_lines, problem_lines, start_notes
 
 if TYPE_CHECKING:
     from rich.table import Table as DrawnTable
@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 _STYLE: dict[str, str] = {
     Verdict.PASS: "green",
     Verdict.FAIL: "bold red",
+    Verdict.FLAKY: "bold red",
     Verdict.FIRMWARE: "bold red",
+    Verdict.USAGE: "bold yellow",
     Verdict.ERROR: "bold yellow",
     Verdict.SKIPPED: "yellow",
 }
@@ -85,7 +87,7 @@ def print_table(results: Sequence[CaseResult], stream: TextIO, tally: Tally | No
         for result in results
     ]
     table = Grid([*(column.name for column in shown), "verdict"], numbers, rows)
-    show(stream, table, _summary(results, tally or Tally.of(results)))
+    show(stream, table, *start_notes(results), _summary(results, tally or Tally.of(results)))
 
 
 def print_images(results: Sequence[CaseResult], stream: TextIO) -> None:

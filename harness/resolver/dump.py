@@ -1,6 +1,6 @@
 """The live table: the registrations in each resolver object of a running image.
 
-It is read from the memory of any :class:`harness.targets.base.Session`, and shows more than the
+It is read from the memory of any :class:`harness.targets.session.Session`, and shows more than the
 ELF: the order of registration, refusals, a chain ``A() || B()`` that stopped early. Objects (static
 ones, and those on a stack) are found by their vtable pointer in RAM, those of a stripped image by a
 scan for tables (:mod:`harness.resolver.scan`).
@@ -21,7 +21,8 @@ from harness.footprint.resolvers import vtables
 from harness.model.schema import OPERATOR_NAMES
 from harness.model.structures import WORD
 from harness.resolver.scan import CUSTOM, Ranges, is_registration, tables, words_in, words_of
-from harness.targets.base import MemoryAccess, Session
+from harness.targets.base import MemoryAccess
+from harness.targets.session import Session
 
 #: Bytes of RAM that are read at a time.
 _CHUNK = 4096

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from harness.base.errors import FirmwareFailed, Unsupported, UsageError
 from harness.elf import Image
 from harness.elf.demangle import qualified
-from harness.targets.base import Elapsed, Session, Stop, SymbolReached
+from harness.targets.base import Elapsed, Stop, SymbolReached
+from harness.targets.session import Session
 
 #: Seconds by which the deadline of a run for a given time exceeds that time.
 _SLACK = 1.0

@@ -30,6 +30,7 @@ from harness.simulator.peripherals.uarte import Uarte
 from harness.simulator.peripherals.user_models import Maker
 from harness.simulator.processor import Processor
 from harness.simulator.unicorn import WRITES, Reg
+from harness.simulator.wakeup import WakeUp
 
 if TYPE_CHECKING:
     from harness.simulator._native import Registers
@@ -87,6 +88,7 @@ class SimulatedChip:
                     self.core.serve(base, device.serve())
         for device in self.devices.values():
             device.connect(self.devices)
+        self.wakeup = WakeUp(self.core, self.nvic, self.events, self._timed)
         self._rtcs = [one for one in self.devices.values() if isinstance(one, Rtc)]
         self._uartes = [one for one in self.devices.values() if isinstance(one, Uarte)]
         self._dppic, self._spu = self.device("DPPIC", Dppic), self.device("SPU", Spu)

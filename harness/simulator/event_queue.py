@@ -23,6 +23,15 @@ class EventListener(Protocol):
         """Handle the event ``tag``, which is due."""
         ...
 
+    def awaits(self, tag: str) -> bool:
+        """Whether a run waits for ``tag`` though no interrupt may follow: a reset, a check."""
+        ...
+
+    @property
+    def exception(self) -> int | None:
+        """The exception that its events make pending; None if firmware enabled none."""
+        ...
+
 
 class EventQueue:
     """Pending events, at most one per key, fired in order of time, then of scheduling.
@@ -56,6 +65,11 @@ class EventQueue:
                 return time
             heapq.heappop(heap)
         return NEVER
+
+    @property
+    def keys(self) -> tuple[Key, ...]:
+        """The pending events."""
+        return tuple(self._due)
 
     def run_due(self, now: int) -> bool:
         """Fire all events due at or before ``now``; return whether there were any."""

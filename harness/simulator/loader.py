@@ -28,10 +28,11 @@ class LoadedImage:
         return self.start.address
 
 
-def load(image: Image, memory_map: ChipTable) -> LoadedImage:
+def load(image: Image, memory_map: ChipTable, *, anywhere: bool = False) -> LoadedImage:
     """Check ``image``, and the images loaded with it, against the memory map.
 
-    Raises :class:`BadElf` for a segment outside every memory, for overlapping segments, and for a
+    ``anywhere``: its vector table need not be where the chip looks. Raises :class:`BadElf` for a
+    segment outside every memory, for overlapping segments, and for a
     vector table from which the processor cannot start.
     """
     segments = image.loaded
@@ -51,7 +52,7 @@ def load(image: Image, memory_map: ChipTable) -> LoadedImage:
                 f"{image.path}: the segments at 0x{before:08x} and 0x{address:08x} overlap"
             )
     _check_running(segments, memory_map, image)
-    start = vectors.find(image)
+    start = vectors.find(image, anywhere=anywhere)
     return LoadedImage(tuple(parts), start, trustzone.is_non_secure(image))
 
 

@@ -83,7 +83,8 @@ class Machine:
     instruction takes one tick; with ``timing`` "branches" a taken branch takes one more, so that
     busy loops calibrated on the chip take about the right time. ``power_on`` is the seed of RAM and
     registers (:mod:`harness.base.power_on`). ``peripherals`` names models for peripherals that have
-    none (:mod:`harness.simulator.peripherals.user_models`).
+    none (:mod:`harness.simulator.peripherals.user_models`). ``anywhere``: the vector table need not
+    be where the chip looks.
     """
 
     def __init__(
@@ -95,11 +96,12 @@ class Machine:
         timing: str = INSTRUCTIONS,
         power_on: int = DEFAULT_SEED,
         peripherals: str | Mapping[str, object] = "",
+        anywhere: bool = False,
     ) -> None:
         self.firmware = firmware
         self.memory_map = firmware.chip
         self.power_on = power_on
-        self.image = loader.load(firmware, self.memory_map)
+        self.image = loader.load(firmware, self.memory_map, anywhere=anywhere)
         self.console = Transcript()
         self.faults: list[FaultRecord] = []
         self.findings: list[Finding] = [
@@ -113,6 +115,7 @@ class Machine:
         self._lines = False
         self._searched = 0  # number of console bytes that have been searched for the pattern
         self._hit = False  # the condition of the run is met
+        self._peripherals_too = False  # the run waits until they rest, too
         #: A debug port (harness.simulator.debug_port), or None.
         self.debugger: Debugger | None = None
         self.chip = SimulatedChip(
@@ -233,18 +236,20 @@ class Machine:
         pattern: bytes | None = None,
         lines: bool = False,
         guard: Deadline | None = None,
-        stand: bool = False,
+        stop_when_idle: bool = False,
+        peripherals_too: bool = False,
     ) -> End:
         """Run until the console has ``pattern``, a count is reached, or the image cannot go on.
 
         ``until_tick`` is a deadline, in ticks of :attr:`now`; ``until_executed`` is a condition, in
         executed instructions. With ``lines`` a match of ``pattern`` must end with its line, which
-        is faster: only complete lines are searched. With ``stand`` a branch to itself that nothing
-        can interrupt ends the run, as sleep does; without it time passes.
+        is faster: only complete lines are searched. With ``stop_when_idle`` the run ends once the
+        core sleeps, or branches to itself, and nothing can wake or interrupt it; with
+        ``peripherals_too`` not before every peripheral rests. Without it time passes.
         """
         self._pattern = re.compile(pattern) if pattern is not None else None
         self._lines, self._searched = lines, self.console.size
-        self._hit = False
+        self._hit, self._peripherals_too = False, peripherals_too or not stop_when_idle
         self.core.listen(self._listen if pattern is not None else None, lines)
         try:
             while True:
@@ -255,19 +260,20 @@ class Machine:
                     self._stall(min(self._nvmc.stalled_until, until_tick), guard)
                     continue
                 if self.core.sleeping and not self.core.wakes():
-                    if self._rests(until_tick):
-                        return End.IDLE
+                    if self.core.next_byte >= NEVER and self._at_rest(until_tick):
+                        return self._idle()
                     self.core.slept += max(0, min(self.chip.next_time, until_tick) - self.now)
                     continue
                 self.core.sleeping = 0
                 seconds = max(guard.guard_remaining, 1e-6) if guard is not None else 0.0
-                self.core.may_stand = stand and self._nothing_pending()
-                recheck = stand and not self.core.may_stand  # firmware may stop the last timer
+                self.core.may_stand = stop_when_idle and self._at_rest()
+                # Firmware may stop the last timer.
+                recheck = stop_when_idle and not self.core.may_stand
                 soon = self.now + self.memory_map.cpu_hz // _CHECKS_PER_SECOND
                 until = min(until_tick, soon) if recheck else until_tick
                 self._execute(until, until_executed, seconds)
-                if self.core.stands and self._nothing_pending():  # firmware may have set a timer
-                    return End.IDLE
+                if self.core.stands and self._at_rest():  # firmware may have set a timer
+                    return self._idle()
         finally:
             self._collect()  # bytes sent while the core slept
             self._pattern = None
@@ -312,14 +318,24 @@ class Machine:
         self.core.slept += max(0, time - self.now)
         return True
 
-    def _nothing_pending(self) -> bool:
-        """Whether no event is scheduled, no reset requested and no input incoming.
+    def _at_rest(self, until_tick: int = 0) -> bool:
+        """Whether a core that sleeps or branches to itself would do so for good.
 
-        The counting core itself considers bytes that are being sent.
+        Bytes that are being sent are waited for elsewhere. Input that no receiver is ready for
+        counts until the deadline, if there is one.
         """
-        reset = self.chip.reset_reason is not None
-        next_time = min(self.events.next_time, self.core.next_rtc)
-        return not reset and next_time >= NEVER and not self.uart.incoming
+        if self.chip.reset_reason is not None or self.chip.wakeup.possible():
+            return False
+        if not self._peripherals_too:
+            return True
+        scheduled = min(self.events.next_time, self.core.next_rtc) < NEVER
+        return not scheduled and (until_tick >= NEVER or not self.uart.incoming)
+
+    def _idle(self) -> End:
+        """The end of a core at rest; a note says which pending interrupt it masks."""
+        if masked := self.chip.wakeup.masked():
+            self._report(Kind.INTERRUPT_MASKED, "", masked)
+        return End.IDLE
 
     def _stall(self, until: int, guard: Deadline | None) -> None:
         """Stall the core until a tick or a reset, and process events meanwhile."""
@@ -328,10 +344,6 @@ class Machine:
                 return
             self.core.slept += max(0, min(self.chip.next_time, until) - self.now)
             self.chip.run_due()
-
-    def _rests(self, until_tick: int) -> bool:
-        """Whether nothing wakes the sleeping core: no event, and no input before a deadline."""
-        return self.chip.next_time >= NEVER and (until_tick >= NEVER or not self.uart.incoming)
 
     def _execute(self, until_tick: int, until_executed: int, seconds: float) -> None:
         core = self.core
@@ -407,6 +419,13 @@ class Machine:
     def exception_number(self) -> int:
         """IPSR."""
         return self.chip.exception_number
+
+    @property
+    def handler_seconds(self) -> float:
+        """How long the core has been in a handler without entry or return; 0 in thread mode."""
+        if not self.exception_number:
+            return 0.0
+        return max(0, self.now - self.core.exception_at) / self.memory_map.cpu_hz
 
     @property
     def registers(self) -> dict[str, int]:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
+from harness.simulator.nvic import NONSECURE, SYSTICK
+
 ENABLE, TICKINT, CLKSOURCE, COUNTFLAG = 1, 2, 4, 1 << 16
 _MASK = 0xFF_FFFF
 
@@ -72,6 +74,16 @@ class SysTick:
         if self.csr & TICKINT:
             self._machine.pend_systick(nonsecure=self._nonsecure)
         self._arrange()
+
+    def awaits(self, _tag: str) -> bool:
+        """Whether a run waits for the zero though no exception follows: no."""
+        return False
+
+    @property
+    def exception(self) -> int | None:
+        """The exception of its zero; None without TICKINT."""
+        number = SYSTICK | NONSECURE if self._nonsecure else SYSTICK
+        return number if self.csr & TICKINT else None
 
     def read(self, offset: int) -> int:
         """Read SYST_CSR, RVR, CVR or CALIB, by offset from SYST_CSR."""

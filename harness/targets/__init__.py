@@ -9,20 +9,13 @@ from harness.targets.base import (
     Elapsed,
     Executed,
     Fault,
-    Session,
     Stop,
     SymbolReached,
     Until,
 )
-from harness.targets.registry import (
-    TARGETS,
-    Ability,
-    Target,
-    open_target,
-    run_on_target,
-    target,
-    who_can,
-)
+from harness.targets.opening import Targets, open_target
+from harness.targets.registry import TARGETS, Ability, Target, target, who_can
+from harness.targets.session import Session
 
 __all__ = [
     "TARGETS",
@@ -37,9 +30,9 @@ __all__ = [
     "Stop",
     "SymbolReached",
     "Target",
+    "Targets",
     "Until",
     "open_target",
-    "run_on_target",
     "target",
     "who_can",
 ]

@@ -1,25 +1,14 @@
-"""The protocol of everything that can run an image: simulator, Renode, board.
-
-``open_target(name, image)`` returns a :class:`Session`, a context manager. An ability that
-a target lacks raises :class:`Unsupported`.
-"""
+"""What a session takes and gives: conditions of a stop, counters, faults, the console."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from types import TracebackType
-from typing import Protocol, Self
+from typing import Protocol
 
-from harness.base.clock import Deadline
 from harness.base.core_state import CoreState
 from harness.base.errors import UsageError
-from harness.base.findings import Finding
 from harness.elf import Image
-from harness.elf.coverage import Coverage
-from harness.targets.calls import Call
-from harness.targets.pins import Pins
 
 
 @dataclass(frozen=True)
@@ -140,123 +129,3 @@ class MemoryAccess(Protocol):
     def write(self, address: int, data: bytes) -> None:
         """Write ``data`` at ``address``."""
         ...
-
-
-class Session(Protocol):
-    """A firmware image loaded on one target; a context manager that cleans up after itself."""
-
-    @property
-    def target(self) -> str:
-        """The target's name: ``simulator``, ``renode``, ``board``."""
-        ...
-
-    @property
-    def power_on(self) -> int | None:
-        """The seed of what memory held at power-on; None if that is not known."""
-        ...
-
-    @property
-    def stops_exactly(self) -> bool:
-        """Whether a run ends at the very instruction that sends the pattern it waits for."""
-        ...
-
-    @property
-    def memory(self) -> MemoryAccess:
-        """The address space."""
-        ...
-
-    @property
-    def counters(self) -> Counters:
-        """Figures since the session was opened, over all resets."""
-        ...
-
-    @property
-    def faults(self) -> Sequence[Fault]:
-        """Processor faults so far, in order."""
-        ...
-
-    @property
-    def findings(self) -> Sequence[Finding]:
-        """Findings of the target itself (accesses that it does not model, approximations)."""
-        ...
-
-    @property
-    def console(self) -> Sequence[ConsoleChunk]:
-        """Everything the console printed since the session was opened, with time stamps."""
-        ...
-
-    def deadline(self, seconds: float, *, guard: float = 60.0) -> Deadline:
-        """A deadline on this target's clock."""
-        ...
-
-    def run(self, until: Until | None, deadline: Deadline) -> Stop:
-        """Run until the condition, the deadline, or the end of the firmware's life."""
-        ...
-
-    def read(self) -> bytes:
-        """Console bytes that came since the last read(); does not run the target."""
-        ...
-
-    def write(self, data: bytes) -> None:
-        """Send ``data`` to the console's receiver."""
-        ...
-
-    def reset(self) -> None:
-        """A pin reset: the image starts again. RAM and flash keep their content."""
-        ...
-
-    def where(self) -> str:
-        """Where the core is now, as "function at file:line"; "" if it is not known."""
-        ...
-
-    def profile(self) -> None:
-        """Count instructions from here on. Raises Unsupported if the target cannot."""
-        ...
-
-    def coverage(self) -> Coverage:
-        """Coverage since :meth:`profile`: instructions by function, lines. Raises Unsupported."""
-        ...
-
-    @property
-    def registers(self) -> Mapping[str, int]:
-        """r0 to r12, sp, lr, pc, xpsr, by name. Raises Unsupported if they cannot be read."""
-        ...
-
-    @property
-    def core_state(self) -> CoreState:
-        """Registers, stack pointers and RAM, for call stacks. Raises Unsupported.
-
-        A board's core is halted for as long as that takes.
-        """
-        ...
-
-    def watch_calls(self, addresses: Iterable[int]) -> None:
-        """Note calls of the functions at ``addresses`` from here on. Raises Unsupported."""
-        ...
-
-    @property
-    def calls(self) -> Sequence[Call]:
-        """Calls of watched functions, in order."""
-        ...
-
-    def run_to_address(self, address: int, deadline: Deadline) -> Stop:
-        """Run until the instruction at ``address`` is next. Raises Unsupported."""
-        ...
-
-    @property
-    def pins(self) -> Pins:
-        """Port 0 from outside. Raises Unsupported if it cannot be reached."""
-        ...
-
-    def close(self) -> None:
-        """Release everything; safe to call twice."""
-        ...
-
-    def __enter__(self) -> Self: ...
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None: ...

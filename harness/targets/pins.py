@@ -53,9 +53,16 @@ def parse_press(text: str, board: BoardTable) -> Press:
     """
     name, _, when = text.partition("@")
     start, _, duration = when.partition("+")
+    pin = pin_number(name, board)
+    led = next((led for led, number in board.pins.items() if number == pin and "led" in led), "")
+    if led:
+        raise UsageError(
+            f"--press {text}: {led} is lit by the chip and cannot be pressed",
+            hint="a button: " + ", ".join(one for one in board.pins if "button" in one),
+        )
     try:
         return Press(
-            pin_number(name, board),
+            pin,
             numbers.seconds_or_zero(start) if start else 0.0,
             numbers.seconds(duration) if duration else PRESS_SECONDS,
         )

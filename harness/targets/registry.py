@@ -1,32 +1,22 @@
 """The registry of targets: one row each, with its abilities and options.
 
 A row lists the abilities of its sessions; a session without one raises :class:`Unsupported`
-(:class:`SessionDefaults`). Command line, case files and Robot variables take their options from
-here, so a new target or option is one row.
+(:mod:`harness.targets.session`). Command line, case files and Robot variables take their options
+from here, so a new target or option is one row.
 """
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from importlib import import_module
-from typing import Any, Literal, NoReturn, TypeVar
+from typing import Any, Literal
 
 from harness.base import power_on
-from harness.base.clock import Deadline
 from harness.base.closing import Closing
-from harness.base.core_state import CoreState
-from harness.base.errors import EnvironmentMissing, Unsupported, UsageError
+from harness.base.errors import EnvironmentMissing, UsageError
 from harness.base.platforms import DEFAULT_CHIP, board_names, chip_called
-from harness.elf import Image
-from harness.elf.coverage import Coverage
-from harness.targets.base import Session, Stop
-from harness.targets.calls import Call
-from harness.targets.pins import Pins
-
-Result = TypeVar("Result")
 
 
 class Ability(StrEnum):
@@ -136,6 +126,15 @@ _POWER_ON = TargetOption(
     power_on.name_of(power_on.DEFAULT_SEED),
     words=lambda: (power_on.ZERO_WORD, power_on.BOTH_WORD),
 )
+#: Values of the option ``start``: the vector table where the chip looks, or that of the ELF.
+CHIP, ELF = "chip", "elf"
+_START = TargetOption(
+    "start",
+    "text",
+    "where the core starts: chip, at the table where the chip looks, or elf, at the image's own.",
+    CHIP,
+    words=lambda: (CHIP, ELF),
+)
 _BOARD_OPTIONS = (
     TargetOption("board", "text", "its name, probe serial number or tag.", words=boards_of_lab),
     TargetOption(
@@ -180,6 +179,7 @@ _ROWS = (
                 words=_without_model,
             ),
             _CONSOLE,
+            _START,
         ),
         parallel=True,
     ),
@@ -198,6 +198,7 @@ _ROWS = (
                 variable="RENODE",
             ),
             _POWER_ON,
+            _START,
         ),
         pool="harness.targets.renode.server:RenodePool",
         needs="harness.targets.renode.find:locate",
@@ -246,118 +247,3 @@ def all_options() -> dict[str, tuple[TargetOption, list[str]]]:
         for option in row.options:
             options.setdefault(option.name, (option, []))[1].append(row.name)
     return options
-
-
-def open_target(name: str, image: Image, **options: object) -> Session:
-    """Open a session on the target called ``name``.
-
-    Raises :class:`UsageError` for an unknown name, :class:`EnvironmentMissing` if
-    this machine has no such target.
-    """
-    module = import_module(target(name).module)
-    session: Session = module.open(image, **options)
-    return session
-
-
-def run_on_target(
-    name: str, image: Image, action: Callable[[Session], Result], **options: object
-) -> Result:
-    """The result of ``action`` on a session that is opened for it and closed afterwards.
-
-    A board that fails, in the middle of ``action`` too, is tried again from the start as its lab
-    file allows, so ``action`` must begin anew at each call. A session that the caller keeps open
-    (:func:`open_target`) cannot be tried again.
-
-    Raises the errors of :func:`open_target` and ``action``.
-    """
-    row = target(name)
-    module = import_module(row.module)
-    if row.retried:
-        result: Result = module.run(image, action, **options)
-        return result
-    with module.open(image, **options) as session:
-        return action(session)
-
-
-class TargetPools(Closing):
-    """The pools of one run: one for each target that has one, so that each is started once."""
-
-    def __init__(self) -> None:
-        self._pools: dict[str, Closing | None] = {}
-
-    def options(self, name: str, options: Mapping[str, object]) -> dict[str, object]:
-        """``options`` for :func:`open_target`, with the pool of target ``name``."""
-        if name not in self._pools:
-            self._pools[name] = target(name).make_pool()
-        pool = self._pools[name]
-        return dict(options) if pool is None else {**options, "pool": pool}
-
-    def close(self) -> None:
-        """Close every pool; safe to call twice."""
-        pools, self._pools = self._pools, {}
-        for pool in pools.values():
-            if pool is not None:
-                pool.close()
-
-
-class SessionDefaults(Closing):
-    """The abilities of :class:`~harness.targets.base.Session` that not every target has.
-
-    A session overrides those of its target.
-    """
-
-    @property
-    @abstractmethod
-    def target(self) -> str:
-        """The target's name."""
-
-    @property
-    def power_on(self) -> int | None:
-        """The seed of what memory held at power-on; None if that is not known."""
-        return None
-
-    @property
-    def stops_exactly(self) -> bool:
-        """Whether a run ends at the very instruction that sends the pattern it waits for."""
-        return False
-
-    def profile(self) -> None:
-        """Count from here on. Raises :class:`Unsupported` if nothing is counted."""
-        self._cannot(Ability.TRACE)
-
-    def coverage(self) -> Coverage:
-        """Coverage since then. Raises :class:`Unsupported` if nothing is counted."""
-        self._cannot(Ability.TRACE)
-
-    @property
-    def registers(self) -> Mapping[str, int]:
-        """r0 to r12, sp, lr, pc, xpsr. Raises :class:`Unsupported` if they cannot be read."""
-        self._cannot(Ability.STEP)
-
-    @property
-    def core_state(self) -> CoreState:
-        """Registers, stack pointers and RAM. Raises :class:`Unsupported` if they are not known."""
-        self._cannot(Ability.STACKS)
-
-    def watch_calls(self, addresses: Iterable[int]) -> None:
-        """Note calls from here on. Raises :class:`Unsupported` if the target sees none."""
-        self._cannot(Ability.STEP)
-
-    @property
-    def calls(self) -> Sequence[Call]:
-        """Calls of watched functions."""
-        return ()
-
-    def run_to_address(self, address: int, deadline: Deadline) -> Stop:
-        """Run to ``address``. Raises :class:`Unsupported` if a run cannot stop there."""
-        self._cannot(Ability.STEP)
-
-    @property
-    def pins(self) -> Pins:
-        """Port 0 from outside. Raises :class:`Unsupported` if it cannot be reached."""
-        self._cannot(Ability.PINS)
-
-    def _cannot(self, ability: Ability) -> NoReturn:
-        raise Unsupported(
-            self.target, ability.value, hint=f"--target {' or '.join(who_can(ability))} can"
-        )

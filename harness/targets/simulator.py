@@ -33,7 +33,8 @@ from harness.targets.base import (
 )
 from harness.targets.calls import Call, CallLog
 from harness.targets.operator_calls import OperatorCalls
-from harness.targets.registry import SessionDefaults
+from harness.targets.registry import CHIP, ELF
+from harness.targets.session import Session
 
 #: From here on a branch is a return from an exception or from another security state.
 EXC_RETURN = 0xF000_0000
@@ -77,14 +78,14 @@ class SimulatorPins:
         self._port.drive(pin, level)
 
 
-class SimulatorSession(SessionDefaults):
+class SimulatorSession(Session):
     """A session; :attr:`machine` also has hooks and snapshots."""
 
     target = "simulator"
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
-        self.memory = SimulatorMemory(machine)
+        self._memory = SimulatorMemory(machine)
         self._pins = SimulatorPins(machine)
         self._opened = time.monotonic()
         self._read = 0
@@ -95,6 +96,11 @@ class SimulatorSession(SessionDefaults):
         self._functions: FunctionMap | None = None
         self._operators: OperatorCalls | None = None
         self._loops: set[int] = set()  # watched functions that are not hooked while they run
+
+    @property
+    def memory(self) -> SimulatorMemory:
+        """The machine's memory."""
+        return self._memory
 
     @property
     def power_on(self) -> int:
@@ -180,7 +186,8 @@ class SimulatorSession(SessionDefaults):
                 pattern=pattern,
                 lines=lines,
                 guard=deadline,
-                stand=executed == NEVER,  # a branch to itself executes instructions
+                stop_when_idle=not isinstance(until, Executed),  # a branch to itself executes
+                peripherals_too=isinstance(until, Elapsed),
             )
         finally:
             if hooked is not None:
@@ -198,6 +205,11 @@ class SimulatorSession(SessionDefaults):
     def registers(self) -> dict[str, int]:
         """r0 to r12, sp, lr, pc, xpsr."""
         return self.machine.registers
+
+    @property
+    def handler_seconds(self) -> float:
+        """Seconds in a handler without entry to, or return from, another; 0 in thread mode."""
+        return self.machine.handler_seconds
 
     @property
     def core_state(self) -> CoreState:
@@ -327,6 +339,7 @@ def open(  # noqa: A001
     timing: str = INSTRUCTIONS,
     power_on: str | int = DEFAULT_SEED,
     peripherals: str | Mapping[str, object] = "",
+    start: str = CHIP,
 ) -> SimulatorSession:
     """A session with ``image`` loaded and not yet started; options as in :class:`Machine`.
 
@@ -342,6 +355,7 @@ def open(  # noqa: A001
     kit = board_with(image.chip.key)
     wiring = console_wiring(console, kit) if isinstance(console, str) else console
     machine = Machine(
-        image, booted=booted, console=wiring, timing=timing, power_on=seed, peripherals=peripherals
+        image, booted=booted, console=wiring, timing=timing, power_on=seed, peripherals=peripherals,
+        anywhere=start == ELF,
     )  # fmt: skip
     return SimulatorSession(machine)

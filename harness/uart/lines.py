@@ -26,6 +26,10 @@ _DIGITS = re.compile(
 )
 _ANSI = re.compile(r"\x1b\[[0-9;]{0,32}[A-Za-z]")
 _ANSI_BYTES = re.compile(_ANSI.pattern.encode())
+#: The end of a line that more bytes may complete: a sequence, a character, a line end.
+_INCOMPLETE = re.compile(
+    rb"(?:\x1b(?:\[[0-9;]{0,32})?|[\xc2-\xf4]|[\xe0-\xf4][\x80-\xbf]|[\xf0-\xf4][\x80-\xbf]{2}|\r+)\Z"
+)
 #: The text of each byte: tab and printable ASCII unchanged, others escaped.
 _VISIBLE = [chr(byte) if byte == 9 or 32 <= byte < 127 else f"\\x{byte:02x}" for byte in range(256)]
 _CONTROL = {chr(byte): _VISIBLE[byte] for byte in range(160)}
@@ -55,6 +59,15 @@ class LineSplitter:
             end = yield from self._cut(raw, time)
             yield from self._lines(end, time)
         self._pending = yield from self._cut(rest, time)
+
+    @property
+    def pending(self) -> str:
+        """The text of the line that has not ended yet.
+
+        It grows at its end only: a character or an ANSI sequence of which bytes are missing is left
+        out.
+        """
+        return _text(_INCOMPLETE.sub(b"", self._pending))
 
     def flush(self, time: float = 0.0) -> Iterator[Line]:
         """The bytes after the last line end, as a last line."""

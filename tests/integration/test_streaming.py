@@ -23,7 +23,7 @@ from harness.case.tap import Tap
 from harness.elf import Image
 from harness.model import Model
 from harness.reference import Interpreter
-from harness.targets.base import Session
+from harness.targets.session import Session
 from harness.uart import Console, TensorKey
 
 MODEL = paths.models() / "chime_int8.tflite"

@@ -111,14 +111,15 @@ ENTRANCES = {
     "hil.check_resolver": "pytest images",
     "hil.layers": "- it returns the table of operators; the test asserts that they are equal",
     "hil.build": "- it makes an image; what cannot be built raises",
-    "hil.close": "pytest runs",
+    "hil.close": "- it frees what is left; hil.judge has judged",
+    "hil.judge": "pytest live",
     "hil.consoles": "- it shows what was read, and judges nothing",
     **{f"live.{name}": "pytest live" for name in (
         "wait_for", "wait_for_inferences", "wait_for_end", "check_outputs", "check_reported",
-        "findings", "inferences", "ended")},
+        "findings", "inferences", "ended", "judge")},
     **{f"live.{name}": f"- {_STEP}" for name in (
         "open", "close", "memory", "address", "kit", "pins", "transcript", "write", "reset",
-        "run_for", "call_stack")},
+        "run_for", "call_stack", "abandon", "checked", "failure")},
 }  # fmt: skip
 
 

@@ -44,6 +44,7 @@ VALUES: dict[str, tuple[object, dict[str, object]]] = {
     "target": (["virtual-board"], {}),
     "options": ({"timing": "branches", "power_on": "both"}, {}),
     "peripherals": ({"SAADC": "mine.py:Adc"}, {}),
+    "start": ("elf", {}),
 }
 
 
@@ -95,5 +96,6 @@ EFFECTS: dict[str, Effect] = {
     "repeat": Effect(2, 0, "repeat", _MODEL),
     "target": Effect(["simulator"], ["renode"], "renode was asked for by name", _MODEL),
     "options": Effect({"power_on": "both"}, {"timing": "warp"}, "no timing 'warp'", _MODEL),
+    "start": Effect("chip", "rom", "start", _MODEL),
     "peripherals": Effect({"SAADC": "feed.npz"}, {"RADIO": "feed.npz"}, "RADIO", _MODEL),
 }  # fmt: skip

@@ -28,6 +28,7 @@ _CONSOLE = {"resolver": "console", "ways": ("sample",)}
 _INVOKE = "const TfLiteStatus status = interpreter.Invoke();\n"
 _OUTPUT = 'PrintTensorBytes("output", inference, i, output->data.data, output->bytes);'
 _INPUT = 'PrintTensorBytes("input", inference, i, input->data.data, input->bytes);'
+_USED = "allocation.used_bytes"
 _END = 'Record("end").Count("inferences", inferences_).Number("status", status_);'
 _FAKE_RUN = "if (!Infer(inference, interpreter)) break;\n        Record"
 _FLIP = "reinterpret_cast<volatile uint8_t*>(output->data.data)[0] ^= 0x40;"
@@ -49,6 +50,20 @@ def _extra(inference: str, index: str = "i") -> str:
 
 
 SOURCE_MUTANTS: tuple[SourceMutant, ...] = (
+    # claims against memory, and what happens after the end
+    _m("more bytes used by each allocation", (_USED, "allocation.used_bytes + 4")),
+    _m(
+        "more bytes used by one allocation",
+        (_USED, "allocation.used_bytes + (type == Type::kOpData ? 4 : 0)"),
+    ),
+    _m(
+        "more allocations of operators' data",
+        ('"count", allocation.count', '"count", allocation.count + (type == Type::kOpData)'),
+    ),
+    _m(
+        "a fault half a second after the end record",
+        (_END, f"{_END} for (volatile int i = 0; i < 4000000; i = i + 1) {{}} {_FAULT}"),
+    ),
     # inputs
     _m(
         "fed rows are acknowledged, overwritten, and others printed as if they had been fed",

@@ -10,7 +10,7 @@ import needs
 from harness import targets
 from harness.build.builders import build_one
 from harness.elf import Image
-from harness.targets.base import Session
+from harness.targets.session import Session
 
 
 @contextmanager

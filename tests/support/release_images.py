@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.elf import Image, combined
-from harness.targets.base import Session, Stop
+from harness.targets.base import Stop
+from harness.targets.session import Session
 
 TESTS = Path(__file__).resolve().parents[1]
 TABLE = TESTS / "firmware" / "releases" / "images.toml"

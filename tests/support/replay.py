@@ -108,6 +108,8 @@ class ReplaySession:
     """A session that plays a recording."""
 
     target = "replay"
+    handler_seconds = None
+    calls = ()
 
     def __init__(self, recording: Recording) -> None:
         self.recording = recording

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from harness.case.evidence.inferences import good_inferences
 from harness.case.evidence.known import Known, Measured
 from harness.case.evidence.ledger import Ledger
@@ -18,7 +20,7 @@ _PRINTING = 384
 def check_closing(ledger: Ledger, known: Known, measured: Measured, *, whole: bool) -> None:
     """Check the closing records against each other, the model and the records before them."""
     _lifecycles(ledger, known, whole=whole)
-    _allocations(ledger, known, whole=whole)
+    _allocations(ledger, known, measured.allocations_wrong, whole=whole)
     _stacks(ledger, known, measured.stack_used, whole=whole)
     _failed(ledger)
     _end(ledger, known, whole=whole)
@@ -74,8 +76,11 @@ def _violations(
     return violations
 
 
-def _allocations(ledger: Ledger, known: Known, *, whole: bool) -> None:
-    """Check that allocation records are absent, or of each type once and in order."""
+def _allocations(ledger: Ledger, known: Known, wrong: Sequence[str] | None, *, whole: bool) -> None:
+    """Check that allocation records are absent, or of each type once and in order.
+
+    ``wrong`` are the types whose figures are not those of the allocator in the arena.
+    """
     records = ledger.take("allocation")
     if not records:
         if whole and "allocation" in known.required and not ledger.has("failed"):
@@ -96,6 +101,9 @@ def _allocations(ledger: Ledger, known: Known, *, whole: bool) -> None:
             message = f"allocation of {record.text('type')}: {used} bytes for {requested}"
             ledger.contradicts(message, "allocation", record.line)
         _allocation_counts(ledger, record, known.model)
+    for name in wrong or ():
+        message = f"allocation of {name}: the allocator in the arena has other figures"
+        ledger.contradicts(message, "allocation")
 
 
 def _allocation_counts(ledger: Ledger, record: Record, model: Model | None) -> None:

@@ -75,6 +75,7 @@ class Measured:
     arena_given: int | None = None  # bytes that the arena's allocator has allocated
     arena_least: int | None = None  # lower bound of them, from the bytes that inferences wrote
     arena_strayed: int = 0  # bytes that inferences wrote outside all allocations
+    allocations_wrong: Sequence[str] | None = None  # types whose figures the arena does not hold
     hertz: int | None = None  # ticks per second of the records' times
 
 

@@ -38,7 +38,8 @@ from harness.cli.run.reports import (
     report,
 )
 from harness.report.progress import Ticker
-from harness.targets.registry import Ability, TargetPools, who_can
+from harness.targets.opening import Targets
+from harness.targets.registry import Ability, who_can
 from harness.uart.echo import Echo
 
 if TYPE_CHECKING:
@@ -176,7 +177,7 @@ def _run(options: RunOptions) -> int:
         raise UsageError("--symbol compares targets, and no case runs on two of them")
     _build_together(made.cases)
     results: list[CaseResult] = []
-    with signals.Keeping() as keeping, TargetPools() as pools:
+    with signals.Keeping() as keeping, Targets() as pools:
         for result in _results(made, pools, checks, calibrate, options):
             results.append(result)
     with signals.held_back():
@@ -245,7 +246,7 @@ def _build_together(cases: Sequence[Case]) -> None:
 
 def _results(
     made: Plan,
-    pools: TargetPools,
+    pools: Targets,
     checks: CrossChecks,
     calibrate: Calibrate | None,
     options: RunOptions,

@@ -3,7 +3,7 @@
 (() => {
   const runs = JSON.parse(document.getElementById("runs").textContent);
   const caption = document.querySelector(".caption");
-  const words = {p: "pass", f: "fail", w: "firmware", e: "error", s: "skipped", " ": "not run"};
+  const words = {p: "pass", f: "fail", k: "flaky", w: "firmware", u: "usage", e: "error", s: "skipped", " ": "not run"};
   for (const strip of document.querySelectorAll(".strip")) {
     strip.addEventListener("pointermove", (event) => {
       const box = strip.getBoundingClientRect();

@@ -141,11 +141,11 @@ class CoreDebug:
         guard: Deadline | None = None,
         *,
         pattern: bytes | None = None,
-        stand: bool = False,
+        stop_when_idle: bool = False,
     ) -> End | None:
         """Run for at most ``ticks``, or until the console shows ``pattern``.
 
-        ``stand``: see :meth:`Machine.run`.
+        ``stop_when_idle``: once core and peripherals rest for good.
 
         None if the core is halted, or was halted meanwhile.
         """
@@ -158,7 +158,7 @@ class CoreDebug:
             limit = NEVER if executed is None else executed
             return machine.run(
                 until_tick=until, until_executed=limit, guard=guard, pattern=pattern,
-                stand=stand and executed is None,
+                stop_when_idle=stop_when_idle and executed is None, peripherals_too=True,
             )  # fmt: skip
 
         if self.watchpoints.active and self._demcr & _TRCENA:

@@ -96,6 +96,7 @@ typedef struct {
   long long step;       // instructions between two such checks
   uint64_t wall;        // ns of the monotonic clock at which run() returns, 0 for never
   unsigned exceptions;  // taken since the last such check
+  long long exception;  // time of the last entry to, or return from, an exception
 } Time;
 
 // Byte offsets in a saved context of state that Unicorn's interface does not give.

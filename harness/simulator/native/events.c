@@ -25,6 +25,8 @@ long long events_next(const Core *c) {
 
 bool events_sleep(Core *c, long long until) {
   while (!priority_wakes(c)) {
+    // The machine decides whether the core sleeps for good.
+    if (c->idle.may_stand && uarte_next(c) == INT64_MAX) return false;
     const long long next = events_next(c), ahead = next - core_now(c);
     if (next >= until || core_is_late(c)) return false;
     if (ahead > 0) {

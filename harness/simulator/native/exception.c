@@ -149,6 +149,7 @@ static void clear_monitor(Core *c) {
 }
 
 void exception_enter(Core *c, int number, uint32_t pc) {
+  c->time.exception = core_now(c);
   const uint32_t xpsr = core_reg(c, REG_XPSR), control = core_reg(c, REG_CONTROL);
   const bool thread = !(xpsr & 0x1FF), process = thread && control & SPSEL;
   const bool extended = control & FPCA, across = is_nonsecure(c, number) != c->cpu.nonsecure;
@@ -329,6 +330,7 @@ static void unstack(Core *c, uint32_t exc_return) {
 }
 
 void exception_leave(Core *c, uint32_t exc_return) {
+  c->time.exception = core_now(c);
   int number = (int)(core_reg(c, REG_XPSR) & 0x1FF);
   if (c->attribution.divided && c->cpu.nonsecure && (exc_return & ES || !(exc_return & DCRS))) {
     deactivate(c, nvic_is_banked(number) ? number | NONSECURE : number);

@@ -10,6 +10,7 @@
 
 #include "events.h"
 #include "thumb.h"
+#include "uarte.h"
 
 static bool can_store(Core *c) {
   Area *area = memory_code(&c->memory, c->block.address);
@@ -51,9 +52,9 @@ static long long room(const Core *c) {
   return c->time.executed + (next == INT64_MAX || left < ahead ? left : ahead);
 }
 
-// Whether a core at rest here would rest for good: no byte is being sent, no RTC counts to an
-// event, and nothing else is pending.
-static bool may_stand(const Core *c) { return c->idle.may_stand && events_next(c) == INT64_MAX; }
+// Whether a core at rest here would rest for good, as far as the machine knew when this run began:
+// it asks again. Bytes that are being sent are waited for.
+static bool may_stand(const Core *c) { return c->idle.may_stand && uarte_next(c) == INT64_MAX; }
 
 static void skip(Core *c, long long period) {
   Idle *idle = &c->idle;

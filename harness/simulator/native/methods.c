@@ -134,6 +134,12 @@ static PyObject *reset(PyObject *self, PyObject *unused) {
   Py_RETURN_NONE;
 }
 
+static PyObject *effect_of(PyObject *self, PyObject *number) {
+  const long exception = PyLong_AsLong(number);
+  if (PyErr_Occurred()) return NULL;
+  return PyLong_FromLong(priority_effect(CORE(self), (int)exception));
+}
+
 static PyObject *wakes(PyObject *self, PyObject *unused) {
   (void)unused;
   return PyBool_FromLong(priority_wakes(CORE(self)));
@@ -370,6 +376,7 @@ PyMethodDef core_methods[] = {
     {"priority", priority, METH_NOARGS, "What an exception must be below to be taken."},
     {"connect", connect, METH_VARARGS, "The callbacks: access, fault, violation of the SPU."},
     {"reset", reset, METH_NOARGS, "Secure and awake, everything is open."},
+    {"effect_of", effect_of, METH_O, "What an exception would do if it became pending now."},
     {"wakes", wakes, METH_NOARGS, "Does an exception or event end the sleep?"},
     {"leave", leave, METH_O, "Branch to an EXC_RETURN."},
     {"carry_out", carry_out, METH_O, "The instruction at an address, if Unicorn cannot run it."},

@@ -53,6 +53,27 @@ bool priority_deliverable(Core *c) {
   return n->best_pending < priority_now(c);
 }
 
+// Returns the priority below which an exception wakes WFI: that of execution with PRIMASK clear
+// (Armv8-M ARM, "Wait For Interrupt").
+static int priority_of_wfi(Core *c) {
+  const NvicState *s = &c->cpu.nvic->state;
+  const int base = basepri_priority(s, c->cpu.nonsecure, core_reg(c, REG_BASEPRI));
+  int now = lower(c->cpu.nvic->active_priority, base);
+  if (core_reg(c, REG_FAULTMASK) & 1) now = lower(now, faultmask_priority(s, c->cpu.nonsecure));
+  return now;
+}
+
+int priority_effect(Core *c, int number) {
+  const Nvic *n = c->cpu.nvic;
+  const bool is_event = (n->state.scr[0] | n->state.scr[1]) & SCR_SEVONPEND;
+  int effect = is_event && !nvic_has(n, PENDING, number) ? WAKES_WFE : 0;
+  if (!nvic_has(n, ENABLED, number)) return effect;
+  const int priority = nvic_group_priority(n, number);
+  if (priority < priority_now(c)) effect |= INTERRUPTS | WAKES_WFE;
+  if (priority < priority_of_wfi(c)) effect |= WAKES_WFI;
+  return effect;
+}
+
 // Whether the sleep ends. WFI wakes for an exception that would be taken if PRIMASK were clear; WFE
 // only for one that is taken, and for events.
 bool priority_wakes(Core *c) {
@@ -63,6 +84,5 @@ bool priority_wakes(Core *c) {
   }
   if (!n->best) return false;
   if (c->cpu.sleeping == SLEEP_WFE) return priority_deliverable(c);
-  int base = basepri_priority(&n->state, c->cpu.nonsecure, core_reg(c, REG_BASEPRI));
-  return n->best_pending < lower(n->active_priority, base);
+  return n->best_pending < priority_of_wfi(c);
 }

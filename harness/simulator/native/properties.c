@@ -49,6 +49,8 @@ PyMemberDef core_members[] = {
     {"branch_ticks", T_BOOL, FIELD(time.branch_ticks), 0, "A taken branch takes one more tick."},
     {"branches", T_LONGLONG, FIELD(time.branches), 0, "The additional ticks of branches."},
     {"slept", T_LONGLONG, FIELD(time.slept), 0, "Ticks slept."},
+    {"exception_at", T_LONGLONG, FIELD(time.exception), READONLY,
+     "Time of the last entry to, or return from, an exception."},
     {"sequential", T_UINT, FIELD(block.sequential), 0,
      "Where code goes on without a branch, or 0."},
     {"may_stand", T_BOOL, FIELD(idle.may_stand), 0, "Nothing is to end a branch to itself."},

@@ -13,12 +13,13 @@ events whose interrupt is disabled, without calling the model (:meth:`Device.ser
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from harness.base.findings import Kind
 from harness.base.platforms import ChipTable, Peripheral
+from harness.simulator.nvic import FIRST_IRQ
 
 if TYPE_CHECKING:
     from harness.simulator._native import Registers
@@ -192,6 +193,8 @@ class Device:
     REGISTERS: ClassVar[tuple[Register, ...]] = ()
     #: Attributes that a snapshot saves besides the registers: immutable values or flat lists.
     STATE: ClassVar[tuple[str, ...]] = ()
+    #: Tags of scheduled events for which a run waits though no interrupt may follow.
+    AWAITED: ClassVar[tuple[str, ...]] = ()
     layout: ClassVar[RegisterLayout] = RegisterLayout()
 
     def __init_subclass__(cls) -> None:
@@ -273,6 +276,15 @@ class Device:
                 index = register.offsets().index(offset & ~3)
                 return f"{register.name}[{index}]" if register.count > 1 else register.name
         return f"0x{offset & ~3:x}"
+
+    def awaits(self, tag: str) -> bool:
+        """Whether a run waits for a scheduled event though no interrupt may follow."""
+        return tag in self.AWAITED
+
+    @property
+    def exception(self) -> int | None:
+        """The exception that its events make pending; None if firmware has enabled none."""
+        return None if self.irq is None else FIRST_IRQ + self.irq
 
     def fire(self, tag: str) -> None:
         """Handles a scheduled event that is due (:meth:`Chip.schedule`)."""
@@ -415,6 +427,19 @@ class Nordic(Device):
             self.execute(offset)
 
     # events
+
+    @property
+    def exception(self) -> int | None:
+        if self.irq is None or not self.INTERRUPTS or not self.regs[INTEN]:
+            return None
+        return FIRST_IRQ + self.irq
+
+    def channels(self) -> Iterator[int]:
+        """The DPPI channels on which it publishes events."""
+        for offset in self.layout.event_bits:
+            published = self.regs[offset + PUBLISH]
+            if published & ENABLE_BIT:
+                yield published & 0xFF
 
     def event(self, name: str) -> None:
         """Raises an event: sets its register, then drives interrupt, shortcuts and DPPI."""

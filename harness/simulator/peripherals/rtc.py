@@ -60,6 +60,7 @@ class Rtc(Counter):
         Register(_PRESCALER, "PRESCALER"),
         Register(_CC, "CC", count=CHANNELS),
     )
+    AWAITED: ClassVar[tuple[str, ...]] = (_CLOCK_CHECK, *_MISSED)
     STATE: ClassVar[tuple[str, ...]] = (
         "running", "base", "edge", "schedule", "started", "missed", "blamed_pc",
     )  # fmt: skip

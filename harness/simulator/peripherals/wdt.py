@@ -24,6 +24,7 @@ class Watchdog(Nordic):
 
     TASKS: ClassVar[dict[str, int]] = {"START": 0x000}
     EVENTS: ClassVar[dict[str, int]] = {"TIMEOUT": 0x100}
+    AWAITED: ClassVar[tuple[str, ...]] = ("timeout", "reset")
     REGISTERS: ClassVar[tuple[Register, ...]] = (
         Register(_RUNSTATUS, "RUNSTATUS", access="r"),
         Register(_REQSTATUS, "REQSTATUS", 1, access="r"),

@@ -8,9 +8,10 @@ from typing import Any
 
 from harness.base.errors import CheckFailed
 from harness.case.case import Case
+from harness.case.judge import judged
 from harness.case.observe import observe
-from harness.case.result import CaseResult, Setup
-from harness.case.run import RunImage, judge_seen
+from harness.case.prepare import Prepared
+from harness.case.result import CaseResult
 from harness.case.samples import sample_case
 from harness.model import Model
 from harness.studies.campaign.faults import InjectedFault
@@ -29,10 +30,9 @@ class Judge:
         self._injector = injector
         firmware = injector.machine.firmware
         model = Model.from_bytes(blobs["model"], case["model"])
-        self._image = RunImage(firmware, model, ())
         self._case = sample_case(*case["sample"]) if case["sample"] else Case(firmware.path.stem)
-        self._setup = Setup(self._case.name, "", "", "", "simulator")
         self._case = replace(self._case, timeout=self._seconds())
+        self._prepared = Prepared(self._case, firmware, model)
 
     def _seconds(self) -> float:
         """The virtual seconds that a run may take: a multiple of the fault-free run."""
@@ -43,8 +43,7 @@ class Judge:
     def verdict(self, fault: InjectedFault | None) -> CaseResult:
         """The result of the whole run, with ``fault`` or without one."""
         with self._injector.session(fault) as session:
-            seen = observe(session, self._case)
-            return judge_seen(self._case, self._setup, self._image, seen)
+            return judged(self._prepared, observe(session, self._case))
 
     def check_baseline(self) -> None:
         """Raise :class:`CheckFailed` if the image does not pass without any fault."""

@@ -56,7 +56,7 @@ def verdict(rows: Sequence[Row]) -> Verdict:
     found = {Verdict(row["verdict"]) for row in rows if task(row) in failed}
     if not rows:
         found = {Verdict.FAIL}
-    worst = (Verdict.FIRMWARE, Verdict.FAIL, Verdict.ERROR)
+    worst = (Verdict.FIRMWARE, Verdict.FAIL, Verdict.FLAKY, Verdict.USAGE, Verdict.ERROR)
     return next((one for one in worst if one in found), Verdict.PASS)
 
 

@@ -30,7 +30,8 @@ from harness.targets.board.flash import Flasher, FlashReport
 from harness.targets.board.lock import ProbeLock
 from harness.targets.board.probe import PyocdMemory
 from harness.targets.pins import Pins
-from harness.targets.registry import Ability, SessionDefaults
+from harness.targets.registry import Ability
+from harness.targets.session import Session
 from harness.uart import records
 from harness.uart.lines import LineSplitter
 
@@ -125,7 +126,7 @@ class Connection:
     resources: ExitStack
 
 
-class BoardSession(SessionDefaults):
+class BoardSession(Session):
     """An image that runs on a board; created by :func:`harness.targets.board.open`.
 
     The board also runs between two calls of :meth:`run`. Matching starts at the end of the previous

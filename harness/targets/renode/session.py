@@ -31,10 +31,11 @@ from harness.targets.base import (
     Until,
 )
 from harness.targets.calls import Call, CallLog
-from harness.targets.registry import Ability, SessionDefaults
+from harness.targets.registry import Ability
 from harness.targets.renode import faults
 from harness.targets.renode.link import AgentLink
 from harness.targets.renode.server import RenodeServer
+from harness.targets.session import Session
 
 _NS = 1_000_000_000
 _SLICE_MS = 250  # wall milliseconds per call; Ctrl-C and the guard act between calls
@@ -154,10 +155,11 @@ class RenodePins:
         self._agent.call(f"drive({pin}, {level})")
 
 
-class RenodeSession(SessionDefaults):
-    """An image in a machine of Renode; see :class:`harness.targets.base.Session`.
+class RenodeSession(Session):
+    """An image in a machine of Renode; see :class:`harness.targets.session.Session`.
 
     ``owns_server``: Renode ends with the session. ``power_on`` is the seed of the RAM's content.
+    ``anywhere``: the vector table need not be where the chip looks.
     """
 
     target = "renode"
@@ -169,6 +171,7 @@ class RenodeSession(SessionDefaults):
         *,
         owns_server: bool,
         power_on: int = DEFAULT_SEED,
+        anywhere: bool = False,
     ) -> None:
         self._image = image
         self._server = server
@@ -196,7 +199,7 @@ class RenodeSession(SessionDefaults):
             texts = (_NO_SPU, *server.warnings_of_worlds)
             self._notes += [Finding(Kind.APPROXIMATION, text, "renode") for text in texts]
         try:
-            start = vectors.find(image)
+            start = vectors.find(image, anywhere=anywhere)
             self._notes += start.notes(non_secure=non_secure)
             link = server.machine(
                 image,
@@ -208,7 +211,7 @@ class RenodeSession(SessionDefaults):
             )
             self._opened = True
             self.agent = AgentClient(link, server)
-            self.memory = RenodeMemory(self.agent)
+            self._memory = RenodeMemory(self.agent)
             self.agent.call(f"hook_faults({fault_handlers(image)})")
             svc = image.symbol("z_arm_svc")
             if svc is not None:
@@ -216,6 +219,11 @@ class RenodeSession(SessionDefaults):
         except BaseException:
             self.close()
             raise
+
+    @property
+    def memory(self) -> RenodeMemory:
+        """The machine's memory."""
+        return self._memory
 
     @property
     def power_on(self) -> int:
@@ -432,7 +440,7 @@ def fault_handlers(image: Image) -> list[int]:
     Images loaded together (a bootloader and an application, a secure and a non-secure image) have
     separate tables. Raises :class:`UsageError` if the table used at boot has no fault handlers.
     """
-    start = vectors.find(image).address
+    start = vectors.find(image, anywhere=True).address
     found = _handlers(image, start)
     if not found:
         raise UsageError(
@@ -441,7 +449,7 @@ def fault_handlers(image: Image) -> list[int]:
         )
     for part in (image.alone, *image.beside):
         with contextlib.suppress(BadElf):  # an image without a vector table, such as data
-            found |= _handlers(image, vectors.find(part).address)
+            found |= _handlers(image, vectors.find(part, anywhere=True).address)
     return sorted(found)
 
 

@@ -19,7 +19,8 @@ from harness.case.tap import Tap
 from harness.elf import Image
 from harness.model import Model
 from harness.reference import Interpreter
-from harness.targets.base import ConsoleMatch, Session
+from harness.targets.base import ConsoleMatch
+from harness.targets.session import Session
 from harness.uart import Console, TensorKey, encode
 from harness.uart.records import encode_tensor, fill_blocks
 

@@ -11,7 +11,7 @@ from board_desk import BOOT, SERIAL, Desk, Source, free
 
 from harness.base.errors import FirmwareFailed, TargetLost
 from harness.elf import Image
-from harness.targets import Session, run_on_target
+from harness.targets import Session, Targets
 from harness.targets.base import ConsoleMatch, Stop
 from harness.targets.board.console import ConsoleOverflow
 from harness.targets.board.lab import BoardEntry, Lab, Policy
@@ -147,10 +147,12 @@ def test_board_stays_locked_between_two_attempts(desk: Desk, lab: Lab, run: Run)
     assert seen and not any(seen)
 
 
-def test_targets_run_on_target_tries_a_board_again(desk: Desk, lab: Lab, firmware: Image) -> None:
+def test_targets_try_a_board_again(desk: Desk, lab: Lab, firmware: Image) -> None:
     desk.says, desk.leaves = TEXT, [HALF]
     link = desk.folder / "ttyACM0"
     desk.follow(link)
     entry = BoardEntry(name="mine", probe=SERIAL, port=str(link), runner="nrfutil")
     known = replace(lab, entries=(entry,), policy=Policy(backoff=0.0))
-    assert run_on_target("board", firmware, hear, lab=known, board="mine") == TEXT
+    with Targets() as targets:
+        options = {"lab": known, "board": "mine"}
+        assert targets.run("board", firmware, hear, options) == TEXT

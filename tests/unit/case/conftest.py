@@ -17,6 +17,8 @@ class ScriptedSession:
     """Prints one chunk a millisecond; `answer` may add more to what the host writes."""
 
     target = "scripted"
+    handler_seconds = None
+    calls = ()
 
     def __init__(
         self,

@@ -209,7 +209,6 @@ def test_keys_of_the_last_release_work_with_a_note(case_file, caplog, old, new, 
     ("text", "words"),
     [
         ('end = "never"\n', "end needs a scraper"),
-        ("observe_after = 2\n", "observe_after needs a scraper"),
         ('observe_after = 2\nend = "never"\n', "end needs a scraper"),
         ('scraper = "ztest"\nobserve_after = 0\n', "observe_after: 0 is not a time"),
         ('scraper = "ztest"\nend = { line = "(" }\n', "is broken"),

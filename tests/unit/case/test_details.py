@@ -6,9 +6,10 @@ from device import line
 
 from harness.base import paths
 from harness.case.case import Case
+from harness.case.judge import _details, _wrong_model
 from harness.case.observe import observe
 from harness.case.outputs import OutputCheck
-from harness.case.run import _details, _one_line, _wrong_model
+from harness.case.run import _one_line
 from harness.model import Model
 from harness.targets import Fault
 

@@ -8,9 +8,8 @@ from evidence_runs import BUILTIN, OWN, console_of, found, messages, with_field
 
 from harness.base.findings import Kind
 from harness.case.evidence import Measured, check_evidence
-from harness.case.measure import measure
-from harness.case.observe import Observation
-from harness.case.run import measured_of
+from harness.case.measure import measure, measured_of
+from harness.case.observation import Observation
 from harness.case.target_counts import TargetCounts
 from harness.elf import Image
 from harness.targets.base import Counters, Stop

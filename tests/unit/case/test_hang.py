@@ -10,7 +10,7 @@ from device import line
 
 from harness.case.case import Case, LastLine
 from harness.case.hang import time_hint, unread, why_unfinished
-from harness.case.observe import Observation
+from harness.case.observation import Observation
 from harness.case.outputs import OutputCheck
 from harness.targets import Counters, Stop
 from harness.uart import Console

@@ -67,11 +67,12 @@ OTHERS = {
     "targets": ("renode",),
     "options": {"timing": "branches"},
     "peripherals": {"SAADC": "rows.npy"},
+    "start": "elf",
 }
 
 
 def test_every_field_of_a_case_is_tried():
-    assert OTHERS.keys() == {field.name for field in fields(Case)}
+    assert OTHERS.keys() == {field.name for field in fields(Case) if field.compare}
 
 
 @pytest.mark.parametrize("name", OTHERS)

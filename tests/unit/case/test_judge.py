@@ -7,7 +7,7 @@ from elf_writer import MadeSection, MadeSymbol, write_elf
 from harness.base.expected import Expected
 from harness.base.findings import Kind
 from harness.case.case import Case, LastLine
-from harness.case.judge import findings_of, judge
+from harness.case.judge import judge
 from harness.case.observe import observe
 from harness.case.outputs import OutputCheck
 from harness.case.result import Verdict
@@ -29,7 +29,7 @@ def judged(scripted):
         session.faults = list(faults)
         spec = Case("case", **case)
         seen = observe(session, spec)
-        return judge(spec, seen, findings_of(seen, None), outputs, budgets, models)
+        return judge(spec, seen, seen.findings(), outputs, budgets, models)
 
     return decide
 
@@ -217,7 +217,7 @@ def test_a_fault_dump_on_the_console_is_located_by_the_elf(scripted, tmp_path, p
         "<err> os: >>> ZEPHYR FATAL ERROR 0: CPU exception on CPU 0\r\n"
     )
     seen = observe(scripted([dump.encode()]), Case("c"))
-    (fault,) = (one for one in findings_of(seen, None, Image.from_elf(elf)) if one.kind == "fault")
+    (fault,) = (one for one in seen.findings(image=Image.from_elf(elf)) if one.kind == "fault")
     assert words.strip() in f"{fault.message} "
 
 
@@ -305,7 +305,7 @@ def test_a_custom_operator_without_a_name_gets_those_of_the_model(scripted):
     model = SimpleNamespace(custom_operator_names=("Atan", "Sine"))
     text = b"Failed to get registration from op code CUSTOM\r\n"
     seen = observe(scripted([text]), Case("c"))
-    bare, named = findings_of(seen, None), findings_of(seen, model)
+    bare, named = seen.findings(), seen.findings(model)
     unnamed = [one for one in bare if one.kind is Kind.MISSING_CUSTOM_OPERATOR]
     assert [one.subject for one in unnamed] == [""]
     assert [one.subject for one in named] == [
@@ -317,13 +317,13 @@ def test_a_custom_operator_without_a_name_gets_those_of_the_model(scripted):
 def test_only_an_unnamed_custom_operator_is_named_by_the_model(scripted):
     model = SimpleNamespace(custom_operator_names=("Atan",))
     seen = observe(scripted([b"AllocateTensors() failed\r\n"]), Case("c"))
-    assert findings_of(seen, model) == findings_of(seen, None) != ()
+    assert seen.findings(model) == seen.findings() != ()
 
 
 def test_a_reset_that_the_target_counted_is_a_finding(scripted):
     session = scripted([BOOT, b"AllocateTensors() failed\r\n"])
     session.resets = 1
-    found = findings_of(observe(session, Case("c")), None)
+    found = observe(session, Case("c")).findings()
     assert len(found) > 1
     assert [one.message for one in found if one.kind is Kind.REBOOTED] == [
         "the firmware reset itself (1 times)"
@@ -333,7 +333,7 @@ def test_a_reset_that_the_target_counted_is_a_finding(scripted):
 def test_a_reset_that_the_console_shows_is_one_finding(scripted):
     session = scripted([BOOT, BOOT, END])
     session.resets = 1
-    found = findings_of(observe(session, Case("c")), None)
+    found = observe(session, Case("c")).findings()
     assert sum(one.kind is Kind.REBOOTED for one in found) == 1
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from harness.base.expected import Expected
 from harness.base.findings import NOTES
 from harness.case.case import Case
-from harness.case.judge import findings_of, judge
+from harness.case.judge import judge
 from harness.case.observe import observe
 from harness.case.outputs import OutputCheck
 from harness.case.result import Verdict
@@ -65,7 +65,7 @@ def test_every_verdict_is_one_that_its_reasons_carry(
     session.faults = faults
     case = Case("c", expect=expected, scraper=scraper)
     seen = observe(session, case)
-    findings = findings_of(seen, None)
+    findings = seen.findings()
     told = judge(case, seen, findings, check, excess, wrong)
     assert told.verdict in (Verdict.PASS, Verdict.FAIL, Verdict.FIRMWARE)
     assert told.reason and "\n" not in told.reason
@@ -73,7 +73,7 @@ def test_every_verdict_is_one_that_its_reasons_carry(
         assert not wrong and not excess and not faults
         assert not expected.unmet(findings)
         assert not expected.unexpected(findings)
-        assert not (expected.outputs and not (seen.finished and check.compared))
+        assert not (expected.outputs and not (seen.ended and check.compared))
         assert not (expected.outputs and check.problem)
         assert not (not expected.outputs and check.inferences)
         assert told.problems == ()

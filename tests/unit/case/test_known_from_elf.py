@@ -10,8 +10,8 @@ from elf_writer import MadeSection, MadeSymbol, write_elf
 from harness.base.platforms import chip_table
 from harness.case.case import Case
 from harness.case.evidence import Fact, known_of
-from harness.case.observe import Observation
-from harness.case.run import measured_of
+from harness.case.measure import measured_of
+from harness.case.observation import Observation
 from harness.case.samples import sample_case
 from harness.elf import Image
 from harness.targets import Counters, Stop

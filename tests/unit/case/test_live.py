@@ -96,7 +96,7 @@ def test_inferences_are_waited_for_by_their_records(live):
     assert (one.inferences, one.ended) == (1, False)
     one.wait_for_inferences(2)
     assert (one.inferences, one.session.time) == (2, pytest.approx(0.003))
-    with pytest.raises(FirmwareFailed, match="2 of 3 inferences came, then the end"):
+    with pytest.raises(FirmwareFailed, match="the image ended after 2 of 3 inferences"):
         one.wait_for_inferences(3)
 
 
@@ -215,7 +215,8 @@ def test_outputs_are_held_against_the_reference(live, spoil):
 
 
 def test_a_session_is_closed_with_the_block(live):
-    with live() as one:
+    with live(b"begin\n") as one:
+        one.wait_for("begin")
         assert not one.session.closed
     assert one.session.closed
 
@@ -246,5 +247,24 @@ def test_text_before_the_first_wait_is_searched(live):
 
 def test_memory_and_pins_are_those_of_the_session(live):
     one = live()
-    one.session.memory, one.session.pins = object(), object()
-    assert (one.memory, one.pins) == (one.session.memory, one.session.pins)
+    one.session.memory, one.session.pins = Recorder(), Recorder()
+    assert one.memory.read(4, 2) == "read(4, 2)"
+    one.memory.write(4, b"a")
+    assert one.pins.read(7) == "read(7)"
+    one.pins.drive(7, None)
+    assert one.session.memory.calls == ["read(4, 2)", "write(4, b'a')"]
+    assert one.session.pins.calls == ["read(7)", "drive(7, None)"]
+
+
+class Recorder:
+    """Records its calls, and returns each."""
+
+    def __init__(self):
+        self.calls = []
+
+    def __getattr__(self, name):
+        def call(*arguments):
+            self.calls.append(f"{name}({', '.join(map(repr, arguments))})")
+            return self.calls[-1]
+
+        return call

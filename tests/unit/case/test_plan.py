@@ -12,7 +12,7 @@ from harness.case.overlay import door_layer
 from harness.case.plan import Plan, Request, execute, one_case, plan
 from harness.case.result import Verdict
 from harness.case.subject import Subject
-from harness.targets.registry import TargetPools
+from harness.targets.opening import Targets
 
 FILE = """
 [defaults]
@@ -119,8 +119,13 @@ def test_an_option_that_no_target_takes_is_refused(planned):
     ("verdicts", "verdict", "reason"),
     [
         ([Verdict.PASS] * 3, Verdict.PASS, "why in each of 3 runs"),
-        ([Verdict.FIRMWARE], Verdict.FIRMWARE, "why"),
-        ([Verdict.PASS, Verdict.FIRMWARE], Verdict.FAIL, "passed 1 of 3 runs, then: why"),
+        ([Verdict.FIRMWARE] * 3, Verdict.FIRMWARE, "why"),
+        ([Verdict.ERROR], Verdict.ERROR, "why"),
+        (
+            [Verdict.PASS, Verdict.FIRMWARE, Verdict.PASS],
+            Verdict.FLAKY,
+            "passed 2 of 3 runs; their consoles are equal, one is pass and another firmware: why",
+        ),
     ],
 )
 def test_each_run_of_a_repeated_case_must_pass(planned, monkeypatch, verdicts, verdict, reason):
@@ -130,7 +135,7 @@ def test_each_run_of_a_repeated_case_must_pass(planned, monkeypatch, verdicts, v
         lambda case, folder, **how: case_result(name=case.name, verdict=next(left), reason="why"),
     )
     made = planned(names=("b",), repeat=3)
-    (result,) = execute(made, lambda case: Path(), TargetPools())
+    (result,) = execute(made, lambda case: Path(), Targets())
     assert (result.verdict, result.reason) == (verdict, reason)
     assert next(left, None) is None
 

@@ -253,7 +253,7 @@ def test_a_size_that_is_not_known_is_none():
         (FirmwareFailed("silence"), Verdict.FIRMWARE),
         (EnvironmentMissing("no Renode"), Verdict.SKIPPED),
         (PortBusy("in use"), Verdict.ERROR),
-        (BadModel("broken"), Verdict.ERROR),
+        (BadModel("broken"), Verdict.USAGE),
     ],
 )
 def test_an_error_becomes_a_verdict_by_its_class(error, verdict):

@@ -303,7 +303,7 @@ def test_the_reason_of_a_failed_build_is_its_first_error(opened, tmp_path, words
 
 def test_each_verdict_has_the_exit_code_of_its_kind():
     assert {one.value: one.exit_code for one in Verdict} == {
-        "pass": 0, "fail": 1, "firmware": 4, "error": 3, "skipped": 3,
+        "pass": 0, "fail": 1, "flaky": 1, "firmware": 4, "usage": 2, "error": 3, "skipped": 3,
     }  # fmt: skip
 
 

@@ -30,7 +30,7 @@ def raising(monkeypatch, tmp_path):
 
 def test_a_usage_error_is_recorded_with_its_hint(raising):
     result = raising(UsageError("no such thing", hint="try another"))
-    assert (result.verdict, result.reason) == (Verdict.ERROR, "no such thing")
+    assert (result.verdict, result.reason) == (Verdict.USAGE, "no such thing")
     assert (result.name, result.judgement.hint) == ("own", "try another")
     assert 0 <= result.measures.wall_seconds < 60
 

@@ -13,7 +13,7 @@ from harness.base.expected import Expected
 from harness.base.findings import Kind
 from harness.case.case import Case
 from harness.case.evidence import Known, Measured, check_evidence, known_of
-from harness.case.judge import MOST_PROBLEMS, Judgement, findings_of, judge
+from harness.case.judge import MOST_PROBLEMS, Judgement, judge
 from harness.case.observe import observe
 from harness.case.outputs import check_outputs
 from harness.case.result import Verdict
@@ -46,7 +46,7 @@ def verdict(scripted):
         seen = observe(session, case)
         known: Known = known_of(case, None, MODEL, fed)
         sent = [1] * (2 * len(fed) + 1) if fed else None
-        findings = [*findings_of(seen, MODEL)]
+        findings = [*seen.findings(MODEL)]
         findings += check_evidence(seen.console, known, Measured(None, sent))
         outputs = check_outputs(seen.console, case, MODEL, known.inputs or ())
         return judge(case, seen, findings, outputs)

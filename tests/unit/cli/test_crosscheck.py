@@ -92,7 +92,7 @@ def test_a_target_that_is_not_here_is_named_and_nothing_is_called_equal(image, t
 
 def test_a_symbol_that_is_not_there_is_an_error(twin, image, tmp_path, capsys):
     code, out = run(image, tmp_path, capsys, "--symbol", "nothing_like_it")
-    assert code == 3
+    assert code == 2
     assert "has no object 'nothing_like_it'" in out
 
 

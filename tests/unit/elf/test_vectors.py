@@ -71,6 +71,34 @@ def test_a_named_table_that_does_not_boot_is_refused_not_passed_over(make):
         find(make([rom], [MadeSymbol("_vector_start", 0x10000, 0x40)]))
 
 
+KCONFIG = {"CONFIG_FLASH_LOAD_OFFSET": 0x10000, "CONFIG_ROM_START_OFFSET": 0x80}
+
+
+@pytest.mark.parametrize("at", [0x100, 0x8000, 0x10080])
+def test_a_table_where_no_chip_looks_is_refused_unless_it_is_asked_for(make, at):
+    image = make([MadeSection("rom", at, table(at + 0x81), load=at)], [MadeSymbol("__Vectors", at)])
+    with pytest.raises(BadElf, match=f"no vector table at 0x00000000.*has one at {at:#x}") as told:
+        vectors.find(image)
+    assert "--start elf" in told.value.hint
+    found = vectors.find(image, anywhere=True)
+    assert found.address == at
+    (note,) = found.notes(non_secure=False)
+    assert vectors.is_start_note(note)
+
+
+@pytest.mark.parametrize(("offset", "known"), [(0x10000, True), (0x18000, False), (0, False)])
+def test_the_partition_that_kconfig_names_is_known(make, offset, known):
+    values = {**KCONFIG, "CONFIG_FLASH_LOAD_OFFSET": offset}
+    kconfig = [MadeSymbol(name, value, 0, "object", None) for name, value in values.items()]
+    rom = MadeSection("rom", 0x10080, table(0x10101), load=0x10080)
+    image = make([rom], [MadeSymbol("_vector_start", 0x10080, 0x40), *kconfig])
+    if known:
+        assert vectors.find(image).address == 0x10080
+        return
+    with pytest.raises(BadElf):
+        vectors.find(image)
+
+
 @given(data=st.binary(max_size=0x400), at=st.sampled_from([0, 0x8000, 0x10010]))
 def test_of_any_bytes_only_a_bootable_table_is_taken(tmp_path_factory, data, at):
     image = Image(tmp_path_factory.getbasetemp() / "any", wrap([(at, data)]))

@@ -8,7 +8,7 @@ from fake_renode import Fault
 from harness.base.errors import EnvironmentMissing, TargetLost, UsageError
 from harness.base.findings import Kind
 from harness.targets import Elapsed, Stop, open_target
-from harness.targets.registry import TargetPools
+from harness.targets.opening import Targets
 from harness.targets.renode import RenodePool, RenodeServer, find, server
 from harness.targets.renode.link import MonitorError
 
@@ -113,11 +113,11 @@ def test_a_sleep_without_end_is_idle(fake, firmware):
 
 
 def test_only_renode_has_a_pool():
-    with TargetPools() as shared:
-        assert shared.options("simulator", {"a": 1}) == {"a": 1}
-        options = shared.options("renode", {"renode": "/x"})
+    with Targets() as shared:
+        assert shared.with_pool("simulator", {"a": 1}) == {"a": 1}
+        options = shared.with_pool("renode", {"renode": "/x"})
         assert options["renode"] == "/x"
-        assert options["pool"] is shared.options("renode", {})["pool"]
+        assert options["pool"] is shared.with_pool("renode", {})["pool"]
 
 
 def test_known_bugs_are_findings_of_every_session(fake, firmware):

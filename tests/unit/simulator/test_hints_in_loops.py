@@ -48,6 +48,6 @@ def test_an_hour_of_wfi_with_an_interrupt_pending_takes_few_steps(build: Build) 
 
 def test_with_stand_the_loop_is_the_end(build: Build) -> None:
     machine = Machine(build("pending"))
-    assert machine.run(until_tick=HZ, stand=True) is End.IDLE
+    assert machine.run(until_tick=HZ, stop_when_idle=True) is End.IDLE
     assert machine.sleeping == ""
     machine.close()

@@ -16,7 +16,7 @@ KIT = board_table()
     [
         ("button1", Press(6, 0.0, 0.1)),
         ("P0.31@2", Press(31, 2.0)),
-        ("led4@0.5+0.25", Press(5, 0.5, 0.25)),
+        ("P0.20@0.5+0.25", Press(20, 0.5, 0.25)),
     ],
 )
 def test_a_press_is_read_from_its_text(text: str, press: Press) -> None:
@@ -24,7 +24,7 @@ def test_a_press_is_read_from_its_text(text: str, press: Press) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "button3", "P0.32", "32", "button1@x", "6@-1", "6@1+0", "6@1+nan"]
+    "text", ["", "button3", "P0.32", "32", "button1@x", "6@-1", "6@1+0", "6@1+nan", "led1", "P0.02"]
 )
 def test_invalid_press_is_refused(text: str) -> None:
     with pytest.raises(UsageError):

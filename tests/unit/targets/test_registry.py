@@ -9,8 +9,10 @@ import pytest
 from harness.base.clock import Deadline
 from harness.base.errors import Unsupported, UsageError
 from harness.targets import TARGETS, Ability, Fault, open_target, target, who_can
-from harness.targets.registry import DEFAULT, SessionDefaults, TargetPools, all_options
+from harness.targets.opening import Targets
+from harness.targets.registry import DEFAULT, all_options
 from harness.targets.renode import RenodePool
+from harness.targets.session import Session
 
 #: Other tests in this process may have added targets of their own behind these.
 SHIPPED = ["simulator", "renode", "board", "virtual-board"]
@@ -44,7 +46,8 @@ def test_each_option_has_the_targets_that_take_it() -> None:
     takers = {name: rows for name, (_, rows) in all_options().items()}
     assert takers == {
         "timing": ["simulator"], "power_on": ["simulator", "renode"], "renode": ["renode"],
-        "console": ["simulator", "virtual-board"], "peripherals": ["simulator"],
+        "console": ["simulator", "virtual-board"],
+        "start": ["simulator", "renode"], "peripherals": ["simulator"],
         "board": ["board"], "lab": ["board"], "wait": ["board"],
         "runner": ["board"],
     }  # fmt: skip
@@ -54,19 +57,21 @@ def test_each_option_has_the_targets_that_take_it() -> None:
 
 
 def test_sessions_of_renode_share_their_process_and_others_share_nothing() -> None:
-    with TargetPools() as shared:
+    with Targets() as shared:
         given = {"renode": "here"}
-        first, second = shared.options("renode", given), shared.options("renode", {})
+        first, second = shared.with_pool("renode", given), shared.with_pool("renode", {})
         assert isinstance(first["pool"], RenodePool) and first["pool"] is second["pool"]
         assert first["renode"] == "here" and given == {"renode": "here"}
-        assert shared.options("simulator", {"timing": "branches"}) == {"timing": "branches"}
+        assert shared.with_pool("simulator", {"timing": "branches"}) == {"timing": "branches"}
 
 
-class Plain(SessionDefaults):
+class Plain(Session):
+    """A session with no ability."""
+
     target = "board"
 
-    def close(self) -> None:
-        """Nothing is held."""
+
+Plain.__abstractmethods__ = frozenset()  # none of those is asked here
 
 
 @pytest.mark.parametrize(

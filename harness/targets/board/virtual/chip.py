@@ -120,7 +120,7 @@ class VirtualChip:
     def _run(self, port: DebugPort, length: float) -> bytes:
         machine = port.machine
         limit = Deadline(2 * length, now=lambda: machine.seconds, guard=_GUARD_SECONDS)
-        end = port.core.run(round(length * machine.memory_map.cpu_hz), limit, stand=True)
+        end = port.core.run(round(length * machine.memory_map.cpu_hz), limit, stop_when_idle=True)
         self._virtual += length
         if end in _STANDS:
             self.idle = True

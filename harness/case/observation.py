@@ -1,0 +1,95 @@
+"""What was observed of one run or session, and the findings in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from harness.base.findings import Finding, Kind
+from harness.case.last_resorts import EXITS
+from harness.case.target_counts import NO_COUNTS, TargetCounts
+from harness.elf import Image
+from harness.model import Model
+from harness.targets.base import Counters, Fault, Stop
+from harness.uart import Console
+
+#: Kinds of findings in the console that come with the program counter.
+_WITH_PC = (Kind.FAULT, Kind.KERNEL_PANIC, Kind.STACK_OVERFLOW)
+
+
+@dataclass(frozen=True)
+class AtRest:
+    """The state of a core at rest for good: asleep, in System OFF, or in a loop without effect."""
+
+    branches: bool  # at a branch to itself, not asleep
+    exception: int = 0  # number of the exception that it handles; 0: thread mode
+    spins: bool = False  # in a loop around a WFI that does not sleep
+    off: bool = False  # in System OFF
+
+
+@dataclass(frozen=True)
+class Observation:
+    """The observations of one run, which :mod:`.judge` judges."""
+
+    console: Console
+    stop: Stop
+    ended: bool  # the image ended by itself, or ran as long as the case requires
+    complaint: str  # why feeding the image failed; "" if it did not
+    where: str  # place of the core at the end; "" for an image that ended
+    counters: Counters
+    faults: tuple[Fault, ...]  # except those that its tests provoked
+    target_findings: tuple[Finding, ...]
+    sent: tuple[int, ...] | None = None  # transmissions of each host record; None: there were none
+    at_rest: AtRest | None = None
+    stuck: bool = False  # in a handler that has executed for longer than the image is watched
+    last_resort: Finding | None = None  # the function in which the firmware gave up
+    quiet: float | None = None  # seconds on the target's clock since it last printed
+    counted: TargetCounts = NO_COUNTS  # the target's measurements
+    stacks: str = ""  # call stacks at the end, several lines; "" for an image that ended
+    not_pressed: tuple[int, ...] = ()  # presses, by their number from 0, that did not begin
+    missed_step: str = ""  # the step of the host that the image did not answer; "" for none
+
+    def findings(self, model: Model | None = None, image: Image | None = None) -> list[Finding]:
+        """The findings of console and target, completed with names from model and image."""
+        findings = [
+            _with_place(_with_customs(finding, model), image) for finding in self.console.findings
+        ]
+        for fault in self.faults:
+            findings.append(Finding(Kind.FAULT, str(fault), fault.kind, values=(("pc", fault.pc),)))
+        last, kinds = self.last_resort, {known.kind for known in findings}
+        if last and last.kind not in kinds and not _is_status_of_tests(last, self.console):
+            findings.append(last)
+        return [*findings, *self._resets(kinds), *self.target_findings]
+
+    def _resets(self, kinds: set[Kind]) -> list[Finding]:
+        count = self.counters.resets
+        if self.stop is Stop.RESET_LOOP:
+            return [Finding(Kind.RESET_LOOP, f"the firmware reset itself {count} times")]
+        if count and Kind.REBOOTED not in kinds:
+            return [Finding(Kind.REBOOTED, f"the firmware reset itself ({count} times)")]
+        return []
+
+
+def _is_status_of_tests(last: Finding, console: Console) -> bool:
+    """Whether ``last`` is the exit status of a test program that has reported its failures."""
+    return last.subject in EXITS and any(one.reports_failures for one in console.scrapers)
+
+
+def _with_place(finding: Finding, image: Image | None) -> Finding:
+    """Add the function of a fault's address, which the ELF gives, to ``finding``."""
+    if image is None or finding.kind not in _WITH_PC:
+        return finding
+    for name, word in (("pc", "in"), ("lr", "called from")):
+        address = finding.value(name)
+        place = image.locate(address) if address else None
+        if place is not None and place.function:
+            return replace(finding, message=f"{finding.message}, {word} {place}")
+    return finding
+
+
+def _with_customs(finding: Finding, model: Model | None) -> Finding:
+    """Add the model's custom operators to a ``finding`` from TFLM's message, which names none."""
+    unnamed = finding.kind is Kind.MISSING_CUSTOM_OPERATOR and not finding.subject
+    if not unnamed or model is None or not model.custom_operator_names:
+        return finding
+    names = " or ".join(model.custom_operator_names)
+    return replace(finding, subject=names, message=f"{finding.message} (the model's: {names})")

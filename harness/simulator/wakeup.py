@@ -1,0 +1,117 @@
+"""The question at the end of a run: can anything interrupt or wake this core?
+
+A core that sleeps, or branches to itself, rests for good if no exception that the chip can still
+make pending would be taken or end its sleep. An event alone does neither: a free-running TIMER
+whose INTEN is zero, a SysTick without TICKINT, an RTC with EVTEN only. The priorities and masks are
+those of the NVIC (Armv8-M ARM, "Wait For Interrupt", "Wait For Event", ExecutionPriority).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from enum import IntFlag
+from typing import TYPE_CHECKING
+
+from harness.simulator.event_queue import NEVER, EventListener, EventQueue
+from harness.simulator.faults import exception_name
+from harness.simulator.nvic import NUMBER
+from harness.simulator.peripherals.base import Nordic
+from harness.simulator.peripherals.dppi import Dppic
+from harness.simulator.peripherals.rtc import Rtc
+from harness.simulator.peripherals.uarte import Uarte
+from harness.simulator.unicorn import Reg
+
+if TYPE_CHECKING:
+    from harness.simulator._native import Core, Nvic
+
+_WAIT_FOR_INTERRUPT = 'Armv8-M ARM, "Wait For Interrupt"'
+_PRIORITY = 'Armv8-M ARM, "ExecutionPriority"'
+
+
+class Effect(IntFlag):
+    """What an exception would do if it became pending (native/priority.h)."""
+
+    INTERRUPTS = 1
+    WAKES_WFI = 2
+    WAKES_WFE = 4
+
+
+#: Core.sleeping (0: awake, WFI, WFE) -> the effect that ends the rest.
+_ENDS_REST = (Effect.INTERRUPTS, Effect.WAKES_WFI, Effect.WAKES_WFE)
+
+
+class WakeUp:
+    """Answers the question for one chip; ``listeners`` are its devices and timers by name."""
+
+    def __init__(
+        self, core: Core, nvic: Nvic, events: EventQueue, listeners: Mapping[str, EventListener]
+    ) -> None:
+        self._core, self._nvic = core, nvic
+        self._events, self._listeners = events, listeners
+        self._nordic = [one for one in listeners.values() if isinstance(one, Nordic)]
+        self._rtcs = [one for one in self._nordic if isinstance(one, Rtc)]
+        self._dppic = next(one for one in self._nordic if isinstance(one, Dppic))
+
+    def possible(self) -> bool:
+        """Whether anything can interrupt the core, end its sleep, or reset it.
+
+        Bytes that a UARTE is sending are not considered: they end by themselves.
+        """
+        if any(self._listeners[name].awaits(tag) for name, tag in self._events.keys):
+            return True
+        ends = _ENDS_REST[self._core.sleeping]
+        return any(
+            self._prints(one)
+            or (one.exception is not None and self._core.effect_of(one.exception) & ends)
+            for one in self._active()
+        )
+
+    def masked(self) -> str:
+        """Why the exception that is pending first does not end the rest; "" if none is pending.
+
+        Names the mask, and what the architecture says of it.
+        """
+        number = self._nvic.best()
+        if not number:
+            return ""
+        what = f"{exception_name(number & NUMBER)} is pending"
+        if self._core.read(Reg.FAULTMASK) & 1:
+            return f"{what}, and FAULTMASK is set, which no interrupt preempts ({_PRIORITY})"
+        if not self._core.sleeping and self._core.read(Reg.PRIMASK) & 1:
+            return (
+                f"{what}, and PRIMASK is set: it ends each WFI, and its handler never runs"
+                f" ({_WAIT_FOR_INTERRUPT})"
+            )
+        basepri = self._core.read(Reg.BASEPRI)
+        if basepri and self._nvic.group_priority(number) >= basepri:
+            return f"{what}, and BASEPRI 0x{basepri:02x} masks its priority ({_PRIORITY})"
+        return f"{what}, and its priority is not above that of the running handler ({_PRIORITY})"
+
+    def _active(self) -> Iterator[EventListener]:
+        """What has events to come: scheduled, or caused by others through DPPI."""
+        found: dict[int, EventListener] = {}
+        waiting = [self._listeners[name] for name, _ in self._events.keys]
+        waiting += [rtc for rtc in self._rtcs if rtc.regs.due < NEVER]
+        while waiting:
+            one = waiting.pop()
+            if id(one) in found:
+                continue
+            found[id(one)] = one
+            yield one
+            if isinstance(one, Nordic):
+                waiting += self._subscribers(one)
+
+    def _subscribers(self, publisher: Nordic) -> list[Nordic]:
+        channels = [one for one in publisher.channels() if self._dppic.enabled(one)]
+        return [
+            device
+            for device in self._nordic
+            if any(device.subscriptions.get(channel) for channel in channels)
+        ]
+
+    def _prints(self, one: EventListener) -> bool:
+        """Whether it is a UARTE whose transfers others start through DPPI."""
+        if not isinstance(one, Uarte):
+            return False
+        start = one.TASKS["STARTTX"]
+        return any(start in tasks for tasks in one.subscriptions.values())
