@@ -19,24 +19,11 @@ from harness.targets.base import Stop
 from harness.targets.session import Session
 from harness.uart import Console
 
-HOW_IT_ENDED = {
-    Stop.CONDITION: "it had printed its end",
-    Stop.DEADLINE: "it ran on to the deadline",
-    Stop.GUARD: "the wall-clock guard stopped it",
-    Stop.IDLE: "it sleeps and nothing can wake it",
-    Stop.LOCKUP: "the core locked up",
-    Stop.RESET_LOOP: "it resets itself again and again",
-    Stop.SYSTEM_OFF: "it switched the chip off (System OFF)",
-}
 #: Stops that replace the image's own end if they follow it.
 FATAL_STOPS = (Stop.LOCKUP, Stop.RESET_LOOP)
 #: Findings that are an end if the case expects them by name.
 _ENDS = FATAL | {Kind.REBOOTED}
 
-_EXCEPTIONS = {
-    2: "NMI", 3: "HardFault", 4: "MemManage", 5: "BusFault", 6: "UsageFault", 7: "SecureFault",
-    11: "SVCall", 12: "DebugMonitor", 14: "PendSV", 15: "SysTick",
-}  # fmt: skip
 _TO_ITSELF, _TO_ITSELF_WIDE = b"\xfe\xe7", b"\xff\xf7\xfe\xbf"
 _WFE, _WFI = b"\x20\xbf", b"\x30\xbf"
 _EXCEPTION_NUMBER = 0x1FF  # of xPSR
@@ -117,20 +104,3 @@ def at_rest(session: Session, stop: Stop) -> AtRest | None:
     # The pc of a sleeping core is behind its WFI or WFE.
     spins = code[:2] == _WFI and before not in (_WFI, _WFE)
     return AtRest(branches, registers["xpsr"] & _EXCEPTION_NUMBER, spins)
-
-
-def how_it_ended(stop: Stop, rest: AtRest | None, *, stuck: bool = False) -> str:
-    """Describe why a run came to no further."""
-    if stuck:
-        return "a handler executes for ever"
-    if rest is None or stop not in (Stop.IDLE, Stop.SYSTEM_OFF):
-        return HOW_IT_ENDED[stop]
-    what = HOW_IT_ENDED[Stop.SYSTEM_OFF if rest.off else Stop.IDLE]
-    if rest.branches:
-        what = "it branches to itself and nothing can interrupt it"
-    if rest.spins:
-        what = "it spins around a WFI that does not sleep: an interrupt is pending and masked"
-    if not rest.exception:
-        return what
-    number = rest.exception
-    return f"{what}, in the handler of {_EXCEPTIONS.get(number, f'interrupt {number - 16}')}"

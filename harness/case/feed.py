@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from harness.base.clock import Deadline
 from harness.base.errors import FirmwareFailed
-from harness.case.endings import HOW_IT_ENDED
+from harness.case.hang import HOW_IT_ENDED
 from harness.case.tap import Tap, out_of_time
 from harness.targets.base import ConsoleMatch, Stop
 from harness.uart import Record, encode

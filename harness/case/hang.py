@@ -5,13 +5,51 @@ The image hung, a limit stopped it, or no scraper reads its text.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
 from harness.base.text import count_of
 from harness.case.case import NEVER, Case
-from harness.case.endings import HOW_IT_ENDED, how_it_ended
-from harness.case.observation import Observation
-from harness.case.outputs import OutputCheck
 from harness.targets.base import Stop
 from harness.uart.scrapers import SCRAPERS, scrapers_that_fit
+
+if TYPE_CHECKING:
+    from harness.case.observation import AtRest, Observation
+    from harness.case.outputs import OutputCheck
+
+HOW_IT_ENDED = {
+    Stop.CONDITION: "it had printed its end",
+    Stop.DEADLINE: "it ran on to the deadline",
+    Stop.GUARD: "the wall-clock guard stopped it",
+    Stop.IDLE: "it sleeps and nothing can wake it",
+    Stop.LOCKUP: "the core locked up",
+    Stop.RESET_LOOP: "it resets itself again and again",
+    Stop.SYSTEM_OFF: "it switched the chip off (System OFF)",
+}
+_EXCEPTIONS = {
+    2: "NMI", 3: "HardFault", 4: "MemManage", 5: "BusFault", 6: "UsageFault", 7: "SecureFault",
+    11: "SVCall", 12: "DebugMonitor", 14: "PendSV", 15: "SysTick",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Hang:
+    """What there is to say about a run without an end.
+
+    ``unread`` is the problem of text that another scraper would read, ``read_hint`` how to read it;
+    ``time_hint`` names what the image lacks, such as time or input. Each is "" without one.
+    """
+
+    reason: str
+    unread: str
+    read_hint: str
+    time_hint: str
+
+
+def explain_hang(case: Case, seen: Observation, outputs: OutputCheck) -> Hang:
+    """The reason, the problem and the hints of a run that did not end."""
+    problem, hint = unread(case, seen)
+    return Hang(why_unfinished(case, seen, outputs), problem, hint, time_hint(case, seen))
 
 
 def why_unfinished(case: Case, seen: Observation, outputs: OutputCheck) -> str:
@@ -33,6 +71,23 @@ def why_unfinished(case: Case, seen: Observation, outputs: OutputCheck) -> str:
     if seen.console.flooded:
         end = "the run was stopped: the console never rests"
     return f"{count_of(lines, 'line')} and {results} came, then {end}{where}"
+
+
+def how_it_ended(stop: Stop, rest: AtRest | None, *, stuck: bool = False) -> str:
+    """Describe why a run came to no further."""
+    if stuck:
+        return "a handler executes for ever"
+    if rest is None or stop not in (Stop.IDLE, Stop.SYSTEM_OFF):
+        return HOW_IT_ENDED[stop]
+    what = HOW_IT_ENDED[Stop.SYSTEM_OFF if rest.off else Stop.IDLE]
+    if rest.branches:
+        what = "it branches to itself and nothing can interrupt it"
+    if rest.spins:
+        what = "it spins around a WFI that does not sleep: an interrupt is pending and masked"
+    if not rest.exception:
+        return what
+    number = rest.exception
+    return f"{what}, in the handler of {_EXCEPTIONS.get(number, f'interrupt {number - 16}')}"
 
 
 def unread(case: Case, seen: Observation) -> tuple[str, str]:

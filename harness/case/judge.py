@@ -11,9 +11,9 @@ from harness.base.findings import FATAL, Finding, Kind
 from harness.base.text import count_of
 from harness.case.case import SYSTEM_OFF, Case
 from harness.case.effects import JudgedRun, as_reason, without_effect
-from harness.case.endings import how_it_ended, hung
+from harness.case.endings import hung
 from harness.case.evidence import check_evidence, known_of
-from harness.case.hang import time_hint, unread, why_unfinished
+from harness.case.hang import explain_hang, how_it_ended
 from harness.case.measure import measure, measured_of
 from harness.case.observation import Observation
 from harness.case.outputs import OutputCheck, check_outputs
@@ -45,14 +45,9 @@ def judged(prepared: Prepared, seen: Observation) -> CaseResult:
     """Check all that was seen: the verdict, its evidence and the figures."""
     case, image, model = prepared.case, prepared.image, prepared.model
     known = known_of(case, image, model, () if case.printed else prepared.inputs)
-    measured = measured_of(seen, image.chip.cpu_hz)
+    measured, measures = measured_of(seen, image.chip.cpu_hz), measure(case, image, model, seen)
     findings = (*seen.findings(model, image), *check_evidence(seen.console, known, measured))
     outputs = check_outputs(seen.console, case, model, known.inputs or prepared.inputs)
-    measures = replace(
-        measure(image, seen.console, case.target, model, case.builder, seen.counted),
-        total_instructions=seen.counters.instructions,
-        virtual_seconds=seen.counters.virtual_seconds,
-    )
     budgets = _check_budgets(prepared, measures, outputs)
     judgement = judge(case, seen, findings, outputs, budgets.problems, _wrong_model(seen, model))
     if model and outputs.mismatches and not judgement.hint and _holds_another(image, model):
@@ -186,12 +181,12 @@ def _unfinished(
     """Judge an image that did not end: by its own findings, or else as hung."""
     # A missing end record is implied by "unfinished" and not a separate problem.
     messages = [one.message for one in unexpected if one.kind is not Kind.RECORD_TRUNCATED]
-    reason = why_unfinished(case, seen, outputs)
-    problem, hint = unread(case, seen)
-    if problem:
-        problems = [*messages, f"{problem} ({reason})", *others]
-        return _negative(Verdict.FAIL, wrong_model, problems, hint)
-    hint = hint or _remedy(unexpected) or time_hint(case, seen)
+    hang = explain_hang(case, seen, outputs)
+    reason = hang.reason
+    if hang.unread:
+        problems = [*messages, f"{hang.unread} ({reason})", *others]
+        return _negative(Verdict.FAIL, wrong_model, problems, hang.read_hint)
+    hint = hang.read_hint or _remedy(unexpected) or hang.time_hint
     if messages and seen.stop is Stop.CONDITION:
         return _negative(Verdict.FAIL, wrong_model, [*messages, *others], _remedy(unexpected))
     if messages:

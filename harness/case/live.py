@@ -12,7 +12,8 @@ from harness.base.errors import CheckFailed, FirmwareFailed, HilError, UsageErro
 from harness.base.findings import FATAL, NOTES, Finding, Kind
 from harness.base.platforms import BoardTable, board_table, board_with
 from harness.case.case import Case
-from harness.case.endings import HOW_IT_ENDED, at_rest, how_it_ended
+from harness.case.endings import at_rest
+from harness.case.hang import HOW_IT_ENDED, how_it_ended
 from harness.case.observe import Observer, scrapers_of
 from harness.case.outputs import OutputCheck, check_outputs
 from harness.case.samples import elf_of

@@ -13,12 +13,13 @@ from harness import targets
 from harness.base.errors import HilError
 from harness.base.platforms import ChipTable
 from harness.build.builders import RUNTIME
+from harness.case.case import Case
 from harness.case.evidence import Measured
 from harness.case.evidence.closing import stack_fits
 from harness.case.evidence.inferences import ticks_fit
 from harness.case.observation import Observation
 from harness.case.result import ImageSize, Measures, OperatorTicks, Profiled, Size
-from harness.case.target_counts import NO_COUNTS, TargetCounts
+from harness.case.target_counts import TargetCounts
 from harness.elf import Image
 from harness.elf.trustzone import side
 from harness.footprint import regions
@@ -61,18 +62,12 @@ def image_sizes(firmware: Image) -> tuple[ImageSize, ...]:
 NO_OPERATOR = "the rest of the image"
 
 
-def measure(
-    firmware: Image,
-    console: Console,
-    target: str,
-    model: Model | None = None,
-    builder: str = "prebuilt",
-    counted: TargetCounts = NO_COUNTS,
-) -> Measures:
-    """Collect the figures of a run on ``target``.
+def measure(case: Case, firmware: Image, model: Model | None, seen: Observation) -> Measures:
+    """Collect the figures of a run.
 
     The target's measurement replaces the image's figure where that contradicts it or is missing.
     """
+    console, counted, target = seen.console, seen.counted, case.target
     ticks = [count for count in _ticks(console, counted.invoked) if count]
     sources = set(map(str, console.records.texts("inference", "source")))
     if not console.of_kind("inference") and counted.invoked:
@@ -93,9 +88,11 @@ def measure(
         instructions=instructions,
         cycles=cycles,
         ticks_source=",".join(sorted(sources)),
-        operators=operator_ticks(console, library_of(firmware, builder), model),
+        operators=operator_ticks(console, library_of(firmware, case.builder), model),
         interpreter_ticks=interpreter_ticks(console),
         time=time_of(instructions, cycles, firmware.chip),
+        total_instructions=seen.counters.instructions,
+        virtual_seconds=seen.counters.virtual_seconds,
     )
 
 
