@@ -7,10 +7,12 @@ from device import lines
 from evidence_runs import BUILTIN, OWN, console_of, found, messages, with_field
 
 from harness.base.findings import Kind
+from harness.case.case import Case
 from harness.case.evidence import Measured, check_evidence
 from harness.case.measure import measure, measured_of
 from harness.case.observation import Observation
-from harness.case.target_counts import TargetCounts
+from harness.case.result import Measures
+from harness.case.target_counts import NO_COUNTS, TargetCounts
 from harness.elf import Image
 from harness.targets.base import Counters, Stop
 from harness.uart import Console
@@ -132,19 +134,25 @@ def test_times_of_records_bound_ticks_only_on_the_simulators_own_clock(counters,
     assert limit.ticks == pytest.approx(ticks, rel=0.05)
 
 
+def figures_of(image: Image, console: Console, counted: TargetCounts = NO_COUNTS) -> Measures:
+    counters = Counters("simulator", 3000, None, 0.1, 9.0)
+    seen = Observation(console, Stop.CONDITION, True, "", "", counters, (), (), counted=counted)
+    return measure(Case("own"), image, None, seen)
+
+
 def test_figures_are_the_targets_where_the_image_is_wrong(image):
     console = console_of(BUILTIN)
     wrong = TargetCounts(invoked=(4000, 4100, 4200), stack_used=9000, arena_least=70_000)
-    figures = measure(image, console, "simulator", counted=wrong)
+    figures = figures_of(image, console, wrong)
     assert (figures.instructions, figures.stack_used, figures.arena_used) == (4100, 9000, 70_000)
-    assert measure(image, console, "simulator", counted=TargetCounts(arena_given=9)).arena_used == 9
-    fits = measure(image, console, "simulator", counted=TargetCounts(invoked=(996, 996, 996)))
-    assert fits.instructions == measure(image, console, "simulator").instructions == 1000
+    assert figures_of(image, console, TargetCounts(arena_given=9)).arena_used == 9
+    fits = figures_of(image, console, TargetCounts(invoked=(996, 996, 996)))
+    assert fits.instructions == figures_of(image, console).instructions == 1000
 
 
 def test_figures_are_the_targets_where_the_image_prints_none(image):
     own = TargetCounts(invoked=(10, 30, 20), stack_used=300, arena_declared=99, arena_given=55)
-    figures = measure(image, console_of([]), "simulator", counted=own)
+    figures = figures_of(image, console_of([]), own)
     assert (figures.instructions, figures.ticks_source) == (20, "simulator")
     assert figures.stack_used == 300
     assert (figures.arena_declared, figures.arena_used) == (99, 55)
