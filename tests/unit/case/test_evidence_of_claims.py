@@ -5,14 +5,13 @@ from __future__ import annotations
 import pytest
 from device import lines
 from evidence_runs import BUILTIN, OWN, console_of, found, messages, with_field
+from run_figures import figures_of
 
 from harness.base.findings import Kind
-from harness.case.case import Case
 from harness.case.evidence import Measured, check_evidence
-from harness.case.measure import measure, measured_of
+from harness.case.measure import measured_of
 from harness.case.observation import Observation
-from harness.case.result import Measures
-from harness.case.target_counts import NO_COUNTS, TargetCounts
+from harness.case.target_counts import TargetCounts
 from harness.elf import Image
 from harness.targets.base import Counters, Stop
 from harness.uart import Console
@@ -132,12 +131,6 @@ def test_times_of_records_bound_ticks_only_on_the_simulators_own_clock(counters,
     limit = measured_of(seen, HZ)
     assert limit.hertz == hertz
     assert limit.ticks == pytest.approx(ticks, rel=0.05)
-
-
-def figures_of(image: Image, console: Console, counted: TargetCounts = NO_COUNTS) -> Measures:
-    counters = Counters("simulator", 3000, None, 0.1, 9.0)
-    seen = Observation(console, Stop.CONDITION, True, "", "", counters, (), (), counted=counted)
-    return measure(Case("own"), image, None, seen)
 
 
 def test_figures_are_the_targets_where_the_image_is_wrong(image):

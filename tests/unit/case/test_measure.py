@@ -8,6 +8,7 @@ import pytest
 from device import Told, lines, told
 from elf_writer import MadeSection, MadeSymbol, write_elf
 from model_builder import Graph, Op, T, build_graphs
+from run_figures import figures_of
 from subgraph_models import stream
 
 from harness.base import paths
@@ -18,7 +19,6 @@ from harness.case.measure import (
     Measures,
     interpreter_ticks,
     library_of,
-    measure,
     operator_ticks,
     profiled,
     size_of,
@@ -87,20 +87,20 @@ def test_an_image_without_a_layout_has_no_size():
 
 
 def test_without_records_nothing_but_the_size_is_known(firmware):
-    assert measure(firmware, console(), "simulator") == Measures(SIZE)
+    assert figures_of(firmware, console()) == Measures(SIZE)
 
 
 def test_the_median_inference_is_in_instructions_on_a_target_that_counts_them(firmware):
     said = console(inference(0, 900), inference(1, 100), inference(2, 200), inference(3, 0))
-    assert measure(firmware, said, "simulator").instructions == 200
-    assert measure(firmware, said, "simulator").cycles is None
-    assert measure(firmware, said, "board").cycles == 200
-    assert measure(firmware, said, "board").instructions is None
+    assert figures_of(firmware, said).instructions == 200
+    assert figures_of(firmware, said).cycles is None
+    assert figures_of(firmware, said, target="board").cycles == 200
+    assert figures_of(firmware, said, target="board").instructions is None
 
 
 def test_every_source_of_ticks_is_named_once(firmware):
     said = console(inference(0, 1, source="systick"), inference(1, 1), inference(2, 1))
-    assert measure(firmware, said, "simulator").ticks_source == "dwt,systick"
+    assert figures_of(firmware, said).ticks_source == "dwt,systick"
 
 
 def test_the_last_arena_and_the_deepest_stack_count(firmware):
@@ -108,7 +108,7 @@ def test_the_last_arena_and_the_deepest_stack_count(firmware):
         told("arena", declared=10, used=5), told("arena", declared=3072, used=564),
         told("stack", name="main", used=1048), told("stack", name="idle", used=96),
     )  # fmt: skip
-    found = measure(firmware, said, "simulator")
+    found = figures_of(firmware, said)
     assert (found.arena_declared, found.arena_used, found.stack_used) == (3072, 564, 1048)
 
 
