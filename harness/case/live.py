@@ -69,7 +69,7 @@ class Live(Closing):
         self.session = session
         scrapers = scrapers_of(case)[:1] if case.reads_text else []
         self.console = Console(scrapers, Recording(echo=echo), case.expect.lines_absent)
-        self._observer = Observer(session, self.console, image)
+        self._observer = Observer(session, self.console, image, measures=False)
         self._deadline = self._new_deadline()
         self._lines = Lines(session)
         self._image = image

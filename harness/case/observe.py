@@ -45,8 +45,8 @@ class Observer:
     """Watches an image in a session: what it prints, which functions it calls, what it leaves.
 
     The console is kept in ``recording``, by default in temporary files. With ``image`` its calls of
-    ``Invoke()`` and of functions in which firmware gives up are recorded, if the target can, and
-    its memory is read when it prints figures.
+    ``Invoke()`` and of functions in which firmware gives up are recorded, if the target can. With
+    ``measures`` memory is read when the image prints figures of it.
     """
 
     def __init__(
@@ -55,11 +55,13 @@ class Observer:
         console: Console,
         image: Image | None = None,
         presses: Sequence[Press] = (),
+        *,
+        measures: bool = True,
     ) -> None:
         self.session, self.image, self.console = session, image, console
         self.functions = watch_calls(session, image) if image is not None else None
         self.counter = None
-        if image is not None and self.functions is not None:
+        if image is not None and self.functions is not None and measures:
             self.counter = TargetCounter(session, image, console)
         look = self.counter.look if self.counter is not None else None
         self.tap = Tap(session, console, presses, look)

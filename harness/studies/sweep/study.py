@@ -18,7 +18,7 @@ from harness.build.options import BuildOptions
 from harness.case.accuracy import accuracy
 from harness.case.case import Case
 from harness.case.columns import MEASURES
-from harness.case.overlay import door_layer
+from harness.case.overlay import LayerKind, door_layer
 from harness.case.plan import one_case
 from harness.case.result import CaseResult, Verdict
 from harness.case.run import run_case
@@ -112,7 +112,7 @@ def _case(point: SweepPoint) -> Case:
         "target": point.target,
     }
     subject = Subject(point.sample, sample=point.sample)
-    case = one_case(subject, door_layer("the sweep", keys))
+    case = one_case(subject, door_layer("the sweep", keys, source=LayerKind.ENVIRONMENT))
     model = case.model if point.model else None
     options = BuildOptions(
         point.fpu, point.optimize, point.lto, point.arena or None, None, model,
