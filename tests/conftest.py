@@ -5,6 +5,7 @@ import gc
 import signal
 import threading
 
+import forked_python
 import pytest
 from hypothesis import Phase, settings
 
@@ -35,6 +36,13 @@ def _signals_are_heard():
                             (signal.SIGHUP, signal.SIG_DFL)):  # fmt: skip
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, handler)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _forking_server_ends():
+    """The server that forks Python programs ends with the session, not after it."""
+    yield
+    forked_python.SERVER.close()
 
 
 def pytest_collection_finish():

@@ -6,8 +6,6 @@ import io
 import json
 import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -17,6 +15,7 @@ import inner_pytest
 import replay_nights as lab
 from action_runner import Runner
 from elf_writer import MadeSection, MadeSymbol, write_elf
+from forked_python import run_python
 
 from harness.base import paths
 from harness.base.errors import TargetLost
@@ -115,7 +114,7 @@ class Stage:
     def robot_command(self, *arguments: str) -> Outcome:
         """``robot ARGUMENTS suite.robot``, in a process of its own."""
         self.write("suite.robot", f"{SUITE}    Run Case    hil.toml\n")
-        return self._process("-m", "robot", "--outputdir", "out", *arguments, "suite.robot")
+        return self._process("robot", "--outputdir", "out", *arguments, "suite.robot")
 
     def pytest(self, body: str, *arguments: str) -> Outcome:
         """A pytest session of the case files, or of one test in Python if there is a ``body``."""
@@ -125,7 +124,7 @@ class Stage:
             self.write("test_it.py", f"def test_it(hil):\n{lines}")
         self.write("conftest.py", self._code)
         self.write("pytest.ini", "[pytest]\n")
-        return self._process("-m", "pytest", *inner_pytest.ARGUMENTS, "-rA", *arguments)
+        return self._process("pytest", *inner_pytest.ARGUMENTS, "-rA", *arguments)
 
     def action(self, **inputs: str) -> Outcome:
         """The action's steps in the stage's folder; its code is the first that is not 0."""
@@ -139,10 +138,8 @@ class Stage:
 
     def _process(self, *arguments: str) -> Outcome:
         path = os.pathsep.join([str(ROOT), str(ROOT / "tests" / "support")])
-        done = subprocess.run(
-            [sys.executable, *arguments], cwd=self.folder, capture_output=True, text=True,
-            check=False, env={**os.environ, **inner_pytest.ENVIRONMENT, "PYTHONPATH": path},
-        )  # fmt: skip
+        environment = {**os.environ, **inner_pytest.ENVIRONMENT, "PYTHONPATH": path}
+        done = run_python(*arguments, cwd=self.folder, env=environment)
         return Outcome(done.returncode, done.stdout + done.stderr)
 
     # ways to spoil it

@@ -5,14 +5,13 @@ from __future__ import annotations
 import io
 import os
 import re
-import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import inner_pytest
 import pytest
 from bare_images import BareImages
+from forked_python import run_python
 
 from robot import api
 
@@ -179,20 +178,13 @@ def by_pytest(folder: Path) -> dict[str, str]:
         text += f"def test_with{number}(hil):\n    with {call} as live:\n{inner}\n"
     (folder / "test_it.py").write_text(text)
     (folder / "pytest.ini").write_text("[pytest]\n")
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "pytest",
-            *inner_pytest.ARGUMENTS,
-            "-rA",
-            "--tb=short",
-            "test_it.py",
-        ],
+    done = run_python(
+        "pytest",
+        *inner_pytest.ARGUMENTS,
+        "-rA",
+        "--tb=short",
+        "test_it.py",
         cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
         env={**os.environ, **inner_pytest.ENVIRONMENT, "PYTHONPATH": str(ROOT)},
     )
     assert "errors" not in done.stdout.splitlines()[-1], done.stdout

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import os
 import re
-import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from pathlib import Path
 import inner_pytest
 import pytest
 from bare_images import BareImages
+from forked_python import run_python
 
 from harness.base import paths
 from harness.cli import main
@@ -181,11 +181,14 @@ def by_pytest(folder: Path) -> dict[str, str]:
     (folder / "pytest.ini").write_text("[pytest]\n")
     good = folder / "good.toml"
     good.write_text((folder / "hil.toml").read_text())
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", *inner_pytest.ARGUMENTS, "-rA", "good.toml"],
-        cwd=folder, capture_output=True, text=True, check=False,
+    done = run_python(
+        "pytest",
+        *inner_pytest.ARGUMENTS,
+        "-rA",
+        "good.toml",
+        cwd=folder,
         env={**os.environ, **inner_pytest.ENVIRONMENT, "PYTHONPATH": str(ROOT)},
-    )  # fmt: skip
+    )
     parts = re.split(r"_{3,} (c\d+)\[simulator\] _{3,}", done.stdout)
     failed = dict(zip(parts[1::2], parts[2::2], strict=True))
     passed = re.findall(r"PASSED good.toml::(c\d+)\[", done.stdout)

@@ -52,11 +52,9 @@ def sine(tmp_path_factory) -> Path:
 def run(pytester, monkeypatch):
     """Run pytest in the empty folder, with the plugin, in a process of its own."""
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    for name, value in inner_pytest.ENVIRONMENT.items():
-        monkeypatch.setenv(name, value)
 
     def run(*arguments: str) -> pytest.RunResult:
-        return pytester.runpytest_subprocess(*inner_pytest.ARGUMENTS, *arguments)
+        return inner_pytest.run(pytester, *arguments)
 
     return run
 

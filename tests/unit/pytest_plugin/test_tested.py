@@ -41,11 +41,9 @@ def run(pytester, monkeypatch):
     image = write_elf([text], [MadeSymbol("main", 1, 8, "func")])
     (pytester.path / "a.elf").write_bytes(image)
     (pytester.path / "desk.py").write_text(DESK)
-    for name, value in inner_pytest.ENVIRONMENT.items():
-        monkeypatch.setenv(name, value)
 
     def run(*arguments: str) -> pytest.RunResult:
-        return pytester.runpytest_subprocess(*inner_pytest.ARGUMENTS, "-p", "desk", *arguments)
+        return inner_pytest.run(pytester, "-p", "desk", *arguments)
 
     return run
 
