@@ -24,7 +24,6 @@ def default(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return run(tmp_path_factory.mktemp("runs"), DEFAULT_CHIP)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("chip", sorted({*chip_names()} - {DEFAULT_CHIP}))
 def test_a_sibling_does_what_the_default_chip_does(default, tmp_path, chip):
     count, found = compare(default, run(tmp_path, chip))

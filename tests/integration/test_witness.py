@@ -134,7 +134,6 @@ def observed(machine):
     )
 
 
-@pytest.mark.slow
 def test_docs_table_is_that_of_the_rules():
     page = witness_table.PAGE.read_text()
     hint = "python tests/support/witness_table.py writes it"

@@ -35,7 +35,6 @@ def test_plan_never_overlaps_buffers_that_live_together(host, drawn):
             assert apart or not together
 
 
-@pytest.mark.slow
 @settings(max_examples=50, deadline=None)
 @given(sizes=st.lists(st.integers(1, 40), min_size=2, max_size=20))
 def test_buffers_of_a_chain_need_no_more_than_its_largest_neighbours(host, sizes):
