@@ -14,7 +14,7 @@ from harness.case.effects import JudgedRun, as_reason, without_effect
 from harness.case.endings import hung
 from harness.case.evidence import check_evidence, known_of
 from harness.case.hang import explain_hang, how_it_ended
-from harness.case.measure import measure, measured_of
+from harness.case.measure import measure, with_bounds
 from harness.case.observation import Observation
 from harness.case.outputs import OutputCheck, check_outputs
 from harness.case.prepare import Prepared
@@ -45,7 +45,7 @@ def judged(prepared: Prepared, seen: Observation) -> CaseResult:
     """Check all that was seen: the verdict, its evidence and the figures."""
     case, image, model = prepared.case, prepared.image, prepared.model
     known = known_of(case, image, model, () if case.printed else prepared.inputs)
-    measured, measures = measured_of(seen, image.chip.cpu_hz), measure(case, image, model, seen)
+    measured, measures = with_bounds(seen, image.chip.cpu_hz), measure(case, image, model, seen)
     findings = (*seen.findings(model, image), *check_evidence(seen.console, known, measured))
     outputs = check_outputs(seen.console, case, model, known.inputs or prepared.inputs)
     budgets = _check_budgets(prepared, measures, outputs)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,7 +20,6 @@ from harness.case.evidence.closing import stack_fits
 from harness.case.evidence.inferences import ticks_fit
 from harness.case.observation import Observation
 from harness.case.result import ImageSize, Measures, OperatorTicks, Profiled, Size
-from harness.case.target_counts import TargetCounts
 from harness.elf import Image
 from harness.elf.trustzone import side
 from harness.footprint import regions
@@ -67,7 +67,7 @@ def measure(case: Case, firmware: Image, model: Model | None, seen: Observation)
 
     The target's measurement replaces the image's figure where that contradicts it or is missing.
     """
-    console, counted, target = seen.console, seen.counted, case.target
+    console, counted, target = seen.console, seen.measured, case.target
     ticks = [count for count in _ticks(console, counted.invoked) if count]
     sources = set(map(str, console.records.texts("inference", "source")))
     if not console.of_kind("inference") and counted.invoked:
@@ -96,7 +96,7 @@ def measure(case: Case, firmware: Image, model: Model | None, seen: Observation)
     )
 
 
-def _arena_used(console: Console, counted: TargetCounts) -> int | None:
+def _arena_used(console: Console, counted: Measured) -> int | None:
     """The used bytes: the allocator's, else the larger of the image's and the target's."""
     arenas = console.of_kind("arena")
     if counted.arena_given is not None or not arenas:
@@ -200,26 +200,18 @@ def _type(model: Model | None, node: int) -> str:
     return str(model.tensors[model.operators[node].outputs[0]].dtype)
 
 
-def measured_of(seen: Observation, hertz: int) -> Measured:
-    """The measurements of a run by target and host; ``hertz`` is the core's clock.
+def with_bounds(seen: Observation, hertz: int) -> Measured:
+    """The measurements of a run, with what its time allows; ``hertz`` is the core's clock.
 
     The run's ticks are at most its instructions, or its time at the core's clock.
     """
-    counters, counted = seen.counters, seen.counted
-    own = (
-        counted.invoked,
-        counted.stack_used,
-        counted.arena_given,
-        counted.arena_least,
-        counted.arena_strayed,
-        counted.allocations_wrong,
-    )
+    counters, measured = seen.counters, replace(seen.measured, sent=seen.sent)
     if counters.source == "simulator":
         # Without virtual time (the virtual board) records have the wall clock's times, which the
         # simulated core may outrun.
         bound = None if counters.virtual_seconds is None else hertz
-        return Measured(counters.instructions, seen.sent, *own, hertz=bound)
+        return replace(measured, ticks=counters.instructions, hertz=bound)
     seconds = (
         counters.wall_seconds if counters.virtual_seconds is None else counters.virtual_seconds
     )
-    return Measured(int(seconds * hertz * _CLOCK_TOLERANCE), seen.sent, *own)
+    return replace(measured, ticks=int(seconds * hertz * _CLOCK_TOLERANCE))

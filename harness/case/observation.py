@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from harness.base.findings import Finding, Kind
+from harness.case.evidence import NOT_MEASURED, Measured
 from harness.case.last_resorts import EXITS
-from harness.case.target_counts import NO_COUNTS, TargetCounts
 from harness.elf import Image
 from harness.model import Model
 from harness.targets.base import Counters, Fault, Stop
@@ -43,7 +43,7 @@ class Observation:
     stuck: bool = False  # in a handler that has executed for longer than the image is watched
     last_resort: Finding | None = None  # the function in which the firmware gave up
     quiet: float | None = None  # seconds on the target's clock since it last printed
-    counted: TargetCounts = NO_COUNTS  # the target's measurements
+    measured: Measured = NOT_MEASURED  # by the target
     stacks: str = ""  # call stacks at the end, several lines; "" for an image that ended
     not_pressed: tuple[int, ...] = ()  # presses, by their number from 0, that did not begin
     missed_step: str = ""  # the step of the host that the image did not answer; "" for none

@@ -16,7 +16,7 @@ from harness.case.last_resorts import LAST_RESORTS, last_resort, watched_functio
 from harness.case.observation import Observation
 from harness.case.steps import take_steps
 from harness.case.tap import Tap, out_of_time
-from harness.case.target_counts import INVOKE, NO_COUNTS, TargetCounter
+from harness.case.target_counts import INVOKE, TargetCounter
 from harness.elf import Image
 from harness.model import Model
 from harness.targets.base import ConsoleMatch, Fault, Stop
@@ -133,7 +133,7 @@ def observe(
         seen = observer.located(seen)
     console.finish(session.console[-1].time if session.console else 0.0)
     counter, functions = observer.counter, observer.functions or {}
-    return replace(seen, counted=counter.counted(functions) if counter is not None else NO_COUNTS)
+    return replace(seen, measured=counter.measured(functions)) if counter is not None else seen
 
 
 def _is_stuck(session: Session, case: Case, last: Stop) -> bool:

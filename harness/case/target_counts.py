@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
 from harness.base.power_on import pattern
 from harness.case.arena import Arena
-from harness.case.evidence.known import is_arena
+from harness.case.evidence.known import Measured, is_arena
 from harness.elf import Image
 from harness.elf.file import Symbol
 from harness.targets.session import Session
@@ -30,24 +29,6 @@ _STACK = "z_main_stack"
 _LEAST_UNUSED = 16
 _WORD = 0xFFFF_FFFF
 _ALLOCATOR = "RecordingMicroAllocator"
-
-
-@dataclass(frozen=True)
-class TargetCounts:
-    """Figures that the target measured; None for one that it cannot measure."""
-
-    invoked: tuple[int, ...] | None = None  # ticks of each Invoke(), over all boots
-    stack_used: int | None = None  # bytes of the main stack, when the image printed its figure
-    arena_declared: int | None = None  # bytes of the image's only arena
-    arena_given: int | None = None  # bytes that the arena's allocator has allocated
-    arena_least: int | None = None  # lower bound of them, from the bytes that inferences wrote
-    arena_strayed: int = 0  # bytes that inferences wrote outside all allocations
-    #: Types of ``allocation`` records whose figures the allocator in the arena does not have; None
-    #: if none has been found there, or memory is not known.
-    allocations_wrong: tuple[str, ...] | None = None
-
-
-NO_COUNTS = TargetCounts()
 
 
 class TargetCounter:
@@ -86,7 +67,7 @@ class TargetCounter:
         """Whether the arena has been read after the first inference."""
         return bool(self._inferences)
 
-    def counted(self, functions: Mapping[int, str]) -> TargetCounts:
+    def measured(self, functions: Mapping[int, str]) -> Measured:
         """The figures at the end of the run; read those that the image has not printed."""
         invoked = None
         if INVOKE in functions.values():
@@ -100,7 +81,7 @@ class TargetCounter:
             layout = self._read(array).layout()
             self._given = layout.used if layout is not None else None
         declared = array.size if array is not None and invoked else None
-        return TargetCounts(
+        return Measured(
             invoked, self._stack_used, declared, self._given, self._least, self._strayed,
             self._allocations,
         )  # fmt: skip

@@ -6,6 +6,6 @@
 """
 
 from harness.case.evidence.check import check_evidence
-from harness.case.evidence.known import Fact, Known, Measured, known_of
+from harness.case.evidence.known import NOT_MEASURED, Fact, Known, Measured, known_of
 
-__all__ = ["Fact", "Known", "Measured", "check_evidence", "known_of"]
+__all__ = ["NOT_MEASURED", "Fact", "Known", "Measured", "check_evidence", "known_of"]

@@ -68,15 +68,21 @@ class Known:
 class Measured:
     """The harness's own measurements of a run; None for one that was not taken."""
 
-    ticks: int | None = None  # upper bound of the whole run
-    sent: Sequence[int] | None = None  # number of transmissions of each host record
     invoked: Sequence[int] | None = None  # ticks of each Invoke(), over all boots
-    stack_used: int | None = None  # bytes of the main stack, in the last boot
+    stack_used: int | None = None  # bytes of the main stack, when the image printed its figure
+    arena_declared: int | None = None  # bytes of the image's only arena
     arena_given: int | None = None  # bytes that the arena's allocator has allocated
     arena_least: int | None = None  # lower bound of them, from the bytes that inferences wrote
     arena_strayed: int = 0  # bytes that inferences wrote outside all allocations
-    allocations_wrong: Sequence[str] | None = None  # types whose figures the arena does not hold
+    #: Types of ``allocation`` records whose figures the allocator in the arena does not have; None
+    #: if none has been found there, or memory is not known.
+    allocations_wrong: Sequence[str] | None = None
+    ticks: int | None = None  # upper bound of the whole run
+    sent: Sequence[int] | None = None  # number of transmissions of each host record
     hertz: int | None = None  # ticks per second of the records' times
+
+
+NOT_MEASURED = Measured()
 
 
 def known_of(case: Case, firmware: Image | None, model: Model | None, fed: Rows) -> Known:

@@ -9,9 +9,8 @@ from run_figures import figures_of
 
 from harness.base.findings import Kind
 from harness.case.evidence import Measured, check_evidence
-from harness.case.measure import measured_of
+from harness.case.measure import with_bounds
 from harness.case.observation import Observation
-from harness.case.target_counts import TargetCounts
 from harness.elf import Image
 from harness.targets.base import Counters, Stop
 from harness.uart import Console
@@ -128,23 +127,23 @@ def test_no_record_says_more_ticks_than_had_passed(seconds, told):
 )  # fmt: skip
 def test_times_of_records_bound_ticks_only_on_the_simulators_own_clock(counters, ticks, hertz):
     seen = Observation(Console(), Stop.CONDITION, True, "", "", counters, (), ())
-    limit = measured_of(seen, HZ)
+    limit = with_bounds(seen, HZ)
     assert limit.hertz == hertz
     assert limit.ticks == pytest.approx(ticks, rel=0.05)
 
 
 def test_figures_are_the_targets_where_the_image_is_wrong(image):
     console = console_of(BUILTIN)
-    wrong = TargetCounts(invoked=(4000, 4100, 4200), stack_used=9000, arena_least=70_000)
+    wrong = Measured(invoked=(4000, 4100, 4200), stack_used=9000, arena_least=70_000)
     figures = figures_of(image, console, wrong)
     assert (figures.instructions, figures.stack_used, figures.arena_used) == (4100, 9000, 70_000)
-    assert figures_of(image, console, TargetCounts(arena_given=9)).arena_used == 9
-    fits = figures_of(image, console, TargetCounts(invoked=(996, 996, 996)))
+    assert figures_of(image, console, Measured(arena_given=9)).arena_used == 9
+    fits = figures_of(image, console, Measured(invoked=(996, 996, 996)))
     assert fits.instructions == figures_of(image, console).instructions == 1000
 
 
 def test_figures_are_the_targets_where_the_image_prints_none(image):
-    own = TargetCounts(invoked=(10, 30, 20), stack_used=300, arena_declared=99, arena_given=55)
+    own = Measured(invoked=(10, 30, 20), stack_used=300, arena_declared=99, arena_given=55)
     figures = figures_of(image, console_of([]), own)
     assert (figures.instructions, figures.ticks_source) == (20, "simulator")
     assert figures.stack_used == 300

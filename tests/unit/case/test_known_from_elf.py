@@ -10,7 +10,7 @@ from elf_writer import MadeSection, MadeSymbol, write_elf
 from harness.base.platforms import chip_table
 from harness.case.case import Case
 from harness.case.evidence import Fact, known_of
-from harness.case.measure import measured_of
+from harness.case.measure import with_bounds
 from harness.case.observation import Observation
 from harness.case.samples import sample_case
 from harness.elf import Image
@@ -99,10 +99,10 @@ def observation(counters: Counters, sent: tuple[int, ...] | None = None) -> Obse
     ],
 )
 def test_the_most_ticks_are_instructions_or_time_at_the_clock(counters, ticks):
-    assert measured_of(observation(counters), chip_table().cpu_hz).ticks == ticks
+    assert with_bounds(observation(counters), chip_table().cpu_hz).ticks == ticks
 
 
 def test_sent_records_are_those_of_the_feeder():
     counters = Counters("simulator", 1, None, 1.0, 1.0)
-    assert measured_of(observation(counters, (1, 2)), chip_table().cpu_hz).sent == (1, 2)
-    assert measured_of(observation(counters), chip_table().cpu_hz).sent is None
+    assert with_bounds(observation(counters, (1, 2)), chip_table().cpu_hz).sent == (1, 2)
+    assert with_bounds(observation(counters), chip_table().cpu_hz).sent is None

@@ -9,7 +9,8 @@ import pytest
 from elf_writer import MadeSection, MadeSymbol, write_elf
 
 from harness.base.power_on import DEFAULT_SEED, pattern
-from harness.case.target_counts import INVOKE, TargetCounter, TargetCounts
+from harness.case.evidence import Measured
+from harness.case.target_counts import INVOKE, TargetCounter
 from harness.elf import Image
 from harness.targets.calls import Call
 from harness.uart import Console
@@ -48,8 +49,8 @@ def image(tmp_path: Path) -> Image:
 
 
 @pytest.fixture
-def counted(image: Image) -> Callable[[Target], TargetCounts]:
-    return lambda target: TargetCounter(target, image, Console()).counted({0x100: INVOKE})
+def counted(image: Image) -> Callable[[Target], Measured]:
+    return lambda target: TargetCounter(target, image, Console()).measured({0x100: INVOKE})
 
 
 def test_a_stack_that_nobody_painted_shows_its_power_on_values(counted) -> None:
@@ -78,4 +79,4 @@ def test_a_stack_that_is_used_up_shows_nothing(counted) -> None:
 
 
 def test_an_image_that_never_calls_invoke_has_no_arena_in_use(counted) -> None:
-    assert counted(Target()) == TargetCounts((), 0)
+    assert counted(Target()) == Measured((), 0)
