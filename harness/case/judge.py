@@ -204,7 +204,7 @@ def _output_problems(case: Case, outputs: OutputCheck) -> list[str]:
             f"at least {case.least_results} are expected"
         ]
     if not outputs.compared:
-        return ["nothing was compared, so nothing is proven"]
+        return ["no output was compared"]
     return []
 
 
@@ -215,8 +215,8 @@ def _reason_of_pass(case: Case, outputs: OutputCheck) -> str:
         return "refused as expected: " + ", ".join(
             f"{kind} {subject}".strip() for kind, subject in case.expect.findings
         )
-    if outputs.praise:
-        return outputs.praise
+    if outputs.pass_reason:
+        return outputs.pass_reason
     how = "equal" if case.tolerance is None else "within tolerance"
     values = count_of(outputs.compared, "value")
     return f"{values} of {count_of(outputs.inferences, 'inference')} {how}"

@@ -40,7 +40,7 @@ class OutputCheck:
     problem: str = ""  # one line; "" if there is none
     details: str = ""
     hint: str = ""  # what to try
-    praise: str = ""  # reason of a pass; "" for the usual one
+    pass_reason: str = ""  # reason of a pass; "" for the usual one
     tests: tuple[TestResult, ...] = ()  # of an image that runs tests
     compared_with: str = ""  # source of the expected values
     # Inputs of the compared inferences, each (inferences, *shape).
@@ -98,7 +98,7 @@ def _from_scraper(check: Check, results: int, model: Model | None) -> OutputChec
         f"{first}{more}",
         "\n".join([*others, *([check.details] if check.details else [])]),
         check.hint,
-        check.praise,
+        check.pass_reason,
         check.tests,
         " and ".join(sources) if check.compared else "",
     )

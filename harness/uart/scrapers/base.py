@@ -77,7 +77,7 @@ class Check:
     problems: tuple[str, ...] = ()  # the most important one first; empty for a pass
     details: str = ""  # several lines
     hint: str = ""
-    praise: str = ""  # the text of a pass; "" for the default one
+    pass_reason: str = ""  # the text of a pass; "" for the default one
     tests: tuple[TestResult, ...] = ()
     compared_with: tuple[str, ...] = ()  # the references
 

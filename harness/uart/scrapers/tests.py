@@ -134,7 +134,7 @@ class TestScraper(Scraper):
             len(failed),
             (*problems, *self._contradictions),
             "\n".join(_reports(failed)),
-            praise=self._praise(expected),
+            pass_reason=self._pass_reason(expected),
             tests=tuple(self.tests),
             compared_with=(OWN_TESTS,),
         )
@@ -152,7 +152,7 @@ class TestScraper(Scraper):
             if test.state == "pass" and state != "pass":
                 yield f"{test.name} passes, and expect.tests says {state}: take it off the list"
 
-    def _praise(self, expected: ExpectedResults) -> str:
+    def _pass_reason(self, expected: ExpectedResults) -> str:
         known = sum(expected.tests.get(test.name) == "fail" for test in self.tests)
         parts = [f"{self.count('pass')} of {len(self.tests)} tests passed"]
         parts += [f"{self.count('skip')} skipped"] if self.count("skip") else []

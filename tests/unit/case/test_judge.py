@@ -296,7 +296,7 @@ def test_a_flooded_console_is_the_reason(judged, monkeypatch):
 
 def test_a_suite_is_praised_in_its_own_words(judged):
     suite = b"Running TESTSUITE s\nPROJECT EXECUTION SUCCESSFUL\n"
-    outputs = OutputCheck(2, 0, 2, praise="2 of 2 tests passed")
+    outputs = OutputCheck(2, 0, 2, pass_reason="2 of 2 tests passed")
     told = judged([suite], outputs, scraper="ztest")
     assert (told.verdict, told.reason) == (Verdict.PASS, "2 of 2 tests passed")
 

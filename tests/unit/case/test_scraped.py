@@ -84,7 +84,7 @@ def test_a_suite_is_reported_with_its_tests(model):
     names = ("duration_period", "k_define", "remaining", "status_get_anytime")
     known = {f"timer_api.test_timer_{name}": "fail" for name in names}
     passed = check(suite, None, "ztest", tests=known)
-    assert (passed.problem, passed.praise) == ("", "11 of 15 tests passed, 4 failed as known")
+    assert (passed.problem, passed.pass_reason) == ("", "11 of 15 tests passed, 4 failed as known")
 
 
 def test_several_problems_are_one_line_and_details(model):

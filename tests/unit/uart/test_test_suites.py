@@ -29,7 +29,7 @@ def test_passing_unit_tests_pass(transcript, name, count):
     assert (told.compared, told.mismatches, told.problems) == (count, 0, ())
     assert console.findings == []
     assert console.scrapers[0].ended
-    assert told.praise == f"{count} of {count} tests passed"
+    assert told.pass_reason == f"{count} of {count} tests passed"
 
 
 def test_a_unit_test_that_fails_is_named_with_expression_file_and_line(transcript):
@@ -79,7 +79,7 @@ def test_failures_are_named_and_may_be_known(transcript, release):
     known = {f"timer_api.test_timer_{name}": "fail" for name in FAILED}
     listed = judge(console, tests=known)
     assert listed.problems == ()
-    assert listed.praise == "11 of 15 tests passed, 4 failed as known"
+    assert listed.pass_reason == "11 of 15 tests passed, 4 failed as known"
 
 
 def test_provoked_faults_are_not_findings_and_a_failure_is(transcript):

@@ -48,7 +48,7 @@ def test_each_test_is_a_result_with_its_message(scrape):
 
 def test_a_run_that_passes_has_no_problem_and_is_counted(scrape):
     check = scrape("unity", row("a") + row("b") + tally(2)).scrapers[0].check(ExpectedResults())
-    assert (check.problems, check.compared, check.praise) == ((), 2, "2 of 2 tests passed")
+    assert (check.problems, check.compared, check.pass_reason) == ((), 2, "2 of 2 tests passed")
 
 
 def test_a_failure_is_named_and_may_be_known(scrape):

@@ -53,7 +53,7 @@ def test_the_owner_is_the_number_of_the_test_that_is_running():
 def test_a_pass_counts_skipped_and_known_failures(scrape):
     text = suite(one("a"), one("b", "SKIP"), one("c", "FAIL"), one("d"), word="failed.")
     told = judge(scrape("ztest", text), tests={"s.c": "fail"})
-    assert told.praise == "2 of 4 tests passed, 1 skipped, 1 failed as known"
+    assert told.pass_reason == "2 of 4 tests passed, 1 skipped, 1 failed as known"
     assert (told.compared, told.mismatches, told.problems) == (4, 0, ())
 
 
