@@ -31,13 +31,13 @@ _PRIORITY = 'Armv8-M ARM, "ExecutionPriority"'
 class Effect(IntFlag):
     """What an exception would do if it became pending (native/priority.h)."""
 
-    INTERRUPTS = 1
+    PREEMPTS = 1
     WAKES_WFI = 2
     WAKES_WFE = 4
 
 
 #: Core.sleeping (0: awake, WFI, WFE) -> the effect that ends the rest.
-_ENDS_REST = (Effect.INTERRUPTS, Effect.WAKES_WFI, Effect.WAKES_WFE)
+_ENDS_REST = (Effect.PREEMPTS, Effect.WAKES_WFI, Effect.WAKES_WFE)
 
 
 class WakeUp:

@@ -69,7 +69,7 @@ int priority_effect(Core *c, int number) {
   int effect = is_event && !nvic_has(n, PENDING, number) ? WAKES_WFE : 0;
   if (!nvic_has(n, ENABLED, number)) return effect;
   const int priority = nvic_group_priority(n, number);
-  if (priority < priority_now(c)) effect |= INTERRUPTS | WAKES_WFE;
+  if (priority < priority_now(c)) effect |= PREEMPTS | WAKES_WFE;
   if (priority < priority_of_wfi(c)) effect |= WAKES_WFI;
   return effect;
 }

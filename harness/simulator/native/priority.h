@@ -10,7 +10,7 @@ bool priority_deliverable(Core *c);
 // Whether a pending exception, or an event, ends the sleep.
 bool priority_wakes(Core *c);
 // What an exception would do if it became pending now; bits.
-enum { INTERRUPTS = 1, WAKES_WFI = 2, WAKES_WFE = 4 };
+enum { PREEMPTS = 1, WAKES_WFI = 2, WAKES_WFE = 4 };
 int priority_effect(Core *c, int number);
 // To be called after a change of AIRCR, or of the masks of the other security state.
 void priority_update_masks(Core *c);
