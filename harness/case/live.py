@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, SupportsIndex
 from harness.base.clock import Deadline
 from harness.base.closing import Closing
 from harness.base.errors import CheckFailed, FirmwareFailed, HilError, UsageError
-from harness.base.findings import FATAL, NOTES, Finding, Kind
+from harness.base.findings import FATAL, NOTES, Finding, Kind, Topic
 from harness.base.platforms import BoardTable, board_table, board_with
 from harness.case.case import Case
 from harness.case.endings import at_rest
@@ -40,6 +40,10 @@ _INFERENCE = ConsoleMatch(
 )
 #: Seconds on the target's clock that a handler may still run when the session ends.
 _HANDLER_SECONDS = 1.0
+#: Findings after which AllocateTensors() fails.
+_CAUSES_OF_ALLOCATION_FAILED = (
+    Kind.MISSING_OPERATOR, Kind.MISSING_CUSTOM_OPERATOR, Kind.ARENA_TOO_SMALL, Kind.PREPARE_FAILED,
+)  # fmt: skip
 #: Whether a session must check something.
 Checks = Literal["required", "none"]
 
@@ -75,6 +79,7 @@ class Live(Closing):
         self._image = image
         self._stop: Stop | None = None  # of the last step; None before the first
         self._pin_resets = 0  # by `reset`, not by the firmware
+        self._cut_lines: set[int] = set()  # console lines that `reset` has cut short
         self._checked = checks == "none" or bool(case.expect.findings or case.expect.lines_absent)
         self._taken: list[Finding] = []  # findings that an assertion has named
         self._ended = False
@@ -226,7 +231,11 @@ class Live(Closing):
 
     def _all_findings(self) -> list[Finding]:
         seen = self._seen()
-        findings = seen.findings(None, self._image)
+        findings = [
+            finding
+            for finding in seen.findings(None, self._image)
+            if not (finding.kind.topic is Topic.CONSOLE and finding.line in self._cut_lines - {0})
+        ]
         if seen.stop is Stop.LOCKUP and not seen.faults:
             findings.append(Finding(Kind.FAULT, HOW_IT_ENDED[seen.stop]))
         return findings
@@ -253,6 +262,8 @@ class Live(Closing):
         """Press the reset pin. The image starts again, and so does the time limit."""
         self._pin_resets += 1
         self.session.reset()
+        self._lines.cut()
+        self._cut_lines.add(self.console.cut_line())
         self._deadline = self._new_deadline()
 
     def run_for(self, seconds: float) -> None:
@@ -339,7 +350,8 @@ class Live(Closing):
     def check_reported(self, kind: Kind, subject: str = "") -> None:
         """Raise CheckFailed if there is no finding of ``kind`` (about ``subject``, if given).
 
-        Those that there are no longer fail the session.
+        Those that there are no longer fail the session, nor does the failure of AllocateTensors()
+        if its cause is named.
         """
         __tracebackhide__ = True
         findings = self._all_findings()
@@ -349,6 +361,8 @@ class Live(Closing):
             raise CheckFailed(f"no {kind} {subject}".strip() + f"; found: {listed}")
         self.checked()
         self._taken += named
+        if kind in _CAUSES_OF_ALLOCATION_FAILED:
+            self._taken += [one for one in findings if one.kind is Kind.ALLOCATION_FAILED]
 
     def _last_stop(self) -> Stop:
         """Why the last step stopped; raise :class:`UsageError` before the first one."""

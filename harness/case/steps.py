@@ -72,6 +72,13 @@ class Lines:
         self._read_console()
         return self._splitter.pending
 
+    def cut(self) -> None:
+        """End the line that has begun: the device was reset."""
+        self._read_console()
+        for line in self._splitter.flush():
+            self._whole.append(line.text[self._consumed :])
+        self._consumed = 0
+
     def _read_console(self) -> None:
         chunks = self._session.console
         for chunk in chunks[self._read :]:

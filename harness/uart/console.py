@@ -88,6 +88,13 @@ class Console:
             for line in self._splitter.feed(block, time):
                 self._take(line)
 
+    def cut_line(self, time: float = 0.0) -> int:
+        """End the line that has begun: the device was reset. Its number; 0 if none had begun."""
+        before = self.line_count
+        for line in self._splitter.flush(time):
+            self._take(line)
+        return self.line_count if self.line_count > before else 0
+
     @property
     def echoed(self) -> bool:
         """True if the console is shown while it arrives."""

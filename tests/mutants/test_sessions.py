@@ -133,6 +133,28 @@ SESSIONS = [
         f"{WAIT_ROBOT}\nReset Target\n{WAIT_ROBOT}",
     ),
     Session(
+        "reset within a record",
+        'say("~HIL 0 boot sample=a"); wait();' + IDLE,
+        "live.run_for(0.01)\nlive.reset()\nlive.wait_for('boot')",
+        "Run For    10 ms\nReset Target\nWait For Line    boot",
+    ),
+    Session(
+        "missing operator",
+        "say(\"Didn't find op for builtin opcode 'CONV_2D'\\nAllocateTensors() failed\\n\");"
+        + IDLE,
+        "live.run_for(0.1)",
+        "Run For    0.1 s",
+        "CONV_2D",
+    ),
+    Session(
+        "missing operator named",
+        "say(\"Didn't find op for builtin opcode 'CONV_2D'\\nAllocateTensors() failed\\n\");"
+        + IDLE,
+        "live.run_for(0.1)\nfrom harness.base.findings import Kind\n"
+        "live.check_reported(Kind.MISSING_OPERATOR, 'CONV_2D')",
+        "Run For    0.1 s\nTarget Should Report Missing Operator    CONV_2D",
+    ),
+    Session(
         "later fault",
         BOOTED + "wait(); wait(); wait();" + FAULT,
         f"{WAIT}\nassert live.findings == []\nlive.run_for(0.2)",

@@ -29,7 +29,7 @@ void start(void) {
   int code = main();
   _exit(code);
 }
-static char buffer[64];
+static char buffer[128];
 __attribute__((noinline)) void say(const char *text) {
   unsigned length = 0;
   while (text[length]) { buffer[length] = text[length]; length++; }
