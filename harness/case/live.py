@@ -262,6 +262,7 @@ class Live(Closing):
         """Press the reset pin. The image starts again, and so does the time limit."""
         self._pin_resets += 1
         self.session.reset()
+        self._observer.tap.read()
         self._lines.cut()
         self._cut_lines.add(self.console.cut_line())
         self._deadline = self._new_deadline()

@@ -47,12 +47,12 @@ class Tap:
         self._taken = 0
         self._look = look
         self._interval = _ECHO_INTERVAL if console.echoed else _INTERVAL
-        self._read()  # output from before the tap
+        self.read()  # output from before the tap
 
     def run(self, until: Until | None, deadline: Deadline) -> Stop:
         """Run the session, then read its output."""
         stop = self._presses.run(until, deadline)
-        self._read()
+        self.read()
         return stop
 
     @property
@@ -60,7 +60,8 @@ class Tap:
         """The presses, by their number from 0, that have not begun."""
         return self._presses.not_begun
 
-    def _read(self) -> None:
+    def read(self) -> None:
+        """Pass on what the session has printed."""
         chunks = self.session.console
         for data, time in _joined(chunks[self._taken :]):
             self.console.feed(data, time)

@@ -367,6 +367,7 @@ class Machine:
             self.core.carry_out(pc)
 
     def _reset(self, reason: int) -> None:
+        self._collect()  # bytes sent before the reset
         self.resets += 1
         incoming = bytes(self.uart.incoming)
         self.core.ignore_breakpoint(None)
