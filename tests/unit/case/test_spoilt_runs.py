@@ -47,7 +47,7 @@ def verdict(scripted):
         known: Known = known_of(case, None, MODEL, fed)
         sent = [1] * (2 * len(fed) + 1) if fed else None
         findings = [*seen.findings(MODEL)]
-        findings += check_evidence(seen.console, known, Measured(None, sent))
+        findings += check_evidence(seen.console, known, Measured(sent=sent))
         outputs = check_outputs(seen.console, case, MODEL, known.inputs or ())
         return judge(case, seen, findings, outputs)
 
