@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import io
 import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
 
 import inner_pytest
+import inner_robot
 import pytest
 from bare_images import BareImages
 from forked_python import run_python
-
-from robot import api
 
 pytestmark = pytest.mark.needs("arm-none-eabi-gcc")
 ROOT = Path(__file__).parents[2]
@@ -218,22 +216,12 @@ def by_pytest(folder: Path) -> dict[str, str]:
 @pytest.fixture(scope="module")
 def by_robot(folder: Path) -> dict[str, str]:
     """What Robot says of each session: left open by its test, or stopped in the teardown."""
-    text = "*** Settings ***\nLibrary    harness.keywords.TflmHil\n\n*** Test Cases ***\n"
+    text = ""
     for number, one in enumerate(SESSIONS):
         start = f"Start Target    ${{{{pathlib.Path('s{number}.elf')}}}}    {one.given[1]}".rstrip()
         steps = "".join(f"    {step}\n" for step in [start, *one.robot.split("\n")])
         text += f"s{number}\n{steps}torn{number}\n    [Teardown]    Stop Target\n{steps}"
-    (folder / "it.robot").write_text(text)
-    before, out = Path.cwd(), io.StringIO()
-    os.chdir(folder)
-    try:
-        suite = api.TestSuite.from_file_system("it.robot")
-        done = suite.run(outputdir="out", stdout=out, stderr=out)
-    finally:
-        os.chdir(before)
-    return {
-        test.name: "" if test.passed else test.message or "failed" for test in done.suite.all_tests
-    }
+    return inner_robot.run(folder, text)
 
 
 def check(session: Session, said: str) -> None:

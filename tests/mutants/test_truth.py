@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import inner_pytest
+import inner_robot
 import pytest
 from bare_images import BareImages
 from forked_python import run_python
 
 from harness.base import paths
 from harness.cli import main
-from robot import api
 
 pytestmark = pytest.mark.needs("arm-none-eabi-gcc")
 ROOT = Path(__file__).parents[2]
@@ -198,19 +198,10 @@ def by_pytest(folder: Path) -> dict[str, str]:
 @pytest.fixture(scope="module")
 def by_robot(folder: Path) -> dict[str, str]:
     """What Robot says of each case."""
-    text = "*** Settings ***\nLibrary    harness.keywords.TflmHil\n\n*** Test Cases ***\n"
+    text = ""
     for number in range(len(CASES)):
         text += f"c{number}\n    Run Case    hil.toml    c{number}\n"
-    (folder / "it.robot").write_text(text)
-    before, out = Path.cwd(), io.StringIO()
-    os.chdir(folder)
-    try:
-        suite = api.TestSuite.from_file_system("it.robot")
-        done = suite.run(outputdir="out", stdout=out, stderr=out)
-    finally:
-        os.chdir(before)
-    tests = done.suite.all_tests
-    return {test.name: "" if test.passed else test.message or "failed" for test in tests}
+    return inner_robot.run(folder, text)
 
 
 def check(case: One, said: str) -> None:
