@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import zip_longest
 
 #: The width, in columns, of tables in files and pipes: wider than any, so that no row is wrapped.
 UNFOLDED = 2000
@@ -48,3 +49,16 @@ def short(value: object) -> str:
     except ValueError:  # Python refuses to print an integer of thousands of digits
         return "such a number"
     return text if len(text) <= 40 else f"{text[:40]}..."
+
+
+def differing_line(one: bytes, other: bytes) -> tuple[int, str, str] | None:
+    """The first line in which two consoles differ: its number and both texts, for a message."""
+    lines = one.split(b"\n"), other.split(b"\n")
+    for number, (line, again) in enumerate(zip_longest(*lines), 1):
+        if line != again:
+            return number, _quoted(line), _quoted(again)
+    return None
+
+
+def _quoted(line: bytes | None) -> str:
+    return "missing" if line is None else short(line.decode("utf-8", "backslashreplace").rstrip())

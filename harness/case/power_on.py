@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import zip_longest
 
 from harness.base.findings import Finding, Kind
 from harness.base.power_on import BOTH_SEEDS, BOTH_WORD, name_of
-from harness.base.text import short
+from harness.base.text import differing_line
 from harness.case.case import Case
 from harness.targets.base import Stop
 from harness.targets.registry import target
@@ -60,10 +59,9 @@ def first_difference(runs: Sequence[Behaviour]) -> tuple[Finding, ...]:
     one, other = runs
     if one.stop is other.stop is Stop.GUARD:
         return ()
-    lines = one.console.split(b"\n"), other.console.split(b"\n")
-    for number, (line, again) in enumerate(zip_longest(*lines), 1):
-        if line != again:
-            return (_finding(f"console line {number} is", _quoted(line), _quoted(again), number),)
+    if (line := differing_line(one.console, other.console)) is not None:
+        number, text, again = line
+        return (_finding(f"console line {number} is", text, again, number),)
     if one.stop is not other.stop:
         return (_finding("the end of the run is", f"{one.stop}", f"{other.stop}"),)
     if one.instructions != other.instructions:
@@ -77,7 +75,3 @@ def _finding(what: str, one: str, other: str, line: int = 0) -> Finding:
     message = f"the image uses memory or registers before they are written: {what} {one} against"
     message = f"{message} {other} (power-on seeds {seeds})"
     return Finding(Kind.UNINITIALISED_MEMORY, message, "power-on", line)
-
-
-def _quoted(line: bytes | None) -> str:
-    return "missing" if line is None else short(line.decode("utf-8", "backslashreplace").rstrip())

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import zip_longest
 
 from harness.base import files
-from harness.base.text import short
+from harness.base.text import differing_line
 from harness.case.result import CaseResult, Verdict
 
 #: Bytes of a console that are compared with those of another run.
@@ -60,13 +59,8 @@ def of_repeated(runs: Sequence[CaseRun], repeat: int) -> CaseResult:
 
 def _difference(one: CaseRun, other: CaseRun) -> str:
     """What differed first between two runs: a line of their consoles, else their verdicts."""
-    lines = one.console.split(b"\n"), other.console.split(b"\n")
-    for number, (line, again) in enumerate(zip_longest(*lines), 1):
-        if line != again:
-            return f"line {number} is {_quoted(line)} in one and {_quoted(again)} in another"
+    if (line := differing_line(one.console, other.console)) is not None:
+        number, text, again = line
+        return f"line {number} is {text} in one and {again} in another"
     first, second = one.result.judgement.verdict, other.result.judgement.verdict
     return f"their consoles are equal, one is {first} and another {second}"
-
-
-def _quoted(line: bytes | None) -> str:
-    return "missing" if line is None else short(line.decode("utf-8", "backslashreplace").rstrip())
