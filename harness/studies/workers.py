@@ -11,6 +11,7 @@ from concurrent.futures import ProcessPoolExecutor as Pool
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing import get_context
+from threading import Thread
 from typing import Any
 
 from harness.base import signals
@@ -127,17 +128,34 @@ class _Cluster:
 
     def _connect(self) -> None:
         try:
-            self._client: Any = self._distributed.Client(
-                self._address, timeout=self._patience, set_as_default=False
-            )
+            self._client = self._connected_client()
             self._client.wait_for_workers(1, timeout=self._patience)
-        except (OSError, TimeoutError, ValueError) as error:
+        except Exception as error:  # Dask's reader of a foreign answer raises even MemoryError
+            reason = str(error) or f"no answer within {self._patience:g} s"
             raise EnvironmentMissing(
-                f"no Dask cluster answers at {self._address}: {error}",
+                f"no Dask cluster answers at {self._address}: {reason}",
                 hint="start `dask scheduler`, and `dask worker` for each machine",
             ) from error
         self._identity = self._client.scheduler_info()["id"]
         self._check_workers()
+
+    def _connected_client(self) -> Any:
+        """A client, or TimeoutError: Dask waits for ever for the handshake of a port that accepts
+        a connection and says nothing."""
+        client: Future[Any] = Future()
+
+        def connect() -> None:
+            try:
+                client.set_result(
+                    self._distributed.Client(
+                        self._address, timeout=self._patience, set_as_default=False
+                    )
+                )
+            except BaseException as error:
+                client.set_exception(error)
+
+        Thread(target=connect, daemon=True).start()
+        return client.result(self._patience)
 
     def _check_workers(self) -> None:
         """Refuse workers of other code, and those that cannot import this package, by name."""

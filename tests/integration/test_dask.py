@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import re
+import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from itertools import count, permutations
 from pathlib import Path
+from threading import Thread
 
 import example_studies
 import pytest
@@ -95,10 +98,35 @@ def test_a_campaign_on_a_cluster_gives_the_same_bytes_as_one_process(cluster):
     assert rows(scheduler=cluster.address, patience=_PATIENCE) == rows(count=1)
 
 
+@contextmanager
+def answering(answer: bytes) -> Iterator[int]:
+    """The port of a server that accepts every connection, sends ``answer`` and reads nothing."""
+
+    def serve(listener: socket.socket) -> None:
+        with suppress(OSError), ExitStack() as connections:
+            while True:
+                connection, _ = listener.accept()
+                connections.enter_context(connection).sendall(answer)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        Thread(target=serve, args=(listener,), daemon=True).start()
+        yield listener.getsockname()[1]
+        listener.shutdown(socket.SHUT_RDWR)
+
+
 def test_a_scheduler_that_does_not_answer_is_named():
     nowhere = open_workers(scheduler="tcp://127.0.0.1:9", patience=1)
     with pytest.raises(EnvironmentMissing, match="no Dask cluster answers at tcp://"), nowhere:
         pass
+
+
+@pytest.mark.parametrize("answer", [b"", b"HTTP/1.1 400 Bad Request\r\n\r\n"], ids=["none", "HTTP"])
+def test_a_port_that_is_no_scheduler_ends_the_patience(answer):
+    with answering(answer) as port:
+        other = open_workers(scheduler=f"tcp://127.0.0.1:{port}", patience=1)
+        message = rf"no Dask cluster answers at tcp://127.0.0.1:{port}: \S+"
+        with pytest.raises(EnvironmentMissing, match=message), other:
+            pass
 
 
 @pytest.fixture

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
-import socket
 import sys
 from pathlib import Path
 from types import TracebackType
 from typing import Self
+
+from free_ports import free_port
 
 from harness.base.process import RunningProgram
 
@@ -20,7 +21,7 @@ class Cluster:
 
     def __init__(self, folder: Path, workers: int = 2) -> None:
         self.folder = folder
-        self._port = _free_port()
+        self._port = free_port()
         self.address = f"tcp://127.0.0.1:{self._port}"
         self.scheduler = self._start_scheduler()
         self.workers = [self.start_worker() for _ in range(workers)]
@@ -88,10 +89,3 @@ class Cluster:
     def _kill(self) -> None:
         for program in [*self.workers, self.scheduler]:
             program.close()
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

@@ -11,13 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from free_ports import free_port
+
 _SECONDS = 60.0
-
-
-def free_port() -> int:
-    """A port of the loopback that nobody listens on."""
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        return int(probe.getsockname()[1])
 
 
 @contextmanager

@@ -6,7 +6,6 @@ import os
 import pwd
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
@@ -14,6 +13,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+
+from free_ports import free_port
 
 _SECONDS = 60.0
 
@@ -41,7 +42,7 @@ class Server:
             [folder / "initdb", "-D", self._data, "-A", "trust", "-U", "lab", "--no-sync"],
             check=True, capture_output=True, cwd=root, **self._as_user,
         )  # fmt: skip
-        self._port = _free_port()
+        self._port = free_port()
         self.url = f"postgresql+pg8000://lab@127.0.0.1:{self._port}/postgres"
         self.start()
 
@@ -106,9 +107,3 @@ def _user() -> pwd.struct_passwd | None:
         with suppress(KeyError):
             return pwd.getpwnam(name)
     return None
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
