@@ -182,6 +182,12 @@ class Kind(StrEnum):
         "something that the target does otherwise than the chip, "
         "or that the harness had to assume", Severity.NOTE,
     )  # fmt: skip
+    MODEL_UNKNOWN = (
+        "model_unknown", Topic.NOTE,
+        "the image holds no model that can be read, or one that differs without effect "
+        "on its outputs",
+        Severity.NOTE,
+    )  # fmt: skip
     INTERRUPT_MASKED = (
         "interrupt_masked", Topic.NOTE,
         "the core rests for good while an interrupt is pending that it masks", Severity.NOTE,

@@ -26,9 +26,8 @@ from harness.case.result import (
     Measures,
     Verdict,
 )
-from harness.elf import Image
+from harness.elf.models import Held, HeldModel, held_model
 from harness.model import Model
-from harness.model.schema import IDENTIFIER
 from harness.targets.base import Stop
 
 #: Problems listed in a result; the others are counted.
@@ -37,6 +36,10 @@ MOST_PROBLEMS = 50
 _LONGEST = 400
 #: Wrong models named in a reason: an image may report another one at each boot.
 _MODELS_SHOWN = 3
+#: What to do about an image with another model than the case's.
+_MODEL_HINT = (
+    "`model` names the .tflite that the image was built with; build again if it has changed"
+)
 #: Fault reports in a result; the findings list all faults.
 _FAULTS_SHOWN = 3
 
@@ -49,10 +52,11 @@ def judged(prepared: Prepared, seen: Observation) -> CaseResult:
     findings = (*seen.findings(model, image), *check_evidence(seen.console, known, measured))
     outputs = check_outputs(seen.console, case, model, known.inputs or prepared.inputs)
     budgets = _check_budgets(prepared, measures, outputs)
-    judgement = judge(case, seen, findings, outputs, budgets.problems, _wrong_model(seen, model))
-    if model and outputs.mismatches and not judgement.hint and _holds_another(image, model):
-        hint = f"is {model.name} the model of this image? The image holds another one"
-        judgement = replace(judgement, hint=hint)
+    held = held_model(image, model) if model is not None else None
+    wrong_model = _wrong_model(seen, model) or _wrong_copy(held, outputs)
+    if held is not None and held.text and not wrong_model:
+        findings = (*findings, Finding(Kind.MODEL_UNKNOWN, held.text, "model"))
+    judgement = judge(case, seen, findings, outputs, budgets.problems, wrong_model)
     judgement = _without_unused(judgement, JudgedRun(case, seen, outputs))
     evidence = Evidence(
         findings=findings,
@@ -150,7 +154,7 @@ def _negative(
     reason = "; ".join([*wrong_model, *rest[:1]]) + more
     if len(rest) > MOST_PROBLEMS:
         rest[MOST_PROBLEMS:] = [f"and {len(rest) - MOST_PROBLEMS:,} more"]
-    return Judgement(verdict, reason, (*wrong_model, *rest), hint)
+    return Judgement(verdict, reason, (*wrong_model, *rest), _MODEL_HINT if wrong_model else hint)
 
 
 def _one_line(problem: str) -> str:
@@ -233,9 +237,15 @@ def _wrong_model(seen: Observation, model: Model | None) -> list[str]:
     ]
 
 
-def _holds_another(firmware: Image, model: Model) -> bool:
-    """True if the image's file has a .tflite in it, but not this one."""
-    return IDENTIFIER in firmware.data and model.data not in firmware.data
+def _wrong_copy(held: HeldModel | None, outputs: OutputCheck) -> list[str]:
+    """A message about the model in the image, if it is another one than the case's.
+
+    An image may get its model at run time, and hold another one: its outputs show that.
+    """
+    if held is None or held.held in (Held.MODEL, Held.NOTHING):
+        return []
+    right = bool(outputs.compared) and not outputs.mismatches and not outputs.problem
+    return [] if held.held is Held.ANOTHER and right else [held.text]
 
 
 def _model_of(crc: str) -> str:
