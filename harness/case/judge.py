@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from harness.base import paths
-from harness.base.findings import FATAL, Finding, Kind
+from harness.base.findings import FATAL, Finding, Kind, in_order
 from harness.base.text import count_of
 from harness.case.case import SYSTEM_OFF, Case
+from harness.case.causes import in_sequence
 from harness.case.effects import JudgedRun, as_reason, without_effect
 from harness.case.endings import hung
 from harness.case.evidence import check_evidence, known_of
@@ -49,7 +50,8 @@ def judged(prepared: Prepared, seen: Observation) -> CaseResult:
     case, image, model = prepared.case, prepared.image, prepared.model
     known = known_of(case, image, model, () if case.printed else prepared.inputs)
     measured, measures = with_bounds(seen, image.chip.cpu_hz), measure(case, image, model, seen)
-    findings = (*seen.findings(model, image), *check_evidence(seen.console, known, measured))
+    records = map(seen.console.timed, check_evidence(seen.console, known, measured))
+    findings = tuple(in_order([*seen.findings(model, image), *records]))
     outputs = check_outputs(seen.console, case, model, known.inputs or prepared.inputs)
     budgets = _check_budgets(prepared, measures, outputs)
     held = held_model(image, model) if model is not None else None
@@ -118,17 +120,16 @@ def judge(
     expected = case.expect
     unexpected = expected.unexpected(findings)
     missing = expected.unmet(findings)
-    fatal = [finding for finding in unexpected if finding.kind in FATAL]
+    fatal = any(finding.kind in FATAL for finding in unexpected)
     if fatal:
-        rest = [finding for finding in unexpected if finding not in fatal]
-        messages = [*_messages(fatal), *_messages(rest), *missing]
+        messages = [*in_sequence(unexpected), *missing]
         return _negative(Verdict.FIRMWARE, wrong_model, messages, _remedy(unexpected))
     if hung(seen, missing):
         missed = [seen.missed_step] if seen.missed_step else []
         wrong = [outputs.problem] if outputs.mismatches else []
         others = [*missed, *missing, *wrong, *over_budget]
         return _unfinished(case, seen, outputs, unexpected, others, wrong_model)
-    problems = [*_messages(unexpected), *missing]
+    problems = [*in_sequence(unexpected), *missing]
     if expected.wants_outputs:
         problems += _output_problems(case, outputs)
     elif outputs.inferences:
@@ -170,10 +171,6 @@ def _remedy(unexpected: Sequence[Finding]) -> str:
     return ""
 
 
-def _messages(findings: Sequence[Finding]) -> list[str]:
-    return [finding.message for finding in findings]
-
-
 def _unfinished(
     case: Case,
     seen: Observation,
@@ -184,7 +181,7 @@ def _unfinished(
 ) -> Judgement:
     """Judge an image that did not end: by its own findings, or else as hung."""
     # A missing end record is implied by "unfinished" and not a separate problem.
-    messages = [one.message for one in unexpected if one.kind is not Kind.RECORD_TRUNCATED]
+    messages = in_sequence(one for one in unexpected if one.kind is not Kind.RECORD_TRUNCATED)
     hang = explain_hang(case, seen, outputs)
     reason = hang.reason
     if hang.unread:

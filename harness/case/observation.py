@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from harness.base.findings import Finding, Kind
+from harness.base.findings import Finding, Kind, in_order
 from harness.case.evidence import NOT_MEASURED, Measured
 from harness.case.last_resorts import EXITS
 from harness.elf import Image
@@ -49,16 +49,17 @@ class Observation:
     missed_step: str = ""  # the step of the host that the image did not answer; "" for none
 
     def findings(self, model: Model | None = None, image: Image | None = None) -> list[Finding]:
-        """The findings of console and target, completed with names from model and image."""
+        """The findings of console and target, in order, with names from model and image."""
         findings = [
             _with_place(_with_customs(finding, model), image) for finding in self.console.findings
         ]
         for fault in self.faults:
-            findings.append(Finding(Kind.FAULT, str(fault), fault.kind, values=(("pc", fault.pc),)))
+            values = (("pc", fault.pc),)
+            findings.append(Finding(Kind.FAULT, str(fault), fault.kind, 0, values, fault.time))
         last, kinds = self.last_resort, {known.kind for known in findings}
         if last and last.kind not in kinds and not _is_status_of_tests(last, self.console):
             findings.append(last)
-        return [*findings, *self._resets(kinds), *self.target_findings]
+        return in_order([*findings, *self._resets(kinds), *self.target_findings])
 
     def _resets(self, kinds: set[Kind]) -> list[Finding]:
         count = self.counters.resets

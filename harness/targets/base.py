@@ -98,6 +98,7 @@ class Fault:
     access: str = ""  # the access that was refused: "read of secure RAM"
     callers: str = ""  # ", called from g at a.c:1, thread worker"
     overflow: str = ""  # that a stack overflowed, and which
+    time: float | None = field(default=None, compare=False)  # seconds on the target's clock
     #: The core at that moment, for :mod:`harness.debug.report`, which adds the last two.
     state: CoreState | None = field(default=None, repr=False, compare=False)
 
