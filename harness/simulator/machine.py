@@ -457,7 +457,8 @@ class Machine:
         memory = ((ram.area.origin, bytes(ram.slice(ram.area.origin, ram.area.size))),)
         secure_floats = bool(self.engine.scb[False].fpccr & _TS)
         return CoreState(
-            own, stacks, threads, core.nonsecure, core.divided, memory, secure_floats
+            own, stacks, threads, core.nonsecure, core.divided, memory, secure_floats,
+            self.engine.scb[core.nonsecure].vtor,
         )  # fmt: skip
 
     def write_register(self, name: str, value: int) -> None:

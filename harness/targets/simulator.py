@@ -257,7 +257,7 @@ class SimulatorSession(Session):
         values = machine.registers
         ticks = machine.core.executed + machine.core.slept
         for address in self._loops.intersection(
-            self._calls.leave(values["pc"], values["sp"], ticks)
+            self._calls.leave(values["pc"], values["sp"], ticks, values["r0"])
         ):
             self._loops.remove(address)
             machine.hook(address, self._called)

@@ -269,10 +269,10 @@ def test_what_was_printed_before_a_fault_is_its_cause(judged, body):
     result = judged(body)
     assert result.verdict is Verdict.FIRMWARE
     assert result.problems[0] == REFUSED
-    assert result.problems[1].startswith("then: HardFault (INVSTATE, FORCED) at main")
+    assert result.problems[1].startswith("then: HardFault (INVSTATE, FORCED): a null ")
 
 
 def test_a_line_of_a_handler_comes_after_the_fault(judged):
     result = judged(NULL_CALL, on_fault=f'say("{REFUSED}\\n"); for (;;) {{}}')
-    assert result.problems[0].startswith("HardFault (INVSTATE, FORCED) at main")
+    assert result.problems[0].startswith("HardFault (INVSTATE, FORCED): a null ")
     assert result.problems[1] == f"then: {REFUSED}"
