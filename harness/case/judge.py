@@ -14,6 +14,7 @@ from harness.case.causes import in_sequence
 from harness.case.effects import JudgedRun, as_reason, without_effect
 from harness.case.endings import hung
 from harness.case.evidence import check_evidence, known_of
+from harness.case.float_printing import missing_floats
 from harness.case.hang import explain_hang, how_it_ended
 from harness.case.measure import measure, with_bounds
 from harness.case.observation import Observation
@@ -27,6 +28,7 @@ from harness.case.result import (
     Measures,
     Verdict,
 )
+from harness.elf import Image
 from harness.elf.models import Held, HeldModel, held_model
 from harness.model import Model
 from harness.targets.base import Stop
@@ -53,6 +55,8 @@ def judged(prepared: Prepared, seen: Observation) -> CaseResult:
     records = map(seen.console.timed, check_evidence(seen.console, known, measured))
     findings = tuple(in_order([*seen.findings(model, image), *records]))
     outputs = check_outputs(seen.console, case, model, known.inputs or prepared.inputs)
+    if outputs.problem or outputs.inferences < case.least_results:
+        findings = tuple(in_order([*findings, *_without_floats(seen, image)]))
     budgets = _check_budgets(prepared, measures, outputs)
     held = held_model(image, model) if model is not None else None
     wrong_model = _wrong_model(seen, model) or _wrong_copy(held, outputs)
@@ -69,10 +73,16 @@ def judged(prepared: Prepared, seen: Observation) -> CaseResult:
         tests=outputs.tests,
         details="\n\n".join([*_details(seen, outputs), *budgets.tables]),
         budgets=budgets.verdicts,
+        stated=outputs.stated,
     )
     if found := budgets.adequacy:
         measures = replace(measures, adequacy=found.share, mistakes_missed=len(found.missed))
     return CaseResult(prepared.setup, judgement, evidence, measures)
+
+
+def _without_floats(seen: Observation, image: Image) -> Sequence[Finding]:
+    found = missing_floats(seen.console, image)
+    return (found,) if found is not None else ()
 
 
 def _without_unused(judgement: Judgement, run: JudgedRun) -> Judgement:

@@ -29,9 +29,12 @@ UNSIZED_REACH = 1024
 _UNTYPED = ("__gnu_cmse_nonsecure_call",)
 
 
-def _by_place(symbol: Symbol) -> tuple[int, int]:
-    """Sort key: by address; of several symbols at one address, the longest comes last and wins."""
-    return symbol.address, symbol.size
+def _by_place(symbol: Symbol) -> tuple[int, int, bool]:
+    """Sort key: by address; of several symbols at one address, the last one wins.
+
+    That is the longest one; of weak aliases, such as those of a default handler, their target.
+    """
+    return symbol.address, symbol.size, symbol.binding != "weak"
 
 
 @dataclass(frozen=True)
