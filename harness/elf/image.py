@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from harness.elf.graph import Graph
     from harness.elf.inlined import Inlining
     from harness.elf.layout import Layout
+    from harness.elf.map_file import LinkerMap
     from harness.elf.regions import MemoryRegion
     from harness.elf.register_functions import Registration
     from harness.elf.variables import Variables
@@ -55,7 +56,7 @@ class Location:
 class Image(ElfFile):
     """An ELF and the views of it.
 
-    ``map_file`` (GNU ld's) describes the memory regions if it is given. If several images are
+    ``map_file`` names memory regions and libraries if it is given. If several images are
     flashed together, ``beside`` are the other ELFs, and ``composed`` the segments of all; see
     :mod:`harness.elf.combined`. ``chip_name``: the chip that a case or an option names.
     """
@@ -106,14 +107,21 @@ class Image(ElfFile):
         """The memory regions of the link, sorted by origin; see :mod:`harness.elf.regions`."""
         from harness.elf.regions import memories  # noqa: PLC0415
 
-        return memories(self, self.chip, map_file=self.map_file)
+        return memories(self, self.chip, self.linker_map.regions if self.linker_map else ())
+
+    @cached_property
+    def linker_map(self) -> LinkerMap | None:
+        """The content of ``map_file``. Raises :class:`UsageError` if that is not a map."""
+        from harness.elf.map_file import LinkerMap  # noqa: PLC0415
+
+        return None if self.map_file is None else LinkerMap.read(self.map_file)
 
     @cached_property
     def layout(self) -> Layout:
         """The parts of every region, which have each byte once."""
-        from harness.elf.layout import lay_out  # noqa: PLC0415
+        from harness.elf.layout import of_image  # noqa: PLC0415
 
-        return lay_out(self, self.regions)
+        return of_image(self, self.regions)
 
     @cached_property
     def variables(self) -> Variables:

@@ -148,20 +148,28 @@ def test_a_section_after_them_has_all_of_its_bytes(tmp_path: Path) -> None:
     assert sizes == {".text": 0x100, ".rodata": 8}
 
 
-def test_flash_reserved_without_content_at_the_end_is_told_not_counted(tmp_path: Path) -> None:
+def test_a_load_address_without_content_behind_all_else_takes_no_flash(tmp_path: Path) -> None:
     stacks = MadeSection("priv_stacks", 0x2000_0000, size=0x40, reserved=0x100)
     layout = made(tmp_path, stacks).layout
     assert sum(part.size for part in layout.of("FLASH")) == 0x100
     assert sum(part.size for part in layout.of("RAM")) == 0x40
-    assert layout.notes[0] == (
-        "priv_stacks: 64 B of FLASH at 0x00000100 are reserved, though it is not stored:"
-        " the linker's table counts them, the binary ends before"
-    )
+    assert not any("priv_stacks" in note for note in layout.notes)
 
 
-def test_flash_reserved_without_content_before_data_is_a_gap(tmp_path: Path) -> None:
+def test_a_load_address_without_content_before_data_is_a_gap(tmp_path: Path) -> None:
     stacks = MadeSection("priv_stacks", 0x2000_0000, size=0x40, reserved=0x100)
     data = MadeSection("datas", 0x2000_0040, b"1234", load=0x140)
     layout = made(tmp_path, stacks, data).layout
     assert sum(part.size for part in layout.of("FLASH")) == 0x144
-    assert layout.notes[0].endswith("a gap in the binary, counted here")
+    assert layout.notes[0] == (
+        "priv_stacks: 64 B of FLASH at 0x00000100 are a gap in the binary:"
+        " a load address (AT>), and no bytes to store"
+    )
+
+
+def test_functions_without_a_size_reach_to_the_next(make: Make) -> None:
+    image = make(
+        [MadeSection(".text", 0, bytes(range(1, 33)), load=0, executable=True)],
+        [MadeSymbol("a", 1, 0, "func"), MadeSymbol("b", 9, 0, "func")],
+    )
+    assert [(p.name, p.size) for p in image.layout.parts] == [("a", 8), ("b", 24)]
