@@ -58,13 +58,15 @@ class Image(ElfFile):
 
     ``map_file`` names memory regions and libraries if it is given. If several images are
     flashed together, ``beside`` are the other ELFs, and ``composed`` the segments of all; see
-    :mod:`harness.elf.combined`. ``chip_name``: the chip that a case or an option names.
+    :mod:`harness.elf.combined`. ``chip_name``: the chip that a case or an option names. ``kind`` is
+    the file's: ``ELF``, ``HEX`` or ``binary``.
     """
 
     map_file: Path | None = None
     beside: tuple[Image, ...] = ()
     composed: tuple[Segment, ...] = ()
     chip_name: str = ""
+    kind: str = "ELF"
 
     @cached_property
     def chip(self) -> ChipTable:
@@ -80,6 +82,26 @@ class Image(ElfFile):
         if self.path.stem != "zephyr":
             return self.path.stem
         return folder.parent.name if folder.name == "zephyr" else folder.name
+
+    @property
+    def without_symbols(self) -> str:
+        """Why there are no symbols, "" if there are."""
+        if self.symbols:
+            return ""
+        if self.kind == "ELF":
+            return "the image is stripped"
+        return f"a {self.kind} file has no symbols"
+
+    def symbols_hint(self, *, also_load: bool = True) -> str:
+        """What gives the image its symbols, "" if it has them.
+
+        ``also_load``: whether the command can load an ELF beside a HEX or binary file.
+        """
+        if self.symbols:
+            return ""
+        if self.kind == "ELF":
+            return "pass the ELF before it was stripped"
+        return "add the ELF with --also-load app.elf" if also_load else "pass the ELF instead"
 
     @property
     def alone(self) -> Image:

@@ -97,12 +97,9 @@ Content = tuple[Section, Sequence[Symbol]]
 
 
 def of_image(image: ElfFile, memories: Sequence[MemoryRegion]) -> Layout:
-    """The layout of an image, with notes on gaps and on missing symbols."""
+    """The layout of an image, with notes on gaps that sections without stored bytes leave."""
     layout = lay_out(_contents(image), memories)
-    notes = [*layout.notes, *_unstored(image, layout.parts)]
-    if not image.symbols:
-        notes.append("the image is stripped: no symbols, so bytes are listed by section only")
-    return replace(layout, notes=tuple(notes))
+    return replace(layout, notes=(*layout.notes, *_unstored(image, layout.parts)))
 
 
 def lay_out(contents: Sequence[Content], memories: Sequence[MemoryRegion]) -> Layout:

@@ -33,7 +33,7 @@ _UNITS = {"": 1, "B": 1, "KB": 1024, "KiB": 1024, "MB": 1 << 20, "MiB": 1 << 20,
 _TABLES = {"operator": "operators", "file": "files"}
 _NOT_MEASURED = {
     "region": "the image has no such region",
-    "operator": "the budget cannot be checked: the image is stripped",
+    "operator": "the budget cannot be checked: the image has no symbols",
     "map": "the budget cannot be checked: a map file does not show operators",
     "file": "the image has no such file",
     "figure": "the budget cannot be checked: it was not measured",
