@@ -123,6 +123,8 @@ def _images(path: Path) -> list[Image]:
     data = files.read(path, error=BadElf)
     if data.lstrip()[:1] == b":":
         return [Image(path, wrap(_hex_blocks(data, path)), kind="HEX")]
+    if path.suffix == ".map":
+        raise BadElf(f"{path} is a map file, not an image", hint=f"tflm-hil footprint {path}")
     if path.suffix == ".bin" and data[:4] != b"\x7fELF":
         raise BadElf(f"{path} has no load address", hint=f"name it as {path.name}@ADDRESS")
     return [Image.from_elf(path)]

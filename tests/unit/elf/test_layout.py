@@ -140,6 +140,16 @@ def test_thread_local_variables_without_initial_values_take_no_memory(tmp_path: 
     assert sum(part.size for part in image.layout.of("FLASH")) == 0x100
 
 
+def test_a_thread_local_variable_lies_at_its_offset_in_their_section(make: Make) -> None:
+    image = make(
+        [MadeSection(".text", 0, bytes(16), load=0, executable=True),
+         MadeSection(".tdata", 16, b"\1" * 8, load=16, tls=True)],
+        [MadeSymbol("f", 1, 16, "func"), MadeSymbol("own", 4, 4, "tls", section=1)],
+    )  # fmt: skip
+    (own,) = (part for part in image.layout.parts if part.name == "own")
+    assert (own.place, own.size, image.layout.notes) == (20, 4, ())
+
+
 def test_a_section_after_them_has_all_of_its_bytes(tmp_path: Path) -> None:
     tbss = MadeSection(".tbss", 0x100, size=4, tls=True)
     image = made(tmp_path, tbss, MadeSection(".rodata", 0x100, b"textual!", load=0x100))
