@@ -214,7 +214,7 @@ class _Rows:
     def input(self, name: str, address: int, size: int, file: str) -> None:
         self._input = None
         if self._output is not None and self._holds(address) and size:
-            self._input = InputSection(name, address, size, file)
+            self._input = InputSection(name, address, size, file.replace("\\", "/"))
             self._output.inputs.append(self._input)
             self._add()
 

@@ -47,7 +47,7 @@ GNU = (
                 0x00000054       0x1c main.o
                                  0x40 (size before relaxing)
                 0x00000070        0x4 LONG 0x12
- .rodata.table  0x00000080       0x10 My Documents/table.o
+ .rodata.table  0x00000080       0x10 My Documents\\table.o
 
 .data           0x20000000        0x8 load address 0x00000090
  .data.counted  0x20000000        0x8 main.o
