@@ -41,7 +41,9 @@ _FOR_TOOLS = re.compile(
     r"\.(?:z?debug|comment|ARM\.attributes|stab|gnu\.|note|symtab|shstrtab|strtab|llvm)"
 )
 #: Names of sections without stored bytes, of the compiler and of usual linker scripts.
-_ZEROED = re.compile(r"(?:^|[._])(?:s?bss|tbss|noinit|COMMON|stack|heap)(?:[._0-9]|$)")
+_ZEROED = re.compile(
+    r"(?!\.(?:text|rodata|data)\.)(?:.*[._])?(?:s?bss|tbss|noinit|COMMON|stack|heap)(?:[._0-9]|$)"
+)
 _CODE = re.compile(r"\.(?:text|init|fini|glue)(?:[._0-9]|$)")
 _STRINGS = re.compile(r"\.rodata\.(?:.*\.)?str\d+\.\d+")
 #: A section of one function or variable (-ffunction-sections, -fdata-sections).
@@ -122,7 +124,7 @@ class OutputSection:
         if self.data:
             return False
         names = [each.name for each in self.inputs]
-        return bool(_ZEROED.search(self.name)) or all(map(_ZEROED.search, names))
+        return bool(_ZEROED.match(self.name)) or all(map(_ZEROED.match, names))
 
 
 @dataclass(frozen=True)

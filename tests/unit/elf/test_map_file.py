@@ -179,6 +179,23 @@ def test_a_section_whose_load_addresses_the_next_one_has_is_not_stored(
 
 
 @pytest.mark.parametrize(
+    ("output", "content", "stored"),
+    [(".bss", ".anything", False), ("noinit", ".x", False), ("priv_stacks_noinit", ".x", False),
+     (".dma", ".bss.buffer", False), (".dma", "COMMON", False), (".dma", ".bss_dma", False),
+     (".dma", ".dma", True), (".fast", ".text.stack_init", True), (".fast", ".data.heap", True)],
+)  # fmt: skip
+def test_what_is_stored_is_told_by_names(
+    output: str, content: str, stored: bool, tmp_path: Path
+) -> None:
+    text = HEAD + (
+        f"{output:<15} 0x20000008       0x10 load address 0x00000098\n"
+        f" {content:<14} 0x20000008       0x10 main.o\n"
+    )
+    ((section, _),) = read(tmp_path, text).contents
+    assert section.load_address == (0x98 if stored else None)
+
+
+@pytest.mark.parametrize(
     ("name", "content", "expected"),
     [("fw.map", "anything", True), ("fw.txt", GNU, True), ("fw.txt", LLD, True),
      ("fw.elf", "\x7fELF", False), ("fw.hex", ":00000001FF", False)],

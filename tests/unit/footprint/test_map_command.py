@@ -56,6 +56,16 @@ def test_every_sum_of_the_document_is_that_of_the_region(linked: Linked, tmp_pat
             assert sum(r["size"] for r in document[rows] if r["region"] == name) == region["used"]
 
 
+def test_a_map_without_regions_has_those_of_the_chip(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    needs.require("clang")
+    assert main(["footprint", str(link(tmp_path, DATA, BSS, NOINIT, linker="lld").map_file)]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "RAM 0x20000000 2,792 262,144" in out
+    assert "note: the map file names no memory regions: those of the nRF9160 are assumed" in out
+
+
 @pytest.mark.parametrize(
     "options",
     [["--measure"], ["--by", "operator"], ["--map", "{map}"], ["--also-load", "{elf}"]],
