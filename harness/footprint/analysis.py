@@ -212,17 +212,19 @@ def _symbol(part: LayoutPart, files: dict[int, str]) -> SymbolCost:
 
 def _missing(image: Image, operators: OperatorReport) -> list[str]:
     notes = []
-    if not image.variables.dwarf.info:
-        note = f"no DWARF: bytes cannot be listed by source file (all are under {NO_DEBUG})"
-        notes.append(f"{note}; build with -g" if image.symbols else note)
+    if image.without_symbols:
+        notes.append(
+            f"{image.without_symbols}: bytes by section only, not by file or operator; "
+            f"{image.symbols_hint()}"
+        )
+    elif not image.variables.dwarf.info:
+        notes.append(
+            f"no DWARF: bytes cannot be listed by source file (all are under {NO_DEBUG}); "
+            "build with -g"
+        )
     broken = image.variables.dwarf.broken_units + image.line_table.broken
     if broken:
         notes.append(f"{broken} compilation units have garbled DWARF; their files are incomplete")
-    if image.without_symbols:
-        notes.append(
-            f"{image.without_symbols}: bytes are listed by section only, operators cannot be told"
-            f" apart; {image.symbols_hint()}"
-        )
-    elif not operators.operators:
+    if image.symbols and not operators.operators:
         notes.append("no registration function of tflite-micro (Register_*) is linked")
     return notes
