@@ -173,6 +173,7 @@ def test_the_compilers_own_words_reach_the_user(started: Started) -> None:
     assert "'oops' was not declared" in str(failed.value)
 
 
+@pytest.mark.slow
 def test_an_arena_that_does_not_fit_is_told_with_the_command_that_shows_what_does(
     started: Started, capsys: pytest.CaptureFixture[str]
 ) -> None:
