@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from harness.base import paths
 from harness.base.findings import FATAL, Finding, Kind, in_order
+from harness.base.platforms import DEFAULT_CHIP, chip_called
 from harness.base.text import count_of
 from harness.case.case import SYSTEM_OFF, Case
 from harness.case.causes import in_sequence
@@ -133,7 +134,7 @@ def judge(
     fatal = any(finding.kind in FATAL for finding in unexpected)
     if fatal:
         messages = [*in_sequence(unexpected), *missing]
-        return _negative(Verdict.FIRMWARE, wrong_model, messages, _remedy(unexpected))
+        return _negative(Verdict.FIRMWARE, wrong_model, messages, _remedy(case, unexpected))
     if hung(seen, missing):
         missed = [seen.missed_step] if seen.missed_step else []
         wrong = [outputs.problem] if outputs.mismatches else []
@@ -151,7 +152,7 @@ def judge(
     problems += [seen.missed_step] if seen.missed_step else []
     problems += over_budget
     if problems or wrong_model:
-        hint = outputs.hint or _remedy(unexpected)
+        hint = outputs.hint or _remedy(case, unexpected)
         return _negative(Verdict.FAIL, wrong_model, problems, hint)
     return Judgement(Verdict.PASS, _reason_of_pass(case, outputs))
 
@@ -174,11 +175,15 @@ def _one_line(problem: str) -> str:
     return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}..."
 
 
-def _remedy(unexpected: Sequence[Finding]) -> str:
+def _remedy(case: Case, unexpected: Sequence[Finding]) -> str:
     """What to do about a finding, if a command of this project says more."""
-    if any(finding.kind is Kind.ARENA_TOO_SMALL for finding in unexpected):
-        return "declare a larger arena; `tflm-hil arena IMAGE` then finds the smallest that works"
-    return ""
+    small = [finding for finding in unexpected if finding.kind is Kind.ARENA_TOO_SMALL]
+    if not small:
+        return ""
+    wanted = max(finding.value("requested") or 0 for finding in small)
+    if wanted > chip_called(case.chip or DEFAULT_CHIP).area("ram").size:
+        return f"{wanted:,} B are more than the chip's RAM: is the model in the image damaged?"
+    return "declare a larger arena; `tflm-hil arena IMAGE` then finds the smallest that works"
 
 
 def _unfinished(
@@ -197,9 +202,9 @@ def _unfinished(
     if hang.unread:
         problems = [*messages, f"{hang.unread} ({reason})", *others]
         return _negative(Verdict.FAIL, wrong_model, problems, hang.read_hint)
-    hint = hang.read_hint or _remedy(unexpected) or hang.time_hint
+    hint = hang.read_hint or _remedy(case, unexpected) or hang.time_hint
     if messages and seen.stop is Stop.CONDITION:
-        return _negative(Verdict.FAIL, wrong_model, [*messages, *others], _remedy(unexpected))
+        return _negative(Verdict.FAIL, wrong_model, [*messages, *others], _remedy(case, unexpected))
     if messages:
         first, *rest = messages
         return _negative(Verdict.FAIL, wrong_model, [f"{first} ({reason})", *rest, *others], hint)
