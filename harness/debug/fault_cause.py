@@ -225,7 +225,7 @@ def _unaligned(scene: _Scene) -> str:
     deed = "store to" if scene.stores else "load at"
     held = scene.object_at(address)
     if held is None and not scene.area(address):
-        return f"the {deed} 0x{address:08x}, where nothing is: a pointer that is not set, or overwritten"
+        return f"the {deed} 0x{address:08x}, where nothing is: a pointer not set, or overwritten"
     if held is None:
         return f"the {deed} 0x{address:x} is not aligned to 4"
     name = short_name(held.name)
