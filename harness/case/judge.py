@@ -57,7 +57,7 @@ def judged(prepared: Prepared, seen: Observation) -> CaseResult:
     findings = tuple(in_order([*seen.findings(model, image), *records]))
     outputs = check_outputs(seen.console, case, model, known.inputs or prepared.inputs)
     if outputs.problem or outputs.inferences < case.least_results:
-        findings = tuple(in_order([*findings, *_without_floats(seen, image)]))
+        findings = tuple(in_order([*_without_floats(seen, image), *findings]))
     budgets = _check_budgets(prepared, measures, outputs)
     held = held_model(image, model) if model is not None else None
     wrong_model = _wrong_model(seen, model) or _wrong_copy(held, outputs)

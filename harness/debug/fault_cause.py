@@ -187,15 +187,14 @@ def _pointer_of(scene: _Scene) -> str:
 
 def _executes_data(scene: _Scene) -> str:
     pc = scene.fault.pc & ~1
-    if scene.is_code(pc):
+    refused = {"IBUSERR", "IACCVIOL", "INVSTATE", "UNDEFINSTR"} & set(scene.bits)
+    if scene.is_code(pc) or not refused:
         return ""
     if (held := scene.object_at(pc)) is not None:
         return f"a branch into data: 0x{pc:08x} lies in {short_name(held.name)}"
-    if {"IBUSERR", "IACCVIOL", "INVSTATE", "UNDEFINSTR"} & set(scene.bits):
-        where = scene.area(pc)
-        place = f"in {_MEMORIES.get(where, where)} without code" if where else "where no memory is"
-        return f"a branch to 0x{pc:08x}, {place}: a bad function pointer or return address"
-    return ""
+    where = scene.area(pc)
+    place = f"in {_MEMORIES.get(where, where)} without code" if where else "where no memory is"
+    return f"a branch to 0x{pc:08x}, {place}: a bad function pointer or return address"
 
 
 _MEMORIES = {"flash": "flash", "ram": "RAM"}
