@@ -8,12 +8,12 @@ from functools import cached_property
 from itertools import pairwise
 
 from harness.base.core_state import IPSR, MSP, PSP, CoreState
-from harness.base.errors import BadElf
 from harness.base.text import folded
 from harness.debug.fault_cause import cause_of
 from harness.debug.unwind import StackFrame, Unwinder
 from harness.debug.zephyr import Thread, Zephyr, without_idle
-from harness.elf import Image, vectors
+from harness.elf import Image
+from harness.elf.main_stack import MainStack, main_stack, object_ending_at
 from harness.targets.base import Fault
 from harness.targets.stacks import used_above_gap, used_bytes
 
@@ -177,19 +177,18 @@ class StateReporter:
 
     def _object(self, state: CoreState, sp: int) -> Stack | None:
         """The variable that contains a stack pointer; its end counts, as stacks grow down."""
-        for symbol in self._image.symbols:
-            end = symbol.address + symbol.size
-            if symbol.kind == "object" and symbol.address < sp <= end:
-                used = self._used(state, symbol.address, symbol.size)
-                return Stack(symbol.name, symbol.address, symbol.size, used)
-        return None
+        symbol = object_ending_at(self._image, sp)
+        if symbol is None:
+            return None
+        used = self._used(state, symbol.address, symbol.size)
+        return Stack(symbol.name, symbol.address, symbol.size, used)
 
     def _main_stack(self, state: CoreState) -> Stack | None:
-        """The stack of reset and handlers, whose end is word 0 of the vector table."""
-        top = self._top
-        if top is None:
+        """The stack of reset and handlers; of Zephyr's handlers if sp is there."""
+        main = self._main
+        if main is None:
             return None
-        known = self._object(state, top)
+        known = self._object(state, main.top)
         handlers, msp = self._image.symbol(_HANDLERS), state.stacks.get((state.nonsecure, MSP), 0)
         if handlers is not None:
             end = handlers.address + handlers.size
@@ -197,10 +196,8 @@ class StateReporter:
                 known = self._object(state, end)
         if known is not None:
             return known
-        ram = self._image.chip.area("ram")
-        ends = [s.end for s in self._image.sections if s.writable and ram.origin <= s.end <= top]
-        begin = max([ram.origin, *(end for end in ends if end < top)])
-        return Stack("main stack", begin, top - begin, self._above_heap(state, begin, top - begin))
+        size = main.top - main.begin
+        return Stack("main stack", main.begin, size, self._above_heap(state, main.begin, size))
 
     def _above_heap(self, state: CoreState, begin: int, size: int) -> int | None:
         """The used bytes of a stack with a heap below it; its size if they have met."""
@@ -211,11 +208,8 @@ class StateReporter:
         return size if used is None else used
 
     @cached_property
-    def _top(self) -> int | None:
-        try:
-            return vectors.find(self._image, anywhere=True).stack
-        except BadElf:
-            return None
+    def _main(self) -> MainStack | None:
+        return main_stack(self._image)
 
     def _used(self, state: CoreState, begin: int, size: int) -> int | None:
         """The used bytes of a stack, its size if none is unwritten; None if memory is unknown."""

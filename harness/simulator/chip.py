@@ -104,7 +104,12 @@ class SimulatedChip:
         loader.place(image, self.engine.stores, self.memory_map, booted=booted, power_on=power_on)
         self.core.nonsecure_frames = image.non_secure
         self.core.reset()
-        self.processor.start(image.vectors)
+        self._start()
+
+    def _start(self) -> None:
+        self.processor.start(self._image.vectors)
+        if (stack := self._image.stack) is not None:
+            self.core.watch_stack(stack.begin, stack.top)
 
     def _views(self) -> dict[str, WordRegisters]:
         """Split peripherals as non-secure code sees them, by name."""
@@ -317,7 +322,7 @@ class SimulatedChip:
         self.device("CLOCK", Clock).add_reset_reason(reason)
         self.processor.reset()
         self.engine.flush()
-        self.processor.start(self._image.vectors)
+        self._start()
 
     def close(self) -> None:
         """Free Unicorn; safe to call twice."""

@@ -10,6 +10,7 @@ from harness.base.errors import BadElf
 from harness.base.platforms import ChipTable
 from harness.base.power_on import pattern
 from harness.elf import Image, Segment, trustzone, vectors
+from harness.elf.main_stack import MainStack, main_stack, uses_limits
 from harness.elf.vectors import Vectors
 from harness.simulator.engine import Store
 
@@ -21,6 +22,7 @@ class LoadedImage:
     parts: tuple[tuple[int, bytes], ...]  # address and content, sorted
     start: Vectors
     non_secure: bool
+    stack: MainStack | None = None  # that is watched; None if it cannot be
 
     @property
     def vectors(self) -> int:
@@ -49,7 +51,15 @@ def load(image: Image, memory_map: ChipTable, *, anywhere: bool = False) -> Load
             )
     _check_running(segments, memory_map, image)
     start = vectors.find(image, anywhere=anywhere)
-    return LoadedImage(tuple(parts), start, trustzone.is_non_secure(image))
+    non_secure = trustzone.is_non_secure(image)
+    return LoadedImage(tuple(parts), start, non_secure, None if non_secure else _watched(image))
+
+
+def _watched(image: Image) -> MainStack | None:
+    """The main stack, if there is anything below it, and firmware sets no limit itself."""
+    stack = None if image.beside or uses_limits(image) else main_stack(image)
+    ram = image.chip.area("ram")
+    return stack if stack is not None and ram.origin < stack.begin < ram.end else None
 
 
 def _check_running(segments: tuple[Segment, ...], memory_map: ChipTable, image: Image) -> None:

@@ -20,6 +20,7 @@ from harness.base.findings import Finding, Kind
 from harness.base.platforms import ConsoleWiring, board_with
 from harness.base.power_on import DEFAULT_SEED
 from harness.elf import Image
+from harness.elf.demangle import short_name
 from harness.simulator import loader
 from harness.simulator.chip import SimulatedChip
 from harness.simulator.engine import Reason
@@ -178,6 +179,21 @@ class Machine:
         if self.debugger is not None:
             self.debugger.fault_taken(record)
 
+    def _note_overflow(self) -> None:
+        """Report a main stack that ran below its memory since the last call."""
+        stack = self.image.stack
+        lowest, pc, at = self.core.take_overflow()
+        if stack is None or not lowest:
+            return
+        name, depth = stack.name or "the main stack", stack.begin - lowest
+        into = f", into {short_name(stack.below)}" if stack.below else ""
+        place = self.firmware.locate(pc)
+        text = f"{name} ran up to {depth:,} bytes below its end{into} (by {place})"
+        time = at / self.memory_map.cpu_hz
+        if (Kind.STACK_OVERFLOW, "main") not in self._noted:
+            self._noted.add((Kind.STACK_OVERFLOW, "main"))
+            self.findings.append(Finding(Kind.STACK_OVERFLOW, text, "main", time=time))
+
     def _note_unmodelled(self, subject: str, use: str) -> None:
         """Report the first access to something without a model."""
         self._report(Kind.UNMODELLED_ACCESS, subject, f"{subject} has no model and was {use}")
@@ -278,6 +294,7 @@ class Machine:
                     return self._idle()
         finally:
             self._collect()  # bytes sent while the core slept
+            self._note_overflow()
             self._pattern = None
             self.core.listen(None, False)
 

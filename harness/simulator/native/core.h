@@ -332,6 +332,14 @@ typedef struct {
   void (*retire)(struct Core *c, uint32_t pc);  // core_retire() is called
 } Calls;
 
+// The main stack, if it is watched; see stack_watch.c.
+typedef struct {
+  uint32_t begin, top;  // 0: it is not watched
+  uint32_t lowest;      // it ran down to there, or a little deeper; 0: it did not leave its memory
+  uint32_t pc;          // the instruction that left it first
+  long long at;         // its time
+} StackWatch;
+
 typedef struct Core {
   Block block;  // count_block() needs it, time and memory
   Time time;
@@ -341,6 +349,7 @@ typedef struct Core {
   Counted counted;
   Unicorn unicorn;
   Cpu cpu;
+  StackWatch stack;
   Protection mpu;
   Attribution attribution;
   Access access;

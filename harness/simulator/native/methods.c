@@ -13,6 +13,7 @@
 #include "protection.h"
 #include "run.h"
 #include "security.h"
+#include "stack_watch.h"
 #include "state.h"
 #include "thumb.h"
 
@@ -318,7 +319,23 @@ static PyObject *limits(PyObject *self, PyObject *unused) {
   (void)unused;
   uint32_t psplim, msplim;
   state_limits(CORE(self), &psplim, &msplim);
+  if (stack_watch_active(CORE(self))) msplim = 0;
   return Py_BuildValue("II", (unsigned)psplim, (unsigned)msplim);
+}
+
+static PyObject *watch_stack(PyObject *self, PyObject *arguments) {
+  unsigned int begin, top;
+  if (!PyArg_ParseTuple(arguments, "II", &begin, &top)) return NULL;
+  stack_watch_start(CORE(self), begin, top);
+  Py_RETURN_NONE;
+}
+
+static PyObject *take_overflow(PyObject *self, PyObject *unused) {
+  (void)unused;
+  StackWatch *watch = &CORE(self)->stack;
+  PyObject *found = Py_BuildValue("IIL", watch->lowest, watch->pc, watch->at);
+  watch->lowest = 0;
+  return found;
 }
 
 static PyObject *exchange_banks(PyObject *self, PyObject *unused) {
@@ -390,6 +407,9 @@ PyMethodDef core_methods[] = {
     {"forbids", forbids, METH_VARARGS, "Is an access refused by SAU, IDAU or SPU?"},
     {"set_limits", set_limits, METH_VARARGS, "Set PSPLIM and MSPLIM."},
     {"limits", limits, METH_NOARGS, "PSPLIM and MSPLIM of the running state."},
+    {"watch_stack", watch_stack, METH_VARARGS, "Watch the main stack, from its begin to its top."},
+    {"take_overflow", take_overflow, METH_NOARGS,
+     "How deep the main stack ran below its begin (0: it did not), the first pc, its time."},
     {"exchange_banks", exchange_banks, METH_NOARGS,
      "The registers of the two states change places, the state stays."},
     {"invalidate", invalidate, METH_NOARGS, "Code changed: decode it again."},

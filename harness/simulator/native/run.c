@@ -10,6 +10,7 @@
 #include "instructions.h"
 #include "priority.h"
 #include "protection.h"
+#include "stack_watch.h"
 #include "thumb.h"
 
 // Instructions before the first check of the clock.
@@ -110,6 +111,7 @@ static bool take_raised(Core *c, uint32_t pc) {
       return true;
     default:
       if (!usage_fault_of(c->stop.exception)) return false;
+      if (usage_fault_of(c->stop.exception) == STKOF && stack_watch_took(c, pc)) return true;
       exception_fault(c, USAGE_FAULT, usage_fault_of(c->stop.exception), pc, NULL);
       return true;
   }
