@@ -37,7 +37,7 @@ _LOG_PREFIX = re.compile(
 _PROBLEMS = {
     "unfinished": "began and did not end",
     "reset": "began, and the chip was reset",
-    "flaky": "",  # its first message
+    "flaky": "",  # its message
 }
 
 
@@ -257,7 +257,8 @@ def _failures(failed: Sequence[TestResult], total: int) -> Iterable[str]:
     for state, words in _PROBLEMS.items():
         tests = [test for test in failed if test.state == state]
         for test in tests[:3]:
-            yield f"{test.name} {words or 'is ' + test.messages[0]}"
+            told = (one for one in test.messages if one.startswith("flaky: "))
+            yield f"{test.name} {words or 'is ' + next(told, 'flaky')}"
         if len(tests) > 3:
             yield f"{len(tests) - 3} more tests {words or 'are flaky'}"
 

@@ -21,7 +21,7 @@ SUITE = re.compile(
     rf" total = (?P<total>\d{{1,9}}) duration = {SECONDS}\s{{0,4}}$"
 )
 ROW = re.compile(
-    r" - (?P<state>PASS|FAIL|SKIP|FLAKY) - \[(?P<name>[^\]]{1,400})\]"
+    r" - (?P<state>PASS|FAIL|SKIP|FLAKY(?= - \[[^\]]{1,400}\] - \()) - \[(?P<name>[^\]]{1,400})\]"
     r"(?: - \(Failed (?P<failed>\d{1,9}) of (?P<runs>\d{1,9}) attempts\))?"
     rf"(?: -)? duration = {SECONDS}\s{{0,4}}$"
 )

@@ -286,3 +286,18 @@ def test_a_reset_that_the_console_shows_excuses_no_lost_line():
     lost = text.replace("TESTSUITE s succeeded\n", "", 1)
     assert read(text, resets=True).problems == ()
     assert read(lost, resets=True).problems == ("TESTSUITE s began again on line 11",)
+
+
+def test_a_flaky_row_without_its_attempts_is_no_row():
+    image = Image((Suite("s", (LINK, GET)),), suite_repeat=2, verbose_output=False)
+    spoilt = image.text.replace(" - (Failed 1 of 2 attempts) -", "")
+    known = {"s.test_link": "flaky"}
+    assert read(image.text, tests=known).problems == ()
+    assert read(spoilt, tests=known).problems != ()
+
+
+def test_a_test_whose_rows_of_two_boots_fail_is_flaky():
+    image = Image((Suite("s", (LINK, GET)),), suite_repeat=2, verbose_output=False)
+    failed = Image((Suite("s", (UnitTest("test_link", ("fail",)), GET)),), verbose_output=False)
+    problems = read(failed.text + image.text, resets=True).problems
+    assert problems == ("s.test_link is flaky: failed 1 of 2",)
