@@ -194,7 +194,7 @@ class TestScraper(Scraper):
             return Check(problems=("a suite of tests takes expect.tests, not expect.values",))
         tests = self.tests
         failed = [test for test in tests if not _as_expected(test, expected)]
-        problems = [*_failures(failed, len(tests)), *self._causes(tests, expected)]
+        problems = [*self._causes(tests, expected), *_failures(failed, len(tests))]
         problems += _outdated(tests, expected)
         if all(test.state == "skip" for test in tests):
             skipped = f": {len(tests)} were skipped" if tests else ""

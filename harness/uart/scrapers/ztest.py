@@ -62,6 +62,7 @@ _TRIGGERS = ("TEST", "START", " - ", " failed", "ERROR", "PROJECT", "Bad stats")
 #: Most failures outside of tests with lines that are kept of one suite.
 _MOST_FAILURES = 100
 _BAD = {"fail", "flaky", "unfinished"}
+_PAST = {"skip": "skipped", "fail": "failed"}
 
 
 class Ztest(TestScraper):
@@ -253,18 +254,17 @@ class Ztest(TestScraper):
         return [one for one in self._failures.get(suite, ()) if f"{function}:" in one]
 
     def _causes(self, tests: Sequence[TestResult], expected: ExpectedResults) -> Iterable[str]:
-        """Why PROJECT EXECUTION FAILED is printed, if no test failed."""
+        """Why PROJECT EXECUTION FAILED is printed: assumptions, which skip a test or fail it."""
         failed = not _BAD.isdisjoint(test.state for test in tests)
-        if self._project is not False or failed or self._has_error:
-            return
+        unexplained = self._project is False and not failed and not self._has_error
         assumed = {
-            run.name: match[1]
+            (run.name, run.state): match[1]
             for run in self.runs
             for message in run.messages
-            if run.state == "skip" and (match := _ASSUMPTION.match(message))
+            if run.state in ("skip", "fail") and (match := _ASSUMPTION.match(message))
         }
-        for name, failure in assumed.items():
-            if expected.tests.get(name) != "skip":
-                yield f"{name}: assumption {failure}: test skipped"
-        if not assumed:
+        for (name, state), failure in assumed.items():
+            if expected.tests.get(name) != state and (unexplained or state == "fail"):
+                yield f"{name}: assumption {failure}: test {_PAST[state]}"
+        if unexplained and not assumed:
             yield "PROJECT EXECUTION FAILED is printed, and no test failed"

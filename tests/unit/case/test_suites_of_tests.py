@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from ztest_log import Image, Suite, UnitTest
 
@@ -118,6 +120,12 @@ def test_a_report_passes(judged, report, image, expect, reason):
             Image((NET,), fail_on_assume=True).text,
             {},
             "net.test_dns: assumption failed at net/main.c:23: test skipped",
+        ),
+        (
+            "zephyr#86611, Zephyr 4.3",
+            Image((Suite("net", (replace(DNS, ends=("fail",)), UnitTest("test_ping"))),)).text,
+            {},
+            "net.test_dns: assumption failed at net/main.c:23: test failed",
         ),
         (
             "zephyr#80706, with ZTEST_VERIFY_RUN_ALL",
