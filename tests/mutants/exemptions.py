@@ -149,7 +149,6 @@ EXEMPTIONS: tuple[Exemption, ...] = (
         _INTERRUPTED,
         "*resets the chip",
     ),
-    Exemption("suite", "word 2", ("unknown",), _INTERRUPTED, "*resets the chip"),
     Exemption(
         "*",
         "",
