@@ -63,6 +63,8 @@ def why_unfinished(case: Case, seen: Observation, outputs: OutputCheck) -> str:
             reached = f" at {clock:.3f} s of the {case.timeout:g} s it has" if clock else ""
             limit = f" after {case.guard:g} s{reached}"
         end = f"{HOW_IT_ENDED[seen.stop]}{limit} {seen.complaint}".rstrip()
+        if pace := seen.invocations.pace():
+            end += f": slow rather than hung, {pace}"
     if not seen.console.size:
         return f"the console stayed silent: {end}{where}"
     lines, results = seen.console.line_count, count_of(outputs.inferences, "result")
@@ -121,6 +123,8 @@ def time_hint(case: Case, seen: Observation) -> str:
     An image that was silent for most of its time has hung: more time does not help.
     """
     records = seen.console.records
+    if seen.stuck:
+        return ""
     if seen.stop is Stop.GUARD:
         return "a slow machine or target needs a larger guard (--guard, or `guard` in a case file)"
     if records and records[-1].kind == "ready" and case.input_file is None and case.vectors is None:

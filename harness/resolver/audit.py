@@ -12,6 +12,7 @@ from typing import Any
 from harness.base.errors import CannotTell, UsageError
 from harness.elf import Image
 from harness.elf.demangle import demangle
+from harness.elf.models import Held, held_model
 from harness.footprint import resolvers as declarations
 from harness.footprint.resolvers import Declared
 from harness.model import Model
@@ -38,11 +39,6 @@ class AuditVerdict(StrEnum):
     OK = "ok"
 
 
-#: The hint if the ELF alone does not give an answer.
-LIVE_HINT = (
-    "check the ELF before it was stripped, or its table at run time: "
-    "`tflm-hil resolver check --live ELF MODEL`"
-)
 #: Verdicts with which the model runs.
 HARMLESS = frozenset((AuditVerdict.OK, AuditVerdict.UNUSED, AuditVerdict.TOO_LARGE))
 
@@ -167,6 +163,20 @@ class _Evidence:
     refused: Mapping[_Key, int] = field(default_factory=dict)
 
 
+def hint_for(image: Image) -> str:
+    """What to try if the ELF alone gives no answer."""
+    live = "check its table at run time: `tflm-hil resolver check --live ELF MODEL`"
+    return f"{image.symbols_hint()}, or {live}" if image.without_symbols else live
+
+
+def _noted(audit: Audit, image: Image, model: Model) -> Audit:
+    """``audit`` with a note about the model that ``image`` holds, if it is another one."""
+    held = held_model(image, model)
+    if held.altered or held.held is Held.ANOTHER:
+        return replace(audit, notes=(held.text, *audit.notes))
+    return audit
+
+
 def check(image: Image, model: Model) -> Audit:
     """Compare the operators of an image's resolver with those that a model needs.
 
@@ -175,9 +185,13 @@ def check(image: Image, model: Model) -> Audit:
     verdict is ``cannot_tell``, with the reason. Raises :class:`UsageError` for a model without
     operators.
     """
+    return _noted(_check(image, model), image, model)
+
+
+def _check(image: Image, model: Model) -> Audit:
     linked = Linked(image)
     if not image.symbols:
-        return _cannot_tell(model, linked, "the image is stripped: its symbol table is gone")
+        return _cannot_tell(model, linked, image.without_symbols)
     if not linked.resolvers and linked.method == "nothing":
         why = "the image names no MicroMutableOpResolver, no Register_*"
         return _cannot_tell(model, linked, why)
@@ -329,7 +343,8 @@ def check_live(image: Image, model: Model, live: Sequence[LiveResolver]) -> Audi
             f"{absent}: linked and not in the table (refused, or its Add* was not reached)"
         )
     declared = (_declared(linked, chosen),)
-    return _judge(_Evidence(calls, _costs(linked), declared, "live", tuple(notes)), model)
+    found = _Evidence(calls, _costs(linked), declared, "live", tuple(notes))
+    return _noted(_judge(found, model), image, model)
 
 
 def _plain(name: str) -> str:
@@ -464,5 +479,5 @@ def _cannot_tell(model: Model, linked: Linked, why: str) -> Audit:
     )
     return Audit(
         model.name, None, linked.resolvers, operators, 0, (AuditVerdict.CANNOT_TELL,),
-        (why,), (LIVE_HINT, *_notes(linked), *pitfalls(model)), linked.method,
+        (why,), (hint_for(linked.image), *_notes(linked), *pitfalls(model)), linked.method,
     )  # fmt: skip
