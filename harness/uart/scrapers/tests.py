@@ -194,7 +194,7 @@ class TestScraper(Scraper):
             return Check(problems=("a suite of tests takes expect.tests, not expect.values",))
         tests = self.tests
         failed = [test for test in tests if not _as_expected(test, expected)]
-        problems = [*self._causes(tests, expected), *_failures(failed, len(tests))]
+        problems = [*self._causes(failed, expected), *_failures(failed, len(tests))]
         problems += _outdated(tests, expected)
         if all(test.state == "skip" for test in tests):
             skipped = f": {len(tests)} were skipped" if tests else ""
@@ -211,8 +211,8 @@ class TestScraper(Scraper):
             compared_with=(OWN_TESTS,),
         )
 
-    def _causes(self, tests: Sequence[TestResult], expected: ExpectedResults) -> Iterable[str]:
-        """Problems of a run that failed although no test did."""
+    def _causes(self, failed: Sequence[TestResult], expected: ExpectedResults) -> Iterable[str]:
+        """Causes that come before the tests that ``failed``, and of a run that failed without."""
         return ()
 
 

@@ -253,18 +253,20 @@ class Ztest(TestScraper):
         suite, function = suite_of(name), name.replace(".", "_", 1)
         return [one for one in self._failures.get(suite, ()) if f"{function}:" in one]
 
-    def _causes(self, tests: Sequence[TestResult], expected: ExpectedResults) -> Iterable[str]:
-        """Why PROJECT EXECUTION FAILED is printed: assumptions, which skip a test or fail it."""
-        failed = not _BAD.isdisjoint(test.state for test in tests)
-        unexplained = self._project is False and not failed and not self._has_error
+    def _causes(self, failed: Sequence[TestResult], expected: ExpectedResults) -> Iterable[str]:
+        """Assumptions that failed a test, or the run; a run that failed without a cause."""
+        any_failed = not _BAD.isdisjoint(run.state for run in self.runs)
+        unexplained = self._project is False and not any_failed and not self._has_error
+        names = {test.name for test in failed}
         assumed = {
             (run.name, run.state): match[1]
             for run in self.runs
             for message in run.messages
-            if run.state in ("skip", "fail") and (match := _ASSUMPTION.match(message))
+            if run.state in _PAST and (match := _ASSUMPTION.match(message))
         }
         for (name, state), failure in assumed.items():
-            if expected.tests.get(name) != state and (unexplained or state == "fail"):
+            fails_run = unexplained and expected.tests.get(name) != state
+            if fails_run or (state == "fail" and name in names):
                 yield f"{name}: assumption {failure}: test {_PAST[state]}"
         if unexplained and not assumed:
             yield "PROJECT EXECUTION FAILED is printed, and no test failed"
