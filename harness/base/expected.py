@@ -49,8 +49,8 @@ class Expected:
     values: tuple[Mapping[str, Annotated[Any, printable]], ...] = key(
         (), "For scrapers: numbers and texts of each result in turn."
     )
-    tests: Mapping[str, Literal["pass", "fail", "skip"]] = key(
-        {}, "For scrapers of test suites: tests that must not pass, and how they end."
+    tests: Mapping[str, Literal["pass", "fail", "skip", "flaky"]] = key(
+        {}, "For scrapers of test suites: tests that do not pass, and how they end."
     )
     lines_absent: tuple[str, ...] = key((), "Regexes that no line of the console may match.")
     declared: tuple[tuple[str, str, str, int], ...] = ()

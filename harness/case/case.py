@@ -18,6 +18,7 @@ from harness.base import numbers, tables
 from harness.base.arithmetic import Arithmetic, Multipliers, Rounding
 from harness.base.errors import UsageError
 from harness.base.expected import Expected
+from harness.base.findings import Kind
 from harness.base.platforms import DEFAULT_CHIP, BoardTable, board_with, chip_called
 from harness.base.tables import key
 from harness.build.builders import runtime_of
@@ -27,7 +28,7 @@ from harness.targets import registry
 from harness.targets.pins import Press, parse_press
 from harness.targets.registry import DEFAULT
 from harness.uart import scraper
-from harness.uart.scrapers import PrintedTensors, TensorRegex
+from harness.uart.scrapers import PrintedTensors, TensorRegex, reads_tests
 
 if TYPE_CHECKING:
     from harness.footprint.budget import Budget
@@ -309,6 +310,15 @@ class Case:
     def reads_text(self) -> bool:
         """Whether results are read from the image's text, not from records."""
         return bool(self.scraper or self.outputs)
+
+    @property
+    def wants_outputs(self) -> bool:
+        """Whether outputs must come; a suite of tests goes on after a reset that is expected."""
+        expect = self.expect
+        goes_on = all(kind == Kind.REBOOTED for kind, _ in expect.findings)
+        return expect.wants_outputs or (
+            goes_on and expect.outputs is None and reads_tests(self.scraper)
+        )
 
     @property
     def printed(self) -> PrintedTensors | None:

@@ -38,7 +38,7 @@ def refuse_contradictions(case: Case, given: Collection[str]) -> None:
 
 def refuse_nothing_expected(case: Case) -> None:
     """Raise :class:`UsageError` for a case that expects no outputs, no finding and no last line."""
-    if not (case.expect.wants_outputs or case.expect.findings or case.last_line):
+    if not (case.wants_outputs or case.expect.findings or case.last_line):
         raise UsageError(
             "a case without outputs needs a last line or expect.findings",
             hint='name the image\'s last line (end = { line = "..." }) or a finding that must be '
@@ -47,7 +47,7 @@ def refuse_nothing_expected(case: Case) -> None:
 
 
 def _check_end(case: Case, given: Collection[str]) -> None:
-    records = not case.reads_text and case.expect.wants_outputs
+    records = not case.reads_text and case.wants_outputs
     if "end" in given and case.end != SYSTEM_OFF and records:
         raise UsageError("end needs a scraper or outputs: an image with records ends with a record")
     if not isinstance(case.end, str):

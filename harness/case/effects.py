@@ -29,7 +29,7 @@ class JudgedRun:
     @property
     def lacks_results(self) -> bool:
         """Whether results are expected and none came: then nothing could be compared."""
-        return self.case.expect.wants_outputs and not self.outputs.inferences
+        return self.case.wants_outputs and not self.outputs.inferences
 
     @property
     def compares_with_reference(self) -> bool:
@@ -49,7 +49,7 @@ def without_effect(run: JudgedRun) -> list[str]:
 
 def _model(run: JudgedRun) -> Iterator[str]:
     case = run.case
-    needed = not case.expect.wants_outputs or case.budgets.adequacy is not None
+    needed = not case.wants_outputs or case.budgets.adequacy is not None
     if needed or run.lacks_results or run.compares_with_reference or run.seen.console.records:
         return
     if case.reference == "none":
@@ -69,7 +69,7 @@ def _tolerance(run: JudgedRun) -> Iterator[str]:
 
 
 def _inferences(run: JudgedRun) -> Iterator[str]:
-    if not run.case.expect.wants_outputs:
+    if not run.case.wants_outputs:
         yield "no outputs are expected"
 
 

@@ -42,7 +42,7 @@ def has_ended(case: Case, seen: Observation, last: Stop, *, blind: bool) -> bool
         return False
     if declared(console):
         return True
-    if console.flooded or (console.gave_up and case.expect.wants_outputs):
+    if console.flooded or (console.gave_up and case.wants_outputs):
         return False
     no_last_line = all(scraper.end is None for scraper in console.scrapers) and not case.last_line
     at_rest = (
@@ -70,7 +70,7 @@ def declared(console: Console) -> bool:
 
 def has_all_results(console: Console, case: Case) -> bool:
     """Whether all expected results have been read from text; records declare their end."""
-    if not case.expect.wants_outputs:
+    if not case.wants_outputs:
         return True
     return case.reads_text and len(console.scrapers[0].results) >= case.least_results
 

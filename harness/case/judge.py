@@ -141,7 +141,7 @@ def judge(
         others = [*missed, *missing, *wrong, *over_budget]
         return _unfinished(case, seen, outputs, unexpected, others, wrong_model)
     problems = [*in_sequence(unexpected), *missing]
-    if expected.wants_outputs:
+    if case.wants_outputs or _told_by_tests(case, outputs):
         problems += _output_problems(case, outputs)
     elif outputs.inferences:
         count = count_of(outputs.inferences, "inference")
@@ -224,10 +224,16 @@ def _output_problems(case: Case, outputs: OutputCheck) -> list[str]:
     return []
 
 
+def _told_by_tests(case: Case, outputs: OutputCheck) -> bool:
+    """Whether tests ran although the case expects a finding that often leaves no outputs."""
+    return bool(outputs.tests) and case.expect.outputs is None
+
+
 def _reason_of_pass(case: Case, outputs: OutputCheck) -> str:
-    if not case.expect.wants_outputs and not case.expect.findings:
+    wanted = case.wants_outputs or _told_by_tests(case, outputs)
+    if not wanted and not case.expect.findings:
         return "no outputs, as expected"
-    if not case.expect.wants_outputs:
+    if not wanted:
         return "refused as expected: " + ", ".join(
             f"{kind} {subject}".strip() for kind, subject in case.expect.findings
         )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from harness.base.findings import Findings
+from harness.base.findings import Findings, Kind
 from harness.case.case import NEVER, Case
 from harness.case.printed import PrintedComparison
 from harness.model import Model, Tensor
@@ -78,6 +78,7 @@ def _check_scraped(console: Console, case: Case, model: Model | None, known: Row
         values=case.expect.values,
         repeats=case.end == NEVER,
         tests=case.expect.tests,
+        resets=any(kind == Kind.REBOOTED for kind, _ in case.expect.findings),
         tolerance=case.tolerance,
         compare=comparison,
     )

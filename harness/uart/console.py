@@ -26,7 +26,7 @@ _MOST_PROFILED = 100_000
 #: Bytes that are processed at a time, between checks of the limits.
 _BLOCK = 65_536
 
-_BANNER = "*** Booting Zephyr OS"
+_BANNERS = ("*** Booting Zephyr OS", "*** Booting nRF Connect SDK")
 _HANDED_OVER = "Jumping to the first image slot"  # MCUboot's, after the same banner
 _HALT = "Halting system"  # Zephyr's fatal error handler, which never returns
 _NO_TENSORS = "AllocateTensors() failed"  # the samples' last line in that case
@@ -136,8 +136,11 @@ class Console:
             self._absent.feed(line)
         if PREFIX in line.text and self._records.feed(line):
             self._tensors = None
-        if _BANNER in line.text:
+        if any(banner in line.text for banner in _BANNERS):
             self._banners.append(line.number)
+            if len(self._banners) > 1:
+                for scraper in self.scrapers:
+                    scraper.restarted()
         elif self._banners and _HANDED_OVER in line.text:
             self._banners.pop()
         if _HALT in line.text or (_NO_TENSORS in line.text and not owner):

@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 
 from replay import Recording, record_session, record_text
 from spoil import Mutant, spoil, spoil_text
+from ztest_log import Image, Suite, UnitTest
 
 from harness.base import paths
 from harness.base.expected import Expected
@@ -92,12 +93,22 @@ _TEST_LINES = (
 )
 _ZTEST_LINES = (
     r"(?P<suite>^Running TESTSUITE|^TESTSUITE )|(?P<begin>^START - )|(?P<end>^ (PASS|FAIL|SKIP) - )"
-    r"|(?P<total>^SUITE )|(?P<row>^ - (PASS|FAIL|SKIP) - )|(?P<closing>^PROJECT EXECUTION)"
+    r"|(?P<total>^SUITE )|(?P<row>^ - (PASS|FAIL|SKIP|FLAKY) - )|(?P<closing>^PROJECT EXECUTION)"
 )
 _TIMER_FAILURES = {
     f"timer_api.test_timer_{name}": "fail"
     for name in ("duration_period", "k_define", "remaining", "status_get_anytime")
 }
+
+_FIFO = Suite("fifo", (UnitTest("test_get"), UnitTest("test_put", ("skip",)), UnitTest("test_len")))
+_RING = Suite("ring", (UnitTest("test_wrap"), UnitTest("test_full")))
+
+
+def _ztest(name: str, image: Image, **expect) -> Kind:
+    """What ztest prints of ``image``."""
+    expected = Expected(**expect)
+    return _text(name, _ZTEST_LINES, lambda: image.text, scraper="ztest", expect=expected)
+
 
 KINDS: tuple[Kind, ...] = (
     _sample("hello_world", "exact"),
@@ -170,6 +181,63 @@ KINDS: tuple[Kind, ...] = (
         _capture("ztest/timer_api_failures_3.4"),
         scraper="ztest",
         expect=Expected(tests=_TIMER_FAILURES),
+    ),
+    _ztest(
+        "ztest with a suite that its predicate skips",
+        Image((_FIFO, replace(_RING, runs=False))),
+    ),
+    _ztest(
+        "ztest repeated with a known flaky test",
+        Image(
+            (_FIFO, Suite("radio", (UnitTest("test_link", ("fail", "pass")), UnitTest("test_tx")))),
+            suite_repeat=2,
+        ),
+        tests={"radio.test_link": "flaky"},
+    ),
+    _ztest(
+        "ztest of Zephyr 3.4 with repeated tests",
+        Image((_FIFO, _RING), release=3.4, test_repeat=2),
+    ),
+    _ztest("ztest without lines of tests", Image((_FIFO, _RING), verbose_output=False)),
+    _ztest("ztest with a summary of suites alone", Image((_FIFO, _RING), verbose_summary=False)),
+    _ztest(
+        "ztest with parameters",
+        Image((Suite("math", (UnitTest("test_add", values=("0", "1")), UnitTest("test_sub"))),)),
+    ),
+    _ztest(
+        "ztest with a test that resets the chip",
+        Image((_RING, _FIFO), resets=1),
+        findings=(("rebooted", ""),),
+    ),
+    _ztest(
+        "ztest with an assumption that fails the run",
+        Image(
+            (
+                Suite(
+                    "net",
+                    (
+                        UnitTest("test_dns", ("skip",), failure="Assumption failed at n.c:23"),
+                        UnitTest("test_ping"),
+                    ),
+                ),
+            ),
+            fail_on_assume=True,
+        ),
+        tests={"net.test_dns": "skip"},
+    ),
+    _text(
+        "Unity repeated with a known flaky test",
+        _UNITY_LINES,
+        lambda: "".join(
+            f"Unity test run {run} of 2\nTEST(add, s8) PASS\n{link}\n\n---\n"
+            f"2 Tests {failed} Failures 0 Ignored \n{word}\n"
+            for run, link, failed, word in (
+                (1, "TEST(radio, link)./t.c:9::FAIL: Expected 1", 1, "FAIL"),
+                (2, "TEST(radio, link) PASS", 0, "OK"),
+            )
+        ),
+        scraper="unity",
+        expect=Expected(tests={"radio.link": "flaky"}),
     ),
     _text(
         "Unity",

@@ -27,6 +27,7 @@ SCRAPERS: dict[str, type[Scraper]] = {
     "unity": Unity,
     "ztest": Ztest,
 }
+_SUITES = {name: kind for name, kind in SCRAPERS.items() if issubclass(kind, TestScraper)}
 
 
 def scraper(name: str) -> Scraper:
@@ -54,10 +55,14 @@ def scrapers_that_fit(lines: Iterable[Line]) -> dict[str, int]:
     return {name: len(tried.results) for name, tried in scrapers.items() if tried.results}
 
 
+def reads_tests(name: str) -> bool:
+    """Whether the scraper of that name reads a suite of tests."""
+    return name in _SUITES
+
+
 def failed_tests(text: str) -> str:
     """The scraper for the suite whose failed tests a line reports; "" for other text."""
-    suites = ((name, kind) for name, kind in SCRAPERS.items() if issubclass(kind, TestScraper))
-    return next((name for name, kind in suites if kind.failed.search(text)), "")
+    return next((name for name, kind in _SUITES.items() if kind.failed.search(text)), "")
 
 
 __all__ = [
@@ -73,6 +78,7 @@ __all__ = [
     "TensorText",
     "TestResult",
     "failed_tests",
+    "reads_tests",
     "scraper",
     "scrapers_that_fit",
 ]

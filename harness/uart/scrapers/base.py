@@ -50,21 +50,24 @@ class ExpectedResults:
 
     values: tuple[Mapping[str, Value], ...] = ()  # of each result in turn
     repeats: bool = False  # the firmware never ends: its results repeat values
-    tests: Mapping[str, str] = field(default_factory=dict)  # name -> pass, fail, skip
+    tests: Mapping[str, str] = field(default_factory=dict)  # name -> pass, fail, skip, flaky
+    resets: bool = False  # the image resets the chip on purpose
     tolerance: float | None = None
     compare: Compare | None = None
 
 
 @dataclass(frozen=True)
 class TestResult:
-    """One test of a suite, as the image reported it."""
+    """One test of a suite, as the image reported it; all its runs together."""
 
     __test__ = False  # pytest: not a test
 
     name: str  # suite.test, or just test if there are no suites
-    state: str  # pass, fail, skip, or unfinished: no end was printed
-    line: int  # console line of its beginning
-    seconds: float | None = None  # on the target's clock, if the image prints it
+    # pass, fail, skip; flaky: some runs failed; reset: the chip was reset while it ran, and it did
+    # not run again; unfinished: no end was printed
+    state: str
+    line: int  # console line of its first beginning
+    seconds: float | None = None  # of its longest run on the target's clock, if they are printed
     messages: tuple[str, ...] = ()  # of failures, with file and line
 
 
@@ -120,6 +123,9 @@ class Scraper(ABC):
     @abstractmethod
     def feed(self, line: Line) -> None:
         """Read one line."""
+
+    def restarted(self) -> None:  # noqa: B027 - most scrapers have nothing to do
+        """Handle a reset of the chip: what was open does not end any more."""
 
     def finish(self) -> None:  # noqa: B027 - most scrapers have nothing to do
         """Handle the end of the text."""

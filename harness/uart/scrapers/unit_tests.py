@@ -19,7 +19,7 @@ import re
 
 from harness.uart.lines import Line
 from harness.uart.scrapers.base import MOST_RESULTS
-from harness.uart.scrapers.tests import TestScraper
+from harness.uart.scrapers.tests import TestScraper, without_log_prefix
 
 _BRACKET = re.compile(r"\[ {0,9}(?P<word>[A-Z]{2,6}|==========) {0,7}\] (?P<rest>\S.{0,299})$")
 _RAN = re.compile(r"(?P<count>\d{1,9}) tests? ran")
@@ -27,7 +27,7 @@ _COUNT = re.compile(r"(?P<count>\d{1,9}) tests?(?P<listed>, listed below:)?\.?$"
 _FAILURE = re.compile(r"^\S{1,200}:\d{1,9}: Failure$")
 _OLD_TEST = re.compile(r"Testing (?P<name>\w{1,200})$")
 _OLD_TALLY = re.compile(r"(?P<passed>\d{1,9})/(?P<total>\d{1,9}) tests? passed")
-_OLD_FAILURE = " failed at "
+_OLD_FAILURE = re.compile(r"^FAIL: | failed at ")
 _CLOSING = re.compile(r"~{2,3}(?:(?P<passed>ALL TESTS PASSED)|SOME TESTS FAILED)~{3}")
 
 
@@ -50,14 +50,14 @@ class UnitTests(TestScraper):
 
     def feed(self, line: Line) -> None:
         """Read one line."""
-        text = line.text
+        text = without_log_prefix(line.text)
         if match := _CLOSING.search(text):
             if self._prints_its_end:
                 return  # printed by the test itself
             self._end_of_old_test()
             self._only_once("the closing line", line)
             self._closed = match["passed"] is not None
-        elif text.startswith("[") and (match := _BRACKET.match(text)):
+        elif "]" in text and (match := _BRACKET.search(text)) and self._is_marker(match):
             self._bracket(match["word"], match["rest"].strip(), line)
         elif match := _OLD_TEST.match(text):
             self._end_of_old_test()
@@ -71,8 +71,17 @@ class UnitTests(TestScraper):
         elif self._running is not None:
             self._read_failure(text)
 
+    def _is_marker(self, match: re.Match[str]) -> bool:
+        """Whether a bracket is not just text of the running test, which may print before it."""
+        running = self._running
+        return not match.start() or (running is not None and match["rest"].strip() == running.name)
+
     def _begin_once(self, name: str, line: Line) -> None:
-        self._only_once(f"the beginning of {name}", line)
+        beginning = f"the beginning of {name}"
+        if next((one for one in self._once if one.startswith("the beginning")), "") == beginning:
+            self._restart_if_again(beginning, line)
+        else:
+            self._only_once(beginning, line)
         if "ran" in self._tallies:
             self._report(f"{name} began after the tests were counted")
         self._begin(name, line)
@@ -85,7 +94,7 @@ class UnitTests(TestScraper):
             case "OK":
                 self._close("pass", rest)
             case "==========" if rest == "Running tests.":
-                self._only_once("Running tests", line)
+                self._restart_if_again("Running tests", line)
             case "==========":
                 self._tally(_RAN.match(rest), "ran", line)
             case "PASSED":
@@ -131,7 +140,7 @@ class UnitTests(TestScraper):
             self._end("fail" if self._running.messages else "pass")
 
     def _read_failure(self, text: str) -> None:
-        if _FAILURE.match(text) or _OLD_FAILURE in text:
+        if _FAILURE.match(text) or _OLD_FAILURE.search(text):
             self._note(text.strip())
             self._details = 2
         elif self._details and text.startswith("  "):
@@ -139,6 +148,10 @@ class UnitTests(TestScraper):
             self._details -= 1
         else:
             self._details = 0
+
+    def _restart(self) -> None:
+        super()._restart()
+        self._tallies, self._listed, self._closed = {}, [], None
 
     @property
     def _prints_its_end(self) -> bool:
@@ -158,8 +171,9 @@ class UnitTests(TestScraper):
     def finish(self) -> None:
         """Handle the end of the text: compare tallies and closing line with the tests."""
         super().finish()
-        total, passed, failed = len(self.tests), self.count("pass"), self.count("fail")
-        if self.tests and not {"ran", "passed"} <= self._tallies.keys():
+        states = [run.state for run in self.runs[self._boot :]]
+        total, passed, failed = len(states), states.count("pass"), states.count("fail")
+        if states and not {"ran", "passed"} <= self._tallies.keys():
             self._report("how many tests ran and how many passed was never printed")
         for name, seen, verb in (
             ("ran", total, "were seen"), ("passed", passed, "did"), ("failed", failed, "did"),
@@ -167,7 +181,7 @@ class UnitTests(TestScraper):
             claimed = self._tallies.get(name, seen)
             if claimed != seen:
                 self._report(f"the image says that {claimed} tests {name}, {seen} {verb}")
-        named = sorted(test.name for test in self.tests if test.state == "fail")
+        named = sorted(run.name for run in self.runs[self._boot :] if run.state == "fail")
         if self._listed and sorted(self._listed) != named:
             self._report("the failed tests that the image lists are not those that failed")
         if not self.ended:
@@ -176,5 +190,5 @@ class UnitTests(TestScraper):
             self._report("no test failed, and the line ~~~ALL TESTS PASSED~~~ never came")
         elif self._closed is False and not failed:
             self._report("SOME TESTS FAILED, and no line says which")
-        elif self._closed and (failed or self.count("unfinished")):
+        elif self._closed and (failed or "unfinished" in states):
             self._report("ALL TESTS PASSED is printed, but the lines before say otherwise")

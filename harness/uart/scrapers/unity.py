@@ -17,17 +17,25 @@ print their beginning, so errors and faults are findings at any time.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from harness.uart.lines import Line
-from harness.uart.scrapers.tests import TestScraper
+from harness.uart.scrapers.tests import TestScraper, without_log_prefix
 
 _TALLY = re.compile(
     r"(?P<tests>\d{1,9}) Tests (?P<failures>\d{1,9}) Failures (?P<ignored>\d{1,9}) Ignored\s{0,4}$"
 )
 _CLOSING = {"OK": True, "FAIL": False, "FAILED": False}
-_ROW = re.compile(
-    r"^(?P<file>(?:[A-Za-z]:)?[^:]{1,300}):(?P<line>\d{1,9}):"
-    r"(?P<name>[^:(]{0,200}(?:\(.{0,200}\))?):(?P<state>PASS|FAIL|IGNORE|INFO)(?=[: ]|$)"
+_NAME = r"(?P<name>[^:(<]{0,200}(?:\(.{0,200}\))?)"
+_LINE = r"(?P<line>\d{1,9})"
+_STATE = r"(?P<state>PASS|FAIL|IGNORE|INFO)(?=[: ]|$)"
+#: A test's result: plain, for Eclipse, IAR and Qt Creator, and plain behind other text.
+_ROWS = (
+    re.compile(rf"^(?P<file>(?:[A-Za-z]:)?[^:]{{1,300}}):{_LINE}:{_NAME}:{_STATE}"),
+    re.compile(rf"\((?P<file>(?:[A-Za-z]:)?[^:]{{1,300}}):{_LINE}\) {_NAME}:{_STATE}"),
+    re.compile(rf'<SRCREF line={_LINE} file="(?P<file>[^"]{{1,300}})">{_NAME}</SRCREF> {_STATE}'),
+    re.compile(rf"file://(?P<file>[^:]{{1,300}}):{_LINE} {_NAME}:{_STATE}"),
+    re.compile(rf"(?<=\s)(?P<file>[^\s:]{{1,300}}):{_LINE}:{_NAME}:{_STATE}"),
 )
 _SECONDS = re.compile(r" \((?P<ms>\d{1,9})(?:\.\d{1,9})? ms\)\s{0,4}$")
 _FIXTURE = re.compile(
@@ -73,7 +81,7 @@ class Unity(TestScraper):
 
     def feed(self, line: Line) -> None:
         """Read one line."""
-        text = line.text
+        text = without_log_prefix(line.text)
         if match := _TALLY.match(text):
             self._take_tally({name: int(count) for name, count in match.groupdict().items()}, line)
         elif text.strip() in _CLOSING and (self._tally is not None or self.ended):
@@ -91,14 +99,14 @@ class Unity(TestScraper):
         self.owner = 0
         if match["ignored"]:
             self._end("skip")
-        elif rest := line.text[match.end() :]:
+        elif rest := match.string[match.end() :]:
             self._read_result(rest, line)
 
     def _read_result(self, text: str, line: Line) -> None:
         """Read a test's result, or a line that a test printed."""
         unmarked = text.lstrip(".!")
         marks = text[: len(text) - len(unmarked)]
-        if match := _ROW.match(unmarked):
+        if match := _row(unmarked):
             if self._is_fixture and self._running is None:
                 self._marks.add(marks, unmarked)
                 marks = ""
@@ -119,7 +127,8 @@ class Unity(TestScraper):
             return
         if self._running is None:
             fixture = _FIXTURE.fullmatch(match["name"])
-            self._begin(_name_of(fixture) if fixture else match["name"] or where, line)
+            name = _name_of(fixture) if fixture else match["name"] or where
+            self._begin(name, line, "" if fixture else dots + match["file"])
             self.owner = 0
         if match["state"] != "PASS":
             self._note(message)
@@ -144,24 +153,24 @@ class Unity(TestScraper):
             self._report_line(line, "came before OK or FAIL of the tally before it")
         if self._is_fixture:
             self._add_unnamed(tally, line)
-        states = [test.state for test in self.tests[self._first :]]
-        seen = {
-            "tests": len(states),
-            "failures": states.count("fail") + states.count("unfinished"),
-            "ignored": states.count("skip"),
-        }
+        runs = self.runs[self._first :]
+        seen = _counted([run.state for run in runs])
         if seen != tally and not self.left_out:
             words = ", ".join(f"{name} {tally[name]} of {seen[name]} seen" for name in tally)
-            self._report(f"the tally on line {line.number} counts {words}")
+            message = f"the tally on line {line.number} counts {words}"
+            # After a reset that the text does not show all tests run again.
+            last = {(run.name, run.file): run.state for run in runs}
+            again = _counted(list(last.values())) == tally
+            (self._report_unless_reset if again else self._report)(message)
         self._tally, self._closed = tally, False
-        self._first, self._marks = len(self.tests), _Marks()
+        self._first, self._marks = len(self.runs), _Marks()
 
     def _add_unnamed(self, tally: dict[str, int], line: Line) -> None:
         """Add the tests that a quiet fixture shows as marks alone, if their number fits the tally.
 
         Those that are not ignored have passed: a test that fails prints its name.
         """
-        marks, named = self._marks, len(self.tests) - self._first
+        marks, named = self._marks, len(self.runs) - self._first
         passed = tally["tests"] - named - marks.ignored
         shown = marks.ran + marks.ignored
         if passed < 0 or not shown - marks.of_paths <= tally["tests"] <= shown:
@@ -178,10 +187,15 @@ class Unity(TestScraper):
             word = "OK" if passed else "FAIL"
             self._report(f"{word} is printed, and the tally counts {tally['failures']} failures")
 
+    def _restart(self) -> None:
+        super()._restart()
+        self._first, self._marks, self._tally = len(self.runs), _Marks(), None
+        self._printed.clear()
+
     @property
     def ended(self) -> bool:
         """True after a tally with its closing line, until the next test's result."""
-        return self._closed and len(self.tests) == self._first and self._running is None
+        return self._closed and len(self.runs) == self._first and self._running is None
 
     @property
     def between_tests(self) -> bool:
@@ -191,13 +205,29 @@ class Unity(TestScraper):
     def finish(self) -> None:
         """Handle the end: a tally must follow every test, and OK or FAIL every tally."""
         super().finish()
-        more = len(self.tests) - self._first
+        more = len(self.runs) - self._first
         if self._tally is not None:
             self._report("after the last tally neither OK nor FAIL came")
         elif not self._closed:
             self._report("the tally (N Tests N Failures N Ignored) never came")
         if more and self._first:
             self._report(f"{more} tests came after the last tally")
+
+
+def _row(text: str) -> re.Match[str] | None:
+    """A test's result in ``text``."""
+    if not any(state in text for state in ("PASS", "FAIL", "IGNORE", "INFO")):
+        return None
+    return next((match for row in _ROWS if (match := row.search(text))), None)
+
+
+def _counted(states: Sequence[str]) -> dict[str, int]:
+    """The tally of runs that ended in ``states``; those that a reset ended are not counted."""
+    return {
+        "tests": len(states) - states.count("reset"),
+        "failures": states.count("fail") + states.count("unfinished"),
+        "ignored": states.count("skip"),
+    }
 
 
 def _name_of(fixture: re.Match[str]) -> str:

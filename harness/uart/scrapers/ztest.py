@@ -1,197 +1,272 @@
-"""Zephyr's test suites (ztest), before and since Zephyr 3.2.
+"""Zephyr's test suites (ztest), from Zephyr 3.1 to 4.4 with every option.
 
-``Running TESTSUITE s`` .. ``TESTSUITE s succeeded``, between them for each test ``START - t`` and
-`` PASS - t in 0.101 seconds`` (FAIL, SKIP). From Zephyr 3.2 on a summary follows, ``SUITE PASS -
-100.00% [s]: pass = 1, fail = 0, skip = 0, total = 1 duration = ...`` with a row `` - PASS - [s.t]
-duration = 0.101 seconds`` per test; the last line is ``PROJECT EXECUTION SUCCESSFUL`` (FAILED).
+There are two sources, and each is evidence for a test:
+
+* lines while the tests run (not with ZTEST_VERBOSE_OUTPUT=n): ``Running TESTSUITE s``, for each run
+  of a test ``START - t`` and `` PASS - t in 0.101 seconds`` (FAIL, SKIP), then ``TESTSUITE s
+  succeeded`` (failed.);
+* the summary (from Zephyr 3.2 on, not with ZTEST_SUMMARY=n) of all suites of the image, those that
+  did not run included: ``SUITE PASS - 100.00% [s]: pass = 1, fail = 0, skip = 0, total = 1 duration
+  = 0.101 seconds``, and a row for each test (not with ZTEST_VERBOSE_SUMMARY=n), `` - PASS - [s.t]
+  duration = 0.101 seconds`` or `` - FLAKY - [s.t] - (Failed 1 of 2 attempts) - duration = ...``.
+
+A test's result is what its lines say; the summary adds the tests without lines. Where a log has
+lines, only a test that was skipped may lack them. The last line is ``PROJECT EXECUTION SUCCESSFUL``
+(FAILED).
+
+A suite or a test that is repeated (ZTEST_REPEAT, ZTEST_SHUFFLE) has several runs, and one row.
+Before Zephyr 3.5 that row, and the closing line of a suite, tell its last repetition alone. A
+parametrized test (4.4) has runs ``t[instance/0]`` and a row ``[s.t]``.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from harness.uart.lines import Line
-from harness.uart.scrapers.base import MOST_RESULTS
-from harness.uart.scrapers.tests import TestScraper
+from harness.uart.scrapers.base import ExpectedResults, TestResult
+from harness.uart.scrapers.tests import TestScraper, without_log_prefix
+from harness.uart.scrapers.ztest_summary import (
+    ROW,
+    SECONDS,
+    SUITE,
+    SuiteSummary,
+    Telling,
+    seconds_in,
+    suite_of,
+)
 
-_SECONDS = r"(?P<whole>\d{1,9})\.(?P<rest>\d{1,6}) seconds"
-_RUNNING = re.compile(r"Running TESTSUITE (?P<suite>[^\s\[\]]{1,200})$")
-_START = re.compile(r"START - (?P<test>\S{1,200})$")
-_END = re.compile(rf" (?P<state>PASS|FAIL|SKIP) - (?P<test>\S{{1,200}}) in {_SECONDS}")
-_CLOSED = re.compile(r"TESTSUITE (?P<suite>\S{1,200}) (?P<word>succeeded|failed\.|skipped)$")
-_FAILURE = re.compile(r"\s{1,8}(?P<message>Assertion failed at \S{1,200}:\d{1,9}: .{1,300})")
-_SUITE = re.compile(
-    r"SUITE (?P<word>(?P<failed>FAIL)|[A-Z]{1,8}) - {1,4}[\d.]{1,9}% \[(?P<suite>[^\]]{1,200})\]:"
-    r" pass = (?P<pass>\d{1,9}), fail = (?P<fail>\d{1,9}), skip = (?P<skip>\d{1,9}),"
-    rf" total = (?P<total>\d{{1,9}}) duration = {_SECONDS}$"
+#: The name of a test, perhaps with that of a parameter, which is text of the test's author.
+_TEST = r"(?P<test>[^\s\[]{1,200}(?:\[[^\[]{0,130})?)"
+_RUNNING = re.compile(r"Running TESTSUITE (?P<suite>[^\s\[\]]{1,200})\s{0,4}$")
+_START = re.compile(rf"START - {_TEST}\s{{0,4}}$")
+_END = re.compile(rf" (?P<state>PASS|FAIL|SKIP|FLAKY|\?) - {_TEST} in {SECONDS}")
+_CLOSED = re.compile(r"TESTSUITE (?P<suite>\S{1,200}) (?P<word>succeeded|failed\.|skipped)\s{0,4}$")
+_FAILURE = re.compile(
+    r"(?:Assertion|Assumption|Expectation) failed at \S{1,200}:\d{1,9}(?:: .{1,300})?"
+    r"|Test \S{1,200} failed: Unused mock .{1,100}"
 )
-_ROW = re.compile(
-    rf" - (?P<state>[A-Z]{{1,8}}) - \[(?P<name>[^\]]{{1,400}})\] duration = {_SECONDS}$"
+_ASSUMPTION = re.compile(r"Assumption (failed at \S{1,200}:\d{1,9})(?::|$)")
+#: Why a run fails though no test does.
+_ERROR = re.compile(
+    r"ERROR: cannot \w{1,9} in test phase .{1,40}, bailing"
+    r"|ERROR: Test (?:suite )?'.{1,200}' (?:did not run|assigned to ).{0,200}"
+    r"|Bad stats for \S{1,400}|TESTSUITE crashed\."
 )
-_SUMMARY = re.compile(r"-{6} TESTSUITE SUMMARY (?P<word>(?P<start>START)|END) -{6}$")
+_SUMMARY = re.compile(r"-{6} TESTSUITE SUMMARY (?P<word>(?P<start>START)|END) -{6}\s{0,4}$")
 _PROJECT = re.compile(r"PROJECT EXECUTION (?:(?P<passed>SUCCESSFUL)|FAILED)\s*$")
 #: A line outside the summary that is read contains one of these.
-_TRIGGERS = ("TEST", "START", "PASS", "FAIL", "SKIP", "SUITE", "PROJECT", "Assertion", " - ")
-
-
-@dataclass
-class _Suite:
-    """A suite that is running; ``first`` is the index of its first test."""
-
-    name: str
-    first: int
+_TRIGGERS = ("TEST", "START", " - ", " failed", "ERROR", "PROJECT", "Bad stats")
+#: Most failures outside of tests with lines that are kept of one suite.
+_MOST_FAILURES = 100
+_BAD = {"fail", "flaky", "unfinished"}
+_PAST = {"skip": "skipped", "fail": "failed"}
 
 
 class Ztest(TestScraper):
-    """One result per test, called ``suite.test``; checks suites, summary and closing line.
-
-    A test that runs again (in a repeated suite) is another result with the same name.
-    """
+    """Joins the lines and the summary of a log by the names of tests (``suite.test``)."""
 
     end = rb"PROJECT EXECUTION (?:SUCCESSFUL|FAILED)\s{0,4}\n"
     failed = re.compile(r"PROJECT EXECUTION FAILED")
 
     def __init__(self) -> None:
         super().__init__()
-        self._suite: _Suite | None = None
+        self._suite = ""  # the one that is running
+        self._starts: dict[str, int] = {}  # suite -> index of the first run of its last repetition
+        self._failures: dict[str, list[str]] = {}  # suite -> messages outside of tests with lines
+        self._failed_suites: list[str] = []  # by their closing lines, of this boot
         self._in_summary = False
-        self._rows: dict[str, str] = {}
-        self._totals: dict[str, dict[str, int]] = {}
-        self._project: bool | None = None
+        self._summary = SuiteSummary()  # of this boot
+        self._project: bool | None = None  # of this boot
+        self._ended = self._has_error = False
 
     def feed(self, line: Line) -> None:
         """Read one line."""
         text = line.text
         if self._in_summary:
-            self._read_summary(line)
+            self._read_summary(without_log_prefix(text), line)
         elif any(word in text for word in _TRIGGERS):
-            self._read_test(line)
+            self._read_line(without_log_prefix(text), line)
 
-    def _read_test(self, line: Line) -> None:
-        text = line.text
-        if match := _START.match(text):
-            self._not_after_the_end(line)
-            self._begin(self._full(match["test"]), line)
-        elif match := _END.match(text):
-            self._end_of_test(match)
-        elif self._running is not None and (match := _FAILURE.match(text)):
-            self._note(match["message"])
-        elif match := _RUNNING.match(text):
-            self._close_suite("")
-            self._suite = _Suite(match["suite"], len(self.tests))
-        elif match := _CLOSED.match(text):
-            self._end_unfinished()
-            if self._suite is None or self._suite.name != match["suite"]:
-                self._report(f"TESTSUITE {match['suite']} ends and did not begin")
-            self._close_suite(match["word"])
-        elif match := _SUMMARY.match(text):
+    def _read_line(self, text: str, line: Line) -> None:
+        """Read a line outside of the summary; a test may have printed text before a marker."""
+        if (match := _START.search(text)) and self._may_begin(match):
+            self._begin_test(match["test"], line)
+        elif match := _END.search(text):
+            self._end_test(match)
+        elif match := _FAILURE.search(text):
+            self._take_failure(match.group())
+        elif match := _ERROR.search(text):
+            self._has_error = True
+            self._report(match.group())
+        elif (match := _RUNNING.search(text)) and self._may_begin(match):
+            self._begin_suite(match["suite"], line)
+        elif match := _CLOSED.search(text):
+            self._end_suite(match)
+        elif match := _SUMMARY.search(text):
             self._end_unfinished()
             self._only_once(f"TESTSUITE SUMMARY {match['word']}", line)
             self._not_after_the_end(line)
             self._in_summary = match["start"] is not None
         elif match := _PROJECT.search(text):
             self._end_unfinished()
-            self._close_suite("")
+            self._close_suite()
             self._only_once("PROJECT EXECUTION", line)
-            self._project = match["passed"] is not None
-        elif self._running is None and (_ROW.match(text) or _SUITE.match(text)):
+            self._project, self._ended = match["passed"] is not None, True
+        elif self._running is None and (ROW.search(text) or SUITE.search(text)):
             self._report_line(line, "is outside the summary")
 
-    def _read_summary(self, line: Line) -> None:
-        """Read a line of the summary: a suite's, a test's, or an empty one."""
-        text = line.text
-        if match := _ROW.match(text):
+    def _may_begin(self, match: re.Match[str]) -> bool:
+        """Whether a beginning behind other text is not just text of the running test."""
+        return self._running is None or not match.start()
+
+    def _begin_test(self, test: str, line: Line) -> None:
+        self._not_after_the_end(line)
+        if not self._suite:
+            self._report_line(line, "is outside of a suite")
+        self._begin(self._full(test), line)
+        for message in self._failures.get(self._suite, ()):
+            self._note(message)  # of the suite's set-up
+
+    def _full(self, test: str) -> str:
+        return f"{self._suite}.{test}" if self._suite else test
+
+    def _end_test(self, match: re.Match[str]) -> None:
+        name, running = self._full(match["test"]), self._running
+        if running is not None and running.name == name:
+            # Other words: a test was skipped and left values of a mock unused, which is a failure.
+            state = {"PASS": "pass", "SKIP": "skip"}.get(match["state"], "fail")
+            self._end(state, seconds_in(match))
+        elif running is None or not match.start():
+            instead = running.name if running else "no test"
+            self._report(f"{name} ends ({match['state']}) while {instead} is running")
+
+    def _take_failure(self, message: str) -> None:
+        if self._running is not None:
+            self._note(message)
+        elif not self._suite:
+            self._report(f"{message} (outside of a suite)")
+        elif len(failures := self._failures.setdefault(self._suite, [])) < _MOST_FAILURES:
+            failures.append(message)
+
+    def _begin_suite(self, name: str, line: Line) -> None:
+        is_open = self._suite or self._is_over
+        if is_open and name == next(iter(self._starts), ""):
+            self._report_unless_reset(f"TESTSUITE {name} began again on line {line.number}")
+            self._restart()
+        self._end_unfinished()
+        self._close_suite()
+        self._not_after_the_end(line)
+        self._suite, self._starts[name] = name, len(self.runs)
+
+    def _end_suite(self, match: re.Match[str]) -> None:
+        self._end_unfinished()
+        name, word = match["suite"], match["word"]
+        if self._suite != name:
+            self._report(f"TESTSUITE {name} ends and did not begin")
+        elif word == "failed.":
+            self._failed_suites.append(name)
+        else:
+            last = {run.name: run.state for run in self.runs[self._starts[name] :]}
+            if not _BAD.isdisjoint(last.values()):
+                self._report(f"TESTSUITE {name} says {word}, and not all of its tests did")
+        self._suite = ""
+
+    def _close_suite(self) -> None:
+        """Report a suite without closing line."""
+        if self._suite:
+            self._report(f"the closing line of TESTSUITE {self._suite} never came")
+        self._suite = ""
+
+    def _read_summary(self, text: str, line: Line) -> None:
+        """Read a line of the summary: a suite's, a test's, or one of another thread."""
+        if match := ROW.search(text):
             self._only_once(f"the summary's row of {match['name']}", line)
-            if len(self._rows) < MOST_RESULTS:
-                self._rows[match["name"]] = match["state"].lower()
-        elif match := _SUITE.match(text):
+            self._summary.add_row(match, line)
+        elif match := SUITE.search(text):
             self._only_once(f"the summary of {match['suite']}", line)
-            self._take_total(match)
-        elif match := _SUMMARY.match(text):
+            self._summary.add_suite(match, line)
+        elif match := _SUMMARY.search(text):
             self._only_once(f"TESTSUITE SUMMARY {match['word']}", line)
             self._in_summary = match["start"] is not None
         elif _PROJECT.search(text):
             self._report("the summary has no end")
             self._in_summary = False
-            self._read_test(line)
-        elif text.strip():
-            self._report_line(line, "of the summary makes no sense")
+            self._read_line(text, line)
 
-    def _take_total(self, match: re.Match[str]) -> None:
-        names = ("pass", "fail", "skip", "total")
-        counts = {name: int(match[name]) for name in names}
-        if len(self._totals) < MOST_RESULTS:
-            self._totals[match["suite"]] = counts
-        if (match["failed"] is not None) != bool(counts["fail"]):
-            claim = f"says {match['word']}, and counts {counts['fail']} failures"
-            self._report(f"the summary of {match['suite']} {claim}")
-
-    def _full(self, test: str) -> str:
-        return f"{self._suite.name}.{test}" if self._suite else test
-
-    def _end_of_test(self, match: re.Match[str]) -> None:
-        name = self._full(match["test"])
-        if self._running is None or self._running.name != name:
-            running = self._running.name if self._running else "no test"
-            self._report(f"{name} ends ({match['state']}) while {running} is running")
-        else:
-            self._end(match["state"].lower(), _seconds(match["whole"], match["rest"]))
-
-    def _close_suite(self, word: str) -> None:
-        """End the running suite with the ``word`` of its closing line; "" without one."""
-        suite, self._suite = self._suite, None
-        if suite is None:
-            return
-        states = {test.state for test in self.tests[suite.first :]}
-        match word, not {"fail", "unfinished"}.isdisjoint(states):
-            case "", _:
-                self._report(f"the closing line of TESTSUITE {suite.name} never came")
-            case "succeeded", True:
-                self._report(f"TESTSUITE {suite.name} says succeeded, and not all of its tests did")
-            case "failed.", False:
-                self._report(f"TESTSUITE {suite.name} says failed, and none of its tests did")
+    def _restart(self) -> None:
+        if self._project is not None:
+            self._end_boot()
+        super()._restart()
+        self._suite, self._in_summary, self._project = "", False, None
+        self._summary, self._failed_suites = SuiteSummary(), []
 
     @property
     def ended(self) -> bool:
-        """True after the line PROJECT EXECUTION."""
+        """True after the line PROJECT EXECUTION, of any boot."""
+        return self._ended
+
+    @property
+    def _is_over(self) -> bool:
         return self._project is not None
 
     def finish(self) -> None:
-        """Handle the end of the text: compare summary and closing line with the tests."""
+        """Handle the end of the text: join the lines with the summary."""
+        if self._ended and self._project is None:
+            self._restart()  # after a complete boot the end of the run cuts another one
         super().finish()
-        self._close_suite("")
-        states = {test.name: test.state for test in self.tests}
-        if self._rows or self._totals:
-            self._check_summary(states)
-        bad = not {"fail", "unfinished"}.isdisjoint(states.values())
-        if self._project is None:
+        self._close_suite()
+        self._end_boot()
+        if not self._ended:
             self._report("the closing line (PROJECT EXECUTION) never came")
-        elif self._project and bad:
+
+    def _end_boot(self) -> None:
+        """Join the lines with the summary, and compare the closing lines with both."""
+        if "TESTSUITE SUMMARY START" in self._once:
+            tellings, has_lines = self._tellings(), bool(self._begun)
+            for problem in self._summary.problems(tellings, self._starts, has_lines=has_lines):
+                self._report(problem)
+            for run in self._summary.unseen(tellings, has_lines=has_lines):
+                failures = self._failures_in(run.name)
+                self._add(replace(run, messages=(*run.messages, *failures)))
+        failed = {suite_of(run.name) for run in self.runs[self._boot :] if run.state in _BAD}
+        for name in self._failed_suites:
+            if name not in failed:
+                self._report(f"TESTSUITE {name} says failed, and none of its tests did")
+        if self._project and failed:
             self._report("PROJECT EXECUTION SUCCESSFUL is printed, and not all tests passed")
-        elif not self._project and not bad:
-            self._report("PROJECT EXECUTION FAILED is printed, and no test failed")
 
-    def _check_summary(self, states: dict[str, str]) -> None:
-        for name, state in states.items():
-            if name not in self._rows:
-                self._report(f"the summary does not name {name}, which ran ({state})")
-            elif self._rows[name] != state:
-                self._report(f"the summary says {self._rows[name]} of {name}, which ended {state}")
-        for suite in dict.fromkeys(name.rpartition(".")[0] for name in states):
-            if suite not in self._totals:
-                self._report(f"the summary does not count suite {suite}")
-        for name in self._rows.keys() - states.keys():
-            self._report(f"the summary names {name}, which did not run")
-        for suite, counts in self._totals.items():
-            ended = [state for name, state in states.items() if name.startswith(f"{suite}.")]
-            seen = {name: ended.count(name) for name in ("pass", "fail", "skip")}
-            seen["total"] = len(ended)
-            if seen != counts:
-                words = ", ".join(f"{name} {counts[name]} of {seen[name]} seen" for name in counts)
-                self._report(f"the summary of {suite} counts {words}")
+    def _tellings(self) -> dict[str, Telling]:
+        """What a summary may tell of the runs since the boot, by test."""
+        tellings: dict[str, Telling] = {}
+        for index, run in enumerate(self.runs[self._boot :], self._boot):
+            telling = tellings.setdefault(run.name.partition("[")[0], Telling())
+            telling.every.append(run.state)
+            if index >= self._starts.get(suite_of(run.name), 0):
+                telling.last.append(run.state)
+        return tellings
 
+    def _failures_in(self, name: str) -> list[str]:
+        """The failures that name the function of a test without lines."""
+        suite, function = suite_of(name), name.replace(".", "_", 1)
+        return [one for one in self._failures.get(suite, ()) if f"{function}:" in one]
 
-def _seconds(whole: str, rest: str) -> float:
-    """Seconds from Zephyr's text: milliseconds after the point, before 3.2 not zero-padded."""
-    return int(whole) + int(rest) / 1000
+    def _causes(self, failed: Sequence[TestResult], expected: ExpectedResults) -> Iterable[str]:
+        """Assumptions that failed a test, or the run; a run that failed without a cause."""
+        any_failed = not _BAD.isdisjoint(run.state for run in self.runs)
+        unexplained = self._project is False and not any_failed and not self._has_error
+        names = {test.name for test in failed}
+        assumed = {
+            (run.name, run.state): match[1]
+            for run in self.runs
+            for message in run.messages
+            if run.state in _PAST and (match := _ASSUMPTION.match(message))
+        }
+        for (name, state), failure in assumed.items():
+            fails_run = unexplained and expected.tests.get(name) != state
+            if fails_run or (state == "fail" and name in names):
+                yield f"{name}: assumption {failure}: test {_PAST[state]}"
+        if unexplained and not assumed:
+            yield "PROJECT EXECUTION FAILED is printed, and no test failed"

@@ -305,16 +305,18 @@ def test_junit_has_a_row_for_each_test_that_an_image_ran():
         TestResult("s.a", "pass", 3, 0.25),
         TestResult("s.b", "fail", 5, None, ("Assertion failed at b.c:7",)),
         TestResult("s.c", "skip", 9),
+        TestResult("s.d", "flaky", 11, None, ("flaky: failed 1 of 2",)),
     )
     failed = result(verdict=Verdict.FAIL, tests=tests)
     suite = ElementTree.fromstring(junit([failed]).encode()).find("testsuite")
-    assert [suite.get(name) for name in ("tests", "failures", "skipped")] == ["4", "2", "1"]
+    assert [suite.get(name) for name in ("tests", "failures", "skipped")] == ["5", "3", "1"]
     rows = {row.get("name"): row for row in suite.iter("testcase")}
     assert rows["s.a"].get("time") == "0.250"
     assert rows["s.b"].find("failure").text == "Assertion failed at b.c:7"
     known = ElementTree.fromstring(junit([result(tests=tests)]).encode()).find("testsuite")
-    assert (known.get("failures"), known.get("skipped")) == ("0", "2")
-    assert "fail, as expected" in junit([result(tests=tests)])
+    assert (known.get("failures"), known.get("skipped")) == ("0", "3")
+    for expected in ("fail, as expected", "flaky, as expected"):
+        assert expected in junit([result(tests=tests)])
 
 
 MEASURED = {

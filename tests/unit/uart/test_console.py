@@ -206,3 +206,11 @@ def test_findings_are_in_line_order_with_those_without_a_line_last():
         (Kind.UNPARSED_VALUE, 3),
         (Kind.ZERO_TICKS, 0),
     ]
+
+
+@pytest.mark.parametrize("name", ["Zephyr OS build v4.2.0", "nRF Connect SDK v2.9.0-7787b2649840"])
+def test_a_second_boot_banner_is_a_reset(name):
+    console = Console()
+    console.feed(f"*** Booting {name} ***\nhello\n".encode() * 2)
+    console.finish()
+    assert [finding.kind for finding in console.findings] == [Kind.REBOOTED]

@@ -183,6 +183,25 @@ def test_indented_lines_between_failures_are_the_last_ones(scrape):
     assert test.messages == ("a.cc:1: Failure", "one", "a.cc:2: Failure", "two", "three")
 
 
+@pytest.mark.parametrize("prefix", ["[00:00:00.010,000] <inf> tflm: ", "I: "])
+@pytest.mark.parametrize("text", [passed("S.A") + tally(1, 1), "Testing A\n1/1 tests passed\n"])
+def test_a_log_may_stand_before_each_line(scrape, text, prefix):
+    logged = "".join(f"{prefix}{line}\n" for line in (text + CLOSED).splitlines())
+    assert problems(scrape, logged) == ()
+
+
+def test_a_test_may_print_before_its_end_without_a_line_feed(scrape):
+    text = begun("S.A") + "half [ 1 ] done[       OK ] S.A\n" + tally(1, 1) + CLOSED
+    assert problems(scrape, text) == ()
+
+
+def test_a_string_that_differs_fails_a_test_of_the_older_form(scrape):
+    text = "Testing A\nFAIL: one did not match two\n0/1 tests passed\n~~~SOME TESTS FAILED~~~\n"
+    told = judge(scrape("unit_tests", text))
+    assert told.problems == ("1 of 1 tests failed: A",)
+    assert "FAIL: one did not match two" in told.details
+
+
 def test_a_test_of_the_older_form_passes_without_a_failure(scrape):
     text = "Testing A\nhello\nTesting B\n2/2 tests passed\n" + CLOSED
     told = judge(scrape("unit_tests", text))

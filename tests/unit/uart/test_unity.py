@@ -102,6 +102,45 @@ def test_other_lines_are_not_results(scrape, line):
     assert states(scrape, f"{line}\n") == []
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "(t/a.c:12) test_add:{0}",  # for Eclipse
+        '<SRCREF line=12 file="t/a.c">test_add</SRCREF> {0}',  # for IAR
+        "file://t/a.c:12 test_add:{0}",  # for Qt Creator
+        "[00:00:00.010,000] <inf> app: t/a.c:12:test_add:{0}",
+        "<inf> app: t/a.c:12:test_add:{0}",
+        "half: 0.5 t/a.c:12:test_add:{0}",  # the test printed no line feed
+    ],
+)
+def test_a_result_has_the_form_of_the_build(scrape, line):
+    assert problems(scrape, line.format("PASS") + "\n" + tally(1)) == ()
+    text = line.format("FAIL: Expected 1") + "\n" + tally(1, 1)
+    (test,) = read_tests(scrape, text)
+    assert (test.name, test.state, test.messages) == (
+        "test_add", "fail", ("t/a.c:12: Expected 1",),
+    )  # fmt: skip
+
+
+def test_the_tally_may_stand_behind_a_log_prefix(scrape):
+    text = row("a") + tally(1)
+    logged = "".join(f"[00:00:00.010,000] <inf> app: {line}\n" for line in text.splitlines())
+    assert problems(scrape, logged) == ()
+
+
+def test_tests_of_two_files_may_share_a_name(scrape):
+    text = row("init", file="a.c") + row("init", "FAIL", "why", file="b.c") + tally(2, 1)
+    assert states(scrape, text) == [("init", "pass"), ("init", "fail")]
+
+
+@pytest.mark.parametrize(("failures", "state"), [((0, 0), "pass"), ((1, 0), "flaky"),
+                                                 ((0, 1), "flaky"), ((1, 1), "fail")])  # fmt: skip
+def test_a_repeated_test_has_the_result_of_all_its_runs(scrape, failures, state):
+    ends = {0: "TEST(g, a) PASS\n", 1: "TEST(g, a)./t.c:12::FAIL: why\n"}
+    text = "".join(HEADER + ends[failed] + tally(1, failed) for failed in failures)
+    assert states(scrape, text) == [("g.a", state)]
+
+
 # fixtures
 
 

@@ -171,7 +171,7 @@ def test_a_summary_that_matches_the_tests_passes(scrape):
 def test_a_row_of_the_summary_is_held_against_its_test(scrape, state):
     text = suite(one("a"), after=summary(f"{state} a", **{"pass": 1}))
     problem = f"the summary says {state.lower()} of s.a, which ended pass"
-    assert judge(scrape("ztest", text)).problems == (problem,)
+    assert problem in judge(scrape("ztest", text)).problems
 
 
 @pytest.mark.parametrize(("word", "failures"), [("PASS", 1), ("PASS", 2), ("FAIL", 0)])
@@ -181,10 +181,10 @@ def test_a_summary_fails_where_it_counts_failures(scrape, word, failures):
     assert f"the summary of s says {word}, and counts {failures} failures" in problems
 
 
-def test_a_summary_row_of_a_test_that_did_not_run_is_reported_alone(scrape):
-    text = suite(one("a"), after=summary("PASS a", "PASS b", total=1, **{"pass": 1}))
+def test_a_row_of_a_test_that_passed_without_lines_is_reported(scrape):
+    text = suite(one("a"), after=summary("PASS a", "PASS b", **{"pass": 2}))
     problems = judge(scrape("ztest", text)).problems
-    assert problems == ("the summary names s.b, which did not run",)
+    assert problems == ("the summary says pass of s.b, which did not run",)
 
 
 def test_a_wrong_count_is_reported_with_all_counts(scrape):
@@ -213,7 +213,7 @@ def test_after_a_summary_without_end_the_closing_line_is_read(scrape):
 
 
 def test_an_endless_summary_keeps_a_limited_number_of_rows(scrape, monkeypatch):
-    monkeypatch.setattr("harness.uart.scrapers.ztest.MOST_RESULTS", 1)
+    monkeypatch.setattr("harness.uart.scrapers.ztest_summary.MOST_RESULTS", 1)
     other = summary("PASS a", "PASS b", **{"pass": 2})
     text = suite(one("a"), one("b"), after=other)
     problems = judge(scrape("ztest", text)).problems
