@@ -33,7 +33,8 @@ def generate(models: Sequence[Model], *, namespace: str = "hil") -> str:
 
     It compiles with tflite-micro and with this project's standalone runtime. A custom operator's
     registration function, ``const TFLMRegistration* Register_<name>()``, is declared for the
-    application to define. A comment says if tflite-micro refuses a model. Raises :class:`UsageError` without a model or with a bad namespace.
+    application to define. A comment says if tflite-micro refuses a model. Raises
+    :class:`UsageError` without a model or with a bad namespace.
     """
     if not models:
         raise UsageError("a resolver needs a model", hint="tflm-hil resolver generate MODEL...")

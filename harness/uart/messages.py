@@ -13,10 +13,10 @@ they explain why.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from harness.base.findings import Finding, Findings, Kind
+from harness.base.findings import NOTES, Finding, Findings, Kind
 from harness.model.schema import OPERATOR_NAMES
 from harness.uart.faults import TRIGGERS as FAULT_TRIGGERS
 from harness.uart.faults import FaultReader, arm_reason
@@ -214,6 +214,15 @@ class DiagnosticReader:
         """The findings so far."""
         yield from self._messages
         yield from self._faults.findings
+
+
+def messages_in(lines: Iterable[Line]) -> list[Finding]:
+    """The messages and fault dumps in some lines, without notes, in the order of their lines."""
+    reader = DiagnosticReader()
+    for line in lines:
+        reader.feed(line)
+    reader.finish()
+    return sorted((one for one in reader if one.kind not in NOTES), key=lambda one: one.line)
 
 
 class Diagnostics:
