@@ -27,7 +27,9 @@ from harness.case.result import (
     Verdict,
 )
 from harness.elf import Image
+from harness.elf.embedded import embedded_models
 from harness.model import Model
+from harness.model.refusals import refusals
 from harness.model.schema import IDENTIFIER
 from harness.targets.base import Stop
 
@@ -37,6 +39,7 @@ MOST_PROBLEMS = 50
 _LONGEST = 400
 #: Wrong models named in a reason: an image may report another one at each boot.
 _MODELS_SHOWN = 3
+_LARGER_ARENA = "declare a larger arena; `tflm-hil arena IMAGE` then finds the smallest that works"
 #: Fault reports in a result; the findings list all faults.
 _FAULTS_SHOWN = 3
 
@@ -53,6 +56,10 @@ def judged(prepared: Prepared, seen: Observation) -> CaseResult:
     if model and outputs.mismatches and not judgement.hint and _holds_another(image, model):
         hint = f"is {model.name} the model of this image? The image holds another one"
         judgement = replace(judgement, hint=hint)
+    judgement = _with_refusal(judgement, prepared, outputs)
+    if judgement.hint == _LARGER_ARENA and (request := _beyond_ram(findings, image)):
+        hint = f"the chip has less RAM than {request:,} B: is the model in the image damaged?"
+        judgement = replace(judgement, hint=hint)
     judgement = _without_unused(judgement, JudgedRun(case, seen, outputs))
     evidence = Evidence(
         findings=findings,
@@ -67,6 +74,26 @@ def judged(prepared: Prepared, seen: Observation) -> CaseResult:
     if found := budgets.adequacy:
         measures = replace(measures, adequacy=found.share, mistakes_missed=len(found.missed))
     return CaseResult(prepared.setup, judgement, evidence, measures)
+
+
+def _with_refusal(judgement: Judgement, prepared: Prepared, outputs: OutputCheck) -> Judgement:
+    """``judgement``, first what tflite-micro refuses in the model, for a run without outputs."""
+    if judgement.verdict is Verdict.PASS or outputs.inferences:
+        return judgement
+    models = embedded_models(prepared.image) if prepared.model is None else [prepared.model]
+    first = next((refusal for model in models for refusal in refusals(model)), None)
+    if first is None:
+        return judgement
+    reason = f"{first.message}; {judgement.reason}"
+    problems = (first.message, *judgement.problems)
+    return replace(judgement, reason=reason, problems=problems, hint=first.remedy)
+
+
+def _beyond_ram(findings: Sequence[Finding], image: Image) -> int:
+    """The bytes that tflite-micro asked for, if the chip's RAM does not hold them; else 0."""
+    asked = (finding.value("requested") or 0 for finding in findings)
+    most = max(asked, default=0)
+    return most if most > image.chip.area("ram").size else 0
 
 
 def _without_unused(judgement: Judgement, run: JudgedRun) -> Judgement:
@@ -162,7 +189,7 @@ def _one_line(problem: str) -> str:
 def _remedy(unexpected: Sequence[Finding]) -> str:
     """What to do about a finding, if a command of this project says more."""
     if any(finding.kind is Kind.ARENA_TOO_SMALL for finding in unexpected):
-        return "declare a larger arena; `tflm-hil arena IMAGE` then finds the smallest that works"
+        return _LARGER_ARENA
     return ""
 
 
