@@ -34,6 +34,7 @@ class CoreState:
     divided: bool = False  # the core has two security states
     memory: tuple[tuple[int, bytes], ...] = field(default=(), repr=False)
     secure_floats: bool = False  # FPCCR.TS: frames of secure code include S16 to S31
+    vectors: int | None = None  # VTOR of the state; None if it is not known
 
     def read(self, address: int, size: int) -> bytes | None:
         """``size`` bytes of RAM at ``address``; None if the snapshot does not have them."""

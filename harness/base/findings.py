@@ -6,8 +6,9 @@ if the outputs are right (they often are after a refused ``Add*()``).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Self
 
@@ -185,6 +186,12 @@ class Kind(StrEnum):
         "something that the target does otherwise than the chip, "
         "or that the harness had to assume", Severity.NOTE,
     )  # fmt: skip
+    MODEL_UNKNOWN = (
+        "model_unknown", Topic.NOTE,
+        "the image holds no model that can be read, or one that differs without effect "
+        "on its outputs",
+        Severity.NOTE,
+    )  # fmt: skip
     INTERRUPT_MASKED = (
         "interrupt_masked", Topic.NOTE,
         "the core rests for good while an interrupt is pending that it masks", Severity.NOTE,
@@ -207,6 +214,8 @@ class Finding:
     ``subject`` is a name in the field's own terms (``FULLY_CONNECTED``, ``Atan``,
     ``FICR+0x140``), ``line`` the 1-based console line it was read from (0: not from the console),
     ``values`` the numbers in the message (``{"declared": 1}``, ``{"requested": 132, ...}``).
+    ``time`` is when it was, in seconds on the target's clock; None for what is only known at the
+    end, such as a record that never came, and on a target that does not tell.
     """
 
     kind: Kind
@@ -214,10 +223,16 @@ class Finding:
     subject: str = ""
     line: int = 0
     values: tuple[tuple[str, int], ...] = ()
+    time: float | None = field(default=None, compare=False)
 
     def value(self, name: str) -> int | None:
         """The number called ``name`` in the message, or None if it has no such number."""
         return dict(self.values).get(name)
+
+
+def in_order(findings: Iterable[Finding]) -> list[Finding]:
+    """``findings`` in the order of time; those without one stay in their order, and come last."""
+    return sorted(findings, key=lambda one: math.inf if one.time is None else one.time)
 
 
 class Findings:

@@ -63,6 +63,8 @@ def why_unfinished(case: Case, seen: Observation, outputs: OutputCheck) -> str:
             reached = f" at {clock:.3f} s of the {case.timeout:g} s it has" if clock else ""
             limit = f" after {case.guard:g} s{reached}"
         end = f"{HOW_IT_ENDED[seen.stop]}{limit} {seen.complaint}".rstrip()
+        if pace := seen.invocations.pace():
+            end += f": slow rather than hung, {pace}"
     if not seen.console.size:
         return f"the console stayed silent: {end}{where}"
     lines, results = seen.console.line_count, count_of(outputs.inferences, "result")

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from harness.base import paths
-from harness.base.findings import FATAL, Finding, Kind
+from harness.base.findings import FATAL, Finding, Kind, in_order
 from harness.base.text import count_of
 from harness.case.case import SYSTEM_OFF, Case
+from harness.case.causes import in_sequence
 from harness.case.effects import JudgedRun, as_reason, without_effect
 from harness.case.endings import hung
 from harness.case.evidence import check_evidence, known_of
@@ -27,10 +28,9 @@ from harness.case.result import (
     Verdict,
 )
 from harness.elf import Image
-from harness.elf.embedded import embedded_models
+from harness.elf.models import Held, HeldModel, embedded_models, held_model
 from harness.model import Model
 from harness.model.refusals import refusals
-from harness.model.schema import IDENTIFIER
 from harness.targets.base import Stop
 
 #: Problems listed in a result; the others are counted.
@@ -40,6 +40,10 @@ _LONGEST = 400
 #: Wrong models named in a reason: an image may report another one at each boot.
 _MODELS_SHOWN = 3
 _LARGER_ARENA = "declare a larger arena; `tflm-hil arena IMAGE` then finds the smallest that works"
+#: What to do about an image with another model than the case's.
+_MODEL_HINT = (
+    "`model` names the .tflite that the image was built with; build again if it has changed"
+)
 #: Fault reports in a result; the findings list all faults.
 _FAULTS_SHOWN = 3
 
@@ -49,14 +53,17 @@ def judged(prepared: Prepared, seen: Observation) -> CaseResult:
     case, image, model = prepared.case, prepared.image, prepared.model
     known = known_of(case, image, model, () if case.printed else prepared.inputs)
     measured, measures = with_bounds(seen, image.chip.cpu_hz), measure(case, image, model, seen)
-    findings = (*seen.findings(model, image), *check_evidence(seen.console, known, measured))
+    records = map(seen.console.timed, check_evidence(seen.console, known, measured))
+    findings = tuple(in_order([*seen.findings(model, image), *records]))
     outputs = check_outputs(seen.console, case, model, known.inputs or prepared.inputs)
     budgets = _check_budgets(prepared, measures, outputs)
-    judgement = judge(case, seen, findings, outputs, budgets.problems, _wrong_model(seen, model))
-    if model and outputs.mismatches and not judgement.hint and _holds_another(image, model):
-        hint = f"is {model.name} the model of this image? The image holds another one"
-        judgement = replace(judgement, hint=hint)
-    judgement = _with_refusal(judgement, prepared, outputs)
+    held = held_model(image, model) if model is not None else None
+    wrong_model = _wrong_model(seen, model) or _wrong_copy(held, outputs)
+    if held is not None and held.text and not wrong_model:
+        findings = (*findings, Finding(Kind.MODEL_UNKNOWN, held.text, "model"))
+    judgement = judge(case, seen, findings, outputs, budgets.problems, wrong_model)
+    if not wrong_model:
+        judgement = _with_refusal(judgement, prepared, outputs)
     if judgement.hint == _LARGER_ARENA and (request := _beyond_ram(findings, image)):
         hint = f"the chip has less RAM than {request:,} B: is the model in the image damaged?"
         judgement = replace(judgement, hint=hint)
@@ -141,17 +148,16 @@ def judge(
     expected = case.expect
     unexpected = expected.unexpected(findings)
     missing = expected.unmet(findings)
-    fatal = [finding for finding in unexpected if finding.kind in FATAL]
+    fatal = any(finding.kind in FATAL for finding in unexpected)
     if fatal:
-        rest = [finding for finding in unexpected if finding not in fatal]
-        messages = [*_messages(fatal), *_messages(rest), *missing]
+        messages = [*in_sequence(unexpected), *missing]
         return _negative(Verdict.FIRMWARE, wrong_model, messages, _remedy(unexpected))
     if hung(seen, missing):
         missed = [seen.missed_step] if seen.missed_step else []
         wrong = [outputs.problem] if outputs.mismatches else []
         others = [*missed, *missing, *wrong, *over_budget]
         return _unfinished(case, seen, outputs, unexpected, others, wrong_model)
-    problems = [*_messages(unexpected), *missing]
+    problems = [*in_sequence(unexpected), *missing]
     if expected.wants_outputs:
         problems += _output_problems(case, outputs)
     elif outputs.inferences:
@@ -177,7 +183,7 @@ def _negative(
     reason = "; ".join([*wrong_model, *rest[:1]]) + more
     if len(rest) > MOST_PROBLEMS:
         rest[MOST_PROBLEMS:] = [f"and {len(rest) - MOST_PROBLEMS:,} more"]
-    return Judgement(verdict, reason, (*wrong_model, *rest), hint)
+    return Judgement(verdict, reason, (*wrong_model, *rest), _MODEL_HINT if wrong_model else hint)
 
 
 def _one_line(problem: str) -> str:
@@ -193,10 +199,6 @@ def _remedy(unexpected: Sequence[Finding]) -> str:
     return ""
 
 
-def _messages(findings: Sequence[Finding]) -> list[str]:
-    return [finding.message for finding in findings]
-
-
 def _unfinished(
     case: Case,
     seen: Observation,
@@ -207,7 +209,7 @@ def _unfinished(
 ) -> Judgement:
     """Judge an image that did not end: by its own findings, or else as hung."""
     # A missing end record is implied by "unfinished" and not a separate problem.
-    messages = [one.message for one in unexpected if one.kind is not Kind.RECORD_TRUNCATED]
+    messages = in_sequence(one for one in unexpected if one.kind is not Kind.RECORD_TRUNCATED)
     hang = explain_hang(case, seen, outputs)
     reason = hang.reason
     if hang.unread:
@@ -260,9 +262,15 @@ def _wrong_model(seen: Observation, model: Model | None) -> list[str]:
     ]
 
 
-def _holds_another(firmware: Image, model: Model) -> bool:
-    """True if the image's file has a .tflite in it, but not this one."""
-    return IDENTIFIER in firmware.data and model.data not in firmware.data
+def _wrong_copy(held: HeldModel | None, outputs: OutputCheck) -> list[str]:
+    """A message about the model in the image, if it is another one than the case's.
+
+    An image may get its model at run time, and hold another one: its outputs show that.
+    """
+    if held is None or held.held in (Held.MODEL, Held.NOTHING):
+        return []
+    right = bool(outputs.compared) and not outputs.mismatches and not outputs.problem
+    return [] if held.held is Held.ANOTHER and right else [held.text]
 
 
 def _model_of(crc: str) -> str:

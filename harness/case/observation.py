@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from harness.base.findings import Finding, Kind
+from harness.base.findings import Finding, Kind, Topic, in_order
 from harness.case.evidence import NOT_MEASURED, Measured
+from harness.case.invocations import NO_INVOCATIONS, Invocations, completed
 from harness.case.last_resorts import EXITS
 from harness.elf import Image
 from harness.model import Model
 from harness.targets.base import Counters, Fault, Stop
 from harness.uart import Console
+from harness.uart.scrapers.tests import TestScraper
 
 #: Kinds of findings in the console that come with the program counter.
 _WITH_PC = (Kind.FAULT, Kind.KERNEL_PANIC, Kind.STACK_OVERFLOW)
@@ -42,6 +45,7 @@ class Observation:
     at_rest: AtRest | None = None
     stuck: bool = False  # in a handler that has executed for longer than the image is watched
     last_resort: Finding | None = None  # the function in which the firmware gave up
+    invocations: Invocations = NO_INVOCATIONS  # calls of the interpreter
     quiet: float | None = None  # seconds on the target's clock since it last printed
     measured: Measured = NOT_MEASURED  # by the target
     stacks: str = ""  # call stacks at the end, several lines; "" for an image that ended
@@ -49,16 +53,26 @@ class Observation:
     missed_step: str = ""  # the step of the host that the image did not answer; "" for none
 
     def findings(self, model: Model | None = None, image: Image | None = None) -> list[Finding]:
-        """The findings of console and target, completed with names from model and image."""
+        """The findings of console and target, in order, with names from model and image."""
         findings = [
             _with_place(_with_customs(finding, model), image) for finding in self.console.findings
         ]
+        findings += self.target_findings  # an access is refused before the fault that follows
         for fault in self.faults:
-            findings.append(Finding(Kind.FAULT, str(fault), fault.kind, values=(("pc", fault.pc),)))
+            values = (("pc", fault.pc),)
+            findings.append(Finding(Kind.FAULT, str(fault), fault.kind, 0, values, fault.time))
         last, kinds = self.last_resort, {known.kind for known in findings}
+        refused = self.invocations.refused
+        if refused and image is not None and not self._tells_refusals(findings):
+            findings.append(completed(refused, image, model))
         if last and last.kind not in kinds and not _is_status_of_tests(last, self.console):
             findings.append(last)
-        return [*findings, *self._resets(kinds), *self.target_findings]
+        return in_order([*findings, *self._resets(kinds)])
+
+    def _tells_refusals(self, findings: Sequence[Finding]) -> bool:
+        """Whether what the interpreter refused is told already, or is what a test wants."""
+        tells = any(one.kind.topic in (Topic.RESOLVER, Topic.INTERPRETER) for one in findings)
+        return tells or any(isinstance(one, TestScraper) for one in self.console.scrapers)
 
     def _resets(self, kinds: set[Kind]) -> list[Finding]:
         count = self.counters.resets

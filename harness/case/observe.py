@@ -12,11 +12,12 @@ from harness.base.findings import Finding
 from harness.case.case import NEVER, Case
 from harness.case.endings import FATAL_STOPS, at_rest, declared, has_all_results, has_ended
 from harness.case.feed import Feeder
+from harness.case.invocations import ALLOCATE, INVOKE, NO_INVOCATIONS, invocations_of
 from harness.case.last_resorts import LAST_RESORTS, last_resort, watched_functions
 from harness.case.observation import Observation
 from harness.case.steps import take_steps
 from harness.case.tap import Tap, out_of_time
-from harness.case.target_counts import INVOKE, TargetCounter
+from harness.case.target_counts import TargetCounter
 from harness.elf import Image
 from harness.model import Model
 from harness.targets.base import ConsoleMatch, Fault, Stop
@@ -72,9 +73,10 @@ class Observer:
         The run stopped with ``stop``, and after the time after its end with ``last``. The first
         ``provoked`` faults are the tests' own.
         """
-        session, gave_up = self.session, None
+        session, gave_up, invocations = self.session, None, NO_INVOCATIONS
         if self.image is not None and self.functions:
             gave_up = _last_resort(session, self.image, self.functions)
+            invocations = invocations_of(session, self.functions, self.image)
         return Observation(
             self.console,
             stop,
@@ -86,6 +88,7 @@ class Observer:
             target_findings=tuple(session.findings),
             at_rest=at_rest(session, last or stop),
             last_resort=gave_up,
+            invocations=invocations,
             quiet=_quiet(session),
             not_pressed=self.tap.not_pressed,
         )
@@ -190,11 +193,11 @@ def _quiet(session: Session) -> float | None:
 
 
 def watch_calls(session: Session, image: Image) -> dict[int, str] | None:
-    """Record calls of ``Invoke()`` and of functions in which firmware gives up.
+    """Record calls of the interpreter and of functions in which firmware gives up.
 
     Returns address -> name of these functions; None if the target cannot record calls.
     """
-    functions = watched_functions(image, (*LAST_RESORTS, INVOKE))
+    functions = watched_functions(image, (*LAST_RESORTS, INVOKE, ALLOCATE))
     try:
         session.watch_calls(functions)
     except Unsupported:

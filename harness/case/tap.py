@@ -63,8 +63,8 @@ class Tap:
     def read(self) -> None:
         """Pass on what the session has printed."""
         chunks = self.session.console
-        for data, time in _joined(chunks[self._taken :]):
-            self.console.feed(data, time)
+        for part in _joined(chunks[self._taken :], self.session.byte_seconds):
+            self.console.feed(*part)
         self._taken = len(chunks)
         if self._look is not None:
             self._look()
@@ -84,21 +84,25 @@ class Tap:
         return Stop.CONDITION
 
 
-def _joined(chunks: Sequence[ConsoleChunk]) -> Iterator[tuple[bytes, float]]:
-    """Join chunks up to a line end, and yield each part with the time of its last chunk.
+def _joined(
+    chunks: Sequence[ConsoleChunk], byte_seconds: float
+) -> Iterator[tuple[bytes, float, float]]:
+    """Join chunks up to a line end; yield each part, when it had arrived, and when it began.
 
-    A device may send byte by byte, and each part of a growing line costs a search.
+    A device may send byte by byte, and each part of a growing line costs a search. The firmware
+    goes on while a chunk is on the wire: what it does then comes after the chunk's beginning.
     """
     parts: list[bytes] = []
-    size = 0
+    size, begun = 0, 0.0
     for chunk in chunks:
+        begun = begun if parts else max(0.0, chunk.time - len(chunk.data) * byte_seconds)
         parts.append(chunk.data)
         size += len(chunk.data)
         if size >= _JOINED or b"\n" in chunk.data:
-            yield b"".join(parts), chunk.time
+            yield b"".join(parts), chunk.time, begun
             parts, size = [], 0
     if parts:
-        yield b"".join(parts), chunks[-1].time
+        yield b"".join(parts), chunks[-1].time, begun
 
 
 class Presses:

@@ -11,22 +11,16 @@ from __future__ import annotations
 import struct
 from collections.abc import Mapping
 
-import numpy as np
-
-from harness.base.power_on import pattern
 from harness.case.arena import Arena
 from harness.case.evidence.known import Measured, is_arena
+from harness.case.invocations import INVOKE
 from harness.elf import Image
 from harness.elf.file import Symbol
 from harness.targets.session import Session
+from harness.targets.stacks import used_bytes
 from harness.uart import Console
 
-#: ``tflite::MicroInterpreter::Invoke()``, whose ticks an ``inference`` record claims.
-INVOKE = "_ZN6tflite16MicroInterpreter6InvokeEv"
 _STACK = "z_main_stack"
-#: Bytes of paint, or of contents at power-on, that must remain at the end of a stack: fewer may be
-#: equal by chance, and the used part is then not known.
-_LEAST_UNUSED = 16
 _WORD = 0xFFFF_FFFF
 _ALLOCATOR = "RecordingMicroAllocator"
 
@@ -153,17 +147,4 @@ class TargetCounter:
             return None
         begin = symbol.address + symbol.size - size
         stack = self._session.memory.read(begin, size)
-        painted = len(stack) - len(stack.lstrip(stack[:1]))
-        unused = max(painted, self._unchanged_since_power_on(begin, stack))
-        return size - unused if unused >= _LEAST_UNUSED else None
-
-    def _unchanged_since_power_on(self, address: int, memory: bytes) -> int:
-        """Count the bytes at the start of ``memory`` that have their contents of power-on."""
-        seed = self._session.power_on
-        if seed is None:
-            return 0
-        skip = address % 4
-        size = (skip + len(memory) + 3) // 4 * 4
-        initial = pattern(seed, address - skip, size)[skip : skip + len(memory)]
-        same = np.frombuffer(memory, np.uint8) == np.frombuffer(initial, np.uint8)
-        return int(np.argmin(same)) if not same.all() else len(memory)
+        return used_bytes(stack, begin, self._session.power_on)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from harness.base import files, numbers
+from harness.base import numbers
 from harness.base.arithmetic import Arithmetic
 from harness.base.errors import CheckFailed, UsageError
 from harness.case.schema import KEYS
@@ -69,6 +69,7 @@ def layers(  # noqa: PLR0917 - one parameter per option
     from harness.case.layers import compare_with_device  # noqa: PLC0415
     from harness.case.plan import one_case  # noqa: PLC0415
     from harness.case.samples import elf_of  # noqa: PLC0415
+    from harness.elf.models import Held, held_model  # noqa: PLC0415
     from harness.reference import Interpreter  # noqa: PLC0415
 
     case = one_case(what, command_line({"model": model, "resolver": resolver}))
@@ -77,6 +78,11 @@ def layers(  # noqa: PLR0917 - one parameter per option
     model_file, elf = case.model, elf_of(case)
     firmware = combined.read(elf)
     interpreter = Interpreter.from_file(model_file, arithmetic)
+    held = held_model(firmware, interpreter.model)
+    if held.held is Held.ANOTHER:
+        raise UsageError(
+            held.text, hint="--model FILE is the .tflite that the image was built with"
+        )
     with targets.open_target(target, firmware) as session:
         report = compare_with_device(
             session,
@@ -86,25 +92,17 @@ def layers(  # noqa: PLR0917 - one parameter per option
             deadline=session.deadline(timeout),
             tolerance=tolerance,
         )
-    if not report.equal:
-        _refuse_another_model(elf, model_file)
     document = {"elf": str(elf), "model": str(model_file), "target": target, "inference": inference,
                 **report.to_json()}  # fmt: skip
     write_text(json_file, json.dumps(document))
     if json_file != STDOUT:
         click.echo(_table(report))
+    if held.altered:
+        raise CheckFailed(held.text)
+    if held.text:
+        click.echo(f"note: {held.text}", err=True)
     if not report.equal:
         raise CheckFailed(str(report).partition("\n")[0])
-
-
-def _refuse_another_model(elf: Path, model: Path) -> None:
-    """Raises UsageError if the image does not contain ``model``, so that it runs another one."""
-    if files.read(model) not in files.read(elf):
-        raise UsageError(
-            f"{elf.name} does not contain {model.name}, so it runs another model, and the outputs "
-            "cannot be compared",
-            hint="--model FILE is the .tflite that the image was built with",
-        )
 
 
 def _table(report: LayerReport) -> str:

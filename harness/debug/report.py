@@ -7,16 +7,15 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 
-import numpy as np
-
-from harness.base import power_on
 from harness.base.core_state import IPSR, MSP, PSP, CoreState
 from harness.base.errors import BadElf
 from harness.base.text import folded
+from harness.debug.fault_cause import cause_of
 from harness.debug.unwind import StackFrame, Unwinder
 from harness.debug.zephyr import Thread, Zephyr, without_idle
 from harness.elf import Image, vectors
 from harness.targets.base import Fault
+from harness.targets.stacks import used_above_gap, used_bytes
 
 #: Callers in one line, and waiting threads in one line.
 _CALLERS, _WAITING = 3, 2
@@ -24,8 +23,6 @@ _CALLERS, _WAITING = 3, 2
 _THREADS_SHOWN = 16
 #: A refused access up to so many bytes below a stack is an overflow: the size of guards and frames.
 _BELOW = 256
-#: Fewer unwritten bytes at the end of a stack may be a coincidence.
-_LEAST_UNUSED = 4
 #: Bits of CFSR for stacking errors.
 _OVERFLOWS = ("STKOF", "MSTKERR", "STKERR")
 #: Prefixes of kernel functions, which a line about a waiting thread omits; of system calls.
@@ -66,18 +63,25 @@ class StateReporter:
             return fault
         frames, thread = self._unwinder.walk(state), self._running(state)
         stack = self.stack(state, thread, refused=_stacking_error(fault.reason))
-        overflow = self.overflow(state, stack, fault.reason, fault.address)
         # For an invalid pc the place of the fault is that of the caller already.
         callers = _callers(frames if frames[0].location.function else frames[1:])
         title = "  call stack"
         if thread is not None:
             callers += f", thread {thread.name}"
             title += f" of thread {thread.name}"
-        lines = [fault.report, f"{title}, innermost first:", *_lines(frames)]
+        overflow = self.overflow(state, stack, fault.reason, fault.address)
+        cause = "" if overflow else cause_of(fault, self._image)
+        lines = [fault.report, *([f"  {cause}"] if cause else [])]
+        lines += [f"{title}, innermost first:", *_lines(frames)]
         lines += [f"  stack {stack}"] if stack is not None else []
         lines += [f"  {overflow}"] if overflow else []
         return replace(
-            fault, report="\n".join(lines), callers=callers, overflow=overflow, state=None
+            fault,
+            report="\n".join(lines),
+            callers=callers,
+            overflow=overflow,
+            cause=cause,
+            state=None,
         )
 
     def place(self, state: CoreState) -> str:
@@ -192,7 +196,15 @@ class StateReporter:
         ram = self._image.chip.area("ram")
         ends = [s.end for s in self._image.sections if s.writable and ram.origin <= s.end <= top]
         begin = max([ram.origin, *(end for end in ends if end < top)])
-        return Stack("main stack", begin, top - begin, self._used(state, begin, top - begin))
+        return Stack("main stack", begin, top - begin, self._above_heap(state, begin, top - begin))
+
+    def _above_heap(self, state: CoreState, begin: int, size: int) -> int | None:
+        """The used bytes of a stack with a heap below it; its size if they have met."""
+        memory = state.read(begin, size)
+        if not memory:
+            return None
+        used = used_above_gap(memory, begin, self._seed)
+        return size if used is None else used
 
     @cached_property
     def _top(self) -> int | None:
@@ -202,26 +214,12 @@ class StateReporter:
             return None
 
     def _used(self, state: CoreState, begin: int, size: int) -> int | None:
-        """The size less the unwritten bytes at the stack's end; None if the memory is unknown.
-
-        Bytes are unwritten if they are equal (a painted stack), or have their power-on content.
-        """
+        """The used bytes of a stack, its size if none is unwritten; None if memory is unknown."""
         memory = state.read(begin, size)
         if not memory:
             return None
-        painted = len(memory) - len(memory.lstrip(memory[:1]))
-        unused = max(painted, self._unchanged_since_power_on(begin, memory))
-        return size - unused if unused >= _LEAST_UNUSED else size
-
-    def _unchanged_since_power_on(self, begin: int, memory: bytes) -> int:
-        """The number of leading bytes with their content at power-on."""
-        if self._seed is None:
-            return 0
-        skip = begin % 4
-        size = (skip + len(memory) + 3) // 4 * 4
-        initial = power_on.pattern(self._seed, begin - skip, size)[skip : skip + len(memory)]
-        same = np.frombuffer(memory, np.uint8) == np.frombuffer(initial, np.uint8)
-        return int(np.argmin(same)) if not same.all() else len(memory)
+        used = used_bytes(memory, begin, self._seed)
+        return size if used is None else used
 
     def overflow(
         self, state: CoreState, stack: Stack | None, reason: str, address: int | None

@@ -64,6 +64,18 @@ def qualified(name: str) -> str:
     return text[_name_at(text) :]
 
 
+@cache
+def short_name(name: str) -> str:
+    """The qualified name without template arguments (``tflite::A::B``), for lines of text."""
+    text, depth, kept = qualified(name), 0, ""
+    if _OPERATOR.search(text):  # operator<, operator->
+        return text
+    for letter in text:
+        depth += (letter == "<") - (letter == ">")
+        kept += letter if not depth and letter != ">" else ""
+    return kept
+
+
 def _opening(text: str) -> int:
     """The index of the bracket that the last character closes; ``len(text)`` if there is none."""
     depth = 0

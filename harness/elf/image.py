@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.elf.demangle import demangle
+from harness.elf.demangle import short_name
 from harness.elf.file import ElfFile, Segment, Symbol
 
 # A view's module is loaded with the view: `tflm-hil run` needs few of them.
@@ -46,7 +46,7 @@ class Location:
     image: str = ""  # the image beside this one that contains it; "" for this one
 
     def __str__(self) -> str:
-        name = demangle(self.function) or f"0x{self.address:08x}"
+        name = short_name(self.function) or f"0x{self.address:08x}"
         place = f"{name} at {self.file}:{self.line}" if self.file else name
         return f"{place} in {self.image}" if self.image else place
 

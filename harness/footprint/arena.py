@@ -19,7 +19,7 @@ from harness.base.errors import FirmwareFailed, UsageError
 from harness.base.findings import Kind
 from harness.elf import Image
 from harness.elf.demangle import demangle, qualified
-from harness.elf.embedded import embedded_models
+from harness.elf.models import embedded_models
 from harness.model.refusals import refusals
 from harness.model.structures import WORD
 from harness.simulator.snapshot import restore, take

@@ -14,13 +14,12 @@ from harness.elf import Image
 from harness.footprint.arena import Open, minimum
 from harness.footprint.ram import RamObject
 from harness.targets.base import ConsoleMatch
+from harness.targets.stacks import used_bytes
 from harness.uart.records import pattern
 
 #: The byte with which stacks are painted.
 PAINT = 0xA5
 _END = pattern("end")
-#: Equal bytes at a stack's low end that are taken for a filler.
-_FILLER_BYTES = 16
 
 
 def measure(
@@ -91,15 +90,13 @@ def _high_water(
         count = dimensions[0] if len(dimensions) > 1 else 1  # an array of stacks
         size = stack.bytes // count if count and stack.bytes % count == 0 else stack.bytes
         marks[stack.address] = tuple(
-            high_water(data[stack.address][start : start + size])
+            _used(data[stack.address][start : start + size])
             for start in range(0, stack.bytes, size)
         )
     return marks
 
 
-def high_water(stack: bytes) -> int:
-    """Used bytes of a full-descending stack whose unused bytes all have the same value."""
-    filler = stack[:1]
-    if not stack.startswith(filler * _FILLER_BYTES):
-        return len(stack)
-    return len(stack.lstrip(filler))
+def _used(stack: bytes) -> int:
+    """The used bytes of a painted stack; all of them if no paint is left."""
+    used = used_bytes(stack, 0, None)
+    return len(stack) if used is None else used

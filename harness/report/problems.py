@@ -10,6 +10,7 @@ from pathlib import Path
 from harness.base import files
 from harness.base.findings import NOTES, Finding
 from harness.case.artifacts import TRANSCRIPT
+from harness.case.causes import THEN
 from harness.case.result import CaseResult
 from harness.elf.vectors import is_start_note
 
@@ -41,14 +42,18 @@ def value_pairs(text: str) -> tuple[list[ValuePair], str]:
 
 
 def problem_lines(result: CaseResult) -> list[str]:
-    """The problems, most important first, then other findings, notes last.
+    """The problems, the first cause first, then other findings, notes last.
 
     A finding has its kind and its console line; equal ones are combined, with their number.
     """
     findings: dict[str, list[Finding]] = {}
     for finding in result.evidence.findings:
         findings.setdefault(finding.message, []).append(finding)
-    lines = [_line(problem, findings.pop(problem, ())) for problem in result.judgement.problems]
+    lines = []
+    for problem in result.judgement.problems:
+        message = problem.removeprefix(THEN)
+        then = problem[: len(problem) - len(message)]
+        lines.append(then + _line(message, findings.pop(message, ())))
     if not lines and not result.passed:
         lines = [result.judgement.reason]
     by_weight = sorted(findings.items(), key=lambda item: item[1][0].kind in NOTES)

@@ -12,6 +12,7 @@ from typing import Any
 from harness.base.errors import CannotTell, UsageError
 from harness.elf import Image
 from harness.elf.demangle import demangle
+from harness.elf.models import Held, held_model
 from harness.footprint import resolvers as declarations
 from harness.footprint.resolvers import Declared
 from harness.model import Model
@@ -177,6 +178,14 @@ class _Evidence:
     refused: Mapping[_Key, int] = field(default_factory=dict)
 
 
+def _noted(audit: Audit, image: Image, model: Model) -> Audit:
+    """``audit`` with a note about the model that ``image`` holds, if it is another one."""
+    held = held_model(image, model)
+    if held.altered or held.held is Held.ANOTHER:
+        return replace(audit, notes=(held.text, *audit.notes))
+    return audit
+
+
 def check(image: Image, model: Model) -> Audit:
     """Compare the operators of an image's resolver with those that a model needs.
 
@@ -185,6 +194,10 @@ def check(image: Image, model: Model) -> Audit:
     verdict is ``cannot_tell``, with the reason. Raises :class:`UsageError` for a model without
     operators.
     """
+    return _noted(_check(image, model), image, model)
+
+
+def _check(image: Image, model: Model) -> Audit:
     linked = Linked(image)
     if not image.symbols:
         return _cannot_tell(model, linked, "the image is stripped: its symbol table is gone")
@@ -339,7 +352,8 @@ def check_live(image: Image, model: Model, live: Sequence[LiveResolver]) -> Audi
             f"{absent}: linked and not in the table (refused, or its Add* was not reached)"
         )
     declared = (_declared(linked, chosen),)
-    return _judge(_Evidence(calls, _costs(linked), declared, "live", tuple(notes)), model)
+    found = _Evidence(calls, _costs(linked), declared, "live", tuple(notes))
+    return _noted(_judge(found, model), image, model)
 
 
 def _refused(model: Model) -> tuple[str, ...]:

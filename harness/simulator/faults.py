@@ -79,6 +79,7 @@ class FaultRecord:
     world: str = ""  # "secure" or "non-secure", with images of both
     sfsr: int = 0
     target: str = ""  # with images of both worlds: the access or jump, "read of secure RAM"
+    seconds: float = 0.0  # virtual time
     #: Registers and memory at that time; kept for the first faults only.
     state: CoreState | None = field(default=None, repr=False, compare=False)
 

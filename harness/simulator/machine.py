@@ -170,6 +170,7 @@ class Machine:
     # evidence
 
     def _note_fault(self, record: FaultRecord) -> None:
+        record = replace(record, seconds=self.seconds)
         if len(self.faults) * self.engine.stores["ram"].area.size < _STATE_BYTES:
             record = replace(record, state=self.core_state(record.registers))
         if len(self.faults) < _FINDINGS_KEPT:
@@ -187,7 +188,8 @@ class Machine:
             return
         self._noted.add((kind, subject))
         place = self.firmware.locate(self.pc if pc is None else pc)
-        self.findings.append(Finding(kind, f"{message} (by {place})", subject))
+        text = f"{message} (by {place})"
+        self.findings.append(Finding(kind, text, subject, time=self.seconds))
 
     def clear_evidence(self) -> None:
         """Delete faults and findings, so that the next run is judged alone."""
@@ -455,7 +457,8 @@ class Machine:
         memory = ((ram.area.origin, bytes(ram.slice(ram.area.origin, ram.area.size))),)
         secure_floats = bool(self.engine.scb[False].fpccr & _TS)
         return CoreState(
-            own, stacks, threads, core.nonsecure, core.divided, memory, secure_floats
+            own, stacks, threads, core.nonsecure, core.divided, memory, secure_floats,
+            self.engine.scb[core.nonsecure].vtor,
         )  # fmt: skip
 
     def write_register(self, name: str, value: int) -> None:

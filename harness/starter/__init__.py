@@ -18,7 +18,7 @@ from harness.base.findings import NOTES
 from harness.base.text import count_of
 from harness.case.subject import CASE_FILE
 from harness.elf import Image
-from harness.elf.embedded import embedded_models
+from harness.elf.models import embedded_models
 from harness.model import Model
 from harness.starter.fit import Fit, find_fit
 from harness.starter.printed import Printed, expectation, first_failure, last_line

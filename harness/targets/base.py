@@ -98,11 +98,14 @@ class Fault:
     access: str = ""  # the access that was refused: "read of secure RAM"
     callers: str = ""  # ", called from g at a.c:1, thread worker"
     overflow: str = ""  # that a stack overflowed, and which
-    #: The core at that moment, for :mod:`harness.debug.report`, which adds the last two.
+    cause: str = ""  # what it hit, and what to change
+    time: float | None = field(default=None, compare=False)  # seconds on the target's clock
+    #: The core at that moment, for :mod:`harness.debug.report`, which adds the last three.
     state: CoreState | None = field(default=None, repr=False, compare=False)
 
     def __str__(self) -> str:
         fault = f"{self.kind} ({self.reason})"
+        fault += f": {self.cause};" if self.cause else ""
         location = (self.where or hex(self.pc)) + self.callers
         overflow = f"; {self.overflow}" if self.overflow else ""
         if not self.world:

@@ -23,6 +23,7 @@ class Call:
     exception: int  # the exception whose handler made it, 0 in thread mode
     ticks: int
     returned: int | None = None
+    result: int | None = None  # r0 after the return
 
     @property
     def taken(self) -> int | None:
@@ -51,7 +52,7 @@ class CallLog:
             self.calls.append(call)
         return True
 
-    def leave(self, caller: int, sp: int, ticks: int) -> list[int]:
+    def leave(self, caller: int, sp: int, ticks: int, result: int) -> list[int]:
         """The instruction at ``caller`` is next; the addresses of the functions that returned."""
         frames = [
             frame
@@ -60,7 +61,7 @@ class CallLog:
         ]
         for frame in frames:
             at = self._open.pop(frame)
-            self.calls[at] = replace(self.calls[at], returned=ticks)
+            self.calls[at] = replace(self.calls[at], returned=ticks, result=result)
         return [address for address, _ in frames]
 
     def restart(self) -> None:

@@ -65,6 +65,11 @@ class Session(Closing):
     def console(self) -> Sequence[ConsoleChunk]:
         """Everything the console printed since the session was opened, with time stamps."""
 
+    @property
+    def byte_seconds(self) -> float:
+        """Seconds that a byte of the console takes on the wire; 0 where time stamps are rougher."""
+        return 0.0
+
     @abstractmethod
     def deadline(self, seconds: float, *, guard: float = 60.0) -> Deadline:
         """A deadline on this target's clock."""

@@ -137,6 +137,7 @@ class SimulatorSession(Session):
                 record.world,
                 machine.fault_image(record),
                 machine.fault_access(record),
+                time=record.seconds,
                 state=record.state,
             )
             for record in machine.faults
@@ -153,6 +154,11 @@ class SimulatorSession(Session):
         fresh = self.machine.console[len(self._chunks) :]
         self._chunks += [ConsoleChunk(chunk.time, chunk.data) for chunk in fresh]
         return self._chunks
+
+    @property
+    def byte_seconds(self) -> float:
+        """Seconds that a byte takes at the baud rate to which the firmware has set its console."""
+        return self.machine.uart.ticks_per_byte / self.machine.memory_map.cpu_hz
 
     def deadline(self, seconds: float, *, guard: float = 60.0) -> Deadline:
         """A deadline in virtual time."""
@@ -251,7 +257,7 @@ class SimulatorSession(Session):
         values = machine.registers
         ticks = machine.core.executed + machine.core.slept
         for address in self._loops.intersection(
-            self._calls.leave(values["pc"], values["sp"], ticks)
+            self._calls.leave(values["pc"], values["sp"], ticks, values["r0"])
         ):
             self._loops.remove(address)
             machine.hook(address, self._called)

@@ -6,7 +6,7 @@ import math
 import re
 from array import array
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 
 from harness.base.findings import Finding, Findings, Kind
@@ -75,9 +75,10 @@ class Console:
         self._absent = AbsentLines(lines_absent) if lines_absent else None
         self._own = Findings()
         self._banners = array("Q")  # console lines with Zephyr's boot banner
+        self._begun = array("d")  # when each line began, in seconds on the target's clock
 
-    def feed(self, data: bytes, time: float = 0.0) -> None:
-        """Read bytes as they arrive, split anywhere."""
+    def feed(self, data: bytes, time: float = 0.0, begun: float | None = None) -> None:
+        """Read bytes as they arrive, split anywhere; the target sent them from ``begun`` on."""
         for start in range(0, len(data), _BLOCK):
             if self.flooded:
                 self._left_out += len(data) - start
@@ -85,7 +86,7 @@ class Console:
             block = data[start : start + _BLOCK]
             self._recording.keep(block)
             self.size += len(block)
-            for line in self._splitter.feed(block, time):
+            for line in self._splitter.feed(block, time, begun):
                 self._take(line)
 
     def cut_line(self, time: float = 0.0) -> int:
@@ -123,6 +124,7 @@ class Console:
 
     def _take(self, line: Line) -> None:
         self.line_count += 1
+        self._begun.append(line.begun)
         self._recording.keep_line(line)
         owner = 0
         for scraper in self.scrapers:
@@ -233,7 +235,14 @@ class Console:
             *(self._absent.findings if self._absent is not None else ()),
             *chain.from_iterable(scraper.findings for scraper in self.scrapers),
         ]
-        return sorted(findings, key=lambda finding: finding.line or math.inf)
+        findings.sort(key=lambda finding: finding.line or math.inf)
+        return [self.timed(finding) for finding in findings]
+
+    def timed(self, finding: Finding) -> Finding:
+        """``finding`` with the time of its line; records that stop have no time."""
+        if not 0 < finding.line <= len(self._begun) or finding.kind is Kind.RECORD_TRUNCATED:
+            return finding
+        return replace(finding, time=self._begun[finding.line - 1])
 
     @property
     def ended(self) -> bool:

@@ -42,6 +42,7 @@ class Line(NamedTuple):
     time: float  # seconds on the target's clock, of the chunk that ended the line
     text: str
     raw: bytes
+    begun: float = 0.0  # seconds on the target's clock, when its first byte began to be sent
 
 
 class LineSplitter:
@@ -49,15 +50,20 @@ class LineSplitter:
 
     def __init__(self) -> None:
         self._pending = b""  # never more than LONGEST bytes
+        self._begun = 0.0  # when the first of them began to be sent
         self._count = 0
 
-    def feed(self, data: bytes, time: float = 0.0) -> Iterator[Line]:
-        """The lines that ``data`` completes."""
+    def feed(self, data: bytes, time: float = 0.0, begun: float | None = None) -> Iterator[Line]:
+        """The lines that ``data`` completes, which was sent from ``begun`` to ``time``."""
+        begun = time if begun is None else begun
+        if not self._pending:
+            self._begun = begun
         *ended, rest = (self._pending + data).split(b"\n")
         self._pending = b""
         for raw in ended:
             end = yield from self._cut(raw, time)
             yield from self._lines(end, time)
+            self._begun = begun
         self._pending = yield from self._cut(rest, time)
 
     @property
@@ -91,13 +97,13 @@ class LineSplitter:
         text = _text(raw)
         if len(text) <= LONGEST:
             self._count += 1
-            yield Line(self._count, time, text, raw)
+            yield Line(self._count, time, text, raw, self._begun)
             return
         step = LONGEST // 4
         for start in range(0, len(raw), step):
             part = raw[start : start + step]
             self._count += 1
-            yield Line(self._count, time, _text(part), part)
+            yield Line(self._count, time, _text(part), part, self._begun)
 
 
 def _text(raw: bytes) -> str:

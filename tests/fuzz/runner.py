@@ -66,6 +66,7 @@ class Played(Closing):
     """A session that prints what it was given, and then sleeps."""
 
     target = "simulator"
+    byte_seconds = 0.0
 
     def __init__(self, data: bytes, chance: random.Random) -> None:
         cuts = sorted(chance.randrange(len(data) + 1) for _ in range(chance.randrange(8)))

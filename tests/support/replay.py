@@ -109,6 +109,7 @@ class ReplaySession:
 
     target = "replay"
     handler_seconds = None
+    byte_seconds = 0.0
     calls = ()
 
     def __init__(self, recording: Recording) -> None:

@@ -133,7 +133,9 @@ class Uarte(Nordic):
         """Bits per second (nRF9160 PS, "BAUDRATE")."""
         return max(1, self.regs[BAUDRATE] * self.chip.memory_map.timer_hz >> 32)
 
-    def _ticks_per_byte(self) -> int:
+    @property
+    def ticks_per_byte(self) -> int:
+        """Ticks that a byte takes on the wire."""
         config = self.regs[CONFIG]
         bits = 10 + (config & _PARITY == _PARITY) + bool(config & _STOP)
         return self.chip.memory_map.cpu_hz * bits // self.baud
@@ -180,7 +182,7 @@ class Uarte(Nordic):
         """Sets in the core the duration of a byte, and whether the console receives it."""
         ready = self.regs[ENABLE] == ENABLED and not self._blocked()
         received = self.wiring is not None and not self._mismatch("TXD", PSEL_TXD)
-        self.regs.set_sender(received, self._ticks_per_byte() if ready else 0)
+        self.regs.set_sender(received, self.ticks_per_byte if ready else 0)
 
     def _blocked(self) -> str:
         """The reason why the enabled UARTE sends no byte, "" if it sends."""
@@ -344,11 +346,11 @@ class Uarte(Nordic):
         enabled = self.regs[INTEN] & _RXDRDY_BIT or self.regs[_RXDRDY + PUBLISH] & ENABLE_BIT
         singly = enabled or not self.regs[_RXDRDY]
         self.due = 1 if singly else min(self.room, len(self.incoming))
-        self.chip.schedule(self.name, "rx", self.since + self.due * self._ticks_per_byte())
+        self.chip.schedule(self.name, "rx", self.since + self.due * self.ticks_per_byte)
 
     def _store_arrived(self) -> None:
         """Stores the bytes that have arrived by now."""
-        ticks = self._ticks_per_byte()
+        ticks = self.ticks_per_byte
         count = min(self.due, (self.chip.now - self.since) // ticks)
         if not count:
             return

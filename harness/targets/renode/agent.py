@@ -646,7 +646,8 @@ class Calls(object):
         if over:
             for frame in over:
                 del self.running[frame]
-            self.agent.send("return %x %x %x" % (pc, sp, self.agent.word(CYCCNT)))
+            values = [pc, sp, self.agent.word(CYCCNT), self.register(R0)]
+            self.agent.send("return " + " ".join("%x" % value for value in values))
 
 
 class Log(LoggerBackend):

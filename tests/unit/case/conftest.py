@@ -18,6 +18,7 @@ class ScriptedSession:
 
     target = "scripted"
     handler_seconds = None
+    byte_seconds = 0.0
     calls = ()
 
     def __init__(

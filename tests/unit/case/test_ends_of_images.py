@@ -250,3 +250,29 @@ def test_a_live_session_sees_an_abort_and_resets(build):
     with Live(Case("live"), open_target("simulator", image), image) as live:
         live.run_for(0.1)
         assert [finding.kind for finding in live.findings] == [Kind.RESET_LOOP]
+
+
+REFUSED = "Node CONV_2D (number 2f) failed to prepare with status 1"
+#: Starts a transmission and goes on while it is on the wire.
+START = f"""
+    static char text[] = "{REFUSED}\\n";
+    UARTE(0x544) = (unsigned)(uintptr_t)text; UARTE(0x548) = sizeof text - 1;
+    __asm__ volatile("dsb" ::: "memory"); UARTE(0x008) = 1;
+"""
+NULL_CALL = "((void (*)(void))0)();"
+
+
+@pytest.mark.parametrize(
+    "body", [f'say("{REFUSED}\\n"); {NULL_CALL}', START + NULL_CALL], ids=["waits", "goes on"]
+)
+def test_what_was_printed_before_a_fault_is_its_cause(judged, body):
+    result = judged(body)
+    assert result.verdict is Verdict.FIRMWARE
+    assert result.problems[0] == REFUSED
+    assert result.problems[1].startswith("then: HardFault (INVSTATE, FORCED): a null ")
+
+
+def test_a_line_of_a_handler_comes_after_the_fault(judged):
+    result = judged(NULL_CALL, on_fault=f'say("{REFUSED}\\n"); for (;;) {{}}')
+    assert result.problems[0].startswith("HardFault (INVSTATE, FORCED): a null ")
+    assert result.problems[1] == f"then: {REFUSED}"

@@ -204,7 +204,7 @@ def test_results_that_are_not_compared_have_a_hint(judged):
 
 
 @pytest.mark.parametrize(
-    ("pc", "words"), [(0x104, ", in soc::Send() "), (0, ", called from soc::Send() ")]
+    ("pc", "words"), [(0x104, ", in soc::Send "), (0, ", called from soc::Send ")]
 )
 def test_a_fault_dump_on_the_console_is_located_by_the_elf(scripted, tmp_path, pc, words):
     elf = tmp_path / "a.elf"

@@ -98,6 +98,7 @@ def test_the_document_has_the_fields_of_all_parts_side_by_side():
                 "message": "Didn't find op",
                 "line": 3,
                 "values": {"code": 3},
+                "time": None,
             }
         ],
         "budgets": [

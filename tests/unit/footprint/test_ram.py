@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import needs
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from little_tflm import compile_little
 
 from harness import footprint
 from harness.elf import Image
-from harness.footprint.measure import PAINT, high_water
 from harness.footprint.ram import RamObject
 
 CONV = "resolver.AddConv2D();"
@@ -64,24 +61,3 @@ def test_the_extents_of_an_array_of_stacks_are_read(five_slots: Image) -> None:
     assert variables.dimensions(address["thread_stacks"]) == (3, 256)
     assert variables.dimensions(address["other_stack"]) == (128,)
     assert variables.dimensions(address["_ZL8resolver"]) == ()
-
-
-@pytest.mark.parametrize(
-    ("stack", "used"),
-    [(bytes([PAINT]) * 64, 0), (b"\xaa" * 40 + b"\x01" * 24, 24), (bytes(60) + b"\7\0\0\0", 4),
-     (bytes([PAINT]) * 8 + bytes(56), 64), (bytes(range(64)), 64)],
-    ids=["unused", "painted by the image", "cleared by the image", "less than filler", "full"],
-)  # fmt: skip
-def test_the_high_water_mark_is_behind_the_filler(stack: bytes, used: int) -> None:
-    assert high_water(stack) == used
-
-
-@pytest.mark.parametrize(("equal", "used"), [(15, 64), (16, 48), (17, 47)])
-def test_sixteen_equal_bytes_are_filler_and_fewer_are_none(equal: int, used: int) -> None:
-    assert high_water(b"\x07" * equal + bytes(range(8, 72 - equal))) == used
-
-
-@given(st.integers(16, 300), st.binary(min_size=1, max_size=300))
-def test_a_stack_is_used_to_its_deepest_written_byte(free: int, written: bytes) -> None:
-    stack = bytes([PAINT]) * free + written
-    assert high_water(stack) == len(written.lstrip(bytes([PAINT])))

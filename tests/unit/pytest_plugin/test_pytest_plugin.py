@@ -200,7 +200,7 @@ class TestFixture:
                 assert result
                 assert result.outputs_compared == 20
                 assert result.size.flash < 4096
-                assert not result.findings
+                assert [one.kind for one in result.findings] == ["model_unknown"]
             """)
         run().assert_outcomes(passed=1)
 

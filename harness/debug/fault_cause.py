@@ -1,0 +1,298 @@
+"""What a fault hit, by the name of an object, and what to change: one short line, or none.
+
+A line is given only for evidence in the fault, the registers, the image or the chip's table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from harness.base.core_state import IPSR
+from harness.base.errors import BadElf
+from harness.base.platforms import chip_names, chip_table
+from harness.elf import Image, vectors
+from harness.elf.demangle import short_name
+from harness.elf.file import Symbol
+from harness.elf.operand import accessed
+from harness.model.schema import IDENTIFIER
+from harness.simulator.nvic import FIRST_IRQ, NAMES
+from harness.targets.base import Fault
+
+#: The longest line, in characters.
+LONGEST = 100
+_VECTOR = 4  # bytes
+_ERASED = b"\xff" * _VECTOR
+#: Alignment of a model: what flatbuffers and kernels assume of it.
+_MODEL_ALIGNMENT = 16
+#: An access up to so many bytes behind the end of RAM ran over it.
+_BEYOND = 1 << 16
+#: UDF, which compilers place where a program must not come (Armv8-M ARM, C2.4.288, T1).
+_UDF, _UDF_MASK = 0xDE00, 0xFF00
+#: BLX of a register (C2.4.24, T1).
+_BLX, _BLX_MASK = 0x4780, 0xFF87
+#: Nordic chips of another family, which have other addresses: peripheral -> address.
+_NRF52 = {
+    "UARTE0": 0x4000_2000, "TWIM0": 0x4000_3000, "SPIM0": 0x4000_4000, "GPIOTE": 0x4000_6000,
+    "SAADC": 0x4000_7000, "TIMER0": 0x4000_8000, "TIMER1": 0x4000_9000, "RTC0": 0x4000_B000,
+    "TEMP": 0x4000_C000, "RNG": 0x4000_D000, "WDT": 0x4001_0000, "RTC1": 0x4001_1000,
+    "NVMC": 0x4001_E000, "PPI": 0x4001_F000, "UARTE1": 0x4002_8000, "P0": 0x5000_0000,
+}  # fmt: skip
+_PAGE = 0x1000
+#: A store below this address, into the vector table, is one through a null pointer.
+_NULL = 0x100
+
+
+def cause_of(fault: Fault, image: Image) -> str:
+    """The cause of ``fault`` in a line of at most LONGEST characters; "" if it is not known."""
+    scene = _Scene(fault, image)
+    found = next((line for rule in _RULES if (line := rule(scene))), "")
+    return found if len(found) <= LONGEST else f"{found[: LONGEST - 3]}..."
+
+
+@dataclass(frozen=True)
+class _Scene:
+    """A fault with what is known around it."""
+
+    fault: Fault
+    image: Image
+
+    @property
+    def bits(self) -> Sequence[str]:
+        """The named status bits."""
+        return self.fault.reason.split(", ")
+
+    @property
+    def registers(self) -> Sequence[int]:
+        """r0 to r12, sp, lr, pc, xpsr; () if they are not known."""
+        return self.fault.state.registers if self.fault.state is not None else ()
+
+    @cached_property
+    def code(self) -> bytes:
+        """The four bytes at pc, if the image stores them."""
+        return self.image.read(self.fault.pc & ~1, 4) or b""
+
+    @cached_property
+    def address(self) -> int | None:
+        """The address of the access: as the core reports it, or by the instruction."""
+        if self.fault.address is not None:
+            return self.fault.address
+        return accessed(self.code, self.registers) if self.code and self.registers else None
+
+    @property
+    def stores(self) -> bool:
+        """Whether the instruction at pc stores."""
+        return bool(self.code) and _is_store(self.code)
+
+    def object_at(self, address: int) -> Symbol | None:
+        """The object that contains ``address``."""
+        for symbol in self.image.symbols:
+            if symbol.kind == "object" and 0 <= address - symbol.address < symbol.size:
+                return symbol
+        return None
+
+    def is_code(self, address: int) -> bool:
+        """Whether ``address`` lies in an executable section of the image."""
+        return any(
+            section.executable and section.address <= address < section.end
+            for one in (self.image, *self.image.beside)
+            for section in one.sections
+        )
+
+    def area(self, address: int) -> str:
+        """``flash``, ``ram`` or another memory of the chip; "" for none."""
+        return next((one.name for one in self.image.chip.areas if one.holds(address)), "")
+
+
+def _is_store(code: bytes) -> bool:
+    """Whether an instruction stores (the L bit of its encoding is 0; Armv8-M ARM, C2.2)."""
+    first = int.from_bytes(code[:2], "little")
+    if first >> 11 < 0x1D:
+        if first >> 12 == 0x5:  # register offset: STR, STRH, STRB
+            return first >> 9 & 7 < 3
+        return not first & 0x800 and first >> 12 in (0x6, 0x7, 0x8, 0x9, 0xC)
+    return not first & 0x10 and first >> 9 & 0x7F in (0x74, 0x76, 0x7C)
+
+
+# rules, in the order in which they are asked
+
+
+def _vector(scene: _Scene) -> str:
+    """An exception whose vector is not the address of a handler."""
+    number = scene.registers[16] & IPSR if len(scene.registers) > 16 else 0
+    state = scene.fault.state
+    table = _table(scene.image) if state is None or state.vectors is None else state.vectors
+    if not number or table is None:
+        return ""
+    at = table + _VECTOR * number
+    stored = scene.image.read(at, _VECTOR) or (state and state.read(at, _VECTOR))
+    entry = int.from_bytes(stored or _ERASED, "little")
+    if entry & ~1 != scene.fault.pc & ~1 or (entry & 1 and scene.is_code(entry)):
+        return ""
+    what = _exception(scene, number)
+    if not stored:
+        return f"the vector of {what} is read from erased flash: VTOR is 0x{table:08x}"
+    return f"the vector of {what} at 0x{at:x} is 0x{entry:08x}, not a handler"
+
+
+def _exception(scene: _Scene, number: int) -> str:
+    irq = number - FIRST_IRQ
+    blocks = scene.image.chip.blocks
+    name = next((block.name for block in blocks if irq >= 0 and block.irq == irq), "")
+    return f"{name} (IRQ {irq})" if name else NAMES.get(number, f"IRQ {irq}")
+
+
+def _table(image: Image) -> int | None:
+    try:
+        return vectors.find(image, anywhere=True).address
+    except BadElf:
+        return None
+
+
+def _unconstructed(scene: _Scene) -> str:
+    """A virtual call through an object whose constructor never ran."""
+    state = scene.fault.state
+    if state is None or scene.is_code(scene.fault.pc) or not _has_constructors(scene.image):
+        return ""
+    this = scene.object_at(scene.registers[0])
+    if this is None or this.address != scene.registers[0] or state.word(this.address) != 0:
+        return ""
+    return f"{short_name(this.name)} was never constructed: the start-up code runs no constructors"
+
+
+def _has_constructors(image: Image) -> bool:
+    return any(section.name.startswith((".init_array", ".ctors")) for section in image.sections)
+
+
+def _null_call(scene: _Scene) -> str:
+    if scene.fault.pc & ~1:
+        return ""
+    return "a null function pointer is called" + _pointer_of(scene)
+
+
+def _pointer_of(scene: _Scene) -> str:
+    """``: r3 is 0``: the register of the call before lr."""
+    call = scene.image.read((scene.fault.lr & ~1) - 2, 2)
+    word = int.from_bytes(call or b"\0\0", "little")
+    return f" (r{word >> 3 & 15} is 0)" if word & _BLX_MASK == _BLX else ""
+
+
+def _executes_data(scene: _Scene) -> str:
+    pc = scene.fault.pc & ~1
+    if scene.is_code(pc):
+        return ""
+    if (held := scene.object_at(pc)) is not None:
+        return f"a branch into data: 0x{pc:08x} lies in {short_name(held.name)}"
+    if {"IBUSERR", "IACCVIOL", "INVSTATE", "UNDEFINSTR"} & set(scene.bits):
+        where = scene.area(pc)
+        place = f"in {_MEMORIES.get(where, where)} without code" if where else "where no memory is"
+        return f"a branch to 0x{pc:08x}, {place}: a bad function pointer or return address"
+    return ""
+
+
+_MEMORIES = {"flash": "flash", "ram": "RAM"}
+
+
+def _trap(scene: _Scene) -> str:
+    first = int.from_bytes(scene.code[:2], "little")
+    if "UNDEFINSTR" in scene.bits and scene.code and first & _UDF_MASK == _UDF:
+        return "UDF, placed by the compiler: undefined behaviour, or a missing return"
+    return ""
+
+
+def _coprocessor(scene: _Scene) -> str:
+    if "NOCP" not in scene.bits:
+        return ""
+    return "the FPU is off: enable CP10 and CP11 in CPACR before the first float"
+
+
+def _division(scene: _Scene) -> str:
+    return "a division by zero (CCR.DIV_0_TRP is set)" if "DIVBYZERO" in scene.bits else ""
+
+
+def _unaligned(scene: _Scene) -> str:
+    address = scene.address
+    if "UNALIGNED" not in scene.bits or address is None:
+        return ""
+    deed = "store to" if scene.stores else "load at"
+    held = scene.object_at(address)
+    if held is None:
+        return f"the {deed} 0x{address:x} is not aligned to 4"
+    name = short_name(held.name)
+    if held.address % 4 == 0:
+        offset = address - held.address
+        return f"the {deed} 0x{address:x} is byte {offset:,} of {name}: use memcpy, or align it"
+    data = scene.image.read(held.address, 8) or b""
+    alignment = _MODEL_ALIGNMENT if data[4:8] == IDENTIFIER else 4
+    begin = f"{name}, which begins at 0x{held.address:x}"
+    return f"the {deed} 0x{address:x} lies in {begin}: align it to {alignment}"
+
+
+def _beyond_ram(scene: _Scene) -> str:
+    address, ram = scene.address, scene.image.chip.area("ram")
+    if address is None or not 0 <= address - ram.end < _BEYOND or not _is_refused(scene):
+        return ""
+    sp = scene.registers[13] if scene.registers else 0
+    if sp > ram.end:
+        return f"the stack pointer is 0x{sp:08x}, beyond the end of RAM at 0x{ram.end:08x}"
+    return f"0x{address:08x} is {address - ram.end:,} bytes beyond the end of RAM (0x{ram.end:08x})"
+
+
+def _is_refused(scene: _Scene) -> bool:
+    """Whether an access was refused, not an instruction."""
+    refused = ("PRECISERR", "IMPRECISERR", "DACCVIOL", "STKERR", "MSTKERR", "AUVIOL")
+    return bool(set(refused) & set(scene.bits))
+
+
+def _store_to_flash(scene: _Scene) -> str:
+    address = scene.address
+    if address is None or scene.area(address) != "flash" or not _is_refused(scene):
+        return ""
+    if not scene.stores:
+        return ""
+    if address < _NULL:
+        return f"a store to 0x{address:x}, in flash: a null pointer"
+    held = scene.object_at(address)
+    if held is not None:
+        name = short_name(held.name)
+        return f"a store to flash: 0x{address:x} lies in {name}, which is const"
+    return f"a store to flash at 0x{address:x}, which only NVMC writes"
+
+
+def _foreign_peripheral(scene: _Scene) -> str:
+    """An access to the place of a peripheral of another chip, or of the other world."""
+    address, chip = scene.address, scene.image.chip
+    if address is None or not _is_refused(scene) or scene.area(address):
+        return ""
+    other = address ^ chip.secure_window ^ chip.nonsecure_window
+    if (block := chip.peripheral_at(address)) is None and (mirror := chip.peripheral_at(other)):
+        return (
+            f"0x{address:08x} is no {mirror.name} of the {chip.name}: it answers at 0x{other:08x}"
+        )
+    page = address & ~(_PAGE - 1)
+    if block is None and (name := next((n for n, at in _NRF52.items() if at == page), "")):
+        return f"0x{address:08x} is {name} of an nRF52; the {chip.name} has nothing there"
+    for key in chip_names():
+        table = chip_table(key)
+        if block is None and (theirs := table.peripheral_at(address)) is not None:
+            return f"0x{address:08x} is {theirs.name} of the {table.name}, not of the {chip.name}"
+    return ""
+
+
+def _nowhere(scene: _Scene) -> str:
+    address = scene.address
+    if address is None or "PRECISERR" not in scene.bits or scene.area(address):
+        return ""
+    if scene.image.chip.peripheral_at(address) is not None:
+        return ""
+    deed = "a store to" if scene.stores else "a load from"
+    return (
+        f"{deed} 0x{address:08x}, where nothing answers: a pointer that is not set, or overwritten"
+    )
+
+
+_RULES: tuple[Callable[[_Scene], str], ...] = (
+    _vector, _unconstructed, _null_call, _executes_data, _trap, _coprocessor, _division,
+    _unaligned, _beyond_ram, _store_to_flash, _foreign_peripheral, _nowhere,
+)  # fmt: skip

@@ -1,0 +1,86 @@
+"""What a fault hit, by the name of an object, on images that make the mistake."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from bare_images import BareImages
+
+from harness.case import Case, run_case
+from harness.debug.fault_cause import LONGEST
+
+pytestmark = pytest.mark.needs("arm-none-eabi-gcc")
+
+#: A model at an odd address: a byte stands before it.
+MODEL = """__asm__ volatile(".pushsection .rodata.model,\\"a\\"\\n.balign 4\\n.byte 1\\n"
+    ".type g_model,%object\\n.size g_model,32\\n"
+    "g_model: .ascii \\"\\\\034\\\\0\\\\0\\\\0TFL3\\"\\n.space 24\\n.popsection");
+    extern const char g_model[32];
+"""
+ROWS = {
+    "null call": ("static void (*volatile callback)(void); callback();",
+                  "a null function pointer is called (r3 is 0)"),
+    "branch into data": ("static volatile short table[4] = {0xDE00}; "
+                         "((void (*)(void))((int)table | 1))();",
+                         "a branch into data: 0x20000000 lies in table"),
+    "wild branch": ("((void (*)(void))0x60000001)();",
+                    "a branch to 0x60000000, where no memory is: a bad function pointer or return "
+                    "address"),
+    "trap": ("__builtin_trap();",
+             "UDF, placed by the compiler: undefined behaviour, or a missing return"),
+    "division": ('SCB(0x14) |= 16; __asm__("isb"); volatile int n = 0, one = 1, x; x = one / n;',
+                 "a division by zero (CCR.DIV_0_TRP is set)"),
+    "object at an odd address": (
+        MODEL + 'long long x; __asm__ volatile("ldrd %Q0, %R0, [%1]" : "=r"(x) : '
+        '"r"(g_model + 8));',
+        "lies in g_model, which begins at 0x"),
+    "field at an odd offset": (
+        'static char frame[16] __attribute__((aligned(4))); long long x; '
+        '__asm__ volatile("ldrd %Q0, %R0, [%1]" : "=r"(x) : "r"(frame + 3));',
+        "is byte 3 of frame: use memcpy, or align it"),
+    "end of RAM": ("*(volatile int *)0x20040008 = 1;",
+                   "0x20040008 is 8 bytes beyond the end of RAM (0x20040000)"),
+    "store to a constant": ("static const int limits[4] = {1, 2, 3, 4}; "
+                            "*(volatile int *)&limits[1] = 1;",
+                            "lies in limits, which is const"),
+    "store through null": ("*(volatile int *)8 = 1;", "a store to 0x8, in flash: a null pointer"),
+    "store to flash": ("*(volatile int *)0x80000 = 1;",
+                       "a store to flash at 0x80000, which only NVMC writes"),
+    "peripheral of another chip": ("*(volatile int *)0x40002500 = 4;",
+                                   "0x40002500 is UARTE0 of an nRF52"),
+    "nothing there": ("*(volatile int *)0xA0000000;",
+                      "a load from 0xa0000000, where nothing answers: a pointer that is not "
+                      "set, or overwritten"),
+    "vector in erased flash": ("SCB(8) = 0x10000; SCB(4) = 1 << 28; "
+                               '__asm__ volatile("dsb; isb");',
+                               "the vector of PendSV is read from erased flash: VTOR is "
+                               "0x00010000"),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def build(tmp_path_factory: pytest.TempPathFactory) -> BareImages:
+    return BareImages(tmp_path_factory.mktemp("images"))
+
+
+@pytest.fixture
+def reason(build: BareImages, tmp_path: Path) -> Callable[[str], str]:
+    def run(body: str) -> str:
+        elf = build(body)
+        case = Case("own", elf=elf, scraper=r"/y=(?P<y>\d+)/", timeout=2.0)
+        return run_case(case, tmp_path).reason
+
+    return run
+
+
+@pytest.mark.parametrize(("body", "words"), ROWS.values(), ids=ROWS)
+def test_a_fault_names_what_it_hit(reason, body, words):
+    first = reason(body)
+    kind, _, rest = first.partition(": ")
+    cause, _, place = rest.partition("; at ")
+    assert kind.startswith(("HardFault (", "Lockup ("))
+    assert words in cause
+    assert len(cause) <= LONGEST
+    assert place
