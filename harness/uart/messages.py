@@ -79,15 +79,20 @@ class MessageReader:
         """True while the second half of a message is missing, or one may be taken back."""
         return self._half is not None
 
-    def feed(self, line: Line, registers: tuple[tuple[str, int], ...] = ()) -> None:
-        """Read one line; ``registers`` were printed shortly before it."""
+    def feed(
+        self, line: Line, registers: tuple[tuple[str, int], ...] = (), *, in_dump: bool = False
+    ) -> None:
+        """Read one line; ``registers`` were printed shortly before it.
+
+        General words in a fault dump are part of it.
+        """
         if self._second_half(line.text):
             return
         for rule in RULES:
             if match := rule.match(line.text):
                 self._take(rule, match, line, registers)
                 return
-        if rule_of_words := _in_general_words(line.text):
+        if not in_dump and (rule_of_words := _in_general_words(line.text)):
             self.finish()
             text = line.text.strip()[:_WIDTH]
             self._half = _PartialMessage(rule_of_words, text, line.number, {})
@@ -121,7 +126,8 @@ class MessageReader:
         elif match := half.rule.then.search(text):
             half.groups |= match.groupdict()
             half.text = f"{half.text} {match.group().strip()[:_WIDTH]}"
-            self.finish()
+            self._half = None
+            self._emit(half)
             return True
         half.lines_left -= 1
         if half.lines_left < 0:
@@ -129,9 +135,9 @@ class MessageReader:
         return False
 
     def finish(self) -> None:
-        """Handle the end of the text: a first half without its second is a finding, too."""
+        """Handle the end of the text: most first halves without the second are findings, too."""
         half, self._half = self._half, None
-        if half is not None:
+        if half is not None and half.rule.alone:
             self._emit(half)
 
     def _emit(self, half: _PartialMessage) -> None:
@@ -202,7 +208,8 @@ class DiagnosticReader:
     def feed(self, line: Line) -> None:
         """Read one line."""
         if self._messages.waiting or self._faults.waiting or _may_tell(line.text):
-            self._messages.feed(line, self._faults.registers_before(line))
+            registers = self._faults.registers_before(line)
+            self._messages.feed(line, registers, in_dump=self._faults.waiting)
             self._faults.feed(line)
 
     def finish(self) -> None:

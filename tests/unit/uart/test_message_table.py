@@ -196,6 +196,7 @@ LOOK_ALIKES = (
     "Internal tensor arena allocation failed (4096 bytes). Trying 8192-byte PSRAM arena.",
     "PSRAM alloc failed, falling back to DRAM",
     "Tensor arena allocated: 81920 bytes",
+    "failed to allocate 4 GB, as expected",
     "Allocated memory for Tensor Arena",
     "Memory region         Used Size  Region Size  %age Used",
     "heap: 4096 bytes free, no stack overflow",
@@ -263,9 +264,17 @@ def test_the_reason_of_a_kernel_stands_before_its_node() -> None:
     assert (finding.value("node"), finding.value("status")) == (3, 1)
 
 
-def test_a_reason_without_a_node_is_a_finding() -> None:
-    (finding,) = findings("Type INT16 (7) not supported.", "bye")
-    assert (finding.kind, finding.subject) == (Kind.PREPARE_FAILED, "")
+def test_a_reason_without_a_node_is_not_a_finding() -> None:
+    """Tests of kernels print it."""
+    assert findings("Type INT16 (7) not supported.", "bye") == []
+
+
+def test_general_words_in_a_fault_dump_are_part_of_it() -> None:
+    dump = ("<err> os: ***** USAGE FAULT *****", "<err> os:   Stack overflow (context area not ok)",
+            "<err> os: >>> ZEPHYR FATAL ERROR 2: Stack overflow on CPU 0")  # fmt: skip
+    assert [(one.kind, one.line) for one in findings(*dump)] == [
+        (Kind.FAULT, 1), (Kind.STACK_OVERFLOW, 3),
+    ]  # fmt: skip
 
 
 def test_an_error_of_an_impulse_has_its_name() -> None:
