@@ -382,7 +382,8 @@ HARMLESS = re.compile(
 )
 #: A program goes on after a failure, in lower case: the finding is taken back.
 RECOVERED = re.compile(
-    r"\bas expected\b|\bretry\w*|\btry(?:ing)? again|\btrying\b|\bfall(?:ing|s|en)?[- ]?back|\binstead\b"
+    r"\bas expected\b|\bretry\w*|\btry(?:ing)? again|\btrying\b|\bfall(?:ing|s|en)?[- ]?back"
+    r"|\binstead\b"
     r"|\busing (?:the |a )?(?:default|internal|external|static|smaller|heap|ram|psram|sram|dram)\b"
     r"|\b(?:arena|tensors?|memory|buffers?|heap)\b.{0,40}(?<!not be )(?<!n't be )\ballocated\b"
     r"|\ballocated\b.{0,40}\b(?:arena|tensors?|memory|buffers?|heap|bytes)\b"
