@@ -57,6 +57,16 @@ _KCONFIG = re.compile(
 _NOT_TAKEN = "was assigned the value"
 
 
+def overflows(error: str) -> bool:
+    """True for the first error of a link whose regions are too small."""
+    return re.search(r"region \S+ overflowed by ", error) is not None
+
+
+def space_hint(map_file: object) -> str:
+    """The hint of such an error."""
+    return f"`tflm-hil footprint {map_file}` shows what takes the space"
+
+
 def first_error(output: str) -> str:
     """The first error as one line, ``file:line: message`` if the tool prints a location.
 

@@ -19,7 +19,7 @@ from harness.base.errors import (
 )
 from harness.base.platforms import BoardTable, board_with, chip_called
 from harness.build import board_names
-from harness.build.first_error import first_error
+from harness.build.first_error import first_error, overflows, space_hint
 from harness.build.inputs import Inputs
 from harness.build.options import BuildOptions
 
@@ -141,11 +141,14 @@ class Toolchain:
         libraries, objects, and the paths searched for them without success.
         """
         map_file = target.with_suffix(".map")
-        output = self.run(
-            [self.compiler, *flags, *_LINK, f"-L{script.parent}", f"-T{script}",
-             f"-Wl,-Map={map_file}", "-Wl,--verbose", *objects, "-lm", "-o", target],
-            target.name, target.parent,
-        )  # fmt: skip
+        command = [
+            self.compiler, *flags, *_LINK, f"-L{script.parent}", f"-T{script}",
+            f"-Wl,-Map={map_file}", "-Wl,--verbose", *objects, "-lm", "-o", target,
+        ]  # fmt: skip
+        try:
+            output = self.run(command, target.name, target.parent)
+        except BuildFailed as error:
+            raise _with_map(error, map_file) from error
         opened, missed = (
             [target.parent / (one or other) for one, other in lines.findall(output)]
             for lines in (_OPENED, _NOT_OPENED)
@@ -174,15 +177,29 @@ class Toolchain:
             raise BuildFailed(f"{what}: {error.reason}") from error
         if done.code != 0:
             output = done.errors or done.output
-            log = paths.cache() / "failed" / f"{what}.log"
-            log.parent.mkdir(parents=True, exist_ok=True)
-            files.write(log, output)
+            log = _failed(f"{what}.log", output)
             raise BuildFailed(
                 f"{what} cannot be built: {first_error(output)}", hint=f"full output: {log}"
             )
         if done.cut:  # what is left out may be inputs
             raise BuildFailed(f"{what}: {Path(words[0]).name} printed too much to be read")
         return done.output + done.errors
+
+
+def _failed(name: str, content: bytes | str) -> Path:
+    """A file about a failed build, which outlives the build's folder."""
+    path = paths.cache() / "failed" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    files.write(path, content)
+    return path
+
+
+def _with_map(error: BuildFailed, map_file: Path) -> BuildFailed:
+    """``error`` of a link; if a region overflows, its hint shows what is in the way."""
+    if not overflows(error.message) or not files.is_file(map_file):
+        return error
+    kept = _failed(map_file.name, files.read(map_file))
+    return BuildFailed(error.message, hint=f"{space_hint(kept)}; {error.hint}")
 
 
 def search_of(

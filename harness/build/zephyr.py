@@ -25,7 +25,7 @@ from harness.base.platforms import DEFAULT_BOARD
 from harness.build import board_names, ninja
 from harness.build.cache import locked
 from harness.build.configurations import load
-from harness.build.first_error import first_error
+from harness.build.first_error import first_error, overflows, space_hint
 from harness.build.inputs import Contents, InputRecord, Inputs, Roots, digest
 from harness.build.options import KERNEL_VARIANTS, BuildResult
 from harness.build.parallel import parallel_map
@@ -288,7 +288,7 @@ class _BuildTree:
             ) from error
         files.write(log, done.output)
         if done.code != 0:
-            raise _failure(done.output, log)
+            raise _failure(done.output, log, self.path)
 
 
 def _write_changed(path: Path, content: bytes) -> None:
@@ -328,7 +328,7 @@ def _record_compiler(tree: Path, record: Path, stopped: threading.Event) -> None
     files.write(record, InputRecord.of(inputs, Roots({}, [tree]), Contents()).to_json())
 
 
-def _failure(output: str, log: Path) -> BuildFailed:
+def _failure(output: str, log: Path, tree: Path) -> BuildFailed:
     """The error of a failed build: its first error, and a hint with remedy and log file."""
     lacking = _LACKING.search(output)
     if lacking and lacking[1] in _MODULES:
@@ -339,7 +339,11 @@ def _failure(output: str, log: Path) -> BuildFailed:
     known = next(((text, hint) for text, hint in _CAUSES.items() if text in output), None)
     full = f"full output: {log}"
     if known is None:
-        return BuildFailed(f"west build failed: {first_error(output)}", hint=full)
+        error = first_error(output)
+        maps = sorted((tree / "zephyr").glob("*.map"), key=lambda path: path.stat().st_mtime)
+        if overflows(error) and maps:  # zephyr_pre0.map, of the first of several links
+            full = f"{space_hint(maps[-1])}; {full}"
+        return BuildFailed(f"west build failed: {error}", hint=full)
     text, remedy = known
     line = next(line for line in output.splitlines() if text in line)
     return BuildFailed(f"west build failed: {line.strip()}", hint=f"{remedy}; {full}")

@@ -158,7 +158,8 @@ def _named(firmware: Image, name: str) -> Symbol:
             return symbol
     raise UsageError(
         f"{firmware.path.name} has no object {name!r} to compare",
-        hint=f"tflm-hil footprint {firmware.path} --by symbol lists them",
+        hint=firmware.symbols_hint()
+        or f"tflm-hil footprint {firmware.path} --by symbol lists them",
     )
 
 

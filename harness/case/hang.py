@@ -123,6 +123,8 @@ def time_hint(case: Case, seen: Observation) -> str:
     An image that was silent for most of its time has hung: more time does not help.
     """
     records = seen.console.records
+    if seen.stuck:
+        return ""
     if seen.stop is Stop.GUARD:
         return "a slow machine or target needs a larger guard (--guard, or `guard` in a case file)"
     if records and records[-1].kind == "ready" and case.input_file is None and case.vectors is None:

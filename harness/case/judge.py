@@ -14,6 +14,7 @@ from harness.case.causes import in_sequence
 from harness.case.effects import JudgedRun, as_reason, without_effect
 from harness.case.endings import hung
 from harness.case.evidence import check_evidence, known_of
+from harness.case.float_printing import missing_floats
 from harness.case.hang import explain_hang, how_it_ended
 from harness.case.measure import measure, with_bounds
 from harness.case.observation import Observation
@@ -56,6 +57,8 @@ def judged(prepared: Prepared, seen: Observation) -> CaseResult:
     records = map(seen.console.timed, check_evidence(seen.console, known, measured))
     findings = tuple(in_order([*seen.findings(model, image), *records]))
     outputs = check_outputs(seen.console, case, model, known.inputs or prepared.inputs)
+    if outputs.problem or outputs.inferences < case.least_results:
+        findings = tuple(in_order([*findings, *_without_floats(seen, image)]))
     budgets = _check_budgets(prepared, measures, outputs)
     held = held_model(image, model) if model is not None else None
     wrong_model = _wrong_model(seen, model) or _wrong_copy(held, outputs)
@@ -77,6 +80,7 @@ def judged(prepared: Prepared, seen: Observation) -> CaseResult:
         tests=outputs.tests,
         details="\n\n".join([*_details(seen, outputs), *budgets.tables]),
         budgets=budgets.verdicts,
+        stated=outputs.stated,
     )
     if found := budgets.adequacy:
         measures = replace(measures, adequacy=found.share, mistakes_missed=len(found.missed))
@@ -101,6 +105,11 @@ def _beyond_ram(findings: Sequence[Finding], image: Image) -> int:
     asked = (finding.value("requested") or 0 for finding in findings)
     most = max(asked, default=0)
     return most if most > image.chip.area("ram").size else 0
+
+
+def _without_floats(seen: Observation, image: Image) -> Sequence[Finding]:
+    found = missing_floats(seen.console, image)
+    return (found,) if found is not None else ()
 
 
 def _without_unused(judgement: Judgement, run: JudgedRun) -> Judgement:

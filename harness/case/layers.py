@@ -30,6 +30,8 @@ from harness.targets.session import Session
 #: Calls of GetEvalTensor by one operator before the image is taken to run another model: a kernel
 #: makes one, or a few, for each of its tensors.
 _MOST_REQUESTS = 256
+#: Bytes at an input's address that may hold a float instead.
+_HEAD = 4
 _INVOKE = "tflite::MicroInterpreter::Invoke"
 _GET_TENSOR = "GetEvalTensor"
 
@@ -41,6 +43,40 @@ class LayerDump:
     inputs: tuple[bytes, ...]
     outputs: Mapping[tuple[int, int], bytes]  # by index of the operator and of its output
     earlier: tuple[tuple[bytes, ...], ...] = ()  # inputs of the inferences before it
+
+
+@dataclass(frozen=True)
+class DeviceInference:
+    """Inputs and outputs of one inference, as they lay in memory when it began and ended."""
+
+    inputs: tuple[bytes, ...]
+    outputs: tuple[bytes, ...]
+    heads: tuple[bytes, ...]  # _HEAD bytes at each input's address, also behind its end
+
+
+def device_inferences(
+    session: Session, firmware: Image, model: Model, count: int, deadline: Deadline
+) -> list[DeviceInference]:
+    """The first ``count`` inferences; fewer if the image does not come to more.
+
+    Raises :class:`UsageError` as :func:`dump_layers` does.
+    """
+    walk = _Walk(session, deadline)
+    entry, request = address_of(firmware, _INVOKE), address_of(firmware, _GET_TENSOR)
+    found: list[DeviceInference] = []
+    try:
+        for _ in range(count):
+            walk.to(entry, "MicroInterpreter::Invoke()")
+            end = session.registers["lr"] & ~1
+            walk.locate(request)
+            inputs = tuple(walk.read(tensor) for tensor in model.inputs)
+            heads = tuple(walk.read(tensor, _HEAD) for tensor in model.inputs)
+            walk.to(end, "the end of Invoke()")
+            outputs = tuple(walk.read(tensor) for tensor in model.outputs)
+            found.append(DeviceInference(inputs, outputs, heads))
+    except FirmwareFailed:
+        pass
+    return found
 
 
 def compare_with_device(
@@ -177,9 +213,10 @@ class _Walk:
             f"{operator} never requested its output: does the image run another model?"
         )
 
-    def read(self, tensor: Tensor) -> bytes:
-        """Read the current bytes of a tensor."""
-        size = tensor.elements * NUMPY_TYPES[tensor.dtype].itemsize
+    def read(self, tensor: Tensor, size: int | None = None) -> bytes:
+        """Read the current bytes of a tensor; ``size`` bytes from its beginning if it is given."""
+        if size is None:
+            size = tensor.elements * NUMPY_TYPES[tensor.dtype].itemsize
         memory = self._session.memory
         pointer = memory.read(self._tensors + EVAL_TENSOR * tensor.index, 4)
         return memory.read(int.from_bytes(pointer, "little"), size) if size else b""

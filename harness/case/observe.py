@@ -122,6 +122,8 @@ def observe(
     if stop is Stop.CONDITION and not console.flooded:
         last = _watch_end(tap, case, deadline)
         stop = last if last in FATAL_STOPS else stop
+    if last in (Stop.IDLE, Stop.SYSTEM_OFF):
+        console.cut_line(tap.session.counters.virtual_seconds or 0.0)  # no more of it will come
     seen = replace(
         observer.seen(stop, last=last, provoked=provoked),
         complaint=complaint,

@@ -19,7 +19,7 @@ from harness.reference.comparison import Alternatives
 from harness.reference.float_error import allowed_errors, allowed_in_batch
 from harness.uart import Console, TensorKey, Tensors
 from harness.uart.scrapers import Check, ExpectedResults, TestResult
-from harness.uart.scrapers.base import REFERENCE
+from harness.uart.scrapers.base import REFERENCE, Stated
 from harness.uart.tensors import assemble
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ class OutputCheck:
     pass_reason: str = ""  # reason of a pass; "" for the usual one
     tests: tuple[TestResult, ...] = ()  # of an image that runs tests
     compared_with: str = ""  # source of the expected values
+    stated: Stated | None = field(default=None, compare=False)  # of printed tensors
     # Inputs of the compared inferences, each (inferences, *shape).
     inputs: tuple[Array, ...] = field(default=(), compare=False)
 
@@ -110,6 +111,7 @@ def _from_scraper(check: Check, results: int, model: Model | None) -> OutputChec
         check.pass_reason,
         check.tests,
         " and ".join(sources) if check.compared else "",
+        check.stated,
     )
 
 

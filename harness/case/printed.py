@@ -27,7 +27,7 @@ from harness.model import Tensor
 from harness.reference import Interpreter, alternatives, compare, dequantize, quantize
 from harness.reference.float_error import allowed_in_batch
 from harness.uart.scrapers import Check
-from harness.uart.scrapers.base import REFERENCE, first_rows
+from harness.uart.scrapers.base import REFERENCE, Stated, first_rows
 from harness.uart.scrapers.readings import Elements, Readings
 
 Array = npt.NDArray[np.generic]
@@ -301,7 +301,11 @@ class _Attempt:
             details += first_rows(places)[1]
         if len(self.wrong) > 1 and all((value == value[0]).all() for value in self._values):
             details.append("all inferences had the same input")
-        return Check(compared, mismatches, problems, "\n".join(details), compared_with=(REFERENCE,))
+        stated = Stated(tuple(self._values), tuple(one.obtained for one in self._outputs))
+        return Check(
+            compared, mismatches, problems, "\n".join(details), compared_with=(REFERENCE,),
+            stated=stated,
+        )  # fmt: skip
 
 
 def _numbers(one: Elements, tensor: Tensor, count: int) -> tuple[Reals, Reals]:

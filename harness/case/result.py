@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -20,6 +20,7 @@ from harness.base.findings import Finding
 from harness.base.platforms import place
 from harness.base.tables import key, plain
 from harness.uart.scrapers import TestResult
+from harness.uart.scrapers.base import Stated
 
 if TYPE_CHECKING:
     from harness.elf.coverage import Coverage
@@ -185,6 +186,7 @@ class Evidence:
     coverage: Coverage | None = None  # of a traced case
     compared_with: str = ""  # source of the expected values; "" if nothing was compared
     budgets: tuple[BudgetVerdict, ...] = ()  # of the case, kept or not
+    stated: Stated | None = field(default=None, compare=False, repr=False)  # printed tensors
 
 
 def _with_spread(value: float, result: CaseResult) -> str:
@@ -310,6 +312,7 @@ class CaseResult:
     problems = _ResultField(lambda one: one.judgement.problems)
     hint = _ResultField(lambda one: one.judgement.hint)
 
+    stated = _ResultField(lambda one: one.evidence.stated)
     findings = _ResultField(lambda one: one.evidence.findings)
     outputs_compared = _ResultField(lambda one: one.evidence.outputs_compared)
     mismatches = _ResultField(lambda one: one.evidence.mismatches)
@@ -355,7 +358,7 @@ class CaseResult:
         parts = (self.setup, self.judgement, self.evidence, self.measures)
         values = {name: value for part in parts for name, value in vars(part).items()}
         coverage = values["coverage"]
-        del values["size"]
+        del values["size"], values["stated"]
         spelt_out = {
             "flash": self.measures.flash,
             "ram": self.measures.ram,

@@ -13,6 +13,7 @@ from harness.base.errors import (
     BUG_HINT,
     CannotWrite,
     HilError,
+    Unsupported,
     UsageError,
     describe_bug,
     traceback_text,
@@ -22,16 +23,20 @@ from harness.case import artifacts
 from harness.case.case import Case
 from harness.case.contradictions import refuse_nothing_expected
 from harness.case.judge import judged
+from harness.case.layers import device_inferences
 from harness.case.measure import profiled, size_of
 from harness.case.observation import Observation
 from harness.case.observe import observe
 from harness.case.power_on import Behaviour, first_difference, runs_of
 from harness.case.prepare import Prepared, prepare, setup_of
 from harness.case.result import CaseResult, Evidence, Judgement, Measures, Verdict
+from harness.case.wrong_side import explained
 from harness.elf import Image
 from harness.elf.coverage import Coverage
+from harness.reference import Interpreter
 from harness.targets.base import Stop
 from harness.targets.opening import Targets
+from harness.targets.registry import Ability, target
 from harness.targets.session import Session
 from harness.uart.recording import Recording
 
@@ -73,6 +78,8 @@ def run_case(
         return _timed(_failed(case, error), how.started)
 
 
+#: Inferences whose tensors are read to explain outputs that differ.
+_EXPLAINED = 8
 #: Errors of the caller, not of the run.
 _CALLERS = (UsageError, CannotWrite)
 
@@ -95,7 +102,7 @@ def _run_case(case: Case, output: Path, how: _How, calibrate: Calibrate | None) 
     try:
         prepared = prepare(case)
         with artifacts.recording(folder, how.echo) as recording:
-            result = _result(prepared, _watch(prepared, recording, how))
+            result = _result(prepared, _watch(prepared, recording, how), how.targets)
     except _CALLERS:
         raise
     except HilError as error:
@@ -144,12 +151,46 @@ def _watch(prepared: Prepared, recording: Recording, how: _How) -> _Watched:
     return _Watched(replace(seen, target_findings=findings), recording.path, coverage)
 
 
-def _result(prepared: Prepared, watched: _Watched) -> CaseResult:
+def _result(prepared: Prepared, watched: _Watched, targets: Targets) -> CaseResult:
     """Measure and judge what was seen."""
     result = judged(prepared, watched.seen)
+    if result.evidence.stated is not None and result.evidence.mismatches:
+        result = _explained(prepared, result, targets)
     evidence = replace(result.evidence, console=watched.console, coverage=watched.coverage)
     measures = replace(result.measures, profiled=profiled(prepared.image, watched.coverage))
     return replace(result, evidence=evidence, measures=measures)
+
+
+def _explained(prepared: Prepared, result: CaseResult, targets: Targets) -> CaseResult:
+    """``result`` with the side that is wrong, if a second run, which reads tensors, shows it."""
+    case, image, model, stated = (
+        prepared.case,
+        prepared.image,
+        prepared.model,
+        result.evidence.stated,
+    )
+    hosted = case.steps or case.presses
+    if model is None or stated is None or hosted or not target(case.target).can(Ability.STEP):
+        return result
+    interpreter = Interpreter.from_model(model, case.arithmetic)
+
+    def look(session: Session) -> str:
+        deadline = session.deadline(case.timeout, guard=case.guard)
+        read = device_inferences(session, image, model, _EXPLAINED, deadline)
+        return explained(read, stated, interpreter, image)
+
+    options = {**runs_of(case)[0].target_options}
+    try:
+        side = targets.run(case.target, image, look, options)
+    except (HilError, Unsupported):  # stripped, another runtime, a target that cannot look
+        return result
+    if not side:
+        return result
+    first, *rest = result.judgement.problems
+    text = f"{first}: {side}"
+    reason = result.judgement.reason.replace(first, text, 1)
+    judgement = replace(result.judgement, reason=reason, problems=(text, *rest))
+    return replace(result, judgement=judgement)
 
 
 def _failed(case: Case, error: Exception, prepared: Prepared | None = None) -> CaseResult:

@@ -95,7 +95,8 @@ def debug(options: DebugOptions) -> int:
     program = None if options.port is not None else gdb.find_gdb(options.gdb)
     call = gdb.GdbCall(program, options.batch, options.port or 0)
     if not image.symbols:
-        click.echo(f"{image.path} has no symbols: gdb shows addresses only", err=True)
+        click.echo(f"{image.path} has no symbols: gdb shows addresses only;"
+                   f" {image.symbols_hint()}", err=True)  # fmt: skip
     if case.target == "renode":
         return _debug_renode(case, image, call, options)
     if case.target != "simulator":

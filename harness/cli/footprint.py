@@ -19,8 +19,9 @@ from harness.cli.options import JsonOption, also_load_option, json_option, optio
 from harness.cli.output import screen, write_text
 from harness.cli.parameters import EXISTING, IMAGE, STDOUT, Destination, Name
 from harness.elf import Image, combined
+from harness.elf.map_file import LinkerMap, is_map
 from harness.elf.trustzone import side
-from harness.footprint.analysis import Footprint
+from harness.footprint.analysis import Footprint, of_map
 from harness.footprint.budget import BudgetVerdict, check, load
 from harness.footprint.compare import SizeComparison, compare, load_baseline
 from harness.footprint.text import (
@@ -52,7 +53,7 @@ class FootprintOptions(JsonOption):
 
 
 @click.command()
-@click.argument("what", metavar="ELF|SAMPLE", type=IMAGE)
+@click.argument("what", metavar="ELF|MAP|SAMPLE", type=IMAGE)
 @click.option("--by", "views", type=click.Choice(VIEWS), multiple=True,
               help="The table to show; repeatable.  [default: region, operator, ram]")  # fmt: skip
 @also_load_option
@@ -77,10 +78,14 @@ class FootprintOptions(JsonOption):
 def footprint(options: FootprintOptions) -> None:
     """Show flash and RAM of ELF (or SAMPLE) by region, section, file, symbol, operator.
 
+    MAP is the map file of a link by GNU ld or lld, also of one that failed because a region
+    overflows.
+
     \b
     tflm-hil footprint zephyr.elf --by operator
     tflm-hil footprint zephyr.elf --by file --region RAM
     tflm-hil footprint zephyr.elf --measure
+    tflm-hil footprint zephyr.map --by symbol --region RAM
     tflm-hil footprint zephyr.elf --baseline main.json --budget budgets.toml --markdown -
     tflm-hil footprint zephyr.elf --also-load tfm_s.elf --also-load bl2.elf
     """
@@ -100,7 +105,7 @@ def footprint(options: FootprintOptions) -> None:
 class _Sizes:
     """Footprints of an image and of those beside it, with the comparisons of the first."""
 
-    image: Image
+    image: Image | None  # None for a map file
     footprint: Footprint
     beside: Mapping[str, Footprint]
     comparison: SizeComparison | None
@@ -121,27 +126,50 @@ class _Sizes:
 def _sizes(options: FootprintOptions) -> _Sizes:
     budgets = load(options.budget) if options.budget else ()
     baseline = load_baseline(options.baseline) if options.baseline else None
-    image = combined.read(options.what.image(), options.also_load)
-    image = replace(image, map_file=options.map_file)
-    analysed = analysis.analyse(image)
+    path = options.what.image()
+    if is_map(path):
+        image, analysed = None, of_map(_linker_map(path, options))
+    else:
+        image = replace(combined.read(path, options.also_load), map_file=options.map_file)
+        analysed = analysis.analyse(image)
     if options.region:
         analysed.region(options.region)  # raises UsageError for an unknown name
-    if options.measure:
+    if options.measure and image is not None:
         analysed = _measured(image, analysed)
     document = analysed.to_json()
     return _Sizes(
         image,
         analysed,
-        {other.name: analysis.analyse(other) for other in image.beside},
+        {other.name: analysis.analyse(other) for other in (image.beside if image else ())},
         compare(baseline, document) if baseline is not None else None,
         check(budgets, document, baseline),
     )
 
 
+def _linker_map(path: Path, options: FootprintOptions) -> LinkerMap:
+    """The map file ``path``. Raises UsageError for an option that needs the ELF."""
+    given = {
+        "--measure": options.measure,
+        "--also-load": options.also_load,
+        "--map": options.map_file,
+        "--by operator": "operator" in options.views,
+    }
+    for option, value in given.items():
+        if value:
+            raise UsageError(
+                f"{option} needs the ELF, and {path} is a map file",
+                hint="link an image that does not fit with -Wl,--noinhibit-exec to get its ELF",
+            )
+    return LinkerMap.read(path)
+
+
 def _print_beside(sizes: _Sizes) -> None:
     """Prints a table of the regions of all images that are loaded together."""
-    sides = {each.name: side(each) for each in (sizes.image, *sizes.image.beside)}
-    footprints = {sizes.image.name: sizes.footprint, **sizes.beside}
+    image = sizes.image
+    if image is None:
+        return
+    sides = {each.name: side(each) for each in (image, *image.beside)}
+    footprints = {image.name: sizes.footprint, **sizes.beside}
     rows: list[Row] = [
         [name, sides[name], region.name, f"0x{region.origin:08x}", f"{region.used:,}"]
         for name, footprint in footprints.items()
@@ -162,8 +190,10 @@ def _measured(image: Image, analysed: Footprint) -> Footprint:
 
 def _print(sizes: _Sizes, options: FootprintOptions) -> None:
     limit = 0 if options.everything else _SHOWN
-    _print_views(sizes, options, limit)
     console = screen()
+    for overflow in sizes.footprint.overflows:
+        console.print(overflow, markup=False)
+    _print_views(sizes, options, limit)
     if sizes.comparison is not None:
         for title, rows in comparison_tables(sizes.comparison, limit=limit or 10**9):
             show(console, title, rows)
@@ -178,11 +208,22 @@ def _print(sizes: _Sizes, options: FootprintOptions) -> None:
 
 def _print_views(sizes: _Sizes, options: FootprintOptions, limit: int) -> None:
     """Prints the tables of ``--by``; by default the usual ones, or none with a comparison."""
-    usual: Sequence[View] = ("ram",) if options.measure else ("region", "operator", "ram")
+    footprint = sizes.footprint
     compared = sizes.comparison is not None or options.budget
+    region = options.region
+    if options.views or compared:
+        views = options.views
+    elif footprint.overflows:
+        views = ("region", "symbol")
+        region = region or next(each.name for each in footprint.regions if each.overflow)
+    elif options.measure:
+        views = ("ram",)
+    else:
+        views = ("region", "library" if footprint.source == "map" else "operator", "ram")
     console = screen()
-    for view in options.views or (() if compared else usual):
-        rows = table(sizes.footprint, view, region=options.region, limit=limit)
+    for view in views:
+        shown = options.region if view == "region" else region
+        rows = table(footprint, view, region=shown, limit=limit)
         if rows.rows:
             show(console, f"By {view}", rows)
             console.print()

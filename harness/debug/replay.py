@@ -80,7 +80,9 @@ def _function(image: Image, name: str, hint: str) -> int:
     """The address of the only function of this name. Raises :class:`UsageError`."""
     addresses = _functions(image, name)
     if not addresses:
-        raise UsageError(f"{image.path} has no function {short(name)}", hint=hint)
+        raise UsageError(
+            f"{image.path} has no function {short(name)}", hint=image.symbols_hint() or hint
+        )
     if len(addresses) > 1:
         raise UsageError(
             f"{image.path} has {len(addresses)} functions {short(name)}",

@@ -119,10 +119,12 @@ def _images(path: Path) -> list[Image]:
         data = files.read(file, error=BadElf)
         if not data:
             raise BadElf(f"{file} is empty")
-        return [Image(file, wrap([(_address(placed["address"]), data)]))]
+        return [Image(file, wrap([(_address(placed["address"]), data)]), kind="binary")]
     data = files.read(path, error=BadElf)
     if data.lstrip()[:1] == b":":
-        return [Image(path, wrap(_hex_blocks(data, path)))]
+        return [Image(path, wrap(_hex_blocks(data, path)), kind="HEX")]
+    if path.suffix == ".map":
+        raise BadElf(f"{path} is a map file, not an image", hint=f"tflm-hil footprint {path}")
     if path.suffix == ".bin" and data[:4] != b"\x7fELF":
         raise BadElf(f"{path} has no load address", hint=f"name it as {path.name}@ADDRESS")
     return [Image.from_elf(path)]

@@ -6,6 +6,7 @@ functions and lines.
 
 from __future__ import annotations
 
+import logging
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
@@ -16,6 +17,8 @@ from harness.elf import Image
 from harness.elf.call_tree import CallTree
 from harness.elf.demangle import demangle
 from harness.elf.thumb import instruction_length
+
+_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -122,6 +125,13 @@ def _lines(image: Image, executed: list[int]) -> dict[str, dict[int, bool]]:
     files: dict[str, dict[int, bool]] = {}
     for each in (image, *image.beside):
         _add_lines(files, each, executed)
+    if not files:
+        hint = (
+            f"{image.without_symbols}: {image.symbols_hint()}"
+            if image.without_symbols
+            else ("build with -g")
+        )
+        _LOG.warning("no source lines in the coverage of %s: %s", image.path.name, hint)
     return files
 
 

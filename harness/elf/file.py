@@ -221,6 +221,9 @@ class ElfFile:
         if not isinstance(table, SymbolTableSection):
             return (), ()
         names = {number: section.name for number, section in enumerate(sections)} | _SPECIAL
+        thread_local = min(
+            (each["sh_addr"] for each in sections if each["sh_flags"] & reader.SHF_TLS), default=0
+        )
         symbols: list[Symbol] = []
         mapping: list[tuple[int, str]] = []
         for raw in reader.symbols(table, str(self.path)):
@@ -228,6 +231,8 @@ class ElfFile:
                 mapping.append((raw.value, _MAPPING[raw.name[:2]]))
                 continue
             address = raw.value & ~1 if raw.kind == "func" else raw.value
+            if raw.kind == "tls":
+                address += thread_local  # the symbol has the offset in it
             section = names.get(raw.index, str(raw.index))
             symbols.append(Symbol(raw.name, address, raw.size, raw.kind, raw.binding, section))
         return tuple(symbols), tuple(sorted(mapping))

@@ -20,7 +20,10 @@ def address_of(image: Image, name: str) -> int:
     if not addresses:
         raise UsageError(
             f"{image.path.name} has no function {name}()",
-            hint="a TFLM image with its symbol table is needed; link-time optimization may have "
-            "dissolved the function",
+            hint=(
+                f"{image.without_symbols}: {image.symbols_hint(also_load=False)}"
+                if image.without_symbols
+                else "link-time optimization may have dissolved the function, if it is a TFLM image"
+            ),
         )
     return min(addresses)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from harness.elf.graph import Graph
     from harness.elf.inlined import Inlining
     from harness.elf.layout import Layout
+    from harness.elf.map_file import LinkerMap
     from harness.elf.regions import MemoryRegion
     from harness.elf.register_functions import Registration
     from harness.elf.variables import Variables
@@ -29,9 +30,12 @@ UNSIZED_REACH = 1024
 _UNTYPED = ("__gnu_cmse_nonsecure_call",)
 
 
-def _by_place(symbol: Symbol) -> tuple[int, int]:
-    """Sort key: by address; of several symbols at one address, the longest comes last and wins."""
-    return symbol.address, symbol.size
+def _by_place(symbol: Symbol) -> tuple[int, int, bool]:
+    """Sort key: by address; of several symbols at one address, the last one wins.
+
+    That is the longest one; of weak aliases, such as those of a default handler, their target.
+    """
+    return symbol.address, symbol.size, symbol.binding != "weak"
 
 
 @dataclass(frozen=True)
@@ -55,15 +59,17 @@ class Location:
 class Image(ElfFile):
     """An ELF and the views of it.
 
-    ``map_file`` (GNU ld's) describes the memory regions if it is given. If several images are
+    ``map_file`` names memory regions and libraries if it is given. If several images are
     flashed together, ``beside`` are the other ELFs, and ``composed`` the segments of all; see
-    :mod:`harness.elf.combined`. ``chip_name``: the chip that a case or an option names.
+    :mod:`harness.elf.combined`. ``chip_name``: the chip that a case or an option names. ``kind`` is
+    the file's: ``ELF``, ``HEX`` or ``binary``.
     """
 
     map_file: Path | None = None
     beside: tuple[Image, ...] = ()
     composed: tuple[Segment, ...] = ()
     chip_name: str = ""
+    kind: str = "ELF"
 
     @cached_property
     def chip(self) -> ChipTable:
@@ -79,6 +85,26 @@ class Image(ElfFile):
         if self.path.stem != "zephyr":
             return self.path.stem
         return folder.parent.name if folder.name == "zephyr" else folder.name
+
+    @property
+    def without_symbols(self) -> str:
+        """Why there are no symbols, "" if there are."""
+        if self.symbols:
+            return ""
+        if self.kind == "ELF":
+            return "the image is stripped"
+        return f"a {self.kind} file has no symbols"
+
+    def symbols_hint(self, *, also_load: bool = True) -> str:
+        """What gives the image its symbols, "" if it has them.
+
+        ``also_load``: whether the command can load an ELF beside a HEX or binary file.
+        """
+        if self.symbols:
+            return ""
+        if self.kind == "ELF":
+            return "pass the ELF before it was stripped"
+        return "add the ELF with --also-load app.elf" if also_load else "pass the ELF instead"
 
     @property
     def alone(self) -> Image:
@@ -106,14 +132,21 @@ class Image(ElfFile):
         """The memory regions of the link, sorted by origin; see :mod:`harness.elf.regions`."""
         from harness.elf.regions import memories  # noqa: PLC0415
 
-        return memories(self, self.chip, map_file=self.map_file)
+        return memories(self, self.chip, self.linker_map.regions if self.linker_map else ())
+
+    @cached_property
+    def linker_map(self) -> LinkerMap | None:
+        """The content of ``map_file``. Raises :class:`UsageError` if that is not a map."""
+        from harness.elf.map_file import LinkerMap  # noqa: PLC0415
+
+        return None if self.map_file is None else LinkerMap.read(self.map_file)
 
     @cached_property
     def layout(self) -> Layout:
         """The parts of every region, which have each byte once."""
-        from harness.elf.layout import lay_out  # noqa: PLC0415
+        from harness.elf.layout import of_image  # noqa: PLC0415
 
-        return lay_out(self, self.regions)
+        return of_image(self, self.regions)
 
     @cached_property
     def variables(self) -> Variables:

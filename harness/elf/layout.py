@@ -1,22 +1,29 @@
 """The layout of regions: each byte once, in a section, a symbol, padding or a gap.
 
-The parts of a region sum to exactly the linker's figure of used bytes. GNU ld's memory table counts
-from a region's origin to the end of the last placed section, alignment included; ``.data`` is
-counted in RAM, where it is used, and in FLASH, where its initial values are stored.
+The parts of a region sum to the linker's figure of used bytes: from the region's origin to the end
+of the last section in it, alignment included, also where the section ends behind the region.
+``.data`` is counted in RAM, where it is used, and in FLASH, where its initial values are stored. A
+section without stored bytes (``.bss``, ``.noinit``) is counted in RAM alone, whatever load address
+the linker gave it.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from harness.elf.file import ElfFile, Section, Symbol
 from harness.elf.regions import MemoryRegion
 
 #: The longest run of filler bytes that counts as padding, in bytes.
 LONGEST_PADDING = 64
+#: The largest alignment of a section that continues a region behind its end, in bytes.
+LARGEST_ALIGNMENT = 4096
 #: Kinds of symbols that name bytes.
 _NAMED = frozenset({"func", "object", "notype", "common", "tls"})
+#: The kind of a part by the kind of its symbol.
+_PART_KINDS = {"func": "function", "notype": "label", "strings": "strings"}
 #: Precedence of symbols for the same bytes: the first names them, the others are aliases.
 _BINDING_ORDER = {"global": 0, "weak": 1, "local": 2}
 _NOP = b"\x00\xbf"  # Thumb NOP, little-endian: the assembler's padding of code
@@ -85,17 +92,25 @@ def extents(image: ElfFile) -> tuple[Section, ...]:
     return tuple(sections)
 
 
-def lay_out(image: ElfFile, memories: Sequence[MemoryRegion]) -> Layout:
+#: A section with the symbols in it.
+Content = tuple[Section, Sequence[Symbol]]
+
+
+def of_image(image: ElfFile, memories: Sequence[MemoryRegion]) -> Layout:
+    """The layout of an image, with notes on gaps that sections without stored bytes leave."""
+    layout = lay_out(_contents(image), memories)
+    return replace(layout, notes=(*layout.notes, *_unstored(image, layout.parts)))
+
+
+def lay_out(contents: Sequence[Content], memories: Sequence[MemoryRegion]) -> Layout:
     """Split every region of ``memories`` into parts; notes name sections outside of them."""
-    sections = extents(image)
     notes: list[str] = []
-    pieces = {
-        id(section): _pieces(section, spans) for section, spans in _spans(image, sections, notes)
-    }
+    sections = [section for section, _ in contents]
+    pieces = {id(section): _pieces(section, spans) for section, spans in _spans(contents, notes)}
     parts: list[LayoutPart] = []
     placed: set[int] = set()
     for memory in memories:
-        placed_extents = _placed(sections, memory)
+        placed_extents = _placed(sections, memory, memories)
         placed.update(id(extent.section) for extent in placed_extents)
         parts.extend(_parts(memory, placed_extents, pieces))
     for section in sections:
@@ -104,45 +119,65 @@ def lay_out(image: ElfFile, memories: Sequence[MemoryRegion]) -> Layout:
                 f"section {section.name} lies in no region: {section.size} B at "
                 f"0x{section.address:08x}"
             )
-    notes += [note for memory in memories for note in _reserved(image, memory)]
-    if not image.symbols:
-        notes.append("the image is stripped: no symbols, so bytes are listed by section only")
     return Layout(tuple(parts), tuple(notes))
 
 
-def _reserved(image: ElfFile, memory: MemoryRegion) -> Iterable[str]:
-    """Notes on sections that have a load address but no stored bytes.
+def _contents(image: ElfFile) -> list[Content]:
+    by_name: dict[str, list[Symbol]] = {}
+    for symbol in image.symbols:
+        if symbol.kind in _NAMED and (symbol.size or symbol.kind == "func"):
+            by_name.setdefault(symbol.section, []).append(symbol)
+    return [(section, by_name.get(section.name, ())) for section in extents(image)]
 
-    The linker counts them in flash (Zephyr's priv_stacks_noinit). The binary has a gap there if
-    more bytes follow, else it ends before.
+
+def _unstored(image: ElfFile, parts: Iterable[LayoutPart]) -> Iterable[str]:
+    """Notes on gaps between stored bytes that sections without stored bytes leave.
+
+    The linker places the next section behind their load addresses (lld always, GNU ld with
+    ``ALIGN_WITH_INPUT``), so that the binary has the gap, too.
     """
-    inside = [each for each in image.segments if memory.origin <= each.load_address < memory.end]
-    end = max((each.load_address + len(each.data) for each in inside), default=memory.origin)
-    for segment in inside:
-        if segment.data or segment.load_address == segment.address:
-            continue
-        names = [s.name for s in image.sections
-                 if segment.address <= s.address < segment.address + segment.size]  # fmt: skip
-        place = f"{segment.size:,} B of {memory.name} at 0x{segment.load_address:08x}"
-        yield (
-            f"{', '.join(names) or 'a segment'}: {place} are reserved, though it is not stored: "
-            + (
-                "a gap in the binary, counted here"
-                if segment.load_address < end
-                else "the linker's table counts them, the binary ends before"
+    segments = sorted(image.segments, key=lambda segment: segment.address)
+    starts = [segment.address for segment in segments]
+    names: list[tuple[int, str]] = []  # load addresses of sections without stored bytes
+    for section in image.sections:
+        index = bisect_right(starts, section.address) - 1
+        if index >= 0 and not section.loaded:
+            segment = segments[index]
+            names.append((section.address + segment.load_address - segment.address, section.name))
+    names.sort()
+    for gap in (part for part in parts if part.kind == "gap"):
+        first, end = (bisect_left(names, (at,)) for at in (gap.place, gap.place + gap.size))
+        if first < end:
+            yield (
+                f"{', '.join(name for _, name in names[first:end])}: {gap.size:,} B of {gap.region}"
+                f" at 0x{gap.place:08x} are a gap in the binary: a load address (AT>), and no bytes"
+                " to store"
             )
-        )
 
 
-def _placed(sections: Sequence[Section], memory: MemoryRegion) -> list[_Extent]:
-    placed_extents = []
+def _placed(
+    sections: Sequence[Section], memory: MemoryRegion, memories: Iterable[MemoryRegion]
+) -> list[_Extent]:
+    """What lies in ``memory`` by address: the sections that begin in it, and those after its end.
+
+    Of an image that does not fit, the linker places the further sections of a full region one after
+    the other behind it.
+    """
+    found = []
     for section in sections:
-        if memory.origin <= section.address < memory.end:
-            placed_extents.append(_Extent(section, section.address, False))
+        found.append(_Extent(section, section.address, False))
         load = section.load_address
-        if load is not None and load != section.address and memory.origin <= load < memory.end:
-            placed_extents.append(_Extent(section, load, True))
-    return sorted(placed_extents, key=lambda extent: extent.place)
+        if load is not None and load != section.address:
+            found.append(_Extent(section, load, True))
+    following = min((m.origin for m in memories if m.origin >= memory.end), default=1 << 32)
+    used = memory.origin
+    placed = []
+    for extent in sorted(found, key=lambda extent: extent.place):
+        overflows = used >= memory.end and extent.place - used < LARGEST_ALIGNMENT
+        if memory.origin <= extent.place < (following if overflows else memory.end):
+            placed.append(extent)
+            used = max(used, extent.place + extent.section.size)
+    return placed
 
 
 def _parts(
@@ -175,23 +210,19 @@ class _Piece:
 
 
 def _spans(
-    image: ElfFile, sections: Sequence[Section], notes: list[str]
+    contents: Iterable[Content], notes: list[str]
 ) -> Iterable[tuple[Section, list[tuple[int, int, Symbol]]]]:
     """Each section with its sorted (start, end, symbol); a note counts misplaced symbols."""
-    by_name: dict[str, list[Symbol]] = {}
-    for symbol in image.symbols:
-        if symbol.kind in _NAMED and (symbol.size or symbol.kind == "func"):
-            by_name.setdefault(symbol.section, []).append(symbol)
     misplaced = 0
-    for section in sections:
+    for section, named in contents:
         spans = []
         symbols = sorted(
-            by_name.get(section.name, ()),
+            named,
             key=lambda s: (s.address, -s.size, _BINDING_ORDER.get(s.binding, 3), s.name),
         )
-        starts = [s.address for s in symbols] + [section.end]
-        for index, symbol in enumerate(symbols):
-            size = symbol.size or _until_next(starts, index, section.end) - symbol.address
+        starts = [s.address for s in symbols]
+        for symbol in symbols:
+            size = symbol.size or _until_next(starts, symbol.address, section.end) - symbol.address
             end = symbol.address + size
             if section.address <= symbol.address < section.end:
                 misplaced += end > section.end
@@ -203,10 +234,10 @@ def _spans(
         notes.append(f"{misplaced} symbols reach outside their section; they are cut at its border")
 
 
-def _until_next(starts: Sequence[int], index: int, end: int) -> int:
+def _until_next(starts: Sequence[int], address: int, end: int) -> int:
     """The end of a function without a size: the next symbol, or the end of its section."""
-    here = starts[index]
-    return next((start for start in starts[index + 1 :] if start > here), end)
+    following = bisect_right(starts, address)
+    return starts[following] if following < len(starts) else end
 
 
 def _pieces(section: Section, symbols: list[tuple[int, int, Symbol]]) -> list[_Piece]:
@@ -225,7 +256,7 @@ def _pieces(section: Section, symbols: list[tuple[int, int, Symbol]]) -> list[_P
         if start > cursor:
             pieces.append(_between(section, cursor, start))
         start = max(start, cursor)
-        kind = {"func": "function", "notype": "label"}.get(symbol.kind, "object")
+        kind = _PART_KINDS.get(symbol.kind, "object")
         pieces.append(_Piece(symbol.name, kind, start, end - start, tuple(aliases)))
         cursor = end
     if cursor < section.end:

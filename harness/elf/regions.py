@@ -6,11 +6,9 @@ Zephyr image, the chip's memory map.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-from harness.base import files
-from harness.base.errors import UsageError
 from harness.base.platforms import ChipTable
 from harness.elf.file import ElfFile
 
@@ -35,41 +33,22 @@ class MemoryRegion:
 
 
 def memories(
-    image: ElfFile, chip: ChipTable, *, map_file: Path | None = None
+    image: ElfFile, chip: ChipTable, in_map: Sequence[MemoryRegion] = ()
 ) -> tuple[MemoryRegion, ...]:
     """The regions of ``image``, which is for ``chip``, sorted by origin.
 
-    Raises UsageError for a map file that cannot be read or describes no memory.
+    ``in_map`` are those of its map file, none if there is no file or it names none.
     """
-    if map_file is not None:
-        regions = from_map(files.read(map_file).decode("utf-8", "replace"))
-        if not regions:
-            raise UsageError(
-                f"{map_file} has no memory configuration",
-                hint="pass a map file of GNU ld (-Wl,-Map=...), or leave it out",
-            )
-    else:
-        regions = from_kconfig(image) or from_chip(image, chip)
+    occupied = [
+        each
+        for segment in image.segments
+        for each in (
+            (segment.load_address, len(segment.data)),
+            (segment.address, segment.size),
+        )
+    ]
+    regions = in_map or from_kconfig(image) or from_chip(occupied, chip)
     return tuple(sorted(regions, key=lambda memory: memory.origin))
-
-
-def from_map(text: str) -> tuple[MemoryRegion, ...]:
-    """The "Memory Configuration" table of a GNU ld map file, () if it has none."""
-    start = text.find("Memory Configuration")
-    end = text.find("Linker script and memory map", start)
-    if start < 0:
-        return ()
-    regions = []
-    for line in text[start : end if end >= 0 else len(text)].splitlines():
-        fields = line.split()
-        if len(fields) >= 3 and fields[1].startswith("0x") and fields[0] != "*default*":
-            try:
-                regions.append(
-                    MemoryRegion(fields[0], int(fields[1], 16), int(fields[2], 16), "map")
-                )
-            except ValueError:
-                continue  # a line of prose that contains a number
-    return tuple(regions)
 
 
 def from_kconfig(image: ElfFile) -> tuple[MemoryRegion, ...]:
@@ -89,8 +68,8 @@ def from_kconfig(image: ElfFile) -> tuple[MemoryRegion, ...]:
     )
 
 
-def from_chip(image: ElfFile, chip: ChipTable) -> tuple[MemoryRegion, ...]:
-    """Flash and RAM of the chip.
+def from_chip(occupied: Sequence[tuple[int, int]], chip: ChipTable) -> tuple[MemoryRegion, ...]:
+    """Flash and RAM of the chip; ``occupied`` are the addresses and sizes of an image's parts.
 
     For an image that starts a partition or more after the origin of a memory (a non-secure one at
     0x50000, after TF-M), the region begins at the image.
@@ -101,15 +80,7 @@ def from_chip(image: ElfFile, chip: ChipTable) -> tuple[MemoryRegion, ...]:
         (chip.area("ram"), chip.ram.region),
     ):
         origin, end = area.origin, area.end
-        addresses = (
-            address
-            for segment in image.segments
-            for address, size in (
-                (segment.load_address, len(segment.data)),
-                (segment.address, segment.size),
-            )
-            if size and origin <= address < end
-        )
+        addresses = (address for address, size in occupied if size and origin <= address < end)
         lowest = min(addresses, default=origin)
         if lowest - origin >= partition:
             origin = lowest

@@ -12,6 +12,7 @@ from harness.elf.file import ElfFile
 
 #: Entries that may contain static variables.
 _BLOCKS = frozenset((Tag.NAMESPACE, Tag.SUBPROGRAM, Tag.LEXICAL_BLOCK, Tag.INLINED_SUBROUTINE))
+_STRUCTURES = frozenset((Tag.STRUCTURE_TYPE,))
 _VARIABLES = frozenset((Tag.VARIABLE,))
 _WRAPPERS = frozenset((Tag.TYPEDEF, Tag.CONST_TYPE, Tag.VOLATILE_TYPE, Tag.ARRAY_TYPE))
 #: Types without pointers.
@@ -94,6 +95,19 @@ class Variables:
         except GARBLED:
             return None
         return offset, kind
+
+    def sizes_of(self, structure: str) -> frozenset[int]:
+        """The sizes in bytes of the structures of this name, one for each layout."""
+        sizes = set()
+        for unit in self.dwarf.units:
+            for offset in self.dwarf.scan(unit, _STRUCTURES, _BLOCKS):
+                try:
+                    entry = self.dwarf.entry(offset, unit)
+                    if entry.value(At.NAME) == structure and (size := entry.number(At.BYTE_SIZE)):
+                        sizes.add(size)
+                except GARBLED:
+                    continue
+        return frozenset(sizes)
 
     def dimensions(self, address: int) -> tuple[int, ...]:
         """The extents of the array at ``address``, outermost first; () for anything else."""

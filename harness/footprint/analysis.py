@@ -17,16 +17,22 @@ from pathlib import Path
 from typing import Any
 
 from harness.base.errors import UsageError
-from harness.base.files import read as read_file
+from harness.base.platforms import chip_table
 from harness.elf import Image
-from harness.elf.demangle import demangle
-from harness.elf.layout import Layout, LayoutPart
-from harness.elf.regions import RAM
-from harness.footprint.files import NO_DEBUG, FileCost, Sources, by_file, by_library
+from harness.elf.demangle import demangle, qualified
+from harness.elf.layout import Layout, LayoutPart, lay_out
+from harness.elf.map_file import LinkerMap
+from harness.elf.regions import RAM, from_chip
+from harness.footprint.files import NO_DEBUG, FileCost, Sources, by_file, by_library, objects
 from harness.footprint.operators import OperatorReport
 from harness.footprint.operators import analyse as analyse_operators
-from harness.footprint.ram import RamObject, purposes
-from harness.footprint.regions import Region, regions
+from harness.footprint.ram import RamObject, arenas_and_stacks, purposes
+from harness.footprint.regions import Region, regions, with_use
+
+#: Kinds of symbols that an overflow names, and how many of them.
+_NAMED = frozenset({"function", "object"})
+_LARGEST = 3
+_MOST_CHARACTERS = 40  # of a name in one line
 
 
 @dataclass(frozen=True)
@@ -55,6 +61,12 @@ class SymbolCost:
     aliases: tuple[str, ...]
 
 
+def _short(symbol: SymbolCost) -> str:
+    """The symbol's name without parameters; of a long one its end."""
+    name = qualified(symbol.mangled)
+    return name if len(name) <= _MOST_CHARACTERS else f"...{name[-_MOST_CHARACTERS:]}"
+
+
 @dataclass(frozen=True)
 class Footprint:
     """The sizes of an image, in bytes; the symbols of a region sum to its ``used``."""
@@ -68,6 +80,19 @@ class Footprint:
     operators: OperatorReport
     ram: tuple[RamObject, ...]
     notes: tuple[str, ...]
+    source: str = "elf"  # or "map": without operators and source files
+
+    @property
+    def overflows(self) -> tuple[str, ...]:
+        """One line for each region that is too small: by how much, and what is largest in it."""
+        return tuple(self._overflow(region) for region in self.regions if region.overflow)
+
+    def _overflow(self, region: Region) -> str:
+        inside = [s for s in self.symbols if s.region == region.name and s.kind in _NAMED]
+        largest = sorted(inside, key=lambda symbol: -symbol.size)[:_LARGEST]
+        names = ", ".join(f"{_short(symbol)} {symbol.size:,} B" for symbol in largest)
+        line = f"{region.name} ({region.size:,} B) overflows by {region.overflow:,} B"
+        return f"{line}: {names}" if names else line
 
     def region(self, name: str) -> Region:
         """The region called ``name``. Raises UsageError for an unknown one."""
@@ -85,6 +110,7 @@ class Footprint:
         """The document of the ``footprint --json`` contract."""
         return {
             "elf": str(self.path),
+            **({"source": "map"} if self.source == "map" else {}),
             "regions": [region.to_json() for region in self.regions],
             "sections": [asdict(section) for section in self.sections],
             "symbols": [asdict(symbol) for symbol in self.symbols],
@@ -93,7 +119,7 @@ class Footprint:
             "operators": [cost.to_json() for cost in self.operators.operators],
             "operator_sums": self.operators.to_json(),
             "ram": [memory.to_json() for memory in self.ram],
-            "notes": list(self.notes),
+            "notes": [*self.overflows, *self.notes],
         }
 
 
@@ -107,19 +133,48 @@ def analyse(image: Image) -> Footprint:
     files = Sources(image).of_parts(parts)
     ram = ram_regions(image)
     operators = analyse_operators(image, ram)
-    libraries: tuple[FileCost, ...] = ()
-    if image.map_file is not None:
-        libraries = by_library(parts, read_file(image.map_file).decode("utf-8", "replace"))
+    found = objects(parts, image.linker_map) if image.linker_map else None
     return Footprint(
         image.path,
         regions(image),
         _sections(image.layout),
         tuple(_symbol(part, files) for part in parts),
         by_file(parts, files),
-        libraries,
+        by_library(parts, found) if found is not None else (),
         operators,
         purposes(image, [part for part in parts if part.region in ram], len(operators.operators)),
         (*image.layout.notes, *_missing(image, operators)),
+    )
+
+
+def of_map(linker_map: LinkerMap) -> Footprint:
+    """The footprint of a link, from its map file alone: also of one that failed.
+
+    ``files`` are object files, an archive as the folder of its members.
+    """
+    chip = chip_table()  # that of an image without a mark
+    sections = [section for section, _ in linker_map.contents]
+    places = [(s.address, s.size) for s in sections]
+    places += [(s.load_address, s.size) for s in sections if s.load_address is not None]
+    memories = linker_map.regions or from_chip(places, chip)
+    layout = lay_out(linker_map.contents, sorted(memories, key=lambda memory: memory.origin))
+    parts, found = layout.parts, objects(layout.parts, linker_map)
+    files = {address: source.path for address, source in found.items()}
+    notes = ["from a map file: operators, source files, use of arena and stacks need the ELF"]
+    if not linker_map.regions:
+        notes.append(f"the map file names no memory regions: those of the {chip.name} are assumed")
+    in_ram = {memory.name for memory in memories if memory.origin in RAM}
+    return Footprint(
+        linker_map.path,
+        with_use(memories, layout),
+        _sections(layout),
+        tuple(_symbol(part, files) for part in parts),
+        by_file(parts, files),
+        by_library(parts, found),
+        OperatorReport((), 0, 0, 0),
+        tuple(arenas_and_stacks(part for part in parts if part.region in in_ram)),
+        (*layout.notes, *notes),
+        "map",
     )
 
 
@@ -157,16 +212,19 @@ def _symbol(part: LayoutPart, files: dict[int, str]) -> SymbolCost:
 
 def _missing(image: Image, operators: OperatorReport) -> list[str]:
     notes = []
-    if not image.variables.dwarf.info:
+    if image.without_symbols:
+        notes.append(
+            f"{image.without_symbols}: bytes by section only, not by file or operator; "
+            f"{image.symbols_hint()}"
+        )
+    elif not image.variables.dwarf.info:
         notes.append(
             f"no DWARF: bytes cannot be listed by source file (all are under {NO_DEBUG}); "
-            "build with -g, or pass the ELF before it was stripped"
+            "build with -g"
         )
     broken = image.variables.dwarf.broken_units + image.line_table.broken
     if broken:
         notes.append(f"{broken} compilation units have garbled DWARF; their files are incomplete")
-    if not image.symbols:
-        notes.append("no symbols: operators cannot be told apart")
-    elif not operators.operators:
+    if image.symbols and not operators.operators:
         notes.append("no registration function of tflite-micro (Register_*) is linked")
     return notes

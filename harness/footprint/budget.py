@@ -33,7 +33,8 @@ _UNITS = {"": 1, "B": 1, "KB": 1024, "KiB": 1024, "MB": 1 << 20, "MiB": 1 << 20,
 _TABLES = {"operator": "operators", "file": "files"}
 _NOT_MEASURED = {
     "region": "the image has no such region",
-    "operator": "the budget cannot be checked: the image is stripped",
+    "operator": "the budget cannot be checked: the image has no symbols",
+    "map": "the budget cannot be checked: a map file does not show operators",
     "file": "the image has no such file",
     "figure": "the budget cannot be checked: it was not measured",
 }  # fmt: skip
@@ -167,8 +168,11 @@ def check(
 def _refuse_absent_operators(budgets: Iterable[Budget], current: Mapping[str, Any]) -> None:
     """Refuse budgets of operators that the image does not have: 0 B would always pass.
 
-    A stripped image may have them: its check fails as one that cannot be made.
+    A map file has none, and a stripped image may have them: their check fails as one that cannot be
+    made.
     """
+    if current.get("source") == "map":
+        return
     symbols = current.get("symbols")
     if symbols is not None and all(row["kind"] != "function" for row in symbols):
         return
@@ -192,7 +196,8 @@ def _check(
     limit, unit = budget.limit(base), budget.unit
     if used is None:
         # A misspelt name, a stripped image or a run without output must not pass.
-        message = f"{budget.label}: {_NOT_MEASURED[budget.kind]}"
+        kind = "map" if (budget.kind, current.get("source")) == ("operator", "map") else budget.kind
+        message = f"{budget.label}: {_NOT_MEASURED[kind]}"
         return BudgetVerdict(budget.name, budget.kind, None, limit, base, False, message, unit)
     if limit is None:
         lacking = "there is none (--baseline)" if baseline is None else "it lacks this figure"

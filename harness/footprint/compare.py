@@ -11,8 +11,9 @@ from typing import Any
 from harness.base import files
 from harness.base.errors import UsageError
 from harness.elf import Image
+from harness.elf.map_file import LinkerMap, is_map
 from harness.elf.regions import RAM
-from harness.footprint.analysis import analyse
+from harness.footprint.analysis import analyse, of_map
 
 Document = Mapping[str, Any]
 
@@ -116,10 +117,12 @@ class SizeComparison:
 
 
 def load_baseline(path: Path) -> Document:
-    """A footprint document: from a JSON file that ``footprint --json`` wrote, or from an ELF.
+    """A footprint document: of an ELF or a map file, or from a file of ``footprint --json``.
 
-    Raises UsageError if the file is neither.
+    Raises UsageError if the file is none of these.
     """
+    if is_map(path):
+        return of_map(LinkerMap.read(path)).to_json()
     data = files.read(path)
     if data[:4] == b"\x7fELF":
         return analyse(Image.from_elf(path)).to_json()
@@ -142,7 +145,13 @@ def compare(baseline: Document, current: Document) -> SizeComparison:
     """The changes from one footprint document to another.
 
     Files are matched by their name and last folders, so that checkouts may be in different places.
+    Raises UsageError for a map file's and an ELF's, whose files and symbols differ in kind.
     """
+    if baseline.get("source") != current.get("source"):
+        raise UsageError(
+            "the footprint of a map file cannot be compared with that of an ELF",
+            hint="compare two ELFs, or two map files",
+        )
     baseline = _with_paths_of(baseline, current)
     ambiguous = _in_several_files(baseline, current)
     return SizeComparison(

@@ -1,4 +1,4 @@
-"""The source file of each byte, from DWARF, and its library, from a map file.
+"""The source file of each byte, from DWARF; its object file and library, from a map file.
 
 The file of a function is that of its first line (a template's header, not the file that used it),
 the file of a variable that of its declaration. A vtable has the file of its class's functions, the
@@ -8,7 +8,6 @@ guard of a static variable that of its function.
 from __future__ import annotations
 
 import posixpath
-import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,26 +17,12 @@ from harness.elf import Image
 from harness.elf.demangle import qualified
 from harness.elf.dwarf.leb import GARBLED
 from harness.elf.layout import LayoutPart
+from harness.elf.map_file import InputSection, LinkerMap
 
 #: Rows of bytes without a source file.
 NO_DEBUG = "(no debug information)"
 LITERALS = "(string literals)"
 PADDING = "(padding)"
-
-#: An input section in a GNU ld map file; a long name is followed by a line break.
-_CONTRIBUTION = re.compile(
-    r"^ (?:\S+|\S+\n\s+)\s*0x([0-9a-f]+)\s+0x([0-9a-f]+) (\S.*)$", re.MULTILINE
-)
-_MEMBER = re.compile(r"^(.*?)(?:\([^()]*\))?$")
-
-
-@dataclass(frozen=True)
-class Contribution:
-    """An input section in a map file: address, size and object file."""
-
-    address: int
-    size: int
-    library: str  # base name of the archive, or of the object file
 
 
 class Sources:
@@ -147,33 +132,31 @@ def by_file(parts: Sequence[LayoutPart], files: Mapping[int, str]) -> tuple[File
     return _largest_first(sums)
 
 
-def contributions(text: str) -> list[Contribution]:
-    """The input sections of a GNU ld map file, sorted by address, without dropped ones."""
-    start = text.find("Linker script and memory map")
-    placed = []
-    for match in _CONTRIBUTION.finditer(text, max(start, 0)):
-        address, size = int(match[1], 16), int(match[2], 16)
-        if not size:
-            continue
-        split = _MEMBER.match(match[3])
-        if split is None:
-            continue
-        placed.append(Contribution(address, size, posixpath.basename(split[1])))
-    return sorted(placed, key=lambda section: (section.address, section.size))
-
-
-def by_library(parts: Sequence[LayoutPart], text: str) -> tuple[FileCost, ...]:
-    """Sum parts by library, or by object file outside of one; ``text`` is a map file."""
-    placed = contributions(text)
-    starts = [section.address for section in placed]
-    sums: dict[str, Counter[str]] = defaultdict(Counter)
+def objects(parts: Iterable[LayoutPart], linker_map: LinkerMap) -> dict[int, InputSection]:
+    """The input sections of parts, by run-time address; parts outside of all are left out."""
+    inputs = linker_map.inputs
+    starts = [each.address for each in inputs]
+    found = {}
     for part in parts:
         index = bisect_right(starts, part.address) - 1
-        inside = index >= 0 and part.address < placed[index].address + placed[index].size
-        if part.kind == "gap" or (part.kind == "padding" and not inside):
+        if index >= 0 and part.address < inputs[index].address + inputs[index].size:
+            found[part.address] = inputs[index]
+    return found
+
+
+def by_library(
+    parts: Sequence[LayoutPart], inputs: Mapping[int, InputSection]
+) -> tuple[FileCost, ...]:
+    """Sum parts by archive, or by object file outside of one; ``inputs`` are their sections."""
+    sums: dict[str, Counter[str]] = defaultdict(Counter)
+    for part in parts:
+        source = inputs.get(part.address)
+        if part.kind == "gap" or (part.kind == "padding" and source is None):
             name = PADDING
+        elif source is None:
+            name = "(not in the map file)"
         else:
-            name = placed[index].library if inside else "(not in the map file)"
+            name = posixpath.basename(source.archive or source.file)
         sums[name][part.region] += part.size
     return _largest_first(sums)
 

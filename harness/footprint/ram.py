@@ -55,7 +55,7 @@ def purposes(image: Image, parts: Sequence[LayoutPart], registered: int) -> tupl
     ``parts`` are those of RAM regions; ``registered`` is the number of registered operators.
     """
     return (
-        *_arenas_and_stacks(parts),
+        *arenas_and_stacks(parts),
         *_resolvers(image, registered),
         *_model_copies(image, parts),
     )
@@ -77,7 +77,7 @@ def _resolvers(image: Image, registered: int) -> Iterable[RamObject]:
                      wasted, note)  # fmt: skip
 
 
-def _arenas_and_stacks(parts: Iterable[LayoutPart]) -> Iterable[RamObject]:
+def arenas_and_stacks(parts: Iterable[LayoutPart]) -> Iterable[RamObject]:
     """Objects whose name tells that they are an arena or a stack."""
     for part in parts:
         if part.kind != "object" or part.copy or part.size < _LEAST_BYTES:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from harness.elf import Image
+from harness.elf.layout import Layout
+from harness.elf.regions import MemoryRegion
 
 
 @dataclass(frozen=True)
@@ -23,6 +26,11 @@ class Region:
         """Share of the region that is used, 0 to 100."""
         return 100.0 * self.used / self.size if self.size else 0.0
 
+    @property
+    def overflow(self) -> int:
+        """The bytes that do not fit into the region."""
+        return max(self.used - self.size, 0)
+
     def to_json(self) -> dict[str, Any]:
         """The record of the ``footprint`` contract."""
         return asdict(self)
@@ -34,8 +42,13 @@ def regions(image: Image) -> tuple[Region, ...]:
     An image without sections (HEX, plain bytes) has only the regions in which it has bytes, so no
     RAM.
     """
+    every = with_use(image.regions, image.layout)
+    return tuple(region for region in every if image.sections or region.used)
+
+
+def with_use(memories: Iterable[MemoryRegion], layout: Layout) -> tuple[Region, ...]:
+    """``memories`` with the bytes that ``layout`` has in each."""
     used: Counter[str] = Counter()
-    for part in image.layout.parts:
+    for part in layout.parts:
         used[part.region] += part.size
-    shown = (m for m in image.regions if image.sections or used[m.name])
-    return tuple(Region(m.name, m.origin, m.size, used[m.name]) for m in shown)
+    return tuple(Region(m.name, m.origin, m.size, used[m.name]) for m in memories)

@@ -84,7 +84,8 @@ def _files(footprint: Footprint, region: str) -> Grid:
         ]
         for depth, node in walk(grow(footprint.files), region)
     ]
-    return Grid([f"source ({region})", "B", "%"], frozenset((1, 2)), list(rows))
+    of = "object" if footprint.source == "map" else "source"
+    return Grid([f"{of} ({region})", "B", "%"], frozenset((1, 2)), list(rows))
 
 
 def _share(footprint: Footprint, region: str, sizes: dict[str, int]) -> str:
@@ -213,6 +214,7 @@ def pull_request(
             parts += ["", f"**{title}**", "", table_of_changes.markdown()]
     if footprint.operators.operators:
         parts += ["", "**Operators**", "", _operators(footprint, "").markdown()]
-    if footprint.notes:
-        parts += ["", *(f"> {escaped(note)}" for note in footprint.notes)]
+    notes = (*footprint.overflows, *footprint.notes)
+    if notes:
+        parts += ["", *(f"> {escaped(note)}" for note in notes)]
     return "\n".join(parts) + "\n"

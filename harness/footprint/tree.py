@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 
 from harness.footprint.files import FileCost
 
+#: Most levels of the tree; what lies deeper is one node.
+MOST_FOLDERS = 100
+
 
 @dataclass
 class Folder:
@@ -39,6 +42,8 @@ def _steps(path: str) -> list[str]:
     if path.startswith("("):
         return [path]
     steps = [step for step in path.split("/") if step]
+    if len(steps) > MOST_FOLDERS:
+        steps[MOST_FOLDERS - 1 :] = ["/".join(steps[MOST_FOLDERS - 1 :])]
     return [f"/{steps[0]}", *steps[1:]] if path.startswith("/") and steps else steps
 
 

@@ -41,11 +41,6 @@ class AuditVerdict(StrEnum):
     OK = "ok"
 
 
-#: The hint if the ELF alone does not give an answer.
-LIVE_HINT = (
-    "check the ELF before it was stripped, or its table at run time: "
-    "`tflm-hil resolver check --live ELF MODEL`"
-)
 #: Verdicts with which the model runs.
 HARMLESS = frozenset((AuditVerdict.OK, AuditVerdict.UNUSED, AuditVerdict.TOO_LARGE))
 
@@ -178,6 +173,12 @@ class _Evidence:
     refused: Mapping[_Key, int] = field(default_factory=dict)
 
 
+def hint_for(image: Image) -> str:
+    """What to try if the ELF alone gives no answer."""
+    live = "check its table at run time: `tflm-hil resolver check --live ELF MODEL`"
+    return f"{image.symbols_hint()}, or {live}" if image.without_symbols else live
+
+
 def _noted(audit: Audit, image: Image, model: Model) -> Audit:
     """``audit`` with a note about the model that ``image`` holds, if it is another one."""
     held = held_model(image, model)
@@ -200,7 +201,7 @@ def check(image: Image, model: Model) -> Audit:
 def _check(image: Image, model: Model) -> Audit:
     linked = Linked(image)
     if not image.symbols:
-        return _cannot_tell(model, linked, "the image is stripped: its symbol table is gone")
+        return _cannot_tell(model, linked, image.without_symbols)
     if not linked.resolvers and linked.method == "nothing":
         why = "the image names no MicroMutableOpResolver, no Register_*"
         return _cannot_tell(model, linked, why)
@@ -496,5 +497,6 @@ def _cannot_tell(model: Model, linked: Linked, why: str) -> Audit:
     return Audit(
         model.name, None, linked.resolvers, operators, 0,
         (*([AuditVerdict.REFUSED] if refused else []), AuditVerdict.CANNOT_TELL),
-        (*refused, why), (LIVE_HINT, *_notes(linked), *pitfalls(model)), linked.method,
+        (*refused, why), (hint_for(linked.image), *_notes(linked), *pitfalls(model)),
+        linked.method,
     )  # fmt: skip

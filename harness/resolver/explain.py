@@ -76,7 +76,7 @@ def explain(image: Image, operator: str) -> Explanation:
             f"{image.path} registers no operator {operator!r}",
             hint=f"it registers {known}"
             if known
-            else "it has no Register_* symbol; is it stripped?",
+            else image.symbols_hint() or "it has no Register_* symbol of tflite-micro",
         )
     walker = _Walker(image)
     costs = analyse_operators(image, ram_regions(image)).operators

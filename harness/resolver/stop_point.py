@@ -33,7 +33,7 @@ def _symbol(image: Image, name: str) -> str:
     found = {s.name for s in image.symbols if s.kind == "func" and qualified(s.name) == name}
     if len(found) != 1:
         several = f"{len(found)} functions called" if found else "no symbol"
-        raise UsageError(f"{image.path} has {several} {name!r}")
+        raise UsageError(f"{image.path} has {several} {name!r}", hint=image.symbols_hint())
     return found.pop()
 
 

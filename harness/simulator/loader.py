@@ -41,11 +41,7 @@ def load(image: Image, memory_map: ChipTable, *, anywhere: bool = False) -> Load
         raise BadElf(f"{image.path} has nothing to load: all of its segments are empty")
     for address, data in parts:
         if not any(area.holds(address, len(data)) for area in memory_map.areas):
-            raise BadElf(
-                f"{image.path}: {len(data):,} bytes at 0x{address:08x} lie outside every memory"
-                f" of the {memory_map.name}",
-                hint=memory_map.link_hint,
-            )
+            raise _outside(image, memory_map, address, len(data))
     for (before, data), (address, _) in pairwise(parts):
         if address < before + len(data):
             raise BadElf(
@@ -59,11 +55,23 @@ def load(image: Image, memory_map: ChipTable, *, anywhere: bool = False) -> Load
 def _check_running(segments: tuple[Segment, ...], memory_map: ChipTable, image: Image) -> None:
     for segment in segments:
         if not any(area.holds(segment.address, segment.size) for area in memory_map.areas):
-            raise BadElf(
-                f"{image.path}: {segment.size:,} bytes at 0x{segment.address:08x} lie outside"
-                f" every memory of the {memory_map.name}",
-                hint=memory_map.link_hint,
-            )
+            raise _outside(image, memory_map, segment.address, segment.size)
+
+
+def _outside(image: Image, chip: ChipTable, address: int, size: int) -> BadElf:
+    """The error of bytes that no memory holds: of one that is too small, or of another chip."""
+    area = next((area for area in chip.areas if area.holds(address, 1)), None)
+    if area is None:
+        return BadElf(
+            f"{image.path}: {size:,} bytes at 0x{address:08x} lie outside every memory of the"
+            f" {chip.name}",
+            hint=chip.link_hint,
+        )
+    return BadElf(
+        f"{image.path} does not fit: {size:,} bytes at 0x{address:08x} end"
+        f" {address + size - area.end:,} B behind the {area.name.upper()} of the {chip.name}",
+        hint=f"`tflm-hil footprint {image.path}` shows what takes the space",
+    )
 
 
 def place(

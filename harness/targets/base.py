@@ -33,7 +33,9 @@ class SymbolReached:
         """The instruction's address. Raises :class:`UsageError` if ``image`` lacks the symbol."""
         symbol = image.symbol(self.symbol)
         if symbol is None:
-            raise UsageError(f"{image.path} has no symbol {self.symbol!r}")
+            raise UsageError(
+                f"{image.path} has no symbol {self.symbol!r}", hint=image.symbols_hint()
+            )
         return symbol.address & ~1
 
 

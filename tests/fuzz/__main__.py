@@ -18,7 +18,7 @@ import runner  # noqa: E402 - it lies beside this file
 
 _MEMORY = 8 << 30
 #: Of 100 inputs, so many of each kind: the quick ones more often.
-_SHARES = {"arguments": 20, "case files": 25, "ELFs": 15, "consoles": 40}
+_SHARES = {"arguments": 20, "case files": 25, "ELFs": 10, "map files": 5, "consoles": 40}
 
 
 def main() -> int:

@@ -35,7 +35,7 @@ from harness.targets.base import ConsoleChunk, Counters, Stop
 
 #: Wall seconds that one input may take, on a machine that does other things beside.
 SECONDS = 30.0
-KINDS = ("arguments", "case files", "ELFs", "consoles")
+KINDS = ("arguments", "case files", "ELFs", "map files", "consoles")
 _TRANSCRIPTS = Path(__file__).resolve().parents[1] / "data" / "transcripts"
 
 
@@ -116,6 +116,7 @@ class Fuzzer:
     folder: Path
     seed: int
     elfs: list[bytes] = field(default_factory=list)
+    maps: list[bytes] = field(default_factory=list)
     consoles: list[bytes] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -127,8 +128,9 @@ class Fuzzer:
         )
         self.elfs = [tiny]
         if needs.find("arm-none-eabi-gcc"):
-            self.elfs.append(compile_little(self.folder / "little").read_bytes())
-        self.elfs += [path.read_bytes() for path in _samples()]
+            built = [compile_little(self.folder / "little"), *_samples()]
+            self.elfs += [path.read_bytes() for path in built]
+            self.maps = [path.with_suffix(".map").read_bytes() for path in built]
         self.consoles = [path.read_bytes() for path in sorted(_TRANSCRIPTS.glob("*.log"))]
         self.results = self.folder / "results"
 
@@ -140,6 +142,7 @@ class Fuzzer:
             "arguments": self._arguments,
             "case files": self._case_file,
             "ELFs": self._elf,
+            "map files": self._map,
             "consoles": self._console,
         }
         return makers[kind](chance)
@@ -160,6 +163,12 @@ class Fuzzer:
             ["run", "x.elf", "--timeout", "0.001", "--guard", "1", *self._output()],
         )
         return self.call(chance.choice(commands))
+
+    def _map(self, chance: random.Random) -> Answer:
+        original = chance.choice(self.maps or [b"no compiler"])
+        (self.files.folder / "x.map").write_bytes(inputs.spoilt(chance, original, 30))
+        views = ("region", "symbol", "file", "library", "ram")
+        return self.call(["footprint", "x.map", "--by", chance.choice(views)])
 
     def _console(self, chance: random.Random) -> Answer:
         data = inputs.console(chance, self.consoles)

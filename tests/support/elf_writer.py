@@ -40,7 +40,7 @@ class MadeSymbol:
     binding: str = "global"
 
 
-_KINDS = {"notype": 0, "object": 1, "func": 2}
+_KINDS = {"notype": 0, "object": 1, "func": 2, "tls": 6}
 _BINDINGS = {"local": 0, "global": 1, "weak": 2}
 
 

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Protocol
+from typing import Any, Protocol
 
 from harness.base.findings import Finding, Findings, Kind
 from harness.uart.lines import Line, number
@@ -69,6 +69,17 @@ class TestResult:
 
 
 @dataclass(frozen=True)
+class Stated:
+    """The tensors of all inferences as an image states them, each (inferences, *shape).
+
+    Outputs are real numbers if they are printed as such.
+    """
+
+    inputs: tuple[Any, ...]
+    outputs: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
 class Check:
     """The outcome of comparing results with the expected ones."""
 
@@ -80,6 +91,7 @@ class Check:
     pass_reason: str = ""  # the text of a pass; "" for the default one
     tests: tuple[TestResult, ...] = ()
     compared_with: tuple[str, ...] = ()  # the references
+    stated: Stated | None = field(default=None, compare=False)
 
 
 class Scraper(ABC):

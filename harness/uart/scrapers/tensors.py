@@ -234,7 +234,7 @@ class TensorText(Scraper):
         details = "\n".join([*rows, *([check.details] if check.details else [])])
         return Check(
             check.compared, check.mismatches, (problem, *check.problems), details, check.hint,
-            compared_with=check.compared_with,
+            compared_with=check.compared_with, stated=check.stated,
         )  # fmt: skip
 
 

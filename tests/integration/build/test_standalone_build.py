@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from harness.base import logs, paths
 from harness.base.errors import BuildFailed, EnvironmentMissing, UsageError
 from harness.build.options import BuildOptions
 from harness.build.standalone import build_many, build_standalone
+from harness.cli import main
 from harness.elf import Image
 
 TOOLS = ("arm-none-eabi-g++", "arm-none-eabi-gcc-ar", "flatc")
@@ -169,6 +171,20 @@ def test_the_compilers_own_words_reach_the_user(started: Started) -> None:
     with pytest.raises(BuildFailed) as failed:
         build_standalone("hello_world", "exact", options=options)
     assert "'oops' was not declared" in str(failed.value)
+
+
+@pytest.mark.slow
+def test_an_arena_that_does_not_fit_is_told_with_the_command_that_shows_what_does(
+    started: Started, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(BuildFailed) as failed:
+        build_standalone("hello_world", "exact", options=BuildOptions(arena=300_000))
+    overflow = re.search(r"region `RAM' overflowed by (\d+) bytes$", failed.value.message)
+    command = re.match(r"`tflm-hil (footprint \S+)`", failed.value.hint)
+    assert overflow is not None and command is not None
+    assert main(command[1].split()) == 0
+    first = capsys.readouterr().out.splitlines()[0]
+    assert f"overflows by {int(overflow[1]):,} B: " in first and "tensor_arena 300,000 B" in first
 
 
 def test_without_a_compiler_the_error_says_how_to_get_one(

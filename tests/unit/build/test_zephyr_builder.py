@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -217,6 +218,13 @@ def test_a_known_cause_comes_first_with_its_remedy(workspace, line, hint):
         build(workspace("one", fails=f"{noise}\n{line}"))
     assert failed.value.message == f"west build failed: {line.strip()}"
     assert hint in failed.value.hint
+
+
+def test_a_region_that_overflows_is_told_with_the_map_that_shows_why(workspace):
+    with pytest.raises(BuildFailed) as failed:
+        build(workspace("one", fails="/x/ld.bfd: region `RAM' overflowed by 4408 bytes"))
+    assert failed.value.message == "west build failed: region `RAM' overflowed by 4408 bytes"
+    assert re.match(r"`tflm-hil footprint \S+/zephyr_pre0\.map` shows what", failed.value.hint)
 
 
 def test_any_other_failure_shows_its_first_error_and_where_all_of_it_is(workspace):

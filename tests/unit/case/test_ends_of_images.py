@@ -276,3 +276,13 @@ def test_a_line_of_a_handler_comes_after_the_fault(judged):
     result = judged(NULL_CALL, on_fault=f'say("{REFUSED}\\n"); for (;;) {{}}')
     assert result.problems[0].startswith("HardFault (INVSTATE, FORCED): a null ")
     assert result.problems[1] == f"then: {REFUSED}"
+
+
+def test_the_last_line_needs_no_line_feed_once_the_image_rests(judged):
+    result = judged(GOOD + 'say("done"); for (;;) __asm__ volatile("wfi");', end=LastLine("done$"))
+    assert result.verdict is Verdict.PASS
+
+
+def test_without_its_last_line_an_image_that_rests_has_hung(judged):
+    result = judged(GOOD + 'say("do"); for (;;) __asm__ volatile("wfi");', end=LastLine("done$"))
+    assert result.verdict is Verdict.FIRMWARE

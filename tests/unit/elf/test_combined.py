@@ -65,6 +65,13 @@ def test_plain_bytes_without_an_address_are_refused_with_the_way(tmp_path):
     assert refused.value.hint == "name it as app.bin@ADDRESS"
 
 
+def test_a_map_file_is_not_an_image_and_the_hint_reads_it(tmp_path):
+    path = written(tmp_path / "app.map", b"Memory Configuration")
+    with pytest.raises(HilError, match="is a map file, not an image") as refused:
+        combined.read(path)
+    assert refused.value.hint == f"tflm-hil footprint {path}"
+
+
 def test_an_elf_gives_its_names_to_the_bytes_of_a_signed_hex_file(tmp_path):
     image = combined.read(signed_hex(tmp_path / "a.hex"), [app_elf(tmp_path / "app.elf")])
     assert stored(image) == [(0x10000, HEADER + APP + b"signature")]

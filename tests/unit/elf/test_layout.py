@@ -104,11 +104,10 @@ def test_padding_literals_and_gaps_are_distinct(make: Make) -> None:
     ]  # fmt: skip
 
 
-def test_a_stripped_image_is_shown_by_section_with_a_note(make: Make) -> None:
+def test_a_stripped_image_is_shown_by_section(make: Make) -> None:
     firmware = make([MadeSection(".text", 0, b"\x12\x34" * 8, load=0, executable=True)], [])
     layout = firmware.layout
     assert [(p.name, p.section, p.size) for p in layout.parts] == [("(no symbol)", ".text", 16)]
-    assert any("stripped" in note for note in layout.notes)
 
 
 def test_symbols_that_reach_outside_are_cut_and_noted(make: Make) -> None:
@@ -141,6 +140,16 @@ def test_thread_local_variables_without_initial_values_take_no_memory(tmp_path: 
     assert sum(part.size for part in image.layout.of("FLASH")) == 0x100
 
 
+def test_a_thread_local_variable_lies_at_its_offset_in_their_section(make: Make) -> None:
+    image = make(
+        [MadeSection(".text", 0, bytes(16), load=0, executable=True),
+         MadeSection(".tdata", 16, b"\1" * 8, load=16, tls=True)],
+        [MadeSymbol("f", 1, 16, "func"), MadeSymbol("own", 4, 4, "tls", section=1)],
+    )  # fmt: skip
+    (own,) = (part for part in image.layout.parts if part.name == "own")
+    assert (own.place, own.size, image.layout.notes) == (20, 4, ())
+
+
 def test_a_section_after_them_has_all_of_its_bytes(tmp_path: Path) -> None:
     tbss = MadeSection(".tbss", 0x100, size=4, tls=True)
     image = made(tmp_path, tbss, MadeSection(".rodata", 0x100, b"textual!", load=0x100))
@@ -148,20 +157,28 @@ def test_a_section_after_them_has_all_of_its_bytes(tmp_path: Path) -> None:
     assert sizes == {".text": 0x100, ".rodata": 8}
 
 
-def test_flash_reserved_without_content_at_the_end_is_told_not_counted(tmp_path: Path) -> None:
+def test_a_load_address_without_content_behind_all_else_takes_no_flash(tmp_path: Path) -> None:
     stacks = MadeSection("priv_stacks", 0x2000_0000, size=0x40, reserved=0x100)
     layout = made(tmp_path, stacks).layout
     assert sum(part.size for part in layout.of("FLASH")) == 0x100
     assert sum(part.size for part in layout.of("RAM")) == 0x40
-    assert layout.notes[0] == (
-        "priv_stacks: 64 B of FLASH at 0x00000100 are reserved, though it is not stored:"
-        " the linker's table counts them, the binary ends before"
-    )
+    assert not any("priv_stacks" in note for note in layout.notes)
 
 
-def test_flash_reserved_without_content_before_data_is_a_gap(tmp_path: Path) -> None:
+def test_a_load_address_without_content_before_data_is_a_gap(tmp_path: Path) -> None:
     stacks = MadeSection("priv_stacks", 0x2000_0000, size=0x40, reserved=0x100)
     data = MadeSection("datas", 0x2000_0040, b"1234", load=0x140)
     layout = made(tmp_path, stacks, data).layout
     assert sum(part.size for part in layout.of("FLASH")) == 0x144
-    assert layout.notes[0].endswith("a gap in the binary, counted here")
+    assert layout.notes[0] == (
+        "priv_stacks: 64 B of FLASH at 0x00000100 are a gap in the binary:"
+        " a load address (AT>), and no bytes to store"
+    )
+
+
+def test_functions_without_a_size_reach_to_the_next(make: Make) -> None:
+    image = make(
+        [MadeSection(".text", 0, bytes(range(1, 33)), load=0, executable=True)],
+        [MadeSymbol("a", 1, 0, "func"), MadeSymbol("b", 9, 0, "func")],
+    )
+    assert [(p.name, p.size) for p in image.layout.parts] == [("a", 8), ("b", 24)]

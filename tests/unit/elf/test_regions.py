@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,7 @@ from elf_writer import MadeSection, MadeSymbol, write_elf
 
 from harness.base.errors import UsageError
 from harness.elf import Image
-from harness.elf.regions import from_map, memories
+from harness.elf.regions import MemoryRegion, memories
 
 
 def _memories(image):
@@ -48,27 +49,17 @@ def test_regions_of_a_zephyr_image_come_from_its_kconfig(tmp_path: Path) -> None
     ]  # fmt: skip
 
 
-def test_a_map_file_names_regions_as_the_linker_did() -> None:
-    text = """
-Memory Configuration
-
-Name             Origin             Length             Attributes
-FLASH            0x00000000         0x00100000         xr
-SRAM             0x20000000         0x00016000         xw
-*default*        0x00000000         0xffffffff
-
-Linker script and memory map
-"""
-    assert [(m.name, m.origin, m.size) for m in from_map(text)] == [
-        ("FLASH", 0, 0x10_0000), ("SRAM", 0x2000_0000, 0x1_6000),
-    ]  # fmt: skip
+def test_regions_of_a_map_file_come_first(tmp_path: Path) -> None:
+    config = {"CONFIG_FLASH_SIZE": 1024, "CONFIG_SRAM_SIZE": 168}
+    image = _firmware(tmp_path, 0, 0x2000_0000, config)
+    in_map = (MemoryRegion("SRAM", 0x2000_0000, 64, "map"), MemoryRegion("ROM", 0, 32, "map"))
+    assert memories(image, image.chip, in_map) == in_map[::-1]
+    assert [m.source for m in memories(image, image.chip)] == ["kconfig", "kconfig"]
 
 
-def test_a_file_without_regions_is_refused(tmp_path: Path) -> None:
-    firmware = _firmware(tmp_path, 0, 0x2000_0000, {})
-    empty = tmp_path / "empty.map"
-    empty.write_text("nothing")
-    with pytest.raises(UsageError, match="no memory configuration"):
-        memories(firmware, firmware.chip, map_file=empty)
-    with pytest.raises(UsageError, match="there is no file"):
-        memories(firmware, firmware.chip, map_file=tmp_path / "none.map")
+def test_a_file_that_is_not_a_map_is_refused(tmp_path: Path) -> None:
+    image = _firmware(tmp_path, 0, 0x2000_0000, {})
+    (tmp_path / "empty.map").write_text("nothing")
+    for name, why in (("empty.map", "not a map file"), ("none.map", "there is no file")):
+        with pytest.raises(UsageError, match=why):
+            _ = replace(image, map_file=tmp_path / name).regions

@@ -67,6 +67,8 @@ def notes(*, info: bytes = b"x", units: int = 0, lines: int = 0, symbols: int = 
         variables=SimpleNamespace(dwarf=dwarf),
         line_table=SimpleNamespace(broken=lines),
         symbols=(object(),) * symbols,
+        without_symbols="" if symbols else "the image is stripped",
+        symbols_hint=lambda: "pass another",
     )
     return _missing(image, SimpleNamespace(operators=(object(),) * found))
 
@@ -76,7 +78,10 @@ def notes(*, info: bytes = b"x", units: int = 0, lines: int = 0, symbols: int = 
     [
         ({"info": b""}, "no DWARF: bytes cannot be listed by source file (all are under (no debug"),
         ({"units": 2, "lines": 1}, "3 compilation units have garbled DWARF; their files are inc"),
-        ({"symbols": 0, "found": 0}, "no symbols: operators cannot be told apart"),
+        (
+            {"symbols": 0, "found": 0},
+            "the image is stripped: bytes by section only, not by file or o",
+        ),
         ({"found": 0}, "no registration function of tflite-micro (Register_*) is linked"),
     ],
 )

@@ -107,4 +107,4 @@ def test_any_file_gives_budgets_or_a_usage_error(
 def test_a_stripped_image_does_not_keep_an_operators_budget() -> None:
     stripped = {**_DOCUMENT, "operators": [], "symbols": [{"kind": "unnamed"}]}
     (verdict,) = check([parse_limit("operator", "CONV_2D", 5_000)], stripped, None)
-    assert not verdict.passed and "the image is stripped" in verdict.message
+    assert not verdict.passed and "the image has no symbols" in verdict.message

@@ -2,36 +2,30 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 
 from harness.elf.dwarf.format import At
 from harness.elf.dwarf.leb import GARBLED
 from harness.elf.layout import LayoutPart
+from harness.elf.map_file import InputSection, LinkerMap, OutputSection
 from harness.footprint.files import (
     LITERALS,
     NO_DEBUG,
     PADDING,
-    Contribution,
     FileCost,
     Sources,
     _compiler_generated,
     by_file,
     by_library,
-    contributions,
+    objects,
 )
 
-MAP = """
-Archive member included to satisfy reference by file (symbol)
-
- .text.gone     0x00000000       0x10 dropped.o
-Linker script and memory map
-
- .text.b        0x00000020        0x8 /x/libtflite.a(b.cc.obj)
- .text.a        0x00000010        0xc /x/libtflite.a(a.cc.obj)
- .text._a_name_that_takes_the_whole_line
-                0x00000030        0x4 app/main.o
- .text.empty    0x00000034        0x0 app/empty.o
-"""
+MAP = LinkerMap(Path("fw.map"), "GNU ld", (), (OutputSection(".text", 0, 0, 0x40, [
+    InputSection(".text.b", 0x20, 8, "/x/libtflite.a(b.cc.obj)"),
+    InputSection(".text.a", 0x10, 12, "/x/libtflite.a(a.cc.obj)"),
+    InputSection(".text.m", 0x30, 4, "app/main.o"),
+]),))  # fmt: skip
 
 
 def part(
@@ -40,27 +34,13 @@ def part(
     return LayoutPart(name, kind, region, ".text", address, address, size)
 
 
-def test_a_map_file_is_read_by_address_from_its_memory_map_on():
-    assert contributions(MAP) == [
-        Contribution(0x10, 12, "libtflite.a"),
-        Contribution(0x20, 8, "libtflite.a"),
-        Contribution(0x30, 4, "main.o"),
-    ]
-
-
-def test_a_map_file_without_its_heading_is_read_whole():
-    assert contributions(" .text  0x0 0x4 a.o\n .data  0x20000000 0x8 b.o\n") == [
-        Contribution(0, 4, "a.o"), Contribution(0x2000_0000, 8, "b.o"),
-    ]  # fmt: skip
-
-
 def test_parts_belong_to_the_library_that_they_lie_in():
     parts = [
         part("before", 0x0C, 4), part("a", 0x10, 10), part("fill", 0x1A, 2, "padding"),
         part("between", 0x1C, 4, "padding"), part("b", 0x20, 8), part("beyond", 0x28, 8),
         part("main", 0x30, 4), part("hole", 0x30, 5, "gap"),
     ]  # fmt: skip
-    assert by_library(parts, MAP) == (
+    assert by_library(parts, objects(parts, MAP)) == (
         FileCost("libtflite.a", {"FLASH": 20}),
         FileCost("(not in the map file)", {"FLASH": 12}),
         FileCost(PADDING, {"FLASH": 9}),

@@ -201,5 +201,5 @@ def test_an_operator_of_a_stripped_image_is_not_measured(symbols):
         {"regions": [], "operators": [], "symbols": symbols},
         None,
     )
-    assert verdict.message == "MUL: the budget cannot be checked: the image is stripped"
+    assert verdict.message == "MUL: the budget cannot be checked: the image has no symbols"
     assert (verdict.used, verdict.passed) == (None, False)

@@ -22,7 +22,7 @@ from harness.footprint.text import (
     show,
     table,
 )
-from harness.footprint.tree import grow, walk
+from harness.footprint.tree import MOST_FOLDERS, grow, walk
 
 
 def symbol(name: str, size: int, region: str = "FLASH", *, copy: bool = False) -> SymbolCost:
@@ -235,6 +235,11 @@ def test_a_relative_path_is_not_absolute_and_a_word_in_brackets_is_not_a_path():
     assert leaves("a/x.cc", "/a/x.cc", "(no debug/information)", "/") == [
         (0, "(no debug/information)", 3), (0, "/a/x.cc", 2), (0, "a/x.cc", 1),
     ]  # fmt: skip
+
+
+def test_a_path_of_very_many_folders_is_cut_to_a_tree_that_can_be_walked():
+    paths = ["/".join(["d"] * depth) + "/x.c" for depth in range(1, 1_500)]
+    assert max(depth for depth, _, _ in leaves(*paths)) < MOST_FOLDERS
 
 
 def test_equal_nodes_stand_by_their_names_and_empty_ones_not_at_all():

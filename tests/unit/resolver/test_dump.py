@@ -165,7 +165,10 @@ def test_an_object_at_the_very_end_of_ram_is_found_and_one_that_is_cut_off_is_no
 
 def test_of_ram_nothing_is_read_beyond_its_end(compile_image: Compile, tmp_path: Path) -> None:
     small = tmp_path / "small.map"
-    small.write_text("Memory Configuration\nFLASH 0x0 0x100000 xr\nRAM 0x20000000 0x2F64 xrw\n")
+    small.write_text(
+        "\nMemory Configuration\nFLASH 0x0 0x100000 xr\nRAM 0x20000000 0x2f64 xrw\n"
+        "\nLinker script and memory map\n"
+    )
     image = replace(compile_image(BOTH, 3), map_file=small)
     session = FakeSession(image)
     del session.memory.ram[0x2F64:]

@@ -201,9 +201,9 @@ def test_an_operator_whose_cost_is_unknown_has_none_in_the_document(found: Expla
     assert replace(found, cost=None).to_json()["cost"] is None
 
 
-def test_an_image_without_registrations_is_asked_whether_it_is_stripped(tmp_path: Path):
+def test_an_image_without_symbols_is_asked_for_those_of_its_elf(tmp_path: Path):
     path = tmp_path / "made.elf"
     path.write_bytes(write_elf([MadeSection(".text", 0, bytes(4), load=0, executable=True)], []))
     with pytest.raises(UsageError) as refused:
         explain(Image.from_elf(path), "ADD")
-    assert refused.value.hint == "it has no Register_* symbol; is it stripped?"
+    assert refused.value.hint == "pass the ELF before it was stripped"

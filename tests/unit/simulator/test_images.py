@@ -54,7 +54,7 @@ def machine(tmp_path: Path) -> Callable[..., Machine]:
     ("segments", "complaint"),
     [
         ([(0, VECTORS + WAIT), (0x3000_0000, b"outside")], "outside every memory"),
-        ([(0xF_FFF0, VECTORS + WAIT)], "outside every memory"),
+        ([(0xF_FFF0, VECTORS + WAIT)], r"at 0x000ffff0 end \d+ B behind the FLASH"),
         ([(0, VECTORS + WAIT), (0x40, WAIT)], "overlap"),
         ([(0, b"")], "no segment to load"),
         ([], "no segment to load"),

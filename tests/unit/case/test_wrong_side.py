@@ -1,0 +1,144 @@
+"""Which side is wrong when outputs differ: the tensors in memory against what is stated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from elf_writer import MadeSection, write_elf
+
+from harness.base import paths
+from harness.case.layers import DeviceInference
+from harness.case.wrong_side import explained
+from harness.elf import Image
+from harness.reference import Interpreter, dequantize
+from harness.uart.scrapers.base import Stated
+
+RIGHT = "the kernels are right; "
+DIGITS = Interpreter.from_file(paths.models() / "digits_int8.tflite")
+SINE = Interpreter.from_file(paths.models() / "hello_world_int8.tflite")
+CHIME = Interpreter.from_file(paths.models() / "chime_int8.tflite")
+COUNT = 6
+
+
+@pytest.fixture(scope="module")
+def image(tmp_path_factory) -> Image:
+    path = tmp_path_factory.mktemp("image") / "made.elf"
+    path.write_bytes(write_elf([MadeSection(".text", 0x100, bytes(8), load=0x100)], []))
+    return Image.from_elf(path)
+
+
+def inputs_of(interpreter: Interpreter) -> np.ndarray:
+    (tensor,) = interpreter.inputs
+    chance = np.random.default_rng(7)
+    return chance.integers(-100, 101, (COUNT, *tensor.shape)).astype(np.int8)
+
+
+def computed(interpreter: Interpreter, inputs: np.ndarray) -> np.ndarray:
+    interpreter.restart()
+    return np.array(interpreter.invoke_batch([inputs])[0])
+
+
+def device(inputs: np.ndarray, outputs: np.ndarray, heads: list[bytes] | None = None):
+    heads = heads or [one.tobytes()[:4].ljust(4, b"\0") for one in inputs]
+    return [
+        DeviceInference((one.tobytes(),), (two.tobytes(),), (head,))
+        for one, two, head in zip(inputs, outputs, heads, strict=True)
+    ]
+
+
+Change = Callable[[np.ndarray], np.ndarray]
+INPUTS: dict[str, tuple[Change, str]] = {
+    "truncated": (lambda x: x - (np.arange(x.size).reshape(x.shape) % 3 == 0).astype(np.int8),
+                  "the input is rounded another way (truncated): it differs by 1"),
+    "unsigned": (lambda x: x ^ np.int8(-128),
+                 "the input is off by 128: the zero point of -128 is not applied"),
+    "another offset": (lambda x: x + np.int8(5), "the input is off by 5"),
+    "late": (lambda x: np.concatenate([x[:1], x[:-1]]),
+             "the input is the one of the inference before"),
+    "shifted": (lambda x: np.roll(x.reshape(COUNT, -1), 2, 1).reshape(x.shape),
+                "the input is shifted by 2 elements"),
+    "constant": (lambda x: np.zeros_like(x) + x[:1],
+                 "the input is never changed: it is the same in each inference"),
+    "other values": (lambda x: x[::-1], "the input in memory is not the one that is stated"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("change", "words"), INPUTS.values(), ids=INPUTS)
+def test_an_input_that_is_stored_otherwise_than_it_is_stated(image, change, words):
+    stated = inputs_of(DIGITS)
+    stored = change(stated).astype(np.int8)
+    outputs = computed(DIGITS, stored)
+    said = Stated((stated,), (outputs,))
+    assert explained(device(stored, outputs), said, DIGITS, image) == RIGHT + words
+
+
+def test_an_input_that_is_not_normalised(image):
+    (tensor,) = DIGITS.inputs
+    stated = (inputs_of(DIGITS) // 32 + tensor.zero_point + 8).astype(np.int8)
+    real = dequantize(stated, tensor.scale, tensor.zero_point)
+    stored = np.clip(np.round(real * 8 / tensor.scale) + tensor.zero_point, -128, 127)
+    stored = stored.astype(np.int8)
+    said = Stated((stated,), (computed(DIGITS, stored),))
+    text = explained(device(stored, computed(DIGITS, stored)), said, DIGITS, image)
+    assert text == RIGHT + "the input is 8 times what it should be"
+
+
+def test_a_float_in_an_integer_tensor(image):
+    (tensor,) = SINE.inputs
+    stated = inputs_of(SINE)
+    floats = dequantize(stated, tensor.scale, tensor.zero_point).astype("<f4").ravel()
+    heads = [one.tobytes() for one in floats]
+    stored = np.frombuffer(b"".join(head[:1] for head in heads), np.int8).reshape(stated.shape)
+    outputs = computed(SINE, stored)
+    said = Stated((stated,), (outputs,))
+    assert explained(device(stored, outputs, heads), said, SINE, image).startswith(
+        RIGHT + "the input holds a float: it is int8, quantize it (scale 0.02463"
+    )
+
+
+def real_outputs(outputs: np.ndarray) -> np.ndarray:
+    (tensor,) = SINE.outputs
+    return dequantize(outputs, tensor.scale, tensor.zero_point).astype(np.float64)
+
+
+OUTPUTS: dict[str, tuple[Change, str]] = {
+    "late": (lambda q: np.concatenate([real_outputs(q)[:1] + 0.5, real_outputs(q)[:-1]]),
+             "the output is stated before Invoke(): it is the one of the inference before"),
+    "another scale": (lambda q: (q.astype(np.float64) - 4) * 0.01,
+                      "the output is scaled with 0.01 and zero point 4: the model has scale "),
+    "as a float": (lambda q: np.where(q % 2 == 0, -0.0, 1e-30),
+                   "the output is read as a float: it is int8 (scale "),
+    "other values": (lambda q: real_outputs(q) * real_outputs(q)[::-1],
+                     "the output in memory is not the one that is stated"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("change", "words"), OUTPUTS.values(), ids=OUTPUTS)
+def test_an_output_that_is_stated_otherwise_than_it_is_stored(image, change, words):
+    inputs = np.linspace(-128, 127, COUNT).round().astype(np.int8).reshape(COUNT, 1, 1)
+    outputs = computed(SINE, inputs)
+    said = Stated((inputs,), (change(outputs),))
+    assert explained(device(inputs, outputs), said, SINE, image).startswith(RIGHT + words)
+
+
+def test_a_kernel_that_computes_something_else(image):
+    inputs = inputs_of(DIGITS)
+    outputs = computed(DIGITS, inputs) ^ np.int8(1)
+    text = explained(device(inputs, outputs), Stated((inputs,), (outputs,)), DIGITS, image)
+    assert text == "the kernels compute other outputs for the inputs that they got"
+
+
+def test_a_state_that_is_reset_before_each_inference(image):
+    inputs = inputs_of(CHIME)
+    outputs = np.concatenate([computed(CHIME, inputs[n : n + 1]) for n in range(COUNT)])
+    text = explained(device(inputs, outputs), Stated((inputs,), (outputs,)), CHIME, image)
+    expected = "the kernels are right, but the model's state is reset before each inference"
+    assert text == expected
+
+
+def test_nothing_is_said_where_both_sides_are_right(image):
+    inputs = inputs_of(DIGITS)
+    outputs = computed(DIGITS, inputs)
+    assert explained(device(inputs, outputs), Stated((inputs,), (outputs,)), DIGITS, image) == ""
