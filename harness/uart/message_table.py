@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from harness.base.findings import Kind
 
 #: Most characters of a line in which a pattern is searched.
-_LONGEST = 2000
+LONGEST = 2000
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Rule:
         if self.literal not in text:
             return None
         if self.line:
-            return self.pattern.search(text[:_LONGEST])
+            return self.pattern.search(text[:LONGEST])
         first, last = text.find(self.literal), text.rfind(self.literal)
         return self.pattern.match(text, first) or self.pattern.match(text, last)
 
@@ -311,7 +311,7 @@ _LIBRARIES: tuple[Rule, ...] = (
     _rule(Kind.FAULT, "Guru Meditation Error: ", r".{0,200}"),
 )  # fmt: skip
 
-_MEMORY = r"(?:arena|tensors?|heap|memory|buffer|\bram\b|\bpsram\b|bytes|\d ?[km]?i?b\b)"
+_MEMORY = r"(?:arena|tensors?|heap|memory|\bram\b|\bpsram\b|bytes|\d ?[km]?i?b\b)"
 _ALLOCATE = r"(?:m|re|c)?alloc(?:ate|ating|ation)?"
 
 #: Rules for the line in lower case, without what is harmless in it.
@@ -328,7 +328,7 @@ GENERAL_RULES: tuple[Rule, ...] = (
         rf"{_MEMORY}.{{0,40}}?(?:{_ALLOCATE}(?: has| was)?[ :_]{{1,3}}(?:fail(?:ed|ure|s)?|error)"
         r"|(?:could not|couldn't|cannot|can't|not) be allocated)",
     ),
-    _general(Kind.ALLOCATION_FAILED, "alloc", r"alloc(?:\(\))?:? fail(?:ed|ure|s)?\b"),
+    _general(Kind.ALLOCATION_FAILED, "alloc", r"(?:m|c|re)alloc(?:\(\))?:? fail(?:ed|ure|s)?\b"),
     _general(Kind.ALLOCATION_FAILED, "mallocfailed", r"vapplicationmallocfailedhook"),
     _general(
         Kind.ALLOCATION_FAILED, "memory",
@@ -370,11 +370,12 @@ HARMLESS = re.compile(
     rf"|\b(?:0|no|without|zero)[ -]\w{{0,20}} ?{_COUNTED}\b"
     rf"|\b{_COUNTED}(?: count| rate)?\s?[:=]?\s?0(?![.\dx])"
     r"|\b(?:0|no|never|without|not?) (?:stack overflow|out of memory|memory error|leak)\w*"
+    r"|\bstack overflows?\s?[:=]\s?(?:0|no(?:ne)?)\b"
     r"|\b(?:max(?:imum)?|mean|avg|average|rms|abs(?:olute)?|relative|squared|quantization|"
     r"prediction|reconstruction|training)(?: \w{1,20})? error\b"
     r"|\berror(?: rate| bar)?\s{0,3}[:=]?\s{0,3}-?\d{0,9}\.\d"
     r"|\b(?:stack overflow|assert(?:ion)?s?|overflow|exception|error|fault)s? "
-    r"(?:check(?:s|ing|er)?|detection|handl(?:er|ing)|protection|correction|level|hook|guard)\b"
+    r"(?:check(?:s|ing|er)?|detection|protection|correction|level|hook|guard)\b"
     r"|\bfail[- ]?(?:safe|over)\b|\berror[- ]free\b|\bassert(?:ion)?s? (?:are |is )?"
     r"(?:on|off|enabled|disabled)\b|\bpass(?:ed)? ?/ ?fail(?:ed)?\b"
     r"|\b(?:expect|simulat|inject|provok)(?:ed|ing|s|es?)? (?:\w{1,12} ){0,3}?"

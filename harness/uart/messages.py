@@ -25,6 +25,7 @@ from harness.uart.message_table import (
     GENERAL_RULES,
     HARMLESS,
     IMPULSE_ERRORS,
+    LONGEST,
     RECOVERED,
     RULES,
     STEPS,
@@ -42,8 +43,6 @@ _REACH = 6
 _MOST_KNOWN = 1000
 #: Most characters of a message that are kept.
 _WIDTH = 600
-#: Most characters of a line in which general words are searched.
-_LONGEST_GENERAL = 2000
 
 
 @dataclass
@@ -120,7 +119,7 @@ class MessageReader:
         if half is None:
             return False
         if half.rule.then is None:
-            if RECOVERED.search(text[:_LONGEST_GENERAL].lower()):
+            if RECOVERED.search(text[:LONGEST].lower()):
                 self._half = None
                 return False
         elif match := half.rule.then.search(text):
@@ -162,7 +161,7 @@ def _in_general_words(text: str) -> Rule | None:
 
 def _wrong(text: str) -> str:
     """A line in lower case, without what says that nothing is wrong."""
-    low = text[:_LONGEST_GENERAL].lower()
+    low = text[:LONGEST].lower()
     return "" if RECOVERED.search(low) else HARMLESS.sub("", low)
 
 

@@ -200,6 +200,7 @@ LOOK_ALIKES = (
     "Allocated memory for Tensor Arena",
     "Memory region         Used Size  Region Size  %age Used",
     "heap: 4096 bytes free, no stack overflow",
+    "stack overflows: 0",
     "stack overflow detection enabled",
     "assertions enabled",
     "max error: 0.0021",
@@ -313,7 +314,18 @@ def test_the_first_of_two_failures_to_allocate_is_kept() -> None:
     assert finding.message == "Couldn't allocate memory for tensor arena"
 
 
-@pytest.mark.parametrize("line", ["ERROR at pos 4", "self test failed", "error: -5", "panic!"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "ERROR at pos 4",
+        "self test failed",
+        "error: -5",
+        "panic!",
+        "Error handler called",
+        "net_pkt alloc failed",
+        "failed to allocate a socket",
+    ],
+)
 def test_other_words_of_failure_are_named_and_no_finding(line: str) -> None:
     assert names_failure(line)
     assert findings(line) == []
