@@ -192,6 +192,10 @@ READ_VARIABLE RESHAPE REVERSE_V2 SHAPE SQUEEZE UNIDIRECTIONAL_SEQUENCE_LSTM VAR_
 KERNELS = frozenset((*ACCEPTED, *_OTHER_KERNELS.split()))
 
 
+#: Operators that may have uint8 on one side.
+_CONVERSIONS = frozenset(("CAST", "DEQUANTIZE", "QUANTIZE"))
+
+
 def _types(graph: Subgraph, operator: Operator) -> Iterator[Refusal]:
     """Types of tensors that an operator's kernel does not take."""
     for accepted in ACCEPTED.get(operator.name, ()):
@@ -199,6 +203,13 @@ def _types(graph: Subgraph, operator: Operator) -> Iterator[Refusal]:
         present = [tensor for tensor in tensors if tensor is not None]
         types = tuple(tensor.dtype for tensor in present)
         if len(present) < len(tensors) or types in accepted.types or types[0] == "int4":
+            continue
+        if "uint8" in types and operator.name not in _CONVERSIONS:
+            yield Refusal(
+                "models quantized to uint8",
+                f"{_placed(operator)}, {_named(present[-1])}",
+                "convert with TensorFlow 2, which quantizes to int8",
+            )
             continue
         known = (_listed(accepted.places, each) for each in sorted(accepted.types))
         yield Refusal(

@@ -197,10 +197,16 @@ ROWS: Mapping[str, tuple[bytes, str, bytes]] = {
     ),
     "uint8": (
         dense("uint8", "uint8"),
-        "tflite-micro refuses FULLY_CONNECTED on uint8 with uint8 weights (operator 0, tensor 1 "
+        "tflite-micro refuses models quantized to uint8 (operator 0 FULLY_CONNECTED, tensor 1 "
+        "'dense/kernel'): convert with TensorFlow 2, which quantizes to int8",
+        unary("DEQUANTIZE", "uint8", "float32"),
+    ),
+    "weights of 8 bits": (
+        dense("int16", "int16"),
+        "tflite-micro refuses FULLY_CONNECTED on int16 with int16 weights (operator 0, tensor 1 "
         "'dense/kernel'): it runs on float32 with float32 weights, on int16 with int8 weights, "
         "on int8 with int4 weights, on int8 with int8 weights",
-        unary("DEQUANTIZE", "uint8", "float32"),
+        dense("int16", "int8"),
     ),
     "quantize to uint8": (
         unary("QUANTIZE", "float32", "uint8"),
