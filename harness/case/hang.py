@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from harness.base.findings import Kind
 from harness.base.text import count_of
 from harness.case.case import NEVER, Case
 from harness.targets.base import Stop
@@ -65,6 +66,9 @@ def why_unfinished(case: Case, seen: Observation, outputs: OutputCheck) -> str:
         end = f"{HOW_IT_ENDED[seen.stop]}{limit} {seen.complaint}".rstrip()
         if pace := seen.invocations.pace():
             end += f": slow rather than hung, {pace}"
+    masked = (one for one in seen.target_findings if one.kind is Kind.INTERRUPT_MASKED)
+    if (cause := next(masked, None)) is not None:
+        end += f": {cause.message}"
     if not seen.console.size:
         return f"the console stayed silent: {end}{where}"
     lines, results = seen.console.line_count, count_of(outputs.inferences, "result")

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from harness.base import paths
 from harness.base.findings import FATAL, Finding, Kind, in_order
+from harness.base.platforms import DEFAULT_CHIP, chip_called
 from harness.base.text import count_of
 from harness.case.case import SYSTEM_OFF, Case
 from harness.case.causes import in_sequence
@@ -40,7 +41,6 @@ MOST_PROBLEMS = 50
 _LONGEST = 400
 #: Wrong models named in a reason: an image may report another one at each boot.
 _MODELS_SHOWN = 3
-_LARGER_ARENA = "declare a larger arena; `tflm-hil arena IMAGE` then finds the smallest that works"
 #: What to do about an image with another model than the case's.
 _MODEL_HINT = (
     "`model` names the .tflite that the image was built with; build again if it has changed"
@@ -58,7 +58,7 @@ def judged(prepared: Prepared, seen: Observation) -> CaseResult:
     findings = tuple(in_order([*seen.findings(model, image), *records]))
     outputs = check_outputs(seen.console, case, model, known.inputs or prepared.inputs)
     if outputs.problem or outputs.inferences < case.least_results:
-        findings = tuple(in_order([*findings, *_without_floats(seen, image)]))
+        findings = tuple(in_order([*_without_floats(seen, image), *findings]))
     budgets = _check_budgets(prepared, measures, outputs)
     held = held_model(image, model) if model is not None else None
     wrong_model = _wrong_model(seen, model) or _wrong_copy(held, outputs)
@@ -67,9 +67,6 @@ def judged(prepared: Prepared, seen: Observation) -> CaseResult:
     judgement = judge(case, seen, findings, outputs, budgets.problems, wrong_model)
     if not wrong_model:
         judgement = _with_refusal(judgement, prepared, outputs)
-    if judgement.hint == _LARGER_ARENA and (request := _beyond_ram(findings, image)):
-        hint = f"the chip has less RAM than {request:,} B: is the model in the image damaged?"
-        judgement = replace(judgement, hint=hint)
     judgement = _without_unused(judgement, JudgedRun(case, seen, outputs))
     evidence = Evidence(
         findings=findings,
@@ -98,13 +95,6 @@ def _with_refusal(judgement: Judgement, prepared: Prepared, outputs: OutputCheck
     reason = f"{first.message}; {judgement.reason}"
     problems = (first.message, *judgement.problems)
     return replace(judgement, reason=reason, problems=problems, hint=first.remedy)
-
-
-def _beyond_ram(findings: Sequence[Finding], image: Image) -> int:
-    """The bytes that tflite-micro asked for, if the chip's RAM does not hold them; else 0."""
-    asked = (finding.value("requested") or 0 for finding in findings)
-    most = max(asked, default=0)
-    return most if most > image.chip.area("ram").size else 0
 
 
 def _without_floats(seen: Observation, image: Image) -> Sequence[Finding]:
@@ -160,7 +150,7 @@ def judge(
     fatal = any(finding.kind in FATAL for finding in unexpected)
     if fatal:
         messages = [*in_sequence(unexpected), *missing]
-        return _negative(Verdict.FIRMWARE, wrong_model, messages, _remedy(unexpected))
+        return _negative(Verdict.FIRMWARE, wrong_model, messages, _remedy(case, unexpected))
     if hung(seen, missing):
         missed = [seen.missed_step] if seen.missed_step else []
         wrong = [outputs.problem] if outputs.mismatches else []
@@ -178,7 +168,7 @@ def judge(
     problems += [seen.missed_step] if seen.missed_step else []
     problems += over_budget
     if problems or wrong_model:
-        hint = outputs.hint or _remedy(unexpected)
+        hint = outputs.hint or _remedy(case, unexpected)
         return _negative(Verdict.FAIL, wrong_model, problems, hint)
     return Judgement(Verdict.PASS, _reason_of_pass(case, outputs))
 
@@ -201,11 +191,15 @@ def _one_line(problem: str) -> str:
     return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}..."
 
 
-def _remedy(unexpected: Sequence[Finding]) -> str:
+def _remedy(case: Case, unexpected: Sequence[Finding]) -> str:
     """What to do about a finding, if a command of this project says more."""
-    if any(finding.kind is Kind.ARENA_TOO_SMALL for finding in unexpected):
-        return _LARGER_ARENA
-    return ""
+    small = [finding for finding in unexpected if finding.kind is Kind.ARENA_TOO_SMALL]
+    if not small:
+        return ""
+    wanted = max(finding.value("requested") or 0 for finding in small)
+    if wanted > chip_called(case.chip or DEFAULT_CHIP).area("ram").size:
+        return f"{wanted:,} B are more than the chip's RAM: is the model in the image damaged?"
+    return "declare a larger arena; `tflm-hil arena IMAGE` then finds the smallest that works"
 
 
 def _unfinished(
@@ -224,9 +218,9 @@ def _unfinished(
     if hang.unread:
         problems = [*messages, f"{hang.unread} ({reason})", *others]
         return _negative(Verdict.FAIL, wrong_model, problems, hang.read_hint)
-    hint = hang.read_hint or _remedy(unexpected) or hang.time_hint
+    hint = hang.read_hint or _remedy(case, unexpected) or hang.time_hint
     if messages and seen.stop is Stop.CONDITION:
-        return _negative(Verdict.FAIL, wrong_model, [*messages, *others], _remedy(unexpected))
+        return _negative(Verdict.FAIL, wrong_model, [*messages, *others], _remedy(case, unexpected))
     if messages:
         first, *rest = messages
         return _negative(Verdict.FAIL, wrong_model, [f"{first} ({reason})", *rest, *others], hint)

@@ -55,7 +55,8 @@ class Observation:
     def findings(self, model: Model | None = None, image: Image | None = None) -> list[Finding]:
         """The findings of console and target, in order, with names from model and image."""
         findings = [
-            _with_place(_with_customs(finding, model), image) for finding in self.console.findings
+            _with_linkage(_with_place(_with_customs(finding, model), image), image)
+            for finding in self.console.findings
         ]
         findings += self.target_findings  # an access is refused before the fault that follows
         for fault in self.faults:
@@ -98,6 +99,18 @@ def _with_place(finding: Finding, image: Image | None) -> Finding:
         if place is not None and place.function:
             return replace(finding, message=f"{finding.message}, {word} {place}")
     return finding
+
+
+def _with_linkage(finding: Finding, image: Image | None) -> Finding:
+    """Add to a missing operator whether the image links it, so that it could be registered."""
+    if image is None or finding.kind is not Kind.MISSING_OPERATOR or not image.symbols:
+        return finding
+    linked = {one.operator for one in image.registrations}
+    if not linked:
+        return finding
+    held = finding.subject in linked
+    what = "is linked, and was not in the resolver then" if held else "is not linked"
+    return replace(finding, message=f"{finding.message} ({finding.subject} {what})")
 
 
 def _with_customs(finding: Finding, model: Model | None) -> Finding:

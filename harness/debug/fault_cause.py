@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from harness.base import power_on
 from harness.base.core_state import IPSR
 from harness.base.errors import BadElf
 from harness.base.platforms import chip_names, chip_table
@@ -40,13 +41,18 @@ _NRF52 = {
     "NVMC": 0x4001_E000, "PPI": 0x4001_F000, "UARTE1": 0x4002_8000, "P0": 0x5000_0000,
 }  # fmt: skip
 _PAGE = 0x1000
+#: Bytes of a section that are compared with its content at power-on; with fewer it is no evidence.
+_LOOKED_AT, _LEAST_UNWRITTEN = 64, 16
 #: A store below this address, into the vector table, is one through a null pointer.
 _NULL = 0x100
 
 
-def cause_of(fault: Fault, image: Image) -> str:
-    """The cause of ``fault`` in a line of at most LONGEST characters; "" if it is not known."""
-    scene = _Scene(fault, image)
+def cause_of(fault: Fault, image: Image, seed: int | None = None) -> str:
+    """The cause of ``fault`` in a line of at most LONGEST characters; "" if it is not known.
+
+    ``seed`` is that of RAM at power-on, by which unwritten words are recognized.
+    """
+    scene = _Scene(fault, image, seed)
     found = next((line for rule in _RULES if (line := rule(scene))), "")
     return found if len(found) <= LONGEST else f"{found[: LONGEST - 3]}..."
 
@@ -57,6 +63,7 @@ class _Scene:
 
     fault: Fault
     image: Image
+    seed: int | None
 
     @property
     def bits(self) -> Sequence[str]:
@@ -180,15 +187,14 @@ def _pointer_of(scene: _Scene) -> str:
 
 def _executes_data(scene: _Scene) -> str:
     pc = scene.fault.pc & ~1
-    if scene.is_code(pc):
+    refused = {"IBUSERR", "IACCVIOL", "INVSTATE", "UNDEFINSTR"} & set(scene.bits)
+    if scene.is_code(pc) or not refused:
         return ""
     if (held := scene.object_at(pc)) is not None:
         return f"a branch into data: 0x{pc:08x} lies in {short_name(held.name)}"
-    if {"IBUSERR", "IACCVIOL", "INVSTATE", "UNDEFINSTR"} & set(scene.bits):
-        where = scene.area(pc)
-        place = f"in {_MEMORIES.get(where, where)} without code" if where else "where no memory is"
-        return f"a branch to 0x{pc:08x}, {place}: a bad function pointer or return address"
-    return ""
+    where = scene.area(pc)
+    place = f"in {_MEMORIES.get(where, where)} without code" if where else "where no memory is"
+    return f"a branch to 0x{pc:08x}, {place}: a bad function pointer or return address"
 
 
 _MEMORIES = {"flash": "flash", "ram": "RAM"}
@@ -217,6 +223,8 @@ def _unaligned(scene: _Scene) -> str:
         return ""
     deed = "store to" if scene.stores else "load at"
     held = scene.object_at(address)
+    if held is None and not scene.area(address):
+        return f"the {deed} 0x{address:08x}, where nothing is: a pointer not set, or overwritten"
     if held is None:
         return f"the {deed} 0x{address:x} is not aligned to 4"
     name = short_name(held.name)
@@ -236,6 +244,8 @@ def _beyond_ram(scene: _Scene) -> str:
     sp = scene.registers[13] if scene.registers else 0
     if sp > ram.end:
         return f"the stack pointer is 0x{sp:08x}, beyond the end of RAM at 0x{ram.end:08x}"
+    if address < ram.end + 8:
+        return f"0x{address:08x} is beyond the end of RAM (0x{ram.end:08x})"
     return f"0x{address:08x} is {address - ram.end:,} bytes beyond the end of RAM (0x{ram.end:08x})"
 
 
@@ -280,6 +290,63 @@ def _foreign_peripheral(scene: _Scene) -> str:
     return ""
 
 
+def _never_copied(scene: _Scene) -> str:
+    """Initialized variables that still hold what RAM held at power-on."""
+    state = scene.fault.state
+    if state is None or scene.seed is None:
+        return ""
+    for section in scene.image.sections:
+        moved = section.loaded and section.load_address != section.address
+        size = min(section.size, _LOOKED_AT) & ~3
+        if not moved or not section.writable or section.executable or size < _LEAST_UNWRITTEN:
+            continue
+        begin = -(-section.address // 4) * 4
+        if state.read(begin, size - 4) == power_on.pattern(scene.seed, begin, size - 4):
+            return f"{section.name} holds what RAM held at power-on: it was never copied from flash"
+    return ""
+
+
+def _unwritten_pointer(scene: _Scene) -> str:
+    """A pointer with a value that RAM held at power-on."""
+    refused = _is_refused(scene) or "UNALIGNED" in scene.bits
+    if scene.address is None or scene.seed is None or not refused:
+        return ""
+    near = (one for one in scene.registers[:13] if abs(scene.address - one) < _PAGE)
+    ram = scene.image.chip.area("ram")
+    content = power_on.pattern(scene.seed, ram.origin, ram.size)
+    for value in (scene.address, *near):
+        at = content.find(value.to_bytes(4, "little"))
+        if at >= 0 and at % 4 == 0 and not scene.area(value):
+            return f"the pointer 0x{value:08x} is what RAM held at power-on: nothing has written it"
+    return ""
+
+
+def _overwritten(scene: _Scene) -> str:
+    """A pointer or return address that consists of text, or of equal bytes."""
+    wild = scene.fault.pc if not scene.is_code(scene.fault.pc) else scene.address
+    if wild is None or scene.area(wild):
+        return ""
+    values = [wild, *(one for one in scene.registers[:13] if abs(wild - one) < _NULL)]
+    for value in values:
+        data = value.to_bytes(4, "little")
+        if len(set(data)) == 1 and data[0] not in (0, 0xFF):
+            return f"the pointer 0x{value:08x} is overwritten: each of its bytes is 0x{data[0]:02x}"
+        if all(32 <= byte < 127 for byte in data):
+            return f"the pointer 0x{value:08x} is overwritten with the text {data.decode()!r}"
+    return ""
+
+
+def _through_null(scene: _Scene) -> str:
+    """An access through word 0 of flash, the initial stack pointer: what a null pointer gives."""
+    address, table = scene.address, _table(scene.image)
+    if address is None or table != 0:
+        return ""
+    word = int.from_bytes(scene.image.read(0, 4) or b"", "little")
+    if not 8 <= address - word < _NULL or not _is_refused(scene) or scene.area(address):
+        return ""
+    return f"0x{word:08x} is word 0 of flash: a pointer was read through a null pointer"
+
+
 def _nowhere(scene: _Scene) -> str:
     address = scene.address
     if address is None or "PRECISERR" not in scene.bits or scene.area(address):
@@ -293,6 +360,7 @@ def _nowhere(scene: _Scene) -> str:
 
 
 _RULES: tuple[Callable[[_Scene], str], ...] = (
-    _vector, _unconstructed, _null_call, _executes_data, _trap, _coprocessor, _division,
-    _unaligned, _beyond_ram, _store_to_flash, _foreign_peripheral, _nowhere,
+    _vector, _unconstructed, _never_copied, _null_call, _overwritten, _executes_data, _trap,
+    _coprocessor, _division, _through_null, _unwritten_pointer, _unaligned, _beyond_ram,
+    _store_to_flash, _foreign_peripheral, _nowhere,
 )  # fmt: skip

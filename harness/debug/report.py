@@ -21,6 +21,7 @@ from harness.targets.stacks import used_above_gap, used_bytes
 _CALLERS, _WAITING = 3, 2
 #: Threads in a report of several lines.
 _THREADS_SHOWN = 16
+_LIKELY = "likely a stack overflow"
 #: A refused access up to so many bytes below a stack is an overflow: the size of guards and frames.
 _BELOW = 256
 #: Bits of CFSR for stacking errors.
@@ -70,7 +71,10 @@ class StateReporter:
             callers += f", thread {thread.name}"
             title += f" of thread {thread.name}"
         overflow = self.overflow(state, stack, fault.reason, fault.address)
-        cause = "" if overflow else cause_of(fault, self._image)
+        cause = cause_of(fault, self._image, self._seed)
+        if overflow.startswith(_LIKELY) and cause:
+            overflow = ""  # what was hit is known
+        cause = "" if overflow else cause
         lines = [fault.report, *([f"  {cause}"] if cause else [])]
         lines += [f"{title}, innermost first:", *_lines(frames)]
         lines += [f"  stack {stack}"] if stack is not None else []
@@ -241,7 +245,7 @@ class StateReporter:
         elif address is not None and 0 < stack.begin - address <= _BELOW:
             how = f"the refused access is {stack.begin - address:,} bytes below it"
         elif stack.used == stack.size:
-            return f"likely a stack overflow: {stack} was used to its end"
+            return f"{_LIKELY}: {stack} was used to its end"
         else:
             return ""
         return f"stack overflow of {stack}: {how}"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from harness.simulator.event_queue import NEVER, EventListener, EventQueue
 from harness.simulator.faults import exception_name
-from harness.simulator.nvic import NUMBER
+from harness.simulator.nvic import FIRST_IRQ, NUMBER
 from harness.simulator.peripherals.base import Nordic
 from harness.simulator.peripherals.dppi import Dppic
 from harness.simulator.peripherals.rtc import Rtc
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 _WAIT_FOR_INTERRUPT = 'Armv8-M ARM, "Wait For Interrupt"'
 _PRIORITY = 'Armv8-M ARM, "ExecutionPriority"'
+
+
+_ISER = 0x100  # offset of NVIC_ISER0 in the system control space
 
 
 class Effect(IntFlag):
@@ -69,12 +72,13 @@ class WakeUp:
     def masked(self) -> str:
         """Why the exception that is pending first does not end the rest; "" if none is pending.
 
-        Names the mask, and what the architecture says of it.
+        Names the mask, and what the architecture says of it. Without one: an interrupt that is
+        pending and that the NVIC does not enable.
         """
         number = self._nvic.best()
         if not number:
-            return ""
-        what = f"{exception_name(number & NUMBER)} is pending"
+            return self._disabled()
+        what = f"{self._named(number & NUMBER)} is pending"
         if self._core.read(Reg.FAULTMASK) & 1:
             return f"{what}, and FAULTMASK is set, which no interrupt preempts ({_PRIORITY})"
         if not self._core.sleeping and self._core.read(Reg.PRIMASK) & 1:
@@ -86,6 +90,29 @@ class WakeUp:
         if basepri and self._nvic.group_priority(number) >= basepri:
             return f"{what}, and BASEPRI 0x{basepri:02x} masks its priority ({_PRIORITY})"
         return f"{what}, and its priority is not above that of the running handler ({_PRIORITY})"
+
+    def _disabled(self) -> str:
+        """An interrupt that is pending, or will be, and that the NVIC does not enable."""
+        coming = {one.exception for one in self._active()}
+        for number in range(FIRST_IRQ, FIRST_IRQ + self._nvic.irqs):
+            if self._enabled(number):
+                continue
+            if self._nvic.is_pending(number):
+                return f"{self._named(number)} is pending, and not enabled in the NVIC"
+            if number in coming:
+                return f"{self._named(number)} will be pending, and is not enabled in the NVIC"
+        return ""
+
+    def _enabled(self, number: int) -> bool:
+        irq = number - FIRST_IRQ
+        return bool(self._nvic.read(_ISER + 4 * (irq // 32), False) >> irq % 32 & 1)
+
+    def _named(self, number: int) -> str:
+        """An exception's name; of an interrupt that of its peripheral."""
+        owners = (name for name, one in self._listeners.items() if one.exception == number)
+        owner = next(owners, "")
+        name = exception_name(number)
+        return f"{owner} ({name})" if owner and number >= FIRST_IRQ else name
 
     def _active(self) -> Iterator[EventListener]:
         """What has events to come: scheduled, or caused by others through DPPI."""

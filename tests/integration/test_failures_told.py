@@ -221,7 +221,7 @@ def test_init_says_that_the_arena_cannot_be_had(image, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("asked", "hint"),
     [
-        (2_097_152, "the chip has less RAM than 2,097,152 B: is the model in the image damaged?"),
+        (2_097_152, "2,097,152 B are more than the chip's RAM: is the model in the image damaged?"),
         (65_536, "declare a larger arena; `tflm-hil arena IMAGE` then finds the smallest that "
                  "works"),
     ],

@@ -286,3 +286,19 @@ def test_the_last_line_needs_no_line_feed_once_the_image_rests(judged):
 def test_without_its_last_line_an_image_that_rests_has_hung(judged):
     result = judged(GOOD + 'say("do"); for (;;) __asm__ volatile("wfi");', end=LastLine("done$"))
     assert result.verdict is Verdict.FIRMWARE
+
+
+def test_a_watchdog_is_named_before_the_resets_that_it_causes(judged):
+    start = "(*(volatile unsigned *)0x50018504) = 1000; (*(volatile unsigned *)0x50018000) = 1;"
+    result = judged(start + GOOD + 'for (;;) __asm__ volatile("nop");')
+    assert result.problems[0].startswith("the watchdog reset the chip: it was not reloaded in time")
+    assert result.problems[1].startswith("then: the firmware reset itself ")
+
+
+def test_an_interrupt_that_the_nvic_does_not_enable_is_named(judged):
+    timer = "".join(
+        f"(*(volatile unsigned *)0x5000F{offset:03x}) = {value};"
+        for offset, value in ((0x540, 1000), (0x304, 1 << 16), (0x000, 1))
+    )
+    result = judged(timer + 'for (;;) __asm__ volatile("wfi");')
+    assert "TIMER0 (IRQ15) will be pending, and is not enabled in the NVIC" in result.reason

@@ -217,7 +217,7 @@ def test_an_operator_that_never_requests_its_output_belongs_to_another_model(fir
 def test_an_image_without_the_functions_to_stop_at_is_refused(image, symbols, lacking):
     with pytest.raises(UsageError, match=f"own.elf has no function {lacking}") as told:
         dump(Device(ROWS), image(*symbols))
-    assert "symbol table" in told.value.hint
+    assert "link-time optimization" in told.value.hint
 
 
 def test_of_two_functions_of_the_name_the_lower_one_is_taken(image):

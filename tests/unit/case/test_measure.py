@@ -77,6 +77,8 @@ def test_a_hex_file_has_no_size(tmp_path):
 class Unplaced:
     """An image whose sections no region holds."""
 
+    regions = ()
+
     @property
     def layout(self):
         raise BadElf("section .far lies nowhere")

@@ -57,6 +57,12 @@ ROWS = {
                                '__asm__ volatile("dsb; isb");',
                                "the vector of PendSV is read from erased flash: VTOR is "
                                "0x00010000"),
+    "unwritten pointer": ("**(volatile char *volatile *)0x20030000;",
+                          "is what RAM held at power-on: nothing has written it"),
+    "pointer of equal bytes": ("*(volatile int *)0x80808080;",
+                               "the pointer 0x80808080 is overwritten: each of its bytes is 0x80"),
+    "return address of text": ("((void (*)(void))0x64636261)();",
+                               "is overwritten with the text '`bcd'"),
 }  # fmt: skip
 
 

@@ -83,7 +83,7 @@ class Port:
         self.uarte.write(PTR, BUFFER)
         self.uarte.write(MAXCNT, room)
         self.uarte.write(STARTRX, 1)
-        self.byte = self.uarte._ticks_per_byte()
+        self.byte = self.uarte.ticks_per_byte
 
 
 def test_a_full_buffer_ends_when_its_last_byte_has_arrived() -> None:
