@@ -65,7 +65,10 @@ class Kind(StrEnum):
     ARENA_TOO_SMALL = (
         "arena_too_small", Topic.INTERPRETER, "memory that was asked for is not there",
     )  # fmt: skip
-    ALLOCATION_FAILED = ("allocation_failed", Topic.INTERPRETER, "`AllocateTensors()` failed")
+    ALLOCATION_FAILED = (
+        "allocation_failed", Topic.INTERPRETER,
+        "`AllocateTensors()`, or the allocation of an arena or other memory, failed",
+    )  # fmt: skip
     PREPARE_FAILED = (
         "prepare_failed", Topic.INTERPRETER, "an operator's Prepare refused the model",
     )  # fmt: skip

@@ -30,8 +30,9 @@ from harness.case.result import (
     Verdict,
 )
 from harness.elf import Image
-from harness.elf.models import Held, HeldModel, held_model
+from harness.elf.models import Held, HeldModel, embedded_models, held_model
 from harness.model import Model
+from harness.model.refusals import refusals
 from harness.targets.base import Stop
 
 #: Problems listed in a result; the others are counted.
@@ -64,6 +65,8 @@ def judged(prepared: Prepared, seen: Observation) -> CaseResult:
     if held is not None and held.text and not wrong_model:
         findings = (*findings, Finding(Kind.MODEL_UNKNOWN, held.text, "model"))
     judgement = judge(case, seen, findings, outputs, budgets.problems, wrong_model)
+    if not wrong_model:
+        judgement = _with_refusal(judgement, prepared, outputs)
     judgement = _without_unused(judgement, JudgedRun(case, seen, outputs))
     evidence = Evidence(
         findings=findings,
@@ -79,6 +82,19 @@ def judged(prepared: Prepared, seen: Observation) -> CaseResult:
     if found := budgets.adequacy:
         measures = replace(measures, adequacy=found.share, mistakes_missed=len(found.missed))
     return CaseResult(prepared.setup, judgement, evidence, measures)
+
+
+def _with_refusal(judgement: Judgement, prepared: Prepared, outputs: OutputCheck) -> Judgement:
+    """``judgement``, first what tflite-micro refuses in the model, for a run without outputs."""
+    if judgement.verdict is Verdict.PASS or outputs.inferences:
+        return judgement
+    models = embedded_models(prepared.image) if prepared.model is None else [prepared.model]
+    first = next((refusal for model in models for refusal in refusals(model)), None)
+    if first is None:
+        return judgement
+    reason = f"{first.message}; {judgement.reason}"
+    problems = (first.message, *judgement.problems)
+    return replace(judgement, reason=reason, problems=problems, hint=first.remedy)
 
 
 def _without_floats(seen: Observation, image: Image) -> Sequence[Finding]:

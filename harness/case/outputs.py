@@ -13,6 +13,7 @@ from harness.base.findings import Findings, Kind
 from harness.case.case import NEVER, Case
 from harness.case.printed import PrintedComparison
 from harness.model import Model, Tensor
+from harness.model.refusals import refusals
 from harness.reference import Interpreter, alternatives, compare
 from harness.reference.comparison import Alternatives
 from harness.reference.float_error import allowed_errors, allowed_in_batch
@@ -56,6 +57,8 @@ def check_outputs(
     ``known`` holds the input tensors of each inference if the host sent them or the table has
     them. They replace the inputs that the image reports.
     """
+    if model is not None and not _gives_outputs(console, case) and refusals(model):
+        return OutputCheck(problem=f"no outputs of {model.name} came")
     if case.reads_text:
         results = len(console.scrapers[0].results)
         return _from_scraper(_check_scraped(console, case, model, known), results, model)
@@ -66,6 +69,12 @@ def check_outputs(
         problem = "no model is given to compare the outputs with"
         return OutputCheck(problem=problem, hint="--model, or `model` in a case file")
     return _recorded(console, case, model, known)
+
+
+def _gives_outputs(console: Console, case: Case) -> bool:
+    if case.reads_text:
+        return bool(console.scrapers[0].results)
+    return bool(console.of_kind("output"))
 
 
 def _check_scraped(console: Console, case: Case, model: Model | None, known: Rows) -> Check:

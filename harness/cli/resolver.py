@@ -66,8 +66,9 @@ def check(
     tflm-hil resolver check tfm_merged.hex model.tflite --also-load zephyr.elf
 
     MODEL defaults to that of the SAMPLE. Exit code 1 if an operator is missing, refused or
-    registered twice; 5 if this cannot be determined (a stripped image, a conditional registration:
-    use --live). Notes are about operators that tflite-micro computes differently.
+    registered twice, or if tflite-micro refuses MODEL with any resolver; 5 if this cannot be
+    determined (a stripped image, a conditional registration: use --live). Notes are about operators
+    that tflite-micro computes differently.
     """
     from harness.case.plan import one_case  # noqa: PLC0415 - see cli/__init__
     from harness.resolver.audit import check_every, check_live  # noqa: PLC0415
@@ -106,6 +107,8 @@ def _report(audits: Mapping[str, Audit], image: Image, json_file: Path | None) -
 def _raise_unless_passed(audit: Audit, elf: Path, image: Image) -> None:
     from harness.resolver.audit import AuditVerdict, hint_for  # noqa: PLC0415
 
+    if audit.verdict is AuditVerdict.REFUSED:
+        raise CheckFailed(f"{audit.model}: {audit.problems[0]}")
     if audit.verdict is AuditVerdict.CANNOT_TELL:
         raise CannotTell(
             f"cannot tell whether the resolver of {elf.name} is right for {audit.model}: "
@@ -139,13 +142,18 @@ def generate(models: tuple[str, ...], namespace: str, output: Path | None) -> No
 
     \b
     tflm-hil resolver generate model.tflite --output src/resolver.h
+
+    Exit code 1 if tflite-micro refuses a MODEL with any resolver. The header is written, and says
+    so.
     """
+    from harness.model.refusals import refusals  # noqa: PLC0415
     from harness.resolver.generate import generate as make_header  # noqa: PLC0415
 
-    header = make_header(
-        [Model.from_file(find_model(model)) for model in models], namespace=namespace
-    )
-    write_text(output or STDOUT, header)
+    loaded = [Model.from_file(find_model(model)) for model in models]
+    write_text(output or STDOUT, make_header(loaded, namespace=namespace))
+    refused = [f"{model.name}: {refusal}" for model in loaded for refusal in refusals(model)]
+    if refused:
+        raise CheckFailed("\n".join(refused))
 
 
 @resolver.command()

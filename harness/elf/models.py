@@ -66,6 +66,17 @@ def held_model(image: Image, model: Model) -> HeldModel:
     return min(found, key=lambda one: one.held, default=_nothing(model))
 
 
+def embedded_models(image: Image) -> Iterator[Model]:
+    """The readable models that are variables of the image, named after these."""
+    for symbol in image.symbols:
+        data = image.read(symbol.address, symbol.size) if symbol.kind == "object" else None
+        if data is not None and data[_IDENTIFIER_AT:][: len(IDENTIFIER)] == IDENTIFIER:
+            try:
+                yield Model.from_bytes(data, symbol.name)
+            except BadModel:
+                continue
+
+
 def _places(data: bytes, model: Model) -> Iterator[int]:
     """Where in ``data`` a model may begin: before an identifier, or around a part of ``model``."""
     places: dict[int, None] = {}

@@ -8,19 +8,25 @@ smaller than this figure: allocation needs temporary memory, too.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import pairwise
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from harness.base.errors import FirmwareFailed, UsageError
+from harness.base.findings import Kind
 from harness.elf import Image
 from harness.elf.demangle import demangle, qualified
+from harness.elf.models import embedded_models
+from harness.model.refusals import refusals
 from harness.model.structures import WORD
 from harness.simulator.snapshot import restore, take
 from harness.targets.base import ConsoleMatch, Elapsed, Stop
 from harness.uart import records
+from harness.uart.lines import LineSplitter
+from harness.uart.messages import messages_in
 
 if TYPE_CHECKING:
     from harness.targets.simulator import SimulatorSession
@@ -131,17 +137,43 @@ def minimum(
         prober = _Prober(session, hooks, seconds, guard)
         declared, used = prober.declared()
         if not prober.probes[0].allocated:
-            raise FirmwareFailed(
-                f"{image.path.name} does not allocate with its own arena of {declared:,} B: "
-                f"{prober.probes[0].reason}",
-                hint="make the arena larger and build again; only smaller ones can be tried here",
-            )
+            raise _never_allocates(image, prober, declared)
         low, high = 0, declared  # fails with low, allocates with high
         while high - low > 1 and len(prober.probes) < _MOST_PROBES:
             size = (low + high) // 2
             low, high = (low, size) if prober.allocates(size) else (size, high)
         return ArenaMinimum(declared, high, used, qualified(prober.site.symbol),
                             tuple(prober.probes), prober.instructions)  # fmt: skip
+
+
+#: What to do about an image that does not allocate, by what it printed; "" for no message.
+_HINTS: Mapping[str, str] = MappingProxyType(
+    {
+        Kind.ARENA_TOO_SMALL: "make the arena larger and build again; only smaller ones can be "
+        "tried here",
+        Kind.PREPARE_FAILED: "the operator refuses its tensors at any size of the arena",
+        **dict.fromkeys(
+            (Kind.MISSING_OPERATOR, Kind.MISSING_CUSTOM_OPERATOR, Kind.RESOLVER_TOO_SMALL),
+            "`tflm-hil resolver check IMAGE MODEL` lists what the resolver lacks; the arena is not "
+            "the cause",
+        ),
+        "": "the image does not say why: a larger arena may be enough; `tflm-hil resolver check "
+        "IMAGE MODEL` tells whether its model can run",
+    }
+)
+
+
+def _never_allocates(image: Image, prober: _Prober, declared: int) -> FirmwareFailed:
+    """Why an image does not allocate with its own arena."""
+    reason = prober.probes[0].reason
+    for model in embedded_models(image):
+        for refusal in refusals(model):
+            return FirmwareFailed(
+                f"{image.path.name} allocates with no arena: {refusal.message}: {reason}",
+                hint=refusal.remedy,
+            )
+    message = f"{image.path.name} does not allocate with its own arena of {declared:,} B: {reason}"
+    return FirmwareFailed(message, hint=_HINTS.get(prober.cause, ""))
 
 
 @dataclass(frozen=True)
@@ -175,6 +207,7 @@ class _Prober:
         self.seconds = seconds
         self.probes: list[Probe] = []
         self.status: int | None = None
+        self.cause = ""
         self.site = self._run_to(hooks)
         self.instructions = self._counted()
         self.printed = len(session.console)
@@ -259,14 +292,21 @@ class _Prober:
         return next((r.integer("used") for r in printed if r.kind == "arena"), None)
 
     def _reason(self, stop: Stop, faults: int) -> str:
-        """The reason why a probe did not allocate: a fault, no return, or the image's message."""
+        """The reason why a probe did not allocate: a fault, no return, or the image's message.
+
+        :attr:`cause` is the kind of the message, "" if there is none, "other" for a fault.
+        """
+        self.cause = "other"
         if len(self.session.faults) > faults:
             fault = self.session.faults[faults]
             return f"{fault.kind} in {fault.where}"
         if self.status is None:
             return f"AllocateTensors did not return ({stop})"
-        console = self.session.console[self.printed :]
-        lines = b"".join(chunk.data for chunk in console).splitlines()
-        texts = [line.decode("utf-8", "backslashreplace").strip() for line in lines]
-        messages = (line for line in texts if line and not line.startswith(records.PREFIX))
-        return next(messages, f"AllocateTensors returned {self.status}")
+        console = b"".join(chunk.data for chunk in self.session.console[self.printed :])
+        lines = list(LineSplitter().feed(console + b"\n"))
+        found = next(iter(messages_in(lines)), None)
+        self.cause = "" if found is None else found.kind
+        texts = (line.text.strip() for line in lines)
+        first = next((text for text in texts if text and not text.startswith(records.PREFIX)), "")
+        said = first if found is None else found.message
+        return said or f"AllocateTensors returned {self.status}"

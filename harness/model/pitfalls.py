@@ -1,6 +1,7 @@
 """Operators that tflite-micro silently computes wrongly, unlike TensorFlow Lite.
 
-The notes depend on the model only, not on an image.
+The notes depend on the model only, not on an image. :mod:`harness.model.refusals` has what
+tflite-micro refuses.
 """
 
 from __future__ import annotations
@@ -8,18 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness.model.model import Model
-from harness.model.types import Operator, Subgraph
+from harness.model.types import Operator, Subgraph, shown
 
-_FILTER = 1  # FULLY_CONNECTED's weights are its second input
+_FILTER = 1  # the weights of FULLY_CONNECTED and LSTM are the second input
+_MOST_AXES = 6  # of tflite-micro's RuntimeShape
 
 
 def pitfalls(model: Model) -> tuple[str, ...]:
-    """One line for each operator of ``model`` that tflite-micro computes wrongly or refuses."""
+    """One line for each operator of ``model`` that tflite-micro computes wrongly."""
     return tuple(
         note
         for graph in model.subgraphs
         for operator in graph.operators
-        for check in (_relu6_without_rescaling, _per_channel_weights)
+        for check in _CHECKS
         for note in check(graph, operator)
     )
 
@@ -62,3 +64,33 @@ def _per_channel_weights(graph: Subgraph, operator: Operator) -> Iterator[str]:
             "tflite-micro before May 2024 compute them wrongly, those before September 2024 "
             "refuse them"
         )
+
+
+def _hybrid_lstm(graph: Subgraph, operator: Operator) -> Iterator[str]:
+    """Integer weights in a float LSTM: other operators refuse them, this one does not look."""
+    if operator.name != "UNIDIRECTIONAL_SEQUENCE_LSTM" or len(operator.inputs) <= _FILTER:
+        return
+    indices = operator.inputs[0], operator.inputs[_FILTER]
+    if min(indices) < 0:
+        return
+    values, weights = (graph.tensors[index].dtype for index in indices)
+    if values == "float32" and weights == "int8":
+        yield (
+            f"operator {operator.index} {operator.name}: tflite-micro reads its int8 weights as "
+            "float32 and computes garbage, without a message; convert with full integer "
+            "quantization, or with none"
+        )
+
+
+def _many_axes(graph: Subgraph, operator: Operator) -> Iterator[str]:
+    indices = [index for index in (*operator.inputs, *operator.outputs) if index >= 0]
+    axes = max((len(graph.tensors[index].shape) for index in indices), default=0)
+    if axes > _MOST_AXES:
+        yield (
+            f"operator {operator.index} {shown(operator.name)} has a tensor of {axes} axes: "
+            f"tflite-micro's shapes hold {_MOST_AXES}, and most of its operators do not check; "
+            "merge axes of size 1"
+        )
+
+
+_CHECKS = (_relu6_without_rescaling, _per_channel_weights, _hybrid_lstm, _many_axes)

@@ -26,6 +26,10 @@ class Content:
     subgraphs: tuple[Subgraph, ...]
 
 
+class _Sparse(Malformed):
+    """A sparse tensor: TFLM ignores the sparsity, and reads beyond the buffer."""
+
+
 @dataclass(frozen=True)
 class _OperatorCode:
     name: str
@@ -47,6 +51,8 @@ def read(data: bytes, name: str) -> Content:
         )
     try:
         return _content(Buffer(data).root())
+    except _Sparse as error:
+        raise BadModel(f"{name}: {error}", hint="convert without EXPERIMENTAL_SPARSITY") from None
     except Malformed as error:
         raise BadModel(f"{name}: broken model: {error}", hint=_HINT) from None
 
@@ -163,10 +169,10 @@ def _tensor(index: int, table: FlatTable, buffers: tuple[memoryview | None, ...]
     if buffer >= len(buffers):
         raise Malformed(f"{subject} has buffer {buffer} of {len(buffers)}")
     data = buffers[buffer]
+    if table.table(schema.SPARSITY) is not None:
+        raise _Sparse(f"{subject} is sparse, which TFLM does not read")
     if data is not None and dtype in schema.TYPE_BITS:
         _check_size(subject, data, math.prod(shape), schema.TYPE_BITS[dtype])
-    if table.table(schema.SPARSITY) is not None:
-        raise Malformed(f"{subject} is sparse, which TFLM does not read")
     return Tensor(
         index=index,
         name=name,

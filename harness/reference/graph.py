@@ -17,10 +17,11 @@ import numpy as np
 from harness.base.arithmetic import Arithmetic
 from harness.base.errors import BadModel, HilError, UnsupportedOperator
 from harness.model import Model, Operator, Tensor
+from harness.model.refusals import refusals
 from harness.reference.arrays import Array
 from harness.reference.blas import one_thread
 from harness.reference.memory import ModelMemory
-from harness.reference.node import NUMPY_TYPES, KnownOutputs, Node, Run, constant
+from harness.reference.node import NUMPY_TYPES, OWN_KERNEL, KnownOutputs, Node, Run, constant
 from harness.reference.registry import Kernels
 from harness.reference.validation import check_calls, check_order, check_tensors
 
@@ -182,8 +183,21 @@ class Program:
     def of(cls, model: Model, kernels: Kernels, arithmetic: Arithmetic) -> Program:
         """The program of ``model``, every operator prepared.
 
-        Raises BadModel, or one UnsupportedOperator for all operators without a kernel.
+        Raises BadModel, or one UnsupportedOperator for all operators without a kernel, which says
+        first what tflite-micro refuses, too.
         """
+        try:
+            return cls._prepared(model, kernels, arithmetic)
+        except UnsupportedOperator as error:
+            refused = refusals(model)
+            if not refused:
+                raise
+            message = f"{refused[0].message}: {error.message}"
+            hint = refused[0].remedy if error.hint in ("", OWN_KERNEL) else error.hint
+            raise UnsupportedOperator(message, hint=hint) from error
+
+    @classmethod
+    def _prepared(cls, model: Model, kernels: Kernels, arithmetic: Arithmetic) -> Program:
         check_calls(model)
         limit, memory = WorkLimit(), ModelMemory()
         graphs = tuple(GraphRunner(model, number, limit) for number in range(len(model.subgraphs)))

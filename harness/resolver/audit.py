@@ -17,6 +17,7 @@ from harness.footprint import resolvers as declarations
 from harness.footprint.resolvers import Declared
 from harness.model import Model
 from harness.model.pitfalls import pitfalls
+from harness.model.refusals import refusals
 from harness.resolver.dump import LiveResolver
 from harness.resolver.linked import Linked
 from harness.resolver.static.registered import Arrival, Trace, trace
@@ -29,6 +30,7 @@ _Key = tuple[str, bool]
 class AuditVerdict(StrEnum):
     """The result of an audit, the most severe first."""
 
+    REFUSED = "refused"  # tflite-micro refuses the model with any resolver
     CANNOT_TELL = "cannot_tell"
     EMPTY = "empty"
     MISSING = "missing"
@@ -99,8 +101,16 @@ class Audit:
         return self.verdicts[0]
 
     @property
+    def undecided(self) -> bool:
+        """True if the image does not say what it registers."""
+        return AuditVerdict.CANNOT_TELL in self.verdicts
+
+    @property
     def passed(self) -> bool:
-        """True if each operator that the model needs is registered exactly once, in a slot."""
+        """True if each operator that the model needs is registered exactly once, in a slot.
+
+        False for a model that tflite-micro refuses with any resolver.
+        """
         return self.verdict in HARMLESS
 
     def __bool__(self) -> bool:
@@ -316,8 +326,8 @@ def check_every(image: Image, model: Model) -> dict[str, Audit]:
     """
     own = check(image, model)
     others = {other.name: check(other, model) for other in image.beside}
-    others = {name: a for name, a in others.items() if a.verdict is not AuditVerdict.CANNOT_TELL}
-    if others and own.verdict is AuditVerdict.CANNOT_TELL:
+    others = {name: audit for name, audit in others.items() if not audit.undecided}
+    if others and own.undecided:
         return others
     return {image.name: own} | others
 
@@ -347,6 +357,10 @@ def check_live(image: Image, model: Model, live: Sequence[LiveResolver]) -> Audi
     return _noted(_judge(found, model), image, model)
 
 
+def _refused(model: Model) -> tuple[str, ...]:
+    return tuple(map(str, refusals(model)))
+
+
 def _plain(name: str) -> str:
     return re.sub(r"[^a-z0-9]", "", name.lower())
 
@@ -371,11 +385,13 @@ def _judge(found: _Evidence, model: Model) -> Audit:
     problems: list[str] = []
     _judge_operators(operators, distinct, verdicts, problems)
     wasted = _judge_size(found, declared, distinct, verdicts, problems)
+    refused = _refused(model)
+    verdicts += [AuditVerdict.REFUSED] if refused else []
     order = list(AuditVerdict)
     return Audit(
         model.name, declared, found.resolvers, operators, wasted,
         tuple(sorted(verdicts, key=order.index)) or (AuditVerdict.OK,),
-        tuple(problems), (*found.notes, *pitfalls(model)), found.method,
+        (*refused, *problems), (*found.notes, *pitfalls(model)), found.method,
     )  # fmt: skip
 
 
@@ -477,7 +493,10 @@ def _cannot_tell(model: Model, linked: Linked, why: str) -> Audit:
         OperatorAudit(name, custom, True, version, 0, 0, "cannot_tell")
         for (name, custom), version in _needed(model).items()
     )
+    refused = _refused(model)
     return Audit(
-        model.name, None, linked.resolvers, operators, 0, (AuditVerdict.CANNOT_TELL,),
-        (why,), (hint_for(linked.image), *_notes(linked), *pitfalls(model)), linked.method,
+        model.name, None, linked.resolvers, operators, 0,
+        (*([AuditVerdict.REFUSED] if refused else []), AuditVerdict.CANNOT_TELL),
+        (*refused, why), (hint_for(linked.image), *_notes(linked), *pitfalls(model)),
+        linked.method,
     )  # fmt: skip

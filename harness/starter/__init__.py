@@ -18,8 +18,8 @@ from harness.base.findings import NOTES
 from harness.base.text import count_of
 from harness.case.subject import CASE_FILE
 from harness.elf import Image
+from harness.elf.models import embedded_models
 from harness.model import Model
-from harness.model.schema import IDENTIFIER
 from harness.starter.fit import Fit, find_fit
 from harness.starter.printed import Printed, expectation, first_failure, last_line
 from harness.targets import Stop, open_target
@@ -166,16 +166,7 @@ def scan(folder: Path, console: Path | None = None) -> FirmwareFolder:
 
 def _embedded(elf: Path) -> bytes:
     """The bytes of a model that is a variable of the image; b"" if there is none."""
-    image = Image.from_elf(elf)
-    for symbol in image.symbols:
-        data = image.read(symbol.address, symbol.size) if symbol.kind == "object" else None
-        if data is not None and data[4:8] == IDENTIFIER:
-            try:
-                Model.from_bytes(data)
-            except BadModel:
-                continue
-            return data
-    return b""
+    return next((model.data for model in embedded_models(Image.from_elf(elf))), b"")
 
 
 def _fit(run: _ObservedRun, model: bytes) -> Fit | None:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from operator import eq
 
 from harness.uart.lines import Line
+from harness.uart.messages import names_failure
 
 _MOST_VALUES = 200  # in a readable case file
 _ANY_NUMBER = r"-?\d+(?:\.\d+)?"
@@ -36,16 +37,6 @@ _PLACEHOLDER, _ADDRESS = "\0", "\1"  # for numbers and addresses in a template
 _VERDICT = re.compile(
     r"(?<![A-Za-z])(?:(?i:pass(?:ed|es)?|fail(?:ed|s|ures?)?|ignored?|skipped)|SKIP|OK)(?![A-Za-z])"
 )
-_FAILURE = re.compile(
-    r"(?<![a-z])(?:fail(?:ed|s|ures?)?|errors?|assert(?:ion|ed)?|fatal|panic|abort(?:ed)?|"
-    r"exception|fault|mismatch(?:es)?)(?![a-z])",
-    re.IGNORECASE,
-)
-_NO_FAILURE = re.compile(
-    r"\b(?:0|no) \w{0,20} ?(?:failed|failures|errors?|assertions|mismatch(?:es)?)\b"
-    r"|\b(?:failed|failures|errors?|mismatch(?:es)?)\s?[:=]?\s?0(?![.\d])",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True)
@@ -62,7 +53,7 @@ class Printed:
 
 def first_failure(lines: Sequence[Line]) -> Line | None:
     """The first line that shows a failure; ``0 errors`` does not."""
-    return next((line for line in lines if _FAILURE.search(_NO_FAILURE.sub("", line.text))), None)
+    return next((line for line in lines if names_failure(line.text)), None)
 
 
 def expectation(

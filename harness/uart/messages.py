@@ -1,9 +1,9 @@
-"""Known messages of TFLM and Zephyr -> findings, separately for running tests.
+"""Messages about failure -> findings, separately for running tests.
 
-The rules are data: a kind of finding, and a pattern with groups for the subject and for numbers.
-TFLM prints several of its messages in two calls, each with its own line end, and other threads may
-print in between; such a rule has a second pattern, ``then``, which is searched in the rest of the
-line and in the next few lines. Rules also cover the wordings of older revisions.
+The messages are rows of :mod:`harness.uart.message_table`. TFLM prints several of its messages in
+two calls, each with its own line end, and other threads may print in between: the second half is
+searched in the rest of the line and in the next few lines. In as many lines, a program may say that
+it goes on after a failure in general words, which is then none.
 
 A test may cause errors and faults on purpose. While a test is running, its lines go to a reader of
 their own, whose findings are dropped when the test ends. Those of a test that never ends are kept:
@@ -13,14 +13,28 @@ they explain why.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from harness.base.findings import Finding, Findings, Kind
+from harness.base.findings import NOTES, Finding, Findings, Kind
 from harness.model.schema import OPERATOR_NAMES
 from harness.uart.faults import TRIGGERS as FAULT_TRIGGERS
 from harness.uart.faults import FaultReader, arm_reason
 from harness.uart.lines import Line, integer
+from harness.uart.message_table import (
+    GENERAL_RULES,
+    HARMLESS,
+    IMPULSE_ERRORS,
+    LONGEST,
+    RECOVERED,
+    RULES,
+    STEPS,
+    SUBJECTS,
+    THREAD,
+    TRIGGERS,
+    WORDS,
+    Rule,
+)
 
 #: Most lines between the two halves of a message.
 _REACH = 6
@@ -29,138 +43,6 @@ _REACH = 6
 _MOST_KNOWN = 1000
 #: Most characters of a message that are kept.
 _WIDTH = 600
-
-#: Groups of a pattern that name the subject.
-_GROUP_SUBJECTS = ("operator", "custom", "stage", "what")
-
-
-@dataclass(frozen=True)
-class Rule:
-    """One message. Groups of _GROUP_SUBJECTS in the patterns name the subject, others are numbers.
-
-    ``literal`` is the beginning of the message. ``pattern`` is tried only at its first and its last
-    occurrence in a line, so that a device cannot make a line expensive by repeating it.
-    """
-
-    kind: Kind
-    literal: str
-    pattern: re.Pattern[str]
-    then: re.Pattern[str] | None = None
-
-    def match(self, text: str) -> re.Match[str] | None:
-        """The match of the message, or of its first half, in a line."""
-        if self.literal not in text:
-            return None
-        first, last = text.find(self.literal), text.rfind(self.literal)
-        return self.pattern.match(text, first) or self.pattern.match(text, last)
-
-
-def _rule(kind: Kind, literal: str, rest: str = "", then: str | None = None) -> Rule:
-    pattern = re.compile(re.escape(literal) + rest)
-    return Rule(kind, literal, pattern, re.compile(then) if then else None)
-
-
-_THREAD = r"Current thread: 0x[0-9a-fA-F]{1,8}(?: \([^)]{0,80}\))?"
-
-RULES: tuple[Rule, ...] = (
-    # resolver
-    _rule(
-        Kind.MISSING_OPERATOR,
-        "Didn't find op for builtin opcode '",
-        r"(?P<operator>\w{1,80})'",
-    ),
-    _rule(
-        Kind.MISSING_CUSTOM_OPERATOR,
-        "Failed to get registration from op code ",
-        r"(?:CUSTOM\b|(?=\s{0,80}$))",
-    ),
-    _rule(
-        Kind.MISSING_OPERATOR,
-        "Failed to get registration from op code ",
-        r"(?P<operator>[A-Z]\w{1,80})",
-    ),
-    _rule(
-        Kind.MISSING_CUSTOM_OPERATOR,
-        "Encountered unresolved custom op: ",
-        r"(?P<custom>\w{1,80})",
-    ),
-    _rule(
-        Kind.RESOLVER_TOO_SMALL,
-        "Couldn't register builtin op #",
-        r"(?P<number>\d+), resolver size",
-        r"is too small \((?P<declared>\d+)\)",
-    ),
-    _rule(
-        Kind.RESOLVER_TOO_SMALL,
-        "Couldn't register custom op '",
-        r"(?P<custom>[^']{0,80})', resolver size is too\s?small \((?P<declared>\d+)\)",
-    ),
-    _rule(
-        Kind.DUPLICATE_OPERATOR,
-        "Calling AddBuiltin with the same op more than",
-        then=r"once is not supported \(Op: #(?P<number>\d+)\)",
-    ),
-    _rule(
-        Kind.DUPLICATE_OPERATOR,
-        "Calling AddCustom for the same op more than once",
-        then=r"is not supported \(Op: (?P<custom>[^)]{0,80})\)",
-    ),
-    # arena and interpreter
-    _rule(
-        Kind.ARENA_TOO_SMALL,
-        "Failed to allocate ",
-        r"(?:tail |temp |non-persistent )?memory\."
-        r" Requested: (?P<requested>\d+), available:? (?P<available>\d+),"
-        r" missing: (?P<missing>\d+)",
-    ),
-    _rule(
-        Kind.ARENA_TOO_SMALL,
-        "Failed to resize buffer.",
-        r" Requested: (?P<requested>\d+), available:? (?P<available>\d+),"
-        r" missing: (?P<missing>\d+)",
-    ),
-    _rule(Kind.ARENA_TOO_SMALL, "Arena size is too small for all buffers"),
-    _rule(Kind.ARENA_TOO_SMALL, "Too many buffers (max is ", r"(?P<max>\d+)\)"),
-    _rule(Kind.ALLOCATION_FAILED, "AllocateTensors() failed"),
-    _rule(Kind.ALLOCATION_FAILED, "Failed starting model allocation"),
-    _rule(
-        Kind.PREPARE_FAILED,
-        "Node ",
-        r"(?P<operator>\S{1,80}) \(number (?P<node>\d+)f?\) failed to prepare with status"
-        r" (?P<status>\d+)",
-    ),
-    _rule(
-        Kind.INVOKE_FAILED,
-        "Node ",
-        r"(?P<operator>\S{1,80}) \(number (?P<node>\d+)f?\) failed to invoke with status"
-        r" (?P<status>\d+)",
-    ),
-    _rule(Kind.INVOKE_FAILED, "Invoke", r"(?:\(\))? failed"),
-    _rule(
-        Kind.SCHEMA_MISMATCH,
-        "Model provided is schema version ",
-        r"(?P<version>\d+),? (?:which is )?not equal to supported"
-        r"(?: version)? (?P<supported>\d+)",
-    ),
-    # Zephyr
-    _rule(
-        Kind.ASSERTION,
-        "ASSERTION FAIL [",
-        r"(?P<what>.{0,400}?)\] @ \S{1,300}",
-        r"^\t\S.{0,400}",
-    ),
-    _rule(Kind.STACK_OVERFLOW, ">>> ZEPHYR FATAL ERROR 2: Stack overflow", then=_THREAD),
-    _rule(
-        Kind.KERNEL_PANIC,
-        ">>> ZEPHYR FATAL ERROR ",
-        r"(?P<reason>-?\d+): (?P<what>.{0,100}?) on CPU(?: \d{1,3})?",
-        _THREAD,
-    ),
-    _rule(Kind.LOG_ERROR, "<err> ", r"(?!os:)(?P<what>\w{1,80}): .{0,400}"),
-)
-
-#: A line with a message, or with the first half of one, contains one of these.
-TRIGGERS = tuple(dict.fromkeys(rule.literal for rule in RULES))
 
 
 @dataclass
@@ -179,47 +61,72 @@ class MessageReader:
     """Finds known messages, joins those in two parts, and drops repetitions."""
 
     def __init__(self) -> None:
-        self.findings = Findings()
+        self._findings = Findings()
         self._half: _PartialMessage | None = None
         self._known: set[tuple[Kind, str]] = set()
 
+    def __iter__(self) -> Iterator[Finding]:
+        """The findings so far, with one that may still be taken back."""
+        yield from self._findings
+        if self._half is not None and self._half.rule.general:
+            finding = _finding(self._half)
+            if (finding.kind, finding.subject) not in self._known:
+                yield finding
+
     @property
     def waiting(self) -> bool:
-        """True while the second half of a message is missing."""
+        """True while the second half of a message is missing, or one may be taken back."""
         return self._half is not None
 
-    def feed(self, line: Line, registers: tuple[tuple[str, int], ...] = ()) -> None:
-        """Read one line; ``registers`` were printed shortly before it."""
+    def feed(
+        self, line: Line, registers: tuple[tuple[str, int], ...] = (), *, in_dump: bool = False
+    ) -> None:
+        """Read one line; ``registers`` were printed shortly before it.
+
+        General words in a fault dump are part of it.
+        """
         if self._second_half(line.text):
             return
         for rule in RULES:
             if match := rule.match(line.text):
                 self._take(rule, match, line, registers)
                 return
+        if not in_dump and (rule_of_words := _in_general_words(line.text)):
+            self.finish()
+            text = line.text.strip()[:_WIDTH]
+            self._half = _PartialMessage(rule_of_words, text, line.number, {})
 
     def _take(
         self, rule: Rule, match: re.Match[str], line: Line, registers: tuple[tuple[str, int], ...]
     ) -> None:
-        half = _PartialMessage(rule, match.group().strip()[:_WIDTH], line.number, match.groupdict())
-        if rule.then is not None and rule.then.pattern == _THREAD:
+        text = line.text if rule.line else match.group()
+        half = _PartialMessage(rule, text.strip()[:_WIDTH], line.number, match.groupdict())
+        if rule.then is not None and rule.then.pattern == THREAD:
             half.registers = registers
+        if self._half is not None and self._half.rule.general:
+            self.finish()  # it came first
         if rule.then is None:
             self._emit(half)
             return
         self.finish()
         self._half = half
-        self._second_half(line.text[match.end() :])
+        if not rule.line:
+            self._second_half(line.text[match.end() :])
 
     def _second_half(self, text: str) -> bool:
         """True if ``text`` has the missing second half."""
         half = self._half
         if half is None:
             return False
-        assert half.rule.then is not None
-        if match := half.rule.then.search(text):
+        if half.rule.then is None:
+            if RECOVERED.search(text[:LONGEST].lower()):
+                self._half = None
+                return False
+        elif match := half.rule.then.search(text):
             half.groups |= match.groupdict()
             half.text = f"{half.text} {match.group().strip()[:_WIDTH]}"
-            self.finish()
+            self._half = None
+            self._emit(half)
             return True
         half.lines_left -= 1
         if half.lines_left < 0:
@@ -227,28 +134,50 @@ class MessageReader:
         return False
 
     def finish(self) -> None:
-        """Handle the end of the text: a first half without its second is a finding, too."""
+        """Handle the end of the text: most first halves without the second are findings, too."""
         half, self._half = self._half, None
-        if half is not None:
+        if half is not None and half.rule.alone:
             self._emit(half)
 
     def _emit(self, half: _PartialMessage) -> None:
-        groups = {name: text for name, text in half.groups.items() if text is not None}
-        subject = next((groups[name] for name in _GROUP_SUBJECTS if name in groups), "")
-        read = {name: integer(text) for name, text in groups.items() if name not in _GROUP_SUBJECTS}
-        numbers = {name: number for name, number in read.items() if number is not None}
-        if not subject and "number" in numbers:
-            subject = builtin_operator_name(numbers["number"])
-        if (half.rule.kind, subject) not in self._known:
-            if len(self._known) < _MOST_KNOWN:
-                self._known.add((half.rule.kind, subject))
-            reason = arm_reason(numbers["reason"]) if "reason" in numbers else None
-            shown = f" ({reason})" if reason else ""
-            shown += "".join(f", {name} 0x{value:08x}" for name, value in half.registers)
-            values = (*numbers.items(), *half.registers)
-            self.findings.add(
-                Finding(half.rule.kind, half.text + shown, subject, half.line, values)
-            )
+        finding = _finding(half)
+        if (finding.kind, finding.subject) in self._known:
+            return
+        if len(self._known) < _MOST_KNOWN:
+            self._known.add((finding.kind, finding.subject))
+        self._findings.add(finding)
+
+
+def names_failure(text: str) -> bool:
+    """Whether a line has words of failure; ``0 errors`` does not."""
+    return bool(WORDS.search(_wrong(text))) or _in_general_words(text) is not None
+
+
+def _in_general_words(text: str) -> Rule | None:
+    """The general rule that a line matches, if there is one."""
+    low = _wrong(text)
+    return next((rule for rule in GENERAL_RULES if rule.match(low)), None)
+
+
+def _wrong(text: str) -> str:
+    """A line in lower case, without what says that nothing is wrong."""
+    low = text[:LONGEST].lower()
+    return "" if RECOVERED.search(low) else HARMLESS.sub("", low)
+
+
+def _finding(half: _PartialMessage) -> Finding:
+    groups = {name: text for name, text in half.groups.items() if text is not None}
+    subject = next((groups[name] for name in SUBJECTS if name in groups), "")
+    read = {name: integer(text) for name, text in groups.items() if name not in SUBJECTS}
+    numbers = {name: number for name, number in read.items() if number is not None}
+    if not subject and "number" in numbers:
+        subject = builtin_operator_name(numbers["number"])
+    meanings = (arm_reason(numbers.get("reason", 0)), IMPULSE_ERRORS.get(numbers.get("impulse", 0)))
+    shown = "".join(f" ({meaning})" for meaning in meanings if meaning)
+    shown += "".join(f", {name} 0x{value:08x}" for name, value in half.registers)
+    values = (*numbers.items(), *half.registers)
+    kind = STEPS.get(groups.get("step", ""), half.rule.kind)
+    return Finding(kind, half.text + shown, subject, half.line, values)
 
 
 def builtin_operator_name(code: int) -> str:
@@ -256,7 +185,16 @@ def builtin_operator_name(code: int) -> str:
     return OPERATOR_NAMES[code] if 0 <= code < len(OPERATOR_NAMES) else f"#{code}"
 
 
-_TRIGGER = re.compile("|".join(map(re.escape, (*FAULT_TRIGGERS, *TRIGGERS))))
+_TRIGGERS = (*FAULT_TRIGGERS, *TRIGGERS)
+
+
+def _may_tell(text: str) -> bool:
+    """False for a line without any word of a message: nearly every line."""
+    low = text.lower()
+    for word in _TRIGGERS:  # noqa: SIM110 - any() takes twice the time
+        if word in low:
+            return True
+    return False
 
 
 class DiagnosticReader:
@@ -267,9 +205,10 @@ class DiagnosticReader:
         self._faults = FaultReader()
 
     def feed(self, line: Line) -> None:
-        """Read one line. Most lines have no trigger and cost one search."""
-        if self._messages.waiting or self._faults.waiting or _TRIGGER.search(line.text):
-            self._messages.feed(line, self._faults.registers_before(line))
+        """Read one line."""
+        if self._messages.waiting or self._faults.waiting or _may_tell(line.text):
+            registers = self._faults.registers_before(line)
+            self._messages.feed(line, registers, in_dump=self._faults.waiting)
             self._faults.feed(line)
 
     def finish(self) -> None:
@@ -279,8 +218,17 @@ class DiagnosticReader:
 
     def __iter__(self) -> Iterator[Finding]:
         """The findings so far."""
-        yield from self._messages.findings
+        yield from self._messages
         yield from self._faults.findings
+
+
+def messages_in(lines: Iterable[Line]) -> list[Finding]:
+    """The messages and fault dumps in some lines, without notes, in the order of their lines."""
+    reader = DiagnosticReader()
+    for line in lines:
+        reader.feed(line)
+    reader.finish()
+    return sorted((one for one in reader if one.kind not in NOTES), key=lambda one: one.line)
 
 
 class Diagnostics:

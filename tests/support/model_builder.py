@@ -15,6 +15,7 @@ import tflite
 
 TYPES = {
     "float32": tflite.TensorType.FLOAT32,
+    "float16": tflite.TensorType.FLOAT16,
     "int32": tflite.TensorType.INT32,
     "uint8": tflite.TensorType.UINT8,
     "int64": tflite.TensorType.INT64,
@@ -26,6 +27,10 @@ TYPES = {
     "uint64": tflite.TensorType.UINT64,
     "float64": tflite.TensorType.FLOAT64,
     "resource": tflite.TensorType.RESOURCE,
+    "string": tflite.TensorType.STRING,
+    "variant": tflite.TensorType.VARIANT,
+    "int2": 19,  # types that the generated package of 2024 lacks
+    "uint4": 20,
 }
 ACTIVATIONS = {"NONE": 0, "RELU": 1, "RELU_N1_TO_1": 2, "RELU6": 3, "TANH": 4}
 PADDINGS = {"SAME": 0, "VALID": 1}

@@ -278,8 +278,12 @@ def test_strings_have_no_fixed_size() -> None:
 
 
 def test_a_sparse_tensor_is_refused() -> None:
-    told = refused(weights_with(sparsity=schema.SparsityParametersT()))
-    assert told.endswith("is sparse, which TFLM does not read")
+    for data in (bytes(12), bytes(6)):  # of all values, of those that are not 0
+        sparse = weights_with(sparsity=schema.SparsityParametersT(), data=data)
+        with pytest.raises(BadModel) as error:
+            read(sparse)
+        assert error.value.message.endswith("tensor 1 ('t1') is sparse, which TFLM does not read")
+        assert error.value.hint == "convert without EXPERIMENTAL_SPARSITY"
 
 
 def test_a_tensor_is_a_variable_by_its_flag() -> None:

@@ -81,3 +81,23 @@ def test_per_channel_weights_of_a_fully_connected_are_noted() -> None:
 )
 def test_the_other_models_of_the_project_have_none(name: str) -> None:
     assert pitfalls(Model.from_file(paths.models() / f"{name}.tflite")) == ()
+
+
+def lstm(values: str, weights: str) -> Model:
+    tensors = [T([1, 2, 4], values), T([4, 4], weights), T([1, 2, 4], values)]
+    operator = Op("UNIDIRECTIONAL_SEQUENCE_LSTM", [0, 1], [2])
+    return Model.from_bytes(build(tensors, [operator], [0], [2]))
+
+
+def test_int8_weights_of_a_float_lstm_are_noted() -> None:
+    (note,) = pitfalls(lstm("float32", "int8"))
+    assert note.startswith("operator 0 UNIDIRECTIONAL_SEQUENCE_LSTM: tflite-micro reads its int8")
+    for values, weights in (("float32", "float32"), ("int8", "int8"), ("int16", "int8")):
+        assert pitfalls(lstm(values, weights)) == ()
+
+
+@pytest.mark.parametrize(("axes", "count"), [(6, 0), (7, 1), (8, 1)])
+def test_more_than_six_axes_are_noted(axes: int, count: int) -> None:
+    tensors = [T([1] * axes, "float32"), T([1], "float32")]
+    data = build(tensors, [Op("RESHAPE", [0], [1])], [0], [1])
+    assert len(pitfalls(Model.from_bytes(data))) == count
