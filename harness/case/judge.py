@@ -11,7 +11,7 @@ from harness.base.findings import FATAL, Finding, Kind, in_order
 from harness.base.platforms import DEFAULT_CHIP, chip_called
 from harness.base.text import count_of
 from harness.case.case import SYSTEM_OFF, Case
-from harness.case.causes import in_sequence
+from harness.case.causes import in_sequence, with_reasons
 from harness.case.effects import JudgedRun, as_reason, without_effect
 from harness.case.endings import hung
 from harness.case.evidence import check_evidence, known_of
@@ -55,7 +55,8 @@ def judged(prepared: Prepared, seen: Observation) -> CaseResult:
     known = known_of(case, image, model, () if case.printed else prepared.inputs)
     measured, measures = with_bounds(seen, image.chip.cpu_hz), measure(case, image, model, seen)
     records = map(seen.console.timed, check_evidence(seen.console, known, measured))
-    findings = tuple(in_order([*seen.findings(model, image), *records]))
+    told = with_reasons(seen.findings(model, image), seen.console)
+    findings = tuple(in_order([*told, *records]))
     outputs = check_outputs(seen.console, case, model, known.inputs or prepared.inputs)
     if outputs.problem or outputs.inferences < case.least_results:
         findings = tuple(in_order([*_without_floats(seen, image), *findings]))

@@ -3,7 +3,8 @@
 import pytest
 
 from harness.base.findings import Finding, Kind
-from harness.case.causes import in_sequence
+from harness.case.causes import in_sequence, with_reasons
+from harness.uart import Console
 
 
 def found(kind: Kind, time: float | None) -> Finding:
@@ -29,3 +30,23 @@ def found(kind: Kind, time: float | None) -> Finding:
 )  # fmt: skip
 def test_findings_are_told_in_the_order_of_time(findings, lines):
     assert in_sequence(findings) == lines
+
+
+NODE = "Node VAR_HANDLE (number 0f) failed to prepare with status 1"
+
+
+@pytest.mark.parametrize(
+    ("before", "message"),
+    [
+        ("VAR_HANDLE requires variables.", f"VAR_HANDLE requires variables. {NODE}"),
+        ("kernels/add.cc:87 a->type != b->type (1 != 9)",
+         f"kernels/add.cc:87 a->type != b->type (1 != 9) {NODE}"),
+        ("starting the interpreter", NODE),
+        ("Didn't find op for builtin opcode 'ADD'", NODE),
+    ],
+)  # fmt: skip
+def test_a_refused_node_has_what_its_kernel_printed_before_it(before, message):
+    console = Console()
+    console.feed(f"boot\n{before}\n{NODE}\n".encode())
+    console.finish()
+    assert with_reasons(console.findings, console)[-1].message == message
