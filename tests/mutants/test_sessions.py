@@ -58,7 +58,7 @@ def named(name: str, body: str, kind: str, **more) -> Session:
 
 
 SESSIONS = [
-    away("fault", FAULT, "HardFault (PRECISERR, BFARVALID, FORCED) at main at"),
+    away("fault", FAULT, "HardFault (PRECISERR, BFARVALID, FORCED): "),
     named("fault named", FAULT, "fault"),
     away(
         "fault expected",

@@ -13,7 +13,8 @@ from harness.case import Case, run_case
 
 TOLD = {
     "NULL_CALL": (
-        "UsageFault (INVSTATE) at read_sensor", "(the caller; pc is 0x00000000), called from work",
+        "UsageFault (INVSTATE): a null function pointer is called", "; at read_sensor",
+        "(the caller; pc is 0x00000000), called from work",
     ),
     "PANIC": (
         "the image ended in z_fatal_error, called from z_arm_svc",
@@ -31,7 +32,7 @@ TOLD = {
     ),
     "SPIN": ("pc is in wait_ready", "called from work at main.c:"),
     "ISR_FAULT": (
-        "BusFault (PRECISERR, BFARVALID) at divide at main.c:", "called from handler at main.c:",
+        "BusFault (PRECISERR, BFARVALID)", " at divide at main.c:", "called from handler at main.c:",
         "in the handler of IRQ20, which interrupted k_busy_wait at ",
     ),
 }  # fmt: skip
