@@ -33,7 +33,8 @@ TOLD = {
     "SPIN": ("pc is in wait_ready", "called from work at main.c:"),
     "ISR_FAULT": (
         "BusFault (PRECISERR, BFARVALID)", " at divide at main.c:",
-        "called from handler at main.c:", "in the handler of IRQ20, which interrupted k_busy_wait at ",
+        "called from handler at main.c:",
+        "in the handler of IRQ20, which interrupted k_busy_wait at ",
     ),
 }  # fmt: skip
 
