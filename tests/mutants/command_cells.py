@@ -132,7 +132,7 @@ CELLS = (
          "did not come to"),
     Cell("layers", "name", cli("layers hello.elf --model hallo"), "no model 'hallo'"),
     Cell("layers", "option", cli("layers hello.elf --modl hello.tflite"), "No such option"),
-    Cell("layers", "swapped", cli("layers hello.elf --model digits.tflite"), "did not come to"),
+    Cell("layers", "swapped", cli("layers hello.elf --model digits.tflite"), "the image holds "),
     Cell("layers", "lost", cli("layers hello.elf --model hello.tflite", lose), "unplugged"),
     Cell("layers", "absent", cli("layers hello.elf --model hello.tflite --target renode"),
          "/no/such/renode"),

@@ -180,7 +180,7 @@ CELLS = (
     Cell("pytest runs", "swapped", pytest_(RUN, spoil=(put("hello.elf", "digits.elf"),)),
          "the image runs"),
     Cell("pytest runs", "content",
-         pytest_(f"{TWICE}shutil.copy('refused.elf', 'hello.elf')\n{RUN}"), "missing_operator"),
+         pytest_(f"{TWICE}shutil.copy('refused.elf', 'hello.elf')\n{RUN}"), "Didn't find op"),
     Cell("pytest runs", "stale",
          pytest_(f"{TWICE}shutil.copy('silent.elf', 'hello.elf')\n{RUN}"), "silent"),
     Cell("pytest runs", "lost", pytest_(RUN, spoil=(lose,)), "the board was unplugged"),
