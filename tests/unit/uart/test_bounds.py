@@ -52,7 +52,7 @@ PATTERNS = package_patterns()
 
 
 def worst_strings(pattern: re.Pattern) -> list[str]:
-    """WORST characters each of beginnings of what matches, and of runs of one character behind one."""
+    """Beginnings of what matches, repeated, and runs of one character behind one."""
     text = pattern.pattern if isinstance(pattern.pattern, str) else pattern.pattern.decode()
     plain = re.sub(r"\\(.)", r"\1", re.sub(r"\(\?P<\w+>|\(\?:|[()?*+^$]", "", text))
     literals = re.findall(r"[A-Za-z_~*<>'#\[\]:.,=\- ]{2,}", plain) or ["a"]
