@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from harness.base import paths
@@ -29,7 +29,6 @@ from harness.case.result import (
     Measures,
     Verdict,
 )
-from harness.elf import Image
 from harness.elf.models import Held, HeldModel, embedded_models, held_model
 from harness.model import Model
 from harness.model.refusals import refusals
@@ -54,12 +53,9 @@ def judged(prepared: Prepared, seen: Observation) -> CaseResult:
     case, image, model = prepared.case, prepared.image, prepared.model
     known = known_of(case, image, model, () if case.printed else prepared.inputs)
     measured, measures = with_bounds(seen, image.chip.cpu_hz), measure(case, image, model, seen)
-    records = map(seen.console.timed, check_evidence(seen.console, known, measured))
-    told = with_reasons(seen.findings(model, image), seen.console)
-    findings = tuple(in_order([*told, *records]))
     outputs = check_outputs(seen.console, case, model, known.inputs or prepared.inputs)
-    if outputs.problem or outputs.inferences < case.least_results:
-        findings = tuple(in_order([*_without_floats(seen, image), *findings]))
+    records = check_evidence(seen.console, known, measured)
+    findings = _all_findings(prepared, seen, records, outputs)
     budgets = _check_budgets(prepared, measures, outputs)
     held = held_model(image, model) if model is not None else None
     wrong_model = _wrong_model(seen, model) or _wrong_copy(held, outputs)
@@ -98,9 +94,16 @@ def _with_refusal(judgement: Judgement, prepared: Prepared, outputs: OutputCheck
     return replace(judgement, reason=reason, problems=problems, hint=first.remedy)
 
 
-def _without_floats(seen: Observation, image: Image) -> Sequence[Finding]:
-    found = missing_floats(seen.console, image)
-    return (found,) if found is not None else ()
+def _all_findings(
+    prepared: Prepared, seen: Observation, records: Iterable[Finding], outputs: OutputCheck
+) -> tuple[Finding, ...]:
+    """The findings of console, target and ``records``, in the order of time."""
+    image = prepared.image
+    told = with_reasons(seen.findings(prepared.model, image), seen.console)
+    if outputs.problem or outputs.inferences < prepared.case.least_results:
+        floats = missing_floats(seen.console, image)
+        told = told if floats is None else [floats, *told]
+    return tuple(in_order([*told, *map(seen.console.timed, records)]))
 
 
 def _without_unused(judgement: Judgement, run: JudgedRun) -> Judgement:
