@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
@@ -238,6 +239,15 @@ def _shifted(stored: _StoredInput) -> str:
     return ""
 
 
+def _swapped_axes(stored: _StoredInput) -> str:
+    axes = [axis for axis in range(1, stored.read.ndim) if stored.read.shape[axis] > 1]
+    for one, other in combinations(axes, 2):
+        swapped = np.swapaxes(stored.read, one, other)
+        if np.array_equal(swapped.ravel(), stored.right.ravel()):
+            return f"has axes {one - 1} and {other - 1} swapped"
+    return ""
+
+
 def _constant(stored: _StoredInput) -> str:
     if (stored.read == stored.read[:1]).all() and len(np.unique(stored.right, axis=0)) > 1:
         return "is never changed: it is the same in each inference"
@@ -245,7 +255,7 @@ def _constant(stored: _StoredInput) -> str:
 
 
 _INPUT_RULES: tuple[Callable[[_StoredInput], str], ...] = (
-    _constant, _as_float, _unscaled, _rounded, _offset, _late, _shifted, _factor,
+    _constant, _swapped_axes, _as_float, _unscaled, _rounded, _offset, _late, _shifted, _factor,
 )  # fmt: skip
 
 

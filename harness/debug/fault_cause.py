@@ -249,6 +249,14 @@ def _beyond_ram(scene: _Scene) -> str:
     return f"0x{address:08x} is {address - ram.end:,} bytes beyond the end of RAM (0x{ram.end:08x})"
 
 
+def _below_ram(scene: _Scene) -> str:
+    address, ram = scene.address, scene.image.chip.area("ram")
+    if address is None or not 0 < ram.origin - address <= _PAGE or not _is_refused(scene):
+        return ""
+    below = ram.origin - address
+    return f"0x{address:08x} is {below:,} bytes below the start of RAM (0x{ram.origin:08x})"
+
+
 def _is_refused(scene: _Scene) -> bool:
     """Whether an access was refused, not an instruction."""
     refused = ("PRECISERR", "IMPRECISERR", "DACCVIOL", "STKERR", "MSTKERR", "AUVIOL")
@@ -361,6 +369,6 @@ def _nowhere(scene: _Scene) -> str:
 
 _RULES: tuple[Callable[[_Scene], str], ...] = (
     _vector, _unconstructed, _never_copied, _null_call, _overwritten, _executes_data, _trap,
-    _coprocessor, _division, _through_null, _unwritten_pointer, _unaligned, _beyond_ram,
+    _coprocessor, _division, _through_null, _unwritten_pointer, _unaligned, _beyond_ram, _below_ram,
     _store_to_flash, _foreign_peripheral, _nowhere,
 )  # fmt: skip

@@ -9,8 +9,8 @@
 #include "state.h"
 #include "thumb.h"
 
-enum { STEP = 64 };        // bytes by which the limit is lowered
-enum { STACKED = 0x100 };  // bytes below the limit that an exception frame may have taken
+enum { STEP = 64 };           // bytes by which the limit is lowered
+enum { FRAME_BYTES = 0x68 };  // an exception frame, which is stacked without a check
 enum { SP = 13 };
 
 // Whether the instruction makes room on the stack: PUSH, STMDB, VPUSH, STR or SUB of sp.
@@ -37,7 +37,9 @@ bool stack_watch_took(Core *c, uint32_t pc) {
   state_limits(c, &psplim, &limit);
   const Area *area = memory_code(&c->memory, pc);
   const uint32_t sp = core_reg(c, REG_SP);
-  const bool same = sp + STACKED >= limit && sp <= c->stack.top;
+  // At its end or below it sp is another stack's, unless it went there before.
+  const uint32_t least = c->stack.lowest ? limit - FRAME_BYTES : c->stack.begin + 8;
+  const bool same = sp >= least && sp <= c->stack.top;
   if (!area || !same || !grows(memory_halfword(area, pc), memory_halfword(area, pc + 2))) {
     state_set_limits(c, 0, 0);
     return true;

@@ -55,6 +55,7 @@ INPUTS: dict[str, tuple[Change, str]] = {
     "unsigned": (lambda x: x ^ np.int8(-128),
                  "the input is off by 128: the zero point of -128 is not applied"),
     "another offset": (lambda x: x + np.int8(5), "the input is off by 5"),
+    "transposed": (lambda x: np.swapaxes(x, 2, 3), "the input has axes 1 and 2 swapped"),
     "late": (lambda x: np.concatenate([x[:1], x[:-1]]),
              "the input is the one of the inference before"),
     "shifted": (lambda x: np.roll(x.reshape(COUNT, -1), 2, 1).reshape(x.shape),

@@ -57,6 +57,8 @@ ROWS = {
                                '__asm__ volatile("dsb; isb");',
                                "the vector of PendSV is read from erased flash: VTOR is "
                                "0x00010000"),
+    "below RAM": ("*(volatile int *)0x1FFFFE00 = 1;",
+                  "0x1ffffe00 is 512 bytes below the start of RAM (0x20000000)"),
     "unwritten pointer": ("**(volatile char *volatile *)0x20030000;",
                           "is what RAM held at power-on: nothing has written it"),
     "pointer of equal bytes": ("*(volatile int *)0x80808080;",
