@@ -68,6 +68,8 @@ class Observation:
             findings.append(completed(refused, image, model))
         if last and last.kind not in kinds and not _is_status_of_tests(last, self.console):
             findings.append(last)
+        if self.stop is Stop.RESET_LOOP:
+            return in_order([self._reset_loop(findings), *findings])
         return in_order([*findings, *self._resets(kinds)])
 
     def _tells_refusals(self, findings: Sequence[Finding]) -> bool:
@@ -75,10 +77,14 @@ class Observation:
         tells = any(one.kind.topic in (Topic.RESOLVER, Topic.INTERPRETER) for one in findings)
         return tells or any(isinstance(one, TestScraper) for one in self.console.scrapers)
 
+    def _reset_loop(self, findings: Sequence[Finding]) -> Finding:
+        """It began when the console shows that the image booted again."""
+        boots = (one.time for one in findings if one.kind is Kind.REBOOTED and one.line)
+        text = f"the firmware reset itself {self.counters.resets} times"
+        return Finding(Kind.RESET_LOOP, text, time=next(boots, None))
+
     def _resets(self, kinds: set[Kind]) -> list[Finding]:
         count = self.counters.resets
-        if self.stop is Stop.RESET_LOOP:
-            return [Finding(Kind.RESET_LOOP, f"the firmware reset itself {count} times")]
         if count and Kind.REBOOTED not in kinds:
             return [Finding(Kind.REBOOTED, f"the firmware reset itself ({count} times)")]
         return []

@@ -92,10 +92,14 @@ class WakeUp:
         return f"{what}, and its priority is not above that of the running handler ({_PRIORITY})"
 
     def _disabled(self) -> str:
-        """An interrupt that is pending, or will be, and that the NVIC does not enable."""
+        """An interrupt that is pending, or will be, and that the NVIC does not enable.
+
+        Not of a UARTE: firmware that polls it may set INTEN for WFE alone.
+        """
         coming = {one.exception for one in self._active()}
+        polled = {one.exception for one in self._nordic if isinstance(one, Uarte)}
         for number in range(FIRST_IRQ, FIRST_IRQ + self._nvic.irqs):
-            if self._enabled(number):
+            if number in polled or self._enabled(number):
                 continue
             if self._nvic.is_pending(number):
                 return f"{self._named(number)} is pending, and not enabled in the NVIC"
