@@ -65,7 +65,7 @@ class PrintedComparison:
             return Check(problems=problems or ("no inference came whole",))
         wrong = self._wrong_shape(readings)
         if wrong:
-            return Check(problems=(*problems, wrong), hint="is it the model of this image?")
+            return Check(problems=(*problems, wrong))
         best = self._best_attempt(readings, count)
         return best.check(problems, readings.lines)
 
