@@ -460,6 +460,19 @@ def chip_table(name: str = DEFAULT_CHIP) -> ChipTable:
 
 
 @cache
+def _foreign() -> Mapping[int, tuple[str, str]]:
+    families = files.read_toml(paths.platforms() / "foreign.toml")
+    return {
+        address: (family, name) for family, row in families.items() for name, address in row.items()
+    }
+
+
+def foreign_peripheral(address: int) -> tuple[str, str]:
+    """Family and name of a peripheral at ``address`` of chips without a table; "" for none."""
+    return _foreign().get(address, ("", ""))
+
+
+@cache
 def board_table(name: str = DEFAULT_BOARD) -> BoardTable:
     """The board of ``platforms/boards/NAME.toml``."""
     return read_board_table(paths.platforms() / "boards" / f"{name}.toml")

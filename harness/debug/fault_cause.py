@@ -12,7 +12,7 @@ from functools import cached_property
 from harness.base import power_on
 from harness.base.core_state import IPSR
 from harness.base.errors import BadElf
-from harness.base.platforms import chip_names, chip_table
+from harness.base.platforms import chip_names, chip_table, foreign_peripheral
 from harness.elf import Image, vectors
 from harness.elf.demangle import short_name
 from harness.elf.file import Symbol
@@ -33,13 +33,6 @@ _BEYOND = 1 << 16
 _UDF, _UDF_MASK = 0xDE00, 0xFF00
 #: BLX of a register (C2.4.24, T1).
 _BLX, _BLX_MASK = 0x4780, 0xFF87
-#: Nordic chips of another family, which have other addresses: peripheral -> address.
-_NRF52 = {
-    "UARTE0": 0x4000_2000, "TWIM0": 0x4000_3000, "SPIM0": 0x4000_4000, "GPIOTE": 0x4000_6000,
-    "SAADC": 0x4000_7000, "TIMER0": 0x4000_8000, "TIMER1": 0x4000_9000, "RTC0": 0x4000_B000,
-    "TEMP": 0x4000_C000, "RNG": 0x4000_D000, "WDT": 0x4001_0000, "RTC1": 0x4001_1000,
-    "NVMC": 0x4001_E000, "PPI": 0x4001_F000, "UARTE1": 0x4002_8000, "P0": 0x5000_0000,
-}  # fmt: skip
 _PAGE = 0x1000
 #: Bytes of a section that are compared with its content at power-on; with fewer it is no evidence.
 _LOOKED_AT, _LEAST_UNWRITTEN = 64, 16
@@ -288,9 +281,9 @@ def _foreign_peripheral(scene: _Scene) -> str:
         return (
             f"0x{address:08x} is no {mirror.name} of the {chip.name}: it answers at 0x{other:08x}"
         )
-    page = address & ~(_PAGE - 1)
-    if block is None and (name := next((n for n, at in _NRF52.items() if at == page), "")):
-        return f"0x{address:08x} is {name} of an nRF52; the {chip.name} has nothing there"
+    family, name = foreign_peripheral(address & ~(_PAGE - 1))
+    if block is None and name:
+        return f"0x{address:08x} is {name} of an {family}; the {chip.name} has nothing there"
     for key in chip_names():
         table = chip_table(key)
         if block is None and (theirs := table.peripheral_at(address)) is not None:
