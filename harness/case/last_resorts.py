@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from harness.base.findings import Finding, Kind
 from harness.elf import Image
 from harness.elf.demangle import demangle
+from harness.elf.main_stack import object_ending_at
 from harness.targets.calls import Call
 from harness.targets.session import Session
 
@@ -67,7 +68,7 @@ def last_resort(session: Session, image: Image, functions: Mapping[int, str]) ->
     for call in calls:
         # The handler has been left, the function has returned, or this is another thread's stack.
         left = call.exception and not exception
-        if left or sp > call.sp or _stack(image, sp) != _stack(image, call.sp):
+        if left or sp > call.sp or object_ending_at(image, sp) != object_ending_at(image, call.sp):
             continue
         name = functions[call.address]
         shown = f"{name}({call.argument})" if name in EXITS else demangle(name)
@@ -81,14 +82,3 @@ def _failed(call: Call, functions: Mapping[int, str]) -> bool:
     name = functions.get(call.address, "")
     fails = name in LAST_RESORTS and (name not in EXITS or call.argument != 0)
     return fails and call.returned is None
-
-
-def _stack(image: Image, address: int) -> str:
-    """The name of the object that contains a stack pointer; "" if no symbol does.
-
-    A stack grows down from the end of its object, so its pointer may equal the end.
-    """
-    for symbol in image.symbols:
-        if symbol.kind == "object" and symbol.address < address <= symbol.address + symbol.size:
-            return symbol.name
-    return ""

@@ -179,9 +179,8 @@ def _explained(prepared: Prepared, result: CaseResult, targets: Targets) -> Case
         read = device_inferences(session, image, model, _EXPLAINED, deadline)
         return explained(read, stated, interpreter, image)
 
-    options = {**runs_of(case)[0].target_options}
     try:
-        side = targets.run(case.target, image, look, options)
+        side = targets.run(case.target, image, look, runs_of(case)[0].target_options)
     except (HilError, Unsupported):  # stripped, another runtime, a target that cannot look
         return result
     if not side:
