@@ -326,7 +326,7 @@ class Peripheral:
         """The peripheral's id, bits 19..12 of its address (PS, "Peripheral ID")."""
         return self.offset >> 12 & 0xFF
 
-    @property
+    @cached_property
     def addresses(self) -> tuple[int, ...]:
         """Absolute base addresses, one per window."""
         return tuple(base + self.offset for base in self.bases)
@@ -400,12 +400,24 @@ class ChipTable(Soc):
         assert isinstance(found, Peripheral)
         return found
 
+    @cached_property
+    def _answers(self) -> dict[int, tuple[Peripheral, int]]:
+        """Page of 256 bytes, of which peripherals have whole ones -> who answers there."""
+        return {
+            page: (one, base)
+            for one in self.blocks
+            for base in one.addresses
+            for page in range(base >> 8, (base + one.size) >> 8)
+        }
+
+    def answering(self, address: int) -> tuple[Peripheral, int] | None:
+        """The peripheral that answers at ``address``, and its base address there; None if none."""
+        return self._answers.get(address >> 8)
+
     def peripheral_at(self, address: int) -> Peripheral | None:
         """The peripheral that answers at ``address``; None if none does."""
-        for one in self.blocks:
-            if any(base <= address < base + one.size for base in one.addresses):
-                return one
-        return None
+        found = self.answering(address)
+        return found and found[0]
 
 
 @dataclass(frozen=True)

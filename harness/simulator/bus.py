@@ -51,19 +51,11 @@ class Bus:
         self._map, self._engine, self._core = memory_map, engine, engine.core
         self._processor = processor
         self._views = views
-        self._blocks: dict[int, tuple[Device, int]] = {}
-        for device in devices.values():
-            self._attach(device)
+        self._devices = devices
         nvmc, spu = devices["NVMC"], devices["SPU"]
         assert isinstance(nvmc, Nvmc)
         assert isinstance(spu, Spu)
         self._nvmc, self._spu = nvmc, spu
-
-    def _attach(self, device: Device) -> None:
-        """Map a device at each of its base addresses."""
-        for base in device.block.addresses:
-            for page in range(base >> 8, (base + device.size + 0xFF) >> 8):
-                self._blocks[page] = (device, base)
 
     def access(self, is_write: int, address: int, size: int, value: int) -> int | None:
         """Carry out or refuse an access; see :data:`harness.simulator.engine.AccessHandler`."""
@@ -74,18 +66,18 @@ class Bus:
             return self._private(is_write, address, size, value)
         if self._core.restricted and self._core.forbids(is_write, address, size):
             return None
-        found = self._blocks.get(address >> 8)
+        found = self._map.answering(address)
         if found is not None:
-            device, base = found
-            if base <= address < base + device.size:
-                if self._answers_elsewhere(device, address):
-                    return None
-                if size < 4:
-                    self._note_size(device, is_write, address - base, size)
-                registers: WordRegisters = device
-                if self._core.nonsecure:
-                    registers = self._views.get(device.name, device)
-                return self._registers(registers, is_write, address - base, size, value)
+            block, base = found
+            device = self._devices[block.name]
+            if self._answers_elsewhere(device, address):
+                return None
+            if size < 4:
+                self._note_size(device, is_write, address - base, size)
+            registers: WordRegisters = device
+            if self._core.nonsecure:
+                registers = self._views.get(device.name, device)
+            return self._registers(registers, is_write, address - base, size, value)
         store = self._engine.store_of(address, size)
         if is_write and store is not None:
             if store.area.name in ("flash", "uicr") and self._program(store, address, size, value):
@@ -103,9 +95,10 @@ class Bus:
             return self._registers_of_core(
                 is_write, address - PPB.origin, size, value, nonsecure=False
             )
-        found = self._blocks.get(address >> 8)
-        if found is not None and found[1] <= address < found[1] + found[0].size:
-            return self._registers(found[0], is_write, address - found[1], size, value)
+        found = self._map.answering(address)
+        if found is not None:
+            block, base = found
+            return self._registers(self._devices[block.name], is_write, address - base, size, value)
         store = self._engine.store_of(address, size)
         programs = is_write and store is not None and store.area.name in ("flash", "uicr")
         if programs and store is not None and self._program(store, address, size, value):

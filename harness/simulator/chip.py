@@ -79,13 +79,14 @@ class SimulatedChip:
         for block in self.memory_map.blocks:
             device = models.get(block.name, MODELS[block.model])(self, block)
             self.devices[device.name] = self._timed[device.name] = device
+            registers = device.serve()
             for base in block.addresses:
                 if (
                     image.non_secure
                     or len(block.bases) == 1
                     or base >= self.memory_map.secure_window
                 ):
-                    self.core.serve(base, device.serve())
+                    self.core.serve(base, registers)
         for device in self.devices.values():
             device.connect(self.devices)
         self.wakeup = WakeUp(self.core, self.nvic, self.events, self._timed)

@@ -60,9 +60,11 @@ def _window_size(memory_map: ChipTable) -> int:
 class Store:
     """Host memory behind an area of the address space."""
 
-    def __init__(self, area: Area) -> None:
+    def __init__(self, area: Area, *, filled: bool) -> None:
+        """``filled``: all of it is written at once, so that its pages are taken at once."""
         self.area = area
-        self._map = mmap.mmap(-1, area.size)
+        pages = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+        self._map = mmap.mmap(-1, area.size, pages | (mmap.MAP_POPULATE if filled else 0))
         self.view = memoryview(self._map)
         self.host = ctypes.addressof(ctypes.c_char.from_buffer(self._map))
 
@@ -143,7 +145,7 @@ class Engine:
         uc.check(self._library, error, f"uc_ctl 0x{control:x}")
 
     def _map(self, area: Area, rights: int) -> Store:
-        store = Store(area)
+        store = Store(area, filled=True)
         error = self._library.uc_mem_map_ptr(
             self._handle, area.origin, area.size, rights, store.host
         )
@@ -156,7 +158,7 @@ class Engine:
         Plain memory without rights would call back only until the page is in Unicorn's TLB. The
         callback puts the value of a read into the window's store, where Unicorn fetches it.
         """
-        store = Store(area)
+        store = Store(area, filled=False)
         error = self._library.uc_mmio_map(
             self._handle, area.origin, area.size,
             c_void_p(self._native.MMIO_READ), store.host, c_void_p(self._native.MMIO_WRITE), None,

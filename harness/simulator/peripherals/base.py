@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from harness.base.findings import Kind
@@ -146,7 +147,7 @@ Writer = Callable[[Any, int], None]
 Task = Callable[[Any], None]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RegisterLayout:
     """What is known of the registers of a class of devices, by offset.
 
@@ -161,13 +162,24 @@ class RegisterLayout:
     plain_events: list[int] = field(default_factory=list)
     event_bits: dict[int, int] = field(default_factory=dict)
 
-    def contents(self, size: int) -> bytes:
-        """The reset values of a block of ``size`` bytes."""
-        content = bytearray(size)
-        for offset, value in self.resets.items():
-            if value:
-                content[offset : offset + 4] = value.to_bytes(4, "little")
-        return bytes(content)
+    @cached_property
+    def rules(self) -> dict[int, int]:
+        """What the counting core does itself at each offset."""
+        found = {}
+        for offset in self.resets:
+            rule = 0 if offset in self.readers else PLAIN_READ
+            found[offset] = rule if offset in self.writers else rule | PLAIN_WRITE
+        return found | dict.fromkeys(self.plain_events, PLAIN_READ | EVENT_WRITE)
+
+
+@lru_cache
+def _contents(layout: RegisterLayout, size: int) -> bytes:
+    """The reset values of a block of ``size`` bytes."""
+    content = bytearray(size)
+    for offset, value in layout.resets.items():
+        if value:
+            content[offset : offset + 4] = value.to_bytes(4, "little")
+    return bytes(content)
 
 
 def _zero(_device: Device) -> int:
@@ -224,7 +236,7 @@ class Device:
         self.irq = block.irq
         self.size = block.size
         self.regs = chip.register_file(block.size)
-        self._contents = self.layout.contents(block.size)
+        self._contents = _contents(self.layout, block.size)
         self.reset()
 
     def connect(self, devices: Mapping[str, Device]) -> None:
@@ -263,10 +275,9 @@ class Device:
 
     def serve(self) -> Registers:
         """The registers, with rules for the accesses that the counting core handles itself."""
-        readers, writers = self.layout.readers, self.layout.writers
-        for offset in self.layout.resets:
-            rule = 0 if offset in readers else PLAIN_READ
-            self.regs.serve(offset, rule if offset in writers else rule | PLAIN_WRITE)
+        serve = self.regs.serve
+        for offset, rule in self.layout.rules.items():
+            serve(offset, rule)
         return self.regs
 
     def register_name(self, offset: int) -> str:
@@ -368,12 +379,6 @@ class Nordic(Device):
     def __init__(self, chip: Chip, block: Peripheral) -> None:
         self.subscriptions: dict[int, list[int]] = {}
         super().__init__(chip, block)
-
-    def serve(self) -> Registers:
-        super().serve()
-        for offset in self.layout.plain_events:
-            self.regs.serve(offset, PLAIN_READ | EVENT_WRITE)
-        return self.regs
 
     def reset(self) -> None:
         super().reset()
