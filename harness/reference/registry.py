@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from importlib import import_module
 from types import MappingProxyType
 
@@ -142,6 +143,7 @@ _CUSTOM: Mapping[str, str] = MappingProxyType(
 )
 
 
+@cache
 def _load(path: str) -> Kernel:
     module, _, function = path.partition(".")
     kernel: Kernel = getattr(import_module(f"harness.reference.kernels.{module}"), function)
@@ -176,6 +178,7 @@ class Kernels:
     custom: Mapping[str, Kernel] = field(default_factory=dict)
 
     @classmethod
+    @cache
     def default(cls) -> Kernels:
         """All kernels of this package."""
         return cls(

@@ -6,12 +6,13 @@ import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import pytest
 from flatbuffers import flexbuffers
-from hypothesis import HealthCheck, assume, settings
+from hypothesis import HealthCheck, assume, note, settings
 from hypothesis import strategies as st
 from model_builder import Op, T, build
 from oracle import Oracle, Refused
@@ -35,27 +36,40 @@ cases = settings(
 Bound = Callable[[Interpreter, Sequence[np.ndarray]], Sequence[np.ndarray]]
 
 
-class Draw:
-    """What a random model is made of, on top of hypothesis' data."""
+# A strategy is checked, labelled and hashed when it is new: those of equal bounds are one.
+_integers = lru_cache(maxsize=None)(st.integers)
+_floats = lru_cache(maxsize=None)(st.floats)
 
-    def __init__(self, data: st.DataObject) -> None:
-        self._draw = data.draw
+
+class Draw:
+    """What a random model is made of: a test draws from hypothesis as it needs it.
+
+    ``st.data()`` does the same, but looks at the state of ``random`` around each draw.
+    """
+
+    def __init__(self, draw: st.DrawFn) -> None:
+        self._source = draw
+
+    def _draw(self, strategy: st.SearchStrategy) -> Any:
+        value = self._source(strategy)
+        note(f"drawn: {value!r}")
+        return value
 
     def int(self, low: int, high: int) -> int:
-        return self._draw(st.integers(low, high))
+        return self._draw(_integers(low, high))
 
     def one(self, *choices: Any) -> Any:
-        return self._draw(st.sampled_from(choices))
+        return choices[self.int(0, len(choices) - 1)]
 
     def flag(self) -> bool:
         return self._draw(st.booleans())
 
     def real(self, low: float, high: float) -> float:
-        return self._draw(st.floats(low, high, width=32))
+        return self._draw(_floats(low, high, width=32))
 
     def power(self, low: float, high: float) -> float:
         """A float32 between 2^low and 2^high, its logarithm uniform."""
-        return float(np.float32(2.0 ** self._draw(st.floats(low, high))))
+        return float(np.float32(2.0 ** self._draw(_floats(low, high))))
 
     def scale(self) -> float:
         return self.power(-12, 1)
@@ -97,6 +111,12 @@ class Draw:
 
     def shape(self, low: int, high: int, most: int = 5) -> tuple[int, ...]:
         return tuple(self.int(1, most) for _ in range(self.int(low, high)))
+
+
+@st.composite
+def draws(draw: st.DrawFn) -> Draw:
+    """The source of a test's random model."""
+    return Draw(draw)
 
 
 def thinned(draw: Draw, shape: Sequence[int]) -> tuple[int, ...]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from model_builder import Graph, Op, T, build_graphs
@@ -35,7 +36,12 @@ class TypedModel:
 
     name: str
     types: str
-    data: bytes
+    graphs: Sequence[Graph]
+
+    @cached_property
+    def data(self) -> bytes:
+        """The model's file, built for those that are run."""
+        return build_graphs(self.graphs)
 
     @property
     def key(self) -> str:
@@ -51,7 +57,7 @@ def typed_models() -> list[TypedModel]:
             for op in changed[0].operators:
                 name, types = op.custom or op.name, _types(changed[0], op)
                 if (name, types) not in found:
-                    found[name, types] = TypedModel(name, types, build_graphs(changed))
+                    found[name, types] = TypedModel(name, types, changed)
     return list(found.values())
 
 

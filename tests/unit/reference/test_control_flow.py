@@ -7,10 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 from model_builder import Graph, Op, T, build, build_graphs
 from networks import ring_operators
-from operator_cases import Case, Draw, agree, cases
+from operator_cases import Case, Draw, agree, cases, draws
 from oracle import Oracle, Refused
 from type_table import signatures
 
@@ -47,9 +46,8 @@ def _choice(x: T, y: T, output: T, **changed: object) -> bytes:
 
 @pytest.mark.parametrize("dtype", ["int8", "int16", "float32"])
 @cases
-@given(data=st.data())
-def test_if_equals(dtype: str, official: Oracle, data: st.DataObject) -> None:
-    draw = Draw(data)
+@given(draw=draws())
+def test_if_equals(dtype: str, official: Oracle, draw: Draw) -> None:
     shape = draw.shape(1, 4)
     tensors = [T(shape, dtype, *((0.02, 0) if dtype != "float32" else ())) for _ in range(3)]
     arrays = [
@@ -81,9 +79,8 @@ def _counting(limit: int, step: int = 3) -> bytes:
 
 
 @cases
-@given(data=st.data())
-def test_while_equals(official: Oracle, data: st.DataObject) -> None:
-    draw = Draw(data)
+@given(draw=draws())
+def test_while_equals(official: Oracle, draw: Draw) -> None:
     arrays = [[np.array([draw.int(-9, 40)], np.int32), draw.array((4,), "int32")] for _ in range(3)]
     agree(official, Case(_counting(draw.int(-10, 50), draw.int(1, 5)), arrays, outputs=2))
 
@@ -153,11 +150,8 @@ def _hold(official: Oracle, model: bytes, arrays: Sequence, resets: set[int]) ->
 
 @pytest.mark.parametrize("dtype", ["int8", "int16", "float32"])
 @cases
-@given(data=st.data())
-def test_a_ring_buffer_in_a_resource_variable_equals(
-    dtype: str, micro: Oracle, data: st.DataObject
-) -> None:
-    draw = Draw(data)
+@given(draw=draws())
+def test_a_ring_buffer_in_a_resource_variable_equals(dtype: str, micro: Oracle, draw: Draw) -> None:
     frames, features = draw.int(1, 4), draw.int(1, 5)
     fill = draw.int(-128, 127) if dtype == "int8" else 0
     model = _streaming(frames, features, dtype, fill)

@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 from model_builder import T
-from operator_cases import Case, Draw, agree, cases, single
+from operator_cases import Case, Draw, agree, cases, draws, single
 from oracle import Oracle
 
 from harness.base.errors import BadModel, UnsupportedOperator
@@ -27,33 +26,30 @@ def ring(draw: Draw, slots: int, flex: dict[str, Any], **changed: Any) -> Case:
 
 
 @cases
-@given(data=st.data())
-def test_circular_buffer_equals(micro: Oracle, data: st.DataObject) -> None:
-    draw = Draw(data)
+@given(draw=draws())
+def test_circular_buffer_equals(micro: Oracle, draw: Draw) -> None:
     agree(micro, ring(draw, draw.int(1, 6), {"cycles_max": 1}))
 
 
 @pytest.mark.parametrize("slots", [5, 13, 25])
 @cases
-@given(data=st.data())
-def test_circular_buffer_without_a_period_equals(
-    slots: int, micro: Oracle, data: st.DataObject
-) -> None:
-    agree(micro, ring(Draw(data), slots, {"cycles_max": 0}))
+@given(draw=draws())
+def test_circular_buffer_without_a_period_equals(slots: int, micro: Oracle, draw: Draw) -> None:
+    agree(micro, ring(draw, slots, {"cycles_max": 0}))
 
 
-@given(data=st.data())
+@given(draw=draws())
 def test_a_circular_buffer_that_ends_inferences_early_is_refused_with_its_period(
-    data: st.DataObject,
+    draw: Draw,
 ) -> None:
-    model = ring(Draw(data), 4, {"cycles_max": 3}).model
+    model = ring(draw, 4, {"cycles_max": 3}).model
     with pytest.raises(UnsupportedOperator, match="it ends 2 of 3 inferences early"):
         Interpreter(Model.from_bytes(model))
 
 
-@given(data=st.data())
-def test_a_circular_buffer_without_slots_is_refused(data: st.DataObject) -> None:
-    model = ring(Draw(data), 0, {"cycles_max": 1}).model
+@given(draw=draws())
+def test_a_circular_buffer_without_slots_is_refused(draw: Draw) -> None:
+    model = ring(draw, 0, {"cycles_max": 1}).model
     with pytest.raises(BadModel, match="its input is"):
         Interpreter(Model.from_bytes(model))
 
@@ -106,14 +102,13 @@ def detection(draw: Draw, *, regular: bool) -> Case:
 
 @pytest.mark.parametrize("regular", [False, True], ids=["fast", "regular"])
 @cases
-@given(data=st.data())
-def test_detection_postprocess_equals(regular: bool, micro: Oracle, data: st.DataObject) -> None:
-    agree(micro, detection(Draw(data), regular=regular))
+@given(draw=draws())
+def test_detection_postprocess_equals(regular: bool, micro: Oracle, draw: Draw) -> None:
+    agree(micro, detection(draw, regular=regular))
 
 
-@given(data=st.data())
-def test_outputs_too_small_for_the_detections_are_refused(data: st.DataObject) -> None:
-    draw = Draw(data)
+@given(draw=draws())
+def test_outputs_too_small_for_the_detections_are_refused(draw: Draw) -> None:
     tensors = [T(s, "float32") for s in [(1, 3, 4), (1, 3, 2), (3, 4), (1, 1, 4), (1, 1), (1, 1)]]
     flex = {"max_detections": 2, "max_classes_per_detection": 1, "num_classes": 2}
     case = single(
@@ -124,15 +119,15 @@ def test_outputs_too_small_for_the_detections_are_refused(data: st.DataObject) -
         Interpreter(Model.from_bytes(case.model))
 
 
-@given(data=st.data())
+@given(draw=draws())
 def test_several_classes_per_box_are_refused_for_fast_suppression(
-    data: st.DataObject,
+    draw: Draw,
 ) -> None:
     """The official interpreter dies of some such models."""
     flex = {"max_detections": 2, "max_classes_per_detection": 2, "num_classes": 2}
     shapes = [(1, 3, 4), (1, 3, 2), (3, 4), (1, 4, 4), (1, 4), (1, 4), (1,)]
     case = single(
-        Draw(data), "TFLite_Detection_PostProcess", [T(s, "float32") for s in shapes], [0, 1, 2],
+        draw, "TFLite_Detection_PostProcess", [T(s, "float32") for s in shapes], [0, 1, 2],
         outputs=(3, 4, 5, 6), fed=(0, 1, 2), flex={**flex, "nms_iou_threshold": 0.5},
     )  # fmt: skip
     with pytest.raises(BadModel, match="writes beyond its outputs"):

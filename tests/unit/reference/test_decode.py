@@ -7,9 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 from model_builder import Op, T, build
-from operator_cases import Case, Draw, agree, cases, single
+from operator_cases import Case, Draw, agree, cases, draws, single
 from oracle import Oracle, Refused
 
 from harness.base.errors import BadModel, UnsupportedOperator
@@ -57,9 +56,8 @@ def output(draw: Draw, dtype: str, *, zero_points: bool) -> tuple[T, int]:
 
 @pytest.mark.parametrize("dtype", _TYPES)
 @cases
-@given(data=st.data())
-def test_a_table_of_values_equals(dtype: str, micro: Oracle, data: st.DataObject) -> None:
-    draw = Draw(data)
+@given(draw=draws())
+def test_a_table_of_values_equals(dtype: str, micro: Oracle, draw: Draw) -> None:
     tensor, channels = output(draw, dtype, zero_points=False)
     width, size = draw.int(1, 7), draw.int(1, 9)
     stride = min(size, 1 << width)
@@ -72,9 +70,8 @@ def test_a_table_of_values_equals(dtype: str, micro: Oracle, data: st.DataObject
 
 @pytest.mark.parametrize("dtype", _TYPES)
 @cases
-@given(data=st.data())
-def test_a_pruned_tensor_equals(dtype: str, micro: Oracle, data: st.DataObject) -> None:
-    draw = Draw(data)
+@given(draw=draws())
+def test_a_pruned_tensor_equals(dtype: str, micro: Oracle, draw: Draw) -> None:
     tensor, _ = output(draw, dtype, zero_points=dtype == "int8" and draw.flag())
     kept = draw.generator().integers(0, 2, int(np.prod(tensor.shape)))
     table = draw.array((max(int(kept.sum()), 1),), dtype)
@@ -112,9 +109,8 @@ def tables(words: Mapping[str, int], first: int, then: int, size: int) -> list[i
 
 @pytest.mark.parametrize(("dtype", "size"), [("int8", 16), ("int8", 32), ("int16", 32)])
 @cases
-@given(data=st.data())
-def test_huffman_codes_equal(dtype: str, size: int, micro: Oracle, data: st.DataObject) -> None:
-    draw = Draw(data)
+@given(draw=draws())
+def test_huffman_codes_equal(dtype: str, size: int, micro: Oracle, draw: Draw) -> None:
     words = codes(draw, draw.int(2, 12))
     rng = draw.generator()
     low, high = (-128, 128) if dtype == "int8" else (-32768, 32768)
@@ -136,11 +132,8 @@ def test_huffman_codes_equal(dtype: str, size: int, micro: Oracle, data: st.Data
 
 
 @cases
-@given(data=st.data())
-def test_weights_that_are_decoded_are_constants_to_a_convolution(
-    micro: Oracle, data: st.DataObject
-) -> None:
-    draw = Draw(data)
+@given(draw=draws())
+def test_weights_that_are_decoded_are_constants_to_a_convolution(micro: Oracle, draw: Draw) -> None:
     channels, depth = draw.int(1, 4), draw.int(1, 4)
     shape = (channels, 2, 2, depth)
     weights = T(shape, "int8", [0.25] * channels, [0] * channels)

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 from model_builder import ACTIVATIONS, Op, T, build
-from operator_cases import Case, Draw, agree, broadcasting, cases, single
+from operator_cases import Case, Draw, agree, broadcasting, cases, draws, single
 from oracle import Oracle
 
 from harness.base.errors import BadModel
@@ -37,9 +36,8 @@ def _two_inputs(
 @pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "float32"])
 @pytest.mark.parametrize("op", ["ADD", "SUB"])
 @cases
-@given(data=st.data())
-def test_sums_equal(op: str, dtype: str, official: Oracle, data: st.DataObject) -> None:
-    draw = Draw(data)
+@given(draw=draws())
+def test_sums_equal(op: str, dtype: str, official: Oracle, draw: Draw) -> None:
     a_shape, b_shape, y_shape = broadcasting(draw)
     a, b = draw.tensor(a_shape, dtype), draw.tensor(b_shape, dtype)
     y = draw.tensor(y_shape, dtype)
@@ -56,9 +54,8 @@ def test_sums_equal(op: str, dtype: str, official: Oracle, data: st.DataObject) 
 @pytest.mark.litert_differs("int16", reason="LiteRT saturates where TFLM wraps at 32 bits")
 @pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "float32"])
 @cases
-@given(data=st.data())
-def test_mul_equals(dtype: str, official: Oracle, data: st.DataObject) -> None:
-    draw = Draw(data)
+@given(draw=draws())
+def test_mul_equals(dtype: str, official: Oracle, draw: Draw) -> None:
     a_shape, b_shape, y_shape = broadcasting(draw)
     a, b = draw.tensor(a_shape, dtype), draw.tensor(b_shape, dtype)
     y = draw.tensor(y_shape, dtype)
@@ -71,9 +68,8 @@ def test_mul_equals(dtype: str, official: Oracle, data: st.DataObject) -> None:
 @pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "float32"])
 @pytest.mark.parametrize("op", ["MINIMUM", "MAXIMUM"])
 @cases
-@given(data=st.data())
-def test_extremes_equal(op: str, dtype: str, official: Oracle, data: st.DataObject) -> None:
-    draw = Draw(data)
+@given(draw=draws())
+def test_extremes_equal(op: str, dtype: str, official: Oracle, draw: Draw) -> None:
     case = _two_inputs(draw, op, dtype, "MaximumMinimum")
     agree(official, case)
 
@@ -93,9 +89,8 @@ COMPARED = [
 
 @pytest.mark.parametrize(("op", "dtype"), COMPARED)
 @cases
-@given(data=st.data())
-def test_comparisons_equal(op: str, dtype: str, official: Oracle, data: st.DataObject) -> None:
-    draw = Draw(data)
+@given(draw=draws())
+def test_comparisons_equal(op: str, dtype: str, official: Oracle, draw: Draw) -> None:
     a_shape, b_shape, y_shape = broadcasting(draw)
     a, b = draw.tensor(a_shape, dtype), draw.tensor(b_shape, dtype)
     if dtype == "int8":
@@ -113,17 +108,15 @@ def test_comparisons_equal(op: str, dtype: str, official: Oracle, data: st.DataO
 
 @pytest.mark.parametrize("op", ["LOGICAL_AND", "LOGICAL_OR"])
 @cases
-@given(data=st.data())
-def test_logical_operators_equal(op: str, official: Oracle, data: st.DataObject) -> None:
-    draw = Draw(data)
+@given(draw=draws())
+def test_logical_operators_equal(op: str, official: Oracle, draw: Draw) -> None:
     table = "".join(word.title() for word in op.split("_"))
     agree(official, _two_inputs(draw, op, "bool", table))
 
 
 @cases
-@given(data=st.data())
-def test_logical_not_equals(official: Oracle, data: st.DataObject) -> None:
-    draw = Draw(data)
+@given(draw=draws())
+def test_logical_not_equals(official: Oracle, draw: Draw) -> None:
     shape = draw.shape(1, 4)
     tensors = [T(shape, "bool"), T(shape, "bool")]
     agree(official, single(draw, "LOGICAL_NOT", tensors, [0], ("LogicalNot", {})))
@@ -140,16 +133,15 @@ def _one_input(
 
 @pytest.mark.parametrize("dtype", ["int8", "int16", "float32"])
 @cases
-@given(data=st.data())
-def test_relu_equals(dtype: str, official: Oracle, data: st.DataObject) -> None:
-    agree(official, _one_input(Draw(data), "RELU", dtype, None))
+@given(draw=draws())
+def test_relu_equals(dtype: str, official: Oracle, draw: Draw) -> None:
+    agree(official, _one_input(draw, "RELU", dtype, None))
 
 
 @pytest.mark.parametrize("dtype", ["int8", "int16", "float32"])
 @cases
-@given(data=st.data())
-def test_relu6_equals(dtype: str, official: Oracle, data: st.DataObject) -> None:
-    draw = Draw(data)
+@given(draw=draws())
+def test_relu6_equals(dtype: str, official: Oracle, draw: Draw) -> None:
     shape = draw.shape(1, 4)
     x = draw.tensor(shape, dtype)
     if dtype != "float32":
@@ -160,18 +152,16 @@ def test_relu6_equals(dtype: str, official: Oracle, data: st.DataObject) -> None
 
 @pytest.mark.parametrize("dtype", ["int8", "int16", "float32"])
 @cases
-@given(data=st.data())
-def test_leaky_relu_equals(dtype: str, official: Oracle, data: st.DataObject) -> None:
-    draw = Draw(data)
+@given(draw=draws())
+def test_leaky_relu_equals(dtype: str, official: Oracle, draw: Draw) -> None:
     alpha = draw.real(-1, 2)
     agree(official, _one_input(draw, "LEAKY_RELU", dtype, "LeakyRelu", {"Alpha": alpha}))
 
 
 @pytest.mark.parametrize("dtype", ["int8", "float32"])
 @cases
-@given(data=st.data())
-def test_hard_swish_equals(dtype: str, official: Oracle, data: st.DataObject) -> None:
-    draw = Draw(data)
+@given(draw=draws())
+def test_hard_swish_equals(dtype: str, official: Oracle, draw: Draw) -> None:
     case = _one_input(draw, "HARD_SWISH", dtype, "HardSwish")
     if dtype == "int8":
         shape = draw.shape(1, 4)
@@ -188,11 +178,8 @@ def test_hard_swish_equals(dtype: str, official: Oracle, data: st.DataObject) ->
 @pytest.mark.parametrize("dtype", ["int8", "int16", "float32"])
 @pytest.mark.parametrize("op", ["LOGISTIC", "TANH"])
 @cases
-@given(data=st.data())
-def test_squashing_functions_equal(
-    op: str, dtype: str, official: Oracle, data: st.DataObject
-) -> None:
-    draw = Draw(data)
+@given(draw=draws())
+def test_squashing_functions_equal(op: str, dtype: str, official: Oracle, draw: Draw) -> None:
     y = {
         "int8": {
             "scale": 1 / 256 if op == "LOGISTIC" else 1 / 128,
@@ -213,9 +200,8 @@ def test_squashing_functions_equal(
 @pytest.mark.litert_differs("int16", reason="LiteRT differs by 1 in some of 1,000 cases")
 @pytest.mark.parametrize("dtype", ["int8", "int8-int16", "int16", "float32"])
 @cases
-@given(data=st.data())
-def test_softmax_equals(dtype: str, official: Oracle, data: st.DataObject) -> None:
-    draw = Draw(data)
+@given(draw=draws())
+def test_softmax_equals(dtype: str, official: Oracle, draw: Draw) -> None:
     before, _, after = dtype.partition("-")
     after = after or before
     shape = (*draw.shape(0, 2), draw.one(1, 2, draw.int(1, 40), 300))
@@ -245,9 +231,8 @@ def test_softmax_equals(dtype: str, official: Oracle, data: st.DataObject) -> No
     "op", ["NEG", "EXP", "LOG", "SQRT", "RSQRT", "SQUARE", "SIN", "COS", "FLOOR", "CEIL", "ROUND"]
 )
 @cases
-@given(data=st.data())
-def test_real_functions_equal(op: str, official: Oracle, data: st.DataObject) -> None:
-    draw = Draw(data)
+@given(draw=draws())
+def test_real_functions_equal(op: str, official: Oracle, draw: Draw) -> None:
     table = {"NEG": "Neg", "EXP": "Exp", "SQUARE": "Square", "COS": "Cos"}.get(op)
     case = _one_input(draw, op, "float32", table)
     if op in ("LOG", "SQRT", "RSQRT"):
@@ -259,9 +244,9 @@ def test_real_functions_equal(op: str, official: Oracle, data: st.DataObject) ->
 @pytest.mark.litert_differs("int16", reason="LiteRT interpolates a table")
 @pytest.mark.parametrize("dtype", ["int8", "int16"])
 @cases
-@given(data=st.data())
-def test_quantized_rsqrt_equals(dtype: str, official: Oracle, data: st.DataObject) -> None:
-    case = _one_input(Draw(data), "RSQRT", dtype, None)
+@given(draw=draws())
+def test_quantized_rsqrt_equals(dtype: str, official: Oracle, draw: Draw) -> None:
+    case = _one_input(draw, "RSQRT", dtype, None)
     zero_point = Model.from_bytes(case.model).tensors[0].zero_point
     case.inputs = [[np.maximum(x, x.dtype.type(zero_point)) for x in row] for row in case.inputs]
     agree(official, case)
@@ -279,9 +264,9 @@ def test_rsqrt_of_a_value_below_zero_is_refused_when_it_is_computed(dtype: str) 
 
 @pytest.mark.parametrize("dtype", ["int8", "int16", "float32"])
 @cases
-@given(data=st.data())
-def test_abs_equals(dtype: str, official: Oracle, data: st.DataObject) -> None:
-    agree(official, _one_input(Draw(data), "ABS", dtype, "Abs"))
+@given(draw=draws())
+def test_abs_equals(dtype: str, official: Oracle, draw: Draw) -> None:
+    agree(official, _one_input(draw, "ABS", dtype, "Abs"))
 
 
 CONVERSIONS = [
@@ -294,9 +279,8 @@ CONVERSIONS = [
 @pytest.mark.litert_differs("int8-int32", reason="LiteRT refuses this variant")
 @pytest.mark.parametrize(("before", "after"), CONVERSIONS)
 @cases
-@given(data=st.data())
-def test_quantize_equals(before: str, after: str, official: Oracle, data: st.DataObject) -> None:
-    draw = Draw(data)
+@given(draw=draws())
+def test_quantize_equals(before: str, after: str, official: Oracle, draw: Draw) -> None:
     shape = draw.shape(1, 4)
     quantized = {"scale": draw.scale(), "zero": draw.int(0, 255)}
     x = (
@@ -319,9 +303,8 @@ def test_quantize_equals(before: str, after: str, official: Oracle, data: st.Dat
 
 @pytest.mark.parametrize("dtype", ["int8", "int16", "uint8"])
 @cases
-@given(data=st.data())
-def test_dequantize_equals(dtype: str, official: Oracle, data: st.DataObject) -> None:
-    draw = Draw(data)
+@given(draw=draws())
+def test_dequantize_equals(dtype: str, official: Oracle, draw: Draw) -> None:
     shape = draw.shape(1, 4)
     x = (
         T(shape, "uint8", draw.scale(), draw.int(0, 255))

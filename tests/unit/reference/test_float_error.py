@@ -142,7 +142,10 @@ def _real_models() -> dict[str, Model]:
     return found
 
 
-@pytest.mark.parametrize("model", _real_models().values(), ids=_real_models())
+REAL_MODELS = _real_models()
+
+
+@pytest.mark.parametrize("model", REAL_MODELS.values(), ids=REAL_MODELS)
 def test_every_operator_of_the_official_interpreter_stays_within_the_bounds(
     micro: Oracle, model: Model
 ) -> None:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 from model_builder import T
-from operator_cases import Draw, agree, cases, single, sum_bound
+from operator_cases import Draw, agree, cases, draws, single, sum_bound
 from oracle import Oracle
 
 MOVED = ["int8", "int16", "float32"]
@@ -29,9 +28,8 @@ def _like(draw: Draw, x: T, shape: object) -> T:
 
 @moved
 @cases
-@given(data=st.data())
-def test_reshape_equals(dtype: str, official: Oracle, data: st.DataObject) -> None:
-    draw = Draw(data)
+@given(draw=draws())
+def test_reshape_equals(dtype: str, official: Oracle, draw: Draw) -> None:
     x = draw.tensor(draw.shape(1, 4), dtype)
     size = int(np.prod(x.shape))
     split = draw.one(*[n for n in range(1, size + 1) if size % n == 0])
@@ -43,9 +41,8 @@ def test_reshape_equals(dtype: str, official: Oracle, data: st.DataObject) -> No
 
 @moved
 @cases
-@given(data=st.data())
-def test_squeeze_equals(dtype: str, official: Oracle, data: st.DataObject) -> None:
-    draw = Draw(data)
+@given(draw=draws())
+def test_squeeze_equals(dtype: str, official: Oracle, draw: Draw) -> None:
     shape = draw.shape(1, 3)
     at = draw.int(0, len(shape))
     x = draw.tensor((*shape[:at], 1, *shape[at:]), dtype)
@@ -55,9 +52,8 @@ def test_squeeze_equals(dtype: str, official: Oracle, data: st.DataObject) -> No
 
 @moved
 @cases
-@given(data=st.data())
-def test_expand_dims_equals(dtype: str, official: Oracle, data: st.DataObject) -> None:
-    draw = Draw(data)
+@given(draw=draws())
+def test_expand_dims_equals(dtype: str, official: Oracle, draw: Draw) -> None:
     x = draw.tensor(draw.shape(1, 3), dtype)
     at = draw.int(-len(x.shape) - 1, len(x.shape))
     place = at + len(x.shape) + 1 if at < 0 else at
@@ -68,9 +64,8 @@ def test_expand_dims_equals(dtype: str, official: Oracle, data: st.DataObject) -
 
 @moved
 @cases
-@given(data=st.data())
-def test_transpose_equals(dtype: str, official: Oracle, data: st.DataObject) -> None:
-    draw = Draw(data)
+@given(draw=draws())
+def test_transpose_equals(dtype: str, official: Oracle, draw: Draw) -> None:
     x = draw.tensor(draw.shape(1, 5), dtype)
     order = draw.generator().permutation(len(x.shape))
     y = _like(draw, x, [x.shape[axis] for axis in order])
@@ -79,9 +74,8 @@ def test_transpose_equals(dtype: str, official: Oracle, data: st.DataObject) -> 
 
 @moved_and("int32", "int64")
 @cases
-@given(data=st.data())
-def test_pack_equals(dtype: str, official: Oracle, data: st.DataObject) -> None:
-    draw = Draw(data)
+@given(draw=draws())
+def test_pack_equals(dtype: str, official: Oracle, draw: Draw) -> None:
     x, count = draw.tensor(draw.shape(1, 3), dtype), draw.int(1, 4)
     axis = draw.int(-len(x.shape) - 1, len(x.shape))
     place = axis + len(x.shape) + 1 if axis < 0 else axis
@@ -93,9 +87,8 @@ def test_pack_equals(dtype: str, official: Oracle, data: st.DataObject) -> None:
 
 @moved_and("int32")
 @cases
-@given(data=st.data())
-def test_unpack_equals(dtype: str, official: Oracle, data: st.DataObject) -> None:
-    draw = Draw(data)
+@given(draw=draws())
+def test_unpack_equals(dtype: str, official: Oracle, draw: Draw) -> None:
     x = draw.tensor(draw.shape(2, 4, 4), dtype)
     axis = draw.int(-len(x.shape), len(x.shape) - 1)
     place = axis % len(x.shape)
@@ -107,9 +100,8 @@ def test_unpack_equals(dtype: str, official: Oracle, data: st.DataObject) -> Non
 
 @moved_and("int32", "int64", "bool")
 @cases
-@given(data=st.data())
-def test_concatenation_equals(dtype: str, official: Oracle, data: st.DataObject) -> None:
-    draw = Draw(data)
+@given(draw=draws())
+def test_concatenation_equals(dtype: str, official: Oracle, draw: Draw) -> None:
     x, count = draw.tensor(draw.shape(1, 4), dtype), draw.int(1, 4)
     axis = draw.int(-len(x.shape), len(x.shape) - 1)
     parts = []
@@ -129,9 +121,8 @@ def test_concatenation_equals(dtype: str, official: Oracle, data: st.DataObject)
 
 @moved_and("int32")
 @cases
-@given(data=st.data())
-def test_split_equals(dtype: str, official: Oracle, data: st.DataObject) -> None:
-    draw = Draw(data)
+@given(draw=draws())
+def test_split_equals(dtype: str, official: Oracle, draw: Draw) -> None:
     count = draw.int(1, 4)
     shape = list(draw.shape(1, 4))
     axis = draw.int(-len(shape), len(shape) - 1)
@@ -147,9 +138,8 @@ def test_split_equals(dtype: str, official: Oracle, data: st.DataObject) -> None
 
 @moved
 @cases
-@given(data=st.data())
-def test_split_v_equals(dtype: str, official: Oracle, data: st.DataObject) -> None:
-    draw = Draw(data)
+@given(draw=draws())
+def test_split_v_equals(dtype: str, official: Oracle, draw: Draw) -> None:
     sizes = [draw.int(1, 3) for _ in range(draw.int(1, 3))]
     shape = list(draw.shape(1, 4))
     axis = draw.int(0, len(shape) - 1)
@@ -164,9 +154,8 @@ def test_split_v_equals(dtype: str, official: Oracle, data: st.DataObject) -> No
 
 @moved_and("int32", "bool")
 @cases
-@given(data=st.data())
-def test_slice_equals(dtype: str, official: Oracle, data: st.DataObject) -> None:
-    draw = Draw(data)
+@given(draw=draws())
+def test_slice_equals(dtype: str, official: Oracle, draw: Draw) -> None:
     x = draw.tensor(draw.shape(1, 4), dtype)
     begin = [draw.int(0, n - 1) for n in x.shape]
     size = [draw.int(1, n - b) for n, b in zip(x.shape, begin, strict=True)]
@@ -180,9 +169,8 @@ def test_slice_equals(dtype: str, official: Oracle, data: st.DataObject) -> None
 
 @moved_and("int32", "bool")
 @cases
-@given(data=st.data())
-def test_strided_slice_equals(dtype: str, official: Oracle, data: st.DataObject) -> None:
-    draw = Draw(data)
+@given(draw=draws())
+def test_strided_slice_equals(dtype: str, official: Oracle, draw: Draw) -> None:
     x = draw.tensor(draw.shape(1, 4, 6), dtype)
     masks = {name: draw.int(0, 15) for name in ("BeginMask", "EndMask", "ShrinkAxisMask")}
     begin, end, strides, cuts = [], [], [], []
@@ -208,9 +196,8 @@ def test_strided_slice_equals(dtype: str, official: Oracle, data: st.DataObject)
 @moved_and("int32")
 @pytest.mark.parametrize("op", ["PAD", "PADV2"])
 @cases
-@given(data=st.data())
-def test_padding_equals(op: str, dtype: str, official: Oracle, data: st.DataObject) -> None:
-    draw = Draw(data)
+@given(draw=draws())
+def test_padding_equals(op: str, dtype: str, official: Oracle, draw: Draw) -> None:
     x = draw.tensor(draw.shape(1, 4), dtype)
     pads = [(draw.int(0, 3), draw.int(0, 3)) for _ in x.shape]
     y = _like(draw, x, [a + n + b for n, (a, b) in zip(x.shape, pads, strict=True)])
@@ -226,9 +213,8 @@ def test_padding_equals(op: str, dtype: str, official: Oracle, data: st.DataObje
 @moved
 @pytest.mark.parametrize("op", ["AVERAGE_POOL_2D", "MAX_POOL_2D"])
 @cases
-@given(data=st.data())
-def test_pooling_equals(op: str, dtype: str, official: Oracle, data: st.DataObject) -> None:
-    draw = Draw(data)
+@given(draw=draws())
+def test_pooling_equals(op: str, dtype: str, official: Oracle, draw: Draw) -> None:
     kernel, stride = (draw.int(1, 4), draw.int(1, 4)), (draw.int(1, 3), draw.int(1, 3))
     same = draw.flag()
     sizes = [draw.int(1 if same else k, 9) for k in kernel]
@@ -263,9 +249,8 @@ def test_pooling_equals(op: str, dtype: str, official: Oracle, data: st.DataObje
 @moved
 @pytest.mark.parametrize("op", ["MEAN", "SUM"])
 @cases
-@given(data=st.data())
-def test_means_and_sums_equal(op: str, dtype: str, official: Oracle, data: st.DataObject) -> None:
-    draw = Draw(data)
+@given(draw=draws())
+def test_means_and_sums_equal(op: str, dtype: str, official: Oracle, draw: Draw) -> None:
     x = draw.tensor(draw.shape(1, 4, 6), dtype)
     rank = len(x.shape)
     axes = [draw.int(-rank, rank - 1) for _ in range(draw.int(1, rank))]
@@ -286,9 +271,8 @@ def test_means_and_sums_equal(op: str, dtype: str, official: Oracle, data: st.Da
 @pytest.mark.parametrize("dtype", ["int8", "float32"])
 @pytest.mark.parametrize("op", ["REDUCE_MAX", "REDUCE_MIN"])
 @cases
-@given(data=st.data())
-def test_extreme_of_axes_equals(op: str, dtype: str, official: Oracle, data: st.DataObject) -> None:
-    draw = Draw(data)
+@given(draw=draws())
+def test_extreme_of_axes_equals(op: str, dtype: str, official: Oracle, draw: Draw) -> None:
     x = draw.tensor(draw.shape(1, 4, 6), dtype)
     rank = len(x.shape)
     axes = sorted({draw.int(0, rank - 1) for _ in range(draw.int(1, rank))})
@@ -301,9 +285,8 @@ def test_extreme_of_axes_equals(op: str, dtype: str, official: Oracle, data: st.
 @pytest.mark.parametrize("dtype", ["int8", "float32"])
 @pytest.mark.parametrize("op", ["ARG_MAX", "ARG_MIN"])
 @cases
-@given(data=st.data())
-def test_arg_extremes_equal(op: str, dtype: str, official: Oracle, data: st.DataObject) -> None:
-    draw = Draw(data)
+@given(draw=draws())
+def test_arg_extremes_equal(op: str, dtype: str, official: Oracle, draw: Draw) -> None:
     x = draw.tensor(draw.shape(1, 4, 6), dtype)
     axis = draw.int(-len(x.shape), len(x.shape) - 1)
     y = T(tuple(np.delete(x.shape, axis)), "int32")
@@ -316,9 +299,8 @@ def test_arg_extremes_equal(op: str, dtype: str, official: Oracle, data: st.Data
 
 @moved
 @cases
-@given(data=st.data())
-def test_resize_nearest_neighbor_equals(dtype: str, official: Oracle, data: st.DataObject) -> None:
-    draw = Draw(data)
+@given(draw=draws())
+def test_resize_nearest_neighbor_equals(dtype: str, official: Oracle, draw: Draw) -> None:
     x = draw.tensor((draw.int(1, 2), draw.int(1, 8), draw.int(1, 8), draw.int(1, 4)), dtype)
     size = (draw.int(1, 16), draw.int(1, 16))
     fields = {"AlignCorners": draw.flag(), "HalfPixelCenters": draw.flag()}
@@ -329,9 +311,8 @@ def test_resize_nearest_neighbor_equals(dtype: str, official: Oracle, data: st.D
 
 @pytest.mark.parametrize("dtype", ["int8", "float32"])
 @cases
-@given(data=st.data())
-def test_resize_bilinear_equals(dtype: str, official: Oracle, data: st.DataObject) -> None:
-    draw = Draw(data)
+@given(draw=draws())
+def test_resize_bilinear_equals(dtype: str, official: Oracle, draw: Draw) -> None:
     x = draw.tensor((draw.int(1, 2), draw.int(1, 8), draw.int(1, 8), draw.int(1, 4)), dtype)
     size = (draw.int(1, 16), draw.int(1, 16))
     align, half = draw.one((False, False), (True, False), (False, True))

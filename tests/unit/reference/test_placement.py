@@ -7,9 +7,8 @@ import math
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 from model_builder import Op, T, build
-from operator_cases import Case, Draw, agree, cases, single, thinned
+from operator_cases import Case, Draw, agree, cases, draws, single, thinned
 from oracle import Oracle
 
 from harness.model import Model
@@ -31,14 +30,13 @@ def _like(x: T, shape: object) -> T:
 
 @moved
 @cases
-@given(data=st.data())
-def test_space_to_batch_nd_equals(dtype: str, micro: Oracle, data: st.DataObject) -> None:
+@given(draw=draws())
+def test_space_to_batch_nd_equals(dtype: str, micro: Oracle, draw: Draw) -> None:
     """LiteRT pads with the zero point.
 
     TFLM pads with what its arena held, which is 0 where the arena is fresh. The system gives an
     arena as large as this one anew each time.
     """
-    draw = Draw(data)
     axes = draw.int(1, 2)
     blocks = [draw.int(1, 3) for _ in range(axes)]
     out = [draw.int(1, 3) for _ in range(axes)]
@@ -56,9 +54,8 @@ def test_space_to_batch_nd_equals(dtype: str, micro: Oracle, data: st.DataObject
 
 @moved
 @cases
-@given(data=st.data())
-def test_batch_to_space_nd_equals(dtype: str, official: Oracle, data: st.DataObject) -> None:
-    draw = Draw(data)
+@given(draw=draws())
+def test_batch_to_space_nd_equals(dtype: str, official: Oracle, draw: Draw) -> None:
     axes = draw.int(1, 2)
     blocks = [draw.int(1, 3) for _ in range(axes)]
     inner = [draw.int(1, 3) for _ in range(axes)]
@@ -76,11 +73,8 @@ def test_batch_to_space_nd_equals(dtype: str, official: Oracle, data: st.DataObj
 @pytest.mark.parametrize("op", ["SPACE_TO_DEPTH", "DEPTH_TO_SPACE"])
 @moved
 @cases
-@given(data=st.data())
-def test_blocks_and_channels_equal(
-    op: str, dtype: str, official: Oracle, data: st.DataObject
-) -> None:
-    draw = Draw(data)
+@given(draw=draws())
+def test_blocks_and_channels_equal(op: str, dtype: str, official: Oracle, draw: Draw) -> None:
     block, n, h, w, c = (draw.int(1, 3) for _ in range(5))
     flat, deep = (n, h * block, w * block, c), (n, h, w, c * block * block)
     source, target = (flat, deep) if op == "SPACE_TO_DEPTH" else (deep, flat)
@@ -91,9 +85,8 @@ def test_blocks_and_channels_equal(
 
 @moved
 @cases
-@given(data=st.data())
-def test_gather_equals(dtype: str, official: Oracle, data: st.DataObject) -> None:
-    draw = Draw(data)
+@given(draw=draws())
+def test_gather_equals(dtype: str, official: Oracle, draw: Draw) -> None:
     x = draw.tensor(draw.shape(1, 4, 4), dtype)
     axis = draw.int(0, len(x.shape) - 1)
     batch = draw.int(0, axis)
@@ -108,11 +101,8 @@ def test_gather_equals(dtype: str, official: Oracle, data: st.DataObject) -> Non
 
 @moved
 @cases
-@given(data=st.data())
-def test_gather_at_computed_places_equals(
-    dtype: str, official: Oracle, data: st.DataObject
-) -> None:
-    draw = Draw(data)
+@given(draw=draws())
+def test_gather_at_computed_places_equals(dtype: str, official: Oracle, draw: Draw) -> None:
     x = draw.tensor((draw.int(1, 5), draw.int(1, 3)), dtype)
     places = T((draw.int(1, 4),), "int32")
     y = _like(x, (*places.shape, x.shape[1]))
@@ -124,9 +114,8 @@ def test_gather_at_computed_places_equals(
 
 @moved
 @cases
-@given(data=st.data())
-def test_gather_nd_equals(dtype: str, official: Oracle, data: st.DataObject) -> None:
-    draw = Draw(data)
+@given(draw=draws())
+def test_gather_nd_equals(dtype: str, official: Oracle, draw: Draw) -> None:
     x = draw.tensor(draw.shape(1, 4, 4), dtype)
     depth = draw.int(1, len(x.shape))
     lead = draw.shape(0, 2, 3)
@@ -139,11 +128,8 @@ def test_gather_nd_equals(dtype: str, official: Oracle, data: st.DataObject) -> 
     ("table", "output"), [("int8", "int8"), ("int8", "float32"), ("float32", "float32")]
 )
 @cases
-@given(data=st.data())
-def test_embedding_lookup_equals(
-    table: str, output: str, micro: Oracle, data: st.DataObject
-) -> None:
-    draw = Draw(data)
+@given(draw=draws())
+def test_embedding_lookup_equals(table: str, output: str, micro: Oracle, draw: Draw) -> None:
     rows, places = draw.shape(2, 3, 4), T((draw.int(1, 4),), "int32")
     scale = {"scale": draw.scale(), "zero": 0} if table == "int8" else {}
     values = T(rows, table, **scale, data=draw.array(rows, table))
@@ -157,11 +143,8 @@ def test_embedding_lookup_equals(
 @pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "float32"])
 @pytest.mark.parametrize("index", ["int32", "int64"])
 @cases
-@given(data=st.data())
-def test_dynamic_update_slice_equals(
-    dtype: str, index: str, official: Oracle, data: st.DataObject
-) -> None:
-    draw = Draw(data)
+@given(draw=draws())
+def test_dynamic_update_slice_equals(dtype: str, index: str, official: Oracle, draw: Draw) -> None:
     x = draw.tensor(draw.shape(1, 4, 4), dtype)
     part = _like(x, [draw.int(1, size) for size in x.shape])
     start = T((len(x.shape),), index)
@@ -177,9 +160,8 @@ def test_dynamic_update_slice_equals(
 
 @pytest.mark.parametrize("dtype", ["int8", "int32", "float32"])
 @cases
-@given(data=st.data())
-def test_fill_equals(dtype: str, official: Oracle, data: st.DataObject) -> None:
-    draw = Draw(data)
+@given(draw=draws())
+def test_fill_equals(dtype: str, official: Oracle, draw: Draw) -> None:
     shape = draw.shape(1, 4)
     x = draw.tensor((), dtype)
     dims = _integers(shape, draw.one("int32", "int64"))
@@ -190,11 +172,8 @@ def test_fill_equals(dtype: str, official: Oracle, data: st.DataObject) -> None:
 @pytest.mark.parametrize("dtype", ["int8", "int32", "float32"])
 @pytest.mark.parametrize("index", ["int8", "int16"])
 @cases
-@given(data=st.data())
-def test_fill_of_a_narrow_shape_equals(
-    index: str, dtype: str, micro: Oracle, data: st.DataObject
-) -> None:
-    draw = Draw(data)
+@given(draw=draws())
+def test_fill_of_a_narrow_shape_equals(index: str, dtype: str, micro: Oracle, draw: Draw) -> None:
     shape = draw.shape(1, 4)
     x = draw.tensor((), dtype)
     tensors = [x, _integers(shape, index), _like(x, shape)]
@@ -203,18 +182,16 @@ def test_fill_of_a_narrow_shape_equals(
 
 @pytest.mark.parametrize("dtype", ["int8", "int32", "int64", "float32"])
 @cases
-@given(data=st.data())
-def test_zeros_like_equals(dtype: str, micro: Oracle, data: st.DataObject) -> None:
-    draw = Draw(data)
+@given(draw=draws())
+def test_zeros_like_equals(dtype: str, micro: Oracle, draw: Draw) -> None:
     x = draw.tensor(draw.shape(1, 4), dtype)
     agree(micro, single(draw, "ZEROS_LIKE", [x, _like(x, x.shape)], [0], ("ZerosLike", {})))
 
 
 @pytest.mark.parametrize("dtype", EVERY_TYPE)
 @cases
-@given(data=st.data())
-def test_shape_equals(dtype: str, official: Oracle, data: st.DataObject) -> None:
-    draw = Draw(data)
+@given(draw=draws())
+def test_shape_equals(dtype: str, official: Oracle, draw: Draw) -> None:
     x = draw.tensor(draw.shape(1, 5), dtype)
     options = ("Shape", {"OutType": 2})
     agree(official, single(draw, "SHAPE", [x, T((len(x.shape),), "int32")], [0], options))
@@ -222,9 +199,8 @@ def test_shape_equals(dtype: str, official: Oracle, data: st.DataObject) -> None
 
 @pytest.mark.parametrize("dtype", EVERY_TYPE)
 @cases
-@given(data=st.data())
-def test_broadcast_to_equals(dtype: str, official: Oracle, data: st.DataObject) -> None:
-    draw = Draw(data)
+@given(draw=draws())
+def test_broadcast_to_equals(dtype: str, official: Oracle, draw: Draw) -> None:
     shape = draw.shape(1, 5, 4)
     given_shape = [draw.one(1, size) for size in shape][draw.int(0, len(shape) - 1) :]
     x = draw.tensor(given_shape, dtype)
@@ -235,9 +211,8 @@ def test_broadcast_to_equals(dtype: str, official: Oracle, data: st.DataObject) 
 
 @pytest.mark.parametrize("dtype", ["int32", "int64"])
 @cases
-@given(data=st.data())
-def test_broadcast_args_equals(dtype: str, official: Oracle, data: st.DataObject) -> None:
-    draw = Draw(data)
+@given(draw=draws())
+def test_broadcast_args_equals(dtype: str, official: Oracle, draw: Draw) -> None:
     shape = draw.shape(1, 5, 9)
     short = [draw.one(1, size) for size in shape][draw.int(0, len(shape) - 1) :]
     pair = [np.array(shape, dtype), np.array(short, dtype)]
@@ -250,9 +225,8 @@ def test_broadcast_args_equals(dtype: str, official: Oracle, data: st.DataObject
 
 @pytest.mark.parametrize("dtype", ["int8", "int16", "float32"])
 @cases
-@given(data=st.data())
-def test_select_v2_equals(dtype: str, official: Oracle, data: st.DataObject) -> None:
-    draw = Draw(data)
+@given(draw=draws())
+def test_select_v2_equals(dtype: str, official: Oracle, draw: Draw) -> None:
     shape = draw.shape(1, 5, 4)
     shapes = [thinned(draw, shape) for _ in range(3)]
     x = draw.tensor(shapes[1], dtype)
@@ -263,9 +237,8 @@ def test_select_v2_equals(dtype: str, official: Oracle, data: st.DataObject) -> 
 
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "int32", "int64", "float32", "bool"])
 @cases
-@given(data=st.data())
-def test_reverse_v2_equals(dtype: str, official: Oracle, data: st.DataObject) -> None:
-    draw = Draw(data)
+@given(draw=draws())
+def test_reverse_v2_equals(dtype: str, official: Oracle, draw: Draw) -> None:
     x = draw.tensor(draw.shape(1, 5, 4), dtype)
     rank = len(x.shape)
     first = draw.int(0, rank - 1)
@@ -277,9 +250,8 @@ def test_reverse_v2_equals(dtype: str, official: Oracle, data: st.DataObject) ->
 
 @moved
 @cases
-@given(data=st.data())
-def test_mirror_pad_equals(dtype: str, official: Oracle, data: st.DataObject) -> None:
-    draw = Draw(data)
+@given(draw=draws())
+def test_mirror_pad_equals(dtype: str, official: Oracle, draw: Draw) -> None:
     x = draw.tensor(draw.shape(1, 4, 4), dtype)
     reflect = draw.flag()
     pairs = [[draw.int(0, size - reflect) for _ in (0, 1)] for size in x.shape]
@@ -295,9 +267,8 @@ CAST_TYPES = ["int8", "int16", "int32", "uint32", "float32", "bool"]
 @pytest.mark.parametrize("target", CAST_TYPES)
 @pytest.mark.parametrize("source", CAST_TYPES)
 @cases
-@given(data=st.data())
-def test_cast_equals(source: str, target: str, micro: Oracle, data: st.DataObject) -> None:
-    draw = Draw(data)
+@given(draw=draws())
+def test_cast_equals(source: str, target: str, micro: Oracle, draw: Draw) -> None:
     x = draw.tensor(draw.shape(1, 4), source)
     y = T(x.shape, target)
     case = single(draw, "CAST", [x, y], [0], ("Cast", {}))
@@ -310,9 +281,8 @@ def test_cast_equals(source: str, target: str, micro: Oracle, data: st.DataObjec
 
 
 @cases
-@given(data=st.data())
-def test_reduce_all_equals(official: Oracle, data: st.DataObject) -> None:
-    draw = Draw(data)
+@given(draw=draws())
+def test_reduce_all_equals(official: Oracle, draw: Draw) -> None:
     shape = draw.shape(1, 4, 3)
     axes = sorted({draw.int(0, len(shape) - 1) for _ in range(2)})
     keep = draw.flag()

@@ -7,9 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 from model_builder import ACTIVATIONS, PADDINGS, Op, T, build
-from operator_cases import Case, Draw, agree, cases, single, sum_bound
+from operator_cases import Case, Draw, agree, cases, draws, single, sum_bound
 from oracle import Oracle
 
 from harness.model import Model
@@ -70,9 +69,8 @@ def _finish(
 @pytest.mark.litert_differs("int16-int8", reason="LiteRT reads an int32 bias in another way")
 @pytest.mark.parametrize("kind", KINDS)
 @cases
-@given(data=st.data())
-def test_fully_connected_equals(kind: str, official: Oracle, data: st.DataObject) -> None:
-    draw = Draw(data)
+@given(draw=draws())
+def test_fully_connected_equals(kind: str, official: Oracle, draw: Draw) -> None:
     dtype, weights = kind.split("-")
     batch, depth, outputs = draw.int(1, 4), draw.int(1, 40), draw.int(1, 9)
     x, y = draw.tensor((batch, depth), dtype), draw.tensor((batch, outputs), dtype)
@@ -94,12 +92,9 @@ def test_fully_connected_equals(kind: str, official: Oracle, data: st.DataObject
 
 @pytest.mark.parametrize("dtype", ["int8", "int16", "float32"])
 @cases
-@given(data=st.data())
-def test_fully_connected_of_computed_weights_equals(
-    dtype: str, micro: Oracle, data: st.DataObject
-) -> None:
+@given(draw=draws())
+def test_fully_connected_of_computed_weights_equals(dtype: str, micro: Oracle, draw: Draw) -> None:
     """And of a computed bias: a matrix for each inference."""
-    draw = Draw(data)
     batch, depth, outputs = draw.int(1, 4), draw.int(1, 12), draw.int(1, 5)
     x, y = draw.tensor((batch, depth), dtype), draw.tensor((batch, outputs), dtype)
     w = T((outputs, depth), "float32" if dtype == "float32" else "int8")
@@ -160,9 +155,8 @@ def _spatial(
 @pytest.mark.litert_differs("int16-int8", reason="LiteRT reads an int32 bias in another way")
 @pytest.mark.parametrize("kind", KINDS)
 @cases
-@given(data=st.data())
-def test_conv_2d_equals(kind: str, official: Oracle, data: st.DataObject) -> None:
-    draw = Draw(data)
+@given(draw=draws())
+def test_conv_2d_equals(kind: str, official: Oracle, draw: Draw) -> None:
     dtype, weights = kind.split("-")
     options, dilation = _window_options(draw, dilated=True)
     kernel = (draw.int(1, 4), draw.int(1, 4))
@@ -189,9 +183,8 @@ def test_conv_2d_equals(kind: str, official: Oracle, data: st.DataObject) -> Non
 
 @pytest.mark.parametrize("kind", KINDS)
 @cases
-@given(data=st.data())
-def test_depthwise_conv_2d_equals(kind: str, official: Oracle, data: st.DataObject) -> None:
-    draw = Draw(data)
+@given(draw=draws())
+def test_depthwise_conv_2d_equals(kind: str, official: Oracle, draw: Draw) -> None:
     dtype, weights = kind.split("-")
     options, dilation = _window_options(draw, dilated=True)
     kernel = (draw.int(1, 4), draw.int(1, 4))
@@ -213,9 +206,8 @@ def test_depthwise_conv_2d_equals(kind: str, official: Oracle, data: st.DataObje
 
 @pytest.mark.parametrize("kind", ["int8-int8", "int16-int8", "float32-float32"])
 @cases
-@given(data=st.data())
-def test_transpose_conv_equals(kind: str, official: Oracle, data: st.DataObject) -> None:
-    draw = Draw(data)
+@given(draw=draws())
+def test_transpose_conv_equals(kind: str, official: Oracle, draw: Draw) -> None:
     dtype, weights = kind.split("-")
     options, _ = _window_options(draw, dilated=False)
     kernel, batch = (draw.int(1, 4), draw.int(1, 4)), draw.int(1, 2)
@@ -240,9 +232,8 @@ def test_transpose_conv_equals(kind: str, official: Oracle, data: st.DataObject)
 
 @pytest.mark.parametrize("dtype", ["int8", "int16", "float32"])
 @cases
-@given(data=st.data())
-def test_batch_matmul_equals(dtype: str, official: Oracle, data: st.DataObject) -> None:
-    draw = Draw(data)
+@given(draw=draws())
+def test_batch_matmul_equals(dtype: str, official: Oracle, draw: Draw) -> None:
     rows, depth, columns = draw.int(1, 6), draw.int(1, 12), draw.int(1, 6)
     lead = draw.shape(0, 2, 3)
     adj_x, adj_y = draw.flag(), draw.flag()

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 from model_builder import ACTIVATIONS, T
-from operator_cases import Draw, agree, broadcasting, cases, single, thinned
+from operator_cases import Draw, agree, broadcasting, cases, draws, single, thinned
 from oracle import Oracle
 
 FUSED = ("NONE", "RELU", "RELU6", "RELU_N1_TO_1")
@@ -20,10 +19,9 @@ def _integers(values: object) -> T:
 
 @pytest.mark.parametrize("dtype", ["int8", "float32"])
 @cases
-@given(data=st.data())
-def test_add_n_equals(dtype: str, micro: Oracle, data: st.DataObject) -> None:
+@given(draw=draws())
+def test_add_n_equals(dtype: str, micro: Oracle, draw: Draw) -> None:
     """LiteRT has no int8."""
-    draw = Draw(data)
     x = draw.tensor(draw.shape(1, 4), dtype)
     count = draw.int(2, 5)
     y = T(x.shape, dtype)
@@ -36,10 +34,9 @@ def test_add_n_equals(dtype: str, micro: Oracle, data: st.DataObject) -> None:
 
 @pytest.mark.parametrize("dtype", ["int8", "float32"])
 @cases
-@given(data=st.data())
-def test_cumsum_equals(dtype: str, micro: Oracle, data: st.DataObject) -> None:
+@given(draw=draws())
+def test_cumsum_equals(dtype: str, micro: Oracle, draw: Draw) -> None:
     """LiteRT has no int8."""
-    draw = Draw(data)
     x = draw.tensor(draw.shape(1, 4), dtype)
     y = T(x.shape, dtype)
     if dtype == "int8":
@@ -52,9 +49,8 @@ def test_cumsum_equals(dtype: str, micro: Oracle, data: st.DataObject) -> None:
 @pytest.mark.litert_differs("int16", reason="LiteRT refuses this variant")
 @pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "float32"])
 @cases
-@given(data=st.data())
-def test_squared_difference_equals(dtype: str, official: Oracle, data: st.DataObject) -> None:
-    draw = Draw(data)
+@given(draw=draws())
+def test_squared_difference_equals(dtype: str, official: Oracle, draw: Draw) -> None:
     a_shape, b_shape, y_shape = broadcasting(draw)
     tensors = [draw.tensor(shape, dtype) for shape in (a_shape, b_shape, y_shape)]
     agree(
@@ -65,9 +61,8 @@ def test_squared_difference_equals(dtype: str, official: Oracle, data: st.DataOb
 
 @pytest.mark.parametrize("dtype", ["int8", "int32", "float32"])
 @cases
-@given(data=st.data())
-def test_div_equals(dtype: str, micro: Oracle, data: st.DataObject) -> None:
-    draw = Draw(data)
+@given(draw=draws())
+def test_div_equals(dtype: str, micro: Oracle, draw: Draw) -> None:
     a_shape, b_shape, y_shape = broadcasting(draw)
     tensors = [draw.tensor(shape, dtype) for shape in (a_shape, b_shape, y_shape)]
     if dtype == "int8":  # with larger scales zeros are shifted by 32 bits, which is undefined
@@ -86,9 +81,8 @@ def test_div_equals(dtype: str, micro: Oracle, data: st.DataObject) -> None:
 
 @pytest.mark.parametrize("op", ["FLOOR_DIV", "FLOOR_MOD"])
 @cases
-@given(data=st.data())
-def test_floored_quotients_equal(op: str, official: Oracle, data: st.DataObject) -> None:
-    draw = Draw(data)
+@given(draw=draws())
+def test_floored_quotients_equal(op: str, official: Oracle, draw: Draw) -> None:
     a_shape, b_shape, y_shape = broadcasting(draw)
     tensors = [T(shape, "float32") for shape in (a_shape, b_shape, y_shape)]
     table = "FloorDiv" if op == "FLOOR_DIV" else "FloorMod"
@@ -97,9 +91,8 @@ def test_floored_quotients_equal(op: str, official: Oracle, data: st.DataObject)
 
 @pytest.mark.parametrize("dtype", ["int8", "float32"])
 @cases
-@given(data=st.data())
-def test_l2_normalization_equals(dtype: str, official: Oracle, data: st.DataObject) -> None:
-    draw = Draw(data)
+@given(draw=draws())
+def test_l2_normalization_equals(dtype: str, official: Oracle, draw: Draw) -> None:
     lead = draw.shape(0, 3, 3)
     x = draw.tensor((*lead, draw.one(1, 2, 3, 17, draw.int(1, 900))), dtype)
     y = T(x.shape, dtype, *((1 / 128, 0) if dtype == "int8" else ()))
@@ -113,9 +106,8 @@ def test_l2_normalization_equals(dtype: str, official: Oracle, data: st.DataObje
 
 @pytest.mark.parametrize("dtype", ["int8", "float32"])
 @cases
-@given(data=st.data())
-def test_log_softmax_equals(dtype: str, official: Oracle, data: st.DataObject) -> None:
-    draw = Draw(data)
+@given(draw=draws())
+def test_log_softmax_equals(dtype: str, official: Oracle, draw: Draw) -> None:
     lead = draw.shape(0, 3, 3)
     x = draw.tensor((*lead, draw.one(1, 2, 3, 17, draw.int(1, 600))), dtype)
     y = T(x.shape, dtype, *((1 / 16, 127) if dtype == "int8" else ()))
@@ -131,9 +123,8 @@ def test_log_softmax_equals(dtype: str, official: Oracle, data: st.DataObject) -
 
 
 @cases
-@given(data=st.data())
-def test_l2_pool_2d_equals(official: Oracle, data: st.DataObject) -> None:
-    draw = Draw(data)
+@given(draw=draws())
+def test_l2_pool_2d_equals(official: Oracle, draw: Draw) -> None:
     n, c = draw.int(1, 2), draw.int(1, 3)
     h, w, kh, kw, sh, sw = (draw.int(1, most) for most in (6, 6, 3, 3, 3, 3))
     padding = draw.int(0, 1)
@@ -158,9 +149,8 @@ def test_l2_pool_2d_equals(official: Oracle, data: st.DataObject) -> None:
 @pytest.mark.litert_differs("int8", "float32", reason="LiteRT refuses this variant")
 @pytest.mark.parametrize("dtype", ["int8", "float32"])
 @cases
-@given(data=st.data())
-def test_elu_equals(dtype: str, official: Oracle, data: st.DataObject) -> None:
-    draw = Draw(data)
+@given(draw=draws())
+def test_elu_equals(dtype: str, official: Oracle, draw: Draw) -> None:
     x = draw.tensor(draw.shape(1, 4), dtype)
     y = draw.tensor(x.shape, dtype)
     agree(official, single(draw, "ELU", [x, y], [0], ulps=2 if dtype == "float32" else 0))
@@ -168,10 +158,9 @@ def test_elu_equals(dtype: str, official: Oracle, data: st.DataObject) -> None:
 
 @pytest.mark.parametrize("dtype", ["int8", "int16", "float32"])
 @cases
-@given(data=st.data())
-def test_prelu_equals(dtype: str, micro: Oracle, data: st.DataObject) -> None:
+@given(draw=draws())
+def test_prelu_equals(dtype: str, micro: Oracle, draw: Draw) -> None:
     """LiteRT requires its slopes' shape to lack the batch axis."""
-    draw = Draw(data)
     x = draw.tensor(draw.shape(1, 4), dtype)
     slopes = "float32" if dtype == "float32" else "int8"
     alpha = draw.tensor(thinned(draw, x.shape), slopes)

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 from model_builder import T
-from operator_cases import Case, Draw, agree, cases, single
+from operator_cases import Case, Draw, agree, cases, draws, single
 from oracle import Oracle
 
 from harness.model import Model
@@ -17,9 +16,8 @@ from harness.reference import Interpreter
 @pytest.mark.litert_differs("int8-int8", "int8-int16", reason="LiteRT refuses this variant")
 @pytest.mark.parametrize("kind", ["int8-int8", "int8-int16", "float32"])
 @cases
-@given(data=st.data())
-def test_svdf_equals(kind: str, official: Oracle, data: st.DataObject) -> None:
-    draw = Draw(data)
+@given(draw=draws())
+def test_svdf_equals(kind: str, official: Oracle, draw: Draw) -> None:
     dtype, _, state_type = kind.partition("-")
     batch, depth, units = draw.int(1, 2), draw.int(1, 12), draw.int(1, 5)
     rank, memory = draw.int(1, 3), draw.int(1, 6)
@@ -103,16 +101,16 @@ def lstm(draw: Draw, dtype: str) -> Case:
 @pytest.mark.litert_differs("int8", "int16", reason="LiteRT refuses this variant")
 @pytest.mark.parametrize("dtype", ["int8", "int16", "float32"])
 @cases
-@given(data=st.data())
-def test_lstm_equals(dtype: str, official: Oracle, data: st.DataObject) -> None:
-    agree(official, lstm(Draw(data), dtype))
+@given(draw=draws())
+def test_lstm_equals(dtype: str, official: Oracle, draw: Draw) -> None:
+    agree(official, lstm(draw, dtype))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["int8", "int16", "float32"])
-@given(data=st.data())
-def test_a_batch_of_an_lstm_is_one_inference_after_another(dtype: str, data: st.DataObject) -> None:
-    case = lstm(Draw(data), dtype)
+@given(draw=draws())
+def test_a_batch_of_an_lstm_is_one_inference_after_another(dtype: str, draw: Draw) -> None:
+    case = lstm(draw, dtype)
     model = Model.from_bytes(case.model)
     together, alone = Interpreter(model), Interpreter(model)
     columns = [np.stack(column) for column in zip(*case.inputs, strict=True)]
@@ -123,11 +121,8 @@ def test_a_batch_of_an_lstm_is_one_inference_after_another(dtype: str, data: st.
 
 @pytest.mark.parametrize("state_type", ["int8", "int16"])
 @cases
-@given(data=st.data())
-def test_svdf_of_computed_weights_equals(
-    state_type: str, micro: Oracle, data: st.DataObject
-) -> None:
-    draw = Draw(data)
+@given(draw=draws())
+def test_svdf_of_computed_weights_equals(state_type: str, micro: Oracle, draw: Draw) -> None:
     batch, depth, units = draw.int(1, 2), draw.int(1, 6), draw.int(1, 3)
     rank, memory = draw.int(1, 2), draw.int(1, 4)
     filters = units * rank

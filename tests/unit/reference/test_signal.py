@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 from flatbuffers import flexbuffers
 from hypothesis import given
-from hypothesis import strategies as st
 from model_builder import Op, T, build
-from operator_cases import Draw, agree, cases, single
+from operator_cases import Draw, agree, cases, draws, single
 from oracle import Oracle
 
 from harness.model import Model
@@ -31,9 +30,8 @@ def _constant(values: np.ndarray) -> T:
 
 
 @cases
-@given(data=st.data())
-def test_signal_window_equals(micro: Oracle, data: st.DataObject) -> None:
-    draw = Draw(data)
+@given(draw=draws())
+def test_signal_window_equals(micro: Oracle, draw: Draw) -> None:
     size = draw.int(1, 40)
     x = T((*draw.shape(0, 2, 3), size * draw.int(1, 3)), "int16")
     weights = _constant(draw.array((size,), "int16"))
@@ -42,9 +40,8 @@ def test_signal_window_equals(micro: Oracle, data: st.DataObject) -> None:
 
 
 @cases
-@given(data=st.data())
-def test_signal_fft_auto_scale_equals(micro: Oracle, data: st.DataObject) -> None:
-    draw = Draw(data)
+@given(draw=draws())
+def test_signal_fft_auto_scale_equals(micro: Oracle, draw: Draw) -> None:
     x = T((draw.int(1, 40),), "int16")
     case = single(draw, "SignalFftAutoScale", [x, x, T((), "int32")], [0], outputs=(1, 2), flex={})
     for arrays in case.inputs:
@@ -55,9 +52,8 @@ def test_signal_fft_auto_scale_equals(micro: Oracle, data: st.DataObject) -> Non
 @pytest.mark.parametrize("op", ["SignalRfft", "SignalIrfft"])
 @pytest.mark.parametrize("dtype", ["int16", "int32", "float32"])
 @cases
-@given(data=st.data())
-def test_signal_transforms_equal(op: str, dtype: str, micro: Oracle, data: st.DataObject) -> None:
-    draw = Draw(data)
+@given(draw=draws())
+def test_signal_transforms_equal(op: str, dtype: str, micro: Oracle, draw: Draw) -> None:
     length = 1 << draw.int(2, 10)
     lead = draw.shape(0, 2, 3)
     flex = {"T": TYPES[dtype], "fft_length": length}
@@ -77,9 +73,8 @@ def test_signal_transforms_equal(op: str, dtype: str, micro: Oracle, data: st.Da
 
 
 @cases
-@given(data=st.data())
-def test_signal_energy_equals(micro: Oracle, data: st.DataObject) -> None:
-    draw = Draw(data)
+@given(draw=draws())
+def test_signal_energy_equals(micro: Oracle, draw: Draw) -> None:
     bins = draw.int(1, 40)
     end = draw.int(0, bins)
     start = draw.int(0, end)
@@ -91,9 +86,8 @@ def test_signal_energy_equals(micro: Oracle, data: st.DataObject) -> None:
 
 
 @cases
-@given(data=st.data())
-def test_signal_filter_bank_equals(micro: Oracle, data: st.DataObject) -> None:
-    draw = Draw(data)
+@given(draw=draws())
+def test_signal_filter_bank_equals(micro: Oracle, draw: Draw) -> None:
     rng = draw.generator()
     channels, bins = draw.int(1, 8), draw.int(8, 60)
     widths = rng.integers(0, 8, channels + 1)
@@ -107,9 +101,8 @@ def test_signal_filter_bank_equals(micro: Oracle, data: st.DataObject) -> None:
 
 
 @cases
-@given(data=st.data())
-def test_signal_filter_bank_square_root_equals(micro: Oracle, data: st.DataObject) -> None:
-    draw = Draw(data)
+@given(draw=draws())
+def test_signal_filter_bank_square_root_equals(micro: Oracle, draw: Draw) -> None:
     size = draw.int(1, 20)
     tensors = [T((size,), "uint64"), T((), "int32"), T((size,), "uint32")]
     case = single(
@@ -125,9 +118,8 @@ def test_signal_filter_bank_square_root_equals(micro: Oracle, data: st.DataObjec
 
 
 @cases
-@given(data=st.data())
-def test_signal_spectral_subtraction_equals(micro: Oracle, data: st.DataObject) -> None:
-    draw = Draw(data)
+@given(draw=draws())
+def test_signal_spectral_subtraction_equals(micro: Oracle, draw: Draw) -> None:
     size = draw.int(1, 20)
     x = T((size,), "uint32")
     bits = draw.int(0, 16)
@@ -152,9 +144,8 @@ def test_signal_spectral_subtraction_equals(micro: Oracle, data: st.DataObject) 
 
 
 @cases
-@given(data=st.data())
-def test_signal_filter_bank_log_equals(micro: Oracle, data: st.DataObject) -> None:
-    draw = Draw(data)
+@given(draw=draws())
+def test_signal_filter_bank_log_equals(micro: Oracle, draw: Draw) -> None:
     size = draw.int(1, 40)
     tensors = [T((size,), "uint32"), T((size,), "int16")]
     flex = {
@@ -168,9 +159,8 @@ def test_signal_filter_bank_log_equals(micro: Oracle, data: st.DataObject) -> No
 
 
 @cases
-@given(data=st.data())
-def test_signal_pcan_equals(micro: Oracle, data: st.DataObject) -> None:
-    draw = Draw(data)
+@given(draw=draws())
+def test_signal_pcan_equals(micro: Oracle, draw: Draw) -> None:
     size = draw.int(1, 40)
     x = T((size,), "uint32")
     table = _constant(draw.array((125,), "int16"))
@@ -183,9 +173,8 @@ def test_signal_pcan_equals(micro: Oracle, data: st.DataObject) -> None:
 
 
 @cases
-@given(data=st.data())
-def test_signal_framer_equals(micro: Oracle, data: st.DataObject) -> None:
-    draw = Draw(data)
+@given(draw=draws())
+def test_signal_framer_equals(micro: Oracle, draw: Draw) -> None:
     step, frames = draw.int(1, 8), draw.int(1, 3)
     prefill = draw.flag()
     size = draw.int(step, 20) if prefill else draw.int(1, 20)
@@ -202,9 +191,8 @@ def test_signal_framer_equals(micro: Oracle, data: st.DataObject) -> None:
 
 
 @cases
-@given(data=st.data())
-def test_signal_stacker_equals(micro: Oracle, data: st.DataObject) -> None:
-    draw = Draw(data)
+@given(draw=draws())
+def test_signal_stacker_equals(micro: Oracle, draw: Draw) -> None:
     channels, left, right = draw.int(1, 6), draw.int(0, 4), draw.int(0, 4)
     step = draw.int(1, left + right + 1)
     size = channels * (left + right + 1)
@@ -221,9 +209,8 @@ def test_signal_stacker_equals(micro: Oracle, data: st.DataObject) -> None:
 
 
 @cases
-@given(data=st.data())
-def test_signal_delay_equals(micro: Oracle, data: st.DataObject) -> None:
-    draw = Draw(data)
+@given(draw=draws())
+def test_signal_delay_equals(micro: Oracle, draw: Draw) -> None:
     x = T(draw.shape(1, 3, 5), "int16")
     flex = {"delay_length": draw.int(0, 12)}
     agree(micro, single(draw, "SignalDelay", [x, x], [0], flex=flex, inferences=6))
@@ -231,9 +218,8 @@ def test_signal_delay_equals(micro: Oracle, data: st.DataObject) -> None:
 
 @pytest.mark.parametrize("dtype", ["int16", "float32"])
 @cases
-@given(data=st.data())
-def test_signal_overlap_add_equals(dtype: str, micro: Oracle, data: st.DataObject) -> None:
-    draw = Draw(data)
+@given(draw=draws())
+def test_signal_overlap_add_equals(dtype: str, micro: Oracle, draw: Draw) -> None:
     lead, frames, size = draw.shape(0, 2, 3), draw.int(1, 3), draw.int(1, 9)
     step = draw.int(1, size)
     tensors = [T((*lead, frames, size), dtype), T((*lead, frames * step), dtype)]
