@@ -13,7 +13,7 @@ import re
 import shlex
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
+from functools import cache, lru_cache
 
 #: The replacement of a secret.
 HIDDEN = "***"
@@ -80,21 +80,25 @@ def redacted_command(words: Sequence[str]) -> str:
 
 def _known(text: str) -> set[str]:
     """The secrets of this process, in each spelling, and that of ``text`` if this is one word."""
-    words = [*sys.argv, *os.environ.values(), *([] if " " in text else [text])]
-    found = {*_of_command(sys.argv), *_of_environment(), *_of_urls(words)}
+    found = {*_of_process(tuple(sys.argv), tuple(os.environ.items()))}
+    if " " not in text:
+        found.update(_of_urls([text]))
     return {spelling for secret in found if _is_hidden(secret) for spelling in _spellings(secret)}
+
+
+@lru_cache(maxsize=1)  # a process asks again and again, and changes neither
+def _of_process(
+    arguments: tuple[str, ...], environment: tuple[tuple[str, str], ...]
+) -> frozenset[str]:
+    urls = _of_urls([*arguments, *(value for _, value in environment)])
+    named = (value for name, value in environment if _is_secret(name))
+    return frozenset((*_of_command(arguments), *named, *urls))
 
 
 def _is_hidden(secret: str) -> bool:
     """Whether ``secret`` is hidden wherever it stands; a path (PASSWORD_STORE_DIR) is not."""
     # Path.exists raises OSError for a text that is too long.
     return len(secret) >= _SHORTEST and not os.path.exists(secret)  # noqa: PTH110
-
-
-def _of_environment() -> Iterator[str]:
-    for name, value in os.environ.items():
-        if _is_secret(name):
-            yield value
 
 
 def _of_command(words: Sequence[str]) -> Iterator[str]:

@@ -8,8 +8,8 @@ revision at the end (https://docs.zephyrproject.org/latest/develop/application, 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Self
 
 from harness.base.platforms import BoardTable, board_names, board_table
@@ -72,11 +72,15 @@ def same(one: object, other: object) -> bool:
     return boards[0] is not None and boards[1] is not None and boards[0].means(boards[1])
 
 
-def named_in(data: bytes) -> Iterator[str]:
+@lru_cache(maxsize=8)
+def named_in(data: bytes) -> tuple[str, ...]:
     """The NUL-terminated names of this project's boards in ``data``."""
     known = [board for board in map(Board.of, boards()) if board is not None]
     starts = "|".join(sorted({re.escape(board.name) for board in known}))
-    for found in re.finditer(rf"(?<![\w/@.-])(?:{starts})[\w@/.+-]*(?=\0)".encode(), data):
-        board = Board.of(found[0].decode("ascii"))
-        if board is not None and any(board.means(one) for one in known):
-            yield found[0].decode("ascii")
+    found = re.findall(rf"(?<![\w/@.-])(?:{starts})[\w@/.+-]*(?=\0)".encode(), data)
+    boards_found = ((name, Board.of(name)) for name in map(bytes.decode, found))
+    return tuple(
+        name
+        for name, board in boards_found
+        if board is not None and any(board.means(one) for one in known)
+    )
