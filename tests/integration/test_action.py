@@ -52,7 +52,6 @@ def test_reports_are_kept_whatever_the_steps_before_said():
     assert names["Keep the history"]["if"].startswith("always()")
 
 
-@pytest.mark.slow
 def test_a_repository_without_a_pyproject_is_tested(runner, workspace):
     assert runner.run() == GREEN, runner.said
     assert "**2 of 2 passed**; 2 asked for, 2 ran, 0 skipped" in runner.summary.read_text()
@@ -91,7 +90,6 @@ def test_windows_line_ends_change_nothing(runner, workspace):
     assert (workspace / "out" / "results-1.json").exists()
 
 
-@pytest.mark.slow
 def test_a_case_that_fails_fails_the_step_and_is_in_the_summary(runner, workspace):
     (workspace / "hil.toml").write_text(CASES.format(inferences=99))
     codes = runner.run(elf="", history="lab.db")
@@ -102,7 +100,6 @@ def test_a_case_that_fails_fails_the_step_and_is_in_the_summary(runner, workspac
     assert (workspace / "lab.db").exists()
 
 
-@pytest.mark.slow
 def test_several_case_files_keep_their_results_apart(runner, workspace):
     (workspace / "a.toml").write_text(CASES.format(inferences=99))
     assert runner.run(cases="a.toml hil.toml")["Cases"] == 1
@@ -130,7 +127,6 @@ def test_what_is_misspelt_is_an_error_in_the_log(runner, workspace, given, says)
     assert says in runner.said
 
 
-@pytest.mark.slow
 def test_a_target_that_is_not_there_fails_unless_skips_are_allowed(runner, workspace):
     given = {"targets": "board"}
     assert runner.run(**given)["Cases"] == 3
@@ -138,7 +134,6 @@ def test_a_target_that_is_not_there_fails_unless_skips_are_allowed(runner, works
     assert runner.run(**given, allow_skips="true")["Cases"] == 0
 
 
-@pytest.mark.slow
 def test_results_of_an_earlier_run_are_not_taken_for_this_ones(runner, workspace):
     left = workspace / "hil-results"
     left.mkdir()
@@ -238,7 +233,6 @@ def test_the_history_of_the_base_branch_goes_on(runner, workspace, comments, art
     assert ("it begins with this run" in runner.said) is not found
 
 
-@pytest.mark.slow
 def test_a_history_that_cannot_be_asked_for_is_a_warning(runner, workspace, comments):
     codes = runner.run(history="lab.db", token="secret")
     assert codes["History of earlier runs"] == 0
@@ -256,7 +250,6 @@ def test_the_jobs_own_python_is_used_if_none_is_wanted(runner, workspace):
     assert runner.run(python="") == GREEN, runner.said
 
 
-@pytest.mark.slow
 def test_nobody_is_told_without_being_asked(runner, workspace, comments):
     assert "Comment" not in runner.run(history="lab.db", base="")
     assert not list(comments.iterdir())

@@ -18,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 #: What the server imports; not the pytest plugin, whose assertions pytest rewrites at its import.
@@ -26,7 +26,10 @@ _IMPORTS = (
     "numpy", "pytest", "_pytest.pytester", "robot.run", "harness.cli", "harness.cli.run",
     "harness.case.run", "harness.case.live", "harness.case.plan", "harness.targets.simulator",
     "harness.reference", "harness.report.terminal", "harness.report.junit", "harness.history.keep",
-    "harness.footprint.analysis", "harness.keywords.library",
+    "harness.footprint.analysis", "harness.keywords.library", "harness.build.standalone",
+    "harness.case.casefile", "harness.case.repeat", "harness.report.annotations",
+    "harness.report.markdown", "harness.cli.history", "harness.history.check",
+    "harness.simulator._native", "jinja2",
 )  # fmt: skip
 _MESSAGE = 1 << 20
 
@@ -47,6 +50,10 @@ class ForkingServer:
         answer = link.recv(64)
         assert answer, "the server of Python programs has ended"
         return int(answer)
+
+    def fileno(self) -> int:
+        """The descriptor of the connection."""
+        return self._started().fileno()
 
     def _started(self) -> socket.socket:
         if self._socket is None or self._process is None or self._process.poll() is not None:
@@ -93,6 +100,16 @@ def run_python(
     return subprocess.CompletedProcess(list(arguments), code, *texts)
 
 
+@contextlib.contextmanager
+def lent() -> Iterator[int]:
+    """The connection to the server, for a program that runs ``forked_client.py``, one at a time.
+
+    The program inherits the descriptor, and has its number in ``FORKED_PYTHON``.
+    """
+    with _ONE_AT_A_TIME:
+        yield SERVER.fileno()
+
+
 def _serve(link: socket.socket) -> None:
     own = [path for path in sys.path if path != str(Path(__file__).parent)]
     plugins = importlib.import_module("_pytest.config").default_plugins
@@ -122,6 +139,7 @@ def _become(
         for number, fd in enumerate(fds):
             os.dup2(fd, number)
         os.closerange(3, 256)
+        _open_streams()
         os.chdir(cwd)
         os.environ.clear()
         os.environ.update(env)
@@ -143,6 +161,17 @@ def _become(
             sys.stdout.flush()
             sys.stderr.flush()
         os._exit(code)
+
+
+def _open_streams() -> None:
+    """New streams: those of the server know whether its own files can be sought."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        old = getattr(sys, name)
+        stream = open(  # noqa: SIM115 - it stays open as long as the process
+            number, old.mode, encoding=old.encoding, errors=old.errors, closefd=False
+        )
+        setattr(sys, name, stream)
+        setattr(sys, f"__{name}__", stream)
 
 
 def _code(stop: SystemExit) -> int:
