@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
-import sys
 from pathlib import Path
 
-import forked_python
 import yaml
+from forked_python import SERVER
 
 ROOT = Path(__file__).parents[2]
-CLIENT = Path(__file__).with_name("forked_client.py")
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
 #: ``python -m venv [--clear] FOLDER``: a folder with a Python that only notes what pip is asked.
 PYTHON = """#!/bin/sh
@@ -28,7 +27,7 @@ echo "\\$@" >> {log}
 END
 cat > "$folder/bin/tflm-hil" <<END
 #!/bin/sh
-exec {python} -IS {client} harness "\\$@"
+exec {command} "\\$@"
 END
 chmod +x "$folder/bin/python" "$folder/bin/tflm-hil"
 """
@@ -46,9 +45,8 @@ class Runner:
         for made in (self.workspace, self.temp):
             made.mkdir()
         self.python = folder / "python"
-        self.python.write_text(
-            PYTHON.format(log=self.pip, client=CLIENT, python=sys.executable), encoding="utf-8"
-        )
+        command = shlex.join(SERVER.program("harness"))
+        self.python.write_text(PYTHON.format(log=self.pip, command=command), encoding="utf-8")
         self.python.chmod(0o755)
         self.said = ""
         self.environment: dict[str, str] = {}
@@ -72,13 +70,11 @@ class Runner:
         cache = {"XDG_CACHE_HOME": os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache"))}
         files = {"GITHUB_STEP_SUMMARY": str(self.summary), "GITHUB_PATH": str(self.path),
                  "GITHUB_OUTPUT": str(self.outputs), "RUNNER_TEMP": str(self.temp)}  # fmt: skip
-        with forked_python.lent() as link:
-            forks = {"FORKED_PYTHON": str(link)}
-            done = subprocess.run(
-                ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
-                cwd=self.workspace, capture_output=True, text=True, check=False, pass_fds=[link],
-                env={**cache, **files, **forks, **self.environment, **bare, **variables},
-            )  # fmt: skip
+        done = subprocess.run(
+            ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
+            cwd=self.workspace, capture_output=True, text=True, check=False,
+            env={**cache, **files, **self.environment, **bare, **variables},
+        )  # fmt: skip
         self.said += done.stdout + done.stderr
         return done.returncode
 

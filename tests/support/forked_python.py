@@ -7,19 +7,24 @@ arguments, the folder, the environment and the search path of a new interpreter.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import gc
 import importlib
 import json
 import os
 import runpy
+import select
 import signal
 import socket
 import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Mapping
 from pathlib import Path
+
+import forked_client
 
 #: What the server imports; not the pytest plugin, whose assertions pytest rewrites at its import.
 _IMPORTS = (
@@ -31,54 +36,59 @@ _IMPORTS = (
     "harness.report.markdown", "harness.cli.history", "harness.history.check",
     "harness.simulator._native", "jinja2",
 )  # fmt: skip
+#: The parts of the stand-ins and of boards that misbehave (tests/support), which tests start often.
+_SUPPORT = (
+    "misbehaving_board", "standins.common", "standins.jlink", "standins.nrfjprog",
+    "standins.nrfutil", "standins.power", "standins.west",
+)  # fmt: skip
 _MESSAGE = 1 << 20
+CLIENT = Path(forked_client.__file__)
+_FOLDER = CLIENT.parent
 
 
 class ForkingServer:
-    """One server; :func:`run_python` starts it with the first call."""
+    """One server; the first use of :attr:`address` starts it."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
-        self._socket: socket.socket | None = None
+        self._ours = -1  # the server ends when this end of a pipe is closed
+        self._starting = threading.Lock()
 
-    def run(self, arguments: list[str], cwd: Path, env: Mapping[str, str], fds: list[int]) -> int:
-        """The exit code of ``python -m ARGUMENTS``, negative for a signal."""
-        link = self._started()
-        request = json.dumps([arguments, str(cwd), dict(env)]).encode()
-        assert len(request) < _MESSAGE, "the environment is too large for one message"
-        socket.send_fds(link, [request], fds)
-        answer = link.recv(64)
-        assert answer, "the server of Python programs has ended"
-        return int(answer)
+    @property
+    def address(self) -> str:
+        """The name of its socket, in the abstract namespace."""
+        with self._starting:
+            if self._process is None or self._process.poll() is not None:
+                self._start()
+            return self._address
 
-    def fileno(self) -> int:
-        """The descriptor of the connection."""
-        return self._started().fileno()
+    def program(self, module: str, *arguments: str) -> list[str]:
+        """A program that runs ``python -m MODULE ARGUMENTS`` in a fork of the server."""
+        return [sys.executable, "-IS", str(CLIENT), self.address, module, *arguments]
 
-    def _started(self) -> socket.socket:
-        if self._socket is None or self._process is None or self._process.poll() is not None:
-            ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-            ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 2 * _MESSAGE)
+    def _start(self) -> None:
+        self._address = f"tflm-hil-tests-{os.getpid()}-{time.monotonic_ns()}"
+        theirs, self._ours = os.pipe()
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
+            listener.bind(f"\0{self._address}")
+            listener.listen(16)
+            passed = (listener.fileno(), theirs)
             environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
             self._process = subprocess.Popen(
-                [sys.executable, __file__, str(theirs.fileno())], pass_fds=[theirs.fileno()],
+                [sys.executable, __file__, *map(str, passed)], pass_fds=passed,
                 stdin=subprocess.DEVNULL, env=environment, cwd="/",
             )  # fmt: skip
-            theirs.close()
-            self._socket = ours
-        return self._socket
+        os.close(theirs)
 
     def close(self) -> None:
         """End the server."""
-        if self._socket is not None:
-            self._socket.close()
         if self._process is not None:
+            os.close(self._ours)
             self._process.wait()
-        self._process = self._socket = None
+        self._process = None
 
 
 SERVER = ForkingServer()
-_ONE_AT_A_TIME = threading.Lock()
 
 
 def run_python(
@@ -86,13 +96,12 @@ def run_python(
 ) -> subprocess.CompletedProcess[str]:
     """Run ``python -m ARGUMENTS``; the result has what it printed as text."""
     with (
-        _ONE_AT_A_TIME,
         tempfile.TemporaryFile() as out,
         tempfile.TemporaryFile() as err,
         Path(os.devnull).open("rb") as nothing,
     ):
         fds = [nothing.fileno(), out.fileno(), err.fileno()]
-        code = SERVER.run(list(arguments), Path(cwd), env, fds)
+        code = forked_client.ask(SERVER.address, list(arguments), str(cwd), dict(env), fds)
         texts = []
         for file in (out, err):
             file.seek(0)
@@ -100,54 +109,67 @@ def run_python(
     return subprocess.CompletedProcess(list(arguments), code, *texts)
 
 
-@contextlib.contextmanager
-def lent() -> Iterator[int]:
-    """The connection to the server, for a program that runs ``forked_client.py``, one at a time.
-
-    The program inherits the descriptor, and has its number in ``FORKED_PYTHON``.
-    """
-    with _ONE_AT_A_TIME:
-        yield SERVER.fileno()
-
-
-def _serve(link: socket.socket) -> None:
-    own = [path for path in sys.path if path != str(Path(__file__).parent)]
+def _serve(listener: socket.socket, parent: int) -> None:
     plugins = importlib.import_module("_pytest.config").default_plugins
-    for name in (*_IMPORTS, *(f"_pytest.{plugin}" for plugin in plugins)):
+    for name in (*_IMPORTS, *_SUPPORT, *(f"_pytest.{plugin}" for plugin in plugins)):
         importlib.import_module(name)
+    own = [path for path in sys.path if path != str(_FOLDER)]
     gc.freeze()  # a child need not look at all of it, as pytest does at its end
+    woken, waking = os.pipe()
+    for end in (woken, waking):
+        os.set_blocking(end, False)
+    signal.set_wakeup_fd(waking)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    links: dict[int, socket.socket] = {}  # process id of a child -> who waits for it
     while True:
-        request, fds, _, _ = socket.recv_fds(link, _MESSAGE, 3)
-        if not request:
+        ready, _, _ = select.select([listener, parent, woken], [], [])
+        if parent in ready:
             return
-        pid = os.fork()
+        if woken in ready:
+            os.read(woken, _MESSAGE)
+            _tell_ends(links)
+        if listener in ready:
+            link, _ = listener.accept()
+            pid = os.fork()
+            if not pid:
+                signal.set_wakeup_fd(-1)
+                signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+                _become(link, own)
+            links[pid] = link
+
+
+def _tell_ends(links: dict[int, socket.socket]) -> None:
+    """Send the exit codes of the children that have ended."""
+    while links:
+        pid, status = os.waitpid(-1, os.WNOHANG)
         if not pid:
-            link.close()
-            _become(*json.loads(request), fds, own)
-        for fd in fds:
-            os.close(fd)
-        _, status = os.waitpid(pid, 0)
-        link.send(str(os.waitstatus_to_exitcode(status)).encode())
+            return
+        with links.pop(pid) as link, contextlib.suppress(OSError):
+            link.send(str(os.waitstatus_to_exitcode(status)).encode())
 
 
-def _become(
-    arguments: list[str], cwd: str, env: dict[str, str], fds: list[int], own: list[str]
-) -> None:
-    """Be ``python -m ARGUMENTS``; never returns."""
+def _become(link: socket.socket, own: list[str]) -> None:
+    """Be the program that is asked for; never returns."""
     code = 1
     try:
+        request, fds, _, _ = socket.recv_fds(link, _MESSAGE, 3)
+        arguments, cwd, env = json.loads(request)
+        link.send(str(os.getpid()).encode())
         for number, fd in enumerate(fds):
             os.dup2(fd, number)
-        os.closerange(3, 256)
+        os.dup2(link.fileno(), 3, inheritable=False)
+        os.closerange(4, 256)
+        _end_with_the_client(3)
         _open_streams()
         os.chdir(cwd)
         os.environ.clear()
         os.environ.update(env)
+        module, *rest = arguments
         searched = [path for path in env.get("PYTHONPATH", "").split(os.pathsep) if path]
-        sys.path[:] = [cwd, *searched, *own]
+        ours = any(name.partition(".")[0] == module for name in _SUPPORT)
+        sys.path[:] = [str(_FOLDER) if ours else cwd, *searched, *own]
         importlib.invalidate_caches()
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        module, *rest = arguments
         sys.argv = [module, *rest]
         try:
             runpy.run_module(module, run_name="__main__", alter_sys=True)
@@ -161,6 +183,14 @@ def _become(
             sys.stdout.flush()
             sys.stderr.flush()
         os._exit(code)
+
+
+def _end_with_the_client(link: int) -> None:
+    """SIGIO, which ends a process, comes when the other end of the connection is closed."""
+    fcntl.fcntl(link, fcntl.F_SETOWN, os.getpid())
+    fcntl.fcntl(link, fcntl.F_SETFL, fcntl.fcntl(link, fcntl.F_GETFL) | os.O_ASYNC)
+    if select.select([link], [], [], 0)[0]:  # it was closed before
+        os._exit(1)
 
 
 def _open_streams() -> None:
@@ -182,4 +212,4 @@ def _code(stop: SystemExit) -> int:
 
 
 if __name__ == "__main__":
-    _serve(socket.socket(fileno=int(sys.argv[1])))
+    _serve(socket.socket(fileno=int(sys.argv[1])), int(sys.argv[2]))

@@ -12,9 +12,9 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-import misbehaving_board
 import misbehaviour
 import pytest
+from forked_python import SERVER
 from misbehaving_board import MisbehavingBoard, SwitchedChip, TranscriptChip
 from port_client import PortClient
 
@@ -40,11 +40,8 @@ class MisbehavingDk(VirtualDk):
     ) -> None:
         wrong = tuple(misbehave)
         misbehaviour.parse(wrong)
-        self.program = (
-            misbehaving_board.__file__,
-            *(["--play"] if play else []),
-            *(f"--misbehave={text}" for text in wrong),
-        )
+        options_of_its_own = [*(["--play"] if play else []), *(f"--misbehave={w}" for w in wrong)]
+        _, *self.program = SERVER.program("misbehaving_board", *options_of_its_own)
         super().__init__(bench, serial, **options)
 
     def do(self, operation: str, **arguments: Any) -> dict[str, Any]:

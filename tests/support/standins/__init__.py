@@ -8,8 +8,9 @@ evaluates. pyOCD needs no stand-in: it connects to the debug port itself.
 from __future__ import annotations
 
 import shlex
-import sys
 from pathlib import Path
+
+from forked_python import SERVER
 
 #: Program -> module of this package with its ``run`` function.
 STANDINS = {
@@ -27,7 +28,7 @@ def install(bench: Path) -> Path:
     folder.mkdir(parents=True)
     support = shlex.quote(f"PYTHONPATH={Path(__file__).parents[1]}")
     for tool in STANDINS:
-        words = shlex.join((sys.executable, "-m", "standins", str(bench.resolve()), tool))
+        words = shlex.join(SERVER.program("standins", str(bench.resolve()), tool))
         (folder / tool).write_text(f'#!/bin/sh\nexec env {support} {words} "$@"\n')
         (folder / tool).chmod(0o755)
     return folder
