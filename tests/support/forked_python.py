@@ -164,6 +164,7 @@ def _become(link: socket.socket, own: list[str]) -> None:
         os.chdir(cwd)
         os.environ.clear()
         os.environ.update(env)
+        tempfile.tempdir = None  # $TMPDIR says where it is
         module, *rest = arguments
         searched = [path for path in env.get("PYTHONPATH", "").split(os.pathsep) if path]
         ours = any(name.partition(".")[0] == module for name in _SUPPORT)

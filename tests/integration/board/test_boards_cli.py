@@ -11,6 +11,7 @@ import sys
 import needs
 import pytest
 from firmwares import build  # noqa: F401
+from forked_python import run_python
 
 
 @pytest.fixture
@@ -22,18 +23,9 @@ def cli(bench, tmp_path):
         "XDG_CONFIG_HOME": str(tmp_path),
     }
     environment.pop("TFLM_HIL_LAB", None)
-    call = [sys.executable, "-c", "import sys; from harness.cli import main; sys.exit(main())"]
 
     def run(*arguments, **more):
-        return subprocess.run(
-            [*call, *arguments],
-            capture_output=True,
-            text=True,
-            env={**environment, **more},
-            cwd=tmp_path,
-            timeout=60,
-            check=False,
-        )
+        return run_python("harness", *arguments, cwd=tmp_path, env={**environment, **more})
 
     return run
 
@@ -46,7 +38,6 @@ def test_boards_lists_port_and_state(dk, cli):
     assert "lowest USB interface (0) of 3" in done.stdout
 
 
-@pytest.mark.slow
 def test_boards_json_says_who_holds_a_board(dk, cli, run, firmware, lab):
     dk("960000001")
     run(firmware())
@@ -55,7 +46,6 @@ def test_boards_json_says_who_holds_a_board(dk, cli, run, firmware, lab):
     assert row["holder"]["pid"] == os.getpid()
 
 
-@pytest.mark.slow
 def test_taking_and_releasing_a_board(dk, cli, run, firmware, lab):
     from harness.base.errors import TargetLost
     from harness.targets.base import ConsoleMatch
@@ -74,7 +64,6 @@ def test_taking_and_releasing_a_board(dk, cli, run, firmware, lab):
     assert "dk-one: free" in cli("boards").stdout
 
 
-@pytest.mark.slow
 def test_flash_programs_once(dk, cli, firmware):
     dk("960000001")
     elf = str(firmware().path)
@@ -84,7 +73,6 @@ def test_flash_programs_once(dk, cli, firmware):
     assert "read-back equals the image" in cli("boards", "flash", elf, "--runner", "jlink").stdout
 
 
-@pytest.mark.slow
 def test_dry_run_prints_every_command_and_runs_none(dk, cli, firmware):
     board = dk("960000001")
     done = cli("boards", "flash", str(firmware().path), "--runner", "jlink", "--dry-run")
@@ -94,7 +82,6 @@ def test_dry_run_prints_every_command_and_runs_none(dk, cli, firmware):
     assert board.do("info")["resets"] == 0
 
 
-@pytest.mark.slow
 def test_two_boards_and_none_named_ends_with_exit_code_2(dk, cli, firmware):
     dk("960000001")
     dk("960000002")
@@ -105,7 +92,6 @@ def test_two_boards_and_none_named_ends_with_exit_code_2(dk, cli, firmware):
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.slow
 def test_a_flash_failure_ends_with_exit_code_3_and_the_tools_words(dk, cli, firmware):
     dk("960000001", misbehave=["flash-fails"])
     done = cli("boards", "flash", str(firmware().path), "--runner", "nrfutil")
@@ -182,7 +168,6 @@ def test_a_folder_for_temporary_files_may_have_blanks_in_its_name(
         assert "mine: programmed and read back" in done.stdout
 
 
-@pytest.mark.slow
 def test_a_board_whose_note_a_neighbour_planted_does_not_hide_the_others(dk, cli, tmp_path):
     dk("960000001", name="one")
     dk("960000002", name="two")

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
+from forked_python import run_python
 
 from harness.elf.wrapped import wrap
 
@@ -40,9 +39,9 @@ HANGS = "flash-hangs"
 #: What the board does wrong, the verdict, the exit code, a word of the reason.
 TABLE = [
     ("unplug-after=60", "error", 3, "disappeared during"),
-    ("baud=57600", "fail", 1, "are not text"),
-    ("silent", "firmware", 4, ""),
-    ("reset-loop=100", "firmware", 4, "reset"),
+    pytest.param("baud=57600", "fail", 1, "are not text", marks=pytest.mark.slow),
+    pytest.param("silent", "firmware", 4, "", marks=pytest.mark.slow),
+    pytest.param("reset-loop=100", "firmware", 4, "reset", marks=pytest.mark.slow),
     ("brown-out", "error", 3, "could not program"),
     ("busy", "error", 3, "is open in"),
     ("flash-fails", "error", 3, "target did not respond"),
@@ -69,17 +68,10 @@ def case(tmp_path, bench):
     (tmp_path / "lab.toml").write_text(LAB)
     environment = {**os.environ, "TFLM_HIL_VIRTUAL_BENCH": str(bench)}
     environment |= {"TFLM_HIL_LAB": str(tmp_path / "lab.toml")}
-    call = "import sys; from harness.cli import main; sys.exit(main())"
 
     def run():
-        done = subprocess.run(
-            [sys.executable, "-c", call, "run", "hil.toml", "--json", "-"],
-            capture_output=True,
-            text=True,
-            env=environment,
-            cwd=tmp_path,
-            timeout=60,
-            check=False,
+        done = run_python(
+            "harness", "run", "hil.toml", "--json", "-", cwd=tmp_path, env=environment
         )
         assert "Traceback" not in done.stderr, done.stderr[-2000:]
         (result,) = json.loads(done.stdout)["cases"]
@@ -106,7 +98,6 @@ def test_a_good_board_passes(dk, case):
     assert (code, result["verdict"]) == (0, "pass"), result
 
 
-@pytest.mark.slow
 def test_a_board_that_vanishes_in_mid_run_is_tried_again_by_default(dk, case, tmp_path):
     lab = tmp_path / "lab.toml"
     lab.write_text(lab.read_text().replace("retries = 0\n", ""))
@@ -115,7 +106,6 @@ def test_a_board_that_vanishes_in_mid_run_is_tried_again_by_default(dk, case, tm
     assert (code, result["verdict"]) == (0, "pass"), result
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("wrong", "verdict", "code", "word"), TABLE)
 def test_a_misbehaving_board(dk, case, tmp_path, wrong, verdict, code, word):
     lab = tmp_path / "lab.toml"

@@ -25,6 +25,8 @@ def text(session):
 _LOADED = 5
 
 
+#: Its start alone takes most of a second.
+PYOCD = pytest.param("pyocd", marks=pytest.mark.slow)
 #: The real pyOCD does not pass on what the probe says.
 OWN_WORDS = {"pyocd": r"pyocd ended with exit code 1\n[^$]*Error"}
 
@@ -86,7 +88,6 @@ def test_back_under_another_port_name(dk, run, firmware, next_case_works):
     assert board.find().port != before
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("rate", [9600, 57600, 230400, 460800])
 def test_wrong_baud_rate_is_a_finding_that_names_the_rate(dk, run, firmware, next_case_works, rate):
     board = dk(baud=115200, misbehave=[f"baud={rate}"])
@@ -99,7 +100,6 @@ def test_wrong_baud_rate_is_a_finding_that_names_the_rate(dk, run, firmware, nex
     next_case_works(board)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("wrong", "found"), [("flip=40", 20), ("drop=40", 20), ("repeat=40", 20)])
 def test_bytes_that_are_flipped_dropped_or_repeated_are_seen_by_the_reader(
     dk, run, firmware, next_case_works, wrong, found
@@ -126,7 +126,6 @@ def test_bytes_that_are_flipped_dropped_or_repeated_are_seen_by_the_reader(
     next_case_works(board)
 
 
-@pytest.mark.slow
 def test_silence_ends_at_the_deadline_with_an_empty_console(dk, run, firmware, next_case_works):
     board = dk(misbehave=["silent"])
     with within(5):
@@ -138,7 +137,6 @@ def test_silence_ends_at_the_deadline_with_an_empty_console(dk, run, firmware, n
     next_case_works(board)
 
 
-@pytest.mark.slow
 def test_a_board_that_resets_for_ever_is_told_from_one_that_runs(
     dk, run, firmware, next_case_works
 ):
@@ -151,9 +149,8 @@ def test_a_board_that_resets_for_ever_is_told_from_one_that_runs(
     next_case_works(board)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("wrong", ["brown-out", "unplug-flash=9"])
-@pytest.mark.parametrize("runner", ["nrfutil", "pyocd"])
+@pytest.mark.parametrize("runner", ["nrfutil", PYOCD])
 def test_power_that_fails_during_flashing(
     dk, run, firmware, next_case_works, runner, wrong, runner_installed
 ):
@@ -166,8 +163,7 @@ def test_power_that_fails_during_flashing(
     next_case_works(board)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("runner", ["nrfutil", "nrfjprog", "jlink", "pyocd"])
+@pytest.mark.parametrize("runner", ["nrfutil", "nrfjprog", "jlink", PYOCD])
 def test_a_locked_chip_is_not_erased_silently(dk, run, firmware, runner, runner_installed):
     runner_installed(runner)
     dk(misbehave=["locked"])
@@ -175,7 +171,6 @@ def test_a_locked_chip_is_not_erased_silently(dk, run, firmware, runner, runner_
         run(firmware(), runner=runner)
 
 
-@pytest.mark.slow
 def test_a_retry_gets_over_one_brown_out(dk, run, firmware, tmp_path):
     dk(misbehave=["brown-out"])
     lab = Lab(policy=Policy(retries=1, backoff=0.6, settle_seconds=0.5), state=tmp_path / "state")
@@ -185,7 +180,6 @@ def test_a_retry_gets_over_one_brown_out(dk, run, firmware, tmp_path):
         assert text(session) == firmware(filler=50).segments[0].data
 
 
-@pytest.mark.slow
 def test_port_held_elsewhere_names_the_program(dk, run, firmware, next_case_works):
     board = dk(misbehave=["busy"])
     with within(8), pytest.raises(BoardUnavailable, match=r"is open in .*process \d+") as caught:
@@ -194,8 +188,7 @@ def test_port_held_elsewhere_names_the_program(dk, run, firmware, next_case_work
     next_case_works(board)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("runner", ["nrfutil", "nrfjprog", "jlink", "pyocd"])
+@pytest.mark.parametrize("runner", ["nrfutil", "nrfjprog", "jlink", PYOCD])
 def test_flash_tool_that_fails_is_reported_with_its_words(
     dk, run, firmware, next_case_works, runner, runner_installed
 ):
@@ -207,7 +200,6 @@ def test_flash_tool_that_fails_is_reported_with_its_words(
     next_case_works(board)
 
 
-@pytest.mark.slow
 def test_flash_tool_that_hangs_is_stopped(dk, run, firmware, next_case_works, tmp_path):
     board = dk(misbehave=["flash-hangs"])
     lab = Lab(policy=Policy(retries=0, flash_seconds=1.0), state=tmp_path / "state")
@@ -230,7 +222,6 @@ def test_flash_tool_that_lies_is_found_by_reading_back(
     next_case_works(board)
 
 
-@pytest.mark.slow
 def test_tool_that_lies_about_reading_back_too_is_found_by_the_boot_record(
     dk, run, firmware, next_case_works
 ):
@@ -247,7 +238,6 @@ def test_tool_that_lies_about_reading_back_too_is_found_by_the_boot_record(
     next_case_works(board)
 
 
-@pytest.mark.slow
 def test_a_board_that_stays_away_is_lost_and_goes_into_quarantine(
     dk, run, firmware, next_case_works, lab
 ):
@@ -264,7 +254,6 @@ def test_a_board_that_stays_away_is_lost_and_goes_into_quarantine(
     next_case_works(board)
 
 
-@pytest.mark.slow
 def test_a_board_that_was_never_well_is_set_aside_for_one_reason(dk, run, firmware, lab):
     dk("960000001")
     entry = BoardEntry("dk1", "960000001", port="/dev/no-such-port")
@@ -281,7 +270,6 @@ def test_a_flash_failure_of_a_healthy_board_does_not_set_it_aside(dk, run, firmw
     assert Quarantine(lab.state).note("960000001") is None
 
 
-@pytest.mark.slow
 def test_the_first_error_is_raised_after_power_cycling_did_not_help(dk, run, firmware, tmp_path):
     board = dk(misbehave=["flash-fails=2"])
     switched = BoardEntry("dk1", "960000001", power_cycle=("virtual-power", "{probe}"))
@@ -294,7 +282,6 @@ def test_the_first_error_is_raised_after_power_cycling_did_not_help(dk, run, fir
     assert board.do("info")["resets"] > before
 
 
-@pytest.mark.slow
 def test_a_board_in_use_names_its_user_and_waiting_gets_it(dk, run, firmware):
     import threading
 
@@ -307,7 +294,6 @@ def test_a_board_in_use_names_its_user_and_waiting_gets_it(dk, run, firmware):
         run(firmware(), wait=5)
 
 
-@pytest.mark.slow
 def test_a_board_taken_away_in_the_middle_is_an_error_that_says_so(dk, run, firmware, lab):
     from harness.targets.board.lock import ProbeLock
 

@@ -22,8 +22,9 @@ def text(session):
     return b"".join(chunk.data for chunk in session.console)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("runner", ["nrfutil", "nrfjprog", "jlink", "pyocd"])
+@pytest.mark.parametrize(
+    "runner", ["nrfutil", "nrfjprog", "jlink", pytest.param("pyocd", marks=pytest.mark.slow)]
+)
 def test_each_runner_flashes_resets_and_the_image_speaks(
     dk, run, firmware, runner, runner_installed
 ):
@@ -36,7 +37,6 @@ def test_each_runner_flashes_resets_and_the_image_speaks(
     assert text(session) == image.segments[0].data
 
 
-@pytest.mark.slow
 def test_west_flashes_what_lies_in_a_zephyr_build_folder(dk, run, firmware, tmp_path):
     from harness.elf import Image
 
@@ -67,7 +67,6 @@ def test_an_image_that_is_in_flash_already_is_not_flashed_again(dk, run, firmwar
     assert run(firmware("beta"), reflash=True).flashed.programmed
 
 
-@pytest.mark.slow
 def test_bytes_of_the_image_before_are_dropped(dk, run, firmware):
     dk(baud=115200)
     first = run(firmware("alpha", filler=400))
@@ -78,7 +77,6 @@ def test_bytes_of_the_image_before_are_dropped(dk, run, firmware):
     assert text(second) == firmware("beta").segments[0].data
 
 
-@pytest.mark.slow
 def test_a_session_writes_and_resets(dk, run, firmware):
     dk()
     session = run(firmware("alpha"))
@@ -92,7 +90,6 @@ def test_a_session_writes_and_resets(dk, run, firmware):
     assert session.findings == ()
 
 
-@pytest.mark.slow
 def test_console_is_only_ever_appended_to_and_read_gives_each_byte_once(dk, run, firmware):
     dk()
     session = run(firmware("alpha", filler=50))
@@ -108,7 +105,6 @@ def test_console_is_only_ever_appended_to_and_read_gives_each_byte_once(dk, run,
     assert session.read() == b""
 
 
-@pytest.mark.slow
 def test_a_virtual_boards_ticks_are_instructions_and_never_cycles(dk, run, firmware):
     dk()
     session = run(firmware("alpha"))
@@ -117,7 +113,6 @@ def test_a_virtual_boards_ticks_are_instructions_and_never_cycles(dk, run, firmw
     assert (counters.source, counters.instructions, counters.cycles) == ("simulator", 5344, None)
 
 
-@pytest.mark.slow
 def test_memory_is_read_while_the_board_runs(dk, run, firmware):
     needs.require("pyocd")
     dk()
@@ -139,7 +134,6 @@ def test_a_board_that_hangs_has_a_call_stack_as_often_as_one_looks(build):  # no
     assert "Outer at deep.c:" in stacks
 
 
-@pytest.mark.slow
 def test_what_needs_a_debugger_is_refused_by_name(dk, run, firmware):
     dk()
     session = run(firmware("alpha"))
@@ -155,7 +149,6 @@ def test_the_console_is_the_lowest_interface_of_three_ports(dk, bench):
     assert "VCOM0" in board.how
 
 
-@pytest.mark.slow
 def test_two_boards_and_none_named_is_an_error_that_lists_both(dk, run, firmware):
     dk("960000001")
     dk("960000002")
@@ -173,7 +166,6 @@ def test_no_board_is_an_environment_error(run, firmware, monkeypatch):
         run(firmware())
 
 
-@pytest.mark.slow
 def test_output_is_paced_to_the_baud_rate(dk, run, firmware):
     dk(baud=115200)
     started = time.monotonic()  # before the first byte
