@@ -61,7 +61,6 @@ def run(sample: str, elf: Path, output: Path) -> Verdict:
     return result.verdict
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("sample", ["hello_world", "digits", "residual", "atan"])
 def test_a_generated_resolver_computes_what_the_model_says(
     sample: str, build: Build, tmp_path: Path

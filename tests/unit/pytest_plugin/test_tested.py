@@ -107,7 +107,6 @@ def test_skips_are_green_where_they_are_allowed(run, cases, arguments):
     assert run("--hil-allow-skips", *arguments).ret == 0
 
 
-@pytest.mark.slow
 def test_results_of_an_earlier_session_do_not_stay_if_no_case_ran(run, cases, pytester):
     cases(a=["desk"])
     run()

@@ -95,7 +95,6 @@ def test_markup_in_console_text_is_shown_and_not_obeyed():
     assert "<script>alert" not in page and "&lt;script&gt;alert" in page
 
 
-@pytest.mark.slow
 @given(st.text())
 def test_any_console_text_gives_xml_that_can_be_read(reason):
     document = junit([result(verdict=Verdict.FAIL, reason=reason, details=reason)])

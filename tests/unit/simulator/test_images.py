@@ -98,7 +98,6 @@ def test_long_straight_code_runs_as_loaded(machine: Callable[..., Machine]) -> N
     started.close()
 
 
-@pytest.mark.slow
 def test_random_bytes_as_firmware_end_within_their_budget(
     machine: Callable[..., Machine],
 ) -> None:
