@@ -10,15 +10,17 @@ from itertools import pairwise
 from harness.base.core_state import IPSR, MSP, PSP, CoreState
 from harness.base.text import folded
 from harness.debug.fault_cause import cause_of
-from harness.debug.unwind import StackFrame, Unwinder
+from harness.debug.unwind import ROOTS, StackFrame, Unwinder
 from harness.debug.zephyr import Thread, Zephyr, without_idle
 from harness.elf import Image
 from harness.elf.main_stack import MainStack, main_stack, object_ending_at
 from harness.targets.base import Fault
 from harness.targets.stacks import used_above_gap, used_bytes
 
-#: Callers in one line, and waiting threads in one line.
-_CALLERS, _WAITING = 3, 2
+#: Waiting threads in one line.
+_WAITING = 2
+#: Libraries, whose functions a line omits between a place and the application's call.
+_LIBRARIES = ("tflite::", "flatbuffers::", "std::", "__gnu_")
 #: Threads in a report of several lines.
 _THREADS_SHOWN = 16
 _LIKELY = "likely a stack overflow"
@@ -94,8 +96,7 @@ class StateReporter:
         One line.
         """
         thread, frames = self._running(state), self._unwinder.walk(state)
-        at = _interrupted_at(frames)
-        here = str(frames[0]) + _callers(frames if at <= _CALLERS else frames[at - 1 :])
+        here = str(frames[0]) + _callers(frames)
         if thread is None:
             return here
         if any(without_idle([thread])) or state.registers[16] & IPSR:
@@ -276,17 +277,34 @@ def _name(frame: StackFrame) -> str:
 
 
 def _callers(frames: Sequence[StackFrame]) -> str:
-    """``, called from f at a.c:1, g at b.c:2``: the callers of ``frames[0]``."""
-    text = ""
-    shown = frames[: 1 + _CALLERS]
-    for number, (callee, frame) in enumerate(pairwise(shown)):
-        verb = ""
+    """``, called from f at a.c:1, in the handler of SysTick, which interrupted g at b.c:2``.
+
+    The caller of ``frames[0]`` is the nearest one outside libraries. The call stack has the others.
+    """
+    text, shown = "", _told(frames)
+    for number, frame in enumerate(shown[1:], 1):
         if frame.exception:
-            verb = f"in the handler of {frame.exception}, which interrupted "
-        elif number == 0 or callee.exception:
-            verb = "called from "
-        text += f", {verb}{_function(frame)}"
+            text += f", in the handler of {frame.exception}, which interrupted {_function(frame)}"
+        else:
+            verb = "called from " if number == 1 or shown[number - 1].exception else ""
+            text += f", {verb}{_function(frame)}"
     return text
+
+
+def _told(frames: Sequence[StackFrame]) -> list[StackFrame]:
+    """The frames that :func:`_callers` names: the first of each context, and one caller of it."""
+    told = []
+    for first, *others in _contexts(frames):
+        callers = [one for one in others if one.location.function not in ROOTS]
+        own = (one for one in callers if not str(one.location).startswith(_LIBRARIES))
+        told += [first, *(next(own, callers[0]) for _ in callers[:1])]
+    return told
+
+
+def _contexts(frames: Sequence[StackFrame]) -> Iterator[Sequence[StackFrame]]:
+    """The frames of the running handler, then those of what it has interrupted, and so on."""
+    begins = [number for number, one in enumerate(frames) if number == 0 or one.exception]
+    return (frames[begin:end] for begin, end in pairwise([*begins, len(frames)]))
 
 
 def _lines(frames: Sequence[StackFrame]) -> list[str]:

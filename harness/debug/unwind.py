@@ -28,7 +28,7 @@ from harness.simulator.faults import exception_name
 #: Most frames of a call stack.
 DEEPEST = 64
 #: Functions at the base of a stack: the walk ends there.
-_ROOTS = ("z_thread_entry", "z_arm_reset", "__start", "_start", "Reset_Handler")
+ROOTS = ("z_thread_entry", "z_arm_reset", "__start", "_start", "Reset_Handler")
 _XPSR = 16
 _FNC_RETURN = (0xFEFF_FFFE, 0xFEFF_FFFF)
 #: Bits of EXC_RETURN: S, FType, Mode, SPSEL.
@@ -90,7 +90,7 @@ class Unwinder:
                 yield StackFrame(location, sp, exception, guess, inlined=True)
                 exception = ""
             yield StackFrame(function, sp, exception, guess)
-            if function.function in _ROOTS:
+            if function.function in ROOTS:
                 return
             if image is None:  # an invalid pc: it was called from lr
                 source = "prologue" if walk.return_to(walk.registers[LR]) else None
