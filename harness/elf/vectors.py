@@ -25,8 +25,8 @@ _ALIGNMENT = 0x80
 _MCUBOOT = struct.Struct("<IIH")
 _MCUBOOT_MAGIC = 0x96F3_B83D
 _HEADER = "MCUboot's header"
-#: Subjects of the notes about images that something else starts.
-_SUBJECTS = ("bootloader", "non-secure image")
+#: Subjects of the notes about images that something else starts or loads.
+_SUBJECTS = ("bootloader", "non-secure image", "initial values")
 _LEAST_ROOM = 0x20  # bytes of a header
 #: Kconfig of a Zephyr image: where its partition begins, and its table in there.
 _OFFSETS = ("FLASH_LOAD_OFFSET", "ROM_START_OFFSET")
@@ -34,15 +34,28 @@ _OFFSETS = ("FLASH_LOAD_OFFSET", "ROM_START_OFFSET")
 
 @dataclass(frozen=True)
 class Vectors:
-    """A vector table, its first two words, and how it was found."""
+    """A vector table, its first two words, and how it was found.
+
+    ``in_ram`` describes initial values that the image stores in RAM; "" for none.
+    """
 
     address: int
     stack: int
     entry: int
     reason: str
+    in_ram: str = ""
 
     def notes(self, *, non_secure: bool) -> list[Finding]:
-        """A note, with the reason, if the image is not started at the chip's reset address."""
+        """Notes, with the reason, about what the chip does not do at its reset."""
+        return [*self._of_start(non_secure=non_secure), *self._of_values()]
+
+    def _of_values(self) -> list[Finding]:
+        if not self.in_ram:
+            return []
+        text = f"{self.in_ram} are loaded, as a debugger does: the chip has none at power-on"
+        return [Finding(Kind.APPROXIMATION, text, _SUBJECTS[2])]
+
+    def _of_start(self, *, non_secure: bool) -> list[Finding]:
         if not self.address:
             return []
         missing, subject = (
@@ -66,7 +79,8 @@ def find(image: Image, *, anywhere: bool = False) -> Vectors:
     """The vector table of ``image`` in its chip's flash.
 
     It is where the chip looks, at the start of flash, or where a bootloader or secure firmware
-    starts the image (:func:`_is_of_partition`); with ``anywhere`` it may lie elsewhere, too.
+    starts the image (:func:`_is_of_partition`); with ``anywhere`` it may lie elsewhere, too, and
+    initial values may be stored in RAM.
 
     Raises :class:`BadElf` if there is none, or if the core could not boot from it.
     """
@@ -85,7 +99,25 @@ def find(image: Image, *, anywhere: bool = False) -> Vectors:
             f" looks; it has one at 0x{address:x} ({reason})",
             hint='link it for the start of flash, or start it there: start = "elf" (--start elf)',
         )
-    return Vectors(address, *words, reason)
+    in_ram = _stored_in(ram, image)
+    if in_ram and not anywhere:
+        raise BadElf(
+            f"{image.path} stores {in_ram}, in RAM, which holds nothing at power-on",
+            hint="place them in flash and copy them at start-up (`> RAM AT > FLASH`); for an image"
+            ' that a debugger loads into RAM: start = "elf" (--start elf)',
+        )
+    return Vectors(address, *words, reason, in_ram)
+
+
+def _stored_in(ram: range, image: Image) -> str:
+    """The first bytes that the image would have to find in RAM at power-on; "" for none."""
+    for segment in image.loaded:
+        if segment.data and (at := segment.load_address) in ram:
+            name = next(
+                (one.name for one in image.sections if one.loaded and one.address == at), ""
+            )
+            return f"{len(segment.data):,} bytes of {name or 'initial values'} at 0x{at:08x}"
+    return ""
 
 
 def _is_of_partition(image: Image, address: int, reason: str) -> bool:

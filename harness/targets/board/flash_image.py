@@ -91,7 +91,7 @@ def _flash_blocks(image: Image) -> list[hexfile.Block]:
             raise UsageError(
                 f"{image.path} loads {len(segment.data)} bytes at 0x{start:08x}, "
                 f"which is not in the {chip.name}'s flash",
-                hint="images that run from RAM can be run on the simulator",
+                hint="an image that is loaded into RAM runs on the simulator: --start elf",
             )
         blocks.append((start, segment.data))
     if not blocks:

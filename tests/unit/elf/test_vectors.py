@@ -71,6 +71,21 @@ def test_a_named_table_that_does_not_boot_is_refused_not_passed_over(make):
         find(make([rom], [MadeSymbol("_vector_start", 0x10000, 0x40)]))
 
 
+@pytest.mark.parametrize(("load", "stored"), [(0x1000, ""), (0x2000_0000, ".data")])
+def test_initial_values_in_ram_are_refused_unless_they_are_asked_for(make, load, stored):
+    rom = MadeSection("rom", 0, table(0x81) + bytes(0x100), load=0, executable=True)
+    image = make([rom, MadeSection(".data", 0x2000_0000, bytes(24), load=load)], [])
+    if not stored:
+        assert not vectors.find(image).notes(non_secure=False)
+        return
+    with pytest.raises(BadElf, match=r"stores 24 bytes of \.data at 0x20000000, in RAM") as told:
+        vectors.find(image)
+    assert "AT > FLASH" in str(told.value)
+    (note,) = vectors.find(image, anywhere=True).notes(non_secure=False)
+    assert "24 bytes of .data at 0x20000000 are loaded, as a debugger does" in note.message
+    assert vectors.is_start_note(note)
+
+
 KCONFIG = {"CONFIG_FLASH_LOAD_OFFSET": 0x10000, "CONFIG_ROM_START_OFFSET": 0x80}
 
 
