@@ -19,6 +19,18 @@ def above_frame(frame: int, xpsr: int, size: int) -> int:
 
 
 @dataclass(frozen=True)
+class MpuRegion:
+    """An enabled region of the MPU, from ``first`` to ``last``, both inclusive."""
+
+    number: int
+    first: int
+    last: int
+    read_only: bool
+    privileged: bool  # no other code has access
+    never_executed: bool
+
+
+@dataclass(frozen=True)
 class CoreState:
     """Registers and memory; without TrustZone-M everything is of the secure state.
 
@@ -35,6 +47,7 @@ class CoreState:
     memory: tuple[tuple[int, bytes], ...] = field(default=(), repr=False)
     secure_floats: bool = False  # FPCCR.TS: frames of secure code include S16 to S31
     vectors: int | None = None  # VTOR of the state; None if it is not known
+    mpu: tuple[MpuRegion, ...] = ()  # of the state; () if it is off, or not known
 
     def read(self, address: int, size: int) -> bytes | None:
         """``size`` bytes of RAM at ``address``; None if the snapshot does not have them."""

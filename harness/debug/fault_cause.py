@@ -230,6 +230,32 @@ def _unaligned(scene: _Scene) -> str:
     return f"the {deed} 0x{address:x} lies in {begin}: align it to {alignment}"
 
 
+def _mpu(scene: _Scene) -> str:
+    """An access that a region of the MPU refuses, or that no region allows."""
+    refused, state = {"DACCVIOL", "IACCVIOL"} & set(scene.bits), scene.fault.state
+    executes = "IACCVIOL" in refused
+    address = scene.fault.pc & ~1 if executes else scene.address
+    if not refused or state is None or not state.mpu or address is None:
+        return ""
+    regions = [one for one in state.mpu if one.first <= address <= one.last]
+    held = scene.object_at(address)
+    what = f"0x{address:08x} ({short_name(held.name)})" if held else f"0x{address:08x}"
+    if not regions:
+        return f"no MPU region allows an access to {what}"
+    numbers = " and ".join(str(one.number) for one in regions)
+    if len(regions) > 1:
+        return f"{what} lies in the MPU's regions {numbers}: where two overlap, nothing is allowed"
+    (region,) = regions
+    if executes and region.never_executed:
+        why = "is not executable"
+    elif scene.stores and region.read_only:
+        why = "is read-only"
+    else:
+        why = "is for privileged code"
+    span = f"0x{region.first:08x} to 0x{region.last:08x}"
+    return f"{what}: MPU region {numbers}, {span}, {why}"
+
+
 def _beyond_ram(scene: _Scene) -> str:
     address, ram = scene.address, scene.image.chip.area("ram")
     if address is None or not 0 <= address - ram.end < _BEYOND or not _is_refused(scene):
@@ -361,7 +387,7 @@ def _nowhere(scene: _Scene) -> str:
 
 
 _RULES: tuple[Callable[[_Scene], str], ...] = (
-    _vector, _unconstructed, _never_copied, _null_call, _overwritten, _executes_data, _trap,
+    _vector, _mpu, _unconstructed, _never_copied, _null_call, _overwritten, _executes_data, _trap,
     _coprocessor, _division, _through_null, _unwritten_pointer, _unaligned, _beyond_ram, _below_ram,
     _store_to_flash, _foreign_peripheral, _nowhere,
 )  # fmt: skip

@@ -26,6 +26,7 @@ from harness.simulator.chip import SimulatedChip
 from harness.simulator.engine import Reason
 from harness.simulator.event_queue import NEVER
 from harness.simulator.faults import FaultRecord, image_of, refused_access, report, where
+from harness.simulator.mpu_regions import enabled_regions
 from harness.simulator.peripherals.nvmc import Nvmc
 from harness.simulator.peripherals.uarte import Uarte
 from harness.simulator.peripherals.user_models import user_models
@@ -478,7 +479,7 @@ class Machine:
         secure_floats = bool(self.engine.scb[False].fpccr & _TS)
         return CoreState(
             own, stacks, threads, core.nonsecure, core.divided, memory, secure_floats,
-            self.engine.scb[core.nonsecure].vtor,
+            self.engine.scb[core.nonsecure].vtor, enabled_regions(self.engine.mpus[core.nonsecure]),
         )  # fmt: skip
 
     def write_register(self, name: str, value: int) -> None:

@@ -104,6 +104,7 @@ __attribute__((noipa)) void Done(void) { __asm volatile(""); }
 void Main(void) {
   UartStart();
   SCB_SHCSR = 1u << 16;
+  MPU(0x30) = 0x44;  // MAIR0: Normal memory, where single words may be unaligned
   for (uint32_t i = 0; i < 2048; i++) arena[i] = 0x4770;  // bx lr
   Print("ready\r\n");
   for (;;) {

@@ -106,6 +106,10 @@ int thumb_plain_store(uint16_t first, uint16_t second) {
   }
 }
 
+bool thumb_is_unprivileged(uint16_t first, uint16_t second) {
+  return (first & 0xFE80) == 0xF800 && (second & 0x0F00) == 0x0E00;
+}
+
 // Returns the state besides the registers that exception entry must handle, once firmware uses it:
 // stack limits (MSR to MSPLIM, PSPLIM) and the exclusive monitor (LDREX and its variants).
 int thumb_extra_state(uint16_t first, uint16_t second) {

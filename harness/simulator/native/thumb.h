@@ -29,5 +29,7 @@ bool thumb_branches_to_itself(uint16_t first, uint16_t second);
 bool thumb_may_store(uint16_t first);
 // Returns the number of bytes that a store without other effects writes; 0 for other instructions.
 int thumb_plain_store(uint16_t first, uint16_t second);
+// Whether it is LDRT, STRT or a variant of them.
+bool thumb_is_unprivileged(uint16_t first, uint16_t second);
 int thumb_extra_state(uint16_t first, uint16_t second);
 #endif  // HARNESS_SIMULATOR_NATIVE_THUMB_H_

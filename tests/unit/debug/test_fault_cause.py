@@ -19,6 +19,11 @@ MODEL = """__asm__ volatile(".pushsection .rodata.model,\\"a\\"\\n.balign 4\\n.b
     "g_model: .ascii \\"\\\\034\\\\0\\\\0\\\\0TFL3\\"\\n.space 24\\n.popsection");
     extern const char g_model[32];
 """
+#: `limits` in region 0 of the MPU, read-only and not executable; other code by the default map.
+MPU = """static volatile char limits[64] __attribute__((aligned(32)));
+    SCB(0x98) = 0; SCB(0x9C) = (unsigned)limits | 5; SCB(0xA0) = (unsigned)limits + 32 | 1;
+"""
+ON = 'SCB(0x94) = 5; __asm__ volatile("dsb; isb");'
 ROWS = {
     "null call": ("static void (*volatile callback)(void); callback();",
                   "a null function pointer is called (r3 is 0)"),
@@ -57,6 +62,16 @@ ROWS = {
                                '__asm__ volatile("dsb; isb");',
                                "the vector of PendSV is read from erased flash: VTOR is "
                                "0x00010000"),
+    "read-only for the MPU": (
+        MPU + ON + "limits[40] = 1;",
+        "(limits): MPU region 0, 0x20000080 to 0x200000bf, is read-only"),
+    "not executable for the MPU": (
+        MPU + ON + "((void (*)(void))(limits + 1))();",
+        "(limits): MPU region 0, 0x20000080 to 0x200000bf, is not executable"),
+    "two regions of the MPU": (
+        MPU + "SCB(0x98) = 1; SCB(0x9C) = (unsigned)limits + 32 | 3; "
+        "SCB(0xA0) = (unsigned)limits + 32 | 1;" + ON + "limits[40];",
+        "(limits) lies in the MPU's regions 0 and 1: where two overlap, nothing is allowed"),
     "below RAM": ("*(volatile int *)0x1FFFFE00 = 1;",
                   "0x1ffffe00 is 512 bytes below the start of RAM (0x20000000)"),
     "unwritten pointer": ("**(volatile char *volatile *)0x20030000;",
