@@ -11,13 +11,13 @@ from harness.case.invocations import NO_INVOCATIONS, Invocations, completed
 from harness.case.last_resorts import EXITS
 from harness.elf import Image
 from harness.model import Model
+from harness.model.schema import SCHEMA_VERSION
 from harness.targets.base import Counters, Fault, Stop
 from harness.uart import Console
 from harness.uart.scrapers.tests import TestScraper
 
 #: Kinds of findings in the console that come with the program counter.
 _WITH_PC = (Kind.FAULT, Kind.KERNEL_PANIC, Kind.STACK_OVERFLOW)
-
 
 @dataclass(frozen=True)
 class AtRest:
@@ -55,7 +55,7 @@ class Observation:
     def findings(self, model: Model | None = None, image: Image | None = None) -> list[Finding]:
         """The findings of console and target, in order, with names from model and image."""
         findings = [
-            _with_linkage(_with_place(_with_customs(finding, model), image), image)
+            _with_version(_with_linkage(_with_place(_with_customs(finding, model), image), image))
             for finding in self.console.findings
         ]
         findings += self.target_findings  # an access is refused before the fault that follows
@@ -117,6 +117,15 @@ def _with_linkage(finding: Finding, image: Image | None) -> Finding:
     held = finding.subject in linked
     what = "is linked, and was not in the resolver then" if held else "is not linked"
     return replace(finding, message=f"{finding.message} ({finding.subject} {what})")
+
+
+def _with_version(finding: Finding) -> Finding:
+    """Put before a schema version that no file has ever had what that means."""
+    version = finding.value("version") if finding.kind is Kind.SCHEMA_MISMATCH else None
+    if version is None or 0 < version <= SCHEMA_VERSION:
+        return finding
+    meaning = f"no .tflite has schema version {version}: GetModel() got something else"
+    return replace(finding, message=f"{meaning} ({finding.message})")
 
 
 def _with_customs(finding: Finding, model: Model | None) -> Finding:

@@ -206,7 +206,7 @@ _TFLM: tuple[Rule, ...] = (
     _rule(
         Kind.SCHEMA_MISMATCH,
         "Model provided is schema version ",
-        r"(?P<version>\d+),? (?:which is )?not equal to supported"
+        r"(?P<version>-?\d+),? (?:which is )?not equal to supported"
         r"(?: version)? (?P<supported>\d+)",
     ),
 )  # fmt: skip

@@ -221,6 +221,15 @@ def test_a_fault_dump_on_the_console_is_located_by_the_elf(scripted, tmp_path, p
     assert words.strip() in f"{fault.message} "
 
 
+@pytest.mark.parametrize(("version", "known"), [(-1, False), (0, False), (2, True), (70, False)])
+def test_a_schema_version_that_no_file_has_is_that_of_no_model(scripted, version, known):
+    said = f"Model provided is schema version {version} not equal to supported version 3."
+    seen = observe(scripted([f"{said}\r\n".encode()]), Case("c"))
+    (finding,) = (one for one in seen.findings() if one.kind == "schema_mismatch")
+    meaning = f"no .tflite has schema version {version}: GetModel() got something else"
+    assert finding.message.startswith("Model provided" if known else f"{meaning} (Model provided")
+
+
 def test_findings_stand_before_the_missing_scraper(judged):
     lines = [REFUSED, *(f"x_value: {i}.0, y_value: 0.0\r\n".encode() for i in range(3))]
     told = judged(lines, OutputCheck(), stop=Stop.DEADLINE)

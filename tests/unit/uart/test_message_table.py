@@ -119,6 +119,8 @@ MESSAGES: tuple[tuple[str, Kind, str], ...] = (
     ("Invoke() called after initialization failed", Kind.INVOKE_FAILED, ""),
     ("Model provided is schema version 2 not equal to supported version 3.",
      Kind.SCHEMA_MISMATCH, ""),
+    ("Model provided is schema version -1 not equal to supported version 3.",
+     Kind.SCHEMA_MISMATCH, ""),
     # Zephyr
     ("ASSERTION FAIL [n > 0] @ src/main.cpp:12|\tn is 0", Kind.ASSERTION, "n > 0"),
     ("E: >>> ZEPHYR FATAL ERROR 2: Stack overflow on CPU 0", Kind.STACK_OVERFLOW, ""),
