@@ -29,6 +29,7 @@ from harness.case.result import (
     Measures,
     Verdict,
 )
+from harness.elf.layouts import two_layouts
 from harness.elf.models import Held, HeldModel, embedded_models, held_model
 from harness.model import Model
 from harness.model.refusals import refusals
@@ -44,6 +45,8 @@ _MODELS_SHOWN = 3
 _MODEL_HINT = (
     "`model` names the .tflite that the image was built with; build again if it has changed"
 )
+#: What makes a structure differ between files.
+_LAYOUTS_HINT = "a #pragma pack without its end, or a macro that only some files define"
 #: Fault reports in a result; the findings list all faults.
 _FAULTS_SHOWN = 3
 
@@ -64,6 +67,7 @@ def judged(prepared: Prepared, seen: Observation) -> CaseResult:
     judgement = judge(case, seen, findings, outputs, budgets.problems, wrong_model)
     if not wrong_model:
         judgement = _with_refusal(judgement, prepared, outputs)
+        judgement = _with_layouts(judgement, prepared, outputs)
     judgement = _without_unused(judgement, JudgedRun(case, seen, outputs))
     evidence = Evidence(
         findings=findings,
@@ -87,11 +91,21 @@ def _with_refusal(judgement: Judgement, prepared: Prepared, outputs: OutputCheck
         return judgement
     models = embedded_models(prepared.image) if prepared.model is None else [prepared.model]
     first = next((refusal for model in models for refusal in refusals(model)), None)
-    if first is None:
+    return judgement if first is None else _led_by(first.message, first.remedy, judgement)
+
+
+def _with_layouts(judgement: Judgement, prepared: Prepared, outputs: OutputCheck) -> Judgement:
+    """``judgement``, first a structure that files lay out differently, for values that differ."""
+    if judgement.verdict is Verdict.PASS or not outputs.mismatches:
         return judgement
-    reason = f"{first.message}; {judgement.reason}"
-    problems = (first.message, *judgement.problems)
-    return replace(judgement, reason=reason, problems=problems, hint=first.remedy)
+    found = next(two_layouts(prepared.image), None)
+    return judgement if found is None else _led_by(str(found), _LAYOUTS_HINT, judgement)
+
+
+def _led_by(cause: str, hint: str, judgement: Judgement) -> Judgement:
+    """``judgement`` with ``cause`` as its first problem."""
+    reason, problems = f"{cause}; {judgement.reason}", (cause, *judgement.problems)
+    return replace(judgement, reason=reason, problems=problems, hint=hint)
 
 
 def _all_findings(

@@ -19,6 +19,7 @@ from harness.uart.scrapers.tests import TestScraper
 #: Kinds of findings in the console that come with the program counter.
 _WITH_PC = (Kind.FAULT, Kind.KERNEL_PANIC, Kind.STACK_OVERFLOW)
 
+
 @dataclass(frozen=True)
 class AtRest:
     """The state of a core at rest for good: asleep, in System OFF, or in a loop without effect."""

@@ -53,6 +53,7 @@ class At(IntEnum):
     COUNT = 0x37
     DATA_MEMBER_LOCATION = 0x38
     DECL_FILE = 0x3A
+    DECL_LINE = 0x3B
     DECLARATION = 0x3C
     SPECIFICATION = 0x47
     TYPE = 0x49
