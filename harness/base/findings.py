@@ -128,6 +128,10 @@ class Kind(StrEnum):
         "console_unheard", Topic.MISUSE, "bytes that the board's console cannot receive",
     )  # fmt: skip
     UART_MISUSED = ("uart_misused", Topic.MISUSE, "bytes that are lost or overwritten")
+    INPUT_WAITED = (
+        "input_waited", Topic.MISUSE,
+        "input waited for a buffer longer than the receiver's FIFO keeps it", Severity.NOTE,
+    )  # fmt: skip
     TRANSFER_STOPPED = (
         "transfer_stopped", Topic.MISUSE,
         "STOPTX ended a transfer before its last byte", Severity.NOTE,

@@ -304,9 +304,6 @@ class Machine:
         if self.bus.pending_stores:
             self.bus.mend()
         if self.chip.reset_reason is not None:
-            if self.chip.reset_reason == self.memory_map.resetreas.dog:
-                text = "the watchdog reset the chip: it was not reloaded in time"
-                self._report(Kind.REBOOTED, "WDT", text)
             self._reset(self.chip.reset_reason)
             self.firmware_resets += 1
             if self.firmware_resets >= RESETS_IN_A_LOOP:

@@ -6,8 +6,9 @@ another pin, at another rate or in another frame format are lost, with a finding
 reason.
 
 Bytes are received at the programmed baud rate, too. The host holds them back until there is a
-buffer, so that no overrun loses them. Firmware that uses RXDRDY gets one event per byte; for other
-firmware, which waits for ENDRX, the buffer is filled when its first and when its last byte arrive.
+buffer, so that no overrun loses them; a finding tells what the chip would lose. Firmware that uses
+RXDRDY gets one event per byte; for other firmware, which waits for ENDRX, the buffer is filled when
+its first and when its last byte arrive.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from harness.simulator.peripherals.base import (
 
 ENABLED = 8
 ENABLE, PSEL_TXD, PSEL_RXD, BAUDRATE, CONFIG = 0x500, 0x50C, 0x514, 0x524, 0x56C
-PSEL_CTS = 0x510
+PSEL_RTS, PSEL_CTS = 0x508, 0x510
 _DISCONNECTED, _PIN = 1 << 31, 0x1F  # of a PSEL register
 #: CONFIG: hardware flow control, parity (3 bits), two stop bits.
 _HWFC, _PARITY, _STOP = 1 << 0, 0b111 << 1, 1 << 4
@@ -40,6 +41,8 @@ _HWFC, _PARITY, _STOP = 1 << 0, 0b111 << 1, 1 << 4
 #: one).
 _TOLERANCE = 0.03
 _MAX_BYTES = 0x1FFF
+#: Bytes that the receiver keeps while it has no buffer (nRF52840 PS, "UART"; four are certain).
+_FIFO = 6
 _RXDRDY, _RXDRDY_BIT = 0x108, 1 << 2
 RXD_PTR, RXD_MAXCNT, RXD_AMOUNT = 0x534, 0x538, 0x53C
 TXD_PTR, TXD_MAXCNT, TXD_AMOUNT = 0x544, 0x548, 0x54C
@@ -68,6 +71,9 @@ class Uarte(Nordic):
         "TXSTARTED": 0x150,
         "TXSTOPPED": 0x158,
     }
+    STARTED_BY: ClassVar[dict[str, tuple[str, ...]]] = dict.fromkeys(
+        ("RXDRDY", "ENDRX", "RXSTARTED"), ("STARTRX",)
+    )
     SHORTS: ClassVar[dict[int, tuple[str, str]]] = {
         5: ("ENDRX", "STARTRX"),
         6: ("ENDRX", "STOPRX"),
@@ -75,7 +81,7 @@ class Uarte(Nordic):
     REGISTERS: ClassVar[tuple[Register, ...]] = (
         Register(0x480, "ERRORSRC", access="r"),  # never set: there are no line errors
         Register(ENABLE, "ENABLE"),
-        Register(0x508, "PSEL_RTS", 0xFFFF_FFFF),
+        Register(PSEL_RTS, "PSEL_RTS", 0xFFFF_FFFF),
         Register(PSEL_TXD, "PSEL_TXD", 0xFFFF_FFFF),
         Register(PSEL_CTS, "PSEL_CTS", 0xFFFF_FFFF),
         Register(PSEL_RXD, "PSEL_RXD", 0xFFFF_FFFF),
@@ -100,6 +106,8 @@ class Uarte(Nordic):
         "transfer",
         "due",
         "since",
+        "waits_since",
+        "begun",
     )
 
     def __init__(self, chip: Chip, block: Peripheral) -> None:
@@ -116,6 +124,8 @@ class Uarte(Nordic):
         self.receiving = False
         self.due = 0  # number of bytes that arrive together next
         self.since = 0  # tick of the start bit of the first of them
+        self.waits_since = self.chip.now  # tick since which the next byte could have been sent
+        self.begun = False  # part of what the host sends has been received
         self.pointer = self.room = self.received = 0  # address, free and filled bytes of the buffer
         self._rewire()
 
@@ -311,6 +321,8 @@ class Uarte(Nordic):
 
     def feed(self, data: bytes) -> None:
         """Queues bytes from the host; they arrive when the receiver is ready."""
+        if not self.incoming:
+            self.waits_since, self.begun = self.chip.now, False
         self.incoming += data
         self._start_arrival()
 
@@ -335,8 +347,37 @@ class Uarte(Nordic):
             if self.wiring is not None and (why := self._mismatch("RXD", PSEL_RXD)):
                 self.chip.report(Kind.CONSOLE_UNHEARD, f"{self.name}.RXD", f"{self.name} {why}")
                 return
+            self._report_waiting()
             self.since = self.chip.now
             self._schedule_arrival()
+
+    def _report_waiting(self) -> None:
+        """Reports bytes that waited for a buffer longer than the receiver's FIFO keeps them.
+
+        Where some of the same transmission had come, the chip loses the others. Where none had,
+        it depends on when the host begins.
+        """
+        waited = self.chip.now - self.waits_since
+        count = min(waited // self.ticks_per_byte, len(self.incoming))
+        if count <= _FIFO or self._holds_host_back():
+            return
+        kind, loses = (
+            (Kind.UART_MISUSED, "loses") if self.begun else (Kind.INPUT_WAITED, "may lose")
+        )
+        milliseconds = 1000 * waited / self.chip.memory_map.cpu_hz
+        self.chip.report(
+            kind,
+            f"{self.name}.STARTRX",
+            f"{self.name}: {count} bytes waited {milliseconds:.1f} ms for STARTRX: the chip {loses}"
+            f" all but {_FIFO}, its FIFO",
+        )
+
+    def _holds_host_back(self) -> bool:
+        """Whether RTS tells the host to wait."""
+        wiring, chosen = self.wiring, self.regs[PSEL_RTS]
+        if wiring is None or not wiring.flow_control or not self.regs[CONFIG] & _HWFC:
+            return False
+        return not chosen & _DISCONNECTED and chosen & _PIN == wiring.pins.rts
 
     def _schedule_arrival(self) -> None:
         """Schedules the arrival of one byte, or of a whole buffer if RXDRDY is not used.
@@ -356,6 +397,7 @@ class Uarte(Nordic):
             return
         self.due -= count
         self.since += count * ticks
+        self.waits_since, self.begun = self.since, True
         self.chip.dma_write(self.name, self.pointer, bytes(self.incoming[:count]))
         del self.incoming[:count]
         self.pointer += count

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
+from harness.base.findings import Kind
 from harness.simulator.peripherals.base import Device, Nordic, Register
 from harness.simulator.peripherals.clock import LFRC_SECONDS, Clock
 
@@ -24,6 +25,7 @@ class Watchdog(Nordic):
 
     TASKS: ClassVar[dict[str, int]] = {"START": 0x000}
     EVENTS: ClassVar[dict[str, int]] = {"TIMEOUT": 0x100}
+    STARTED_BY: ClassVar[dict[str, tuple[str, ...]]] = {"TIMEOUT": ("START",)}
     AWAITED: ClassVar[tuple[str, ...]] = ("timeout", "reset")
     REGISTERS: ClassVar[tuple[Register, ...]] = (
         Register(_RUNSTATUS, "RUNSTATUS", access="r"),
@@ -33,6 +35,13 @@ class Watchdog(Nordic):
         Register(_CONFIG, "CONFIG", 1),
         Register(0x600, "RR", access="w", count=CHANNELS),
     )
+
+    STATE: ClassVar[tuple[str, ...]] = ("refused",)
+
+    def reset(self) -> None:
+        super().reset()
+        #: Since the last reload: n -> what RR[n] got in vain, not RELOAD or not enabled by RREN.
+        self.refused: dict[int, int] = {}
 
     def connect(self, devices: Mapping[str, Device]) -> None:
         clock = devices["CLOCK"]
@@ -52,6 +61,7 @@ class Watchdog(Nordic):
 
     def _reload(self, delay: int = 0) -> None:
         self.regs[_REQSTATUS] = self.regs[_RREN] & 0xFF
+        self.refused = {}
         self._after("timeout", max(self.regs[_CRV], _MIN_CRV) + 1, delay)
 
     def _when_stopped(self, offset: int, value: int) -> None:
@@ -68,15 +78,34 @@ class Watchdog(Nordic):
         self._when_stopped(_CONFIG, value)
 
     def write_rr(self, index: int, value: int) -> None:
-        if value != RELOAD or not self.regs[_RUNSTATUS]:
+        if not self.regs[_RUNSTATUS]:
+            return
+        if value != RELOAD or not self.regs[_RREN] >> index & 1:
+            self.refused[index] = value
             return
         self.regs[_REQSTATUS] &= ~(1 << index)
         if not self.regs[_REQSTATUS]:
             self._reload()
+
+    def _why_not_reloaded(self) -> str:
+        """What was wrong with the writes to RR, or that they did not come in time."""
+        enabled, waiting = self.regs[_RREN] & 0xFF, self.regs[_REQSTATUS]
+        for index, value in self.refused.items():
+            if value != RELOAD:
+                wrong = f"RR[{index}] was written with 0x{value:08x}, not 0x{RELOAD:08x}"
+                return f"{wrong} (the key)"
+            if waiting == enabled:
+                return f"RR[{index}] was reloaded, and RREN (0x{enabled:02x}) does not enable it"
+        if waiting != enabled:
+            left = ", ".join(f"RR[{n}]" for n in range(CHANNELS) if waiting >> n & 1)
+            return f"{left} of RREN (0x{enabled:02x}) was not reloaded"
+        return "it was not reloaded in time"
 
     def fire(self, tag: str) -> None:
         if tag == "timeout":
             self._after("reset", RESET_CYCLES)
             self.event("TIMEOUT")
         else:
+            text = f"the watchdog reset the chip: {self._why_not_reloaded()}"
+            self.chip.report(Kind.REBOOTED, self.name, text)
             self.chip.system_reset(self.chip.memory_map.resetreas.dog)

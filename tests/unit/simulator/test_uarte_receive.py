@@ -32,6 +32,7 @@ class Chip:
         self.events = EventQueue(self.devices)
         self.ram = bytearray(0x4000)
         self.edges: list[int] = []
+        self.reported: list[tuple[str, str]] = []
 
     def register_file(self, size: int) -> Registers:
         made: Registers = native.load().Registers(size)
@@ -59,6 +60,9 @@ class Chip:
     def dma_write(self, _device: str, address: int, data: bytes) -> None:
         offset = address - 0x2000_0000
         self.ram[offset : offset + len(data)] = data
+
+    def report(self, kind: str, _subject: str, message: str) -> None:
+        self.reported.append((kind, message))
 
     def until(self, tick: int) -> None:
         while self.events.next_time <= tick:
@@ -105,6 +109,40 @@ def test_bytes_beyond_a_full_buffer_wait_for_the_next() -> None:
     port.chip.until(102 * port.byte)
     assert port.chip.received(2) == b"ef"
     assert port.uarte.read(RXDRDY) == 1
+
+
+@pytest.mark.parametrize(
+    ("begun", "waits", "kind"),
+    [(False, 6, ""), (False, 7, "input_waited"), (True, 6, ""), (True, 7, "uart_misused")],
+)
+def test_bytes_that_waited_longer_than_the_fifo_keeps_them_are_reported(
+    begun: bool, waits: int, kind: str
+) -> None:
+    port = Port(1 if begun else 0)
+    port.uarte.feed(bytes(20))
+    port.chip.until((begun + waits) * port.byte)
+    port.uarte.write(MAXCNT, 20)
+    port.uarte.write(STARTRX, 1)
+    assert [told for told, _ in port.chip.reported] == ([kind] if kind else [])
+
+
+def test_the_report_has_the_bytes_and_the_time() -> None:
+    port = Port(0)
+    port.uarte.feed(bytes(20))
+    port.chip.until(12 * port.byte)
+    port.uarte.write(MAXCNT, 20)
+    port.uarte.write(STARTRX, 1)
+    text = "UARTE0: 12 bytes waited 0.5 ms for STARTRX: the chip may lose all but 6, its FIFO"
+    assert port.chip.reported == [("input_waited", text)]
+
+
+def test_a_transmission_no_longer_than_the_fifo_may_wait() -> None:
+    port = Port(0)
+    port.uarte.feed(bytes(6))
+    port.chip.until(1000 * port.byte)
+    port.uarte.write(MAXCNT, 20)
+    port.uarte.write(STARTRX, 1)
+    assert port.chip.reported == []
 
 
 def test_rxdrdy_interrupts_once_a_byte() -> None:

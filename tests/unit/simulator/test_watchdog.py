@@ -158,3 +158,26 @@ def test_it_starts_the_rc_oscillator_by_itself(chip: BareChip) -> None:
     chip.wait(1)
     assert dog[TIMEOUT] == 1
     assert chip.machine.findings == []
+
+
+@pytest.mark.parametrize(
+    ("enabled", "writes", "why"),
+    [
+        (1, [], "it was not reloaded in time"),
+        (1, [(0, RELOAD ^ 0x66)], "RR[0] was written with 0x6e524653, not 0x6e524635 (the key)"),
+        (1, [(0, 0), (0, RELOAD)], "it was not reloaded in time"),
+        (3, [(0, RELOAD)], "RR[1] of RREN (0x03) was not reloaded"),
+        (7, [(1, RELOAD)], "RR[0], RR[2] of RREN (0x07) was not reloaded"),
+        (1, [(1, RELOAD)], "RR[1] was reloaded, and RREN (0x01) does not enable it"),
+    ],
+)
+def test_a_reset_is_told_with_what_was_wrong(
+    dog: Watchdog, enabled: int, writes: list[tuple[int, int]], why: str
+) -> None:
+    dog[CRV], dog[RREN] = 99, enabled
+    dog[START] = 1
+    for index, value in writes:
+        dog[RR + 4 * index] = value
+    dog.chip.wait(cycles(200))
+    (found,) = dog.chip.machine.findings
+    assert found.message.startswith(f"the watchdog reset the chip: {why} (by ")
