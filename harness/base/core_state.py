@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 MSP, PSP = "MSP", "PSP"
-#: CONTROL.SPSEL (thread mode uses PSP), and the bits of IPSR in xPSR.
-SPSEL, IPSR = 1 << 1, 0x1FF
+#: CONTROL.SPSEL: thread mode uses PSP.
+SPSEL = 1 << 1
 #: Bytes of an exception's stack frame, and of one with S0 to S15; the bit of the stacked xPSR for a
 #: word of padding above the frame.
 FRAME, EXTENDED_FRAME, _PADDED = 0x20, 0x68, 1 << 9

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from harness.base.errors import Unsupported
+from harness.base.exceptions import IPSR
 from harness.base.findings import FATAL, Kind
 from harness.case.case import NEVER, Case
 from harness.case.observation import AtRest, Observation
@@ -26,7 +27,6 @@ _ENDS = FATAL | {Kind.REBOOTED}
 
 _TO_ITSELF, _TO_ITSELF_WIDE = b"\xfe\xe7", b"\xff\xf7\xfe\xbf"
 _WFE, _WFI = b"\x20\xbf", b"\x30\xbf"
-_EXCEPTION_NUMBER = 0x1FF  # of xPSR
 
 
 def has_ended(case: Case, seen: Observation, last: Stop, *, blind: bool) -> bool:
@@ -103,4 +103,4 @@ def at_rest(session: Session, stop: Stop) -> AtRest | None:
     branches = code[:2] == _TO_ITSELF or code == _TO_ITSELF_WIDE
     # The pc of a sleeping core is behind its WFI or WFE.
     spins = code[:2] == _WFI and before not in (_WFI, _WFE)
-    return AtRest(branches, registers["xpsr"] & _EXCEPTION_NUMBER, spins)
+    return AtRest(branches, registers["xpsr"] & IPSR, spins)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from harness.base.exceptions import IPSR
 from harness.base.findings import Finding, Kind
 from harness.elf import Image
 from harness.elf.demangle import demangle
@@ -44,7 +45,6 @@ LAST_RESORTS: Mapping[str, Kind] = {
 }
 #: Functions that end a program with an exit status.
 EXITS = ("exit", "_exit", "_Exit", "quick_exit")
-_EXCEPTION_NUMBER = 0x1FF  # of xPSR
 
 
 def watched_functions(image: Image, names: Iterable[str]) -> dict[int, str]:
@@ -64,7 +64,7 @@ def last_resort(session: Session, image: Image, functions: Mapping[int, str]) ->
     if not calls:
         return None
     registers = session.registers
-    exception, sp = registers["xpsr"] & _EXCEPTION_NUMBER, registers["sp"]
+    exception, sp = registers["xpsr"] & IPSR, registers["sp"]
     for call in calls:
         # The handler has been left, the function has returned, or this is another thread's stack.
         left = call.exception and not exception

@@ -10,15 +10,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from harness.base import power_on
-from harness.base.core_state import IPSR
 from harness.base.errors import BadElf
+from harness.base.exceptions import IPSR, exception_name
 from harness.base.platforms import chip_names, chip_table, foreign_peripheral
 from harness.elf import Image, vectors
 from harness.elf.demangle import short_name
 from harness.elf.file import Symbol
 from harness.elf.operand import accessed
 from harness.model.schema import IDENTIFIER
-from harness.simulator.nvic import FIRST_IRQ, NAMES
 from harness.targets.base import Fault
 
 #: The longest line, in characters.
@@ -130,17 +129,10 @@ def _vector(scene: _Scene) -> str:
     entry = int.from_bytes(stored or _ERASED, "little")
     if entry & ~1 != scene.fault.pc & ~1 or (entry & 1 and scene.is_code(entry)):
         return ""
-    what = _exception(scene, number)
+    what = exception_name(number, scene.image.chip)
     if not stored:
         return f"the vector of {what} is read from erased flash: VTOR is 0x{table:08x}"
     return f"the vector of {what} at 0x{at:x} is 0x{entry:08x}, not a handler"
-
-
-def _exception(scene: _Scene, number: int) -> str:
-    irq = number - FIRST_IRQ
-    blocks = scene.image.chip.blocks
-    name = next((block.name for block in blocks if irq >= 0 and block.irq == irq), "")
-    return f"{name} (IRQ {irq})" if name else NAMES.get(number, f"IRQ {irq}")
 
 
 def _table(image: Image) -> int | None:

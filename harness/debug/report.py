@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 
-from harness.base.core_state import IPSR, MSP, PSP, CoreState
+from harness.base.core_state import MSP, PSP, CoreState
+from harness.base.exceptions import IPSR
 from harness.base.text import folded
 from harness.debug.fault_cause import cause_of
 from harness.debug.unwind import ROOTS, StackFrame, Unwinder
@@ -66,8 +67,9 @@ class StateReporter:
             return fault
         frames, thread = self._unwinder.walk(state), self._running(state)
         stack = self.stack(state, thread, refused=_stacking_error(fault.reason))
-        # For an invalid pc the place of the fault is that of the caller already.
-        callers = _callers(frames if frames[0].location.function else frames[1:])
+        # For an invalid pc the place of the fault is that of the caller already, if it was called.
+        entry = any(frame.exception for frame in frames[1:2])
+        callers = _callers(frames if frames[0].location.function or entry else frames[1:])
         title = "  call stack"
         if thread is not None:
             callers += f", thread {thread.name}"

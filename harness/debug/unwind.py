@@ -14,16 +14,15 @@ from itertools import islice
 from harness.base.core_state import (
     EXTENDED_FRAME,
     FRAME,
-    IPSR,
     MSP,
     PSP,
     CoreState,
     above_frame,
 )
+from harness.base.exceptions import IPSR, exception_name, is_exception_return
 from harness.elf import Image
 from harness.elf.call_frames import LR, PC, SP, CallFrames
 from harness.elf.image import Location
-from harness.simulator.faults import exception_name
 
 #: Most frames of a call stack.
 DEEPEST = 64
@@ -152,7 +151,7 @@ class _Unwinding:
         if address is None:
             return False
         self.exception = ""
-        if address >> 24 == 0xFF and address & 2 == 0 and self._number:
+        if is_exception_return(address) and self._number:
             return self._leave_exception(address)
         if address in _FNC_RETURN:
             return self._leave_nonsecure_call()
@@ -194,7 +193,7 @@ class _Unwinding:
         xpsr, pc = stacked[7], stacked[6]
         if xpsr is None or pc is None:
             return False
-        self.exception = exception_name(self._number)
+        self.exception = exception_name(self._number, self._image.chip)
         self.registers[:4] = stacked[:4]
         self.registers[12], self.registers[LR], self.registers[PC] = stacked[4], stacked[5], pc & ~1
         floats = EXTENDED_FRAME if nonsecure or not self._state.secure_floats else _SECURE_FLOATS

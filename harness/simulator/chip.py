@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
+from harness.base.exceptions import IPSR, SYSTICK
 from harness.base.findings import Kind
 from harness.base.platforms import ChipTable, Peripheral
 from harness.simulator import loader
@@ -17,7 +18,7 @@ from harness.simulator.engine import Engine
 from harness.simulator.event_queue import NEVER, EventListener, EventQueue
 from harness.simulator.faults import FaultRecord, target_of
 from harness.simulator.loader import LoadedImage
-from harness.simulator.nvic import NONSECURE, SYSTICK
+from harness.simulator.nvic import NONSECURE
 from harness.simulator.peripherals import MODELS, Device, split
 from harness.simulator.peripherals.base import Nordic
 from harness.simulator.peripherals.clock import Clock
@@ -30,6 +31,7 @@ from harness.simulator.peripherals.uarte import Uarte
 from harness.simulator.peripherals.user_models import Maker
 from harness.simulator.processor import Processor
 from harness.simulator.unicorn import WRITES, Reg
+from harness.simulator.wait_cause import WaitCause
 from harness.simulator.wakeup import WakeUp
 
 if TYPE_CHECKING:
@@ -89,10 +91,13 @@ class SimulatedChip:
                     self.core.serve(base, registers)
         for device in self.devices.values():
             device.connect(self.devices)
-        self.wakeup = WakeUp(self.core, self.nvic, self.events, self._timed)
         self._rtcs = [one for one in self.devices.values() if isinstance(one, Rtc)]
         self._uartes = [one for one in self.devices.values() if isinstance(one, Uarte)]
         self._dppic, self._spu = self.device("DPPIC", Dppic), self.device("SPU", Spu)
+        self.wakeup = WakeUp(self.core, self.events, self._timed, self._rtcs, self._dppic)
+        self.wait_cause = WaitCause(
+            self.core, self.nvic, self.wakeup, self._timed, self._dppic, memory_map
+        )
         self.core.set_channels(self._dppic.regs)
         views = self._views()
         for name in views:
@@ -167,7 +172,7 @@ class SimulatedChip:
     @property
     def exception_number(self) -> int:
         """IPSR."""
-        return self.core.read(Reg.XPSR) & 0x1FF
+        return self.core.read(Reg.XPSR) & IPSR
 
     def register_file(self, size: int) -> Registers:
         """Storage for a block of registers."""

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from harness.base.core_state import CoreState
+from harness.base.exceptions import exception_name, is_exception_return
 from harness.base.platforms import ChipTable, Peripheral
 from harness.base.text import folded
 from harness.elf import Image
-from harness.simulator.nvic import FIRST_IRQ, NAMES, STATES
+from harness.simulator.nvic import STATES
 
 #: MMARVALID and BFARVALID, SFARVALID: MMFAR, BFAR or SFAR has the address of the access.
 _CFSR_VALID, _SFSR_VALID = 1 << 7 | 1 << 15, 1 << 6
@@ -90,13 +91,6 @@ class FaultRecord:
         return ", ".join(name for name in (self.reason, "FORCED" * forced) if name)
 
 
-def exception_name(number: int) -> str:
-    """The usual name of an exception number."""
-    if number == 0:
-        return "thread mode"
-    return NAMES.get(number, f"IRQ{number - FIRST_IRQ}" if number >= FIRST_IRQ else f"#{number}")
-
-
 def target_of(
     record: FaultRecord,
     chip: ChipTable,
@@ -148,6 +142,8 @@ def where(record: FaultRecord, image: Image) -> str:
     if location.function or location.file:
         # With two worlds image_of() names the image.
         return str(replace(location, image="") if record.world else location)
+    if is_exception_return(record.lr):
+        return f"0x{record.pc:08x}"
     caller, *_ = image.frames((record.lr & ~1) - 2)
     return f"{caller} (the caller; pc is 0x{record.pc:08x})"
 
@@ -167,8 +163,12 @@ def report(record: FaultRecord, image: Image) -> str:
     if record.address is not None and valid:
         lines.append(f"  address 0x{record.address:08x}")
     lines.append(f"  pc 0x{record.pc:08x}  {image.locate(record.pc)}")
-    lines.append(f"  lr 0x{record.lr:08x}  {image.locate((record.lr & ~1) - 2)}")
-    lines.append(f"  sp 0x{record.sp:08x}  {record.stack}, in {exception_name(record.exception)}")
+    back = is_exception_return(record.lr)
+    caller = "exception return" if back else image.locate((record.lr & ~1) - 2)
+    lines.append(f"  lr 0x{record.lr:08x}  {caller}")
+    lines.append(
+        f"  sp 0x{record.sp:08x}  {record.stack}, in {exception_name(record.exception, image.chip)}"
+    )
     for first in range(0, 13, 4):
         part = record.registers[first : min(first + 4, 13)]
         values = (f"r{number:<2} {value:08x}" for number, value in enumerate(part, first))

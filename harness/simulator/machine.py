@@ -353,7 +353,7 @@ class Machine:
 
     def _idle(self) -> End:
         """The end of a core at rest; a note says which pending interrupt it masks."""
-        if masked := self.chip.wakeup.masked():
+        if masked := self.chip.wait_cause.masked():
             self._report(Kind.INTERRUPT_MASKED, "", masked)
         return End.IDLE
 
@@ -506,6 +506,11 @@ class Machine:
         if kept:
             self._hooks[address] = kept
         self.core.set_breakpoints(sorted(self._hooks))
+
+    @property
+    def wait_cause(self) -> str:
+        """Why what the core waits for does not come, in one line; "" without evidence."""
+        return self.chip.wait_cause.text(self.firmware)
 
     def where(self) -> str:
         """Function, file and line of the program counter."""

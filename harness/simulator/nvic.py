@@ -1,4 +1,4 @@
-"""Exception numbers, and the registers of the NVIC (Armv8-M ARM, B3 and D1.2, NVIC_*).
+"""Banked exceptions, and the registers of the NVIC (Armv8-M ARM, B3 and D1.2, NVIC_*).
 
 An exception is banked if it exists once per security state; :data:`NONSECURE` is added to its
 number for the non-secure state. The controller itself is in the counting core
@@ -9,11 +9,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from harness.base.exceptions import (
+    HARD_FAULT,
+    MEM_MANAGE,
+    PENDSV,
+    SVCALL,
+    SYSTICK,
+    USAGE_FAULT,
+)
+
 if TYPE_CHECKING:
     from harness.simulator._native import Nvic
 
-NMI, HARD_FAULT, MEM_MANAGE, BUS_FAULT, USAGE_FAULT = 2, 3, 4, 5, 6
-SECURE_FAULT, SVCALL, DEBUG_MONITOR, PENDSV, SYSTICK, FIRST_IRQ = 7, 11, 12, 14, 15, 16
 #: Added to the number of a banked exception of the non-secure state.
 NONSECURE = 1 << 9
 #: The banked exceptions.
@@ -22,19 +29,6 @@ BANKED = frozenset((HARD_FAULT, MEM_MANAGE, USAGE_FAULT, SVCALL, PENDSV, SYSTICK
 NUMBER = NONSECURE - 1
 #: Names of the security states; index True is the non-secure one.
 STATES = ("secure", "non-secure")
-NAMES = {
-    1: "Reset",
-    NMI: "NMI",
-    HARD_FAULT: "HardFault",
-    MEM_MANAGE: "MemManage",
-    BUS_FAULT: "BusFault",
-    USAGE_FAULT: "UsageFault",
-    SECURE_FAULT: "SecureFault",
-    SVCALL: "SVCall",
-    DEBUG_MONITOR: "DebugMonitor",
-    PENDSV: "PendSV",
-    SYSTICK: "SysTick",
-}
 
 
 class NvicRegisters:

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from harness.base import power_on
+from harness.base.exceptions import HARD_FAULT, IPSR, SECURE_FAULT, exception_name
 from harness.base.fault_status import status_names
 from harness.simulator.dwt import Dwt
 from harness.simulator.engine import Engine
-from harness.simulator.faults import BLOCKS_KEPT, FaultRecord, exception_name
-from harness.simulator.nvic import HARD_FAULT, NUMBER, SECURE_FAULT, STATES, NvicRegisters
+from harness.simulator.faults import BLOCKS_KEPT, FaultRecord
+from harness.simulator.nvic import NUMBER, STATES, NvicRegisters
 from harness.simulator.scb import Scb, ScbHost
 from harness.simulator.systick import SysTick, Timekeeper
 from harness.simulator.unicorn import CORE_REGISTERS, Reg
@@ -115,7 +116,7 @@ class Processor:
         core = self._core
         registers = list(core.read_many(CORE_REGISTERS))
         registers[15] = pc
-        exception = registers[16] & 0x1FF
+        exception = registers[16] & IPSR
         process = not exception and bool(core.read(Reg.CONTROL) & _SPSEL)
         if stacking and not self._nvic.active_beside(0):
             exception = 0

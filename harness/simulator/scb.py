@@ -9,17 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
+from harness.base.exceptions import BUS_FAULT, DEBUG_MONITOR, FIRST_IRQ, NMI, SECURE_FAULT
 from harness.simulator.dwt import Dwt
 from harness.simulator.engine import Engine
-from harness.simulator.nvic import (
-    BANKED,
-    BUS_FAULT,
-    DEBUG_MONITOR,
-    FIRST_IRQ,
-    NMI,
-    NONSECURE,
-    SECURE_FAULT,
-)
+from harness.simulator.nvic import BANKED, NONSECURE
 
 _SHPR = (0x18, 0x1C, 0x20)
 SLEEPONEXIT, SLEEPDEEP, SEVONPEND = 1 << 1, 1 << 2, 1 << 4

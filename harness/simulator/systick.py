@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from harness.simulator.nvic import NONSECURE, SYSTICK
+from harness.base.exceptions import SYSTICK
+from harness.simulator.nvic import NONSECURE
 
 ENABLE, TICKINT, CLKSOURCE, COUNTFLAG = 1, 2, 4, 1 << 16
 _MASK = 0xFF_FFFF
@@ -84,6 +85,17 @@ class SysTick:
         """The exception of its zero; None without TICKINT."""
         number = SYSTICK | NONSECURE if self._nonsecure else SYSTICK
         return number if self.csr & TICKINT else None
+
+    def missing(self, *, has_handler: bool) -> str:
+        """What it lacks for its exception, for which there is a handler or not; or ""."""
+        counts, interrupts = self.csr & ENABLE, self.csr & TICKINT
+        if interrupts and not counts:
+            return f"{self.name} has TICKINT, and was never enabled (SYST_CSR.ENABLE)"
+        if counts and interrupts and not self.rvr and not self.value:
+            return f"{self.name} is enabled, and does not count: SYST_RVR is 0"
+        if counts and not interrupts and has_handler:
+            return f"{self.name} counts, and its handler never runs: SYST_CSR.TICKINT is not set"
+        return ""
 
     def read(self, offset: int) -> int:
         """Read SYST_CSR, RVR, CVR or CALIB, by offset from SYST_CSR."""

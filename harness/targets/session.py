@@ -116,6 +116,11 @@ class Session(Closing):
         return None
 
     @property
+    def wait_cause(self) -> str:
+        """Why what the core waits for does not come, in one line; "" if that is not known."""
+        return ""
+
+    @property
     def core_state(self) -> CoreState:
         """Registers, stack pointers and RAM, for call stacks. Raises :class:`Unsupported`.
 

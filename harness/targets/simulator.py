@@ -9,6 +9,7 @@ from dataclasses import replace
 from harness.base.clock import Deadline
 from harness.base.core_state import CoreState
 from harness.base.errors import UsageError
+from harness.base.exceptions import exception_name
 from harness.base.findings import Finding
 from harness.base.platforms import ConsoleWiring, board_with, console_wiring
 from harness.base.power_on import DEFAULT_SEED, seed_of
@@ -17,7 +18,6 @@ from harness.elf.call_tree import FunctionMap
 from harness.elf.coverage import Coverage
 from harness.simulator import End, Machine
 from harness.simulator.event_queue import NEVER
-from harness.simulator.faults import exception_name
 from harness.simulator.machine import BRANCHES, INSTRUCTIONS
 from harness.simulator.peripherals.gpio import Gpio
 from harness.targets.base import (
@@ -218,6 +218,11 @@ class SimulatorSession(Session):
         return self.machine.handler_seconds
 
     @property
+    def wait_cause(self) -> str:
+        """Why what the core waits for does not come; "" without evidence."""
+        return self.machine.wait_cause
+
+    @property
     def core_state(self) -> CoreState:
         """Registers, stack pointers and RAM."""
         return self.machine.core_state()
@@ -320,7 +325,9 @@ class SimulatorSession(Session):
         seen = Coverage.from_counts(machine.firmware, counts, machine.executed_addresses())
         if self._functions is None:
             return seen
-        tree = self._functions.tree(machine.core.call_tree(), exception_name)
+        tree = self._functions.tree(
+            machine.core.call_tree(), lambda number: exception_name(number, machine.memory_map)
+        )
         return replace(seen, calls=tree)
 
     def where(self) -> str:

@@ -117,6 +117,8 @@ static bool answer(Core *c, bool write, uint32_t address, int size, uint64_t val
   if (!at || (c->attribution.divided && !at->admitted[c->cpu.nonsecure])) return false;
   if (!write) {
     if (!registers_read(at, address - at->base)) return false;
+    c->access.loads++;
+    c->access.loaded = address;
     note_poll(c);
     return true;
   }

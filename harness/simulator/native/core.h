@@ -195,6 +195,8 @@ typedef struct {
   unsigned total;            // accesses except plain loads of registers
   unsigned others;           // `total` at the last load of a register
   unsigned polls;            // such loads in a row
+  unsigned loads;            // such loads
+  uint32_t loaded;           // the register of the last one
   bool aborting, shadowed;   // Unicorn finishes a block that is then undone
 } Access;
 
@@ -280,9 +282,11 @@ typedef struct {
   bool watching;
   uint32_t hint;  // address of the hint before which the search began, 0: before a block
   uint32_t anchor;
-  long long since;  // instructions executed when the anchor was first entered
+  long long since;       // instructions executed when the anchor was first entered
+  long long skipped_to;  // instructions executed after the last loop that was skipped
   long long branches;
-  unsigned accesses;
+  unsigned accesses, loads;  // of the core, when the search began
+  uint32_t polled;           // a register that the last skipped loop loads; 0: it loads none
   void *context;
   int count;
   struct {

@@ -360,6 +360,7 @@ void exception_leave(Core *c, uint32_t exc_return) {
   if (priority_deliverable(c)) {
     chain(c, c->cpu.nvic->best, exc_return);
   } else {
+    nvic_resume(c->cpu.nvic);
     unstack(c, exc_return);
   }
 }

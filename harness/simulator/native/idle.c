@@ -40,6 +40,7 @@ void idle_begin(Core *c) {
   idle->since = c->time.executed - c->block.count;
   idle->branches = c->time.branches;
   idle->accesses = c->access.total;
+  idle->loads = c->access.loads;
   idle->count = 0;
   note(c);
   if (idle->watching) c->unicorn.api.context_save(c->unicorn.handle, idle->context);
@@ -70,6 +71,8 @@ static void skip(Core *c, long long period) {
   c->time.stop_at -= times * branches;
   c->time.end_at -= times * branches;
   c->time.charged = c->time.executed;
+  idle->skipped_to = c->time.executed;
+  idle->polled = idle->loads != c->access.loads ? c->access.loaded : 0;
 }
 
 // Whether the processor's state is that at the first instruction of the loop.
@@ -119,6 +122,7 @@ static void begin_at_hint(Core *c, uint32_t pc) {
   idle->since = c->time.executed;
   idle->branches = c->time.branches;
   idle->accesses = c->access.total;
+  idle->loads = c->access.loads;
   idle->count = 0;
   c->unicorn.api.context_save(c->unicorn.handle, idle->context);
 }

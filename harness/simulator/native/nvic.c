@@ -143,6 +143,9 @@ void nvic_unpend(Nvic *n, int number) {
 
 // Makes an exception active when it is entered.
 void nvic_activate(Nvic *n, int number) {
+  n->state.in_row = number == n->state.last ? n->state.in_row + 1 : 1;
+  n->state.last = number;
+  n->state.entered[number & NUMBER]++;
   nvic_put(n, PENDING, number, false);
   nvic_put(n, ACTIVE, number, true);
   n->state.event = true;
@@ -152,16 +155,22 @@ void nvic_activate(Nvic *n, int number) {
 // Makes an exception inactive when it returns; its interrupt line, if still high, pends it again.
 void nvic_deactivate(Nvic *n, int number) {
   nvic_put(n, ACTIVE, number, false);
-  if (nvic_has(n, LINES, number)) nvic_put(n, PENDING, number, true);
+  if (nvic_has(n, LINES, number)) {
+    nvic_put(n, PENDING, number, true);
+    n->state.held[number]++;
+  }
   n->state.event = true;
   nvic_update(n);
 }
+
+void nvic_resume(Nvic *n) { n->state.last = 0; }
 
 // Sets the interrupt line of a peripheral.
 void nvic_line(Nvic *n, int irq, bool level) {
   int number = FIRST_IRQ + irq;
   bool was = nvic_has(n, LINES, number);
   nvic_put(n, LINES, number, level);
+  if (!level && exists(n, number)) n->state.held[number] = 0;
   if (level && !was && !nvic_has(n, ACTIVE, number)) nvic_pend(n, number);
 }
 

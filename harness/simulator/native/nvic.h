@@ -33,6 +33,10 @@ typedef struct {
   uint8_t groups[2], group_masks[2];  // AIRCR.PRIGROUP; the bits of the group priority
   bool squashed, faults_nonsecure;    // AIRCR.PRIS, BFHFNMINS
   bool event;                         // the event register that WFE waits for
+  // By exception: entries since the reset, and returns with the line still high since it rose.
+  uint32_t entered[FIRST_IRQ + MAX_IRQS], held[FIRST_IRQ + MAX_IRQS];
+  int last;         // the exception that was entered last; 0 after a return to what it interrupted
+  uint32_t in_row;  // its entries, each from its own return
 } NvicState;
 
 typedef struct Nvic {
@@ -61,6 +65,8 @@ void nvic_pend(Nvic *n, int number);
 void nvic_unpend(Nvic *n, int number);
 void nvic_activate(Nvic *n, int number);
 void nvic_deactivate(Nvic *n, int number);
+// The interrupted code goes on.
+void nvic_resume(Nvic *n);
 void nvic_line(Nvic *n, int irq, bool level);
 // Registers by their offset in the System Control Space, as one security state sees them.
 uint32_t nvic_read(const Nvic *n, uint32_t offset, bool nonsecure);

@@ -130,6 +130,17 @@ static PyObject *active_beside(PyObject *self, PyObject *number) {
   return PyBool_FromLong(nvic_active_beside(NVIC(self), (int)PyLong_AsLong(number)));
 }
 
+// How often an exception was entered, and returned with its line still high.
+static PyObject *counts(PyObject *self, PyObject *exception) {
+  const NvicState *s = &NVIC(self)->state;
+  long number = PyLong_AsLong(exception);
+  if (number < 0 || number >= FIRST_IRQ + MAX_IRQS) {
+    PyErr_SetString(PyExc_ValueError, "no such exception");
+    return NULL;
+  }
+  return Py_BuildValue("(II)", s->entered[number], s->held[number]);
+}
+
 static PyObject *read_register(PyObject *self, PyObject *const *arguments, Py_ssize_t count) {
   long long v[2];
   if (!numbers(arguments, count, v, 2)) return NULL;
@@ -212,6 +223,7 @@ static PyMethodDef methods[] = {
     {"is_active", is_active, METH_O, "Is an exception active?"},
     {"is_nonsecure", is_nonsecure, METH_O, "Is an exception taken to the non-secure state?"},
     {"active_beside", active_beside, METH_O, "Is any other exception active?"},
+    {"counts", counts, METH_O, "Entries, and returns with the line still high since it rose."},
     {"line", FAST(line), METH_FASTCALL, "A peripheral drives its interrupt line."},
     {"group", group, METH_O, "AIRCR.PRIGROUP of a security state."},
     {"set_group", FAST(set_group), METH_FASTCALL, "Set PRIGROUP of a security state."},
@@ -229,6 +241,8 @@ static PyMethodDef methods[] = {
 #define FIELD(name) offsetof(NvicObject, nvic.name)
 static PyMemberDef members[] = {
     {"irqs", T_INT, FIELD(irqs), READONLY, "How many interrupts there are."},
+    {"last", T_INT, FIELD(state.last), READONLY, "The last entry's exception; 0 after its return."},
+    {"in_row", T_UINT, FIELD(state.in_row), READONLY, "Its entries, each from its own return."},
     {"event", T_BOOL, FIELD(state.event), 0, "The event register that WFE waits for."},
     {NULL, 0, 0, 0, NULL},
 };

@@ -18,9 +18,9 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
+from harness.base.exceptions import FIRST_IRQ
 from harness.base.findings import Kind
 from harness.base.platforms import ChipTable, Peripheral
-from harness.simulator.nvic import FIRST_IRQ
 
 if TYPE_CHECKING:
     from harness.simulator._native import Registers
@@ -331,6 +331,8 @@ class Nordic(Device):
     #: Bit of SHORTS -> (event, task).
     SHORTS: ClassVar[dict[int, tuple[str, str]]] = {}
     INTERRUPTS: ClassVar[bool] = True
+    #: Event, without its index -> the tasks of which one must be triggered before it can occur.
+    STARTED_BY: ClassVar[dict[str, tuple[str, ...]]] = {}
 
     @classmethod
     def _lay_out(cls) -> RegisterLayout:
@@ -382,6 +384,7 @@ class Nordic(Device):
 
     def reset(self) -> None:
         super().reset()
+        self.triggered = 0  # a bit for each word: the tasks that were executed since the reset
         self.subscriptions = {}
         self.chip.rewired()
         self.regs.level = False
@@ -389,8 +392,15 @@ class Nordic(Device):
         if self.irq is not None and self.INTERRUPTS:
             self.regs.irq = self.irq
 
+    def state(self) -> State:
+        return super().state() | {"triggered": self.triggered}
+
+    def holds(self, state: State) -> bool:
+        return super().holds(state) and self.triggered == state["triggered"]
+
     def restore(self, state: State) -> None:
         super().restore(state)
+        self.triggered = state["triggered"]
         self.regs.level = self.INTERRUPTS and bool(self.regs[INTEN] & self._raised())
         self.subscriptions = {}
         self.chip.rewired()
@@ -408,6 +418,7 @@ class Nordic(Device):
 
     def execute(self, offset: int) -> None:
         """Executes the task at an offset."""
+        self.triggered |= 1 << (offset >> 2)
         self.layout.tasks[offset](self)
 
     def _write_task(self, offset: int, value: int) -> None:
@@ -438,6 +449,55 @@ class Nordic(Device):
         if self.irq is None or not self.INTERRUPTS or not self.regs[INTEN]:
             return None
         return FIRST_IRQ + self.irq
+
+    @property
+    def raised(self) -> list[str]:
+        """The events that drive the interrupt line."""
+        bits = self.regs[INTEN] & self._raised()
+        return [name for name, at in self.EVENTS.items() if self.layout.event_bits[at] & bits]
+
+    def polled(self, offset: int) -> str:
+        """Why an event that firmware polls does not come; "" if it has, and for other registers."""
+        event = next((name for name, at in self.EVENTS.items() if at == offset), "")
+        if not event or self.regs[offset]:
+            return ""
+        text = f"{self.name}.EVENTS_{event} is polled, and stays 0"
+        tasks = self.STARTED_BY.get(_stem(event), ())
+        wired = any(self.regs[self.TASKS[task] + SUBSCRIBE] for task in tasks)
+        if not tasks or wired or any(map(self._was_triggered, tasks)):
+            return text
+        names = " or ".join(f"TASKS_{task}" for task in tasks)
+        return f"{text}: {names} was never triggered"
+
+    def missing(self) -> str:
+        """What the events lack whose interrupts are enabled, so that none can occur; or ""."""
+        tasks = self._awaited
+        if not tasks or any(map(self._was_triggered, tasks)) or self.awaited_channels:
+            return ""
+        names = " or ".join(f"TASKS_{task}" for task in tasks)
+        events = ", ".join(self._interrupting)
+        return f"{self.name} has INTENSET for {events}, and was never started ({names})"
+
+    @property
+    def awaited_channels(self) -> list[int]:
+        """The DPPI channels that may trigger the tasks that enabled interrupts wait for."""
+        subscribed = [self.regs[self.TASKS[task] + SUBSCRIBE] for task in self._awaited]
+        return [value & 0xFF for value in subscribed if value & ENABLE_BIT]
+
+    @property
+    def _interrupting(self) -> list[str]:
+        """The events whose interrupts are enabled."""
+        enabled, bits = self.regs[INTEN] if self.INTERRUPTS else 0, self.layout.event_bits
+        return [name for name, at in self.EVENTS.items() if bits[at] & enabled]
+
+    @property
+    def _awaited(self) -> tuple[str, ...]:
+        """The tasks that lead to these events; none if one of them may occur without."""
+        starts = [self.STARTED_BY.get(_stem(name), ()) for name in self._interrupting]
+        return tuple(dict.fromkeys(task for each in starts for task in each if all(starts)))
+
+    def _was_triggered(self, task: str) -> bool:
+        return bool(self.triggered >> (self.TASKS[task] >> 2) & 1)
 
     def channels(self) -> Iterator[int]:
         """The DPPI channels on which it publishes events."""
@@ -492,6 +552,11 @@ def numbered(stem: str, offset: int, count: int, stride: int = 4) -> dict[str, i
 def _at(method: Callable[[Any, int, int], None], offset: int) -> Writer:
     """A method that writes the register at an offset."""
     return lambda device, value: method(device, offset, value)
+
+
+def _stem(event: str) -> str:
+    """The name of an event without its index."""
+    return event.partition("[")[0]
 
 
 def _split(name: str) -> tuple[str, int | None]:

@@ -44,6 +44,10 @@ class Clock(Nordic):
         "SLEEPENTER": 0x114,
         "SLEEPEXIT": 0x118,
     }
+    STARTED_BY: ClassVar[dict[str, tuple[str, ...]]] = {
+        "HFCLKSTARTED": ("HFCLKSTART",),
+        "LFCLKSTARTED": ("LFCLKSTART",),
+    }
     REGISTERS: ClassVar[tuple[Register, ...]] = (
         Register(_RESETREAS, "RESETREAS"),
         Register(_HFCLKRUN, "HFCLKRUN", access="r"),

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from harness.simulator.peripherals.base import Nordic
+from typing import ClassVar
+
+from harness.simulator.peripherals.base import ENABLE_BIT, INTEN, PUBLISH, Nordic
+
+CC = 0x540
 
 
 class Counter(Nordic):
-    """A counter that can be started, stopped and cleared.
+    """A counter that can be started, stopped and cleared, with compare registers.
 
     Its value is computed from the virtual time and ``base``, its value at a known time.
     """
 
+    CHANNELS: ClassVar[int]
+    PRESCALER: ClassVar[int]  # offset of the register
+    STARTED_BY: ClassVar[dict[str, tuple[str, ...]]] = dict.fromkeys(
+        ("TICK", "OVRFLW", "COMPARE"), ("START",)
+    )
     running: bool
     base: int
 
@@ -40,3 +49,47 @@ class Counter(Nordic):
 
     def task_clear(self) -> None:
         self._rebase(0)
+
+    # what compares lack
+
+    @property
+    def set_channels(self) -> list[int]:
+        """The channels whose CC firmware has set, for an interrupt and not for DPPI."""
+        return [
+            n
+            for n in range(self.CHANNELS)
+            if self.regs[CC + 4 * n]
+            and not self._captures(n)
+            and not self.regs[self.EVENTS[f"COMPARE[{n}]"] + PUBLISH] & ENABLE_BIT
+        ]
+
+    @property
+    def enabled_channels(self) -> list[int]:
+        """The channels whose COMPARE interrupts."""
+        return [n for n in range(self.CHANNELS) if self.regs[INTEN] >> 16 + n & 1]
+
+    def _captures(self, channel: int) -> bool:
+        task = self.TASKS.get(f"CAPTURE[{channel}]")
+        return task is not None and bool(self.triggered >> (task >> 2) & 1)
+
+    def missing(self) -> str:
+        """What enabled interrupts lack: START, or CC of the channel whose COMPARE is enabled."""
+        enabled, written = self.enabled_channels, self.set_channels
+        if (lacks := super().missing()) or not enabled or not written:
+            return lacks
+        if set(enabled) & set(written):
+            return ""
+        one, other = enabled[0], written[0]
+        return (
+            f"{self.name} has INTENSET for COMPARE[{one}]; CC[{one}] is 0, and CC[{other}] is set"
+        )
+
+    def first_interrupt(self) -> tuple[int, int] | None:
+        """Tick and channel of the next COMPARE that interrupts; None if there is none."""
+        if not self.running:
+            return None
+        return min(((self.due(n), n) for n in self.enabled_channels), default=None)
+
+    def due(self, channel: int) -> int:
+        """The tick at which the counter reaches CC of a channel, if it goes on."""
+        raise NotImplementedError

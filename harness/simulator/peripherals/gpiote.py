@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from harness.base.platforms import Peripheral
-from harness.simulator.peripherals.base import Chip, Device, Nordic, Register, numbered
+from harness.simulator.peripherals.base import INTEN, Chip, Device, Nordic, Register, numbered
 from harness.simulator.peripherals.gpio import OUT, Gpio
 
 CHANNELS = 8
@@ -41,6 +41,14 @@ class Gpiote(Nordic):
     def reset(self) -> None:
         super().reset()
         self.port = False
+
+    def missing(self) -> str:
+        """An enabled IN whose channel CONFIG does not make an event of a pin."""
+        for index in range(CHANNELS):
+            if self.regs[INTEN] >> index & 1 and self._pin(index, MODE_EVENT) is None:
+                what = f"has INTENSET for IN[{index}], and CONFIG[{index}].MODE is not Event"
+                return f"{self.name} {what}"
+        return ""
 
     def _pin(self, index: int, mode: int) -> int | None:
         config = self.regs[_CONFIG + 4 * index]

@@ -21,6 +21,7 @@ class Pdm(Scripted):
 
     TASKS: ClassVar[dict[str, int]] = {"START": 0x000, "STOP": 0x004}
     EVENTS: ClassVar[dict[str, int]] = {"STARTED": 0x100, "STOPPED": 0x104, "END": 0x108}
+    STARTED_BY: ClassVar[dict[str, tuple[str, ...]]] = dict.fromkeys(("STARTED", "END"), ("START",))
     REGISTERS: ClassVar[tuple[Register, ...]] = (
         Register(_ENABLE, "ENABLE"),
         Register(_CLOCK, "PDMCLKCTRL", 0x0840_0000),

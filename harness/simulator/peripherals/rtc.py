@@ -18,7 +18,7 @@ from harness.simulator.peripherals.base import (
     numbered,
 )
 from harness.simulator.peripherals.clock import LFCLKRUN, Clock
-from harness.simulator.peripherals.counter import Counter
+from harness.simulator.peripherals.counter import CC, Counter
 
 if TYPE_CHECKING:
     from harness.simulator._native import Registers
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 WRAP = 1 << 24
 CHANNELS = 4
 EVTEN, EVTENSET, EVTENCLR = 0x340, 0x344, 0x348
-_COUNTER, _PRESCALER, _CC = 0x504, 0x508, 0x540
-_CCS = tuple(_CC + 4 * n for n in range(CHANNELS))
+_COUNTER, _PRESCALER = 0x504, 0x508
+_CCS = tuple(CC + 4 * n for n in range(CHANNELS))
 _ENABLES = (INTEN, INTENSET, INTENCLR, EVTEN, EVTENSET, EVTENCLR)
 _COMPARE = 1 << 16  # bit of COMPARE[0] in EVTEN and INTEN
 _MISSED = tuple(f"missed {n}" for n in range(CHANNELS))
@@ -58,8 +58,10 @@ class Rtc(Counter):
         Register(EVTENCLR, "EVTENCLR"),
         Register(_COUNTER, "COUNTER", access="r"),
         Register(_PRESCALER, "PRESCALER"),
-        Register(_CC, "CC", count=CHANNELS),
+        Register(CC, "CC", count=CHANNELS),
     )
+    CHANNELS: ClassVar[int] = CHANNELS
+    PRESCALER: ClassVar[int] = _PRESCALER
     AWAITED: ClassVar[tuple[str, ...]] = (_CLOCK_CHECK, *_MISSED)
     STATE: ClassVar[tuple[str, ...]] = (
         "running", "base", "edge", "schedule", "started", "missed", "blamed_pc",
@@ -280,6 +282,11 @@ class Rtc(Counter):
     def _edge_of(self, total: int, ahead: int) -> int:
         """The edge of LFCLK at which the counter, now ``total``, reaches ``total + ahead``."""
         return self.edge + (total - self.base + ahead) * self._step
+
+    def due(self, channel: int) -> int:
+        total = self._total()
+        ahead = (self.regs[_CCS[channel]] - total) % WRAP or WRAP
+        return self._tick_of(self._edge_of(total, ahead))
 
     def fire(self, tag: str) -> None:
         if tag == _CLOCK_CHECK:

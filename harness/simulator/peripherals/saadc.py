@@ -31,6 +31,11 @@ class Saadc(Scripted):
         "STARTED": 0x100, "END": 0x104, "DONE": 0x108, "RESULTDONE": 0x10C,
         "CALIBRATEDONE": 0x110, "STOPPED": 0x114,
     } | numbered("LIMITH", 0x118, CHANNELS, 8) | numbered("LIMITL", 0x11C, CHANNELS, 8)  # fmt: skip
+    STARTED_BY: ClassVar[dict[str, tuple[str, ...]]] = {
+        "STARTED": ("START",),
+        "CALIBRATEDONE": ("CALIBRATEOFFSET",),
+        **dict.fromkeys(("END", "DONE", "RESULTDONE", "LIMITH", "LIMITL"), ("SAMPLE",)),
+    }
     REGISTERS: ClassVar[tuple[Register, ...]] = (
         Register(_STATUS, "STATUS", access="r"),
         Register(_ENABLE, "ENABLE"),

@@ -34,6 +34,9 @@ class Spim(Nordic):
         "ENDTX": 0x120,
         "STARTED": 0x14C,
     }
+    STARTED_BY: ClassVar[dict[str, tuple[str, ...]]] = dict.fromkeys(
+        ("STARTED", "ENDRX", "ENDTX", "END"), ("START",)
+    )
     SHORTS: ClassVar[dict[int, tuple[str, str]]] = {17: ("END", "START")}
     REGISTERS: ClassVar[tuple[Register, ...]] = (
         Register(_ENABLE, "ENABLE"),

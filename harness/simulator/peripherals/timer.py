@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from harness.simulator.peripherals.base import Register, numbered
-from harness.simulator.peripherals.counter import Counter
+from harness.simulator.peripherals.base import SHORTS, Register, numbered
+from harness.simulator.peripherals.counter import CC, Counter
 
 CHANNELS = 6
-_MODE, _BITMODE, _PRESCALER, _CC = 0x504, 0x508, 0x510, 0x540
+_MODE, _BITMODE, _PRESCALER = 0x504, 0x508, 0x510
 _WIDTHS = {0: 16, 1: 8, 2: 24, 3: 32}  # bits, by BITMODE
 _TIMER_MODE = 0
+_CLEARS_OR_STOPS = 1 << 0 | 1 << 8  # of channel 0, in SHORTS
 
 
 class Timer(Counter):
@@ -31,8 +32,10 @@ class Timer(Counter):
         Register(_MODE, "MODE"),
         Register(_BITMODE, "BITMODE"),
         Register(_PRESCALER, "PRESCALER", 4),
-        Register(_CC, "CC", count=CHANNELS),
+        Register(CC, "CC", count=CHANNELS),
     )
+    CHANNELS: ClassVar[int] = CHANNELS
+    PRESCALER: ClassVar[int] = _PRESCALER
     STATE: ClassVar[tuple[str, ...]] = ("running", "base", "since")
 
     def reset(self) -> None:
@@ -65,13 +68,32 @@ class Timer(Counter):
 
     def _schedule_compare(self, index: int) -> None:
         name = f"COMPARE[{index}]"
-        if not self._timing:
+        if self._timing:
+            self.chip.schedule(self.name, name, self.due(index))
+        else:
             self.chip.cancel(self.name, name)
-            return
+
+    def due(self, channel: int) -> int:
         total = self._total()
-        ahead = (self.regs[_CC + 4 * index] - total) % self._modulus or self._modulus
-        time = self.since + (total - self.base + ahead) * self._ticks_per_count
-        self.chip.schedule(self.name, name, time)
+        ahead = (self.regs[CC + 4 * channel] - total) % self._modulus or self._modulus
+        return self.since + (total - self.base + ahead) * self._ticks_per_count
+
+    def first_interrupt(self) -> tuple[int, int] | None:
+        return super().first_interrupt() if self._timing else None
+
+    def missing(self) -> str:
+        return super().missing() or self._unreachable()
+
+    def _unreachable(self) -> str:
+        """Enabled channels that a shortcut of a lower one keeps the counter from reaching."""
+        shorts, enabled = self.regs[SHORTS], self.enabled_channels
+        values = [self.regs[CC + 4 * n] % self._modulus for n in range(CHANNELS)]
+        ends = [n for n in range(CHANNELS) if shorts >> n & _CLEARS_OR_STOPS and values[n]]
+        lowest = min(ends, key=values.__getitem__, default=None)
+        if lowest is None or not enabled or any(values[n] <= values[lowest] for n in enabled):
+            return ""
+        n, does = enabled[0], "clears" if shorts >> lowest & 1 else "stops"
+        return f"{self.name} never reaches CC[{n}]: SHORTS {does} it at CC[{lowest}], which is less"
 
     def task_shutdown(self) -> None:
         self.running = False
@@ -82,14 +104,14 @@ class Timer(Counter):
             return
         self.base = (self.base + 1) % self._modulus
         for index in range(CHANNELS):
-            if self.base == self.regs[_CC + 4 * index] % self._modulus:
+            if self.base == self.regs[CC + 4 * index] % self._modulus:
                 self.event(f"COMPARE[{index}]")
 
     def task_capture(self, index: int) -> None:
         self.write_cc(index, self._total() % self._modulus)
 
     def write_cc(self, index: int, value: int) -> None:
-        self.regs[_CC + 4 * index] = value
+        self.regs[CC + 4 * index] = value
         self._schedule_compare(index)
 
     def write_mode(self, value: int) -> None:
@@ -109,7 +131,7 @@ class Timer(Counter):
 
     def fire(self, tag: str) -> None:
         """Raises COMPARE of all channels with this count, before a shortcut changes the counter."""
-        counts = [self.regs[_CC + 4 * n] % self._modulus for n in range(CHANNELS)]
+        counts = [self.regs[CC + 4 * n] % self._modulus for n in range(CHANNELS)]
         matched = [n for n in range(CHANNELS) if counts[n] == counts[int(tag[8:-1])]]
         for index in matched:
             self._schedule_compare(index)

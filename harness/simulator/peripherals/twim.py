@@ -43,6 +43,10 @@ class Twim(Nordic):
         "LASTRX": 0x15C,
         "LASTTX": 0x160,
     }
+    STARTED_BY: ClassVar[dict[str, tuple[str, ...]]] = dict.fromkeys(
+        ("STOPPED", "ERROR", "SUSPENDED", "LASTRX", "LASTTX", "RXSTARTED", "TXSTARTED"),
+        ("STARTRX", "STARTTX"),
+    )
     SHORTS: ClassVar[dict[int, tuple[str, str]]] = {
         7: ("LASTTX", "STARTRX"),
         8: ("LASTTX", "SUSPEND"),

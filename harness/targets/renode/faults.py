@@ -12,13 +12,13 @@ from dataclasses import replace
 from harness.base.core_state import (
     EXTENDED_FRAME,
     FRAME,
-    IPSR,
     MSP,
     PSP,
     SPSEL,
     CoreState,
     above_frame,
 )
+from harness.base.exceptions import IPSR
 from harness.base.fault_status import status_names
 from harness.elf import Image
 from harness.targets.base import Fault

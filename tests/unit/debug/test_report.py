@@ -40,13 +40,13 @@ def test_a_fault_names_its_caller_and_the_interrupted_function(
     assert "at Divide at deep.c:" in str(first)
     assert ", called from Handle at deep.c:" in str(first)
     assert "Egu0" not in str(first)
-    assert ", in the handler of IRQ27, which interrupted Inner at deep.c:" in str(first)
+    assert ", in the handler of EGU0 (IRQ27), which interrupted Inner at deep.c:" in str(first)
     assert str(first).endswith(", called from Outer at deep.c:32")
     lines = first.report.partition("call stack, innermost first:\n")[2].splitlines()
     assert [line.split()[0] for line in lines[:6]] == [
         "Divide", "Handle", "Egu0", "Inner", "Outer", "Thread",
     ]  # fmt: skip
-    assert "<- IRQ27" in lines[3]
+    assert "<- EGU0 (IRQ27)" in lines[3]
     assert first.state is None
 
 

@@ -54,7 +54,7 @@ def test_a_fault_in_an_interrupt_is_walked_down_to_the_thread(tmp_path: Path, fl
     image = Image.from_elf(elf)
     frames = Unwinder(image).walk(crash(image))
     assert [frame.location.function for frame in frames][:6] == DEEP
-    assert [frame.exception for frame in frames][:6] == ["", "", "", "IRQ27", "", ""]
+    assert [frame.exception for frame in frames][:6] == ["", "", "", "EGU0 (IRQ27)", "", ""]
 
 
 def test_a_branch_to_an_invalid_address_is_reported_at_its_caller(

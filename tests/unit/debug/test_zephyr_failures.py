@@ -34,7 +34,7 @@ TOLD = {
     "ISR_FAULT": (
         "BusFault (PRECISERR, BFARVALID)", " at divide at main.c:",
         "called from handler at main.c:",
-        "in the handler of IRQ20, which interrupted k_busy_wait at ",
+        "in the handler of RTC0 (IRQ20), which interrupted k_busy_wait at ",
     ),
 }  # fmt: skip
 

@@ -42,7 +42,7 @@ def test_a_function_has_the_instructions_of_its_blocks(
 def test_stacks_are_those_of_the_source(build: Callable[[str], Image]) -> None:
     _, tree, _ = profiled(build("deep"))
     stacks = {tree.stack(index) for index in range(len(tree.nodes))}
-    assert ("IRQ27", "Egu0", "Handle", "Divide") in stacks
+    assert ("EGU0 (IRQ27)", "Egu0", "Handle", "Divide") in stacks
     assert any(stack[-3:] == ("Thread", "Outer", "Inner") for stack in stacks)
 
 

@@ -9,9 +9,10 @@ import pytest
 from bare_chip import CODE, LOOP, BareChip
 
 from harness.base.clock import Deadline
+from harness.base.exceptions import exception_name
 from harness.base.fault_status import status_names
 from harness.elf import Image
-from harness.simulator.faults import exception_name, target_of
+from harness.simulator.faults import target_of
 from harness.simulator.machine import End, Machine
 
 

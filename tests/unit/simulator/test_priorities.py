@@ -12,7 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from harness.base import native
-from harness.simulator.nvic import FIRST_IRQ, NONSECURE, SYSTICK, NvicRegisters
+from harness.base.exceptions import FIRST_IRQ, SYSTICK
+from harness.simulator.nvic import NONSECURE, NvicRegisters
 from harness.simulator.unicorn import Reg
 
 AIRCR, KEY = 0xE000_ED0C, 0x05FA_0000

@@ -15,11 +15,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from harness.base import native
+from harness.base.exceptions import PENDSV, SYSTICK
 from harness.base.findings import Kind
 from harness.elf import Image
 from harness.simulator import snapshot
 from harness.simulator.machine import Machine
-from harness.simulator.nvic import NONSECURE, PENDSV, SYSTICK, NvicRegisters
+from harness.simulator.nvic import NONSECURE, NvicRegisters
 from harness.simulator.unicorn import Reg
 
 SPU, RAM_PERM, FLASH_PERM, PERIPHID = 0x5000_3000, 0x700, 0x600, 0x800
