@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from harness.base.findings import Kind
+from harness.base.exceptions import exception_name
+from harness.base.platforms import DEFAULT_CHIP, ChipTable, chip_called
 from harness.base.text import count_of
 from harness.case.case import NEVER, Case
 from harness.targets.base import Stop
@@ -27,21 +28,23 @@ HOW_IT_ENDED = {
     Stop.RESET_LOOP: "it resets itself again and again",
     Stop.SYSTEM_OFF: "it switched the chip off (System OFF)",
 }
-_EXCEPTIONS = {
-    2: "NMI", 3: "HardFault", 4: "MemManage", 5: "BusFault", 6: "UsageFault", 7: "SecureFault",
-    11: "SVCall", 12: "DebugMonitor", 14: "PendSV", 15: "SysTick",
-}  # fmt: skip
+#: Characters shown of text that was not written.
+_SHOWN = 40
 
 
 @dataclass(frozen=True)
 class Hang:
     """What there is to say about a run without an end.
 
-    ``unread`` is the problem of text that another scraper would read, ``read_hint`` how to read it;
-    ``time_hint`` names what the image lacks, such as time or input. Each is "" without one.
+    ``causes`` are what core and memory show, ``reason`` is how far the image came, ``others`` are
+    facts that need not have to do with it. ``unread`` is the problem of text that another scraper
+    would read, ``read_hint`` how to read it; ``time_hint`` names what the image lacks, such as time
+    or input. Each text is "" without one.
     """
 
+    causes: tuple[str, ...]
     reason: str
+    others: tuple[str, ...]
     unread: str
     read_hint: str
     time_hint: str
@@ -50,13 +53,30 @@ class Hang:
 def explain_hang(case: Case, seen: Observation, outputs: OutputCheck) -> Hang:
     """The reason, the problem and the hints of a run that did not end."""
     problem, hint = unread(case, seen)
-    return Hang(why_unfinished(case, seen, outputs), problem, hint, time_hint(case, seen))
+    reason = why_unfinished(case, seen, outputs)
+    held = unwritten(seen)
+    lacks = bool(held) and (seen.main_returned or seen.awaited)
+    causes = tuple(filter(None, (held if lacks else "", seen.cause)))
+    others = (held,) if held and not lacks else ()
+    return Hang(causes, reason, others, problem, hint, time_hint(case, seen))
+
+
+def unwritten(seen: Observation) -> str:
+    """That stdout holds text, and how to have it written; "" if it holds none."""
+    if not seen.unwritten:
+        return ""
+    text = ascii(seen.unwritten)[1:-1]
+    shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+    remedy = "" if "\n" in seen.unwritten else "print a line feed, or "
+    return f'stdout holds "{shown}": {remedy}call fflush(stdout)'
 
 
 def why_unfinished(case: Case, seen: Observation, outputs: OutputCheck) -> str:
     """The reason: how far the image came, what stopped it, and where the core was."""
     where = f"; pc is in {seen.where}" if seen.where else ""
-    end = seen.complaint or how_it_ended(seen.stop, seen.at_rest, stuck=seen.stuck)
+    end = seen.complaint or how_it_ended(seen.stop, seen.at_rest, chip_of(case), stuck=seen.stuck)
+    if seen.main_returned and seen.stop is Stop.IDLE and not seen.complaint:
+        end = "main() returned"
     if seen.stop in (Stop.GUARD, Stop.DEADLINE) and not seen.stuck:
         limit = f" of {case.timeout:g} s"
         if seen.stop is Stop.GUARD:
@@ -64,11 +84,8 @@ def why_unfinished(case: Case, seen: Observation, outputs: OutputCheck) -> str:
             reached = f" at {clock:.3f} s of the {case.timeout:g} s it has" if clock else ""
             limit = f" after {case.guard:g} s{reached}"
         end = f"{HOW_IT_ENDED[seen.stop]}{limit} {seen.complaint}".rstrip()
-        if pace := seen.invocations.pace():
+        if not seen.cause and (pace := seen.invocations.pace()):
             end += f": slow rather than hung, {pace}"
-    masked = (one for one in seen.target_findings if one.kind is Kind.INTERRUPT_MASKED)
-    if (cause := next(masked, None)) is not None:
-        end += f": {cause.message}"
     if not seen.console.size:
         return f"the console stayed silent: {end}{where}"
     lines, results = seen.console.line_count, count_of(outputs.inferences, "result")
@@ -79,7 +96,7 @@ def why_unfinished(case: Case, seen: Observation, outputs: OutputCheck) -> str:
     return f"{count_of(lines, 'line')} and {results} came, then {end}{where}"
 
 
-def how_it_ended(stop: Stop, rest: AtRest | None, *, stuck: bool = False) -> str:
+def how_it_ended(stop: Stop, rest: AtRest | None, chip: ChipTable, *, stuck: bool = False) -> str:
     """Describe why a run came to no further."""
     if stuck:
         return "a handler executes for ever"
@@ -92,8 +109,12 @@ def how_it_ended(stop: Stop, rest: AtRest | None, *, stuck: bool = False) -> str
         what = "it spins around a WFI that does not sleep: an interrupt is pending and masked"
     if not rest.exception:
         return what
-    number = rest.exception
-    return f"{what}, in the handler of {_EXCEPTIONS.get(number, f'interrupt {number - 16}')}"
+    return f"{what}, in the handler of {exception_name(rest.exception, chip)}"
+
+
+def chip_of(case: Case) -> ChipTable:
+    """The chip of ``case``, by default this project's."""
+    return chip_called(case.chip or DEFAULT_CHIP)
 
 
 def unread(case: Case, seen: Observation) -> tuple[str, str]:
@@ -130,7 +151,7 @@ def time_hint(case: Case, seen: Observation) -> str:
     if seen.stuck:
         return ""
     if seen.stop is Stop.GUARD:
-        return "a slow machine or target needs a larger guard (--guard, or `guard` in a case file)"
+        return _guard_hint(case, seen)
     if records and records[-1].kind == "ready" and case.input_file is None and case.vectors is None:
         return "the image waits for input: give --inputs, or `inputs` in a case file"
     if seen.stop is Stop.DEADLINE and case.reads_text and seen.console.scrapers[0].results:
@@ -139,6 +160,20 @@ def time_hint(case: Case, seen: Observation) -> str:
     if seen.stop is Stop.DEADLINE and seen.complaint and not _quiet(case, seen):
         return "more inferences need more time (--timeout, or `timeout` in a case file)"
     return ""
+
+
+def _guard_hint(case: Case, seen: Observation) -> str:
+    """The hint for an image that was getting on: it printed lately, or Invoke() is running."""
+    clock, quiet = seen.counters.virtual_seconds, seen.quiet
+    if not clock or clock >= case.timeout or seen.cause:
+        return ""
+    if seen.invocations.running is None and (quiet is None or quiet > clock / 2):
+        return ""
+    needed = seen.counters.wall_seconds * case.timeout / clock
+    return (
+        f"{case.timeout:g} s take this machine about {needed:,.0f} s: give it a larger guard"
+        " (--guard, or `guard` in a case file)"
+    )
 
 
 def _quiet(case: Case, seen: Observation) -> bool:

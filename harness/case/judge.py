@@ -8,7 +8,6 @@ from dataclasses import replace
 
 from harness.base import paths
 from harness.base.findings import FATAL, Finding, Kind, in_order
-from harness.base.platforms import DEFAULT_CHIP, chip_called
 from harness.base.text import count_of
 from harness.case.case import SYSTEM_OFF, Case
 from harness.case.causes import in_sequence, with_reasons
@@ -16,7 +15,7 @@ from harness.case.effects import JudgedRun, as_reason, without_effect
 from harness.case.endings import hung
 from harness.case.evidence import check_evidence, known_of
 from harness.case.float_printing import missing_floats
-from harness.case.hang import explain_hang, how_it_ended
+from harness.case.hang import chip_of, explain_hang, how_it_ended
 from harness.case.measure import measure, with_bounds
 from harness.case.observation import Observation
 from harness.case.outputs import OutputCheck, check_outputs
@@ -181,7 +180,7 @@ def judge(
         count = count_of(outputs.inferences, "inference")
         problems.append(f"{count} gave outputs, none is expected")
     if case.end == SYSTEM_OFF and not (seen.at_rest and seen.at_rest.off):
-        instead = how_it_ended(seen.stop, seen.at_rest)
+        instead = how_it_ended(seen.stop, seen.at_rest, chip_of(case))
         problems.append(f"the image should switch the chip off, but {instead}")
     problems += [seen.missed_step] if seen.missed_step else []
     problems += over_budget
@@ -215,7 +214,7 @@ def _remedy(case: Case, unexpected: Sequence[Finding]) -> str:
     if not small:
         return ""
     wanted = max(finding.value("requested") or 0 for finding in small)
-    if wanted > chip_called(case.chip or DEFAULT_CHIP).area("ram").size:
+    if wanted > chip_of(case).area("ram").size:
         return f"{wanted:,} B are more than the chip's RAM: is the model in the image damaged?"
     return "declare a larger arena; `tflm-hil arena IMAGE` then finds the smallest that works"
 
@@ -232,17 +231,16 @@ def _unfinished(
     # A missing end record is implied by "unfinished" and not a separate problem.
     messages = in_sequence(one for one in unexpected if one.kind is not Kind.RECORD_TRUNCATED)
     hang = explain_hang(case, seen, outputs)
-    reason = hang.reason
+    rest = [hang.reason, *hang.others, *others]
     if hang.unread:
-        problems = [*messages, f"{hang.unread} ({reason})", *others]
+        problems = [*messages, hang.unread, *rest]
         return _negative(Verdict.FAIL, wrong_model, problems, hang.read_hint)
     hint = hang.read_hint or _remedy(case, unexpected) or hang.time_hint
     if messages and seen.stop is Stop.CONDITION:
         return _negative(Verdict.FAIL, wrong_model, [*messages, *others], _remedy(case, unexpected))
     if messages:
-        first, *rest = messages
-        return _negative(Verdict.FAIL, wrong_model, [f"{first} ({reason})", *rest, *others], hint)
-    return _negative(Verdict.FIRMWARE, wrong_model, [reason, *others], hint)
+        return _negative(Verdict.FAIL, wrong_model, [*messages, *hang.causes, *rest], hint)
+    return _negative(Verdict.FIRMWARE, wrong_model, [*hang.causes, *rest], hint)
 
 
 def _output_problems(case: Case, outputs: OutputCheck) -> list[str]:

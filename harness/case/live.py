@@ -14,7 +14,7 @@ from harness.base.platforms import BoardTable, board_table, board_with
 from harness.case.case import Case
 from harness.case.endings import at_rest
 from harness.case.hang import HOW_IT_ENDED, how_it_ended
-from harness.case.observe import Observer, scrapers_of
+from harness.case.observe import Observer, is_stuck, scrapers_of
 from harness.case.outputs import OutputCheck, check_outputs
 from harness.case.samples import elf_of
 from harness.case.steps import LINE_END, Lines, LineSearch
@@ -168,7 +168,9 @@ class Live(Closing):
         seen = self._observer.located(self._seen())
         messages = [one.message for one in findings]
         if not messages:
-            messages = [f"{how_it_ended(seen.stop, None, stuck=True)}; pc is in {seen.where}"]
+            messages = [
+                f"{how_it_ended(seen.stop, None, self.kit.chip, stuck=True)}; pc is in {seen.where}"
+            ]
         more = f" (and {len(messages) - 1:,} more)" if len(messages) > 1 else ""
         reports = list(dict.fromkeys(fault.report for fault in seen.faults))[:1]
         details = [text for text in (*messages[1:], *reports, seen.stacks) if text]
@@ -185,7 +187,7 @@ class Live(Closing):
         if rest > 0:
             self._stop = self._observer.tap.run(None, session.deadline(rest, guard=self.case.guard))
         seconds = session.handler_seconds or 0.0
-        return self._stop is not Stop.IDLE and seconds >= _HANDLER_SECONDS * 0.99
+        return is_stuck(self._stop, seconds, _HANDLER_SECONDS)
 
     def checked(self) -> None:
         """Count a check that the session does not see: of its memory, of a comparison elsewhere."""
@@ -394,14 +396,16 @@ class Live(Closing):
     def _why_not(self, problem: str) -> str:
         """``problem``, with how the image ended, its findings, the open line and the place."""
         stop = self._last_stop()
-        ending = how_it_ended(out_of_time(self._deadline) or stop, at_rest(self.session, stop))
+        ended = out_of_time(self._deadline) or stop
+        ending = how_it_ended(ended, at_rest(self.session, stop), self.kit.chip)
         if self.console.flooded:
             ending = "it printed more than is read of a console"
         seen = self._observer.located(self._seen())
         unexpected = self.case.expect.unexpected(self._all_findings())
         fatal_first = sorted(unexpected, key=lambda one: one.kind not in FATAL)
         self._taken += unexpected
-        parts = [f"{problem}: {ending}", *(one.message for one in fatal_first[:1])]
+        parts = [f"{problem}: {ending}", *filter(None, [seen.cause])]
+        parts += [one.message for one in fatal_first[:1]]
         if unfinished := self._lines.unfinished:
             parts.append(f"the last line has not ended: {unfinished!r}")
         return "; ".join([*parts, f"pc is in {seen.where or 'an unknown place'}"])

@@ -49,6 +49,10 @@ class Observation:
     invocations: Invocations = NO_INVOCATIONS  # calls of the interpreter
     quiet: float | None = None  # seconds on the target's clock since it last printed
     measured: Measured = NOT_MEASURED  # by the target
+    cause: str = ""  # why what the core waits for does not come; "" for an image that ended
+    unwritten: str = ""  # text that stdout still holds; "" for an image that ended
+    awaited: bool = False  # the case would read a result, or its end, in that text
+    main_returned: bool = False  # the core rests where main() has returned to
     stacks: str = ""  # call stacks at the end, several lines; "" for an image that ended
     not_pressed: tuple[int, ...] = ()  # presses, by their number from 0, that did not begin
     missed_step: str = ""  # the step of the host that the image did not answer; "" for none

@@ -16,6 +16,7 @@ from harness.case.invocations import ALLOCATE, INVOKE, NO_INVOCATIONS, invocatio
 from harness.case.last_resorts import LAST_RESORTS, last_resort, watched_functions
 from harness.case.observation import Observation
 from harness.case.steps import take_steps
+from harness.case.stillness import MAIN, with_causes
 from harness.case.tap import Tap, out_of_time
 from harness.case.target_counts import TargetCounter
 from harness.elf import Image
@@ -94,9 +95,19 @@ class Observer:
         )
 
     def located(self, seen: Observation) -> Observation:
-        """``seen`` with the place of the core, and with all call stacks."""
-        where, stacks = place_and_stacks(self.session, self.image)
-        return replace(seen, where=where, stacks=stacks)
+        """``seen`` with the place of the core, all call stacks, and why it does not go on.
+
+        Without an image, or access to core and memory, there is at most a place.
+        """
+        try:
+            state = self.session.core_state if self.image is not None else None
+        except Unsupported:
+            state = None
+        if self.image is None or state is None:
+            return replace(seen, where=self.session.where())
+        reporter = _reporter(self.session, self.image)
+        seen = replace(seen, where=reporter.place(state), stacks=reporter.threads(state))
+        return with_causes(seen, self.session, self.image, state)
 
 
 def observe(
@@ -129,38 +140,25 @@ def observe(
         complaint=complaint,
         sent=tuple(feeder.sent) if feeder is not None else None,
         missed_step=missed,
-        stuck=_is_stuck(session, case, last),
+        stuck=is_stuck(last, session.handler_seconds or 0.0, case.observe_after),
     )
     blind = observer.functions is None and seen.at_rest is None
     seen = replace(seen, ended=has_ended(case, seen, last, blind=blind))
     # Reading line tables takes longer than a short run, so only an image that failed is located.
     if not seen.ended or (blind and console.gave_up):
         seen = observer.located(seen)
+        seen = replace(seen, awaited=bool(seen.unwritten) and _is_read(case, seen.unwritten))
     console.finish(session.console[-1].time if session.console else 0.0)
     counter, functions = observer.counter, observer.functions or {}
     return replace(seen, measured=counter.measured(functions)) if counter is not None else seen
 
 
-def _is_stuck(session: Session, case: Case, last: Stop) -> bool:
-    """Whether a handler has executed for all of the time after the end, and does not rest."""
-    seconds = session.handler_seconds or 0.0
-    return last is not Stop.IDLE and seconds >= case.observe_after * _ALL_OF_IT
+def is_stuck(stop: Stop | None, seconds: float, watched: float) -> bool:
+    """Whether a handler, in which the core is for ``seconds``, executes for ever.
 
-
-def place_and_stacks(session: Session, image: Image | None) -> tuple[str, str]:
-    """The place of the core with its callers, in a line, and the call stacks of all threads.
-
-    Without an image, or on a target without access to core and memory, there are no stacks, and
-    perhaps no place.
+    It does if it has executed for all of the ``watched`` seconds, and does not rest.
     """
-    if image is None:
-        return session.where(), ""
-    try:
-        state = session.core_state
-    except Unsupported:
-        return session.where(), ""
-    reporter = _reporter(session, image)
-    return reporter.place(state), reporter.threads(state)
+    return stop is not Stop.IDLE and seconds >= watched * _ALL_OF_IT
 
 
 def _last_resort(session: Session, image: Image, functions: dict[int, str]) -> Finding | None:
@@ -195,11 +193,11 @@ def _quiet(session: Session) -> float | None:
 
 
 def watch_calls(session: Session, image: Image) -> dict[int, str] | None:
-    """Record calls of the interpreter and of functions in which firmware gives up.
+    """Record calls of main(), of the interpreter and of functions in which firmware gives up.
 
     Returns address -> name of these functions; None if the target cannot record calls.
     """
-    functions = watched_functions(image, (*LAST_RESORTS, INVOKE, ALLOCATE))
+    functions = watched_functions(image, (*LAST_RESORTS, INVOKE, ALLOCATE, MAIN))
     try:
         session.watch_calls(functions)
     except Unsupported:
@@ -213,6 +211,14 @@ def scrapers_of(case: Case) -> list[Scraper]:
     if case.outputs:
         scrapers = [tensor_text(case)]
     return scrapers + ([EndLine(case.last_line)] if case.last_line else [])
+
+
+def _is_read(case: Case, text: str) -> bool:
+    """Whether the case would read a result, or its end, in a line with ``text``."""
+    console = Console(scrapers_of(case))
+    console.feed(text.encode("latin-1") + b"\n")
+    console.finish()
+    return any(scraper.ended or scraper.results for scraper in console.scrapers)
 
 
 def tensor_text(case: Case) -> TensorText:

@@ -34,8 +34,9 @@ _NEVER_CLEARED = 1000
 _STARVES = 10_000
 #: Instructions of the longest loop that the core skips, and more.
 _LONGEST_LOOP = 4096
-#: A symbol of kernels whose drivers enable interrupts long before they start a peripheral.
-_KERNEL = "_kernel"
+#: Symbols of kernels (Zephyr, FreeRTOS), whose drivers enable interrupts long before they start a
+#: peripheral.
+_KERNELS = ("_kernel", "pxCurrentTCB")
 
 
 class WaitCause:
@@ -61,15 +62,24 @@ class WaitCause:
             return storm
         if not self._core.sleeping and not self._idles():
             return ""
-        causes = (
-            self._polled(),
-            self.masked(),
-            self._missing(firmware),
-            self._unlinked(),
-            self._not_enabled(),
-            self._late(),
-        )
+        has_kernel = any(firmware.symbol(name) for name in _KERNELS)
+        causes = [self._polled(), self._masked()]
+        if not self._listens():
+            causes += [
+                self._disabled(),
+                self._missing(firmware, has_kernel=has_kernel),
+                self._unlinked(),
+                self._not_enabled(),
+                self._late(has_kernel=has_kernel),
+            ]
         return next((cause for cause in causes if cause), "")
+
+    def _listens(self) -> bool:
+        """Whether something from outside may wake the core: input, a pin."""
+        return any(
+            one.irq is not None and self._enabled(FIRST_IRQ + one.irq) and one.listens()
+            for one in self._nordic
+        )
 
     def _idles(self) -> bool:
         """Whether the core is in a loop that has no effect, or before a branch to itself."""
@@ -112,15 +122,16 @@ class WaitCause:
     # interrupts that are not taken
 
     def masked(self) -> str:
-        """Why the exception that is pending first does not end the rest; "" if none is pending.
+        """Why an interrupt that is or will be pending does not end the rest; "" without one."""
+        return self._masked() or self._disabled()
 
-        Names the mask (Armv8-M ARM, "Wait For Interrupt", "ExecutionPriority"). Without one: an
-        interrupt that is pending and that the NVIC does not enable.
+    def _masked(self) -> str:
+        """What masks the exception that is pending first; "" if nothing does, or none is.
+
+        Armv8-M ARM, "Wait For Interrupt", "ExecutionPriority".
         """
         number = self._nvic.best()
-        if not number:
-            return self._disabled()
-        if self._core.effect_of(number) & Effect.PREEMPTS:  # it is taken next
+        if not number or self._core.effect_of(number) & Effect.PREEMPTS:  # it is taken next
             return ""
         what = f"{exception_name(number & NUMBER, self._chip)} is pending"
         if self._core.read(Reg.FAULTMASK) & 1:
@@ -156,7 +167,7 @@ class WaitCause:
 
     # interrupts that do not come
 
-    def _missing(self, firmware: Image) -> str:
+    def _missing(self, firmware: Image, *, has_kernel: bool) -> str:
         """What a peripheral lacks whose interrupts are enabled and never came."""
         handler = firmware.symbol("SysTick_Handler")
         has_handler = handler is not None and handler.binding == "global"
@@ -164,7 +175,6 @@ class WaitCause:
             lacks = [one.missing(has_handler=has_handler) for one in self._timers]
             if any(lacks):
                 return next(filter(None, lacks))
-        has_kernel = firmware.symbol(_KERNEL) is not None
         kinds: type[Nordic] = Counter if has_kernel else Nordic
         found = (one.missing() for one in self._silent() if isinstance(one, kinds))
         return next((text for text in found if text), "")
@@ -192,7 +202,7 @@ class WaitCause:
                     return f"{device.name} {what}"
         return ""
 
-    def _late(self) -> str:
+    def _late(self, *, has_kernel: bool) -> str:
         """A timer, the only one to wake the core, whose first interrupt is still to come."""
         waking = [one for one in self._wakeup.active() if one.exception is not None]
         if not self._core.sleeping or len(waking) != 1 or not isinstance(waking[0], Counter):
@@ -200,8 +210,8 @@ class WaitCause:
         device = waking[0]
         first = device.first_interrupt()
         prescaler = device.regs[device.PRESCALER]
-        # A kernel sets its RTC, with prescaler 0, far ahead when it has nothing to do.
-        by_kernel = isinstance(device, Rtc) and not prescaler
+        # A kernel sets its RTC far ahead when it has nothing to do.
+        by_kernel = isinstance(device, Rtc) and has_kernel
         if first is None or by_kernel or device not in self._silent():
             return ""
         time, channel = first

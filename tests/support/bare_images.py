@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 COMPILER = shutil.which("arm-none-eabi-gcc")
@@ -17,7 +18,7 @@ SOURCE = """
 #define UARTE(offset) (*(volatile unsigned *)(0x50008000 + (offset)))
 #define SCB(offset) (*(volatile unsigned *)(0xE000ED00 + (offset)))
 extern unsigned data_from, data_begin, data_end, bss_begin, bss_end;
-int main(void);
+__attribute__((noinline)) int main(void);
 void _exit(int);
 void start(void) {
   for (unsigned *to = &bss_begin; to < &bss_end;) *to++ = 0;
@@ -42,8 +43,9 @@ __attribute__((noinline)) void say(const char *text) {
 }
 void wait(void) { for (volatile unsigned i = 0; i < 100000; i++) {} }
 void on_fault(void) { ON_FAULT; }
+MORE
 __attribute__((section(".vectors"), used)) void *const vectors[80] = {
-    (void *)0x20010000, (void *)start, [2 ... 79] = (void *)on_fault};
+    (void *)0x20010000, (void *)start, [2 ... 79] = (void *)on_fault, VECTORS};
 int main(void) { BODY; }
 """
 SCRIPT = """
@@ -68,14 +70,28 @@ class BareImages:
         self._made: dict[tuple[str, ...], Path] = {}
 
     def __call__(
-        self, body: str, flags: str = "-O1", on_fault: str = "for (;;) {}", origin: int = 0
+        self,
+        body: str,
+        flags: str = "-O1",
+        on_fault: str = "for (;;) {}",
+        origin: int = 0,
+        handlers: Mapping[int, str] | None = None,
+        more: str = "",
     ) -> Path:
-        """The image; its exception handlers run ``on_fault``, its flash begins at ``origin``."""
-        key = body, flags, on_fault, str(origin)
+        """The image; its exception handlers run ``on_fault``, its flash begins at ``origin``.
+
+        ``handlers``: number of an exception -> body of a handler of its own. ``more`` is code
+        before main().
+        """
+        own = handlers or {}
+        more += "".join(f"void handler_{n}(void) {{ {own[n]}; }}\n" for n in own)
+        vectors = ", ".join(f"[{n}] = (void *)handler_{n}" for n in own)
+        key = body, flags, on_fault, str(origin), more
         if key not in self._made:
             path = self._made[key] = self._folder / f"image{len(self._made)}.elf"
             source, script = path.with_suffix(".c"), path.with_suffix(".ld")
-            source.write_text(SOURCE.replace("ON_FAULT", on_fault).replace("BODY", body))
+            text = SOURCE.replace("MORE", more).replace("VECTORS", vectors)
+            source.write_text(text.replace("ON_FAULT", on_fault).replace("BODY", body))
             script.write_text(SCRIPT.replace(". = 0;", f". = {origin:#x};"))
             options = ["-mcpu=cortex-m33", "-mthumb", "-g", "-w", *flags.split()]
             link = ["-nostartfiles", "--specs=nano.specs", "--specs=nosys.specs", f"-T{script}"]

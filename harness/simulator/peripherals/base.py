@@ -152,7 +152,7 @@ class RegisterLayout:
     """What is known of the registers of a class of devices, by offset.
 
     A register without a reader or writer is storage. ``plain_events`` are those without a write
-    method; ``event_bits`` are an event's bit of INTEN.
+    method; ``event_bits`` are an event's bit of INTEN, ``starts`` are the tasks that events need.
     """
 
     resets: dict[int, int] = field(default_factory=dict)
@@ -161,6 +161,7 @@ class RegisterLayout:
     tasks: dict[int, Task] = field(default_factory=dict)
     plain_events: list[int] = field(default_factory=list)
     event_bits: dict[int, int] = field(default_factory=dict)
+    starts: set[int] = field(default_factory=set)
 
     @cached_property
     def rules(self) -> dict[int, int]:
@@ -354,6 +355,8 @@ class Nordic(Device):
             if offset not in layout.writers:
                 layout.plain_events.append(offset)
                 layout.writers[offset] = _at(cls.write_event, offset)
+        starts = (cls.TASKS[task] for tasks in cls.STARTED_BY.values() for task in tasks)
+        layout.starts.update(starts)
         if cls.SHORTS:
             layout.resets[SHORTS] = 0
         if cls.INTERRUPTS:
@@ -384,7 +387,7 @@ class Nordic(Device):
 
     def reset(self) -> None:
         super().reset()
-        self.triggered = 0  # a bit for each word: the tasks that were executed since the reset
+        self.triggered = 0  # a bit for each word: tasks that start it, executed since the reset
         self.subscriptions = {}
         self.chip.rewired()
         self.regs.level = False
@@ -418,7 +421,8 @@ class Nordic(Device):
 
     def execute(self, offset: int) -> None:
         """Executes the task at an offset."""
-        self.triggered |= 1 << (offset >> 2)
+        if offset in self.layout.starts:
+            self.triggered |= 1 << (offset >> 2)
         self.layout.tasks[offset](self)
 
     def _write_task(self, offset: int, value: int) -> None:
@@ -477,6 +481,10 @@ class Nordic(Device):
         names = " or ".join(f"TASKS_{task}" for task in tasks)
         events = ", ".join(self._interrupting)
         return f"{self.name} has INTENSET for {events}, and was never started ({names})"
+
+    def listens(self) -> bool:
+        """Whether something from outside the chip may raise an event whose interrupt is enabled."""
+        return False
 
     @property
     def awaited_channels(self) -> list[int]:

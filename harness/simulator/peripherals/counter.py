@@ -17,6 +17,7 @@ class Counter(Nordic):
 
     CHANNELS: ClassVar[int]
     PRESCALER: ClassVar[int]  # offset of the register
+    TASKS: ClassVar[dict[str, int]] = {"START": 0x000, "STOP": 0x004}
     STARTED_BY: ClassVar[dict[str, tuple[str, ...]]] = dict.fromkeys(
         ("TICK", "OVRFLW", "COMPARE"), ("START",)
     )
@@ -35,6 +36,7 @@ class Counter(Nordic):
         super().reset()
         self.running = False
         self.base = 0
+        self.captured = 0  # a bit for each channel: CAPTURE has set its CC
 
     def task_start(self) -> None:
         if not self.running:
@@ -59,7 +61,7 @@ class Counter(Nordic):
             n
             for n in range(self.CHANNELS)
             if self.regs[CC + 4 * n]
-            and not self._captures(n)
+            and not self.captured >> n & 1
             and not self.regs[self.EVENTS[f"COMPARE[{n}]"] + PUBLISH] & ENABLE_BIT
         ]
 
@@ -67,10 +69,6 @@ class Counter(Nordic):
     def enabled_channels(self) -> list[int]:
         """The channels whose COMPARE interrupts."""
         return [n for n in range(self.CHANNELS) if self.regs[INTEN] >> 16 + n & 1]
-
-    def _captures(self, channel: int) -> bool:
-        task = self.TASKS.get(f"CAPTURE[{channel}]")
-        return task is not None and bool(self.triggered >> (task >> 2) & 1)
 
     def missing(self) -> str:
         """What enabled interrupts lack: START, or CC of the channel whose COMPARE is enabled."""

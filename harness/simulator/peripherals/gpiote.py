@@ -42,6 +42,9 @@ class Gpiote(Nordic):
         super().reset()
         self.port = False
 
+    def listens(self) -> bool:
+        return bool(self.regs[INTEN]) and not self.missing()
+
     def missing(self) -> str:
         """An enabled IN whose channel CONFIG does not make an event of a pin."""
         for index in range(CHANNELS):

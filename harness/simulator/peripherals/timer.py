@@ -36,7 +36,7 @@ class Timer(Counter):
     )
     CHANNELS: ClassVar[int] = CHANNELS
     PRESCALER: ClassVar[int] = _PRESCALER
-    STATE: ClassVar[tuple[str, ...]] = ("running", "base", "since")
+    STATE: ClassVar[tuple[str, ...]] = ("running", "base", "since", "captured")
 
     def reset(self) -> None:
         super().reset()
@@ -108,6 +108,7 @@ class Timer(Counter):
                 self.event(f"COMPARE[{index}]")
 
     def task_capture(self, index: int) -> None:
+        self.captured |= 1 << index
         self.write_cc(index, self._total() % self._modulus)
 
     def write_cc(self, index: int, value: int) -> None:

@@ -44,6 +44,7 @@ _MAX_BYTES = 0x1FFF
 #: Bytes that the receiver keeps while it has no buffer (nRF52840 PS, "UART"; four are certain).
 _FIFO = 6
 _RXDRDY, _RXDRDY_BIT = 0x108, 1 << 2
+_RECEIVES = _RXDRDY_BIT | 1 << 4  # of INTEN: RXDRDY, ENDRX
 RXD_PTR, RXD_MAXCNT, RXD_AMOUNT = 0x534, 0x538, 0x53C
 TXD_PTR, TXD_MAXCNT, TXD_AMOUNT = 0x544, 0x548, 0x54C
 
@@ -350,6 +351,9 @@ class Uarte(Nordic):
             self._report_waiting()
             self.since = self.chip.now
             self._schedule_arrival()
+
+    def listens(self) -> bool:
+        return self.receiving and self.room > 0 and bool(self.regs[INTEN] & _RECEIVES)
 
     def _report_waiting(self) -> None:
         """Reports bytes that waited for a buffer longer than the receiver's FIFO keeps them.

@@ -9,7 +9,7 @@ import pytest
 from firmwares import build  # noqa: F401
 
 from harness.base.errors import EnvironmentMissing, Unsupported, UsageError
-from harness.case.observe import place_and_stacks
+from harness.debug.report import StateReporter
 from harness.targets import open_target
 from harness.targets.base import ConsoleMatch, Elapsed, Executed, Stop
 from harness.targets.board.discovery import attached
@@ -126,11 +126,13 @@ def test_a_board_that_hangs_has_a_call_stack_as_often_as_one_looks(build):  # no
     image = build("deep")
     with open_target("virtual-board", image) as session:
         limit = session.deadline(30)
-        while "Divide at deep.c:" not in place_and_stacks(session, image)[1]:
+        reporter = StateReporter(image, session.power_on)
+        while "Divide at deep.c:" not in reporter.threads(session.core_state):
             assert session.run(Elapsed(0.05), limit) is Stop.CONDITION
-        place, stacks = place_and_stacks(session, image)
+        state = session.core_state
+        place, stacks = reporter.place(state), reporter.threads(state)
     assert place.startswith("Stop")
-    assert "Inner at deep.c:25  <- IRQ27" in stacks
+    assert "Inner at deep.c:25  <- EGU0 (IRQ27)" in stacks
     assert "Outer at deep.c:" in stacks
 
 

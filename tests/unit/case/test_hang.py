@@ -10,6 +10,7 @@ from device import line
 
 from harness.case.case import Case, LastLine
 from harness.case.hang import time_hint, unread, why_unfinished
+from harness.case.invocations import Invocations
 from harness.case.observation import Observation
 from harness.case.outputs import OutputCheck
 from harness.targets import Counters, Stop
@@ -33,8 +34,6 @@ def seen(
 @pytest.mark.parametrize(
     ("observation", "words"),
     [
-        (seen(Stop.GUARD), "--guard"),
-        (seen(Stop.GUARD, "while it was sent input 0"), "--guard"),
         (seen(Stop.DEADLINE, "while it was sent input 0"), "more inferences need more time"),
         (seen(Stop.DEADLINE), ""),
         (seen(Stop.IDLE, "the image was not ready for input"), ""),
@@ -54,6 +53,23 @@ def test_an_image_that_printed_nothing_for_long_needs_no_more_time(quiet, hinted
     suite = seen(Stop.DEADLINE, said=b"START - a\n PASS - a in 0.1 seconds\n", scraper="ztest")
     case = Case("c", scraper="ztest")
     assert bool(time_hint(case, replace(suite, quiet=quiet))) is hinted
+
+
+@pytest.mark.parametrize(
+    ("keys", "hinted"),
+    [
+        ({"quiet": 0.5}, True),
+        ({"quiet": 0.9}, False),
+        ({"quiet": None}, False),
+        ({"quiet": 0.9, "invocations": Invocations(running=0.2)}, True),
+        ({"quiet": 0.5, "cause": "the handler of TIMER0 does not clear EVENTS_COMPARE[0]"}, False),
+    ],
+)
+def test_a_larger_guard_is_advised_to_an_image_that_was_getting_on(keys, hinted):
+    found = replace(seen(Stop.GUARD, clock=1.0), **keys)
+    hint = "10 s take this machine about 90 s: give it a larger guard"
+    told = time_hint(Case("c", timeout=10.0), found)
+    assert told.partition(" (--guard")[0] == (hint if hinted else "")
 
 
 def test_a_silent_console_has_no_scraper_to_suggest():

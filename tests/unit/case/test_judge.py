@@ -242,7 +242,8 @@ def test_a_scraper_that_does_not_fit_is_not_a_hang(judged):
     lines = [f"x_value: {i}.0, y_value: 0.0\r\n".encode() for i in range(3)]
     told = judged(lines, OutputCheck(), stop=Stop.DEADLINE, scraper="person_detection")
     assert told.verdict is Verdict.FAIL
-    assert told.reason.startswith("scraper person_detection reads nothing from its text (3 lines")
+    assert told.reason.startswith("scraper person_detection reads nothing from its text")
+    assert told.problems[1].startswith("3 lines and 0 results came, then")
     assert told.hint == "--scraper hello_world reads 3 results from it"
 
 

@@ -11,7 +11,7 @@ from fake_renode import FakeRenode, opened
 
 from harness.base.core_state import MSP, PSP, CoreState
 from harness.base.errors import TargetLost, Unsupported
-from harness.case.observe import faults_with_stacks, place_and_stacks
+from harness.case.observe import faults_with_stacks
 from harness.debug.report import StateReporter
 from harness.elf import Image
 from harness.simulator import Machine
@@ -114,8 +114,8 @@ def test_place_and_stacks_of_a_stopped_renode_equal_the_simulators(
         put(renode, state)
         seen = session.core_state
         assert (seen.registers, seen.stacks) == (state.registers, state.stacks)
-        assert place_and_stacks(session, image)[0] == told[0]
-        assert StateReporter(image).threads(seen) == told[1]
+        reporter = StateReporter(image)
+        assert (reporter.place(seen), reporter.threads(seen)) == told
 
 
 def test_only_the_first_faults_are_kept_with_their_memory(build: Callable[[str], Image]) -> None:
