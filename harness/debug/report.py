@@ -68,7 +68,7 @@ class StateReporter:
         frames, thread = self._unwinder.walk(state), self._running(state)
         stack = self.stack(state, thread, refused=_stacking_error(fault.reason))
         # For an invalid pc the place of the fault is that of the caller already, if it was called.
-        entry = any(frame.exception for frame in frames[1:2])
+        entry = any(frame.exception and frame.location.function for frame in frames[1:2])
         callers = _callers(frames if frames[0].location.function or entry else frames[1:])
         title = "  call stack"
         if thread is not None:

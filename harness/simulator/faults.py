@@ -142,6 +142,8 @@ def where(record: FaultRecord, image: Image) -> str:
     if location.function or location.file:
         # With two worlds image_of() names the image.
         return str(replace(location, image="") if record.world else location)
+    if "INVPC" in record.reason or is_exception_return(record.pc):
+        return f"the exception return 0x{record.pc:08x}"
     if is_exception_return(record.lr):
         return f"0x{record.pc:08x}"
     caller, *_ = image.frames((record.lr & ~1) - 2)

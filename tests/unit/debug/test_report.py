@@ -7,6 +7,7 @@ from pathlib import Path
 
 import needs
 import pytest
+from bare_images import BareImages
 
 from harness.base.core_state import CoreState
 from harness.base.text import folded
@@ -159,3 +160,25 @@ def test_the_first_64_faults_have_call_stacks(build: Callable[[str], Image]) -> 
     told = [StateReporter(image).fault(one) for one in faults]
     assert all("called from Caller at faults.c:" in one.callers for one in told[:64])
     assert not told[64].callers
+
+
+PEND = 'SCB(4) = 1 << 28; __asm__ volatile("dsb; isb");'
+
+
+@pytest.mark.parametrize(
+    ("body", "handlers", "place"),
+    [
+        ("SCB(8) = 0x10000;" + PEND, {},
+         " at 0xfffffffe, in the handler of PendSV, which interrupted main at image"),
+        (PEND, {14: '__asm__ volatile("mvn r0, #4; bx r0")'},
+         " at the exception return 0xfffffffa"),
+    ],
+    ids=["vector", "return"],
+)  # fmt: skip
+def test_exc_return_is_not_a_caller(
+    tmp_path: Path, body: str, handlers: dict[int, str], place: str
+) -> None:
+    needs.require("arm-none-eabi-gcc")
+    first, *_ = told(Image.from_elf(BareImages(tmp_path)(body, handlers=handlers)), 0.01)
+    assert place in str(first)
+    assert "(the caller" not in str(first)
