@@ -11,6 +11,7 @@ from enum import IntEnum
 from pathlib import Path
 from typing import ClassVar
 
+from harness.base.hints import NO_HINT, HintText
 from harness.base.secrets import redacted
 
 #: The hint for an unexpected exception.
@@ -61,6 +62,9 @@ class CheckFailed(HilError):
     """A check ran and failed: outputs differ, a budget is exceeded, a finding was not expected."""
 
     exit_code = ExitCode.CHECK_FAILED
+
+    def __init__(self, message: str, *, hint: HintText = NO_HINT) -> None:
+        super().__init__(message, hint=hint)
 
 
 class CannotTell(CheckFailed):
@@ -155,6 +159,9 @@ class FirmwareFailed(HilError):
     """The firmware itself failed: a fault, a hang, silence, an endless reset loop."""
 
     exit_code = ExitCode.FIRMWARE
+
+    def __init__(self, message: str, *, hint: HintText = NO_HINT) -> None:
+        super().__init__(message, hint=hint)
 
 
 def describe_bug(error: Exception) -> str:

@@ -5,10 +5,12 @@ The image hung, a limit stopped it, or no scraper reads its text.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from harness.base.exceptions import exception_name
+from harness.base.hints import NO_HINT, Hint, HintText
 from harness.base.platforms import DEFAULT_CHIP, ChipTable, chip_called
 from harness.base.text import count_of
 from harness.case.case import NEVER, Case
@@ -18,7 +20,12 @@ from harness.uart.scrapers import SCRAPERS, scrapers_that_fit
 if TYPE_CHECKING:
     from harness.case.observation import AtRest, Observation
     from harness.case.outputs import OutputCheck
+    from harness.uart.lines import Line
 
+#: A number on a line: a word, or behind an equals sign, a colon or a bracket.
+_NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(\.\d+)?([eE][-+]?\d+)?(?![\w.])")
+#: A time of day, or of a log: ``[00:00:01.250,000]``.
+_CLOCK = re.compile(r"\S*\d:\d\S*")
 HOW_IT_ENDED = {
     Stop.CONDITION: "it had printed its end",
     Stop.DEADLINE: "it ran on to the deadline",
@@ -38,16 +45,16 @@ class Hang:
 
     ``causes`` are what core and memory show, ``reason`` is how far the image came, ``others`` are
     facts that need not have to do with it. ``unread`` is the problem of text that another scraper
-    would read, ``read_hint`` how to read it; ``time_hint`` names what the image lacks, such as time
-    or input. Each text is "" without one.
+    would read, "" without one; ``read_hint`` says how to read it, ``time_hint`` what the image
+    lacks, such as time or input.
     """
 
     causes: tuple[str, ...]
     reason: str
     others: tuple[str, ...]
     unread: str
-    read_hint: str
-    time_hint: str
+    read_hint: HintText
+    time_hint: HintText
 
 
 def explain_hang(case: Case, seen: Observation, outputs: OutputCheck) -> Hang:
@@ -84,8 +91,9 @@ def why_unfinished(case: Case, seen: Observation, outputs: OutputCheck) -> str:
             reached = f" at {clock:.3f} s of the {case.timeout:g} s it has" if clock else ""
             limit = f" after {case.guard:g} s{reached}"
         end = f"{HOW_IT_ENDED[seen.stop]}{limit} {seen.complaint}".rstrip()
-        if not seen.cause and (pace := seen.invocations.pace()):
-            end += f": slow rather than hung, {pace}"
+        if not seen.cause and (pace := seen.invocations.pace):
+            slow = "slow rather than hung, " if _computes(seen) else ""
+            end += f": {slow}{pace}"
     if not seen.console.size:
         return f"the console stayed silent: {end}{where}"
     lines, results = seen.console.line_count, count_of(outputs.inferences, "result")
@@ -117,14 +125,14 @@ def chip_of(case: Case) -> ChipTable:
     return chip_called(case.chip or DEFAULT_CHIP)
 
 
-def unread(case: Case, seen: Observation) -> tuple[str, str]:
+def unread(case: Case, seen: Observation) -> tuple[str, HintText]:
     """A problem and a hint for text that the case does not read but a scraper would.
 
     The problem is "" if no other scraper reads anything.
     """
     scraped = seen.console.scrapers
     if seen.console.records or not seen.console.size or (scraped and scraped[0].results):
-        return "", ""
+        return "", NO_HINT
     fitting = scrapers_that_fit(seen.console.read_lines())
     fitting.pop(case.scraper, None)
     if fitting:
@@ -134,59 +142,66 @@ def unread(case: Case, seen: Observation) -> tuple[str, str]:
             problem = "the regexes of inputs and outputs read nothing from its text"
         elif not case.scraper:
             problem = "the image prints no records, and no scraper is given to read its text"
-        return problem, f"--scraper {name} reads {count_of(count, 'result')} from it"
-    if case.reads_text:
-        return "", ""
-    known = ", ".join(SCRAPERS)
-    reader = f"an image that prints no records is read by a scraper: {known}, or a /regex/"
-    return "", f"{reader}; `tflm-hil init` writes a case file for its text"
+        return problem, Hint.OTHER_SCRAPER.told(name=name, results=count_of(count, "result"))
+    if case.reads_text or not any(map(_has_number, seen.console.read_lines())):
+        return "", NO_HINT
+    return "", Hint.NEEDS_SCRAPER.told(known=", ".join(SCRAPERS))
 
 
-def time_hint(case: Case, seen: Observation) -> str:
-    """A hint on what the image lacks, such as time or input; "" if none is known.
+def _has_number(line: Line) -> bool:
+    """Whether ``line`` prints a number: not a time, a version, or a part of a name."""
+    return _NUMBER.search(_CLOCK.sub("", line.text)) is not None
 
-    An image that was silent for most of its time has hung: more time does not help.
-    """
+
+def time_hint(case: Case, seen: Observation) -> HintText:
+    """A hint on what the image lacks, such as time or input."""
     records = seen.console.records
     if seen.stuck:
-        return ""
+        return NO_HINT
+    if records and records[-1].kind == "ready" and case.input_file is None and case.vectors is None:
+        return Hint.SEND_INPUT.told()
+    if seen.cause:
+        return NO_HINT
     if seen.stop is Stop.GUARD:
         return _guard_hint(case, seen)
-    if records and records[-1].kind == "ready" and case.input_file is None and case.vectors is None:
-        return "the image waits for input: give --inputs, or `inputs` in a case file"
-    if seen.stop is Stop.DEADLINE and case.reads_text and seen.console.scrapers[0].results:
-        declares = any(scraper.end is not None for scraper in seen.console.scrapers)
-        return "" if declares and _quiet(case, seen) else _scraped_hint(case, declares=declares)
-    if seen.stop is Stop.DEADLINE and seen.complaint and not _quiet(case, seen):
-        return "more inferences need more time (--timeout, or `timeout` in a case file)"
-    return ""
+    if seen.stop is not Stop.DEADLINE:
+        return NO_HINT
+    if _only_the_end_is_missing(case, seen):
+        return Hint.NEVER_ENDS.told()
+    if (_results(case, seen) and _prints(seen)) or _computes(seen):
+        return Hint.MORE_TIME.told()
+    return NO_HINT
 
 
-def _guard_hint(case: Case, seen: Observation) -> str:
+def _guard_hint(case: Case, seen: Observation) -> HintText:
     """The hint for an image that was getting on: it printed lately, or Invoke() is running."""
-    clock, quiet = seen.counters.virtual_seconds, seen.quiet
-    if not clock or clock >= case.timeout or seen.cause:
-        return ""
-    if seen.invocations.running is None and (quiet is None or quiet > clock / 2):
-        return ""
+    clock = seen.counters.virtual_seconds
+    if not clock or clock >= case.timeout:
+        return NO_HINT
+    if seen.invocations.running is None and not _prints(seen) and not _computes(seen):
+        return NO_HINT
     needed = seen.counters.wall_seconds * case.timeout / clock
-    return (
-        f"{case.timeout:g} s take this machine about {needed:,.0f} s: give it a larger guard"
-        " (--guard, or `guard` in a case file)"
-    )
+    return Hint.LARGER_GUARD.told(timeout=case.timeout, needed=needed)
 
 
-def _quiet(case: Case, seen: Observation) -> bool:
-    return seen.quiet is not None and seen.quiet > case.timeout / 2
+def _only_the_end_is_missing(case: Case, seen: Observation) -> bool:
+    """Whether all results have come as text, and nothing says how the image ends."""
+    declares = any(scraper.end is not None for scraper in seen.console.scrapers)
+    open_end = case.reads_text and not (declares or case.last_line or case.end == NEVER)
+    return open_end and _results(case, seen) >= case.least_results
 
 
-def _scraped_hint(case: Case, *, declares: bool) -> str:
-    """The hint for an image that gives results and does not end."""
-    if declares or case.last_line:
-        return "what takes longer needs more time (--timeout, or `timeout` in a case file)"
-    if case.end == NEVER:
-        return "more results need more time (--timeout, or `timeout` in a case file)"
-    return (
-        'firmware that never ends, or sleeps for good: --end never, or `end = "never"` in a case '
-        'file; firmware with a last line: --end /REGEX/, or `end = { line = "REGEX" }`'
-    )
+def _results(case: Case, seen: Observation) -> int:
+    if case.reads_text:
+        return len(seen.console.scrapers[0].results)
+    return len(seen.console.of_kind("inference"))
+
+
+def _prints(seen: Observation) -> bool:
+    """Whether the image printed in the second half of its time."""
+    return seen.quiet is not None and seen.quiet <= seen.counters.seconds / 2
+
+
+def _computes(seen: Observation) -> bool:
+    """Whether an inference returned in the second half of the image's time."""
+    return seen.invocations.go_on(seen.counters.seconds)

@@ -27,16 +27,23 @@ class Invocations:
     """Calls of ``Invoke()``: how many ``returned`` and in which mean time, in seconds.
 
     ``running`` is the time since the call that has not returned; None if there is none, or on a
-    target that does not tell. ``refused`` is the finding of a status that is an error.
+    target that does not tell. ``last`` is when the last call returned, on the target's clock, and
+    ``refused`` the finding of a status that is an error.
     """
 
     returned: int = 0
     seconds: float = 0.0
     running: float | None = None
+    last: float | None = None
     refused: Finding | None = None
 
+    def go_on(self, now: float) -> bool:
+        """Whether a call has returned in the second half of the time until ``now``."""
+        return self.last is not None and self.last >= now / 2
+
+    @property
     def pace(self) -> str:
-        """What shows that the image computes: ``115 calls of Invoke() returned, 0.087 s each``."""
+        """What the calls show: ``115 calls of Invoke() returned, 0.087 s each``."""
         if self.returned:
             calls = f"{count_of(self.returned, 'call')} of Invoke() returned"
             return f"{calls}, {self.seconds:.3g} s each"
@@ -53,11 +60,13 @@ def invocations_of(session: Session, functions: Mapping[int, str], image: Image)
     invoked = [call for name, call in calls if name == INVOKE]
     taken = [call.taken for call in invoked if call.taken is not None]
     open_since = [call.ticks for call in invoked if call.returned is None]
-    now, running = session.counters.virtual_seconds, None
-    if open_since and now is not None and session.stops_exactly:
-        running = max(now - open_since[-1] / hertz, 0.0)
+    now, running, last = session.counters.virtual_seconds, None, None
+    if now is not None and session.stops_exactly:
+        returns = [call.returned for call in invoked if call.returned is not None]
+        last = returns[-1] / hertz if returns else None
+        running = max(now - open_since[-1] / hertz, 0.0) if open_since else None
     mean = sum(taken) / len(taken) / hertz if taken else 0.0
-    return Invocations(len(taken), mean, running, _refused(session, calls, image))
+    return Invocations(len(taken), mean, running, last, _refused(session, calls, image))
 
 
 def _refused(session: Session, calls: list[tuple[str, Call]], image: Image) -> Finding | None:

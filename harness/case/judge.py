@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from harness.base import paths
 from harness.base.findings import FATAL, Finding, Kind, in_order
+from harness.base.hints import NO_HINT, Hint, HintText, for_missing_memory
 from harness.base.text import count_of
 from harness.case.case import SYSTEM_OFF, Case
 from harness.case.causes import in_sequence, with_reasons
@@ -40,12 +41,6 @@ MOST_PROBLEMS = 50
 _LONGEST = 400
 #: Wrong models named in a reason: an image may report another one at each boot.
 _MODELS_SHOWN = 3
-#: What to do about an image with another model than the case's.
-_MODEL_HINT = (
-    "`model` names the .tflite that the image was built with; build again if it has changed"
-)
-#: What makes a structure differ between files.
-_LAYOUTS_HINT = "a #pragma pack without its end, or a macro that only some files define"
 #: Fault reports in a result; the findings list all faults.
 _FAULTS_SHOWN = 3
 
@@ -63,7 +58,8 @@ def judged(prepared: Prepared, seen: Observation) -> CaseResult:
     wrong_model = _wrong_model(seen, model) or _wrong_copy(held, outputs)
     if held is not None and held.text and not wrong_model:
         findings = (*findings, Finding(Kind.MODEL_UNKNOWN, held.text, "model"))
-    judgement = judge(case, seen, findings, outputs, budgets.problems, wrong_model)
+    ram = image.chip.area("ram").size
+    judgement = judge(case, seen, findings, outputs, budgets.problems, wrong_model, ram=ram)
     if not wrong_model:
         judgement = _with_refusal(judgement, prepared, outputs)
         judgement = _with_layouts(judgement, prepared, outputs)
@@ -90,7 +86,9 @@ def _with_refusal(judgement: Judgement, prepared: Prepared, outputs: OutputCheck
         return judgement
     models = embedded_models(prepared.image) if prepared.model is None else [prepared.model]
     first = next((refusal for model in models for refusal in refusals(model)), None)
-    return judgement if first is None else _led_by(first.message, first.remedy, judgement)
+    if first is None:
+        return judgement
+    return _led_by(first.message, Hint.CONVERT_MODEL.told(remedy=first.remedy), judgement)
 
 
 def _with_layouts(judgement: Judgement, prepared: Prepared, outputs: OutputCheck) -> Judgement:
@@ -98,10 +96,12 @@ def _with_layouts(judgement: Judgement, prepared: Prepared, outputs: OutputCheck
     if judgement.verdict is Verdict.PASS or not outputs.mismatches:
         return judgement
     found = next(two_layouts(prepared.image), None)
-    return judgement if found is None else _led_by(str(found), _LAYOUTS_HINT, judgement)
+    if found is None:
+        return judgement
+    return _led_by(str(found), Hint.ONE_LAYOUT.told(), judgement)
 
 
-def _led_by(cause: str, hint: str, judgement: Judgement) -> Judgement:
+def _led_by(cause: str, hint: HintText, judgement: Judgement) -> Judgement:
     """``judgement`` with ``cause`` as its first problem."""
     reason, problems = f"{cause}; {judgement.reason}", (cause, *judgement.problems)
     return replace(judgement, reason=reason, problems=problems, hint=hint)
@@ -127,8 +127,7 @@ def _without_unused(judgement: Judgement, run: JudgedRun) -> Judgement:
     if judgement.verdict is not Verdict.PASS:
         notes = tuple(f"note: {one}" for one in unused)
         return replace(judgement, problems=(*judgement.problems, *notes))
-    hint = "leave the key out, or change the case so that it counts"
-    return Judgement(Verdict.USAGE, as_reason(unused), tuple(unused), hint)
+    return Judgement(Verdict.USAGE, as_reason(unused), tuple(unused), Hint.DROP_KEY.told())
 
 
 def _check_budgets(prepared: Prepared, measures: Measures, outputs: OutputCheck) -> BudgetCheck:
@@ -155,24 +154,27 @@ def judge(
     outputs: OutputCheck,
     over_budget: Sequence[str] = (),
     wrong_model: Sequence[str] = (),
+    *,
+    ram: int,
 ) -> Judgement:
     """Judge whether a run met the case's expectations.
 
     ``wrong_model`` are messages that the image runs another model than the case's. They come first
-    in every reason, because the other problems may follow from it.
+    in every reason, because the other problems may follow from it. ``ram`` is the size of the
+    chip's, in bytes.
     """
     expected = case.expect
     unexpected = expected.unexpected(findings)
     missing = expected.unmet(findings)
-    fatal = any(finding.kind in FATAL for finding in unexpected)
-    if fatal:
+    remedy = _remedy(unexpected, ram)
+    if any(finding.kind in FATAL for finding in unexpected):
         messages = [*in_sequence(unexpected), *missing]
-        return _negative(Verdict.FIRMWARE, wrong_model, messages, _remedy(case, unexpected))
+        return _negative(Verdict.FIRMWARE, wrong_model, messages, remedy)
     if hung(seen, missing):
         missed = [seen.missed_step] if seen.missed_step else []
         wrong = [outputs.problem] if outputs.mismatches else []
         others = [*missed, *missing, *wrong, *over_budget]
-        return _unfinished(case, seen, outputs, unexpected, others, wrong_model)
+        return _unfinished(case, seen, outputs, unexpected, others, wrong_model, remedy)
     problems = [*in_sequence(unexpected), *missing]
     if case.wants_outputs or _told_by_tests(case, outputs):
         problems += _output_problems(case, outputs)
@@ -185,21 +187,21 @@ def judge(
     problems += [seen.missed_step] if seen.missed_step else []
     problems += over_budget
     if problems or wrong_model:
-        hint = outputs.hint or _remedy(case, unexpected)
-        return _negative(Verdict.FAIL, wrong_model, problems, hint)
+        return _negative(Verdict.FAIL, wrong_model, problems, remedy or outputs.hint)
     return Judgement(Verdict.PASS, _reason_of_pass(case, outputs))
 
 
 def _negative(
-    verdict: Verdict, wrong_model: Sequence[str], problems: Sequence[str], hint: str = ""
+    verdict: Verdict, wrong_model: Sequence[str], problems: Sequence[str], hint: HintText
 ) -> Judgement:
     """A judgement whose reason is the first problem, after the wrong models."""
+    hint = Hint.NAME_MODEL.told() if wrong_model else hint
     rest = list(dict.fromkeys(map(_one_line, problems)))
     more = f" (and {len(rest) - 1:,} more)" if len(rest) > 1 else ""
     reason = "; ".join([*wrong_model, *rest[:1]]) + more
     if len(rest) > MOST_PROBLEMS:
         rest[MOST_PROBLEMS:] = [f"and {len(rest) - MOST_PROBLEMS:,} more"]
-    return Judgement(verdict, reason, (*wrong_model, *rest), _MODEL_HINT if wrong_model else hint)
+    return Judgement(verdict, reason, (*wrong_model, *rest), hint)
 
 
 def _one_line(problem: str) -> str:
@@ -208,15 +210,12 @@ def _one_line(problem: str) -> str:
     return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}..."
 
 
-def _remedy(case: Case, unexpected: Sequence[Finding]) -> str:
-    """What to do about a finding, if a command of this project says more."""
+def _remedy(unexpected: Sequence[Finding], ram: int) -> HintText:
+    """What to do about memory that is missing."""
     small = [finding for finding in unexpected if finding.kind is Kind.ARENA_TOO_SMALL]
     if not small:
-        return ""
-    wanted = max(finding.value("requested") or 0 for finding in small)
-    if wanted > chip_of(case).area("ram").size:
-        return f"{wanted:,} B are more than the chip's RAM: is the model in the image damaged?"
-    return "declare a larger arena; `tflm-hil arena IMAGE` then finds the smallest that works"
+        return NO_HINT
+    return for_missing_memory(max(finding.value("requested") or 0 for finding in small), ram)
 
 
 def _unfinished(
@@ -226,6 +225,7 @@ def _unfinished(
     unexpected: Sequence[Finding],
     others: Sequence[str],
     wrong_model: Sequence[str],
+    remedy: HintText,
 ) -> Judgement:
     """Judge an image that did not end: by its own findings, or else as hung."""
     # A missing end record is implied by "unfinished" and not a separate problem.
@@ -235,11 +235,12 @@ def _unfinished(
     if hang.unread:
         problems = [*messages, hang.unread, *rest]
         return _negative(Verdict.FAIL, wrong_model, problems, hang.read_hint)
-    hint = hang.read_hint or _remedy(case, unexpected) or hang.time_hint
     if messages and seen.stop is Stop.CONDITION:
-        return _negative(Verdict.FAIL, wrong_model, [*messages, *others], _remedy(case, unexpected))
+        return _negative(Verdict.FAIL, wrong_model, [*messages, *others], remedy)
     if messages:
-        return _negative(Verdict.FAIL, wrong_model, [*messages, *hang.causes, *rest], hint)
+        problems = [*messages, *hang.causes, *rest]
+        return _negative(Verdict.FAIL, wrong_model, problems, remedy or hang.time_hint)
+    hint = hang.read_hint or hang.time_hint
     return _negative(Verdict.FIRMWARE, wrong_model, [*hang.causes, *rest], hint)
 
 

@@ -209,9 +209,7 @@ class _Walk:
             self._next()
             if self._requested in outputs:
                 return
-        raise CheckFailed(
-            f"{operator} never requested its output: does the image run another model?"
-        )
+        raise CheckFailed(f"{operator} never requested its output")
 
     def read(self, tensor: Tensor, size: int | None = None) -> bytes:
         """Read the current bytes of a tensor; ``size`` bytes from its beginning if it is given."""

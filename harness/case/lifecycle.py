@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.base.errors import CheckFailed
+from harness.base.hints import NO_HINT, Hint
 from harness.model import Model
 from harness.uart import Console
 
@@ -58,9 +59,10 @@ def lifecycle(console_file: Path, operator: str) -> Lifecycle:
     console.finish()
     records = [one for one in console.of_kind("lifecycle") if one.text("operator") == operator]
     if len(records) != 1:
+        uncounted = not records and console.ended
         raise CheckFailed(
             f"{len(records)} lifecycle records of {operator} came, not one",
-            hint="the kernel must count its calls with hil::Lifecycle, the image come to its end",
+            hint=Hint.COUNT_CALLS.told() if uncounted else NO_HINT,
         )
     (record,) = records
     completed = list(console.records.numbers("inference", "status")).count(0)

@@ -10,6 +10,7 @@ from harness.base.clock import Deadline
 from harness.base.closing import Closing
 from harness.base.errors import CheckFailed, FirmwareFailed, HilError, UsageError
 from harness.base.findings import FATAL, NOTES, Finding, Kind, Topic
+from harness.base.hints import Hint
 from harness.base.platforms import BoardTable, board_table, board_with
 from harness.case.case import Case
 from harness.case.endings import at_rest
@@ -157,10 +158,7 @@ class Live(Closing):
         if ends and missing:
             return CheckFailed("; ".join(missing))
         if ends and not self._checked:
-            return CheckFailed(
-                "the session checked nothing",
-                hint='wait for a line, compare something, or say checks = "none"',
-            )
+            return CheckFailed("the session checked nothing", hint=Hint.ASSERT_SOMETHING.told())
         return None
 
     def _untaken(self, findings: Sequence[Finding], kind: type[HilError]) -> HilError:
@@ -174,9 +172,7 @@ class Live(Closing):
         more = f" (and {len(messages) - 1:,} more)" if len(messages) > 1 else ""
         reports = list(dict.fromkeys(fault.report for fault in seen.faults))[:1]
         details = [text for text in (*messages[1:], *reports, seen.stacks) if text]
-        names = ", ".join(dict.fromkeys(f'"{one.kind}"' for one in findings))
-        hint = f"expect = {{ findings = [{names}] }}, or check_reported" if names else ""
-        return kind("\n".join([messages[0] + more, *details]), hint=hint)
+        return kind("\n".join([messages[0] + more, *details]))
 
     def _hangs_in_handler(self) -> bool:
         """Whether a handler executes for ever: it is left to run for a while."""

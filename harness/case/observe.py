@@ -188,8 +188,7 @@ def _reporter(session: Session, image: Image) -> StateReporter:
 
 
 def _quiet(session: Session) -> float | None:
-    now = session.counters.virtual_seconds
-    return now - session.console[-1].time if now is not None and session.console else None
+    return session.counters.seconds - session.console[-1].time if session.console else None
 
 
 def watch_calls(session: Session, image: Image) -> dict[int, str] | None:

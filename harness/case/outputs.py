@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from harness.base.findings import Findings, Kind
+from harness.base.hints import NO_HINT, Hint, HintText
 from harness.case.case import NEVER, Case
 from harness.case.printed import PrintedComparison
 from harness.model import Model, Tensor
@@ -40,7 +41,7 @@ class OutputCheck:
     inferences: int = 0
     problem: str = ""  # one line; "" if there is none
     details: str = ""
-    hint: str = ""  # what to try
+    hint: HintText = NO_HINT
     pass_reason: str = ""  # reason of a pass; "" for the usual one
     tests: tuple[TestResult, ...] = ()  # of an image that runs tests
     compared_with: str = ""  # source of the expected values
@@ -67,7 +68,8 @@ def check_outputs(
         return OutputCheck(problem=problem)
     if model is None:
         problem = "no model is given to compare the outputs with"
-        return OutputCheck(problem=problem, hint="--model, or `model` in a case file")
+        hint = Hint.GIVE_MODEL.told() if _gives_outputs(console, case) else NO_HINT
+        return OutputCheck(problem=problem, hint=hint)
     return _recorded(console, case, model, known)
 
 

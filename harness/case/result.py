@@ -17,6 +17,7 @@ from harness.base.errors import (
     UsageError,
 )
 from harness.base.findings import Finding
+from harness.base.hints import NO_HINT, HintText
 from harness.base.platforms import place
 from harness.base.tables import key, plain
 from harness.uart.scrapers import TestResult
@@ -149,7 +150,7 @@ class Judgement:
     verdict: Verdict
     reason: str
     problems: tuple[str, ...] = ()  # the most important first
-    hint: str = ""  # what to try
+    hint: HintText = NO_HINT  # an error's own, if it ended the case
 
     def __str__(self) -> str:
         return f"{self.verdict}: {self.reason}"

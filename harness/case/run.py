@@ -18,6 +18,7 @@ from harness.base.errors import (
     describe_bug,
     traceback_text,
 )
+from harness.base.hints import HintText
 from harness.build.first_error import first_error
 from harness.case import artifacts
 from harness.case.case import Case
@@ -196,10 +197,10 @@ def _failed(case: Case, error: Exception, prepared: Prepared | None = None) -> C
     """The result of a case that an error has ended: the one place where errors become verdicts."""
     if isinstance(error, HilError):
         reason, details = _one_line(error.message)
-        judgement = Judgement(Verdict.of(error), reason, hint=error.hint)
+        judgement = Judgement(Verdict.of(error), reason, hint=HintText(error.hint))
     else:
         details = traceback_text() if os.environ.get("TFLM_HIL_DEBUG") else ""
-        judgement = Judgement(Verdict.ERROR, describe_bug(error), hint=BUG_HINT)
+        judgement = Judgement(Verdict.ERROR, describe_bug(error), hint=HintText(BUG_HINT))
     if prepared is None or judgement.verdict is Verdict.SKIPPED:
         return CaseResult(setup_of(case), judgement, Evidence(details=details))
     measures = Measures(size=size_of(prepared.image))

@@ -13,6 +13,7 @@ from harness.base import numbers
 from harness.base.code_identity import code_identity
 from harness.base.errors import CheckFailed, UsageError
 from harness.base.form import formatted
+from harness.base.hints import NO_HINT, Hint
 from harness.base.power_on import DEFAULT_SEED, ZERO_WORD, name_of, seed_of
 from harness.case.subject import Subject
 from harness.cli.options import (
@@ -234,7 +235,7 @@ def _replay(study: Study, model: Model, number: int, json_file: Path | None) -> 
 
 def _check_budgets(summary: CampaignSummary, limits: dict[str, float]) -> None:
     """Raises :class:`CheckFailed` if a rate is not shown to be within its budget."""
-    problems = []
+    problems, more_faults = [], not summary.passed
     if summary.passed:
         problems.append(f"{summary.passed:,} faults that change outputs pass all checks")
     for name, limit in limits.items():
@@ -244,5 +245,7 @@ def _check_budgets(summary: CampaignSummary, limits: dict[str, float]) -> None:
             is_over = "is over" if low > limit else "is not shown to be within"
             figures = f"{rate.rate:.3%} ({low:.3%} to {high:.3%})"
             problems.append(f"{name}: {figures} {is_over} {limit:.3%}")
+            more_faults &= rate.rate <= limit
     if problems:
-        raise CheckFailed("; ".join(problems), hint="a larger --count narrows the intervals")
+        hint = Hint.LARGER_COUNT.told() if more_faults else NO_HINT
+        raise CheckFailed("; ".join(problems), hint=hint)

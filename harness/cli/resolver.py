@@ -86,7 +86,7 @@ def check(
     else:
         audits = check_every(image, needed)
     _report(audits, image, json_file)
-    _raise_unless_passed(next(iter(audits.values())), elf, image)
+    _raise_unless_passed(next(iter(audits.values())), elf)
 
 
 def _report(audits: Mapping[str, Audit], image: Image, json_file: Path | None) -> None:
@@ -104,15 +104,15 @@ def _report(audits: Mapping[str, Audit], image: Image, json_file: Path | None) -
             show_audit(screen(), each)
 
 
-def _raise_unless_passed(audit: Audit, elf: Path, image: Image) -> None:
-    from harness.resolver.audit import AuditVerdict, hint_for  # noqa: PLC0415
+def _raise_unless_passed(audit: Audit, elf: Path) -> None:
+    from harness.resolver.audit import AuditVerdict  # noqa: PLC0415
 
     if audit.verdict is AuditVerdict.REFUSED:
         raise CheckFailed(f"{audit.model}: {audit.problems[0]}")
     if audit.verdict is AuditVerdict.CANNOT_TELL:
         raise CannotTell(
             f"cannot tell whether the resolver of {elf.name} is right for {audit.model}: "
-            f"{audit.problems[0]}", hint=hint_for(image),
+            f"{audit.problems[0]}", hint=audit.hint,
         )  # fmt: skip
     if not audit.passed:
         raise CheckFailed(f"the resolver of {elf.name} is wrong for {audit.model}: "

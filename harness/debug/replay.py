@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from harness.base.clock import Deadline
 from harness.base.errors import CheckFailed, UsageError
+from harness.base.hints import Hint, HintText
 from harness.base.text import short
 from harness.elf import Image
 from harness.elf.demangle import qualified
@@ -190,12 +191,9 @@ def _run_to(run: Rerun, place: Breakpoint, seconds: float, guard: float) -> int:
             raise CheckFailed(f"the image does not hang: it ended with {end}")
         return machine.core.executed
     if place.where == "fault":
-        run.run(last, guard=limit)
+        end = run.run(last, guard=limit)
         if not machine.faults:
-            raise CheckFailed(
-                f"no fault within {seconds:g} s of the image's time",
-                hint="--at hang shows where it is then; --timeout gives it more time",
-            )
+            raise CheckFailed(f"no fault within {seconds:g} s of the image's time", hint=_try(end))
         return machine.faults[0].instructions
     assert isinstance(place.where, int)
     hits = 0
@@ -206,11 +204,16 @@ def _run_to(run: Rerun, place: Breakpoint, seconds: float, guard: float) -> int:
         return hits >= place.hit
 
     machine.hook(place.where, reached)
-    run.run(last, guard=limit)
+    end = run.run(last, guard=limit)
     machine.unhook(place.where, reached)
     if hits < place.hit:
         raise CheckFailed(
             f"the image does not reach {place.text} within {seconds:g} s of its time",
-            hint="--at hang shows where it is instead; --timeout gives it more time",
+            hint=_try(end),
         )
     return machine.core.executed
+
+
+def _try(end: End) -> HintText:
+    """The hint of an image that ended so before it came to the place."""
+    return (Hint.DEBUG_LONGER if end in (End.DEADLINE, End.GUARD) else Hint.WHERE_IT_HANGS).told()

@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from harness.base.hints import NO_HINT, Hint, HintText
 from harness.elf.demangle import short_name
 from harness.elf.file import ElfFile, Segment, Symbol
 
@@ -95,16 +96,16 @@ class Image(ElfFile):
             return "the image is stripped"
         return f"a {self.kind} file has no symbols"
 
-    def symbols_hint(self, *, also_load: bool = True) -> str:
+    def symbols_hint(self, *, also_load: bool = True) -> HintText:
         """What gives the image its symbols, "" if it has them.
 
         ``also_load``: whether the command can load an ELF beside a HEX or binary file.
         """
         if self.symbols:
-            return ""
+            return NO_HINT
         if self.kind == "ELF":
-            return "pass the ELF before it was stripped"
-        return "add the ELF with --also-load app.elf" if also_load else "pass the ELF instead"
+            return Hint.WITHOUT_STRIP.told()
+        return (Hint.ALSO_LOAD if also_load else Hint.PASS_ELF).told()
 
     @property
     def alone(self) -> Image:

@@ -8,15 +8,15 @@ smaller than this figure: allocation needs temporary memory, too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import pairwise
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from harness.base.errors import FirmwareFailed, UsageError
-from harness.base.findings import Kind
+from harness.base.findings import Finding, Kind
+from harness.base.hints import NO_HINT, Hint, HintText, for_missing_memory
 from harness.elf import Image
 from harness.elf.demangle import demangle, qualified
 from harness.elf.models import embedded_models
@@ -146,21 +146,8 @@ def minimum(
                             tuple(prober.probes), prober.instructions)  # fmt: skip
 
 
-#: What to do about an image that does not allocate, by what it printed; "" for no message.
-_HINTS: Mapping[str, str] = MappingProxyType(
-    {
-        Kind.ARENA_TOO_SMALL: "make the arena larger and build again; only smaller ones can be "
-        "tried here",
-        Kind.PREPARE_FAILED: "the operator refuses its tensors at any size of the arena",
-        **dict.fromkeys(
-            (Kind.MISSING_OPERATOR, Kind.MISSING_CUSTOM_OPERATOR, Kind.RESOLVER_TOO_SMALL),
-            "`tflm-hil resolver check IMAGE MODEL` lists what the resolver lacks; the arena is not "
-            "the cause",
-        ),
-        "": "the image does not say why: a larger arena may be enough; `tflm-hil resolver check "
-        "IMAGE MODEL` tells whether its model can run",
-    }
-)
+#: Findings of a resolver that lacks an operator.
+_LACKS = (Kind.MISSING_OPERATOR, Kind.MISSING_CUSTOM_OPERATOR, Kind.RESOLVER_TOO_SMALL)
 
 
 def _never_allocates(image: Image, prober: _Prober, declared: int) -> FirmwareFailed:
@@ -170,10 +157,21 @@ def _never_allocates(image: Image, prober: _Prober, declared: int) -> FirmwareFa
         for refusal in refusals(model):
             return FirmwareFailed(
                 f"{image.path.name} allocates with no arena: {refusal.message}: {reason}",
-                hint=refusal.remedy,
+                hint=Hint.CONVERT_MODEL.told(remedy=refusal.remedy),
             )
     message = f"{image.path.name} does not allocate with its own arena of {declared:,} B: {reason}"
-    return FirmwareFailed(message, hint=_HINTS.get(prober.cause, ""))
+    return FirmwareFailed(message, hint=_remedy(prober.cause, image))
+
+
+def _remedy(cause: Finding | None, image: Image) -> HintText:
+    """What to do about an image that does not allocate, by the first finding in what it printed."""
+    if cause is None:
+        return NO_HINT
+    if cause.kind is Kind.ARENA_TOO_SMALL:
+        return for_missing_memory(cause.value("requested") or 0, image.chip.area("ram").size)
+    if cause.kind is Kind.PREPARE_FAILED:
+        return Hint.NOT_THE_ARENA.told()
+    return Hint.RESOLVER_LACKS.told() if cause.kind in _LACKS else NO_HINT
 
 
 @dataclass(frozen=True)
@@ -190,7 +188,8 @@ def _hooks_of(image: Image) -> _Hooks:
         raise UsageError(
             f"{image.path} does not show where it takes its arena: no "
             f"{'AllocateTensors' if takers else 'function that takes one'} in its symbols",
-            hint="pass an image with symbols, built without link-time optimization",
+            hint=image.symbols_hint(also_load=False)
+            or "link-time optimization may have dissolved it, if it is a TFLM image",
         )
     return _Hooks(takers, allocate)
 
@@ -207,7 +206,7 @@ class _Prober:
         self.seconds = seconds
         self.probes: list[Probe] = []
         self.status: int | None = None
-        self.cause = ""
+        self.cause: Finding | None = None
         self.site = self._run_to(hooks)
         self.instructions = self._counted()
         self.printed = len(session.console)
@@ -294,9 +293,9 @@ class _Prober:
     def _reason(self, stop: Stop, faults: int) -> str:
         """The reason why a probe did not allocate: a fault, no return, or the image's message.
 
-        :attr:`cause` is the kind of the message, "" if there is none, "other" for a fault.
+        :attr:`cause` is the first finding in the message.
         """
-        self.cause = "other"
+        self.cause = None
         if len(self.session.faults) > faults:
             fault = self.session.faults[faults]
             return f"{fault.kind} in {fault.where}"
@@ -304,8 +303,7 @@ class _Prober:
             return f"AllocateTensors did not return ({stop})"
         console = b"".join(chunk.data for chunk in self.session.console[self.printed :])
         lines = list(LineSplitter().feed(console + b"\n"))
-        found = next(iter(messages_in(lines)), None)
-        self.cause = "" if found is None else found.kind
+        self.cause = found = next(iter(messages_in(lines)), None)
         texts = (line.text.strip() for line in lines)
         first = next((text for text in texts if text and not text.startswith(records.PREFIX)), "")
         said = first if found is None else found.message

@@ -95,10 +95,8 @@ class Calibration:
         """
         unknown = sorted(instructions.keys() - self.ratios.keys())
         if unknown:
-            raise CheckFailed(
-                f"not calibrated: {', '.join(unknown)} was never measured on a board",
-                hint="run an image with it on a board and the simulator, then tflm-hil calibrate",
-            )
+            names = ", ".join(unknown)
+            raise CheckFailed(f"not calibrated: {names} was never measured on a board")
         cycles = _cycles(self.ratios, instructions)
         spread = math.hypot(*(n * self.ratios[name].spread for name, n in instructions.items()))
         per_ms = cpu_hz / 1000

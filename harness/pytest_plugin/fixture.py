@@ -12,6 +12,7 @@ import pytest
 from harness import footprint, resolver
 from harness.base.closing import Closing
 from harness.base.errors import CheckFailed, EnvironmentMissing, UsageError
+from harness.base.hints import Hint
 from harness.build.builders import build_one
 from harness.case import CaseResult
 from harness.case.arguments import CaseArguments, SessionArguments
@@ -89,8 +90,8 @@ class Hil(Closing):
         __tracebackhide__ = True
         for outcome in self._outcomes:
             if "was_read" not in vars(outcome) and not outcome.passed:
-                hint = "assert hil.run(...), or check its verdict"
-                raise CheckFailed(f"a failure was not checked:\n{failure_text(outcome)}", hint=hint)
+                message = f"a failure was not checked:\n{failure_text(outcome)}"
+                raise CheckFailed(message, hint=Hint.CHECK_VERDICT.told())
         for session in self._sessions:
             session.judge()
 

@@ -45,9 +45,9 @@ def table(summary: CampaignSummary) -> str:
             f"  {outcome:<12}{verdict:<12}{count:>9,}"
             for (outcome, verdict), count in sorted(summary.verdicts.items())
         ]
-    hints = summary.hints()
-    if hints:
-        lines += ["", "protect first:", *(f"  {hint}" for hint in hints)]
+    exposures = summary.exposures()
+    if exposures:
+        lines += ["", "protect first:", *(f"  {one}" for one in exposures)]
     return "\n".join(lines)
 
 
@@ -68,7 +68,7 @@ def page(summary: CampaignSummary, parameters: Mapping[str, Any]) -> str:
         models=models,
         outcomes=OUTCOMES,
         details=summary.details.most_common(),
-        hints=summary.hints(),
+        exposures=summary.exposures(),
         script=script,
         csv="" if script else csv_text(summary.to_json()["by"]),
         csv_name="campaign",

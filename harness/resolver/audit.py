@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import Any
 
 from harness.base.errors import CannotTell, UsageError
+from harness.base.hints import NO_HINT, Hint, HintText, either
 from harness.elf import Image
 from harness.elf.demangle import demangle
 from harness.elf.models import Held, held_model
@@ -89,6 +90,7 @@ class Audit:
     problems: tuple[str, ...]
     notes: tuple[str, ...]
     method: str
+    hint: HintText = NO_HINT
 
     @property
     def reason(self) -> str:
@@ -173,10 +175,12 @@ class _Evidence:
     refused: Mapping[_Key, int] = field(default_factory=dict)
 
 
-def hint_for(image: Image) -> str:
-    """What to try if the ELF alone gives no answer."""
-    live = "check its table at run time: `tflm-hil resolver check --live ELF MODEL`"
-    return f"{image.symbols_hint()}, or {live}" if image.without_symbols else live
+def _hint(linked: Linked) -> HintText:
+    """What to try if the image alone gives no answer."""
+    if linked.image.without_symbols:
+        return either(linked.image.symbols_hint(), Hint.CHECK_LIVE.told())
+    nothing = linked.method == "nothing" and not linked.resolvers
+    return NO_HINT if nothing else Hint.CHECK_LIVE.told()
 
 
 def _noted(audit: Audit, image: Image, model: Model) -> Audit:
@@ -497,6 +501,5 @@ def _cannot_tell(model: Model, linked: Linked, why: str) -> Audit:
     return Audit(
         model.name, None, linked.resolvers, operators, 0,
         (*([AuditVerdict.REFUSED] if refused else []), AuditVerdict.CANNOT_TELL),
-        (*refused, why), (hint_for(linked.image), *_notes(linked), *pitfalls(model)),
-        linked.method,
+        (*refused, why), (*_notes(linked), *pitfalls(model)), linked.method, _hint(linked),
     )  # fmt: skip

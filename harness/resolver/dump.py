@@ -86,7 +86,7 @@ def dump(session: Session, image: Image) -> tuple[LiveResolver, ...]:
     if not found:
         raise CannotTell(
             f"no operator resolver in the memory of target {session.target!r}",
-            hint=image.symbols_hint() or "run the image past its registration before reading",
+            hint=image.symbols_hint(),
         )
     return tuple(found[address] for address in sorted(found))
 

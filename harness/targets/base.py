@@ -83,6 +83,11 @@ class Counters:
     wall_seconds: float
     resets: int = 0
 
+    @property
+    def seconds(self) -> float:
+        """The time on the target's clock: the wall's for a target without a clock of its own."""
+        return self.wall_seconds if self.virtual_seconds is None else self.virtual_seconds
+
 
 @dataclass(frozen=True)
 class Fault:

@@ -137,7 +137,9 @@ def test_arena_says_it_in_place_of_a_larger_arena(image):
     ("printed", "hint"),
     [
         ("Failed to allocate tail memory. Requested: 512, available 12, missing: 500",
-         "make the arena larger and build again; only smaller ones can be tried here"),
+         "declare a larger arena; `tflm-hil arena IMAGE` then finds the smallest that works"),
+        ("Failed to allocate tail memory. Requested: 512000, available 12, missing: 511988",
+         "512,000 B are more than the chip's RAM: is the model in the image damaged?"),
         ("Didn't find op for builtin opcode 'SOFTMAX'",
          "`tflm-hil resolver check IMAGE MODEL` lists what the resolver lacks; the arena is not "
          "the cause"),

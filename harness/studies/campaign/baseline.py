@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
 from harness.base.errors import CheckFailed, FirmwareFailed, UsageError
+from harness.base.hints import NO_HINT, Hint
 from harness.elf.demangle import qualified
 from harness.elf.functions import address_of
 from harness.model import Model
@@ -19,9 +20,11 @@ from harness.model.structures import EVAL_TENSOR
 from harness.simulator import End, Machine
 from harness.simulator.snapshot import Snapshot, take
 from harness.studies.campaign.feeding import READY, Inputs, run_to_ready, send
+from harness.uart.records import pattern
 
 _INVOKE = "MicroInterpreter::Invoke"
 GET_TENSOR = "GetEvalTensor"
+_INFERENCE = pattern("inference")
 #: Functions that firmware calls when it gives up: reaching one detects a fault.
 _ABORTS = (
     "abort", "__assert_func", "assert_post_action", "z_fatal_error", "k_sys_fatal_error_handler",
@@ -162,7 +165,7 @@ class _Recorder:
                 "the fault-free inference fails: Invoke() does not return kTfLiteOk"
             )
         if not returns:
-            raise CheckFailed("no kernel asked for a tensor: does the image run another model?")
+            raise CheckFailed("no kernel asked for a tensor")
         length = machine.core.executed - begin
         first_index, address = returns[0]
         tensors = address - EVAL_TENSOR * first_index
@@ -184,12 +187,16 @@ class _Recorder:
             raise UsageError(f"there are inputs for {len(self.inputs)} inferences only")
         until = machine.now + round(_BOOT_SECONDS * machine.memory_map.cpu_hz)
         if run_to_ready(machine, until) is not End.CONDITION:
+            computed = re.search(_INFERENCE, self._console())
             raise FirmwareFailed(
                 f"the image does not ask for the inputs of inference {number}",
-                hint="" if number else "an image with inputs of its own takes no --inputs",
+                hint=Hint.OWN_INPUTS.told() if computed and not number else NO_HINT,
             )
         if send(machine, self.inputs, number, until) is not End.CONDITION:
             raise FirmwareFailed(f"the image does not take the inputs of inference {number}")
+
+    def _console(self) -> bytes:
+        return b"".join(chunk.data for chunk in self.machine.console)
 
     def _to(self, address: int, name: str) -> None:
         machine = self.machine
@@ -198,8 +205,7 @@ class _Recorder:
         end = machine.run(until_tick=until)
         machine.unhook(address)
         if end is not End.CONDITION:
-            console = b"".join(chunk.data for chunk in machine.console)
-            if not self.inputs and re.search(READY, console):
+            if not self.inputs and re.search(READY, self._console()):
                 raise UsageError("the image waits for inputs", hint="send them with --inputs")
             raise FirmwareFailed(f"the image does not reach {name} ({end})")
 
@@ -211,9 +217,7 @@ class _Recorder:
             requests = (offset for offset, index, _ in remaining if index in operator.outputs)
             offset = next(requests, None)
             if offset is None:
-                raise CheckFailed(
-                    f"{operator} never requested its output: does the image run another model?"
-                )
+                raise CheckFailed(f"{operator} never requested its output")
             offsets.append(offset)
         return tuple(offsets)
 
@@ -236,9 +240,7 @@ class _Recorder:
             data = self.model.tensors[site.tensor].data
             assert data is not None
             if self.machine.read_memory(site.address, site.size) != bytes(data):
-                raise CheckFailed(
-                    f"tensor {site.name!r} differs in the image: does it run another model?"
-                )
+                raise CheckFailed(f"tensor {site.name!r} differs in the image")
         return tuple(weights), tuple(activations)
 
     def _address(self, base: int, index: int) -> int:

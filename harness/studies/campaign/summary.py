@@ -18,7 +18,7 @@ from harness.studies.campaign.inject import CRITICAL, OUTCOMES
 GROUPS = ("model", "region", "tensor", "operator", "bit", "time")
 _TENTHS = 10
 #: Sites listed as those to protect first.
-_HINTS = 5
+_SHOWN = 5
 #: Confidence level of intervals: 95 of 100 contain the true rate.
 CONFIDENCE = 0.95
 _Z = NormalDist().inv_cdf(0.5 + CONFIDENCE / 2)
@@ -54,7 +54,7 @@ class Rate:
 
 
 @dataclass(frozen=True)
-class Hint:
+class Exposure:
     """A site to protect."""
 
     region: str
@@ -148,16 +148,18 @@ class CampaignSummary:
         """Number of faults that changed outputs and got the verdict "pass"."""
         return sum(count for (_, verdict), count in self.verdicts.items() if verdict == "pass")
 
-    def hints(self) -> list[Hint]:
+    def exposures(self) -> list[Exposure]:
         """The sites to protect first: tensors by critical rate times size."""
         sites = (*self.baseline.weights, *self.baseline.activations)
         sizes = {(site.region, site.name): site.size for site in sites}
-        hints = [
-            Hint(model, value, sizes[model, value], Rate(counts[CRITICAL], sum(counts.values())))
+        found = [
+            Exposure(
+                model, value, sizes[model, value], Rate(counts[CRITICAL], sum(counts.values()))
+            )
             for (model, group, value), counts in self.by.items()
             if group == "tensor" and (model, value) in sizes and counts[CRITICAL]
         ]
-        return sorted(hints, key=lambda hint: (-hint.share, hint.name))[:_HINTS]
+        return sorted(found, key=lambda one: (-one.share, one.name))[:_SHOWN]
 
     def to_json(self) -> dict[str, Any]:
         """The document of ``campaign --json`` without its records and seed."""
@@ -189,8 +191,8 @@ class CampaignSummary:
                 for (outcome, verdict), count in sorted(self.verdicts.items())
             ],
             "protect": [
-                {"region": hint.region, "name": hint.name, "bytes": hint.bytes,
-                 "critical": hint.critical.rate}
-                for hint in self.hints()
+                {"region": one.region, "name": one.name, "bytes": one.bytes,
+                 "critical": one.critical.rate}
+                for one in self.exposures()
             ],
         }  # fmt: skip

@@ -10,6 +10,7 @@ from itertools import islice
 from typing import Any, Protocol
 
 from harness.base.findings import Finding, Findings, Kind
+from harness.base.hints import NO_HINT, Hint, HintText
 from harness.uart.lines import Line, number
 from harness.uart.scrapers.readings import Readings
 
@@ -23,8 +24,8 @@ MOST_RESULTS = 100_000
 #: Names of the references of comparisons, in all reports.
 LISTED_VALUES, REFERENCE = "expect.values", "the NumPy reference"
 OWN_TESTS = "the image's own tests"
-#: For hints: the reference that fits results of any form.
-VALUES_HINT = "expect.values in a case file (docs/cases.md)"
+#: The reference that fits results of any form, in a hint.
+LISTED_REFERENCE = "expect.values in a case file (docs/cases.md)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,7 @@ class Check:
     mismatches: int = 0
     problems: tuple[str, ...] = ()  # the most important one first; empty for a pass
     details: str = ""  # several lines
-    hint: str = ""
+    hint: HintText = NO_HINT
     pass_reason: str = ""  # the text of a pass; "" for the default one
     tests: tuple[TestResult, ...] = ()
     compared_with: tuple[str, ...] = ()  # the references
@@ -159,9 +160,11 @@ class Scraper(ABC):
             return Check(problems=("expect.tests needs a scraper that reads tests",))
         if expected.values:
             return against_values(self.results, expected)
+        if not self.results:
+            return Check(problems=("no result was printed",))
         return Check(
             problems=("the results were read but compared with nothing",),
-            hint=f"give {VALUES_HINT}",
+            hint=Hint.COMPARE_RESULTS.told(reference=LISTED_REFERENCE),
         )
 
     def _unparsed(self, line: Line, why: str) -> None:
@@ -175,12 +178,14 @@ def against_values(results: Sequence[Scraped], expected: ExpectedResults) -> Che
     compared = results if expected.repeats else results[:listed]
     extra = results[len(compared) :]
     pairs = [(result, expected.values[index % listed]) for index, result in enumerate(compared)]
-    wrong, rows = first_rows(
-        f"result {index}{_named(result, name)}: {name} is {difference}"
-        for index, (result, values) in enumerate(pairs, 1)
-        for name, value in values.items()
-        if (difference := _difference(result.values.get(name), value, expected.tolerance or 0.0))
-    )
+    numbers, differences = [], []
+    for index, (result, values) in enumerate(pairs, 1):
+        for name, value in values.items():
+            read = result.values.get(name)
+            if difference := _difference(read, value, expected.tolerance or 0.0):
+                numbers.append(index)
+                differences.append(f"result {index}{_named(result, name)}: {name} is {difference}")
+    wrong, rows = first_rows(differences)
     count = sum(len(values) for _, values in pairs)
     came = f"{len(results)} results came, {listed} are expected"
     problems = [came] if len(results) < listed else []
@@ -189,9 +194,9 @@ def against_values(results: Sequence[Scraped], expected: ExpectedResults) -> Che
     if extra:
         first = extra[0]
         rows.append(f"result {listed + 1}, not expected: line {first.line} {first.text[:80]!r}")
-    hint = ""
-    if wrong and expected.repeats and len(results) > listed:
-        hint = "with `end = 'never'`, expect.values begin again after the last: list a whole round"
+    hint = NO_HINT
+    if wrong and expected.repeats and numbers[0] > listed:
+        hint = Hint.LIST_A_ROUND.told()
     return Check(
         count, wrong, tuple(problems), "\n".join(rows), hint, compared_with=(LISTED_VALUES,)
     )

@@ -14,9 +14,10 @@ from array import array
 from collections.abc import Sequence
 from dataclasses import replace
 
+from harness.base.hints import Hint
 from harness.uart.lines import Line, last_digit, number
 from harness.uart.scrapers.base import (
-    VALUES_HINT,
+    LISTED_REFERENCE,
     Check,
     ExpectedResults,
     Scraped,
@@ -70,8 +71,11 @@ class HelloWorld(Scraper):
 
     def _check(self, expected: ExpectedResults) -> Check:
         """Check every x; check results against listed values and the model, if the case has any."""
-        if not expected.values and expected.compare is None:
-            return replace(super()._check(expected), hint=f"give --model, or {VALUES_HINT}")
+        if self.results and not expected.values and expected.compare is None:
+            reference = f"--model, or {LISTED_REFERENCE}"
+            return replace(
+                super()._check(expected), hint=Hint.COMPARE_RESULTS.told(reference=reference)
+            )
         if not self.results:
             return Check(problems=("no result was printed",))
         x = [_float(result, "x") for result in self.results]

@@ -29,7 +29,7 @@ def judged(scripted):
         session.faults = list(faults)
         spec = Case("case", **case)
         seen = observe(session, spec)
-        return judge(spec, seen, seen.findings(), outputs, budgets, models)
+        return judge(spec, seen, seen.findings(), outputs, budgets, models, ram=256 << 10)
 
     return decide
 
@@ -187,7 +187,7 @@ def test_text_that_a_scraper_reads_is_a_failed_check_with_a_hint(judged):
 
 
 def test_text_that_no_scraper_reads_is_a_hang_with_a_hint(judged):
-    told = judged([b"hello\r\n"], OutputCheck(), stop=Stop.DEADLINE)
+    told = judged([b"score: 7\r\n"], OutputCheck(), stop=Stop.DEADLINE)
     assert told.verdict is Verdict.FIRMWARE
     assert ", ".join(SCRAPERS) in told.hint
 
@@ -283,18 +283,25 @@ def test_a_case_without_outputs_passes_with_that_reason(judged):
 
 
 @pytest.mark.parametrize(
-    ("case", "hint"),
+    ("case", "hint", "later"),
     [
-        ({"scraper": r"/y=(?P<y>\d+)/"}, "--end never"),
-        ({"scraper": r"/y=(?P<y>\d+)/", "end": LastLine("^done$")}, "--timeout"),
-        ({"scraper": r"/y=(?P<y>\d+)/", "end": "never", "inferences": 9}, "--timeout"),
+        ({}, "--end never", "--end never"),
+        ({"inferences": 99}, "--timeout", ""),
+        ({"end": LastLine("^done$")}, "--timeout", ""),
+        ({"end": "never", "inferences": 99}, "--timeout", ""),
     ],
 )
-def test_results_without_an_end_have_a_hint(judged, case, hint):
-    told = judged([b"y=1\n"], OutputCheck(inferences=1), stop=Stop.DEADLINE, **case)
-    assert told.verdict is Verdict.FIRMWARE
-    assert told.reason.startswith("1 line and 1 result came, then it ran on to the deadline")
-    assert hint in told.hint
+def test_results_without_an_end_have_a_hint(judged, case, hint, later):
+    def hint_of(*, lines, timeout):
+        told = judged([b"y=1\n"] * lines, OutputCheck(inferences=9), stop=Stop.DEADLINE,
+                      scraper=r"/y=(?P<y>\d+)/", timeout=timeout, **case)  # fmt: skip
+        assert told.verdict is Verdict.FIRMWARE
+        assert "9 results came, then it ran on to the deadline" in told.reason
+        return told.hint
+
+    assert hint in hint_of(lines=50, timeout=0.02)
+    silent = hint_of(lines=1, timeout=10.0)  # for most of its time
+    assert later in silent and bool(silent) is bool(later)
 
 
 def test_a_flooded_console_is_the_reason(judged, monkeypatch):

@@ -66,7 +66,7 @@ def test_every_verdict_is_one_that_its_reasons_carry(
     case = Case("c", expect=expected, scraper=scraper)
     seen = observe(session, case)
     findings = seen.findings()
-    told = judge(case, seen, findings, check, excess, wrong)
+    told = judge(case, seen, findings, check, excess, wrong, ram=1 << 18)
     assert told.verdict in (Verdict.PASS, Verdict.FAIL, Verdict.FIRMWARE)
     assert told.reason and "\n" not in told.reason
     if told.verdict is Verdict.PASS:

@@ -159,7 +159,6 @@ def test_a_case_without_model_or_reference_compares_nothing():
     assert neither.problem.startswith("the case has neither")
     console = Console()
     assert check_outputs(console, CASE, None).problem.startswith("no model is given")
-    assert check_outputs(console, CASE, None).hint == "--model, or `model` in a case file"
 
 
 def layered(change: int) -> list[Told]:

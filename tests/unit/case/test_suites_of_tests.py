@@ -53,7 +53,7 @@ def judged(scripted):
         session = scripted([text.encode()], end=Stop.IDLE)
         session.resets = resets
         seen = observe(session, case)
-        return judge(case, seen, seen.findings(), check_outputs(seen.console, case, None))
+        return judge(case, seen, seen.findings(), check_outputs(seen.console, case, None), ram=0)
 
     return decide
 

@@ -98,7 +98,7 @@ def test_an_image_that_never_allocates_is_reported(image):
         minimum(image(needed=2049), open_simulator)
     words = "little.elf does not allocate with its own arena of 2,048 B"
     assert failed.value.message == f"{words}: AllocateTensors returned 1"
-    assert failed.value.hint.startswith("the image does not say why")
+    assert not failed.value.hint
 
 
 @pytest.mark.slow

@@ -50,14 +50,14 @@ def test_group_of_one_value_is_left_out(summary):
     assert groups(summary, "tensor") == []
 
 
-def test_hints_are_sorted_by_rate_times_size(summary):
+def test_exposures_are_sorted_by_rate_times_size(summary):
     for tensor, outcome in [
         ("bias", "critical"),
         *[("kernel", "masked")] * 9,
         ("kernel", "critical"),
     ]:
         summary.add(record(tensor=tensor, outcome=outcome))
-    assert [(hint.name, hint.share) for hint in summary.hints()] == [
+    assert [(one.name, one.share) for one in summary.exposures()] == [
         ("kernel", 10.0),
         ("bias", 4.0),
     ]

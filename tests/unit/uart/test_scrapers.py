@@ -213,8 +213,8 @@ def test_extra_results_are_reported_after_differences(scrape):
 @pytest.mark.parametrize(
     ("text", "repeats", "hint"),
     [
-        ("y=1\ny=9\ny=9\n", True, True),  # a second round that differs
-        ("y=1\ny=9\n", True, False),  # the first round differs
+        ("y=1\ny=2\ny=9\n", True, True),  # a second round that differs
+        ("y=1\ny=9\ny=9\n", True, False),  # the first round differs
         ("y=9\n", True, False),  # not even a round
         ("y=1\ny=2\ny=1\n", True, False),  # nothing differs
         ("y=1\ny=9\ny=9\n", False, False),  # no rounds
