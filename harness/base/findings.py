@@ -218,8 +218,9 @@ class Finding:
     ``subject`` is a name in the field's own terms (``FULLY_CONNECTED``, ``Atan``,
     ``FICR+0x140``), ``line`` the 1-based console line it was read from (0: not from the console),
     ``values`` the numbers in the message (``{"declared": 1}``, ``{"requested": 132, ...}``).
-    ``time`` is when it was, in seconds on the target's clock; None for what is only known at the
-    end, such as a record that never came, and on a target that does not tell.
+    ``time`` is when it was, in seconds since the start: virtual time on the simulator and Renode,
+    the wall clock's on boards, where only the console tells of it. None for what is only known at
+    the end, such as a record that never came.
     """
 
     kind: Kind

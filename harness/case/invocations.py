@@ -59,17 +59,16 @@ def invocations_of(session: Session, functions: Mapping[int, str], image: Image)
     calls = [(functions[call.address], call) for call in session.calls]
     invoked = [call for name, call in calls if name == INVOKE]
     taken = [call.taken for call in invoked if call.taken is not None]
-    open_since = [call.ticks for call in invoked if call.returned is None]
-    now, running, last = session.counters.virtual_seconds, None, None
-    if now is not None and session.stops_exactly:
-        returns = [call.returned for call in invoked if call.returned is not None]
-        last = returns[-1] / hertz if returns else None
-        running = max(now - open_since[-1] / hertz, 0.0) if open_since else None
+    open_since = [call.begun for call in invoked if call.ended is None]
+    ends = [call.ended for call in invoked if call.ended is not None]
+    now = session.counters.virtual_seconds
+    running = None if now is None or not open_since else max(now - open_since[-1], 0.0)
+    last = ends[-1] if ends else None
     mean = sum(taken) / len(taken) / hertz if taken else 0.0
-    return Invocations(len(taken), mean, running, last, _refused(session, calls, image))
+    return Invocations(len(taken), mean, running, last, _refused(calls, image))
 
 
-def _refused(session: Session, calls: list[tuple[str, Call]], image: Image) -> Finding | None:
+def _refused(calls: list[tuple[str, Call]], image: Image) -> Finding | None:
     """The first status that is an error: of the last allocation, or of any inference.
 
     Firmware may try a smaller arena first.
@@ -77,11 +76,9 @@ def _refused(session: Session, calls: list[tuple[str, Call]], image: Image) -> F
     last = max((at for at, (name, _) in enumerate(calls) if name == ALLOCATE), default=0)
     for name, call in calls[last:]:
         if name in _FAILED and call.result:
-            exact = session.stops_exactly and call.returned is not None
-            time = call.returned / image.chip.cpu_hz if exact and call.returned else None
             caller = image.locate(call.caller - 2)
             text = f"{_SHOWN[name]} returned {call.result}, not kTfLiteOk, in {caller}"
-            return Finding(_FAILED[name], text, time=time)
+            return Finding(_FAILED[name], text, time=call.ended)
     return None
 
 

@@ -13,7 +13,8 @@ class Call:
     """One call of a watched function.
 
     ``ticks`` are of the clock that DWT_CYCCNT counts, at its first instruction and after its
-    return; ``returned`` is None for a call that has not come back.
+    return; ``returned`` is None for a call that has not come back. ``begun`` and ``ended`` are
+    seconds on the target's clock.
     """
 
     address: int
@@ -22,8 +23,10 @@ class Call:
     sp: int
     exception: int  # the exception whose handler made it, 0 in thread mode
     ticks: int
+    begun: float
     returned: int | None = None
     result: int | None = None  # r0 after the return
+    ended: float | None = None
 
     @property
     def taken(self) -> int | None:
@@ -52,8 +55,11 @@ class CallLog:
             self.calls.append(call)
         return True
 
-    def leave(self, caller: int, sp: int, ticks: int, result: int) -> list[int]:
-        """The instruction at ``caller`` is next; the addresses of the functions that returned."""
+    def leave(self, caller: int, sp: int, ticks: int, result: int, time: float) -> list[int]:
+        """The instruction at ``caller`` is next; the addresses of the functions that returned.
+
+        ``time`` is in seconds on the target's clock.
+        """
         frames = [
             frame
             for frame, at in self._open.items()
@@ -61,7 +67,7 @@ class CallLog:
         ]
         for frame in frames:
             at = self._open.pop(frame)
-            self.calls[at] = replace(self.calls[at], returned=ticks, result=result)
+            self.calls[at] = replace(self.calls[at], returned=ticks, result=result, ended=time)
         return [address for address, _ in frames]
 
     def restart(self) -> None:

@@ -249,7 +249,8 @@ class SimulatorSession(Session):
         address, caller = values["pc"] & ~1, values["lr"]
         ticks = machine.core.executed + machine.core.slept
         call = Call(
-            address, values["r0"], caller, values["sp"], machine.exception_number, ticks
+            address, values["r0"], caller, values["sp"], machine.exception_number, ticks,
+            machine.seconds,
         )  # fmt: skip
         if not self._calls.enter(call):
             self._loops.add(address)
@@ -262,7 +263,7 @@ class SimulatorSession(Session):
         values = machine.registers
         ticks = machine.core.executed + machine.core.slept
         for address in self._loops.intersection(
-            self._calls.leave(values["pc"], values["sp"], ticks, values["r0"])
+            self._calls.leave(values["pc"], values["sp"], ticks, values["r0"], machine.seconds)
         ):
             self._loops.remove(address)
             machine.hook(address, self._called)

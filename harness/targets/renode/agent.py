@@ -108,7 +108,7 @@ class Agent(object):
         self.flash, self.ram = flash, ram  # first address, and end
         self.pins, self.max_resets = pins, max_resets
         self.cpu.VectorTableOffset = self.vectors
-        self.log = Log(self.cpu, self.on_abort)
+        self.log = Log(self.cpu, self.on_abort, self.now)
         Logger.AddBackend(self.log, "tflm-hil", True)
         self.dwt = self.machine["sysbus.dwt"]
         self.start = self.ticks()
@@ -116,6 +116,7 @@ class Agent(object):
         self.add = self.printed.Add
         self.sent = 0  # number of its bytes that have been sent; a tail is kept for searching
         self.faults, self.handlers, self.svc = 0, [], None
+        self.sends_state = False  # of a core that faults
         self.fault_pc = 0  # pc of the last fault
         self.calls = Calls(self)
         self.incoming = []
@@ -137,6 +138,10 @@ class Agent(object):
         if hil["core"] is None:
             self.after_reset()
             hil["core"] = self.core()
+
+    def now(self):
+        """The virtual time since the machine was set up, in ns."""
+        return self.ticks() - self.start
 
     def ticks(self):
         return int(self.emulation.MasterTimeSource.ElapsedVirtualTime.Ticks)
@@ -163,7 +168,7 @@ class Agent(object):
             return
         data = self.printed.GetRange(begin, count - begin).ToArray()
         text = System.BitConverter.ToString(data).replace("-", "")
-        self.send("console %d %s" % (self.ticks() - self.start, text))
+        self.send("console %d %s" % (self.now(), text))
         self.sent = count
         if self.pattern is not None:
             first = max(self.searched, begin - SEARCHED)
@@ -237,13 +242,17 @@ class Agent(object):
 
         Otherwise its slice would never end.
         """
-        self.flush_console()
         self.report("abort", [self.register(PC), self.register(LR)], [])
         self.stop("abort")
 
     def report(self, name, first, last):
-        """Sends a fault, for the first ones with the core's state (not for two worlds)."""
-        if self.faults < MAX_STATES and not self.worlds:
+        """Sends a fault with its time, for the first ones with the core's state.
+
+        The state of an image of both worlds is not sent.
+        """
+        self.flush_console()
+        self.send("at %d" % self.now())
+        if self.faults < MAX_STATES and self.sends_state:
             self.state()
         self.faults += 1
         words = first + [self.stacked(address) for address in STATUS]
@@ -256,7 +265,8 @@ class Agent(object):
 
     # -- called by the harness --------------------------------------------------------------------
 
-    def hook_faults(self, addresses):
+    def hook_faults(self, addresses, sends_state):
+        self.sends_state = sends_state
         self.handlers = addresses
         for address in addresses:
             self.cpu.AddHook(System.UInt64(address), self.on_fault)
@@ -520,7 +530,7 @@ class Agent(object):
         self.earlier += before
 
     def answer(self, reason):
-        self.send("time %d" % (self.ticks() - self.start))
+        self.send("time %d" % self.now())
         self.send("executed %d" % self.executed())
         self.send("resets %d" % self.resets)
         self.send("stop " + reason)
@@ -606,7 +616,8 @@ class Agent(object):
 class Calls(object):
     """Records calls by hooks at the first instructions of functions and at return addresses.
 
-    Calls and returns are sent with DWT_CYCCNT, the clock that the firmware reads.
+    Calls and returns are sent with the virtual time, and with DWT_CYCCNT, the clock that the
+    firmware reads.
     """
 
     def __init__(self, agent):
@@ -635,6 +646,7 @@ class Calls(object):
         self.running[frame] = caller
         mode, ticks = self.register(XPSR) & 0x1FF, self.agent.word(CYCCNT)
         values = [frame[0], self.register(R0), caller, frame[1], mode, ticks]
+        self.agent.send("at %d" % self.agent.now())
         self.agent.send("call " + " ".join("%x" % value for value in values))
         if caller < MAGIC and caller & ~1 not in self.callers:
             self.callers.add(caller & ~1)
@@ -647,18 +659,19 @@ class Calls(object):
             for frame in over:
                 del self.running[frame]
             values = [pc, sp, self.agent.word(CYCCNT), self.register(R0)]
+            self.agent.send("at %d" % self.agent.now())
             self.agent.send("return " + " ".join("%x" % value for value in values))
 
 
 class Log(LoggerBackend):
-    """Collects Renode's warnings while the firmware runs, each once, with the program counter.
+    """Collects Renode's warnings while the firmware runs, each once, with time and pc.
 
     Renode logs in the thread of the access, which an exception here would break. From 1.17 on
     there is another argument, the type of the entry's time stamp.
     """
 
-    def __init__(self, cpu, on_abort):
-        self.cpu, self.on_abort, self.running = cpu, on_abort, False
+    def __init__(self, cpu, on_abort, now):
+        self.cpu, self.on_abort, self.now, self.running = cpu, on_abort, now, False
         self.lines, self.seen = [], set()
         self.SetLogLevel(LogLevel.Warning)
 
@@ -673,7 +686,7 @@ class Log(LoggerBackend):
         if text not in self.seen and len(self.seen) < MAX_WARNINGS:
             self.seen.add(text)
             prefix = "" if "[cpu: 0x" in text else "[cpu: 0x%x] " % int(self.cpu.PC.RawValue)
-            self.lines.append("[WARNING] " + text % prefix)
+            self.lines.append("%d [WARNING] %s" % (self.now(), text % prefix))
 
 
 def gcd(one, other):

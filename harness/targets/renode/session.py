@@ -69,6 +69,8 @@ _REGISTER_WARNING = re.compile(
     r"\[WARNING\] (?P<block>\w+): (?:\[cpu: 0x(?P<pc>[0-9A-Fa-f]+)\] )?"
     r"Unhandled (?P<access>read|write) (?:from|to) offset 0x(?P<offset>[0-9A-Fa-f]+)"
 )
+#: When the warning was, in ns.
+_STAMP = re.compile(r"\d+")
 #: Renode's warning about clearing HFSR (Zephyr does so at boot), which it carries out correctly.
 _STATUS_CLEARED = re.compile(r"\[WARNING\] nvic: .*Unhandled write to offset 0xD2C\b")
 
@@ -182,6 +184,7 @@ class RenodeSession(Session):
         self.agent = AgentClient(server.client, server)
         self._folder = Path(tempfile.mkdtemp(prefix="tflm-hil-case-", dir=server.folder))
         self._time = 0.0
+        self._event = -1  # when the last fault, call or return was, in ns
         self._executed = self._resets = self._unread = 0
         self._console: list[ConsoleChunk] = []
         self._faults: list[Fault] = []
@@ -212,7 +215,7 @@ class RenodeSession(Session):
             self._opened = True
             self.agent = AgentClient(link, server)
             self._memory = RenodeMemory(self.agent)
-            self.agent.call(f"hook_faults({fault_handlers(image)})")
+            self.agent.call(f"hook_faults({fault_handlers(image)}, {not self._both_worlds})")
             svc = image.symbol("z_arm_svc")
             if svc is not None:
                 self.agent.call(f"hook_svc({svc.address & ~1})")
@@ -342,15 +345,20 @@ class RenodeSession(Session):
         name, _, value = line.partition(" ")
         if name == "console":
             time_stamp, _, data = value.partition(" ")
-            self._print(int(time_stamp) / _NS, bytes.fromhex(data))
+            self._print(self._after_last(int(time_stamp)) / _NS, bytes.fromhex(data))
         elif name == "state":
             self._state = faults.core_state(value, self._image.chip.area("ram").origin)
         elif name in faults.DECODERS:
-            self._take_fault(name, [int(word, 16) for word in value.split()])
+            self._take_fault(name, _words(value))
+        elif name == "at":
+            self._event = self._after_last(int(value))
         elif name == "call":
-            self._calls.enter(Call(*(int(word, 16) for word in value.split())))
+            address, argument, caller, sp, exception, ticks = _words(value)
+            call = Call(address, argument, caller, sp, exception, ticks, begun=self._event / _NS)
+            self._calls.enter(call)
         elif name == "return":
-            self._calls.leave(*(int(word, 16) for word in value.split()))
+            caller, sp, ticks, result = _words(value)
+            self._calls.leave(caller, sp, ticks, result, time=self._event / _NS)
         elif name == "restart":
             self._calls.restart()
         elif name == "stop":
@@ -362,13 +370,17 @@ class RenodeSession(Session):
         elif name == "resets":
             self._resets = int(value)
 
+    def _after_last(self, time: int) -> int:
+        """``time`` (ns), after the last event: several may be in one quantum of Renode's clock."""
+        return max(time, self._event + 1)
+
     def _take_fault(self, name: str, words: list[int]) -> None:
         """Adds a fault, with the core's state if the previous line contained it."""
         state, self._state = self._state, None
         if state is not None and name == "fault":
             state = faults.interrupted(state, cfsr=words[2])
         fault = faults.DECODERS[name](words, self._image)
-        self._faults.append(replace(fault, state=state))
+        self._faults.append(replace(fault, state=state, time=self._event / _NS))
 
     def _print(self, time_stamp: float, data: bytes) -> None:
         if len(self._console) > self._unread and self._console[-1].time == time_stamp:
@@ -434,6 +446,10 @@ class RenodeSession(Session):
             self._server.close()
 
 
+def _words(text: str) -> list[int]:
+    return [int(word, 16) for word in text.split()]
+
+
 def fault_handlers(image: Image) -> list[int]:
     """Addresses of the handlers of HardFault to SecureFault in all vector tables of the image.
 
@@ -465,7 +481,7 @@ def _handlers(image: Image, table_at: int) -> set[int]:
 def findings_in(warnings: str, image: Image) -> list[Finding]:
     """A finding for each address and direction of unmodelled accesses in Renode's warnings.
 
-    They are in the order of their first occurrence.
+    They are in the order of their first occurrence, which has its virtual time in ns before it.
     """
     findings: dict[tuple[str, str], Finding] = {}
     for line in warnings.splitlines():
@@ -483,7 +499,7 @@ def findings_in(warnings: str, image: Image) -> list[Finding]:
         direction = fields["access"].lower()
         where = f" from {image.locate(int(fields['pc'], 16))}" if fields["pc"] else ""
         message = f"unmodelled access: {direction} at {location}{where}"
-        findings.setdefault(
-            (location, direction), Finding(Kind.UNMODELLED_ACCESS, message, subject)
-        )
+        time = int(stamped[0]) / _NS if (stamped := _STAMP.match(line)) else None
+        finding = Finding(Kind.UNMODELLED_ACCESS, message, subject, time=time)
+        findings.setdefault((location, direction), finding)
     return list(findings.values())
