@@ -352,7 +352,7 @@ def test_a_record_of_another_name_beside_tflms_does_not_mislead(tmp_path: Path) 
 
 def test_an_empty_memory_has_no_resolver(compile_image: Compile) -> None:
     image = compile_image(BOTH, 2)
-    with pytest.raises(CheckFailed, match="run the image past its registration"):
+    with pytest.raises(CheckFailed, match="no operator resolver in the memory"):
         dump(FakeSession(image), image)
 
 
