@@ -14,8 +14,11 @@ from collections.abc import Iterator
 _MAX_LENGTH = 400  # characters
 
 _PLACE = r"(?P<place>[^\s:][^:\n]*:\d+)"
-#: GCC, Clang and the assembler; errors of the driver have no line.
-_COMPILER = rf"^(?:{_PLACE}(?::\d+)?|(?:\S*/)?[\w.+-]+): (?:fatal )?[Ee]rror: (?P<text>.+)"
+#: GCC, Clang and the assembler; errors of the driver, and in a macro of -D, have no line.
+_COMPILER = (
+    rf"^(?:{_PLACE}(?::\d+)?|(?P<file><[\w -]+>)|(?:\S*/)?[\w.+-]+): (?:fatal )?[Ee]rror: "
+    r"(?P<text>.+)"
+)
 _DTC = r"^Error: (?P<place>[^\s:]+:\d+)\S* (?P<text>.+)"
 #: Linker errors, with the line in the source if there is debug information, or the object.
 _UNDEFINED = (

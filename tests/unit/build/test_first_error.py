@@ -30,6 +30,12 @@ ERRORS = {
         "arm-none-eabi-g++: error: unrecognized command-line option '-fno'\n",
         "unrecognized command-line option '-fno'",
     ),
+    "a macro of the command line": (
+        "/w/a.h: In function 'int f()':\n<command-line>: error: 'oops' was not declared\n"
+        "/w/a.h:26:8: note: in expansion of macro 'N'\n"
+        "/w/a.h:24:17: error: no matching function for call to 'g()'\n",
+        "<command-line>: 'oops' was not declared",
+    ),
     "assembler": (
         "/tmp/x.s: Assembler messages:\n/w/start.S:12: Error: bad instruction `movv r0'\n",
         "/w/start.S:12: bad instruction `movv r0'",
