@@ -47,7 +47,7 @@ def arena(
     """
     from harness.case.plan import one_case  # noqa: PLC0415 - see cli/__init__
     from harness.case.samples import elf_of  # noqa: PLC0415
-    from harness.elf.models import Held, held_model  # noqa: PLC0415
+    from harness.elf.models import held_model  # noqa: PLC0415
     from harness.footprint.arena import minimum  # noqa: PLC0415
     from harness.model import Model  # noqa: PLC0415
     from harness.targets.simulator import open as open_simulator  # noqa: PLC0415
@@ -56,7 +56,7 @@ def arena(
     elf = elf_of(case)
     image = combined.read(elf)
     held = held_model(image, Model.from_file(case.model)) if case.model else None
-    if held and (held.altered or held.held is Held.ANOTHER):
+    if held and held.wrong:
         raise CheckFailed(held.text)
     smallest = minimum(image, open_simulator, seconds=timeout)
     write_text(json_file, json.dumps({"elf": str(elf), **smallest.to_json()}, indent=1))

@@ -129,6 +129,7 @@ def campaign(options: CampaignOptions) -> None:
     from harness.case.inputs import load_inputs  # noqa: PLC0415
     from harness.case.plan import one_case  # noqa: PLC0415 - see cli/__init__
     from harness.case.samples import elf_of  # noqa: PLC0415
+    from harness.elf.models import held_model  # noqa: PLC0415
     from harness.model import Model  # noqa: PLC0415
     from harness.studies.campaign import DEFAULT_MODELS, OUTCOMES, Options, study_of  # noqa: PLC0415
 
@@ -153,7 +154,11 @@ def campaign(options: CampaignOptions) -> None:
     sample = (case.sample, case.resolver) if case.sample else None
     count = options.count if number is None else max(options.count, number + 1)
     rows = load_inputs(case.input_file, model) if case.input_file else ()
-    study = study_of(_image(elf_of(case)), model, chosen, count, sample, rows)
+    image = _image(elf_of(case))
+    held = held_model(image, model)
+    if held.wrong:
+        raise CheckFailed(held.text)
+    study = study_of(image, model, chosen, count, sample, rows)
     if number is not None:
         _replay(study, model, number, options.json_file)
         return

@@ -52,6 +52,11 @@ class HeldModel:
         """True for a copy of the model with other bytes."""
         return self.held in (Held.OTHER_VALUES, Held.DAMAGED)
 
+    @property
+    def wrong(self) -> bool:
+        """True for such a copy, or another model."""
+        return self.altered or self.held is Held.ANOTHER
+
 
 def held_model(image: Image, model: Model) -> HeldModel:
     """What the stored bytes of ``image``, and of the images beside it, have of ``model``.

@@ -13,7 +13,7 @@ from harness.base.errors import CannotTell, UsageError
 from harness.base.hints import NO_HINT, Hint, HintText, either
 from harness.elf import Image
 from harness.elf.demangle import demangle
-from harness.elf.models import Held, held_model
+from harness.elf.models import held_model
 from harness.footprint import resolvers as declarations
 from harness.footprint.resolvers import Declared
 from harness.model import Model
@@ -186,7 +186,7 @@ def _hint(linked: Linked) -> HintText:
 def _noted(audit: Audit, image: Image, model: Model) -> Audit:
     """``audit`` with a note about the model that ``image`` holds, if it is another one."""
     held = held_model(image, model)
-    if held.altered or held.held is Held.ANOTHER:
+    if held.wrong:
         return replace(audit, notes=(held.text, *audit.notes))
     return audit
 
