@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
 from collections.abc import Callable
@@ -324,6 +325,17 @@ def test_what_looks_alike_does_not_earn_it(row: Row, doors: Doors) -> None:
 
 def test_no_hint_is_left_out() -> None:
     assert [row.hint for row in TABLE] == [*Hint]
+
+
+def test_no_other_module_makes_a_text() -> None:
+    """What takes one takes a HintText (mypy); the hint of an error that ends a case is its own."""
+    makers = {
+        path.relative_to(paths.PACKAGE).as_posix()
+        for path in paths.PACKAGE.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "HintText"
+    }
+    assert makers == {"base/hints.py", "case/run.py"}
 
 
 def test_the_page_has_each_with_its_evidence() -> None:
