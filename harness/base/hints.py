@@ -8,12 +8,17 @@ own.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import Enum
 from typing import NewType
+
+from harness.base.findings import Finding, Kind
 
 #: The text of a :class:`Hint`. Results, and errors that are verdicts, take no other.
 HintText = NewType("HintText", str)
 NO_HINT = HintText("")
+#: Findings of a resolver that lacks an operator.
+_LACKS = (Kind.MISSING_OPERATOR, Kind.MISSING_CUSTOM_OPERATOR, Kind.RESOLVER_TOO_SMALL)
 
 
 class Hint(Enum):
@@ -112,9 +117,8 @@ class Hint(Enum):
         "the image registers operators, or has no symbols, and its code does not show which",
     )
     RESOLVER_LACKS = (
-        "`tflm-hil resolver check IMAGE MODEL` lists what the resolver lacks; the arena is not "
-        "the cause",
-        "`tflm-hil arena`: TFLM's message of an operator that is missing",
+        "`tflm-hil resolver check IMAGE MODEL` lists what the resolver lacks",
+        "TFLM's message of an operator that is missing, or of a resolver that is full",
     )
     NOT_THE_ARENA = (
         "the operator refuses its tensors at any size of the arena",
@@ -150,6 +154,14 @@ def either(first: HintText, second: HintText) -> HintText:
     return HintText(f"{first}, or {second}")
 
 
-def for_missing_memory(requested: int, ram: int) -> HintText:
-    """The hint of a message that ``requested`` bytes are missing, on a chip with ``ram`` bytes."""
-    return Hint.BEYOND_RAM.told(wanted=requested) if requested > ram else Hint.LARGER_ARENA.told()
+def for_findings(findings: Sequence[Finding], ram: int) -> HintText:
+    """The hint of the first of ``findings`` that has one, on a chip with ``ram`` bytes of RAM."""
+    for first in findings:
+        if first.kind in _LACKS:
+            return Hint.RESOLVER_LACKS.told()
+        if first.kind is Kind.ARENA_TOO_SMALL:
+            small = [one for one in findings if one.kind is Kind.ARENA_TOO_SMALL]
+            wanted = max(one.value("requested") or 0 for one in small)
+            hint = Hint.BEYOND_RAM if wanted > ram else Hint.LARGER_ARENA
+            return hint.told(wanted=wanted)
+    return NO_HINT

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from harness.base import paths
 from harness.base.findings import FATAL, Finding, Kind, in_order
-from harness.base.hints import NO_HINT, Hint, HintText, for_missing_memory
+from harness.base.hints import Hint, HintText, for_findings
 from harness.base.text import count_of
 from harness.case.case import SYSTEM_OFF, Case
 from harness.case.causes import in_sequence, with_reasons
@@ -166,7 +166,7 @@ def judge(
     expected = case.expect
     unexpected = expected.unexpected(findings)
     missing = expected.unmet(findings)
-    remedy = _remedy(unexpected, ram)
+    remedy = for_findings(in_order(unexpected), ram)
     if any(finding.kind in FATAL for finding in unexpected):
         messages = [*in_sequence(unexpected), *missing]
         return _negative(Verdict.FIRMWARE, wrong_model, messages, remedy)
@@ -208,14 +208,6 @@ def _one_line(problem: str) -> str:
     """Convert ``problem``, which may contain a device's text, to a line of bounded length."""
     line = " ".join(problem.split())
     return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}..."
-
-
-def _remedy(unexpected: Sequence[Finding], ram: int) -> HintText:
-    """What to do about memory that is missing."""
-    small = [finding for finding in unexpected if finding.kind is Kind.ARENA_TOO_SMALL]
-    if not small:
-        return NO_HINT
-    return for_missing_memory(max(finding.value("requested") or 0 for finding in small), ram)
 
 
 def _unfinished(

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness.base.errors import FirmwareFailed, UsageError
 from harness.base.findings import Finding, Kind
-from harness.base.hints import NO_HINT, Hint, HintText, for_missing_memory
+from harness.base.hints import NO_HINT, Hint, HintText, for_findings
 from harness.elf import Image
 from harness.elf.demangle import demangle, qualified
 from harness.elf.models import embedded_models
@@ -146,10 +146,6 @@ def minimum(
                             tuple(prober.probes), prober.instructions)  # fmt: skip
 
 
-#: Findings of a resolver that lacks an operator.
-_LACKS = (Kind.MISSING_OPERATOR, Kind.MISSING_CUSTOM_OPERATOR, Kind.RESOLVER_TOO_SMALL)
-
-
 def _never_allocates(image: Image, prober: _Prober, declared: int) -> FirmwareFailed:
     """Why an image does not allocate with its own arena."""
     reason = prober.probes[0].reason
@@ -167,11 +163,9 @@ def _remedy(cause: Finding | None, image: Image) -> HintText:
     """What to do about an image that does not allocate, by the first finding in what it printed."""
     if cause is None:
         return NO_HINT
-    if cause.kind is Kind.ARENA_TOO_SMALL:
-        return for_missing_memory(cause.value("requested") or 0, image.chip.area("ram").size)
     if cause.kind is Kind.PREPARE_FAILED:
         return Hint.NOT_THE_ARENA.told()
-    return Hint.RESOLVER_LACKS.told() if cause.kind in _LACKS else NO_HINT
+    return for_findings([cause], image.chip.area("ram").size)
 
 
 @dataclass(frozen=True)

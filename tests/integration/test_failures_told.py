@@ -141,8 +141,7 @@ def test_arena_says_it_in_place_of_a_larger_arena(image):
         ("Failed to allocate tail memory. Requested: 512000, available 12, missing: 511988",
          "512,000 B are more than the chip's RAM: is the model in the image damaged?"),
         ("Didn't find op for builtin opcode 'SOFTMAX'",
-         "`tflm-hil resolver check IMAGE MODEL` lists what the resolver lacks; the arena is not "
-         "the cause"),
+         "`tflm-hil resolver check IMAGE MODEL` lists what the resolver lacks"),
         (NODE, "the operator refuses its tensors at any size of the arena"),
     ],
 )  # fmt: skip
