@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, Literal, SupportsIndex
 from harness.base.clock import Deadline
 from harness.base.closing import Closing
 from harness.base.errors import CheckFailed, FirmwareFailed, HilError, UsageError
-from harness.base.findings import FATAL, NOTES, Finding, Kind, Topic
-from harness.base.hints import Hint
+from harness.base.findings import FATAL, NOTES, Finding, Kind, Topic, in_order
+from harness.base.hints import Hint, for_findings
 from harness.base.platforms import BoardTable, board_table, board_with
 from harness.case.case import Case
+from harness.case.causes import in_sequence
 from harness.case.endings import at_rest
 from harness.case.hang import HOW_IT_ENDED, how_it_ended
 from harness.case.observe import Observer, is_stuck, scrapers_of
@@ -161,10 +162,12 @@ class Live(Closing):
             return CheckFailed("the session checked nothing", hint=Hint.ASSERT_SOMETHING.told())
         return None
 
-    def _untaken(self, findings: Sequence[Finding], kind: type[HilError]) -> HilError:
+    def _untaken(
+        self, findings: Sequence[Finding], kind: type[CheckFailed | FirmwareFailed]
+    ) -> HilError:
         """The error about ``findings`` that no assertion has named, or about a hang."""
         seen = self._observer.located(self._seen())
-        messages = [one.message for one in findings]
+        messages = in_sequence(findings)
         if not messages:
             messages = [
                 f"{how_it_ended(seen.stop, None, self.kit.chip, stuck=True)}; pc is in {seen.where}"
@@ -172,7 +175,8 @@ class Live(Closing):
         more = f" (and {len(messages) - 1:,} more)" if len(messages) > 1 else ""
         reports = list(dict.fromkeys(fault.report for fault in seen.faults))[:1]
         details = [text for text in (*messages[1:], *reports, seen.stacks) if text]
-        return kind("\n".join([messages[0] + more, *details]))
+        hint = for_findings(in_order(findings), self.kit.chip.area("ram").size)
+        return kind("\n".join([messages[0] + more, *details]), hint=hint)
 
     def _hangs_in_handler(self) -> bool:
         """Whether a handler executes for ever: it is left to run for a while."""
@@ -387,24 +391,26 @@ class Live(Closing):
         self.checked()
         if done():
             return
-        raise FirmwareFailed(self._why_not(problem if isinstance(problem, str) else problem()))
+        raise self._not_reached(problem if isinstance(problem, str) else problem())
 
-    def _why_not(self, problem: str) -> str:
-        """``problem``, with how the image ended, its findings, the open line and the place."""
+    def _not_reached(self, problem: str) -> FirmwareFailed:
+        """The error about ``problem``: how the image ended, the first finding, the open line."""
         stop = self._last_stop()
         ended = out_of_time(self._deadline) or stop
         ending = how_it_ended(ended, at_rest(self.session, stop), self.kit.chip)
         if self.console.flooded:
             ending = "it printed more than is read of a console"
         seen = self._observer.located(self._seen())
-        unexpected = self.case.expect.unexpected(self._all_findings())
-        fatal_first = sorted(unexpected, key=lambda one: one.kind not in FATAL)
+        unexpected = in_order(self.case.expect.unexpected(self._all_findings()))
         self._taken += unexpected
         parts = [f"{problem}: {ending}", *filter(None, [seen.cause])]
-        parts += [one.message for one in fatal_first[:1]]
+        parts += [one.message for one in unexpected[:1]]
         if unfinished := self._lines.unfinished:
             parts.append(f"the last line has not ended: {unfinished!r}")
-        return "; ".join([*parts, f"pc is in {seen.where or 'an unknown place'}"])
+        hint = for_findings(unexpected, self.kit.chip.area("ram").size)
+        return FirmwareFailed(
+            "; ".join([*parts, f"pc is in {seen.where or 'an unknown place'}"]), hint=hint
+        )
 
 
 class SessionFindings(list[Finding]):

@@ -8,13 +8,16 @@ from pathlib import Path
 import pytest
 from bare_images import BareImages
 
+from harness.base.errors import FirmwareFailed
 from harness.base.expected import Expected
 from harness.base.findings import NOTES, Kind
 from harness.case import Case, CaseResult, run_case
+from harness.case.live import Live
 
 pytestmark = pytest.mark.needs("arm-none-eabi-gcc")
 
 REFUSED = "Node FULLY_CONNECTED (number 0) failed to prepare with status 1"
+MISSING = "Didn't find op for builtin opcode 'CONV_2D'"
 STORE = "*(volatile int *)0xA0000000 = 1;"
 FAULT = "a store to 0xa0000000, where nothing answers: a pointer that is not set, or overwritten;"
 #: What Zephyr prints of a fault.
@@ -65,6 +68,21 @@ def test_a_status_stands_before_the_fault_that_it_led_to(result, target):
     first, fault, *_ = result(target, f'say("boot\\n"); allocate(1); {STORE}').problems
     assert first.startswith("AllocateTensors() returned 1, not kTfLiteOk, in main")
     assert FAULT in fault
+
+
+@pytest.mark.parametrize(
+    ("printed", "hint"), [(REFUSED, ""), (MISSING, "`tflm-hil resolver check IMAGE MODEL` lists")]
+)
+def test_a_session_tells_the_first_cause_and_its_hint(images, printed, hint):
+    case = Case("own", elf=images(f'say("{printed}\\n"); {STORE}'), timeout=2.0)
+    with pytest.raises(FirmwareFailed) as failed, Live.open(case) as live:
+        live.wait_for("y=")
+    assert f"; {printed}; pc is in" in failed.value.message
+    assert failed.value.hint.startswith(hint) and bool(failed.value.hint) is bool(hint)
+    with pytest.raises(FirmwareFailed) as failed, Live.open(case) as live:
+        live.run_for(0.1)
+    first, second, *_ = failed.value.message.splitlines()
+    assert first.startswith(printed) and second.startswith("then: HardFault (")
 
 
 @pytest.mark.parametrize("target", ["simulator", RENODE, "virtual-board"])
