@@ -113,6 +113,17 @@ class Doors:
     def run(self, body: str, **keys) -> str:
         return self.result(body, **keys).judgement.hint
 
+    def two_files(self, first_line: str) -> str:
+        """Of an image with wrong values; one file reads a header behind ``first_line``."""
+        header, own, other = (self.folder / name for name in ("s.h", "own.c", "other.c"))
+        header.write_text("struct settings { char zero; int gain; };\n")
+        own.write_text('#include "s.h"\nstruct settings settings;\n')
+        other.write_text(f'{first_line}\n#include "s.h"\nextern struct settings settings;\n'
+                         "int gain(void) { return settings.gain; }\n")  # fmt: skip
+        elf = self.images("gain();" + say("y=2"), f"-O1 {own} {other}")
+        case = Case("own", elf=elf, scraper=Y, expect=Expected(values=({"y": 1},)))
+        return run_case(case, self.folder).judgement.hint
+
     def unparsed(self, body: str, **keys) -> str:
         """The message about a number that cannot be read."""
         findings = self.result(body, **keys).evidence.findings
@@ -217,6 +228,9 @@ TABLE = (
     row(Hint.GIVE_MODEL,
         lambda on: on.run(record("boot") + OUTPUT + record("end", 2, inferences=1), **RECORDS),
         lambda on: on.run(record("boot") + record("end", 1, inferences=0), **RECORDS)),
+    row(Hint.ONE_LAYOUT,
+        lambda on: on.two_files("#pragma pack(1)"),
+        lambda on: on.two_files("#pragma pack()")),
     row(Hint.COMPARE_RESULTS,
         lambda on: on.run(say("y=1"), expect=Expected()),
         lambda on: on.run(say("y is 1"), expect=Expected()),
@@ -240,8 +254,10 @@ TABLE = (
         lambda on: on.run(record("boot") + record("ready", 1, input_bytes=1), **RECORDS),
         lambda on: on.run(record("ready") + record("stack", 1), **RECORDS)),
     row(Hint.LARGER_GUARD,
-        lambda on: on.run("for (;;) { wait(); " + say("z") + "}", timeout=1e4, guard=0.2),
-        lambda on: on.run(say("z") + SPIN, timeout=1e4, guard=0.2)),
+        lambda on: re.sub("about .* s:", "about 1 s:", on.run(
+            "for (;;) { wait(); " + say("z") + "}", timeout=1e4, guard=0.2)),
+        lambda on: on.run(say("z") + SPIN, timeout=1e4, guard=0.2),
+        timeout=1e4, needed=1),
     row(Hint.MORE_TIME,
         lambda on: on.run("for (;;) { wait(); " + say("y=1") + "}", timeout=0.1, inferences=999),
         lambda on: on.run(say("y=1") + SPIN, timeout=0.1, inferences=999)),
