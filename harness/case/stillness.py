@@ -20,14 +20,15 @@ _PC = 15
 
 def with_causes(seen: Observation, session: Session, image: Image, state: CoreState) -> Observation:
     """``seen`` with why the core of ``session``, in ``state``, does not go on."""
-    from harness.debug.handlers import without_own_handler  # noqa: PLC0415 - not for a passing run
+    from harness.debug.endless_loop import endless_loop  # noqa: PLC0415 - not for a passing run
+    from harness.debug.handlers import without_own_handler  # noqa: PLC0415
     from harness.debug.stdout_buffer import unwritten  # noqa: PLC0415
 
     def read(address: int, size: int) -> bytes | None:
         return state.read(address, size) or image.read(address, size)
 
     returned = _main_returned(session, image, state)
-    cause = without_own_handler(state, image)
+    cause = without_own_handler(state, image) or endless_loop(state, image)
     if not cause and not returned and not _halts(seen):
         cause = session.wait_cause
     text = unwritten(image, read).decode("latin-1")

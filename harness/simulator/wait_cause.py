@@ -63,7 +63,7 @@ class WaitCause:
         if not self._core.sleeping and not self._idles():
             return ""
         has_kernel = any(firmware.symbol(name) for name in _KERNELS)
-        causes = [self._polled(), self._masked()]
+        causes = [self._polled(), self._masked(), self._masked_later()]
         if not self._listens():
             causes += [
                 self._disabled(),
@@ -123,7 +123,7 @@ class WaitCause:
 
     def masked(self) -> str:
         """Why an interrupt that is or will be pending does not end the rest; "" without one."""
-        return self._masked() or self._disabled()
+        return self._masked() or self._masked_later() or self._disabled()
 
     def _masked(self) -> str:
         """What masks the exception that is pending first; "" if nothing does, or none is.
@@ -143,6 +143,18 @@ class WaitCause:
             return f"{what}, and BASEPRI 0x{basepri:02x} masks its priority"
         running = exception_name(self._core.read(Reg.XPSR) & IPSR, self._chip)
         return f"{what}, and its priority is not above that of {running}, whose handler runs"
+
+    def _masked_later(self) -> str:
+        """An interrupt that will be pending, and whose priority BASEPRI masks: it wakes no WFI."""
+        basepri = self._core.read(Reg.BASEPRI)
+        for device in self._wakeup.active():
+            number = device.exception
+            if not basepri or number is None or not self._enabled(number):
+                continue
+            if self._nvic.group_priority(number) >= basepri:
+                name = exception_name(number, self._chip)
+                return f"{name} will be pending, and BASEPRI 0x{basepri:02x} masks its priority"
+        return ""
 
     def _disabled(self) -> str:
         """An interrupt that is pending, or will be, and that the NVIC does not enable.

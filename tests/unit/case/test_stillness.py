@@ -143,6 +143,11 @@ CAUSES = {
         + f"while (!*(volatile unsigned *){TIMER + COMPARE + 4:#x}) {{}}", {},
         "TIMER0.EVENTS_COMPARE[1] is polled, and stays 0",
     ),
+    "BASEPRI": (
+        put(0xE000_E40C, (0, 0x4000_0000)) + put(TIMER, *RUN) + enable(TIMER0)
+        + '__asm__ volatile("msr basepri, %0" :: "r"(0x40));', {TIMER0: CLEARS},
+        "TIMER0 (IRQ15) will be pending, and BASEPRI 0x40 masks its priority",
+    ),
     "lower priority": (
         # The handler of TIMER0 waits for EGU0, which it triggers, and whose priority is as low.
         put(TIMER, *RUN) + put(0x5001_B000, (INTENSET, 1)) + enable(TIMER0) + enable(16 + 27),
@@ -215,6 +220,26 @@ def test_a_handler_that_clears_one_event_of_several_at_each_entry_is_not_a_storm
     wait = 'while (ticks < 6) __asm__ volatile("wfi"); for (;;) {}'
     result = judged(body + put(TIMER, (INTENSET, 0x3F << 16), (START, 1)) + wait, {TIMER0: clears})
     assert "EVENTS" not in result.reason
+
+
+@pytest.mark.parametrize(
+    ("seen", "loop", "endless"),
+    [
+        ("unsigned seen;", "while (!seen) {}", True),
+        ("unsigned seen;", "unsigned now = ticks + 70; while (seen != now) {}", True),
+        ("volatile unsigned seen;", "while (!seen) {}", False),
+        ("unsigned seen;", "for (;;) {}", False),
+    ],
+)
+def test_a_loop_that_reads_no_memory_never_ends(judged, seen, loop, endless):
+    handlers = {SYSTICK: "ticks++; seen++;"}
+    body = put(SYST, (4, 10_000), (8, 0), (0, 7))
+    result = judged(body + loop, handlers, more=seen.replace(";", " __attribute__((used));"))
+    told = "the loop in main at "
+    assert result.problems[0].startswith(told) is endless
+    assert (
+        "reads no memory and never ends: a variable is not volatile" in result.reason
+    ) is endless
 
 
 # handlers of their own
