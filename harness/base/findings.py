@@ -78,6 +78,11 @@ class Kind(StrEnum):
     SCHEMA_MISMATCH = (
         "schema_mismatch", Topic.INTERPRETER, "the model's schema version is not TFLM's",
     )  # fmt: skip
+    MODEL_INCOMPLETE = (
+        "model_incomplete",
+        Topic.INTERPRETER,
+        "a copy of the model in RAM has only its first bytes",
+    )
     REGISTRATION_FAILED = (
         "registration_failed", Topic.INTERPRETER,
         "an image of this project could not register an operator",
@@ -88,6 +93,23 @@ class Kind(StrEnum):
     INFERENCE_FAILED = (
         "inference_failed", Topic.INTERPRETER,
         "a record says that an inference ended with another status than 0",
+    )  # fmt: skip
+    NOT_ALLOCATED = (
+        "not_allocated", Topic.INTERPRETER,
+        "a tensor is asked for before `AllocateTensors()`",
+    )  # fmt: skip
+    ARENA_SHARED = (
+        "arena_shared", Topic.INTERPRETER,
+        "an interpreter is used after another one got the same arena",
+    )  # fmt: skip
+    INPUT_OVERRUN = (
+        "input_overrun", Topic.INTERPRETER,
+        "the application wrote beyond the end of an input tensor",
+    )  # fmt: skip
+    FRAME_LEFT = (
+        "frame_left", Topic.INTERPRETER,
+        "an interpreter, its arena or its resolver is a local variable of a function "
+        "that has returned",
     )  # fmt: skip
     FAULT = (
         "fault", Topic.FIRMWARE,
@@ -104,7 +126,7 @@ class Kind(StrEnum):
     )  # fmt: skip
     STACK_OVERFLOW = (
         "stack_overflow", Topic.FIRMWARE,
-        "a stack overflow that hardware, kernel or compiler noticed", Severity.FATAL,
+        "a stack overflow that hardware, kernel, compiler or simulator noticed", Severity.FATAL,
     )  # fmt: skip
     RESET_LOOP = (
         "reset_loop", Topic.FIRMWARE, "the firmware reset itself again and again", Severity.FATAL,

@@ -15,6 +15,9 @@ from harness.targets.session import Session
 #: Functions of ``tflite::MicroInterpreter`` by their linker names.
 INVOKE = "_ZN6tflite16MicroInterpreter6InvokeEv"
 ALLOCATE = "_ZN6tflite16MicroInterpreter15AllocateTensorsEv"
+#: They return a tensor: ``TfLiteTensor* input(size_t)``.
+INPUT = "_ZN6tflite16MicroInterpreter5inputEj"
+OUTPUT = "_ZN6tflite16MicroInterpreter6outputEj"
 #: Each returns a TfLiteStatus; what it means if that is not kTfLiteOk (0).
 _FAILED = {ALLOCATE: Kind.ALLOCATION_FAILED, INVOKE: Kind.INVOKE_FAILED}
 _SHOWN = {ALLOCATE: "AllocateTensors()", INVOKE: "Invoke()"}

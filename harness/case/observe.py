@@ -4,22 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.base.clock import Deadline
 from harness.base.errors import FirmwareFailed, Unsupported, UsageError
-from harness.base.findings import Finding
+from harness.base.findings import Finding, Kind, Topic
+from harness.base.text import count_of
 from harness.case.case import NEVER, Case
 from harness.case.endings import FATAL_STOPS, at_rest, declared, has_all_results, has_ended
 from harness.case.feed import Feeder
-from harness.case.invocations import ALLOCATE, INVOKE, NO_INVOCATIONS, invocations_of
+from harness.case.interpreters import arena_findings, constructors
+from harness.case.invocations import (
+    ALLOCATE,
+    INPUT,
+    INVOKE,
+    NO_INVOCATIONS,
+    OUTPUT,
+    invocations_of,
+)
 from harness.case.last_resorts import LAST_RESORTS, last_resort, watched_functions
 from harness.case.observation import Observation
+from harness.case.overruns import Overruns
 from harness.case.steps import take_steps
 from harness.case.stillness import MAIN, with_causes
 from harness.case.tap import Tap, out_of_time
 from harness.case.target_counts import TargetCounter
 from harness.elf import Image
+from harness.elf.demangle import short_name
+from harness.elf.models import incomplete_copy
 from harness.model import Model
 from harness.targets.base import ConsoleMatch, Fault, Stop
 from harness.targets.pins import Press
@@ -39,6 +52,8 @@ _CLOSING = pattern("end", "failed") + b"|" + _LAST_WORDS
 _FIGURES = pattern("arena", "stack")
 #: The first inference: the arena is read after it, too.
 _INFERENCE = pattern("inference")
+#: Seconds of wall time for second runs that explain a fault.
+_REPEATED = 20.0
 #: Part of the time after the end that a handler must have executed to be stuck: times are rounded.
 _ALL_OF_IT = 0.99
 
@@ -61,12 +76,30 @@ class Observer:
         measures: bool = True,
     ) -> None:
         self.session, self.image, self.console = session, image, console
-        self.functions = watch_calls(session, image) if image is not None else None
+        self.overruns: Overruns | None = None
+        self.functions = self._watch(session, image) if image is not None else None
         self.counter = None
         if image is not None and self.functions is not None and measures:
             self.counter = TargetCounter(session, image, console)
         look = self.counter.look if self.counter is not None else None
         self.tap = Tap(session, console, presses, look)
+
+    def _watch(self, session: Session, image: Image) -> dict[int, str] | None:
+        """Record calls of main(), of the interpreter and of functions in which firmware gives up.
+
+        Returns address -> name of these functions; None if the target cannot record calls.
+        """
+        functions = watched_functions(image, (*LAST_RESORTS, INVOKE, ALLOCATE, INPUT, OUTPUT, MAIN))
+        functions |= constructors(image)
+        try:
+            if session.stops_exactly:
+                self.overruns = Overruns(session, image, functions)
+                session.watch_calls(functions, self.overruns.seen)
+            else:
+                session.watch_calls(functions)
+        except Unsupported:
+            return None
+        return functions
 
     def seen(self, stop: Stop, *, last: Stop | None = None, provoked: int = 0) -> Observation:
         """What was observed so far; ``ended`` is not decided yet.
@@ -75,9 +108,13 @@ class Observer:
         ``provoked`` faults are the tests' own.
         """
         session, gave_up, invocations = self.session, None, NO_INVOCATIONS
+        findings = tuple(session.findings)
         if self.image is not None and self.functions:
             gave_up = _last_resort(session, self.image, self.functions)
             invocations = invocations_of(session, self.functions, self.image)
+            findings += arena_findings(session, self.functions, self.image)
+        if self.overruns is not None:
+            findings += self.overruns.findings
         return Observation(
             self.console,
             stop,
@@ -86,7 +123,7 @@ class Observer:
             where="",
             counters=session.counters,
             faults=faults_with_stacks(session, self.image)[provoked:],
-            target_findings=tuple(session.findings),
+            target_findings=findings,
             at_rest=at_rest(session, last or stop),
             last_resort=gave_up,
             invocations=invocations,
@@ -142,6 +179,11 @@ def observe(
         missed_step=missed,
         stuck=is_stuck(last, session.handler_seconds or 0.0, case.observe_after),
     )
+    if feeder is None and not (case.steps or case.presses):
+        seen = replace(seen, faults=with_origin(session, image, seen.faults))
+    if image is not None and case.model is not None:
+        copied = _incomplete_model(session, image, case.model, seen)
+        seen = replace(seen, target_findings=(*copied, *seen.target_findings))
     blind = observer.functions is None and seen.at_rest is None
     seen = replace(seen, ended=has_ended(case, seen, last, blind=blind))
     # Reading line tables takes longer than a short run, so only an image that failed is located.
@@ -181,6 +223,51 @@ def faults_with_stacks(session: Session, image: Image | None) -> tuple[Fault, ..
     return tuple(map(_reporter(session, image).fault, faults))
 
 
+def with_origin(
+    session: Session, image: Image | None, faults: tuple[Fault, ...]
+) -> tuple[Fault, ...]:
+    """``faults``; the first with where its bad pointer came from, if a second run shows that."""
+    first = faults[0] if faults else None
+    if first is None or image is None or not first.by_value:
+        return faults
+    from harness.debug.origin import origin_of  # noqa: PLC0415 - few runs fault
+    from harness.targets.simulator import SimulatorSession  # noqa: PLC0415
+
+    machine = session.another() if isinstance(session, SimulatorSession) else None
+    if machine is None:
+        return faults
+    raw = next(one for one in session.faults if one.executed == first.executed)
+    try:
+        origin = origin_of(raw, image, machine, Deadline(_REPEATED, guard=_REPEATED))
+    finally:
+        machine.close()
+    if not origin:
+        return faults
+    report = first.report.replace(f"  {first.cause}\n", f"  {origin}\n", 1)
+    return (replace(first, cause=origin, report=report, by_value=False), *faults[1:])
+
+
+def _incomplete_model(
+    session: Session, image: Image, model: Path, seen: Observation
+) -> tuple[Finding, ...]:
+    """A finding for a copy of the model in RAM that lacks its end, if the image failed."""
+    refusals = (Topic.RESOLVER, Topic.INTERPRETER)
+    failed = any(one.kind.topic in refusals for one in seen.console.findings)
+    if not failed and not seen.faults:
+        return ()
+    ours = Model.from_file(model)
+    try:
+        found = incomplete_copy(image, ours, session.memory.read)
+    except (Unsupported, UsageError):
+        return ()
+    if found is None:
+        return ()
+    name, count = short_name(found[0]), count_of(found[1], "byte")
+    text = f"{name} holds only the first {count} of {ours.name}, which has {ours.size:,}"
+    # It was so before all that it led to.
+    return (Finding(Kind.MODEL_INCOMPLETE, text, name, time=0.0),)
+
+
 def _reporter(session: Session, image: Image) -> StateReporter:
     from harness.debug.report import StateReporter  # noqa: PLC0415 - a passing run needs no call stack
 
@@ -189,19 +276,6 @@ def _reporter(session: Session, image: Image) -> StateReporter:
 
 def _quiet(session: Session) -> float | None:
     return session.counters.seconds - session.console[-1].time if session.console else None
-
-
-def watch_calls(session: Session, image: Image) -> dict[int, str] | None:
-    """Record calls of main(), of the interpreter and of functions in which firmware gives up.
-
-    Returns address -> name of these functions; None if the target cannot record calls.
-    """
-    functions = watched_functions(image, (*LAST_RESORTS, INVOKE, ALLOCATE, MAIN))
-    try:
-        session.watch_calls(functions)
-    except Unsupported:
-        return None
-    return functions
 
 
 def scrapers_of(case: Case) -> list[Scraper]:

@@ -5,17 +5,19 @@ A line is given only for evidence in the fault, the registers, the image or the 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from harness.base import power_on
+from harness.base.core_state import MSP
 from harness.base.errors import BadElf
 from harness.base.exceptions import IPSR, exception_name
 from harness.base.platforms import chip_names, chip_table, foreign_peripheral
 from harness.elf import Image, vectors
 from harness.elf.demangle import short_name
-from harness.elf.file import Symbol
+from harness.elf.main_stack import main_stack
 from harness.elf.operand import accessed
 from harness.model.schema import IDENTIFIER
 from harness.targets.base import Fault
@@ -28,6 +30,8 @@ _ERASED = b"\xff" * _VECTOR
 _MODEL_ALIGNMENT = 16
 #: An access up to so many bytes behind the end of RAM ran over it.
 _BEYOND = 1 << 16
+#: Variables in which implementations of _sbrk() keep the end of the heap.
+_HEAP_END = re.compile(r"_*(?:heap_end|brk|curbrk|sbrk_heap_end|current_heap_end)(?:\.\d+)?$")
 #: UDF, which compilers place where a program must not come (Armv8-M ARM, C2.4.288, T1).
 _UDF, _UDF_MASK = 0xDE00, 0xFF00
 #: BLX of a register (C2.4.24, T1).
@@ -39,14 +43,29 @@ _LOOKED_AT, _LEAST_UNWRITTEN = 64, 16
 _NULL = 0x100
 
 
-def cause_of(fault: Fault, image: Image, seed: int | None = None) -> str:
-    """The cause of ``fault`` in a line of at most LONGEST characters; "" if it is not known.
+@dataclass(frozen=True)
+class FaultCause:
+    """The cause of a fault in a line of at most LONGEST characters; "" if it is not known.
 
-    ``seed`` is that of RAM at power-on, by which unwritten words are recognized.
+    ``by_value``: it is told by the value of a bad pointer alone.
     """
+
+    text: str
+    by_value: bool
+
+
+def cause_of(fault: Fault, image: Image, seed: int | None = None) -> FaultCause:
+    """The cause of ``fault``; ``seed`` is that of RAM at power-on, of which unwritten words are."""
     scene = _Scene(fault, image, seed)
-    found = next((line for rule in _RULES if (line := rule(scene))), "")
-    return found if len(found) <= LONGEST else f"{found[: LONGEST - 3]}..."
+    for rule in _RULES:
+        if line := rule(scene):
+            return FaultCause(shortened(line), rule in _BY_VALUE and not scene.in_memory)
+    return FaultCause("", by_value=True)
+
+
+def shortened(line: str) -> str:
+    """``line`` cut to LONGEST characters."""
+    return line if len(line) <= LONGEST else f"{line[: LONGEST - 3]}..."
 
 
 @dataclass(frozen=True)
@@ -80,16 +99,14 @@ class _Scene:
         return accessed(self.code, self.registers) if self.code and self.registers else None
 
     @property
+    def in_memory(self) -> bool:
+        """Whether the access has an address that some memory has."""
+        return self.address is not None and bool(self.area(self.address))
+
+    @property
     def stores(self) -> bool:
         """Whether the instruction at pc stores."""
         return bool(self.code) and _is_store(self.code)
-
-    def object_at(self, address: int) -> Symbol | None:
-        """The object that contains ``address``."""
-        for symbol in self.image.symbols:
-            if symbol.kind == "object" and 0 <= address - symbol.address < symbol.size:
-                return symbol
-        return None
 
     def is_code(self, address: int) -> bool:
         """Whether ``address`` lies in an executable section of the image."""
@@ -147,7 +164,7 @@ def _unconstructed(scene: _Scene) -> str:
     state = scene.fault.state
     if state is None or scene.is_code(scene.fault.pc) or not _has_constructors(scene.image):
         return ""
-    this = scene.object_at(scene.registers[0])
+    this = scene.image.object_at(scene.registers[0])
     if this is None or this.address != scene.registers[0] or state.word(this.address) != 0:
         return ""
     return f"{short_name(this.name)} was never constructed: the start-up code runs no constructors"
@@ -175,7 +192,7 @@ def _executes_data(scene: _Scene) -> str:
     refused = {"IBUSERR", "IACCVIOL", "INVSTATE", "UNDEFINSTR"} & set(scene.bits)
     if scene.is_code(pc) or not refused:
         return ""
-    if (held := scene.object_at(pc)) is not None:
+    if (held := scene.image.object_at(pc)) is not None:
         return f"a branch into data: 0x{pc:08x} lies in {short_name(held.name)}"
     where = scene.area(pc)
     place = f"in {_MEMORIES.get(where, where)} without code" if where else "where no memory is"
@@ -207,7 +224,7 @@ def _unaligned(scene: _Scene) -> str:
     if "UNALIGNED" not in scene.bits or address is None:
         return ""
     deed = "store to" if scene.stores else "load at"
-    held = scene.object_at(address)
+    held = scene.image.object_at(address)
     if held is None and not scene.area(address):
         return f"the {deed} 0x{address:08x}, where nothing is: a pointer not set, or overwritten"
     if held is None:
@@ -230,7 +247,7 @@ def _mpu(scene: _Scene) -> str:
     if not refused or state is None or not state.mpu or address is None:
         return ""
     regions = [one for one in state.mpu if one.first <= address <= one.last]
-    held = scene.object_at(address)
+    held = scene.image.object_at(address)
     what = f"0x{address:08x} ({short_name(held.name)})" if held else f"0x{address:08x}"
     if not regions:
         return f"no MPU region allows an access to {what}"
@@ -246,6 +263,22 @@ def _mpu(scene: _Scene) -> str:
         why = "is for privileged code"
     span = f"0x{region.first:08x} to 0x{region.last:08x}"
     return f"{what}: MPU region {numbers}, {span}, {why}"
+
+
+def _heap_over_stack(scene: _Scene) -> str:
+    """A heap whose end, as _sbrk() keeps it, is above the main stack's pointer."""
+    state, main = scene.fault.state, main_stack(scene.image)
+    sp = state.stacks.get((state.nonsecure, MSP), 0) if state is not None else 0
+    if state is None or main is None or main.name or not main.begin <= sp <= main.top:
+        return ""
+    for symbol in scene.image.symbols:
+        if symbol.kind == "object" and symbol.size == _VECTOR and _HEAP_END.match(symbol.name):
+            end = state.word(symbol.address) or 0
+            if sp < end <= scene.image.chip.area("ram").end + _BEYOND:
+                return (
+                    f"the heap has grown over the stack: it ends at 0x{end:08x}, sp is 0x{sp:08x}"
+                )
+    return ""
 
 
 def _beyond_ram(scene: _Scene) -> str:
@@ -282,7 +315,7 @@ def _store_to_flash(scene: _Scene) -> str:
         return ""
     if address < _NULL:
         return f"a store to 0x{address:x}, in flash: a null pointer"
-    held = scene.object_at(address)
+    held = scene.image.object_at(address)
     if held is not None:
         name = short_name(held.name)
         return f"a store to flash: 0x{address:x} lies in {name}, which is const"
@@ -380,6 +413,7 @@ def _nowhere(scene: _Scene) -> str:
 
 _RULES: tuple[Callable[[_Scene], str], ...] = (
     _vector, _mpu, _unconstructed, _never_copied, _null_call, _overwritten, _executes_data, _trap,
-    _coprocessor, _division, _through_null, _unwritten_pointer, _unaligned, _beyond_ram, _below_ram,
-    _store_to_flash, _foreign_peripheral, _nowhere,
+    _coprocessor, _division, _heap_over_stack, _through_null, _unwritten_pointer, _unaligned,
+    _beyond_ram, _below_ram, _store_to_flash, _foreign_peripheral, _nowhere,
 )  # fmt: skip
+_BY_VALUE = frozenset((_overwritten, _executes_data, _unaligned, _beyond_ram, _below_ram, _nowhere))

@@ -76,10 +76,10 @@ class StateReporter:
             title += f" of thread {thread.name}"
         overflow = self.overflow(state, stack, fault.reason, fault.address)
         cause = cause_of(fault, self._image, self._seed)
-        if overflow.startswith(_LIKELY) and cause:
+        if overflow.startswith(_LIKELY) and cause.text:
             overflow = ""  # what was hit is known
-        cause = "" if overflow else cause
-        lines = [fault.report, *([f"  {cause}"] if cause else [])]
+        text = "" if overflow else cause.text
+        lines = [fault.report, *([f"  {text}"] if text else [])]
         lines += [f"{title}, innermost first:", *_lines(frames)]
         lines += [f"  stack {stack}"] if stack is not None else []
         lines += [f"  {overflow}"] if overflow else []
@@ -88,7 +88,8 @@ class StateReporter:
             report="\n".join(lines),
             callers=callers,
             overflow=overflow,
-            cause=cause,
+            cause=text,
+            by_value=cause.by_value and not overflow,
             state=None,
         )
 
@@ -239,7 +240,11 @@ class StateReporter:
             how = f"{error}: the processor refused it"
         elif 0 < stack.begin - sp < stack.size + below:
             how = f"sp is {stack.begin - sp:,} bytes below it"
-        elif address is not None and 0 < stack.begin - address <= _BELOW:
+        elif (
+            address is not None
+            and 0 < stack.begin - address <= _BELOW
+            and sp - address <= _BELOW  # what the stack pointer reaches
+        ):
             how = f"the refused access is {stack.begin - address:,} bytes below it"
         elif stack.used == stack.size:
             return f"{_LIKELY}: {stack} was used to its end"

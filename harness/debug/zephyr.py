@@ -14,7 +14,6 @@ from functools import cached_property
 from harness.base.core_state import EXTENDED_FRAME, FRAME, CoreState, above_frame
 from harness.elf import Image
 from harness.elf.dwarf.entries import Entry
-from harness.elf.file import Symbol
 
 #: Most threads that are read from the kernel's list.
 _MOST_THREADS = 64
@@ -93,7 +92,7 @@ class Zephyr:
         name = (raw or b"").split(b"\0")[0]
         if name and name.isascii() and name.decode("ascii").isprintable():
             return name.decode("ascii")
-        symbol = self._object(address)
+        symbol = self._image.object_at(address)
         return symbol.name if symbol is not None else f"0x{address:08x}"
 
     def waiting(self, state: CoreState, thread: Thread) -> CoreState | None:
@@ -117,7 +116,7 @@ class Zephyr:
         """The object that a thread waits for: `` for NAME, which thread OTHER holds``, or ""."""
         at = self._field("base", "pended_on")
         queue = state.word(thread.address + at) if at is not None else 0
-        symbol = self._object(queue) if queue else None
+        symbol = self._image.object_at(queue) if queue else None
         if symbol is None:
             return ""
         kind = self._image.variables.type_of(symbol.address)
@@ -125,13 +124,6 @@ class Zephyr:
         holder = state.word(queue + owner[0]) if queue and owner is not None else 0
         held = f", which thread {self._name(state, holder)} holds" if holder else ""
         return f" for {symbol.name}{held}"
-
-    def _object(self, address: int) -> Symbol | None:
-        """The variable at an address."""
-        for symbol in self._image.symbols:
-            if symbol.kind == "object" and symbol.address <= address < symbol.address + symbol.size:
-                return symbol
-        return None
 
     def _frame_size(self, state: CoreState, thread: Thread) -> int:
         """The size of the thread's exception frame, from its EXC_RETURN that the kernel saves."""

@@ -66,14 +66,14 @@ def qualified(name: str) -> str:
 
 @cache
 def short_name(name: str) -> str:
-    """The qualified name without template arguments (``tflite::A::B``), for lines of text."""
+    """The name for lines of text: without template arguments and anonymous namespaces."""
     text, depth, kept = qualified(name), 0, ""
     if _OPERATOR.search(text):  # operator<, operator->
         return text
     for letter in text:
         depth += (letter == "<") - (letter == ">")
         kept += letter if not depth and letter != ">" else ""
-    return kept
+    return kept.replace("(anonymous namespace)::", "")
 
 
 def _opening(text: str) -> int:

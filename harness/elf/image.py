@@ -196,6 +196,13 @@ class Image(ElfFile):
         )
         return [s.address for s in functions], functions
 
+    def object_at(self, address: int) -> Symbol | None:
+        """The variable or constant that contains ``address``."""
+        for symbol in self.symbols:
+            if symbol.kind == "object" and 0 <= address - symbol.address < symbol.size:
+                return symbol
+        return None
+
     def locate(self, address: int) -> Location:
         """The function of an address, with file and line from DWARF; the Thumb bit is ignored.
 

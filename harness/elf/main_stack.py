@@ -56,6 +56,15 @@ def object_ending_at(image: Image, sp: int) -> Symbol | None:
     return None
 
 
+def stack_at(image: Image, sp: int) -> tuple[int, int] | None:
+    """Begin and top of the stack of a stack pointer: its variable, or the main stack's memory."""
+    symbol = object_ending_at(image, sp)
+    if symbol is not None:
+        return symbol.address, symbol.address + symbol.size
+    main = main_stack(image)
+    return (main.begin, main.top) if main is not None and main.begin <= sp <= main.top else None
+
+
 def uses_limits(image: Image) -> bool:
     """Whether code reads or writes MSPLIM or PSPLIM (MSR and MRS; Armv8-M ARM, C2.4)."""
     return any(_names_limits(section.data) for section in image.sections if section.executable)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -26,6 +26,10 @@ _MOST_PLACES = 32
 _ANCHORS, _ANCHOR_BYTES, _ANCHOR_VALUES = 8, 24, 6
 #: Bytes from the start on that a damaged copy has in common with the model, or its share of all.
 _COMMON_BYTES, _COMMON_SHARE = 64, 0.75
+#: Bytes of the words in which a copy may be reversed.
+_WORDS = (4, 2, 8)
+#: Bytes by which a variable for a model may be larger than it, and of a word.
+_ROUNDED, _WORD = 64, 4
 #: Operators that a description of another model names.
 _SHOWN = 4
 
@@ -67,8 +71,37 @@ def held_model(image: Image, model: Model) -> HeldModel:
     stored = [segment.data for segment in image.loaded]
     if any(model.data in data for data in stored):
         return HeldModel(Held.MODEL)
+    for size in _WORDS:
+        if any(_reversed(model.data, size) in data for data in stored):
+            copy = f"its copy has the bytes of each {8 * size}-bit word reversed"
+            return HeldModel(Held.DAMAGED, f"the image does not hold {model.name}: {copy}")
     found = (_compared(data[start:], model) for data in stored for start in _places(data, model))
     return min(found, key=lambda one: one.held, default=_nothing(model))
+
+
+def _reversed(data: bytes, size: int) -> bytes:
+    """``data`` with the bytes of each word of ``size`` bytes in the other order."""
+    words = np.frombuffer(data[: len(data) // size * size], np.dtype(f"<u{size}"))
+    return words.byteswap().tobytes()
+
+
+def incomplete_copy(
+    image: Image, model: Model, read: Callable[[int, int], bytes]
+) -> tuple[str, int] | None:
+    """A variable with the first bytes of ``model`` and zeros in place of the others.
+
+    Its name, and the number of bytes that it has. ``read`` reads memory. None if there is none.
+    """
+    ram, sizes = image.chip.area("ram"), range(model.size, model.size + _ROUNDED)
+    for symbol in image.symbols:
+        if symbol.kind != "object" or symbol.size not in sizes or not ram.holds(symbol.address):
+            continue
+        content = read(symbol.address, model.size)
+        count = -(-len(content.rstrip(b"\0")) // _WORD) * _WORD
+        lacks = len(model.data.rstrip(b"\0")) - count >= _WORD
+        if count and lacks and content[:count] == model.data[:count]:
+            return symbol.name, count
+    return None
 
 
 def embedded_models(image: Image) -> Iterator[Model]:

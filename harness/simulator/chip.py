@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
@@ -114,8 +115,8 @@ class SimulatedChip:
 
     def _start(self) -> None:
         self.processor.start(self._image.vectors)
-        if (stack := self._image.stack) is not None:
-            self.core.watch_stack(stack.begin, stack.top)
+        if self._image.stacks:
+            self.core.watch_stacks(b"".join(struct.pack("<2I", *one) for one in self._image.stacks))
 
     def _views(self) -> dict[str, WordRegisters]:
         """Split peripherals as non-secure code sees them, by name."""

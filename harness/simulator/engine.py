@@ -42,6 +42,7 @@ class Reason(IntEnum):
     BREAKPOINT = 8  # before an instruction with a breakpoint
     HALTED = 9  # asleep, or locked up
     BKPT = 11  # before a BKPT, with a debugger
+    STACK = 12  # before the instruction with which a stack runs below its end first
 
 
 _RIGHTS = {

@@ -10,9 +10,12 @@ from harness.base.errors import BadElf
 from harness.base.platforms import ChipTable
 from harness.base.power_on import pattern
 from harness.elf import Image, Segment, trustzone, vectors
-from harness.elf.main_stack import MainStack, main_stack, uses_limits
+from harness.elf.main_stack import main_stack, uses_limits
 from harness.elf.vectors import Vectors
 from harness.simulator.engine import Store
+
+#: Bytes of the smallest variable that may be a stack: two exception frames.
+_SMALLEST_STACK = 64
 
 
 @dataclass(frozen=True)
@@ -22,7 +25,7 @@ class LoadedImage:
     parts: tuple[tuple[int, bytes], ...]  # address and content, sorted
     start: Vectors
     non_secure: bool
-    stack: MainStack | None = None  # that is watched; None if it cannot be
+    stacks: tuple[tuple[int, int], ...] = ()  # memory of stacks that are watched, begin and top
 
     @property
     def vectors(self) -> int:
@@ -52,14 +55,24 @@ def load(image: Image, memory_map: ChipTable, *, anywhere: bool = False) -> Load
     _check_running(segments, memory_map, image)
     start = vectors.find(image, anywhere=anywhere)
     non_secure = trustzone.is_non_secure(image)
-    return LoadedImage(tuple(parts), start, non_secure, None if non_secure else _watched(image))
+    return LoadedImage(tuple(parts), start, non_secure, () if non_secure else _watched(image))
 
 
-def _watched(image: Image) -> MainStack | None:
-    """The main stack, if there is anything below it, and firmware sets no limit itself."""
-    stack = None if image.beside or uses_limits(image) else main_stack(image)
-    ram = image.chip.area("ram")
-    return stack if stack is not None and ram.origin < stack.begin < ram.end else None
+def _watched(image: Image) -> tuple[tuple[int, int], ...]:
+    """What may be a stack, if firmware sets no limits itself: variables, and the main stack."""
+    if image.beside or uses_limits(image):
+        return ()
+    ram, main = image.chip.area("ram"), main_stack(image)
+    found = {
+        symbol.address: symbol.address + symbol.size
+        for symbol in image.symbols
+        if symbol.kind == "object" and symbol.size >= _SMALLEST_STACK
+    }
+    if main is not None:
+        found[main.begin] = main.top
+    return tuple(
+        sorted((begin, top) for begin, top in found.items() if ram.origin < begin < top <= ram.end)
+    )
 
 
 def _check_running(segments: tuple[Segment, ...], memory_map: ChipTable, image: Image) -> None:

@@ -8,6 +8,8 @@ the host's clock.
 from __future__ import annotations
 
 import re
+import struct
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from enum import StrEnum
@@ -40,6 +42,8 @@ _WINDOW, _LINE = 4096, 256
 _CHECKS_PER_SECOND = 100
 #: Faults, and findings, of a run that are kept.
 _FINDINGS_KEPT = 200
+#: Frames of one function that show a recursion, and frequent words of a stack that are looked at.
+_RECURSION, _FREQUENT = 16, 16
 #: Bytes of RAM contents that are kept for the call stacks of a run's faults.
 _STATE_BYTES = 16 << 20
 _TS = 1 << 26  # of FPCCR
@@ -112,6 +116,8 @@ class Machine:
         ]
         self.resets = self.firmware_resets = 0  # all resets, and those by firmware
         self._noted: set[tuple[Kind, str]] = set()
+        self._lowest = 0  # of the stack that ran below its end
+        self._recursion = ("", 0)  # function, frames
         self._hooks: dict[int, list[Callable[[Machine], bool | None]]] = {}
         self._pattern: re.Pattern[bytes] | None = None
         self._lines = False
@@ -180,20 +186,59 @@ class Machine:
         if self.debugger is not None:
             self.debugger.fault_taken(record)
 
-    def _note_overflow(self) -> None:
-        """Report a main stack that ran below its memory since the last call."""
-        stack = self.image.stack
-        lowest, pc, at = self.core.take_overflow()
-        if stack is None or not lowest:
+    def _note_recursion(self) -> None:
+        """A stack is about to run below its end: note the most frequent return address in it."""
+        begin, top, *_ = self.core.overflow()
+        sp = self.registers["sp"] & ~3
+        if not begin <= sp <= top:
             return
-        name, depth = stack.name or "the main stack", stack.begin - lowest
-        into = f", into {short_name(stack.below)}" if stack.below else ""
+        stack = self.read_memory(sp, (top - sp) & ~3)
+        words = Counter(struct.unpack(f"<{len(stack) // 4}I", stack))
+        for word, count in words.most_common(_FREQUENT):
+            function = self.firmware.locate(word - 2).function
+            if function and word & 1 and self._follows_call(word & ~1):
+                self._recursion = function, count
+                return
+
+    def _follows_call(self, address: int) -> bool:
+        """Whether BL, or BLX of a register, stands before ``address`` (Armv8-M ARM, C2.4)."""
+        before = self.firmware.read(address - 4, 4) or bytes(4)
+        first, second = struct.unpack("<2H", before)
+        bl = first & 0xF800 == 0xF000 and second & 0xD000 == 0xD000
+        return bool(bl) or second & 0xFF87 == 0x4780
+
+    def _note_overflow(self) -> None:
+        """Report the stack that ran below its memory; how deep may grow from run to run."""
+        begin, top, lowest, pc, at = self.core.overflow()
+        if not lowest or lowest == self._lowest:
+            return
+        self._lowest = lowest
+        symbol = self.firmware.object_at(begin)
+        name = "the main stack" if symbol is None else short_name(symbol.name)
+        into = self._overwritten(range(lowest, begin))
         place = self.firmware.locate(pc)
-        text = f"{name} ran up to {depth:,} bytes below its end{into} (by {place})"
+        how = f"{name} ran {begin - lowest:,} bytes below its end{into}"
+        function, frames = self._recursion
+        if function and frames >= _RECURSION:
+            depth = f"{short_name(function)} calls itself, {frames:,} frames deep"
+            how = f"{depth}: it fills {name} ({top - begin:,} bytes)"
         time = at / self.memory_map.cpu_hz
-        if (Kind.STACK_OVERFLOW, "main") not in self._noted:
-            self._noted.add((Kind.STACK_OVERFLOW, "main"))
-            self.findings.append(Finding(Kind.STACK_OVERFLOW, text, "main", time=time))
+        text = f"{how} (by {place})"
+        subject = "main" if symbol is None else name
+        finding = Finding(Kind.STACK_OVERFLOW, text, subject, time=time)
+        others = [one for one in self.findings if one.kind is not finding.kind]
+        self.findings[:] = [*others, finding]
+
+    def _overwritten(self, memory: range) -> str:
+        """``, into NAME``: the variable of which a stack covers most; "" for none."""
+        covered = {
+            symbol.name: min(symbol.address + symbol.size, memory.stop)
+            - max(symbol.address, memory.start)
+            for symbol in self.firmware.symbols
+            if symbol.kind == "object"
+        }
+        most = max(covered, key=lambda name: covered[name], default="")
+        return f", into {short_name(most)}" if most and covered[most] > 0 else ""
 
     def _note_unmodelled(self, subject: str, use: str) -> None:
         """Report the first access to something without a model."""
@@ -213,6 +258,8 @@ class Machine:
         self.faults.clear()
         self.findings.clear()
         self._noted.clear()
+        self.core.clear_overflow()
+        self._lowest, self._recursion = 0, ("", 0)
 
     # the console
 
@@ -373,6 +420,8 @@ class Machine:
         self._collect()
         if reason == Reason.BREAKPOINT:
             self._call_hooks(self.pc)
+        elif reason == Reason.STACK:
+            self._note_recursion()
         elif reason == Reason.BKPT and self.debugger is not None:
             self.debugger.met_bkpt()
         elif reason == Reason.EXCEPTION:

@@ -73,8 +73,8 @@ def restore(machine: Machine, snapshot: Snapshot) -> None:
     """Restore a snapshot of ``machine``, or of a machine with the same image."""
     _restore_memory(machine, snapshot)
     core = machine.core
-    core.load_state(snapshot.processor)
     core.extras |= snapshot.extras
+    core.load_state(snapshot.processor)
     core.executed = core.stop_at = snapshot.executed
     core.sequential = snapshot.sequential
     core.slept, core.branches = snapshot.slept, 0

@@ -106,6 +106,8 @@ class Fault:
     callers: str = ""  # ", called from g at a.c:1, thread worker"
     overflow: str = ""  # that a stack overflowed, and which
     cause: str = ""  # what it hit, and what to change
+    by_value: bool = False  # the cause is told by the value of a bad pointer alone
+    executed: int | None = field(default=None, compare=False)  # instructions before it
     time: float | None = field(default=None, compare=False)  # seconds on the target's clock
     #: The core at that moment, for :mod:`harness.debug.report`, which adds the last three.
     state: CoreState | None = field(default=None, repr=False, compare=False)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 
+#: Called with a call; returns whether further ones are needed.
+SeesCall = Callable[["Call"], bool]
 #: Calls that are kept; later ones are not seen.
 MOST_CALLS = 100_000
 
@@ -27,6 +30,8 @@ class Call:
     returned: int | None = None
     result: int | None = None  # r0 after the return
     ended: float | None = None
+    #: r1 to r3 and the word at sp: the arguments behind the first; () if the target does not tell.
+    others: tuple[int, ...] = field(default=(), kw_only=True)
 
     @property
     def taken(self) -> int | None:
@@ -55,8 +60,8 @@ class CallLog:
             self.calls.append(call)
         return True
 
-    def leave(self, caller: int, sp: int, ticks: int, result: int, time: float) -> list[int]:
-        """The instruction at ``caller`` is next; the addresses of the functions that returned.
+    def leave(self, caller: int, sp: int, ticks: int, result: int, time: float) -> list[Call]:
+        """The instruction at ``caller`` is next; the calls that have returned.
 
         ``time`` is in seconds on the target's clock.
         """
@@ -65,10 +70,12 @@ class CallLog:
             for frame, at in self._open.items()
             if frame[1] == sp and self.calls[at].caller & ~1 == caller & ~1
         ]
+        returned = []
         for frame in frames:
             at = self._open.pop(frame)
             self.calls[at] = replace(self.calls[at], returned=ticks, result=result, ended=time)
-        return [address for address, _ in frames]
+            returned.append(self.calls[at])
+        return returned
 
     def restart(self) -> None:
         """A reset: no call of before it returns any more."""

@@ -17,7 +17,7 @@ from harness.base.errors import Unsupported
 from harness.base.findings import Finding
 from harness.elf.coverage import Coverage
 from harness.targets.base import ConsoleChunk, Counters, Fault, MemoryAccess, Stop, Until
-from harness.targets.calls import Call
+from harness.targets.calls import Call, SeesCall
 from harness.targets.pins import Pins
 from harness.targets.registry import Ability, who_can
 
@@ -128,8 +128,12 @@ class Session(Closing):
         """
         self._cannot(Ability.STACKS)
 
-    def watch_calls(self, addresses: Iterable[int]) -> None:
-        """Note calls of the functions at ``addresses`` from here on. Raises Unsupported."""
+    def watch_calls(self, addresses: Iterable[int], seen: SeesCall | None = None) -> None:
+        """Note calls of the functions at ``addresses`` from here on. Raises Unsupported.
+
+        ``seen`` is called where a call begins and after its return, if the target stops exactly; a
+        function for which it returns False is not watched any more.
+        """
         self._cannot(Ability.STEP)
 
     @property

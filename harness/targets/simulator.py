@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from harness.base.clock import Deadline
@@ -31,7 +31,7 @@ from harness.targets.base import (
     SymbolReached,
     Until,
 )
-from harness.targets.calls import Call, CallLog
+from harness.targets.calls import Call, CallLog, SeesCall
 from harness.targets.operator_calls import OperatorCalls
 from harness.targets.registry import CHIP, ELF
 from harness.targets.session import Session
@@ -83,14 +83,16 @@ class SimulatorSession(Session):
 
     target = "simulator"
 
-    def __init__(self, machine: Machine) -> None:
+    def __init__(self, machine: Machine, another: Callable[[], Machine] | None = None) -> None:
         self.machine = machine
+        self._another = another
         self._memory = SimulatorMemory(machine)
         self._pins = SimulatorPins(machine)
         self._opened = time.monotonic()
         self._read = 0
         self._chunks: list[ConsoleChunk] = []
         self._calls = CallLog()
+        self._seen: SeesCall | None = None
         self._resets = 0  # of the boot that the calls are of
         self._callers: set[int] = set()  # where watched calls return to, hooked
         self._functions: FunctionMap | None = None
@@ -137,6 +139,7 @@ class SimulatorSession(Session):
                 record.world,
                 machine.fault_image(record),
                 machine.fault_access(record),
+                executed=record.instructions,
                 time=record.seconds,
                 state=record.state,
             )
@@ -227,8 +230,9 @@ class SimulatorSession(Session):
         """Registers, stack pointers and RAM."""
         return self.machine.core_state()
 
-    def watch_calls(self, addresses: Iterable[int]) -> None:
+    def watch_calls(self, addresses: Iterable[int], seen: SeesCall | None = None) -> None:
         """Note calls of the functions at ``addresses`` from here on; costs nothing elsewhere."""
+        self._seen = seen
         for address in addresses:
             self.machine.hook(address, self._called)
 
@@ -248,9 +252,10 @@ class SimulatorSession(Session):
         values = machine.registers
         address, caller = values["pc"] & ~1, values["lr"]
         ticks = machine.core.executed + machine.core.slept
+        word = int.from_bytes(self._peek(values["sp"], 4) or b"", "little")
         call = Call(
             address, values["r0"], caller, values["sp"], machine.exception_number, ticks,
-            machine.seconds,
+            machine.seconds, others=(values["r1"], values["r2"], values["r3"], word),
         )  # fmt: skip
         if not self._calls.enter(call):
             self._loops.add(address)
@@ -258,15 +263,22 @@ class SimulatorSession(Session):
         elif caller < EXC_RETURN and caller not in self._callers:
             self._callers.add(caller)
             machine.hook(caller, self._returned)
+        self._show(call)
 
     def _returned(self, machine: Machine) -> None:
         values = machine.registers
         ticks = machine.core.executed + machine.core.slept
-        for address in self._loops.intersection(
-            self._calls.leave(values["pc"], values["sp"], ticks, values["r0"], machine.seconds)
-        ):
+        now = machine.seconds
+        returned = self._calls.leave(values["pc"], values["sp"], ticks, values["r0"], now)
+        for address in self._loops.intersection(call.address for call in returned):
             self._loops.remove(address)
             machine.hook(address, self._called)
+        for call in returned:
+            self._show(call)
+
+    def _show(self, call: Call) -> None:
+        if self._seen is not None and not self._seen(call):
+            self.machine.unhook(call.address, self._called)
 
     def run_to_address(self, address: int, deadline: Deadline) -> Stop:
         """Run until the instruction at ``address`` is next."""
@@ -331,6 +343,10 @@ class SimulatorSession(Session):
         )
         return replace(seen, calls=tree)
 
+    def another(self) -> Machine | None:
+        """A machine as this session's was before it ran; to be closed."""
+        return self._another() if self._another is not None else None
+
     def where(self) -> str:
         """Function, file and line of the program counter."""
         return self.machine.where()
@@ -368,8 +384,11 @@ def open(  # noqa: A001
     seed = seed_of(str(power_on))
     kit = board_with(image.chip.key)
     wiring = console_wiring(console, kit) if isinstance(console, str) else console
-    machine = Machine(
-        image, booted=booted, console=wiring, timing=timing, power_on=seed, peripherals=peripherals,
-        anywhere=start == ELF,
-    )  # fmt: skip
-    return SimulatorSession(machine)
+
+    def machine() -> Machine:
+        return Machine(
+            image, booted=booted, console=wiring, timing=timing, power_on=seed,
+            peripherals=peripherals, anywhere=start == ELF,
+        )  # fmt: skip
+
+    return SimulatorSession(machine(), machine)

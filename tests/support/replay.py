@@ -108,6 +108,7 @@ class ReplaySession:
     """A session that plays a recording."""
 
     target = "replay"
+    stops_exactly = False
     handler_seconds = None
     byte_seconds = 0.0
     calls = ()

@@ -291,6 +291,7 @@ static void dealloc(PyObject *object) {
   free(c->memory.shadow);
   free(c->breakpoints.addresses);
   calls_free(c);
+  stack_watch_free(c);
   if (c->unicorn.context) c->unicorn.api.context_free(c->unicorn.context);
   if (c->idle.context) c->unicorn.api.context_free(c->idle.context);
   ((freefunc)PyType_GetSlot(type, Py_tp_free))(object);

@@ -49,6 +49,7 @@ enum {
   REASON_HALTED = 9,      // asleep, or locked up
   REASON_OPERANDS = 10,   // before an instruction whose operands may be refused
   REASON_BKPT = 11,       // before a BKPT, with a debugger
+  REASON_STACK = 12,      // before the instruction with which a stack runs below its end first
   REASON_CUT = 100,       // the block must be cut
   REASON_REPLAY = 101,    // an access took effect; finish its instruction, then stop
   REASON_SYNC = 102,      // changes of the MPU must be put in force before the next block
@@ -336,12 +337,21 @@ typedef struct {
   void (*retire)(struct Core *c, uint32_t pc);  // core_retire() is called
 } Calls;
 
-// The main stack, if it is watched; see stack_watch.c.
+// Memory of a stack, `top` included as a value of its pointer.
 typedef struct {
-  uint32_t begin, top;  // 0: it is not watched
-  uint32_t lowest;      // it ran down to there, or a little deeper; 0: it did not leave its memory
-  uint32_t pc;          // the instruction that left it first
-  long long at;         // its time
+  uint32_t begin, top;
+} StackRange;
+
+// See stack_watch.c. Arrays are of MSP, of PSP.
+typedef struct {
+  StackRange *known;  // variables and the main stack; NULL: nothing is watched
+  int count;
+  StackRange current[2];  // 0: not known
+  uint32_t limits[2];
+  StackRange over;  // the first stack that ran below its end
+  uint32_t lowest;  // down to there; 0: none did
+  uint32_t pc;      // the instruction that left it first
+  long long at;     // its time
 } StackWatch;
 
 typedef struct Core {

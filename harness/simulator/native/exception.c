@@ -13,6 +13,7 @@
 #include "priority.h"
 #include "protection.h"
 #include "security.h"
+#include "stack_watch.h"
 #include "state.h"
 #include "thumb.h"
 
@@ -169,6 +170,7 @@ void exception_enter(Core *c, int number, uint32_t pc) {
   const uint32_t stored = lazy || twice ? BASIC : size;
   uint8_t *place = frame_at(c, frame, stored, true, !(thread && control & NPRIV), &why);
   const uint32_t limit = frame_limit(c, process);
+  stack_watch_frame(c, process, frame, pc);
   fill_frame(c, words, pc, retpsr);
   if (lazy && !twice && frame >= limit) fpu_defer(c, frame + BASIC);
   if (stored > BASIC) fpu_fill(c, words + BASIC / 4, c->cpu.nonsecure);
@@ -193,6 +195,7 @@ void exception_enter(Core *c, int number, uint32_t pc) {
     core_set_reg(c, REG_XPSR_NZCVQG, kept | (uint32_t)(number & NUMBER));
   }
   go_to_handler(c, number, exc_return, false);
+  stack_watch_follow(c, false, process ? core_reg(c, REG_SP) : frame);
 }
 
 void exception_fault(Core *c, int cause, uint32_t status, uint32_t pc, const uint32_t *address) {
@@ -323,6 +326,7 @@ static void unstack(Core *c, uint32_t exc_return) {
   core_refresh_mode(c);
   clear_monitor(c);
   protection_follow(c);
+  stack_watch_follow(c, stack == REG_PSP, (frame + size) | (retpsr >> 7 & 4));
   if (thread && c->cpu.nvic->state.scr[c->cpu.nonsecure] & SCR_SLEEPONEXIT &&
       !priority_deliverable(c)) {
     c->cpu.sleeping = SLEEP_WFI;

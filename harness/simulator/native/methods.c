@@ -120,6 +120,7 @@ static PyObject *update_masks(PyObject *self, PyObject *unused) {
 static PyObject *update_traps(PyObject *self, PyObject *unused) {
   (void)unused;
   alignment_update(CORE(self));
+  CORE(self)->stop.after = true;  // the rest of the block, which is translated, is not checked
   Py_RETURN_NONE;
 }
 
@@ -319,23 +320,30 @@ static PyObject *limits(PyObject *self, PyObject *unused) {
   (void)unused;
   uint32_t psplim, msplim;
   state_limits(CORE(self), &psplim, &msplim);
-  if (stack_watch_active(CORE(self))) msplim = 0;
+  if (stack_watch_active(CORE(self))) psplim = msplim = 0;
   return Py_BuildValue("II", (unsigned)psplim, (unsigned)msplim);
 }
 
-static PyObject *watch_stack(PyObject *self, PyObject *arguments) {
-  unsigned int begin, top;
-  if (!PyArg_ParseTuple(arguments, "II", &begin, &top)) return NULL;
-  stack_watch_start(CORE(self), begin, top);
+static PyObject *watch_stacks(PyObject *self, PyObject *arguments) {
+  const char *ranges;
+  Py_ssize_t size;
+  if (!PyArg_ParseTuple(arguments, "y#", &ranges, &size)) return NULL;
+  const int count = (int)(size / (Py_ssize_t)sizeof(StackRange));
+  if (!stack_watch_start(CORE(self), (const StackRange *)ranges, count)) return PyErr_NoMemory();
   Py_RETURN_NONE;
 }
 
-static PyObject *take_overflow(PyObject *self, PyObject *unused) {
+static PyObject *overflow(PyObject *self, PyObject *unused) {
   (void)unused;
-  StackWatch *watch = &CORE(self)->stack;
-  PyObject *found = Py_BuildValue("IIL", watch->lowest, watch->pc, watch->at);
-  watch->lowest = 0;
-  return found;
+  const StackWatch *watch = &CORE(self)->stack;
+  return Py_BuildValue("IIIIL", (unsigned)watch->over.begin, (unsigned)watch->over.top,
+                       (unsigned)watch->lowest, (unsigned)watch->pc, watch->at);
+}
+
+static PyObject *clear_overflow(PyObject *self, PyObject *unused) {
+  (void)unused;
+  CORE(self)->stack.lowest = 0;
+  Py_RETURN_NONE;
 }
 
 static PyObject *exchange_banks(PyObject *self, PyObject *unused) {
@@ -361,6 +369,7 @@ static PyObject *load_state(PyObject *self, PyObject *bytes) {
     return NULL;
   }
   state_load(CORE(self), (const uint8_t *)data);
+  stack_watch_restart(CORE(self));
   Py_RETURN_NONE;
 }
 
@@ -407,9 +416,10 @@ PyMethodDef core_methods[] = {
     {"forbids", forbids, METH_VARARGS, "Is an access refused by SAU, IDAU or SPU?"},
     {"set_limits", set_limits, METH_VARARGS, "Set PSPLIM and MSPLIM."},
     {"limits", limits, METH_NOARGS, "PSPLIM and MSPLIM of the running state."},
-    {"watch_stack", watch_stack, METH_VARARGS, "Watch the main stack, from its begin to its top."},
-    {"take_overflow", take_overflow, METH_NOARGS,
-     "How deep the main stack ran below its begin (0: it did not), the first pc, its time."},
+    {"watch_stacks", watch_stacks, METH_VARARGS, "Watch stacks: begin and top of each, sorted."},
+    {"clear_overflow", clear_overflow, METH_NOARGS, "Forget the stack that ran below its end."},
+    {"overflow", overflow, METH_NOARGS,
+     "Begin, top, lowest, pc and time of the first stack that ran below its end; lowest 0: none."},
     {"exchange_banks", exchange_banks, METH_NOARGS,
      "The registers of the two states change places, the state stays."},
     {"invalidate", invalidate, METH_NOARGS, "Code changed: decode it again."},

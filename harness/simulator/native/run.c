@@ -111,7 +111,9 @@ static bool take_raised(Core *c, uint32_t pc) {
       return true;
     default:
       if (!usage_fault_of(c->stop.exception)) return false;
-      if (usage_fault_of(c->stop.exception) == STKOF && stack_watch_took(c, pc)) return true;
+      if (usage_fault_of(c->stop.exception) == STKOF && stack_watch_took(c, pc)) {
+        return c->stop.reason != REASON_STACK;
+      }
       exception_fault(c, USAGE_FAULT, usage_fault_of(c->stop.exception), pc, NULL);
       return true;
   }

@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include "thumb.h"
+
 // Distances from the first system register (the stack pointer that is not in use). Of banked
 // registers the non-secure one is first; the core is in secure state.
 enum {
@@ -214,6 +216,10 @@ size_t state_size(const Core *c) { return c->unicorn.layout.end - c->unicorn.lay
 void state_save(Core *c, uint8_t *into) {
   save(c);
   set_word(c, MPU_CTRL + BANK, 0);
+  if (!(c->cpu.extras & EXTRA_LIMITS)) {  // they may be those of stack_watch.c
+    set_word(c, MSPLIM + BANK, 0);
+    set_word(c, PSPLIM + BANK, 0);
+  }
   memcpy(into, (uint8_t *)c->unicorn.context + c->unicorn.layout.registers, state_size(c));
 }
 

@@ -30,7 +30,7 @@ from harness.targets.base import (
     SymbolReached,
     Until,
 )
-from harness.targets.calls import Call, CallLog
+from harness.targets.calls import Call, CallLog, SeesCall
 from harness.targets.registry import Ability
 from harness.targets.renode import faults
 from harness.targets.renode.link import AgentLink
@@ -277,7 +277,7 @@ class RenodeSession(Session):
         assert state is not None
         return state
 
-    def watch_calls(self, addresses: Iterable[int]) -> None:
+    def watch_calls(self, addresses: Iterable[int], seen: SeesCall | None = None) -> None:
         """Records calls of the functions at ``addresses`` from now on."""
         self.agent.call(f"calls.watch({[address & ~1 for address in addresses]})")
 

@@ -37,6 +37,9 @@ ROWS = {
              "UDF, placed by the compiler: undefined behaviour, or a missing return"),
     "division": ('SCB(0x14) |= 16; __asm__("isb"); volatile int n = 0, one = 1, x; x = one / n;',
                  "a division by zero (CCR.DIV_0_TRP is set)"),
+    "division in the block that sets the trap": (
+        "volatile int n = 0, one = 1, x; SCB(0x14) |= 16; x = one / n;",
+        "a division by zero (CCR.DIV_0_TRP is set)"),
     "object at an odd address": (
         MODEL + 'long long x; __asm__ volatile("ldrd %Q0, %R0, [%1]" : "=r"(x) : '
         '"r"(g_model + 8));',
@@ -47,6 +50,9 @@ ROWS = {
         "is byte 3 of frame: use memcpy, or align it"),
     "end of RAM": ("*(volatile int *)0x20040008 = 1;",
                    "0x20040008 is 8 bytes beyond the end of RAM (0x20040000)"),
+    "heap over the stack": (
+        "for (int i = 0; i < 40; i++) { char *p = sbrk(8192); p[8191] = 1; }",
+        "the heap has grown over the stack: it ends at 0x20"),
     "store to a constant": ("static const int limits[4] = {1, 2, 3, 4}; "
                             "*(volatile int *)&limits[1] = 1;",
                             "lies in limits, which is const"),

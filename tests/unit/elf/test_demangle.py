@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.elf import Image
-from harness.elf.demangle import demangle, qualified
+from harness.elf.demangle import demangle, qualified, short_name
 
 # Names as compilers emitted them, with what c++filt makes of them.
 KNOWN = {
@@ -68,9 +68,9 @@ def test_every_name_of_a_compiled_image_reads_as_c_plus_plus_filt_writes_it(
 
 
 def test_the_qualified_name_has_no_parameters() -> None:
-    assert qualified("_ZN6tflite12_GLOBAL__N_18ConvEvalEP13TfLiteContextP10TfLiteNode") == (
-        "tflite::(anonymous namespace)::ConvEval"
-    )
+    name = "_ZN6tflite12_GLOBAL__N_18ConvEvalEP13TfLiteContextP10TfLiteNode"
+    assert qualified(name) == "tflite::(anonymous namespace)::ConvEval"
+    assert short_name(name) == "tflite::ConvEval"
 
 
 @given(st.text(alphabet="NKSTIEZLXPRFvijcAtsL_0123456789GVadC1D2UlB", max_size=60))

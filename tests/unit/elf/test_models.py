@@ -9,13 +9,13 @@ from typing import Any
 import flatbuffers
 import pytest
 from ai_edge_litert import schema_py_generated as schema
-from elf_writer import MadeSection, write_elf
+from elf_writer import MadeSection, MadeSymbol, write_elf
 from model_builder import Op, T, build
 from networks import small_network
 
 from harness.base import paths
 from harness.elf import Image
-from harness.elf.models import Held, HeldModel, held_model
+from harness.elf.models import Held, HeldModel, held_model, incomplete_copy
 from harness.model import Model
 
 NETWORK = small_network()
@@ -162,3 +162,39 @@ def test_an_image_without_a_model(stored):
 
 def test_identifiers_without_end_are_not_all_looked_at():
     assert held(b"TFL3" * 50_000).held is Held.NOTHING
+
+
+@pytest.mark.parametrize("size", [2, 4, 8])
+def test_a_copy_with_reversed_words_is_named(size):
+    data = NETWORK.data[: NETWORK.size // 8 * 8]
+    words = [data[at : at + size][::-1] for at in range(0, len(data), size)]
+    found = held(FILLER + b"".join(words) + FILLER)
+    assert found == HeldModel(
+        Held.DAMAGED, f"{ALTERED}has the bytes of each {8 * size}-bit word reversed"
+    )
+
+
+def in_ram(content: bytes, size: int) -> tuple[str, int] | None:
+    """What of the model is in a variable of RAM with ``content`` and zeros."""
+    symbols = [MadeSymbol("g_copy", 0x2000_0000, size, "object")]
+    sections = [MadeSection(".rodata", 0x100, NETWORK.data, load=0x100)]
+    image = Image(Path("made.elf"), write_elf(sections, symbols))
+    return incomplete_copy(image, NETWORK, lambda _, count: content.ljust(count, b"\0")[:count])
+
+
+@pytest.mark.parametrize("count", [4, 64, 1000])
+def test_a_copy_in_ram_that_lacks_its_end_is_found(count):
+    assert in_ram(NETWORK.data[:count], NETWORK.size + 16) == ("g_copy", count)
+
+
+@pytest.mark.parametrize(
+    ("content", "size"),
+    [
+        (NETWORK.data, NETWORK.size),  # the whole model
+        (b"", NETWORK.size),  # nothing yet
+        (b"\1\2\3\4" * 8, NETWORK.size),  # something else
+        (NETWORK.data[:4], NETWORK.size // 2),  # a variable for something else
+    ],
+)
+def test_other_variables_in_ram_are_no_copies(content, size):
+    assert in_ram(content, size) is None

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 
 import capstone
 import pytest
 from capstone import arm
 
-from harness.elf.operand import accessed
+from harness.elf.operand import accessed, sources, transferred
 
 REGISTERS = {f"r{number}": number for number in range(13)}
 REGISTERS |= {"sp": 13, "lr": 14, "pc": 15, "sb": 9, "sl": 10, "fp": 11, "ip": 12}
@@ -87,3 +88,55 @@ def test_the_address_is_that_of_the_operands(kind):
 
 def test_another_instruction_accesses_nothing():
     assert accessed(b"\x00\xbf\x00\xbf", [0] * 16) is None  # nop
+
+
+def encodings(kind: str) -> Iterator[tuple[bytes, capstone.CsInsn]]:
+    """Random instructions, narrow or wide ones, that an M33 has."""
+    chance = random.Random(kind)
+    for _ in range(20_000):
+        code = bytearray(chance.randbytes(4))
+        if kind == "wide":
+            code[1] = chance.choice((*WIDE, 0xEA, 0xEB, 0xF0, 0xF1, 0xF2, 0xF5))
+        instruction = next(READER.disasm(bytes(code), PC), None)
+        if instruction is not None and not is_other(instruction):
+            yield bytes(code), instruction
+
+
+WORDS = ("ldr", "ldr.w", "str", "str.w", "ldrd", "strd")
+
+
+@pytest.mark.parametrize("kind", ["narrow", "wide"])
+def test_words_are_those_of_the_registers_in_their_order(kind):
+    values = [0x2000_0000 + 0x1_0000 * number for number in range(15)] + [PC]
+    seen = 0
+    for code, instruction in encodings(kind):
+        name, own = instruction.mnemonic, instruction.operands
+        if name.startswith(LISTS):
+            own = own if name.startswith("p") else own[1:]
+        elif name in WORDS:
+            own = own[: 2 if name.endswith("d") else 1]
+        else:
+            continue
+        start, moved = by_capstone(instruction, values), transferred(code, values)
+        numbers = [REGISTERS[instruction.reg_name(one.reg)] for one in own]
+        assert start is not None
+        assert moved is not None
+        expected = {number: start + 4 * at & 0xFFFF_FFFF for at, number in enumerate(numbers)}
+        assert moved.words == expected, str(instruction)
+        assert moved.loads == name.startswith(("ld", "pop")), str(instruction)
+        seen += 1
+    assert seen > 400
+
+
+@pytest.mark.parametrize("kind", ["narrow", "wide"])
+def test_sources_are_the_registers_that_are_read(kind):
+    names = {"mov", "movs", "mov.w", "add", "adds", "add.w", "addw", "sub", "subs", "sub.w", "subw"}
+    seen = 0
+    for code, instruction in encodings(kind):
+        read = {instruction.reg_name(one) for one in instruction.regs_access()[0]} - {"cpsr"}
+        writes_stack = instruction.op_str.startswith(("sp", "pc"))
+        if instruction.mnemonic in names and read and "pc" not in read and not writes_stack:
+            seen += 1
+            expected = {REGISTERS[name] for name in read}
+            assert set(sources(code)) == expected, str(instruction)
+    assert seen > 400
