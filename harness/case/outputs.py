@@ -12,15 +12,17 @@ import numpy as np
 from harness.base.findings import Findings, Kind
 from harness.base.hints import NO_HINT, Hint, HintText
 from harness.case.case import NEVER, Case
+from harness.case.mismatch import mismatch_of
 from harness.case.printed import PrintedComparison
 from harness.model import Model, Tensor
 from harness.model.refusals import refusals
 from harness.reference import Interpreter, alternatives, compare
-from harness.reference.comparison import Alternatives
+from harness.reference.comparison import Comparison
 from harness.reference.float_error import allowed_errors, allowed_in_batch
+from harness.reference.patterns import INFERENCES
 from harness.uart import Console, TensorKey, Tensors
 from harness.uart.scrapers import Check, ExpectedResults, TestResult
-from harness.uart.scrapers.base import REFERENCE, Stated
+from harness.uart.scrapers.base import REFERENCE, Mismatch, Stated
 from harness.uart.tensors import assemble
 
 if TYPE_CHECKING:
@@ -45,7 +47,8 @@ class OutputCheck:
     pass_reason: str = ""  # reason of a pass; "" for the usual one
     tests: tuple[TestResult, ...] = ()  # of an image that runs tests
     compared_with: str = ""  # source of the expected values
-    stated: Stated | None = field(default=None, compare=False)  # of printed tensors
+    stated: Stated | None = field(default=None, compare=False)  # of tensors
+    mismatch: Mismatch | None = None  # its text is the problem, or begins it
     # Inputs of the compared inferences, each (inferences, *shape).
     inputs: tuple[Array, ...] = field(default=(), compare=False)
 
@@ -115,6 +118,7 @@ def _from_scraper(check: Check, results: int, model: Model | None) -> OutputChec
         check.tests,
         " and ".join(sources) if check.compared else "",
         check.stated,
+        mismatch=check.mismatch,
     )
 
 
@@ -143,6 +147,7 @@ class _Comparisons:
         self._compared = self._mismatches = self._inferences = 0
         self._incomplete: list[int] = []  # inferences whose outputs cannot be compared
         self._reports: list[str] = []
+        self._differing: list[tuple[str, Comparison]] = []  # outputs of the model
         self._inputs: list[Sequence[Array]] = []  # of each boot's compared inferences
 
     def boot(self, tensors: Tensors, known: Rows) -> None:
@@ -167,7 +172,12 @@ class _Comparisons:
             others = alternatives(self._interpreter, inputs, index, batch=True)
             got = _stack(parts, tensor)
             allowed = self._allowed(inputs, index, got, expected[index])
-            self._compare(got, expected[index], tensor.name, others, allowed)
+            comparison = compare(
+                got, expected[index], tolerance=allowed, alternatives=others, rows=INFERENCES
+            )
+            self._count(comparison, tensor.name)
+            if not comparison.equal:
+                self._differing.append((tensor.name, comparison))
         self._layers(tensors, rows)
 
     def _allowed(
@@ -205,7 +215,7 @@ class _Comparisons:
                 name = f"layer {node} ({model.operators[node].name}) of inference {number}"
                 want = self._interpreter.tensors[tensor.index]
                 allowed = errors.get(tensor.index, self._tolerance)
-                self._compare(_array(data, tensor), want, name, {}, allowed)
+                self._count(compare(_array(data, tensor), want, tolerance=allowed), name)
 
     def _inputs_of(self, tensors: Tensors, known: Rows, number: int) -> Sequence[bytes]:
         """The inputs of inference ``number``, from the host if it has any, or recorded.
@@ -228,15 +238,7 @@ class _Comparisons:
             for index, tensor in enumerate(self._model.outputs)
         )
 
-    def _compare(
-        self,
-        got: Array,
-        want: Array,
-        name: str,
-        others: Alternatives,
-        allowed: float | Array | None,
-    ) -> None:
-        comparison = compare(got, want, tolerance=allowed, alternatives=others)
+    def _count(self, comparison: Comparison, name: str) -> None:
         self._compared += comparison.total
         self._mismatches += comparison.mismatches
         if not comparison.equal:
@@ -244,9 +246,11 @@ class _Comparisons:
 
     def result(self) -> OutputCheck:
         """The sum of all boots."""
-        problems = []
+        problems, mismatch = [], None
         if self._mismatches:
-            problems.append(f"{self._mismatches} of {self._compared} output values differ")
+            differing = f"{self._mismatches} of {self._compared} output values differ"
+            mismatch = mismatch_of(differing, self._differing)
+            problems.append(str(mismatch))
         if self._incomplete:
             first, count = self._incomplete[0], len(self._incomplete)
             problems.append(
@@ -260,6 +264,7 @@ class _Comparisons:
             "\n".join(self._reports),
             compared_with=_reference_of(self._model) if self._compared else "",
             inputs=tuple(map(np.concatenate, zip(*self._inputs, strict=True))),
+            mismatch=mismatch,
         )  # fmt: skip
 
 

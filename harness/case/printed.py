@@ -23,9 +23,12 @@ import numpy as np
 import numpy.typing as npt
 
 from harness.base.text import count_of
+from harness.case.mismatch import mismatch_of
 from harness.model import Tensor
 from harness.reference import Interpreter, alternatives, compare, dequantize, quantize
+from harness.reference.comparison import Comparison
 from harness.reference.float_error import allowed_in_batch
+from harness.reference.patterns import INFERENCES
 from harness.uart.scrapers import Check
 from harness.uart.scrapers.base import REFERENCE, Stated, first_rows
 from harness.uart.scrapers.readings import Elements, Readings
@@ -280,21 +283,26 @@ class _Attempt:
         """The result; ``lines`` are the console lines at which inferences were complete."""
         details = [f"inputs quantized by {self._way}"] if self._way else []
         compared = mismatches = 0
+        differing: list[tuple[str, Comparison]] = []
         for index, output in enumerate(self._outputs):
             others = {} if output.real else alternatives(
                 self._interpreter, self._values, index, batch=True
             )  # fmt: skip
             expected = output.as_printed(self._computed[index])
             comparison = compare(
-                output.obtained, expected, tolerance=self._allowed[index], alternatives=others
-            )
+                output.obtained, expected, tolerance=self._allowed[index], alternatives=others,
+                rows=INFERENCES,
+            )  # fmt: skip
             compared += comparison.total
             mismatches += comparison.mismatches
             if not comparison.equal:
+                differing.append((output.tensor.name, comparison))
                 details.append(f"{output.tensor.name} [inference, element ...]: {comparison}")
+        mismatch = None
         if mismatches:
             text = f"{mismatches} of {compared} printed values are not what the model computes"
-            problems = (*problems, text)
+            mismatch = mismatch_of(text, differing)
+            problems = (*problems, str(mismatch))
             places = (
                 f"inference {run}: line {lines[int(run)]}" for run in np.flatnonzero(self.wrong)
             )
@@ -304,7 +312,7 @@ class _Attempt:
         stated = Stated(tuple(self._values), tuple(one.obtained for one in self._outputs))
         return Check(
             compared, mismatches, problems, "\n".join(details), compared_with=(REFERENCE,),
-            stated=stated,
+            stated=stated, mismatch=mismatch,
         )  # fmt: skip
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ import numpy.typing as npt
 
 from harness.base.errors import UsageError
 from harness.reference.arrays import Array
+from harness.reference.patterns import Rows, Values, pattern
 
 #: Most differing elements in a message.
 SHOWN = 5
@@ -32,10 +32,20 @@ class Difference:
     allowed: float = 0.0
 
     def __str__(self) -> str:
-        at = ", ".join(map(str, self.index))
         obtained, expected = _distinguishable(self.obtained, self.expected)
         bound = f", {self.allowed:.3g} allowed" if self.allowed else ""
-        return f"[{at}]: obtained {obtained}, expected {expected}{bound}"
+        return f"{_place(self.index)}: obtained {obtained}, expected {expected}{bound}"
+
+    def sentence(self, name: str, rows: Rows | None = None) -> str:
+        """The difference of a tensor called ``name``; its first axis counts ``rows``."""
+        obtained, expected = _distinguishable(self.obtained, self.expected)
+        lead = 0 if rows is None else 1
+        of = f" of {rows.noun} {self.index[0] + rows.first}" if rows is not None else ""
+        return f"{name}{_place(self.index[lead:])}{of} is {obtained}, expected {expected}"
+
+
+def _place(index: Sequence[int]) -> str:
+    return f"[{', '.join(map(str, index))}]"
 
 
 def _distinguishable(a: float, b: float) -> tuple[str, str]:
@@ -50,8 +60,10 @@ class Comparison:
 
     ``mismatches`` of ``total`` elements differ by more than the tolerance, by at most ``largest``;
     ``first`` holds the first few of them in index order. ``explanation`` names a known cause that
-    reproduces the obtained tensor, or is empty. ``reason`` says why the tensors are not comparable,
-    or is empty.
+    reproduces the obtained tensor, or is empty; ``pattern`` is its predicate, if it is a pattern of
+    the values (:mod:`harness.reference.patterns`). ``notable`` is the difference to show if only
+    one is shown: the first that is not a finite number, or the first. ``reason`` says why the
+    tensors are not comparable, or is empty.
     """
 
     equal: bool
@@ -61,6 +73,8 @@ class Comparison:
     first: tuple[Difference, ...] = ()
     explanation: str = ""
     reason: str = ""
+    pattern: str = ""
+    notable: Difference | None = None
 
     def __bool__(self) -> bool:
         return self.equal
@@ -80,6 +94,10 @@ class Comparison:
         if self.explanation:
             lines.append(f"  {self.explanation}")
         return "\n".join(lines)
+
+    def cause(self, name: str) -> str:
+        """What explains every difference, of a tensor called ``name``; "" if nothing does."""
+        return f"{name} {self.pattern}" if self.pattern else self.explanation
 
     def to_json(self) -> Mapping[str, Any]:
         """The result as JSON types; NaN and infinities, which JSON lacks, as text."""
@@ -114,6 +132,7 @@ def compare(
     tolerance: float | Array | None = None,
     relative: float = 0.0,
     alternatives: Alternatives | None = None,
+    rows: Rows | None = None,
 ) -> Comparison:
     """The element-by-element comparison of two tensors.
 
@@ -122,7 +141,9 @@ def compare(
     for integers). ``tolerance`` is one number, or an array with one per element. NaN equals NaN.
     Empty tensors, and tensors of different shape or dtype, are unequal, with a ``reason``. If
     elements differ, ``alternatives`` are tried in their order; see
-    :mod:`harness.reference.explain`. Raises :class:`UsageError` for a negative tolerance.
+    :mod:`harness.reference.explain`. Then patterns are (:mod:`harness.reference.patterns`), with
+    ``rows`` if the first axis counts inferences. Raises :class:`UsageError` for a negative
+    tolerance.
     """
     x, y = np.asarray(obtained), np.asarray(expected)
     limit = np.asarray(0.0 if tolerance is None else tolerance, np.float64)
@@ -138,18 +159,17 @@ def compare(
     count = int(np.count_nonzero(wrong))
     if count == 0:
         return Comparison(True, 0, y.size, float(difference.max()))
-    first = tuple(
-        Difference(
-            tuple(map(int, index)),
-            x[tuple(index)].item(),
-            y[tuple(index)].item(),
-            float(np.broadcast_to(allowed, y.shape)[tuple(index)]),
-        )
-        for index in np.argwhere(wrong)[:SHOWN]
-    )
+    first = tuple(_differences(x, y, allowed, np.argwhere(wrong)[:SHOWN]))
+    special = np.argwhere(wrong & ~_finite(x))[:1]
+    notable = next(_differences(x, y, allowed, special), first[0])
     largest = float(difference[wrong].max())
-    explanation = _explain(x, y, difference, wrong, alternatives or {})
-    return Comparison(False, count, y.size, largest, first, explanation)
+    values = Values(x, y, wrong, float(allowed[np.isfinite(allowed)].max(initial=0.0)), rows)
+    cause = _alternative(x, alternatives or {})
+    found = "" if cause else pattern(values)
+    explanation = cause or (f"it {found}" if found else "")
+    return Comparison(
+        False, count, y.size, largest, first, explanation, pattern=found, notable=notable
+    )
 
 
 def _incomparable(x: Array, y: Array) -> str:
@@ -173,84 +193,21 @@ def _difference(x: Array, y: Array) -> Array:
     return np.where(same, 0.0, np.where(np.isnan(distance), np.inf, distance))
 
 
-def _explain(
-    x: Array, y: Array, difference: Array, wrong: Array, alternatives: Alternatives
-) -> str:
-    """The first explanation that fits, or ""."""
-    found = next(filter(None, _explanations(x, y, alternatives)), "")
-    if found:
-        return found
-    if x.dtype.kind in "iu" and int(difference.max()) == 1:
-        count = int(np.count_nonzero(wrong))
-        return f"differs by 1 LSB in {count:,} of {y.size:,} elements: a rounding difference?"
-    return ""
+def _differences(x: Array, y: Array, allowed: Array, places: Array) -> Iterator[Difference]:
+    limits = np.broadcast_to(allowed, y.shape)
+    for place in places:
+        at = tuple(map(int, place))
+        yield Difference(at, x[at].item(), y[at].item(), float(limits[at]))
 
 
-def _explanations(x: Array, y: Array, alternatives: Alternatives) -> Iterator[str]:
-    """Explanations of the difference, the most specific ones first; "" where one does not fit."""
-    wrong = int(np.count_nonzero(x != y))
+def _finite(x: Array) -> Array:
+    return np.isfinite(x) if x.dtype.kind == "f" else np.ones(x.shape, np.bool_)
+
+
+def _alternative(x: Array, alternatives: Alternatives) -> str:
+    """The first cause under which all values are equal, or ""."""
     for cause, compute in alternatives.items():
         other = np.asarray(compute())
         if other.shape == x.shape and bool(np.array_equal(other, x)):
-            yield (
-                f"differs by at most {_difference(x, y).max():g} in {wrong:,} of {y.size:,}"
-                f" elements, all equal {cause}"
-            )
-    yield _constant_offset(x, y)
-    if np.all(x == x.ravel()[0]) and not np.all(y == y.ravel()[0]):
-        yield f"every element obtained is {x.ravel()[0]}"
-    yield from _rearranged(x, y)
-
-
-def _constant_offset(x: Array, y: Array) -> str:
-    if x.dtype.kind not in "iu" or x.size < 2:
-        return ""
-    info = np.iinfo(y.dtype)
-    offset = int((x.astype(np.int64) - y.astype(np.int64)).ravel()[np.argmax(x != y)])
-    # Saturated elements hide the offset.
-    moved = np.clip(y.astype(np.int64) + offset, info.min, info.max)
-    if not np.array_equal(moved, x.astype(np.int64)):
-        return ""
-    if abs(offset) == 1 << (8 * y.dtype.itemsize - 1):
-        return f"equal after adding {offset}: signed and unsigned values mixed up?"
-    return f"equal after adding {offset} to every expected element: a wrong zero point?"
-
-
-def _rearranged(x: Array, y: Array) -> Iterator[str]:
-    """Explanations by permuted axes, swapped bytes, a reversed axis, or shifted elements."""
-    for order in _orders(y.ndim):
-        # Flat: the device may hold the transposed tensor's bytes under the model's shape.
-        if np.array_equal(np.transpose(y, order).ravel(), x.ravel()):
-            yield f"equal after {_order_name(order)}"
-    if x.dtype.itemsize > 1 and np.array_equal(x.byteswap(), y):
-        yield "equal after swapping the bytes of each element"
-    flat_x, flat_y = x.ravel(), y.ravel()
-    for axis, name in enumerate(_axis_names(y.ndim)):
-        if y.shape[axis] > 1 and np.array_equal(np.flip(y, axis), x):
-            yield f"equal after reversing {name}"
-    for shift in range(1, min(16, flat_y.size // 2)):
-        if np.array_equal(flat_x[shift:], flat_y[:-shift]):
-            yield f"equal but shifted by {shift} elements towards the end"
-        if np.array_equal(flat_x[:-shift], flat_y[shift:]):
-            yield f"equal but shifted by {shift} elements towards the start"
-
-
-def _orders(rank: int) -> Iterable[Sequence[int]]:
-    if not 2 <= rank <= 4:
-        return ()
-    identity = tuple(range(rank))
-    return [order for order in permutations(identity) if order != identity]
-
-
-def _axis_names(rank: int) -> Sequence[str]:
-    if rank == 4:
-        return ("batch", "height", "width", "channels")
-    return tuple(f"axis {axis}" for axis in range(rank))
-
-
-def _order_name(order: Sequence[int]) -> str:
-    names = _axis_names(len(order))
-    moved = [axis for axis, source in enumerate(order) if axis != source]
-    if len(moved) == 2:
-        return f"swapping {names[moved[0]]} and {names[moved[1]]}"
-    return "reordering the axes to " + ", ".join(names[axis] for axis in order)
+            return f"all equal {cause}"
+    return ""

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from harness.base.findings import Finding, Findings, Kind
 from harness.base.hints import NO_HINT, Hint, HintText
-from harness.uart.lines import Line, number
+from harness.uart.lines import Line, last_digit, number
 from harness.uart.scrapers.readings import Readings
 
 #: One value of a result, read or expected.
@@ -24,6 +24,8 @@ MOST_RESULTS = 100_000
 #: Names of the references of comparisons, in all reports.
 LISTED_VALUES, REFERENCE = "expect.values", "the NumPy reference"
 OWN_TESTS = "the image's own tests"
+#: What C libraries print for floats that are not numbers.
+_SPECIAL = ("nan", "inf", "infinity")
 #: The reference that fits results of any form, in a hint.
 LISTED_REFERENCE = "expect.values in a case file (docs/cases.md)"
 
@@ -84,6 +86,19 @@ class Stated:
 
 
 @dataclass(frozen=True)
+class Mismatch:
+    """Values that differ, in one line: how many, why if all of them show it, and the first one."""
+
+    count: str  # "3 of 18 values differ"
+    first: str = ""  # the first difference: name, place, what was read, what is expected
+    cause: str = ""  # what explains every difference
+
+    def __str__(self) -> str:
+        why = "; ".join(filter(None, (self.cause, self.first)))
+        return f"{self.count}: {why}" if why else self.count
+
+
+@dataclass(frozen=True)
 class Check:
     """The outcome of comparing results with the expected ones."""
 
@@ -96,6 +111,7 @@ class Check:
     tests: tuple[TestResult, ...] = ()
     compared_with: tuple[str, ...] = ()  # the references
     stated: Stated | None = field(default=None, compare=False)
+    mismatch: Mismatch | None = None  # its text is one of the problems
 
 
 class Scraper(ABC):
@@ -172,34 +188,111 @@ class Scraper(ABC):
         self.findings.add(Finding(Kind.UNPARSED_VALUE, message, line=line.number))
 
 
+@dataclass(frozen=True)
+class _Compared:
+    """One value of a result and the one that is expected."""
+
+    result: int  # counted from 1
+    name: str
+    got: Value | None
+    expected: Value
+    others: str  # texts of the same result, which identify it for the reader
+    tolerance: float
+
+    @property
+    def difference(self) -> str:
+        return _difference(self.got, self.expected, self.tolerance)
+
+    @property
+    def special(self) -> bool:
+        """Whether a text for "not a number" or infinity was read in place of a number."""
+        text = self.got.lower().lstrip("+-") if isinstance(self.got, str) else ""
+        return not isinstance(self.expected, str) and text in _SPECIAL
+
+    @property
+    def obtained(self) -> float | None:
+        """The value that was read as a number; None if it is none."""
+        if self.special and isinstance(self.got, str):
+            return float(self.got)
+        return number(self.got) if isinstance(self.got, str) else self.got
+
+    @property
+    def digit(self) -> float:
+        """One unit of the last digit of a number with decimals, else 0."""
+        if not isinstance(self.got, str) or self.got.lstrip("+-").isdecimal():
+            return 0.0
+        return last_digit(self.got)
+
+
 def against_values(results: Sequence[Scraped], expected: ExpectedResults) -> Check:
     """Compare results with the case's list, in order; missing and extra results are problems."""
     listed = len(expected.values)
-    compared = results if expected.repeats else results[:listed]
-    extra = results[len(compared) :]
-    pairs = [(result, expected.values[index % listed]) for index, result in enumerate(compared)]
-    numbers, differences = [], []
-    for index, (result, values) in enumerate(pairs, 1):
-        for name, value in values.items():
-            read = result.values.get(name)
-            if difference := _difference(read, value, expected.tolerance or 0.0):
-                numbers.append(index)
-                differences.append(f"result {index}{_named(result, name)}: {name} is {difference}")
-    wrong, rows = first_rows(differences)
-    count = sum(len(values) for _, values in pairs)
+    matched = results if expected.repeats else results[:listed]
+    extra = results[len(matched) :]
+    compared = [
+        _Compared(index, name, result.values.get(name), value, _named(result, name),
+                  expected.tolerance or 0.0)
+        for index, result in enumerate(matched, 1)
+        for name, value in expected.values[(index - 1) % listed].items()
+    ]  # fmt: skip
+    differing = [one for one in compared if one.difference]
+    _, rows = first_rows(
+        f"result {one.result}{one.others}: {one.name} is {one.difference}" for one in differing
+    )
     came = f"{len(results)} results came, {listed} are expected"
     problems = [came] if len(results) < listed else []
-    problems += [f"{wrong} of {count} values differ"] if wrong else []
+    mismatch = _mismatch(compared, differing) if differing else None
+    problems += [str(mismatch)] if mismatch is not None else []
     problems += [came] if extra else []
     if extra:
         first = extra[0]
         rows.append(f"result {listed + 1}, not expected: line {first.line} {first.text[:80]!r}")
     hint = NO_HINT
-    if wrong and expected.repeats and numbers[0] > listed:
+    if differing and expected.repeats and differing[0].result > listed:
         hint = Hint.LIST_A_ROUND.told()
     return Check(
-        count, wrong, tuple(problems), "\n".join(rows), hint, compared_with=(LISTED_VALUES,)
-    )
+        len(compared), len(differing), tuple(problems), "\n".join(rows), hint,
+        compared_with=(LISTED_VALUES,), mismatch=mismatch,
+    )  # fmt: skip
+
+
+def _mismatch(compared: Sequence[_Compared], differing: Sequence[_Compared]) -> Mismatch:
+    count = f"{len(differing)} of {len(compared)} values differ"
+    first = next((one for one in differing if one.special), differing[0])
+    shown = f"{first.name} of result {first.result} is {first.difference}"
+    return Mismatch(count, shown, _cause(compared, {one.name for one in differing}))
+
+
+def _cause(compared: Sequence[_Compared], names: Iterable[str]) -> str:
+    """What explains each value of each name of which some differ; "" if not all are explained."""
+    causes: dict[str, list[str]] = {}
+    for name in sorted(names):
+        found = _pattern_of([one for one in compared if one.name == name])
+        if not found:
+            return ""
+        causes.setdefault(found, []).append(name)
+    return ", ".join(f"{_subject(which)} {found}" for found, which in causes.items())
+
+
+def _subject(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"each of {', '.join(names)}"
+
+
+def _pattern_of(values: Sequence[_Compared]) -> str:
+    """The pattern of one name's values in all results."""
+    from harness.reference import patterns  # noqa: PLC0415 - only where values differ
+
+    expected = [one.expected for one in values]
+    if all(isinstance(one.got, str) and isinstance(one.expected, str) for one in values):
+        got = [str(one.got) for one in values]
+        return patterns.pattern_of_labels(got, [str(one) for one in expected], patterns.RESULTS)
+    numbers = [one.obtained for one in values if one.obtained is not None]
+    wanted = [one for one in expected if not isinstance(one, str)]
+    if not len(numbers) == len(wanted) == len(values):
+        return ""
+    wrong = [bool(one.difference) for one in values]
+    allowed = values[0].tolerance + max(one.digit for one in values)
+    return patterns.pattern_of_numbers(numbers, wanted, wrong, allowed)
 
 
 def first_rows(rows: Iterable[str]) -> tuple[int, list[str]]:

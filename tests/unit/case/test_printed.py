@@ -75,7 +75,10 @@ def test_a_quantized_number_that_is_one_off_differs():
     x, y = sine()
     y[7] += 1
     found, _ = check(text(x, y, "{}"), STEPS)
-    assert found.problem == "1 of 40 printed values are not what the model computes"
+    assert found.problem == (
+        "1 of 40 printed values are not what the model computes: "
+        f"Identity[0, 0] of inference 7 is {y[7]}, expected {y[7] - 1}"
+    )
     assert f"[7, 0, 0]: obtained {y[7]}, expected {y[7] - 1}" in found.details
     assert "inference 7: line 16" in found.details
 

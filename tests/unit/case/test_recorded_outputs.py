@@ -67,7 +67,9 @@ def test_inferences_beyond_the_hosts_inputs_are_held_against_nothing():
 def test_integers_have_no_default_tolerance():
     told = check(run(X, [Y[0], off_by(1)[1], Y[2]]))
     assert (told.compared, told.mismatches, told.inferences) == (3, 1, 3)
-    assert told.problem == "1 of 3 output values differ"
+    assert told.problem == (
+        "1 of 3 output values differ: Identity[0, 0] of inference 1 is -11, expected -10"
+    )
     assert "[inference, element ...]: " in told.details
 
 
@@ -151,7 +153,10 @@ def test_outputs_of_every_boot_are_compared():
 
 def test_differences_and_gaps_are_both_reported():
     told = check(run(X[:2], off_by(1)))
-    assert told.problem.startswith("2 of 2 output values differ; 1 inferences (the first: 2)")
+    assert told.problem.startswith(
+        "2 of 2 output values differ: Identity[0, 0] of inference 0 is -1, expected 0; "
+        "1 inferences (the first: 2)"
+    )
 
 
 def test_a_case_without_model_or_reference_compares_nothing():

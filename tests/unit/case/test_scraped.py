@@ -65,7 +65,10 @@ def test_one_wrong_y_after_the_expected_results_fails(model):
     lines = printed(model, 20).splitlines(keepends=True)
     lines[-1] = lines[-1].partition("y_value")[0] + "y_value: 7.000000\n"
     told = check("".join(lines), model, inferences=5)
-    assert told.problem == "1 of 20 printed values are not what the model computes"
+    assert told.problem == (
+        "1 of 20 printed values are not what the model computes: "
+        "Identity[0, 0] of inference 19 is 7, expected -0.319624"
+    )
 
 
 def test_results_beyond_the_listed_ones_fail():

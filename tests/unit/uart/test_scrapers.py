@@ -115,7 +115,8 @@ def test_a_regex_reads_text_and_numbers(scrape):
 def test_a_different_value_is_reported(scrape, value, words):
     console = scrape(r"/state=(?P<state>\w+) n=(?P<n>\S+)/", "state=idle n=12.0\n")
     told = judge(console, values=(value,))
-    assert told.problems == ("1 of 1 values differ",)
+    name, _, rest = words.partition(" ")
+    assert told.problems == (f"1 of 1 values differ: {name} of result 1 {rest}",)
     beside = "" if "state" in value else " (state 'idle')"
     assert told.details == f"result 1{beside}: {words}"
 
@@ -173,7 +174,7 @@ def test_firmware_that_goes_on_for_ever_begins_the_list_again(scrape):
     assert judge(good, values=({"y": 1}, {"y": 2}), repeats=True).problems == ()
     bad = scrape(r"/y=(?P<y>\S+)/", "y=1\ny=2\ny=1\ny=3\n")
     told = judge(bad, values=({"y": 1}, {"y": 2}), repeats=True)
-    assert told.problems == ("1 of 4 values differ",)
+    assert told.problems == ("1 of 4 values differ: y of result 4 is 3, expected 2",)
     assert "begin again" in told.hint
 
 
@@ -202,12 +203,96 @@ def test_an_unexpected_result_is_cut_to_80_characters(scrape):
 
 def test_missing_results_are_reported_before_differences(scrape):
     told = judge(scrape(r"/y=(?P<y>\S+)/", "y=1\n"), values=({"y": 2}, {"y": 2}))
-    assert told.problems == ("1 results came, 2 are expected", "1 of 1 values differ")
+    assert told.problems == (
+        "1 results came, 2 are expected",
+        "1 of 1 values differ: y of result 1 is 1, expected 2",
+    )
 
 
 def test_extra_results_are_reported_after_differences(scrape):
     told = judge(scrape(r"/y=(?P<y>\S+)/", "y=1\ny=1\n"), values=({"y": 2},))
-    assert told.problems == ("1 of 1 values differ", "2 results came, 1 are expected")
+    assert told.problems == (
+        "1 of 1 values differ: y of result 1 is 1, expected 2",
+        "2 results came, 1 are expected",
+    )
+
+
+def results(*columns: str) -> str:
+    """Console lines, one a result, from the texts of each column."""
+    rows = zip(*(column.split() for column in columns), strict=True)
+    return "".join(f"window: {' '.join(row)}\n" for row in rows)
+
+
+LABELS = "idle shake tap shake idle shake"
+SCORES = "0.744 0.999 0.682 1.000 0.955 0.581"
+PATTERNS = {
+    "not a number comes first": (
+        (LABELS, "0.744 0.990 0.682 1.000 nan 0.581"),
+        "2 of 12 values differ: p of result 5 is 'nan', expected 0.955"),
+    "labels of a list with one more entry": (
+        ("unknown idle shake idle unknown idle", SCORES),
+        "6 of 12 values differ: label is off by one in the list: 'unknown' for 'idle', "
+        "'idle' for 'shake', 'shake' for 'tap'; label of result 1 is 'unknown', expected 'idle'"),
+    "two labels exchanged": (
+        ("idle tap shake tap idle tap", SCORES),
+        "4 of 12 values differ: label is 'tap' for 'shake', 'shake' for 'tap'; "
+        "label of result 2 is 'tap', expected 'shake'"),
+    "a label that is not always the same one": (
+        ("idle tap shake tap idle shake", SCORES),
+        "3 of 12 values differ: label of result 2 is 'tap', expected 'shake'"),
+    "stale": (
+        ("none idle shake tap shake idle", "0.000 0.744 0.999 0.682 1.000 0.955"),
+        "12 of 12 values differ: each of label, p is that of the result before; "
+        "label of result 1 is 'none', expected 'idle'"),
+    "one name stale and another one wrong": (
+        ("none idle shake tap shake idle", "0.744 0.999 0.682 1.000 0.955 0.590"),
+        "7 of 12 values differ: label of result 1 is 'none', expected 'idle'"),
+    "a factor": (
+        (LABELS, "74.4 99.9 68.2 100.0 95.5 58.1"),
+        "6 of 12 values differ: p is 100 times what is expected; p of result 1 is 74.4, "
+        "expected 0.744"),
+    "all zeros": (
+        (LABELS, "0.000 0.000 0.000 0.000 0.000 0.000"),
+        "6 of 12 values differ: p is 0 everywhere; p of result 1 is 0.000, expected 0.744"),
+    "wrong from some result on": (
+        (LABELS, "0.744 0.999 0.682 1.000 0.519 0.969"),
+        "2 of 12 values differ: p is right before, and wrong from result 5 on; "
+        "p of result 5 is 0.519, expected 0.955"),
+    "wrong here and there": (
+        (LABELS, "0.744 0.999 0.682 1.010 0.955 0.969"),
+        "2 of 12 values differ: p of result 4 is 1.010, expected 1"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("printed", "words"), PATTERNS.values(), ids=PATTERNS)
+def test_the_pattern_of_all_differences_is_named(scrape, printed, words):
+    values = tuple(
+        {"label": label, "p": float(p)}
+        for label, p in zip(LABELS.split(), SCORES.split(), strict=True)
+    )
+    console = scrape(r"/window: (?P<label>\w+) (?P<p>\S+)/", results(*printed))
+    assert judge(console, values=values).problems == (words,)
+
+
+@pytest.mark.parametrize(
+    ("printed", "expected", "words"),
+    [
+        ("5 253 120 136 7", (5, -3, 120, -120, 7),
+         "y is 256 too large where it is negative: signed, read as unsigned; "),
+        ("5 253 120 137 7", (5, -3, 120, -120, 7), ""),
+        ("256 -512 1025 -2", (1, 254, 260, -257),
+         "y has the bytes of each 16-bit number swapped; "),
+        ("256 -512 1025 -3", (1, 254, 260, -257), ""),
+        ("4 5 6", (3, 4, 5), "y is off by 1 everywhere; "),
+        ("4 5", (3, 4), ""),  # any two are
+        ("-4 -5 6", (4, 5, -6), "y has the opposite sign; "),
+    ],
+)  # fmt: skip
+def test_patterns_of_whole_numbers(scrape, printed, expected, words):
+    console = scrape(r"/y=(?P<y>\S+)/", "".join(f"y={one}\n" for one in printed.split()))
+    (problem,) = judge(console, values=tuple({"y": one} for one in expected)).problems
+    _, _, told = problem.partition(": ")
+    assert told.partition("y of result")[0] == words
 
 
 @pytest.mark.parametrize(

@@ -130,7 +130,8 @@ def test_results_are_compared_with_the_model_and_with_the_list(scrape):
     assert told.compared == 6
     assert told.mismatches == 3 + 1
     assert told.problems == (
-        "1 of 3 printed values are not what the model computes", "3 of 3 values differ",
+        "1 of 3 printed values are not what the model computes",
+        "3 of 3 values differ: y of result 1 is 0, expected 9",
     )  # fmt: skip
 
 
