@@ -81,6 +81,12 @@ class _Reader:
         self.units: list[float] = []
 
     @property
+    def bytes_each(self) -> int:
+        """Bytes of one element in memory."""
+        bits = "".join(filter(str.isdigit, self._tensor.dtype))  # "bool" has none
+        return max(int(bits or 8) // 8, 1)
+
+    @property
     def full(self) -> bool:
         return len(self.values) == self.size
 
@@ -130,6 +136,38 @@ class _Reader:
         self.values, self.units = [], []
 
 
+@dataclass(frozen=True)
+class _Broken:
+    """An inference that did not come whole; ``too_many``: ``numbers`` came for ``reader``."""
+
+    line: Line
+    why: str
+    reader: _Reader | None = None
+    numbers: int = 0
+    too_many: bool = False
+
+    def __str__(self) -> str:
+        return f"line {self.line.number} {self.line.text[:80]!r}: {self.why}"
+
+    @property
+    def is_bytes(self) -> bool:
+        """Whether as many numbers came as the tensor has bytes."""
+        reader = self.reader
+        return reader is not None and self.numbers == reader.size * reader.bytes_each
+
+    @classmethod
+    def of_surplus(cls, line: Line, reader: _Reader, numbers: int) -> _Broken:
+        why = f"{numbers} numbers for {reader.name}, which has {reader.size}"
+        return cls(line, why, reader, numbers, too_many=True)
+
+    @classmethod
+    def of_more(cls, line: Line, reader: _Reader, numbers: int, before: str) -> _Broken:
+        """Numbers behind a complete tensor. A whole one may be that of an inference cut short."""
+        if numbers == 2 * reader.size:
+            return cls(line, before, reader, numbers)
+        return cls.of_surplus(line, reader, numbers)
+
+
 class TensorText(Scraper):
     """Reads the inputs and outputs of each inference, for the comparison with the model."""
 
@@ -142,7 +180,8 @@ class TensorText(Scraper):
         self._numbers = 0
         self._partial: Line | None = None  # the last line of an inference that is not complete
         self._first: _Reader | None = None  # the tensor with which each inference begins
-        self._broken: list[str] = []
+        self._ended: _Reader | None = None  # the tensor that has just completed an inference
+        self._broken: list[_Broken] = []
         self._lines = array("Q")
 
     def feed(self, line: Line) -> None:
@@ -163,28 +202,44 @@ class TensorText(Scraper):
             self._unparsed(line, f"{reader.name}: {error}")
             return
         if len(values) > reader.size:
-            self._abandon(line, f"{len(values)} numbers for {reader.name}, which has {reader.size}")
+            self._abandon(_Broken.of_surplus(line, reader, len(values)))
             return
         have = len(reader.values)
         self._first = self._first or reader
         if self._partial is None and reader is not self._first:
-            self._abandon(line, f"{reader.name} came before {self._first.name}")
+            self._before_first(reader, len(values), line)
             return
         if have + len(values) > reader.size or (position == 0 and have):
-            self._abandon(line, f"{reader.name} came again before {self._missing()} was complete")
+            why = f"{reader.name} came again before {self._missing()} was complete"
+            self._abandon(_Broken(line, why))
             if reader is not self._first:
                 return
         elif position is not None and position != have:
-            self._abandon(line, f"element {position} of {reader.name} came, {have} is the next")
+            why = f"element {position} of {reader.name} came, {have} is the next"
+            self._abandon(_Broken(line, why))
             return
         reader.values += values
         reader.units += units
         self._partial = line
+        self._ended = None
         if all(each.full for each in self._readers):
-            self._complete(line)
+            self._complete(line, reader)
 
-    def _complete(self, line: Line) -> None:
-        self._partial = None
+    def _before_first(self, reader: _Reader, numbers: int, line: Line) -> None:
+        """Note numbers of a tensor with which no inference begins."""
+        assert self._first is not None
+        last = self._broken[-1] if self._broken else None
+        before = f"{reader.name} came before {self._first.name}"
+        if self._ended is reader:  # the numbers follow a complete inference
+            self._abandon(_Broken.of_more(line, reader, reader.size + numbers, before))
+        elif self._ended is None and last is not None and last.reader is reader:
+            more = last.numbers + numbers
+            self._broken[-1] = _Broken.of_more(last.line, reader, more, before)
+        else:
+            self._abandon(_Broken(line, before))
+
+    def _complete(self, line: Line, last: _Reader) -> None:
+        self._partial, self._ended = None, last
         self._numbers += sum(reader.size for reader in self._readers)
         if self._numbers > _MOST_NUMBERS:
             self.left_out += 1
@@ -200,10 +255,10 @@ class TensorText(Scraper):
         """The name of the first tensor that is not complete."""
         return next(reader.name for reader in self._readers if not reader.full)
 
-    def _abandon(self, line: Line, why: str) -> None:
+    def _abandon(self, broken: _Broken) -> None:
         """Drop the incomplete inference and keep the reason."""
-        self._broken.append(f"line {line.number} {line.text[:80]!r}: {why}")
-        self._partial = None
+        self._broken.append(broken)
+        self._partial = self._ended = None
         for reader in self._readers:
             reader.drop()
 
@@ -219,25 +274,35 @@ class TensorText(Scraper):
         broken = list(self._broken)
         if self._partial is not None and not expected.repeats:
             end = self._partial
-            broken.append(f"line {end.number} {end.text[:80]!r}: no more of {self._missing()} came")
+            broken.append(_Broken(end, f"no more of {self._missing()} came"))
         if not self.results and not broken:
             names = ", ".join(reader.name for reader in self._readers)
             return Check(problems=(f"no line matches the regexes of {names}",))
         assert expected.compare is not None  # a case that reads tensors has a model
-        check = expected.compare(self.readings)
+        check = expected.compare(self.readings) if self.results else Check()
         came = len(self.results)
         if 0 < self._most < came and not expected.repeats:
             extra = f"{count_of(came, 'inference')} came, {self._most} are expected"
             check = replace(check, problems=(*check.problems, extra))
         if not broken:
             return check
-        _, rows = first_rows(broken)
-        problem = f"{count_of(len(broken), 'inference')} came incomplete or out of order"
+        _, rows = first_rows(map(str, broken))
+        problem = _problem_of(broken)
         details = "\n".join([*rows, *([check.details] if check.details else [])])
         return Check(
             check.compared, check.mismatches, (problem, *check.problems), details, check.hint,
-            compared_with=check.compared_with, stated=check.stated,
+            compared_with=check.compared_with, stated=check.stated, mismatch=check.mismatch,
         )  # fmt: skip
+
+
+def _problem_of(broken: Sequence[_Broken]) -> str:
+    """What is wrong with inferences that did not come as they should, in one line."""
+    count, first = count_of(len(broken), "inference"), broken[0]
+    if first.reader is None or not first.too_many or len({one.why for one in broken}) > 1:
+        return f"{count} came incomplete or out of order: line {first.line.number}: {first.why}"
+    size = first.reader.bytes_each
+    as_bytes = f": its bytes, not its elements ({size} B each)" if first.is_bytes else ""
+    return f"{count} came with {first.why}{as_bytes}"
 
 
 def _readers(role: str, regexes: Sequence[TensorRegex], tensors: Sequence[Tensor]) -> list[_Reader]:

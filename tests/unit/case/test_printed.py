@@ -209,6 +209,44 @@ def test_an_output_that_comes_twice_is_not_an_inference():
     assert "output 0 came before input 0" in found.details
 
 
+ATAN = paths.models() / "atan_float32.tflite"
+
+
+def atan(numbers: int, per_line: int) -> str:
+    """Two inferences of a model with eight float32: ``numbers`` of output, some on a line."""
+    rows = []
+    for first in (0.0, -1.0):
+        rows.append("x: " + " ".join(f"{first + n / 4:.6f}" for n in range(8)))
+        y = [f"{np.arctan(1 + first + n / 4):.6f}" for n in range(8)] + ["1.25"] * (numbers - 8)
+        rows += ["y: " + " ".join(y[at : at + per_line]) for at in range(0, numbers, per_line)]
+    return "\n".join(rows)
+
+
+@pytest.mark.parametrize("per_line", [1, 4, 40])
+@pytest.mark.parametrize(
+    ("numbers", "problem"),
+    [
+        (8, ""),
+        (32, "2 inferences came with 32 numbers for output 0, which has 8: "
+             "its bytes, not its elements (4 B each)"),
+        (31, "2 inferences came with 31 numbers for output 0, which has 8"),
+    ],
+)  # fmt: skip
+def test_more_numbers_than_the_tensor_has(numbers, per_line, problem):
+    printed = PrintedTensors(regexes("real", "y: (.*)"), regexes("real", "x: (.*)"))
+    found, _ = check(atan(numbers, per_line), printed, ATAN)
+    assert found.problem == problem
+
+
+def test_a_wrong_order_is_told_with_what_came():
+    lines = text(*sine(), "{}").splitlines(keepends=True)
+    del lines[4]
+    found, _ = check("".join(lines), STEPS)
+    assert found.problem == (
+        "1 inference came incomplete or out of order: line 5: output 0 came before input 0"
+    )
+
+
 def test_an_inference_cut_short_fails_unless_the_image_never_ends():
     lines = text(*sine(), "{}") + "x: 3\n"
     assert "no more of output 0 came" in check(lines, STEPS)[0].details
