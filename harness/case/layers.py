@@ -33,6 +33,9 @@ _MOST_REQUESTS = 256
 #: Bytes at an input's address that may hold a float instead.
 _HEAD = 4
 _INVOKE = "tflite::MicroInterpreter::Invoke"
+_INVOKE_SHOWN = "MicroInterpreter::Invoke()"
+#: The operator that runs another subgraph in the first inference alone.
+_ONCE = "CALL_ONCE"
 _GET_TENSOR = "GetEvalTensor"
 
 
@@ -63,12 +66,20 @@ def device_inferences(
     """
     walk = _Walk(session, deadline)
     entry, request = address_of(firmware, _INVOKE), address_of(firmware, _GET_TENSOR)
+    # The first inference then runs another subgraph first, whose tensors lie elsewhere.
+    located = model.operators[0].name == _ONCE
     found: list[DeviceInference] = []
     try:
-        for _ in range(count):
-            walk.to(entry, "MicroInterpreter::Invoke()")
-            end = session.registers["lr"] & ~1
+        if located:
+            walk.to(entry, _INVOKE_SHOWN)
+            walk.to(entry, "the second call of Invoke()")
             walk.locate(request)
+            session.reset()
+        for _ in range(count):
+            walk.to(entry, _INVOKE_SHOWN)
+            end = session.registers["lr"] & ~1
+            if not located:
+                walk.locate(request)
             inputs = tuple(walk.read(tensor) for tensor in model.inputs)
             heads = tuple(walk.read(tensor, _HEAD) for tensor in model.inputs)
             walk.to(end, "the end of Invoke()")
@@ -137,7 +148,7 @@ def dump_layers(
     request = address_of(firmware, _GET_TENSOR)
     end, inputs = 0, []
     for _ in range(inference + 1):
-        walk.to(entry, "MicroInterpreter::Invoke()")
+        walk.to(entry, _INVOKE_SHOWN)
         end = session.registers["lr"] & ~1
         walk.locate(request)
         inputs.append(tuple(walk.read(tensor) for tensor in model.inputs))

@@ -149,6 +149,7 @@ class _Comparisons:
         self._reports: list[str] = []
         self._differing: list[tuple[str, Comparison]] = []  # outputs of the model
         self._inputs: list[Sequence[Array]] = []  # of each boot's compared inferences
+        self._stated: Stated | None = None  # of the only boot
 
     def boot(self, tensors: Tensors, known: Rows) -> None:
         """Compare the outputs of one boot; ``known`` are the inputs of the host."""
@@ -166,18 +167,22 @@ class _Comparisons:
         ]
         self._inputs.append(inputs)
         expected = self._interpreter.invoke_batch(inputs)
+        outputs = []
         for index, tensor in enumerate(self._model.outputs):
             # An empty tensor has no record.
             parts = [tensors.get(TensorKey("output", number, index), b"") for number in complete]
             others = alternatives(self._interpreter, inputs, index, batch=True)
             got = _stack(parts, tensor)
             allowed = self._allowed(inputs, index, got, expected[index])
+            outputs.append(got)
             comparison = compare(
                 got, expected[index], tolerance=allowed, alternatives=others, rows=INFERENCES
             )
             self._count(comparison, tensor.name)
             if not comparison.equal:
                 self._differing.append((tensor.name, comparison))
+        whole = len(self._inputs) == 1 and complete == list(range(len(complete)))
+        self._stated = Stated(tuple(inputs), tuple(outputs)) if whole else None
         self._layers(tensors, rows)
 
     def _allowed(
@@ -264,7 +269,7 @@ class _Comparisons:
             "\n".join(self._reports),
             compared_with=_reference_of(self._model) if self._compared else "",
             inputs=tuple(map(np.concatenate, zip(*self._inputs, strict=True))),
-            mismatch=mismatch,
+            stated=self._stated, mismatch=mismatch,
         )  # fmt: skip
 
 

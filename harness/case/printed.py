@@ -309,7 +309,11 @@ class _Attempt:
             details += first_rows(places)[1]
         if len(self.wrong) > 1 and all((value == value[0]).all() for value in self._values):
             details.append("all inferences had the same input")
-        stated = Stated(tuple(self._values), tuple(one.obtained for one in self._outputs))
+        stated = Stated(
+            tuple(self._values),
+            tuple(one.obtained for one in self._outputs),
+            tuple((one.low, one.high) for one in self._inputs),
+        )
         return Check(
             compared, mismatches, problems, "\n".join(details), compared_with=(REFERENCE,),
             stated=stated, mismatch=mismatch,

@@ -21,7 +21,7 @@ from harness.base.hints import NO_HINT, HintText
 from harness.base.platforms import place
 from harness.base.tables import key, plain
 from harness.uart.scrapers import TestResult
-from harness.uart.scrapers.base import Stated
+from harness.uart.scrapers.base import Mismatch, Stated
 
 if TYPE_CHECKING:
     from harness.elf.coverage import Coverage
@@ -187,7 +187,8 @@ class Evidence:
     coverage: Coverage | None = None  # of a traced case
     compared_with: str = ""  # source of the expected values; "" if nothing was compared
     budgets: tuple[BudgetVerdict, ...] = ()  # of the case, kept or not
-    stated: Stated | None = field(default=None, compare=False, repr=False)  # printed tensors
+    stated: Stated | None = field(default=None, compare=False, repr=False)  # tensors
+    mismatch: Mismatch | None = field(default=None, compare=False)  # of values that differ
 
 
 def _with_spread(value: float, result: CaseResult) -> str:
@@ -314,6 +315,7 @@ class CaseResult:
     hint = _ResultField(lambda one: one.judgement.hint)
 
     stated = _ResultField(lambda one: one.evidence.stated)
+    mismatch = _ResultField(lambda one: one.evidence.mismatch)
     findings = _ResultField(lambda one: one.evidence.findings)
     outputs_compared = _ResultField(lambda one: one.evidence.outputs_compared)
     mismatches = _ResultField(lambda one: one.evidence.mismatches)
@@ -359,7 +361,7 @@ class CaseResult:
         parts = (self.setup, self.judgement, self.evidence, self.measures)
         values = {name: value for part in parts for name, value in vars(part).items()}
         coverage = values["coverage"]
-        del values["size"], values["stated"]
+        del values["size"], values["stated"], values["mismatch"]
         spelt_out = {
             "flash": self.measures.flash,
             "ram": self.measures.ram,

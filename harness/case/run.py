@@ -24,17 +24,17 @@ from harness.case import artifacts
 from harness.case.case import Case
 from harness.case.contradictions import refuse_nothing_expected
 from harness.case.judge import judged
-from harness.case.layers import device_inferences
+from harness.case.layers import DeviceInference, compare_with_device, device_inferences
 from harness.case.measure import profiled, size_of
 from harness.case.observation import Observation
 from harness.case.observe import observe
 from harness.case.power_on import Behaviour, first_difference, runs_of
 from harness.case.prepare import Prepared, prepare, setup_of
 from harness.case.result import CaseResult, Evidence, Judgement, Measures, Verdict
-from harness.case.wrong_side import explained
+from harness.case.wrong_side import WrongSide, wrong_side
 from harness.elf import Image
 from harness.elf.coverage import Coverage
-from harness.reference import Interpreter
+from harness.reference import Interpreter, LayerReport
 from harness.targets.base import Stop
 from harness.targets.opening import Targets
 from harness.targets.registry import Ability, target
@@ -81,6 +81,8 @@ def run_case(
 
 #: Inferences whose tensors are read to explain outputs that differ.
 _EXPLAINED = 8
+#: Said beside a mistake of the application.
+_KERNELS_RIGHT = "the kernels are right: they compute the reference's outputs for their inputs"
 #: Errors of the caller, not of the run.
 _CALLERS = (UsageError, CannotWrite)
 
@@ -155,7 +157,7 @@ def _watch(prepared: Prepared, recording: Recording, how: _How) -> _Watched:
 def _result(prepared: Prepared, watched: _Watched, targets: Targets) -> CaseResult:
     """Measure and judge what was seen."""
     result = judged(prepared, watched.seen)
-    if result.evidence.stated is not None and result.evidence.mismatches:
+    if result.evidence.mismatches:
         result = _explained(prepared, result, targets)
     evidence = replace(result.evidence, console=watched.console, coverage=watched.coverage)
     measures = replace(result.measures, profiled=profiled(prepared.image, watched.coverage))
@@ -163,34 +165,61 @@ def _result(prepared: Prepared, watched: _Watched, targets: Targets) -> CaseResu
 
 
 def _explained(prepared: Prepared, result: CaseResult, targets: Targets) -> CaseResult:
-    """``result`` with the side that is wrong, if a second run, which reads tensors, shows it."""
-    case, image, model, stated = (
-        prepared.case,
-        prepared.image,
-        prepared.model,
-        result.evidence.stated,
-    )
-    hosted = case.steps or case.presses
-    if model is None or stated is None or hosted or not target(case.target).can(Ability.STEP):
+    """``result`` with the side that is wrong, if further runs, which read tensors, show it."""
+    case, mismatch = prepared.case, result.evidence.mismatch
+    fed = bool(prepared.inputs) and not case.outputs
+    hosted = fed or case.steps or case.presses
+    if mismatch is None or hosted or not target(case.target).can(Ability.STEP):
         return result
-    interpreter = Interpreter.from_model(model, case.arithmetic)
-
-    def look(session: Session) -> str:
-        deadline = session.deadline(case.timeout, guard=case.guard)
-        read = device_inferences(session, image, model, _EXPLAINED, deadline)
-        return explained(read, stated, interpreter, image)
-
     try:
-        side = targets.run(case.target, image, look, runs_of(case)[0].target_options)
+        side = _wrong_side(prepared, result, targets)
     except (HilError, Unsupported):  # stripped, another runtime, a target that cannot look
         return result
-    if not side:
+    if side is None:
         return result
-    first, *rest = result.judgement.problems
-    text = f"{first}: {side}"
-    reason = result.judgement.reason.replace(first, text, 1)
-    judgement = replace(result.judgement, reason=reason, problems=(text, *rest))
+    kernels = side.inference is not None
+    cause = f"{side.text}: {mismatch.cause}" if kernels and mismatch.cause else side.text
+    first, text = str(mismatch), str(replace(mismatch, cause=cause))
+    notes = () if kernels else (_KERNELS_RIGHT,)
+    judgement = result.judgement
+    problems = tuple(one.replace(first, text, 1) for one in judgement.problems)
+    reason = judgement.reason.replace(first, text, 1)
+    judgement = replace(judgement, reason=reason, problems=(*problems, *notes))
     return replace(result, judgement=judgement)
+
+
+def _wrong_side(prepared: Prepared, result: CaseResult, targets: Targets) -> WrongSide | None:
+    """The side that is wrong, and the first operator if the kernels are."""
+    case, image, model = prepared.case, prepared.image, prepared.model
+    stated = result.evidence.stated
+    if model is None or stated is None:
+        return None
+    interpreter = Interpreter.from_model(model, case.arithmetic)
+    options = runs_of(case)[0].target_options
+
+    def read(session: Session) -> list[DeviceInference]:
+        deadline = session.deadline(case.timeout, guard=case.guard)
+        return device_inferences(session, image, model, _EXPLAINED, deadline)
+
+    side = wrong_side(targets.run(case.target, image, read, options), stated, interpreter, image)
+    if side is None or side.inference is None:
+        return side
+    number = side.inference
+
+    def compare(session: Session) -> LayerReport:
+        deadline = session.deadline(case.timeout, guard=case.guard)
+        return compare_with_device(
+            session, image, interpreter, inference=number, deadline=deadline,
+            tolerance=case.tolerance,
+        )  # fmt: skip
+
+    try:
+        first = targets.run(case.target, image, compare, options).first
+    except HilError:  # a model of several subgraphs
+        return side
+    if first is None or not first.own_fault:
+        return side
+    return replace(side, text=f"{first.operator} computes something else for its inputs")
 
 
 def _failed(case: Case, error: Exception, prepared: Prepared | None = None) -> CaseResult:

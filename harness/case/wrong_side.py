@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +19,7 @@ from harness.elf import Image
 from harness.model import Tensor
 from harness.reference import Interpreter, dequantize
 from harness.reference.float_error import allowed_in_batch
+from harness.reference.patterns import BEFORE, INFERENCES, LEAST, Values, pattern
 from harness.uart.scrapers.base import Stated
 
 Array = npt.NDArray[np.generic]
@@ -27,49 +27,73 @@ Reals = npt.NDArray[np.float64]
 
 #: Part of a value by which two that are the same may differ: printed digits.
 _CLOSE = 1e-3
-#: The smallest number of different values from which a rule is told.
-_LEAST_VALUES = 3
-#: Elements by which an input may be shifted.
-_MOST_SHIFTED = 8
 _TENSOR = "TfLiteTensor"
+_OTHER = "in memory is not the one that is stated"
 
 
-def explained(
+@dataclass(frozen=True)
+class WrongSide:
+    """The side that is wrong: ``text`` says how.
+
+    ``inference`` is the first one whose kernels compute something else; None if they are right.
+    """
+
+    text: str
+    inference: int | None = None
+
+
+def wrong_side(
     inferences: Sequence[DeviceInference], stated: Stated, interpreter: Interpreter, image: Image
-) -> str:
-    """Which side is wrong, in one line; "" if both are as they should be."""
+) -> WrongSide | None:
+    """Which side is wrong, and how; None if both are as they should be, or nothing was read."""
     count = min(len(inferences), len(stated.outputs[0]) if stated.outputs else 0)
+    if not count:
+        return None
     model = interpreter.model
     got = [_read(inferences[:count], "inputs", at, one) for at, one in enumerate(model.inputs)]
     gave = [_read(inferences[:count], "outputs", at, one) for at, one in enumerate(model.outputs)]
-    if not count:
-        return ""
-    if not _computes(interpreter, got, gave):
+    wrong = _first_wrong(interpreter, got, gave)
+    if wrong is not None:
         if interpreter.stateful and _computes_afresh(interpreter, got, gave):
-            return "the kernels are right, but the model's state is reset before each inference"
-        return "the kernels compute other outputs for the inputs that they got"
-    for number, (read, said, tensor) in enumerate(
-        zip(got, stated.inputs, model.inputs, strict=False)
-    ):
-        if not np.array_equal(read, said[:count]):
-            name = _name("input", number, model.inputs)
-            layout = _two_layouts(image)
-            heads = [one.heads[number] for one in inferences[:count]]
-            how = layout or _input_mistake(_StoredInput(read, said[:count], tensor, heads))
-            return f"the kernels are right; {name} {how}"
-    for number, (read, said, tensor) in enumerate(
-        zip(gave, stated.outputs, model.outputs, strict=False)
-    ):
-        if not _same(_real(read, said, tensor), said[:count].astype(np.float64)):
-            name = _name("output", number, model.outputs)
-            layout = _two_layouts(image)
-            how = layout or _output_mistake(read, said[:count], tensor)
-            return f"the kernels are right; {name} {how}"
+            return WrongSide("the model's state is reset before each inference")
+        return WrongSide("the kernels compute other outputs for the inputs that they got", wrong)
+    text = _wrong_input(inferences[:count], got, stated, interpreter, image)
+    text = text or _wrong_output(gave, stated, interpreter, image)
+    return WrongSide(f"the application's {text}") if text else None
+
+
+def _wrong_input(
+    inferences: Sequence[DeviceInference],
+    got: Sequence[Array],
+    stated: Stated,
+    interpreter: Interpreter,
+    image: Image,
+) -> str:
+    tensors = interpreter.model.inputs
+    for number, (read, tensor) in enumerate(zip(got, tensors, strict=True)):
+        if number >= len(stated.inputs) or stated.allows(number, read):
+            continue
+        heads = [one.heads[number] for one in inferences]
+        right = stated.inputs[number][: len(read)]
+        how = _two_layouts(image) or _input_mistake(_StoredInput(read, right, tensor, heads))
+        return f"{_name('input', number, tensors)} {how}"
+    return ""
+
+
+def _wrong_output(
+    gave: Sequence[Array], stated: Stated, interpreter: Interpreter, image: Image
+) -> str:
+    tensors = interpreter.model.outputs
+    for number, (read, said, tensor) in enumerate(zip(gave, stated.outputs, tensors, strict=False)):
+        printed = said[: len(read)].astype(np.float64)
+        if not _same(_real(read, said, tensor), printed):
+            how = _two_layouts(image) or _output_mistake(read, said[: len(read)], tensor)
+            return f"{_name('output', number, tensors)} {how}"
     return ""
 
 
 def _name(role: str, number: int, tensors: Sequence[Tensor]) -> str:
-    return f"the {role}" if len(tensors) == 1 else f"{role} {number}"
+    return role if len(tensors) == 1 else f"{role} {number}"
 
 
 def _read(inferences: Sequence[DeviceInference], role: str, at: int, tensor: Tensor) -> Array:
@@ -78,21 +102,21 @@ def _read(inferences: Sequence[DeviceInference], role: str, at: int, tensor: Ten
     return np.frombuffer(b"".join(parts), tensor.dtype).reshape(len(parts), *tensor.shape)
 
 
-def _computes(interpreter: Interpreter, inputs: Sequence[Array], outputs: Sequence[Array]) -> bool:
-    """Whether the reference computes ``outputs`` from ``inputs``, one inference after the other."""
+def _first_wrong(
+    interpreter: Interpreter, inputs: Sequence[Array], outputs: Sequence[Array]
+) -> int | None:
+    """The first inference of which the reference computes something else than ``outputs``."""
     interpreter.restart()
     expected = interpreter.invoke_batch(inputs, runs=len(outputs[0]))
+    wrong = np.zeros(len(outputs[0]), np.bool_)
     for index, (ours, theirs) in enumerate(zip(expected, outputs, strict=True)):
-        if ours.dtype.kind != "f":
-            if not np.array_equal(ours, theirs):
-                return False
-            continue
-        runs = np.ones(len(ours), np.bool_)
-        allowed = allowed_in_batch(interpreter, inputs, index, runs)
+        allowed: Reals | float = 0.0
+        if ours.dtype.kind == "f":
+            runs = np.ones(len(ours), np.bool_)
+            allowed = allowed_in_batch(interpreter, inputs, index, runs)
         difference = np.abs(ours.astype(np.float64) - theirs.astype(np.float64))
-        if not bool((difference <= allowed).all()):
-            return False
-    return True
+        wrong |= ~(difference <= allowed).reshape(len(ours), -1).all(axis=1)
+    return int(np.argmax(wrong)) if wrong.any() else None
 
 
 def _computes_afresh(
@@ -101,8 +125,8 @@ def _computes_afresh(
     """The same with the state of a new interpreter for each inference."""
     for run in range(len(outputs[0])):
         one = slice(run, run + 1)
-        if not _computes(interpreter, [each[one] for each in inputs],
-                         [each[one] for each in outputs]):  # fmt: skip
+        here = [[each[one] for each in tensors] for tensors in (inputs, outputs)]
+        if _first_wrong(interpreter, *here) is not None:
             return False
     return True
 
@@ -124,10 +148,7 @@ def _two_layouts(image: Image) -> str:
     sizes = sorted(image.variables.sizes_of(_TENSOR))
     if len(sizes) < 2:
         return ""
-    return (
-        f"is read through another struct: {_TENSOR} has {sizes[0]} bytes in some files and "
-        f"{sizes[1]} in others (TF_LITE_STATIC_MEMORY)"
-    )
+    return f"is read with another TF_LITE_STATIC_MEMORY: {_TENSOR} has {sizes[0]} and {sizes[1]} B"
 
 
 # inputs
@@ -153,7 +174,8 @@ class _StoredInput:
 
 def _input_mistake(stored: _StoredInput) -> str:
     found = next((text for rule in _INPUT_RULES if (text := rule(stored))), "")
-    return found or "in memory is not the one that is stated"
+    read, right = stored.read, stored.right
+    return found or pattern(Values(read, right, read != right, 0.0, INFERENCES)) or _OTHER
 
 
 def _as_float(stored: _StoredInput) -> str:
@@ -163,7 +185,7 @@ def _as_float(stored: _StoredInput) -> str:
     floats = np.frombuffer(b"".join(one[:4] for one in stored.heads), "<f4").astype(np.float64)
     firsts = stored.real.reshape(len(stored.real), -1)[:, 0]
     unit = stored.tensor.scale or 0.0
-    if len(np.unique(firsts)) < _LEAST_VALUES or not np.allclose(floats, firsts, 0.01, unit):
+    if len(np.unique(firsts)) < LEAST or not np.allclose(floats, firsts, 0.01, unit):
         return ""
     return f"holds a float: it is {stored.tensor.dtype}, quantize it ({_parameters(stored.tensor)})"
 
@@ -188,7 +210,7 @@ def _rounded(stored: _StoredInput) -> str:
 
 def _offset(stored: _StoredInput) -> str:
     """A constant difference, modulo the type's range."""
-    if stored.read.dtype.kind == "f" or len(np.unique(stored.read)) < _LEAST_VALUES:
+    if stored.read.dtype.kind == "f" or len(np.unique(stored.read)) < LEAST:
         return ""
     read, right = stored.numbers
     span = float(1 << 8 * stored.read.dtype.itemsize)
@@ -210,7 +232,7 @@ def _factor(stored: _StoredInput) -> str:
         limits, (read, _) = np.iinfo(str(stored.read.dtype)), stored.numbers
         free = (read > limits.min) & (read < limits.max)
     free &= stored.real != 0
-    if len(np.unique(stored.real[free])) < _LEAST_VALUES:
+    if len(np.unique(stored.real[free])) < LEAST:
         return ""
     factor = float(np.median(real[free] / stored.real[free]))
     unit = stored.tensor.scale or _CLOSE * max(float(np.abs(real).max()), 1e-9)
@@ -223,39 +245,8 @@ def _factor(stored: _StoredInput) -> str:
     return f"is {factor:.3g} times what it should be"
 
 
-def _late(stored: _StoredInput) -> str:
-    if len(stored.read) > 2 and np.array_equal(stored.read[1:], stored.right[:-1]):
-        return "is the one of the inference before"
-    return ""
-
-
-def _shifted(stored: _StoredInput) -> str:
-    read, right = (one.reshape(len(one), -1) for one in (stored.read, stored.right))
-    for by in range(1, min(_MOST_SHIFTED, read.shape[1] - _LEAST_VALUES) + 1):
-        if np.array_equal(read[:, by:], right[:, :-by]) or np.array_equal(
-            read[:, :-by], right[:, by:]
-        ):
-            return f"is shifted by {by} element{'s' if by > 1 else ''}"
-    return ""
-
-
-def _swapped_axes(stored: _StoredInput) -> str:
-    axes = [axis for axis in range(1, stored.read.ndim) if stored.read.shape[axis] > 1]
-    for one, other in combinations(axes, 2):
-        swapped = np.swapaxes(stored.read, one, other)
-        if np.array_equal(swapped.ravel(), stored.right.ravel()):
-            return f"has axes {one - 1} and {other - 1} swapped"
-    return ""
-
-
-def _constant(stored: _StoredInput) -> str:
-    if (stored.read == stored.read[:1]).all() and len(np.unique(stored.right, axis=0)) > 1:
-        return "is never changed: it is the same in each inference"
-    return ""
-
-
 _INPUT_RULES: tuple[Callable[[_StoredInput], str], ...] = (
-    _constant, _swapped_axes, _as_float, _unscaled, _rounded, _offset, _late, _shifted, _factor,
+    _as_float, _unscaled, _rounded, _offset, _factor,
 )  # fmt: skip
 
 
@@ -264,20 +255,19 @@ _INPUT_RULES: tuple[Callable[[_StoredInput], str], ...] = (
 
 def _output_mistake(read: Array, said: Array, tensor: Tensor) -> str:
     right, printed = _real(read, said, tensor), said.astype(np.float64)
-    return next(
-        _output_rules(read, right, printed, tensor), "in memory is not the one that is stated"
-    )
+    return next(filter(None, _output_rules(read, right, printed, tensor)), _OTHER)
 
 
 def _output_rules(read: Array, right: Reals, printed: Reals, tensor: Tensor) -> Iterator[str]:
-    if len(right) > 2 and _same(printed[1:], right[:-1]):
-        yield "is stated before Invoke(): it is the one of the inference before"
     if read.dtype.kind != "f" and _reads_as_float(right, printed):
         yield f"is read as a float: it is {tensor.dtype} ({_parameters(tensor)})"
     if read.dtype.kind != "f" and (fit := _scaling(read.astype(np.float64), printed)):
         scale, zero = fit
-        wrong = f"is scaled with {scale:.6g} and zero point {zero}"
-        yield f"{wrong}: the model has {_parameters(tensor)}"
+        yield f"is scaled with {scale:.6g}, zero point {zero}: right is {_parameters(tensor)}"
+    allowed = _CLOSE * max(float(np.abs(right).max(initial=0.0)), 1e-9)
+    wrong = np.abs(printed - right) > allowed
+    found = pattern(Values(printed, right, wrong, allowed, INFERENCES))
+    yield f"{found}: read before Invoke()" if found == BEFORE else found
     if _same(np.sort(printed.reshape(len(printed), -1)), np.sort(right.reshape(len(right), -1))):
         yield "is stated in another order of its elements"
 
@@ -291,7 +281,7 @@ def _reads_as_float(right: Reals, printed: Reals) -> bool:
 def _scaling(quantized: Reals, printed: Reals) -> tuple[float, int] | None:
     """Scale and zero point by which ``printed`` follows from ``quantized``; None if by none."""
     x, y = quantized.ravel(), printed.ravel()
-    if len(np.unique(x)) < _LEAST_VALUES or not np.isfinite(y).all():
+    if len(np.unique(x)) < LEAST or not np.isfinite(y).all():
         return None
     scale, offset = np.polyfit(x, y, 1)
     if not scale or np.abs(scale * x + offset - y).max() > abs(scale) / 4:

@@ -36,6 +36,10 @@ class Rows:
 INFERENCES, RESULTS = Rows("inference"), Rows("result", 1)
 
 
+#: The pattern of outputs that are read too early.
+BEFORE = "is that of the inference before"
+
+
 @dataclass(frozen=True)
 class Values:
     """Values of one shape, of which some are ``wrong``.
@@ -201,6 +205,12 @@ def _late(values: Values) -> Iterator[str]:
     obtained, expected = values.numbers
     if not values.varied(expected):
         return
+    if (
+        obtained[0].size > 1
+        and (obtained == obtained[:1]).all()
+        and (expected != expected[:1]).any()
+    ):
+        yield f"is the same in each {values.rows.noun}"
     if values.equal(obtained[1:], expected[:-1]):
         yield f"is that of the {values.rows.noun} before"
     if values.equal(obtained[:-1], expected[1:]):

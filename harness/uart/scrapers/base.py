@@ -78,11 +78,20 @@ class TestResult:
 class Stated:
     """The tensors of all inferences as an image states them, each (inferences, *shape).
 
-    Outputs are real numbers if they are printed as such.
+    Outputs are real numbers if they are printed as such. ``ranges`` are the lowest and the highest
+    inputs with the same printed digits; () for inputs that are known to the bit.
     """
 
     inputs: tuple[Any, ...]
     outputs: tuple[Any, ...]
+    ranges: tuple[tuple[Any, Any], ...] = ()
+
+    def allows(self, number: int, read: Any) -> bool:
+        """Whether ``read``, the first inferences of an input, is the one that is stated."""
+        value = self.inputs[number]
+        low, high = self.ranges[number] if self.ranges else (value, value)
+        within = (low[: len(read)] <= read) & (read <= high[: len(read)])
+        return bool(within.all())
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from subgraph_models import loop
 from harness.base import paths
 from harness.base.clock import Deadline
 from harness.base.errors import CheckFailed, FirmwareFailed, UsageError
-from harness.case.layers import compare_with_device, dump_layers
+from harness.case.layers import compare_with_device, device_inferences, dump_layers
 from harness.elf import Image
 from harness.model import Model
 from harness.reference import Interpreter
@@ -134,6 +134,42 @@ def firmware(image):
 
 def dump(device, firmware, **more):
     return dump_layers(device, firmware, MODEL, deadline=Deadline(1.0), **more)
+
+
+#: Adds what another subgraph sets once: CALL_ONCE, ADD.
+NUMBERS = [T((1,), "int8", 1.0)] * 2
+ADD = Op("ADD", [0, 0], [1], ("Add", {}))
+CALL = Op("CALL_ONCE", [], [], ("CallOnce", {"InitSubgraphIndex": 1}))
+ONCE = [Graph(NUMBERS, [CALL, ADD], [0], [1]), Graph(NUMBERS, [ADD], [0], [1])]
+
+
+class OnceDevice(Device):
+    """Its first inference after a reset asks for tensors of another subgraph first."""
+
+    def reset(self):
+        self.registers["pc"] = 0
+        self._steps = self._program(self.rows, None, None)
+
+    def _program(self, inputs, spoil, twice):
+        self.rows = inputs
+        for number, row in enumerate(inputs):
+            self._put(0, row.tobytes())
+            yield {"pc": INVOKE & ~1, "lr": AFTER | 1}
+            for table_of in ([TENSORS + 0x400] if number == 0 else []) + [TENSORS]:
+                yield {"pc": ASK & ~1, "lr": KERNEL | 1, "r1": 0}
+                yield {"pc": KERNEL, "r0": table_of}
+            self._put(1, (row + row).tobytes())
+            yield {"pc": AFTER}
+
+
+def test_tensors_of_the_main_subgraph_are_read_though_another_one_runs_first(firmware):
+    model = Model.from_bytes(build_graphs(ONCE), "once")
+    rows = [np.array([value], np.int8) for value in (3, 5, 7)]
+    device = OnceDevice(rows, model=model, places={0: ARENA, 1: ARENA + 64})
+    read = device_inferences(device, firmware, model, 8, Deadline(1.0))
+    assert [(one.inputs, one.outputs) for one in read] == [
+        ((bytes([value]),), (bytes([2 * value]),)) for value in (3, 5, 7)
+    ]
 
 
 @pytest.mark.parametrize("twice", [False, True])

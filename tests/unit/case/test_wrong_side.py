@@ -7,18 +7,23 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from elf_writer import MadeSection, write_elf
+from model_builder import Op, T, build
 
 from harness.base import paths
 from harness.case.layers import DeviceInference
-from harness.case.wrong_side import explained
+from harness.case.wrong_side import WrongSide, wrong_side
 from harness.elf import Image
+from harness.model import Model
 from harness.reference import Interpreter, dequantize
 from harness.uart.scrapers.base import Stated
 
-RIGHT = "the kernels are right; "
+APPLICATION = "the application's "
 DIGITS = Interpreter.from_file(paths.models() / "digits_int8.tflite")
 SINE = Interpreter.from_file(paths.models() / "hello_world_int8.tflite")
 CHIME = Interpreter.from_file(paths.models() / "chime_int8.tflite")
+PAIR = T((1,), "int8", 1.0)
+ADDS = build([PAIR] * 3, [Op("ADD", [0, 1], [2], ("Add", {}))], [0, 1], [2])
+SUM = Interpreter.from_model(Model.from_bytes(ADDS, "sum"))
 COUNT = 6
 
 
@@ -48,21 +53,26 @@ def device(inputs: np.ndarray, outputs: np.ndarray, heads: list[bytes] | None = 
     ]
 
 
+def text_of(*arguments) -> str:
+    side = wrong_side(*arguments)
+    return "" if side is None else side.text
+
+
 Change = Callable[[np.ndarray], np.ndarray]
 INPUTS: dict[str, tuple[Change, str]] = {
     "truncated": (lambda x: x - (np.arange(x.size).reshape(x.shape) % 3 == 0).astype(np.int8),
-                  "the input is rounded another way (truncated): it differs by 1"),
+                  "input is rounded another way (truncated): it differs by 1"),
     "unsigned": (lambda x: x ^ np.int8(-128),
-                 "the input is off by 128: the zero point of -128 is not applied"),
-    "another offset": (lambda x: x + np.int8(5), "the input is off by 5"),
-    "transposed": (lambda x: np.swapaxes(x, 2, 3), "the input has axes 1 and 2 swapped"),
+                 "input is off by 128: the zero point of -128 is not applied"),
+    "another offset": (lambda x: x + np.int8(5), "input is off by 5"),
+    "transposed": (lambda x: np.swapaxes(x, 2, 3), "input has height and width swapped"),
     "late": (lambda x: np.concatenate([x[:1], x[:-1]]),
-             "the input is the one of the inference before"),
+             "input is that of the inference before"),
     "shifted": (lambda x: np.roll(x.reshape(COUNT, -1), 2, 1).reshape(x.shape),
-                "the input is shifted by 2 elements"),
+                "input is shifted by 2 elements towards the end"),
     "constant": (lambda x: np.zeros_like(x) + x[:1],
-                 "the input is never changed: it is the same in each inference"),
-    "other values": (lambda x: x[::-1], "the input in memory is not the one that is stated"),
+                 "input is the same in each inference"),
+    "other values": (lambda x: x[::-1], "input in memory is not the one that is stated"),
 }  # fmt: skip
 
 
@@ -72,7 +82,7 @@ def test_an_input_that_is_stored_otherwise_than_it_is_stated(image, change, word
     stored = change(stated).astype(np.int8)
     outputs = computed(DIGITS, stored)
     said = Stated((stated,), (outputs,))
-    assert explained(device(stored, outputs), said, DIGITS, image) == RIGHT + words
+    assert text_of(device(stored, outputs), said, DIGITS, image) == APPLICATION + words
 
 
 def test_an_input_that_is_not_normalised(image):
@@ -82,8 +92,8 @@ def test_an_input_that_is_not_normalised(image):
     stored = np.clip(np.round(real * 8 / tensor.scale) + tensor.zero_point, -128, 127)
     stored = stored.astype(np.int8)
     said = Stated((stated,), (computed(DIGITS, stored),))
-    text = explained(device(stored, computed(DIGITS, stored)), said, DIGITS, image)
-    assert text == RIGHT + "the input is 8 times what it should be"
+    text = text_of(device(stored, computed(DIGITS, stored)), said, DIGITS, image)
+    assert text == APPLICATION + "input is 8 times what it should be"
 
 
 def test_a_float_in_an_integer_tensor(image):
@@ -94,8 +104,8 @@ def test_a_float_in_an_integer_tensor(image):
     stored = np.frombuffer(b"".join(head[:1] for head in heads), np.int8).reshape(stated.shape)
     outputs = computed(SINE, stored)
     said = Stated((stated,), (outputs,))
-    assert explained(device(stored, outputs, heads), said, SINE, image).startswith(
-        RIGHT + "the input holds a float: it is int8, quantize it (scale 0.02463"
+    assert text_of(device(stored, outputs, heads), said, SINE, image).startswith(
+        APPLICATION + "input holds a float: it is int8, quantize it (scale 0.02463"
     )
 
 
@@ -106,13 +116,13 @@ def real_outputs(outputs: np.ndarray) -> np.ndarray:
 
 OUTPUTS: dict[str, tuple[Change, str]] = {
     "late": (lambda q: np.concatenate([real_outputs(q)[:1] + 0.5, real_outputs(q)[:-1]]),
-             "the output is stated before Invoke(): it is the one of the inference before"),
+             "output is that of the inference before: read before Invoke()"),
     "another scale": (lambda q: (q.astype(np.float64) - 4) * 0.01,
-                      "the output is scaled with 0.01 and zero point 4: the model has scale "),
+                      "output is scaled with 0.01, zero point 4: right is scale "),
     "as a float": (lambda q: np.where(q % 2 == 0, -0.0, 1e-30),
-                   "the output is read as a float: it is int8 (scale "),
+                   "output is read as a float: it is int8 (scale "),
     "other values": (lambda q: real_outputs(q) * real_outputs(q)[::-1],
-                     "the output in memory is not the one that is stated"),
+                     "output in memory is not the one that is stated"),
 }  # fmt: skip
 
 
@@ -121,25 +131,46 @@ def test_an_output_that_is_stated_otherwise_than_it_is_stored(image, change, wor
     inputs = np.linspace(-128, 127, COUNT).round().astype(np.int8).reshape(COUNT, 1, 1)
     outputs = computed(SINE, inputs)
     said = Stated((inputs,), (change(outputs),))
-    assert explained(device(inputs, outputs), said, SINE, image).startswith(RIGHT + words)
+    assert text_of(device(inputs, outputs), said, SINE, image).startswith(APPLICATION + words)
 
 
 def test_a_kernel_that_computes_something_else(image):
     inputs = inputs_of(DIGITS)
     outputs = computed(DIGITS, inputs) ^ np.int8(1)
-    text = explained(device(inputs, outputs), Stated((inputs,), (outputs,)), DIGITS, image)
-    assert text == "the kernels compute other outputs for the inputs that they got"
+    outputs[:2] ^= np.int8(1)
+    side = wrong_side(device(inputs, outputs), Stated((inputs,), (outputs,)), DIGITS, image)
+    assert side == WrongSide("the kernels compute other outputs for the inputs that they got", 2)
 
 
 def test_a_state_that_is_reset_before_each_inference(image):
     inputs = inputs_of(CHIME)
     outputs = np.concatenate([computed(CHIME, inputs[n : n + 1]) for n in range(COUNT)])
-    text = explained(device(inputs, outputs), Stated((inputs,), (outputs,)), CHIME, image)
-    expected = "the kernels are right, but the model's state is reset before each inference"
+    text = text_of(device(inputs, outputs), Stated((inputs,), (outputs,)), CHIME, image)
+    expected = "the model's state is reset before each inference"
     assert text == expected
+
+
+def test_an_input_with_the_same_printed_digits_is_the_one_that_is_stated(image):
+    stated = inputs_of(DIGITS)
+    stored = stated + (np.arange(stated.size) % 3 == 0).reshape(stated.shape).astype(np.int8)
+    outputs = computed(DIGITS, stored)
+    said = Stated((stated,), (outputs,), ((stated - np.int8(1), stated + np.int8(1)),))
+    assert text_of(device(stored, outputs), said, DIGITS, image) == ""
+
+
+def test_two_inputs_are_told_apart_by_their_number(image):
+    one = np.arange(3, 3 + COUNT, dtype=np.int8).reshape(COUNT, 1)
+    two = one + np.int8(37)
+    outputs = np.array(SUM.invoke_batch([one, one])[0])
+    read = [
+        DeviceInference((a.tobytes(), a.tobytes()), (y.tobytes(),), (bytes(4), bytes(4)))
+        for a, y in zip(one, outputs, strict=True)
+    ]
+    said = Stated((one, two), (outputs,))
+    assert text_of(read, said, SUM, image) == "the application's input 1 is off by -37"
 
 
 def test_nothing_is_said_where_both_sides_are_right(image):
     inputs = inputs_of(DIGITS)
     outputs = computed(DIGITS, inputs)
-    assert explained(device(inputs, outputs), Stated((inputs,), (outputs,)), DIGITS, image) == ""
+    assert text_of(device(inputs, outputs), Stated((inputs,), (outputs,)), DIGITS, image) == ""
