@@ -18,6 +18,7 @@ from harness.base.errors import (
     describe_bug,
     traceback_text,
 )
+from harness.base.findings import Finding, Kind
 from harness.base.hints import HintText
 from harness.build.first_error import first_error
 from harness.case import artifacts
@@ -31,6 +32,7 @@ from harness.case.observe import observe
 from harness.case.power_on import Behaviour, first_difference, runs_of
 from harness.case.prepare import Prepared, prepare, setup_of
 from harness.case.result import CaseResult, Evidence, Judgement, Measures, Verdict
+from harness.case.uninitialised import Uninitialised, uninitialised
 from harness.case.wrong_side import WrongSide, wrong_side
 from harness.elf import Image
 from harness.elf.coverage import Coverage
@@ -40,6 +42,7 @@ from harness.targets.opening import Targets
 from harness.targets.registry import Ability, target
 from harness.targets.session import Session
 from harness.uart.recording import Recording
+from harness.uart.scrapers.base import Mismatch
 
 #: Called after the run, with the session still open.
 Look = Callable[[Session, Image, Stop], None]
@@ -157,11 +160,45 @@ def _watch(prepared: Prepared, recording: Recording, how: _How) -> _Watched:
 def _result(prepared: Prepared, watched: _Watched, targets: Targets) -> CaseResult:
     """Measure and judge what was seen."""
     result = judged(prepared, watched.seen)
-    if result.evidence.mismatches:
+    unwritten = _unwritten(prepared, result, watched.seen.stop, targets)
+    if unwritten is not None:
+        result = _with_unwritten(result, unwritten)
+    elif result.evidence.mismatches:
         result = _explained(prepared, result, targets)
     evidence = replace(result.evidence, console=watched.console, coverage=watched.coverage)
     measures = replace(result.measures, profiled=profiled(prepared.image, watched.coverage))
     return replace(result, evidence=evidence, measures=measures)
+
+
+def _unwritten(
+    prepared: Prepared, result: CaseResult, stop: Stop, targets: Targets
+) -> Uninitialised | None:
+    try:
+        return uninitialised(prepared, result, stop, targets)
+    except HilError:  # the target cannot be opened again
+        return None
+
+
+def _with_unwritten(result: CaseResult, unwritten: Uninitialised) -> CaseResult:
+    """``result`` with what was read before it was written: first if that decides, else last."""
+    text, judgement, mismatch = unwritten.text, result.judgement, result.mismatch
+    finding = Finding(Kind.UNINITIALISED_MEMORY, text, "power-on")
+    evidence = replace(result.evidence, findings=(*result.findings, finding))
+    if unwritten.values and mismatch is not None:
+        judgement = _with_cause(judgement, mismatch, text)
+    elif unwritten.passes:
+        reason, problems = f"{text}; {judgement.reason}", (text, *judgement.problems)
+        judgement = replace(judgement, reason=reason, problems=problems)
+    else:
+        judgement = replace(judgement, problems=(*judgement.problems, text))
+    return replace(result, judgement=judgement, evidence=evidence)
+
+
+def _with_cause(judgement: Judgement, mismatch: Mismatch, cause: str) -> Judgement:
+    """``judgement`` with ``cause`` in the line of values that differ."""
+    old, new = str(mismatch), str(replace(mismatch, cause=cause))
+    problems = tuple(one.replace(old, new, 1) for one in judgement.problems)
+    return replace(judgement, reason=judgement.reason.replace(old, new, 1), problems=problems)
 
 
 def _explained(prepared: Prepared, result: CaseResult, targets: Targets) -> CaseResult:
@@ -179,12 +216,9 @@ def _explained(prepared: Prepared, result: CaseResult, targets: Targets) -> Case
         return result
     kernels = side.inference is not None
     cause = f"{side.text}: {mismatch.cause}" if kernels and mismatch.cause else side.text
-    first, text = str(mismatch), str(replace(mismatch, cause=cause))
-    notes = () if kernels else (_KERNELS_RIGHT,)
-    judgement = result.judgement
-    problems = tuple(one.replace(first, text, 1) for one in judgement.problems)
-    reason = judgement.reason.replace(first, text, 1)
-    judgement = replace(judgement, reason=reason, problems=(*problems, *notes))
+    judgement = _with_cause(result.judgement, mismatch, cause)
+    if not kernels:
+        judgement = replace(judgement, problems=(*judgement.problems, _KERNELS_RIGHT))
     return replace(result, judgement=judgement)
 
 
