@@ -191,6 +191,8 @@ def _with_unwritten(result: CaseResult, unwritten: Uninitialised) -> CaseResult:
         judgement = replace(judgement, reason=reason, problems=problems)
     else:
         judgement = replace(judgement, problems=(*judgement.problems, text))
+    if unwritten.passes:
+        judgement = replace(judgement, problems=(*judgement.problems, unwritten.passes))
     return replace(result, judgement=judgement, evidence=evidence)
 
 

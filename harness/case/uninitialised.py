@@ -7,7 +7,7 @@ is searched: runs whose RAM has the other contents up to an address, halved unti
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from harness.base.power_on import DEFAULT_SEED, ZERO, name_of, pattern, seed_of
 from harness.case.judge import judged
@@ -25,6 +25,8 @@ from harness.targets.session import Session
 
 #: Instructions of a run up to which the word is searched, with some 16 more runs.
 _MOST_INSTRUCTIONS = 20_000_000
+#: Seconds of the target's clock after the end of a run that searches.
+_OBSERVED = 0.01
 _FAILED = (Verdict.FAIL, Verdict.FIRMWARE)
 
 
@@ -32,12 +34,12 @@ _FAILED = (Verdict.FAIL, Verdict.FIRMWARE)
 class Uninitialised:
     """What a run reads before it is written.
 
-    ``passes``: with other contents of RAM the case passes. ``values``: the values that differ are
-    other ones then.
+    ``passes`` says that the case passes with other contents of RAM; "" if it does not. ``values``:
+    the values that differ are other ones then.
     """
 
     text: str
-    passes: bool
+    passes: str
     values: bool
 
 
@@ -57,12 +59,16 @@ def uninitialised(
     if _outcome(other) == _outcome(result):
         return None
     what = "RAM that was never written"
-    if (result.measures.total_instructions or _MOST_INSTRUCTIONS) < _MOST_INSTRUCTIONS:
-        what = trials.deciding(_outcome(result)) or what
+    if _instructions(other if other.passed else result) < _MOST_INSTRUCTIONS:
+        what = trials.shortened().deciding() or what
     contents = "zeros" if trials.other == ZERO else "other contents"
-    passes = f" (it passes with {contents})" if other.passed else ""
+    note = f"the case passes with {contents} in RAM at power-on" if other.passed else ""
     values = result.mismatch is not None and result.mismatch != other.mismatch
-    return Uninitialised(f"the outcome depends on {what}{passes}", other.passed, values)
+    return Uninitialised(f"the outcome depends on {what}", note, values)
+
+
+def _instructions(result: CaseResult) -> int:
+    return result.measures.total_instructions or _MOST_INSTRUCTIONS
 
 
 def _outcome(result: CaseResult) -> tuple[Verdict, str]:
@@ -90,9 +96,23 @@ class _Trials:
 
         return self.targets.run(case.target, prepared.image, attempt, options)
 
-    def deciding(self, outcome: tuple[Verdict, str]) -> str:
-        """The word of RAM that changes ``outcome``, with the object that has it; "" for none."""
+    def shortened(self) -> _Trials:
+        """Trials that end soon after one that passes does: one that hangs takes far longer."""
+        case = replace(self.prepared.case, observe_after=_OBSERVED)
+        soon = self._of(case)
+        passed = soon.run(soon.other)
+        seconds = passed.measures.virtual_seconds
+        if not passed.passed or seconds is None:
+            return self
+        return self._of(replace(case, timeout=min(case.timeout, 2 * seconds)))
+
+    def _of(self, case: Case) -> _Trials:
+        return replace(self, prepared=replace(self.prepared, case=case))
+
+    def deciding(self) -> str:
+        """The word of RAM that changes the outcome, with the object that has it; "" for none."""
         ram = self.prepared.image.chip.area("ram")
+        outcome = _outcome(self.run(self.seed))
 
         def same(words: int) -> bool:
             """Whether the outcome stays with the other contents in the first ``words``."""
@@ -132,5 +152,5 @@ def _name_of(image: Image, address: int) -> str:
             return short_name(symbol.name)
     stack = main_stack(image)
     if stack is not None and stack.begin <= address < stack.top:
-        return f"0x{address:08x} on the stack, a local variable"
+        return f"a local variable at 0x{address:08x}"
     return f"0x{address:08x}"

@@ -92,7 +92,8 @@ def test_some_wrong_values_are_reported_and_do_not_prevent_a_fit(wrong):
     y[:wrong] += 1
     found = fit("".join(f"in {a} out {b}\n" for a, b in zip(x, y, strict=True)), SINE)
     assert found.mismatches == wrong
-    assert found.problem == f"{wrong} of 20 printed values are not what the model computes"
+    count = f"{wrong} of 20 printed values are not what the model computes"
+    assert found.problem.startswith(f"{count}: Identity")
 
 
 @pytest.mark.parametrize(
