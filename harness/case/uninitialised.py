@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from harness.base.power_on import DEFAULT_SEED, ZERO, name_of, pattern, seed_of
+from harness.case.case import Case
 from harness.case.judge import judged
 from harness.case.observe import observe
 from harness.case.power_on import OPTION, runs_of
