@@ -164,7 +164,8 @@ def _result(prepared: Prepared, watched: _Watched, targets: Targets) -> CaseResu
     if unwritten is not None:
         result = _with_unwritten(result, unwritten)
     elif result.evidence.mismatches:
-        result = _explained(prepared, result, targets)
+        explained = _explained(prepared, result, targets)
+        result = _tried(prepared, result, targets) if explained is result else explained
     evidence = replace(result.evidence, console=watched.console, coverage=watched.coverage)
     measures = replace(result.measures, profiled=profiled(prepared.image, watched.coverage))
     return replace(result, evidence=evidence, measures=measures)
@@ -201,6 +202,22 @@ def _with_cause(judgement: Judgement, mismatch: Mismatch, cause: str) -> Judgeme
     old, new = str(mismatch), str(replace(mismatch, cause=cause))
     problems = tuple(one.replace(old, new, 1) for one in judgement.problems)
     return replace(judgement, reason=judgement.reason.replace(old, new, 1), problems=problems)
+
+
+def _tried(prepared: Prepared, result: CaseResult, targets: Targets) -> CaseResult:
+    """``result`` with the mistake of the application without which the case passes, if any."""
+    from harness.case.what_if import mistake  # noqa: PLC0415 - only where values differ
+
+    try:
+        found = mistake(prepared, result, targets)
+    except HilError:  # the target cannot be opened again
+        return result
+    if found is None or result.mismatch is None:
+        return result
+    judgement = _with_cause(result.judgement, result.mismatch, found.text)
+    notes = tuple(filter(None, (found.evidence, result.mismatch.cause)))
+    judgement = replace(judgement, problems=(*judgement.problems, *notes))
+    return replace(result, judgement=judgement)
 
 
 def _explained(prepared: Prepared, result: CaseResult, targets: Targets) -> CaseResult:

@@ -6,16 +6,13 @@ is searched: runs whose RAM has the other contents up to an address, halved unti
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from harness.base.power_on import DEFAULT_SEED, ZERO, name_of, pattern, seed_of
-from harness.case.case import Case
-from harness.case.judge import judged
-from harness.case.observe import observe
 from harness.case.power_on import OPTION, runs_of
 from harness.case.prepare import Prepared
 from harness.case.result import CaseResult, Verdict
+from harness.case.trials import Change, Trials, is_short
 from harness.elf import Image
 from harness.elf.demangle import short_name
 from harness.elf.main_stack import main_stack
@@ -24,10 +21,6 @@ from harness.targets.opening import Targets
 from harness.targets.registry import target
 from harness.targets.session import Session
 
-#: Instructions of a run up to which the word is searched, with some 16 more runs.
-_MOST_INSTRUCTIONS = 20_000_000
-#: Seconds of the target's clock after the end of a run that searches.
-_OBSERVED = 0.01
 _FAILED = (Verdict.FAIL, Verdict.FIRMWARE)
 
 
@@ -55,95 +48,59 @@ def uninitialised(
     if len(runs_of(case)) > 1:  # the finding tells it
         return None
     seed = seed_of(str(case.target_options.get(OPTION, option.default)))
-    trials = _Trials(prepared, targets, seed, DEFAULT_SEED if seed == ZERO else ZERO)
-    other = trials.run(trials.other)
-    if _outcome(other) == _outcome(result):
+    other = DEFAULT_SEED if seed == ZERO else ZERO
+    trials = Trials(prepared, targets)
+    changed = trials.run(options={OPTION: name_of(other)})
+    if _outcome(changed) == _outcome(result):
         return None
     what = "RAM that was never written"
-    if _instructions(other if other.passed else result) < _MOST_INSTRUCTIONS:
-        what = trials.shortened().deciding() or what
-    contents = "zeros" if trials.other == ZERO else "other contents"
-    note = f"the case passes with {contents} in RAM at power-on" if other.passed else ""
-    values = result.mismatch is not None and result.mismatch != other.mismatch
+    if is_short(changed if changed.passed else result):
+        ends = other if changed.passed else seed
+        brief = trials.brief({OPTION: name_of(ends)})
+        what = _deciding(brief, other) or what
+    contents = "zeros" if other == ZERO else "other contents"
+    note = f"the case passes with {contents} in RAM at power-on" if changed.passed else ""
+    values = result.mismatch is not None and result.mismatch != changed.mismatch
     return Uninitialised(f"the outcome depends on {what}", note, values)
-
-
-def _instructions(result: CaseResult) -> int:
-    return result.measures.total_instructions or _MOST_INSTRUCTIONS
 
 
 def _outcome(result: CaseResult) -> tuple[Verdict, str]:
     return result.verdict, result.reason
 
 
-@dataclass(frozen=True)
-class _Trials:
-    """Runs with the contents of RAM of two seeds."""
+def _deciding(trials: Trials, other: int) -> str:
+    """The word of RAM whose contents of seed ``other`` change the outcome, with its object."""
+    image = trials.prepared.image
+    ram = image.chip.area("ram")
+    outcome = _outcome(trials.run())
 
-    prepared: Prepared
-    targets: Targets
-    seed: int
-    other: int
+    def same(words: int) -> bool:
+        """Whether the outcome stays with the other contents in the first ``words``."""
+        return _outcome(trials.run(_contents(image, other, ram.origin, 4 * words))) == outcome
 
-    def run(self, seed: int, change: Callable[[Session], None] | None = None) -> CaseResult:
-        """The result of a run with RAM of ``seed``, after ``change`` of the session."""
-        prepared, case = self.prepared, self.prepared.case
-        options = {**case.target_options, OPTION: name_of(seed)}
+    low, high = 0, ram.size // 4  # the outcome stays with the first, and not with the second
+    if same(high):
+        return "a register that was never written"
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if same(middle) else (low, middle)
+    return f"RAM that was never written: {_name_of(image, ram.origin + 4 * low)}"
 
-        def attempt(session: Session) -> CaseResult:
-            if change is not None:
-                change(session)
-            return judged(prepared, observe(session, case, prepared.inputs, None, prepared.image))
 
-        return self.targets.run(case.target, prepared.image, attempt, options)
+def _contents(image: Image, seed: int, begin: int, size: int) -> Change:
+    """Writes the contents of ``seed`` to ``size`` bytes from ``begin``, but for what is loaded."""
 
-    def shortened(self) -> _Trials:
-        """Trials that end soon after one that passes does: one that hangs takes far longer."""
-        case = replace(self.prepared.case, observe_after=_OBSERVED)
-        soon = self._of(case)
-        passed = soon.run(soon.other)
-        seconds = passed.measures.virtual_seconds
-        if not passed.passed or seconds is None:
-            return self
-        return self._of(replace(case, timeout=min(case.timeout, 2 * seconds)))
+    def change(session: Session) -> None:
+        content = bytearray(pattern(seed, begin, size) if size else b"")
+        for segment in image.loaded:
+            first = max(segment.load_address - begin, 0)
+            last = min(segment.load_address - begin + len(segment.data), size)
+            if first < last:
+                content[first:last] = session.memory.read(begin + first, last - first)
+        if size:
+            session.memory.write(begin, bytes(content))
 
-    def _of(self, case: Case) -> _Trials:
-        return replace(self, prepared=replace(self.prepared, case=case))
-
-    def deciding(self) -> str:
-        """The word of RAM that changes the outcome, with the object that has it; "" for none."""
-        ram = self.prepared.image.chip.area("ram")
-        outcome = _outcome(self.run(self.seed))
-
-        def same(words: int) -> bool:
-            """Whether the outcome stays with the other contents in the first ``words``."""
-            change = self._changed(ram.origin, 4 * words)
-            return _outcome(self.run(self.seed, change)) == outcome
-
-        low, high = 0, ram.size // 4  # the outcome stays with the first, and not with the second
-        if same(high):
-            return "a register that was never written"
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (middle, high) if same(middle) else (low, middle)
-        where = _name_of(self.prepared.image, ram.origin + 4 * low)
-        return f"RAM that was never written: {where}"
-
-    def _changed(self, begin: int, size: int) -> Callable[[Session], None]:
-        """Writes the other contents to ``size`` bytes from ``begin``, but for what was loaded."""
-        content = bytearray(pattern(self.other, begin, size) if size else b"")
-
-        def change(session: Session) -> None:
-            for segment in self.prepared.image.loaded:
-                first, last = segment.load_address - begin, segment.load_address - begin
-                last += len(segment.data)
-                if first < size and last > 0:
-                    first, last = max(first, 0), min(last, size)
-                    content[first:last] = session.memory.read(begin + first, last - first)
-            if size:
-                session.memory.write(begin, bytes(content))
-
-        return change
+    return change
 
 
 def _name_of(image: Image, address: int) -> str:

@@ -56,7 +56,7 @@ class Variables:
         """The type of the variable at ``address``, without typedefs, qualifiers and arrays."""
         entry = self.entries.get(address)
         try:
-            return None if entry is None else self._bare_type(entry)
+            return None if entry is None else self.bare_type(entry)
         except GARBLED:
             return None
 
@@ -72,7 +72,8 @@ class Variables:
                 return
             offset = kind.number(At.TYPE)
 
-    def _bare_type(self, entry: Entry) -> Entry | None:
+    def bare_type(self, entry: Entry) -> Entry | None:
+        """The type of a variable, parameter or function, without typedefs, qualifiers, arrays."""
         return next((kind for kind in self._types(entry) if kind.tag not in _WRAPPERS), None)
 
     def member(self, kind: Entry | None, *path: str) -> tuple[int, Entry | None] | None:
@@ -85,13 +86,13 @@ class Variables:
         try:
             for name in path:
                 if kind is not None and kind.tag == Tag.POINTER_TYPE:
-                    kind, offset = self._bare_type(kind), 0
+                    kind, offset = self.bare_type(kind), 0
                 members = [] if kind is None else self.dwarf.children(kind)
                 member = next((each for each in members if each.value(At.NAME) == name), None)
                 if member is None:
                     return None
                 offset += member.number(At.DATA_MEMBER_LOCATION) or 0
-                kind = self._bare_type(member)
+                kind = self.bare_type(member)
         except GARBLED:
             return None
         return offset, kind

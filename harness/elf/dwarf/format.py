@@ -55,6 +55,7 @@ class At(IntEnum):
     DECL_FILE = 0x3A
     DECL_LINE = 0x3B
     DECLARATION = 0x3C
+    ENCODING = 0x3E
     SPECIFICATION = 0x47
     TYPE = 0x49
     RANGES = 0x55

@@ -101,6 +101,8 @@ class Mismatch:
     count: str  # "3 of 18 values differ"
     first: str = ""  # the first difference: name, place, what was read, what is expected
     cause: str = ""  # what explains every difference
+    rows: tuple[int, ...] = ()  # results or inferences with a difference, each once
+    of: int = 0  # the number of all rows
 
     def __str__(self) -> str:
         why = "; ".join(filter(None, (self.cause, self.first)))
@@ -269,7 +271,9 @@ def _mismatch(compared: Sequence[_Compared], differing: Sequence[_Compared]) -> 
     count = f"{len(differing)} of {len(compared)} values differ"
     first = next((one for one in differing if one.special), differing[0])
     shown = f"{first.name} of result {first.result} is {first.difference}"
-    return Mismatch(count, shown, _cause(compared, {one.name for one in differing}))
+    cause = _cause(compared, {one.name for one in differing})
+    rows = tuple(dict.fromkeys(one.result for one in differing))
+    return Mismatch(count, shown, cause, rows, compared[-1].result)
 
 
 def _cause(compared: Sequence[_Compared], names: Iterable[str]) -> str:

@@ -1,0 +1,191 @@
+"""Changes of what code does in a run: loads that extend the sign, floats in core registers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from harness.case.trials import Change
+from harness.elf import Image, Symbol
+from harness.elf.dwarf.entries import Entry
+from harness.elf.dwarf.format import At, Tag
+from harness.elf.dwarf.leb import GARBLED
+from harness.elf.thumb import instruction_length
+from harness.elf.variables import Variables
+from harness.simulator import Machine
+from harness.simulator.unicorn import Reg
+from harness.targets.session import Session
+from harness.targets.simulator import SimulatorSession
+
+#: Registers of arguments, and of a result; a double takes two.
+_ARGUMENTS, _RETURNED = 4, 2
+_FLOAT = 4  # DW_ATE_float
+_FUNCTIONS = frozenset((Tag.SUBPROGRAM,))
+_NAMES = (*(f"r{number}" for number in range(13)), "sp", "lr", "pc")
+
+
+def _machine(session: Session) -> Machine:
+    assert isinstance(session, SimulatorSession)
+    return session.machine
+
+
+# loads of bytes
+
+
+@dataclass(frozen=True)
+class _Load:
+    """A load of a byte (Armv8-M ARM, C2.4, LDRB): to register ``to`` from ``base`` + an offset.
+
+    ``index`` is the register of the offset, shifted left by ``shift``; None for ``offset``.
+    """
+
+    at: int
+    length: int
+    to: int
+    base: int
+    offset: int = 0
+    index: int | None = None
+    shift: int = 0
+
+    def address(self, registers: dict[str, int]) -> int:
+        """The address that it loads from."""
+        index = 0 if self.index is None else registers[_NAMES[self.index]] << self.shift
+        return (registers[_NAMES[self.base]] + self.offset + index) & 0xFFFF_FFFF
+
+
+def signed(image: Image, addresses: range) -> Change:
+    """Loads of bytes at ``addresses`` extend the sign."""
+    loads = list(_loads(image))
+
+    def change(session: Session) -> None:
+        machine = _machine(session)
+        for load in loads:
+            _SignedLoad(load, addresses).hook(machine)
+
+    return change
+
+
+class _SignedLoad:
+    """Extends the sign of what a load has read, before the next instruction."""
+
+    def __init__(self, load: _Load, addresses: range) -> None:
+        self._load, self._addresses = load, addresses
+        self._loaded = False
+
+    def hook(self, machine: Machine) -> None:
+        """Watch the load and the instruction behind it."""
+        machine.hook(self._load.at, self._before)
+        machine.hook(self._load.at + self._load.length, self._behind)
+
+    def _before(self, machine: Machine) -> None:
+        self._loaded = self._load.address(machine.registers) in self._addresses
+
+    def _behind(self, machine: Machine) -> None:
+        if not self._loaded:
+            return
+        self._loaded = False
+        value = machine.registers[_NAMES[self._load.to]]
+        if 128 <= value < 256:
+            machine.write_register(_NAMES[self._load.to], value - 256 & 0xFFFF_FFFF)
+
+
+def _loads(image: Image) -> Iterator[_Load]:
+    for symbol in image.symbols:
+        if symbol.kind != "func" or not symbol.size:
+            continue
+        begin = symbol.address & ~1
+        code = image.read(begin, symbol.size) or b""
+        at = 0
+        while at + 2 <= len(code):
+            first = int.from_bytes(code[at : at + 2], "little")
+            length = instruction_length(first)
+            second = int.from_bytes(code[at + 2 : at + 4], "little")
+            load = _narrow(begin + at, first) if length == 2 else _wide(begin + at, first, second)
+            if load is not None:
+                yield load
+            at += length
+
+
+def _narrow(at: int, first: int) -> _Load | None:
+    to, base = first & 7, first >> 3 & 7
+    if first & 0xF800 == 0x7800:  # immediate, T1
+        return _Load(at, 2, to, base, first >> 6 & 31)
+    if first & 0xFE00 == 0x5C00:  # register, T1
+        return _Load(at, 2, to, base, index=first >> 6 & 7)
+    return None
+
+
+def _wide(at: int, first: int, second: int) -> _Load | None:
+    to, base = second >> 12, first & 15
+    if to == 15 or base == 15:  # PLD, a literal
+        return None
+    if first & 0xFFF0 == 0xF890:  # immediate, T2
+        return _Load(at, 4, to, base, second & 0xFFF)
+    if first & 0xFFF0 != 0xF810:
+        return None
+    if second & 0x0800:  # immediate, T3: before or after, up or down
+        offset = second & 0xFF if second & 0x200 else -(second & 0xFF)
+        return _Load(at, 4, to, base, offset if second & 0x400 else 0)
+    if second & 0x0FC0 == 0:  # register, T2
+        return _Load(at, 4, to, base, index=second & 15, shift=second >> 4 & 3)
+    return None
+
+
+# floats
+
+
+def functions_with_floats(image: Image) -> Iterator[tuple[str, int]]:
+    """Functions that C code declares with floats alone, and that have no C source themselves."""
+    variables = image.variables
+    declared: set[str] = set()
+    for unit in variables.dwarf.units:
+        for offset in variables.dwarf.scan(unit, _FUNCTIONS, frozenset()):
+            try:
+                entry = variables.dwarf.entry(offset, unit)
+                if entry.number(At.DECLARATION) and _takes_floats(variables, entry):
+                    declared.add(variables.dwarf_name(entry))
+            except GARBLED:
+                continue
+    for symbol in image.symbols:
+        if symbol.kind == "func" and symbol.name in declared and not _has_source(image, symbol):
+            yield symbol.name, symbol.address & ~1
+
+
+def _takes_floats(variables: Variables, function: Entry) -> bool:
+    parameters = [
+        one for one in variables.dwarf.children(function) if one.tag == Tag.FORMAL_PARAMETER
+    ]
+    kinds = [variables.bare_type(one) for one in parameters]
+    return bool(kinds) and all(
+        kind is not None and kind.number(At.ENCODING) == _FLOAT for kind in kinds
+    )
+
+
+def _has_source(image: Image, symbol: Symbol) -> bool:
+    """Whether the function comes from a compiler, and not from an assembler."""
+    file = image.locate(symbol.address).file
+    return bool(file) and not file.endswith((".S", ".s", ".asm"))
+
+
+def core_registers(address: int) -> Change:
+    """Calls of the function at ``address`` pass floats in r0 to r3, and return them in r0."""
+
+    def change(session: Session) -> None:
+        machine = _machine(session)
+        returns: set[int] = set()
+
+        def returned(machine: Machine) -> None:
+            for number in range(_RETURNED):
+                machine.core.write(Reg.S0 + number, machine.registers[f"r{number}"])
+
+        def called(machine: Machine) -> None:
+            for number in range(_ARGUMENTS):
+                machine.write_register(f"r{number}", machine.core.read(Reg.S0 + number))
+            caller = machine.registers["lr"] & ~1
+            if caller not in returns:
+                returns.add(caller)
+                machine.hook(caller, returned)
+
+        machine.hook(address, called)
+
+    return change
