@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 from harness.reference import Comparison
@@ -24,7 +25,12 @@ def mismatch_of(count: str, differing: Iterable[tuple[str, Comparison]]) -> Mism
         for name, comparison in compared
         if comparison.notable is not None
     )
-    return Mismatch(count, next(firsts, ""), causes.pop() if len(causes) == 1 else "")
+    special = any(
+        comparison.notable is not None and not math.isfinite(comparison.notable.obtained)
+        for _, comparison in compared
+    )
+    cause = causes.pop() if len(causes) == 1 else ""
+    return Mismatch(count, next(firsts, ""), cause, special=special)
 
 
 def _cut(name: str) -> str:

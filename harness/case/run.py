@@ -84,6 +84,8 @@ def run_case(
 
 #: Inferences whose tensors are read to explain outputs that differ.
 _EXPLAINED = 8
+#: Characters of a cause in the first line.
+_LONGEST_CAUSE = 100
 #: Said beside a mistake of the application.
 _KERNELS_RIGHT = "the kernels are right: they compute the reference's outputs for their inputs"
 #: Errors of the caller, not of the run.
@@ -206,16 +208,26 @@ def _with_cause(judgement: Judgement, mismatch: Mismatch, cause: str) -> Judgeme
 
 def _tried(prepared: Prepared, result: CaseResult, targets: Targets) -> CaseResult:
     """``result`` with the mistake of the application without which the case passes, if any."""
-    from harness.case.what_if import mistake  # noqa: PLC0415 - only where values differ
+    from harness.case.first_nan import first_nan  # noqa: PLC0415 - only where values differ
+    from harness.case.what_if import mistake  # noqa: PLC0415
 
+    mismatch = result.mismatch
+    if mismatch is None:
+        return result
     try:
         found = mistake(prepared, result, targets)
+        origin = first_nan(prepared, result, targets) if mismatch.special and not found else ()
     except HilError:  # the target cannot be opened again
         return result
-    if found is None or result.mismatch is None:
+    whole = "; ".join(origin)
+    if found is not None:
+        cause, *notes = found.text, found.evidence
+    elif origin:
+        cause, *notes = (whole,) if len(whole) <= _LONGEST_CAUSE else origin
+    else:
         return result
-    judgement = _with_cause(result.judgement, result.mismatch, found.text)
-    notes = tuple(filter(None, (found.evidence, result.mismatch.cause)))
+    judgement = _with_cause(result.judgement, mismatch, cause)
+    notes += filter(None, [mismatch.cause])
     judgement = replace(judgement, problems=(*judgement.problems, *notes))
     return replace(result, judgement=judgement)
 

@@ -26,7 +26,7 @@ from harness.targets.session import Session
 from harness.targets.simulator import SimulatorSession
 
 #: Arrays that are tried, the application's own first; their size in bytes.
-_MOST_ARRAYS, _SMALLEST, _LARGEST = 16, 8, 64 << 10
+_MOST_ARRAYS, _SMALLEST, _LARGEST = 16, 4, 64 << 10
 #: DW_ATE_unsigned_char, the encoding of plain char on Arm.
 _UNSIGNED_CHAR = 8
 
@@ -137,16 +137,10 @@ def _arrays(image: Image) -> list[_Array]:
         pointers = kind.tag == Tag.POINTER_TYPE
         found.append(_Array(variables.dwarf_name(entry), address, stored, data, item,
                             size // extents[0], pointers, plain))  # fmt: skip
-    own = _folder_of_main(image)
-    found.sort(key=lambda one: not variables.declared_in(one.address).startswith(own))
+    main = image.symbol("main")
+    own = f"/{image.locate(main.address).file}" if main is not None else ""
+    found.sort(key=lambda one: not variables.declared_in(one.address).endswith(own))
     return found[:_MOST_ARRAYS]
-
-
-def _folder_of_main(image: Image) -> str:
-    """The folder of the file with main(), "" if it is not known."""
-    symbol = image.symbol("main")
-    file = image.locate(symbol.address).file if symbol is not None else ""
-    return file.rpartition("/")[0]
 
 
 def _stored(image: Image, address: int, size: int) -> tuple[bytes, int]:

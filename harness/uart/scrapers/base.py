@@ -103,6 +103,7 @@ class Mismatch:
     cause: str = ""  # what explains every difference
     rows: tuple[int, ...] = ()  # results or inferences with a difference, each once
     of: int = 0  # the number of all rows
+    special: bool = False  # the first difference is a NaN or an infinity
 
     def __str__(self) -> str:
         why = "; ".join(filter(None, (self.cause, self.first)))
@@ -273,7 +274,7 @@ def _mismatch(compared: Sequence[_Compared], differing: Sequence[_Compared]) -> 
     shown = f"{first.name} of result {first.result} is {first.difference}"
     cause = _cause(compared, {one.name for one in differing})
     rows = tuple(dict.fromkeys(one.result for one in differing))
-    return Mismatch(count, shown, cause, rows, compared[-1].result)
+    return Mismatch(count, shown, cause, rows, compared[-1].result, first.special)
 
 
 def _cause(compared: Sequence[_Compared], names: Iterable[str]) -> str:
