@@ -32,7 +32,7 @@ _UNSIGNED_CHAR = 8
 
 
 @dataclass(frozen=True)
-class Mistake:
+class UndoneMistake:
     """A mistake of the application, and what shows it."""
 
     text: str
@@ -53,7 +53,7 @@ class _Array:
     plain_char: bool
 
 
-def mistake(prepared: Prepared, result: CaseResult, targets: Targets) -> Mistake | None:
+def mistake(prepared: Prepared, result: CaseResult, targets: Targets) -> UndoneMistake | None:
     """The mistake without which the case passes; None if none of those tried is it."""
     image, mismatch = prepared.image, result.mismatch
     if prepared.case.target != SimulatorSession.target or not is_short(result):
@@ -64,9 +64,9 @@ def mistake(prepared: Prepared, result: CaseResult, targets: Targets) -> Mistake
     for text, change in _mistakes(image):
         changed = trials.run(change)
         if changed.passed:
-            return Mistake(text, "the case passes with that undone")
+            return UndoneMistake(text, "the case passes with that undone")
         if _only_last(result, changed) and "too far" in text:
-            return Mistake(text, "with that undone all values are right but those of the end")
+            return UndoneMistake(text, "with that undone all values are right but those of the end")
     return None
 
 

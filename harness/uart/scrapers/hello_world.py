@@ -90,6 +90,8 @@ class HelloWorld(Scraper):
             "\n".join(part.details for part in parts if part.details),
             listed.hint,
             compared_with=(*model.compared_with, *listed.compared_with),
+            stated=model.stated,
+            mismatch=model.mismatch or listed.mismatch,
         )
 
 
