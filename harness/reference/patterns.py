@@ -21,6 +21,8 @@ LEAST = 3
 _MOST_SHIFTED = 16
 #: Dimensions of which all orders are tried.
 _MOST_AXES = 4
+#: Part of a float by which two that are computed in different ways may differ.
+_FLOAT_STEP = 1e-6
 #: Characters of the labels that a text lists.
 _LABELS_WIDTH = 60
 
@@ -70,9 +72,9 @@ class Values:
         kind = np.int64 if self.integers else np.float64
         return self.obtained.astype(kind), self.expected.astype(kind)
 
-    def equal(self, one: Array, other: Array, times: float = 1.0) -> bool:
-        """Whether all values of two arrays of one size are equal, within ``times`` the allowed."""
-        return bool(self._close(one.ravel(), other.ravel(), times).all())
+    def equal(self, one: Array, other: Array) -> bool:
+        """Whether all values of two arrays of one size are equal."""
+        return bool(self._close(one.ravel(), other.ravel()).all())
 
     def varied(self, values: Array) -> bool:
         """Whether ``values`` are not equal by chance."""
@@ -81,9 +83,9 @@ class Values:
             steps = np.round(steps / (2 * self.allowed))
         return len(np.unique(steps)) >= LEAST
 
-    def _close(self, one: Array, other: Array, times: float = 1.0) -> Array:
+    def _close(self, one: Array, other: Array) -> Array:
         with np.errstate(invalid="ignore", over="ignore"):
-            near = np.abs(one - other) <= self.allowed * times if self.allowed else False
+            near = np.abs(one - other) <= self.allowed if self.allowed else False
             same = (one == other) | near
             return np.asarray(same if self.integers else same | (np.isnan(one) & np.isnan(other)))
 
@@ -174,7 +176,8 @@ def _offset(values: Values) -> Iterator[str]:
         return
     offset = (obtained - expected).ravel()[np.argmax(obtained != expected)].item()
     if not values.integers:
-        if abs(offset) > 2 * values.allowed and values.equal(obtained, expected + offset, 2):
+        allowed = 2 * values.allowed + _FLOAT_STEP * abs(offset)
+        if abs(offset) > allowed and np.allclose(obtained, expected + offset, _FLOAT_STEP, allowed):
             yield f"is off by {offset:.4g} everywhere"
         return
     limits = np.iinfo(values.expected.dtype)  # saturated elements hide the offset
@@ -191,7 +194,8 @@ def _factor(values: Values) -> Iterator[str]:
         return
     largest = np.argmax(np.abs(expected))  # its digits tell the factor best
     factor = (obtained.ravel()[largest] / expected.ravel()[largest]).item()
-    if not factor or not values.equal(obtained, factor * expected, 1 + abs(factor)):
+    allowed = values.allowed * (1 + abs(factor))
+    if not factor or not np.allclose(obtained, factor * expected, _FLOAT_STEP, allowed):
         return
     whole = abs(factor) >= 1
     shown = f"{factor:.4g}" if whole else f"1/{1 / factor:.4g}"
