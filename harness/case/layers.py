@@ -65,7 +65,7 @@ def device_inferences(
     Raises :class:`UsageError` as :func:`dump_layers` does.
     """
     walk = _Walk(session, deadline)
-    entry, request = address_of(firmware, _INVOKE), address_of(firmware, _GET_TENSOR)
+    entry, request = functions_of(firmware)
     # The first inference then runs another subgraph first, whose tensors lie elsewhere.
     located = model.operators[0].name == _ONCE
     found: list[DeviceInference] = []
@@ -80,11 +80,9 @@ def device_inferences(
             end = session.registers["lr"] & ~1
             if not located:
                 walk.locate(request)
-            inputs = tuple(walk.read(tensor) for tensor in model.inputs)
-            heads = tuple(walk.read(tensor, _HEAD) for tensor in model.inputs)
+            inputs, heads = walk.tensors.inputs(model), walk.tensors.heads(model)
             walk.to(end, "the end of Invoke()")
-            outputs = tuple(walk.read(tensor) for tensor in model.outputs)
-            found.append(DeviceInference(inputs, outputs, heads))
+            found.append(DeviceInference(inputs, walk.tensors.outputs(model), heads))
     except FirmwareFailed:
         pass
     return found
@@ -144,14 +142,13 @@ def dump_layers(
             hint="tflm-hil run compares the outputs of any model",
         )
     walk = _Walk(session, deadline)
-    entry = address_of(firmware, _INVOKE)
-    request = address_of(firmware, _GET_TENSOR)
+    entry, request = functions_of(firmware)
     end, inputs = 0, []
     for _ in range(inference + 1):
         walk.to(entry, _INVOKE_SHOWN)
         end = session.registers["lr"] & ~1
         walk.locate(request)
-        inputs.append(tuple(walk.read(tensor) for tensor in model.inputs))
+        inputs.append(walk.tensors.inputs(model))
     outputs: dict[tuple[int, int], bytes] = {}
     previous: Operator | None = None
     for operator in model.operators:
@@ -173,7 +170,45 @@ def _read_outputs(
     outputs: dict[tuple[int, int], bytes], walk: _Walk, model: Model, operator: Operator
 ) -> None:
     for index, tensor in enumerate(operator.outputs):
-        outputs[operator.index, index] = walk.read(model.tensors[tensor])
+        outputs[operator.index, index] = walk.tensors.read(model.tensors[tensor])
+
+
+def functions_of(firmware: Image) -> tuple[int, int]:
+    """The addresses of ``Invoke()`` and ``GetEvalTensor()``. Raises :class:`UsageError`."""
+    return address_of(firmware, _INVOKE), address_of(firmware, _GET_TENSOR)
+
+
+@dataclass(frozen=True)
+class TensorReader:
+    """Reads the current bytes of tensors; ``first`` is the first TfLiteEvalTensor's address."""
+
+    session: Session
+    first: int
+
+    @staticmethod
+    def base(address: int, index: int) -> int:
+        """The address of the first one, from that of the one with ``index``."""
+        return address - EVAL_TENSOR * index
+
+    def read(self, tensor: Tensor, size: int | None = None) -> bytes:
+        """A tensor, or ``size`` bytes from its beginning if that is given."""
+        if size is None:
+            size = tensor.elements * NUMPY_TYPES[tensor.dtype].itemsize
+        memory = self.session.memory
+        pointer = memory.read(self.first + EVAL_TENSOR * tensor.index, 4)
+        return memory.read(int.from_bytes(pointer, "little"), size) if size else b""
+
+    def inputs(self, model: Model) -> tuple[bytes, ...]:
+        """All inputs."""
+        return tuple(map(self.read, model.inputs))
+
+    def outputs(self, model: Model) -> tuple[bytes, ...]:
+        """All outputs."""
+        return tuple(map(self.read, model.outputs))
+
+    def heads(self, model: Model) -> tuple[bytes, ...]:
+        """The first bytes at each input's address, also behind its end."""
+        return tuple(self.read(tensor, _HEAD) for tensor in model.inputs)
 
 
 class _Walk:
@@ -183,7 +218,7 @@ class _Walk:
         self._session, self._deadline = session, deadline
         # `locate` sets these.
         self._request: int  # address of GetEvalTensor
-        self._tensors: int  # address of the first TfLiteEvalTensor
+        self.tensors: TensorReader
         self._requested: int  # the tensor that the current call requests
 
     def to(self, address: int, what: str) -> None:
@@ -203,7 +238,8 @@ class _Walk:
         self._next()
         index = self._requested
         self.to(self._session.registers["lr"] & ~1, "the return of GetEvalTensor()")
-        self._tensors = self._session.registers["r0"] - EVAL_TENSOR * index
+        first = TensorReader.base(self._session.registers["r0"], index)
+        self.tensors = TensorReader(self._session, first)
 
     def _next(self) -> None:
         self.to(self._request, "the next GetEvalTensor()")
@@ -221,11 +257,3 @@ class _Walk:
             if self._requested in outputs:
                 return
         raise CheckFailed(f"{operator} never requested its output")
-
-    def read(self, tensor: Tensor, size: int | None = None) -> bytes:
-        """Read the current bytes of a tensor; ``size`` bytes from its beginning if it is given."""
-        if size is None:
-            size = tensor.elements * NUMPY_TYPES[tensor.dtype].itemsize
-        memory = self._session.memory
-        pointer = memory.read(self._tensors + EVAL_TENSOR * tensor.index, 4)
-        return memory.read(int.from_bytes(pointer, "little"), size) if size else b""

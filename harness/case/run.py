@@ -32,6 +32,7 @@ from harness.case.observe import observe
 from harness.case.power_on import Behaviour, first_difference, runs_of
 from harness.case.prepare import Prepared, prepare, setup_of
 from harness.case.result import CaseResult, Evidence, Judgement, Measures, Verdict
+from harness.case.trials import Trials
 from harness.case.uninitialised import Uninitialised, uninitialised
 from harness.case.wrong_side import WrongSide, wrong_side
 from harness.elf import Image
@@ -42,7 +43,7 @@ from harness.targets.opening import Targets
 from harness.targets.registry import Ability, target
 from harness.targets.session import Session
 from harness.uart.recording import Recording
-from harness.uart.scrapers.base import Mismatch
+from harness.uart.scrapers.base import Mismatch, Stated
 
 #: Called after the run, with the session still open.
 Look = Callable[[Session, Image, Stop], None]
@@ -235,9 +236,7 @@ def _tried(prepared: Prepared, result: CaseResult, targets: Targets) -> CaseResu
 def _explained(prepared: Prepared, result: CaseResult, targets: Targets) -> CaseResult:
     """``result`` with the side that is wrong, if further runs, which read tensors, show it."""
     case, mismatch = prepared.case, result.evidence.mismatch
-    fed = bool(prepared.inputs) and not case.outputs
-    hosted = fed or case.steps or case.presses
-    if mismatch is None or hosted or not target(case.target).can(Ability.STEP):
+    if mismatch is None or not target(case.target).can(Ability.STEP):
         return result
     try:
         side = _wrong_side(prepared, result, targets)
@@ -261,6 +260,8 @@ def _wrong_side(prepared: Prepared, result: CaseResult, targets: Targets) -> Wro
         return None
     interpreter = Interpreter.from_model(model, case.arithmetic)
     options = runs_of(case)[0].target_options
+    if (prepared.inputs and not case.outputs) or case.steps or case.presses:
+        return _wrong_side_while_fed(prepared, stated, interpreter, targets)
 
     def read(session: Session) -> list[DeviceInference]:
         deadline = session.deadline(case.timeout, guard=case.guard)
@@ -285,6 +286,16 @@ def _wrong_side(prepared: Prepared, result: CaseResult, targets: Targets) -> Wro
     if first is None or not first.own_fault:
         return side
     return replace(side, text=f"{first.operator} computes something else for its inputs")
+
+
+def _wrong_side_while_fed(
+    prepared: Prepared, stated: Stated, interpreter: Interpreter, targets: Targets
+) -> WrongSide | None:
+    """The side that is wrong in a run that the host takes part in; None if nothing shows it."""
+    from harness.case.invoke_watch import watched_inferences  # noqa: PLC0415 - loads the simulator
+
+    read = watched_inferences(Trials(prepared, targets), interpreter.model, _EXPLAINED)
+    return wrong_side(read, stated, interpreter, prepared.image)
 
 
 def _failed(case: Case, error: Exception, prepared: Prepared | None = None) -> CaseResult:
