@@ -294,7 +294,8 @@ def _wrong_side_while_fed(
     """The side that is wrong in a run that the host takes part in; None if nothing shows it."""
     from harness.case.invoke_watch import watched_inferences  # noqa: PLC0415 - loads the simulator
 
-    read = watched_inferences(Trials(prepared, targets), interpreter.model, _EXPLAINED)
+    first = replace(prepared, inputs=prepared.inputs[:_EXPLAINED])
+    read = watched_inferences(Trials(first, targets), interpreter.model, _EXPLAINED)
     return wrong_side(read, stated, interpreter, prepared.image)
 
 

@@ -84,7 +84,7 @@ def _deciding(trials: Trials, other: int) -> str:
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if same(middle) else (low, middle)
-    return f"RAM that was never written: {_name_of(image, ram.origin + 4 * low)}"
+    return f"RAM that was never written: {_name_of(trials, ram.origin + 4 * low)}"
 
 
 def _contents(image: Image, seed: int, begin: int, size: int) -> Change:
@@ -103,12 +103,29 @@ def _contents(image: Image, seed: int, begin: int, size: int) -> Change:
     return change
 
 
-def _name_of(image: Image, address: int) -> str:
-    """The variable at ``address``, or where it is."""
+def _name_of(trials: Trials, address: int) -> str:
+    """The variable at ``address``, or what it is and which function reads it first."""
+    image = trials.prepared.image
     for symbol in image.symbols:
         if symbol.kind == "object" and symbol.address <= address < symbol.address + symbol.size:
             return short_name(symbol.name)
     stack = main_stack(image)
-    if stack is not None and stack.begin <= address < stack.top:
-        return f"a local variable at 0x{address:08x}"
-    return f"0x{address:08x}"
+    local = stack is not None and stack.begin <= address < stack.top
+    what = "a local variable" if local else f"0x{address:08x}"
+    reader = _reader(trials, address)
+    return f"{what}, read in {reader}" if reader else what
+
+
+def _reader(trials: Trials, address: int) -> str:
+    """The function that reads the word at ``address`` first; "" on a target that cannot tell."""
+    from harness.targets.simulator import SimulatorSession  # noqa: PLC0415 - few runs need it
+
+    places: list[int] = []
+
+    def watch(session: Session) -> None:
+        if isinstance(session, SimulatorSession):
+            machine = session.machine
+            machine.engine.watch(address, 4, lambda: places.append(machine.pc), True, False)
+
+    trials.run(watch)
+    return short_name(trials.prepared.image.locate(places[0]).function) if places else ""

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,11 +20,13 @@ RIGHT = "return sum > 0 ? (sum + cells / 2) / cells : (sum - cells / 2) / cells;
 WRONG = "return sum / cells;"
 
 
-def _layers(project: Path, cache: Path) -> tuple[int, str, dict[str, object]]:
-    """``tflm-hil layers`` in a copy of the project, as somebody who changed a kernel would."""
-    file = project / "layers.json"
+def _command(
+    project: Path, cache: Path, command: str, resolver: str
+) -> tuple[int, str, dict[str, Any]]:
+    """A command of ``tflm-hil`` in a copy of the project, as somebody who changed it would."""
+    file = project / f"{command}-{resolver}.json"
     done = subprocess.run(
-        [sys.executable, "-m", "harness", "layers", "digits", "--resolver", "override",
+        [sys.executable, "-m", "harness", command, "digits", "--resolver", resolver,
          "--json", str(file)],
         cwd=project,
         env={**os.environ, "PYTHONPATH": str(project), "TFLM_HIL_CACHE": str(cache)},
@@ -53,11 +56,11 @@ def test_the_wrong_kernel_of_an_application_is_named_and_no_other(
     text = source.read_text()
     assert text.count(RIGHT) == 1
 
-    code, said, table = _layers(project, tmp_path / "cache")
+    code, said, table = _command(project, tmp_path / "cache", "layers", "override")
     assert (code, table["equal"]) == (0, True), said
 
     source.write_text(text.replace(RIGHT, WRONG))
-    code, said, table = _layers(project, tmp_path / "cache")
+    code, said, table = _command(project, tmp_path / "cache", "layers", "override")
     assert code == 1, said
     layers = table["layers"]
     assert isinstance(layers, list)
@@ -69,3 +72,32 @@ def test_the_wrong_kernel_of_an_application_is_named_and_no_other(
     assert later and not any(layer["own_fault"] for layer in later)
     assert f"first diverging layer: operator {first['node']} (AVERAGE_POOL_2D" in said
     assert "<- its own fault" in said
+
+    code, said, document = _command(project, tmp_path / "cache", "run", "override")
+    assert code == 1, said
+    assert (
+        f": operator {first['node']} (AVERAGE_POOL_2D, version 2) computes something else"
+        in (document["cases"][0]["reason"])
+    )
+
+
+#: Where the samples store an input that the host sends; the wrong one flips signs.
+STORES = "std::memcpy(static_cast<uint8_t*>(tensor->data.data) + offset, bytes, size);"
+FLIPS = """for (size_t i = 0; i < size; ++i)
+    static_cast<uint8_t*>(tensor->data.data)[offset + i] = bytes[i] ^ 0x80;"""
+
+
+@pytest.mark.slow
+def test_an_input_that_the_application_stores_wrongly_is_told_while_it_is_fed(
+    project: Path, tmp_path: Path
+) -> None:
+    source = project / "zephyr_samples" / "common" / "src" / "runner.cc"
+    text = source.read_text()
+    assert text.count(STORES) == 1
+    source.write_text(text.replace(STORES, FLIPS))
+    code, said, document = _command(project, tmp_path / "cache", "run", "console")
+    assert code == 1, said
+    assert (
+        ": the application's input is off by 128: the zero point of -128 is not applied; "
+        in (document["cases"][0]["reason"])
+    )
