@@ -1,0 +1,168 @@
+"""What further runs of a failed case show: the cause in the first line of its verdict.
+
+In this order: whether RAM that was never written decides, which side is wrong (application or
+kernels), which mistake undone lets the case pass, where the first NaN comes from.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from harness.base.errors import HilError, Unsupported
+from harness.base.findings import Finding, Kind
+from harness.case.layers import DeviceInference, compare_with_device, device_inferences
+from harness.case.power_on import runs_of
+from harness.case.prepare import Prepared
+from harness.case.result import CaseResult, Judgement
+from harness.case.trials import Trials
+from harness.case.uninitialised import Uninitialised, uninitialised
+from harness.case.wrong_side import WrongSide, wrong_side
+from harness.reference import Interpreter, LayerReport
+from harness.targets.base import Stop
+from harness.targets.opening import Targets
+from harness.targets.registry import Ability, target
+from harness.targets.session import Session
+from harness.uart.scrapers.base import Mismatch, Stated
+
+#: Inferences whose tensors are read to explain outputs that differ.
+_EXPLAINED = 8
+#: Characters of a cause in the first line.
+_LONGEST_CAUSE = 100
+#: Said beside a mistake of the application.
+_KERNELS_RIGHT = "the kernels are right: they compute the reference's outputs for their inputs"
+
+
+def with_cause(prepared: Prepared, result: CaseResult, stop: Stop, targets: Targets) -> CaseResult:
+    """``result`` of a run that ended with ``stop``, with what further runs show of its cause."""
+    unwritten = _unwritten(prepared, result, stop, targets)
+    if unwritten is not None:
+        return _with_unwritten(result, unwritten)
+    if not result.evidence.mismatches:
+        return result
+    explained = _explained(prepared, result, targets)
+    return _tried(prepared, result, targets) if explained is result else explained
+
+
+def _unwritten(
+    prepared: Prepared, result: CaseResult, stop: Stop, targets: Targets
+) -> Uninitialised | None:
+    try:
+        return uninitialised(prepared, result, stop, targets)
+    except HilError:  # the target cannot be opened again
+        return None
+
+
+def _with_unwritten(result: CaseResult, unwritten: Uninitialised) -> CaseResult:
+    """``result`` with what was read before it was written: first if that decides, else last."""
+    text, judgement, mismatch = unwritten.text, result.judgement, result.mismatch
+    finding = Finding(Kind.UNINITIALISED_MEMORY, text, "power-on")
+    evidence = replace(result.evidence, findings=(*result.findings, finding))
+    if unwritten.values and mismatch is not None:
+        judgement = _with_cause(judgement, mismatch, text)
+    elif unwritten.passes:
+        reason, problems = f"{text}; {judgement.reason}", (text, *judgement.problems)
+        judgement = replace(judgement, reason=reason, problems=problems)
+    else:
+        judgement = replace(judgement, problems=(*judgement.problems, text))
+    if unwritten.passes:
+        judgement = replace(judgement, problems=(*judgement.problems, unwritten.passes))
+    return replace(result, judgement=judgement, evidence=evidence)
+
+
+def _with_cause(judgement: Judgement, mismatch: Mismatch, cause: str) -> Judgement:
+    """``judgement`` with ``cause`` in the line of values that differ."""
+    old, new = str(mismatch), str(replace(mismatch, cause=cause))
+    problems = tuple(one.replace(old, new, 1) for one in judgement.problems)
+    return replace(judgement, reason=judgement.reason.replace(old, new, 1), problems=problems)
+
+
+def _tried(prepared: Prepared, result: CaseResult, targets: Targets) -> CaseResult:
+    """``result`` with the mistake of the application without which the case passes, if any."""
+    from harness.case.first_nan import first_nan  # noqa: PLC0415 - only where values differ
+    from harness.case.what_if import mistake  # noqa: PLC0415
+
+    mismatch = result.mismatch
+    if mismatch is None:
+        return result
+    try:
+        found = mistake(prepared, result, targets)
+        origin = first_nan(prepared, result, targets) if mismatch.special and not found else ()
+    except HilError:  # the target cannot be opened again
+        return result
+    whole = "; ".join(origin)
+    if found is not None:
+        cause, *notes = found.text, found.evidence
+    elif origin:
+        cause, *notes = (whole,) if len(whole) <= _LONGEST_CAUSE else origin
+    else:
+        return result
+    judgement = _with_cause(result.judgement, mismatch, cause)
+    notes += filter(None, [mismatch.cause])
+    judgement = replace(judgement, problems=(*judgement.problems, *notes))
+    return replace(result, judgement=judgement)
+
+
+def _explained(prepared: Prepared, result: CaseResult, targets: Targets) -> CaseResult:
+    """``result`` with the side that is wrong, if further runs, which read tensors, show it."""
+    case, mismatch = prepared.case, result.evidence.mismatch
+    if mismatch is None or not target(case.target).can(Ability.STEP):
+        return result
+    try:
+        side = _wrong_side(prepared, result, targets)
+    except (HilError, Unsupported):  # stripped, another runtime, a target that cannot look
+        return result
+    if side is None:
+        return result
+    kernels = side.inference is not None
+    cause = f"{side.text}: {mismatch.cause}" if kernels and mismatch.cause else side.text
+    judgement = _with_cause(result.judgement, mismatch, cause)
+    if not kernels:
+        judgement = replace(judgement, problems=(*judgement.problems, _KERNELS_RIGHT))
+    return replace(result, judgement=judgement)
+
+
+def _wrong_side(prepared: Prepared, result: CaseResult, targets: Targets) -> WrongSide | None:
+    """The side that is wrong, and the first operator if the kernels are."""
+    case, image, model = prepared.case, prepared.image, prepared.model
+    stated = result.evidence.stated
+    if model is None or stated is None:
+        return None
+    interpreter = Interpreter.from_model(model, case.arithmetic)
+    options = runs_of(case)[0].target_options
+    if (prepared.inputs and not case.outputs) or case.steps or case.presses:
+        return _wrong_side_while_fed(prepared, stated, interpreter, targets)
+
+    def read(session: Session) -> list[DeviceInference]:
+        deadline = session.deadline(case.timeout, guard=case.guard)
+        return device_inferences(session, image, model, _EXPLAINED, deadline)
+
+    side = wrong_side(targets.run(case.target, image, read, options), stated, interpreter, image)
+    if side is None or side.inference is None:
+        return side
+    number = side.inference
+
+    def compare(session: Session) -> LayerReport:
+        deadline = session.deadline(case.timeout, guard=case.guard)
+        return compare_with_device(
+            session, image, interpreter, inference=number, deadline=deadline,
+            tolerance=case.tolerance,
+        )  # fmt: skip
+
+    try:
+        first = targets.run(case.target, image, compare, options).first
+    except HilError:  # a model of several subgraphs
+        return side
+    if first is None or not first.own_fault:
+        return side
+    return replace(side, text=f"{first.operator} computes something else for its inputs")
+
+
+def _wrong_side_while_fed(
+    prepared: Prepared, stated: Stated, interpreter: Interpreter, targets: Targets
+) -> WrongSide | None:
+    """The side that is wrong in a run that the host takes part in; None if nothing shows it."""
+    from harness.case.invoke_watch import watched_inferences  # noqa: PLC0415 - loads the simulator
+
+    first = replace(prepared, inputs=prepared.inputs[:_EXPLAINED])
+    read = watched_inferences(Trials(first, targets), interpreter.model, _EXPLAINED)
+    return wrong_side(read, stated, interpreter, prepared.image)
