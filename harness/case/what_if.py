@@ -1,8 +1,9 @@
 """Which mistake of an application makes values differ: each is undone in a run of its own.
 
 A mistake is named if the case passes with it undone. Constant arrays are tried as numbers of the
-other byte order or signedness, and as read one element or row too far or too early; arrays of plain
-``char`` as signed ones; functions without C source as taking floats in core registers.
+other byte order or signedness, and as read one element or row too far or too early; bytes as read
+with the other sign; functions without C source as taking floats in core registers; initialised
+variables as not overwritten.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from harness.case.prepare import Prepared
 from harness.case.result import CaseResult
 from harness.case.trials import Change, Trials, is_short
 from harness.elf import Image
+from harness.elf.dwarf.entries import Entry
 from harness.elf.dwarf.format import At, Tag
 from harness.model.schema import IDENTIFIER
 from harness.reference.patterns import LEAST
@@ -27,8 +29,10 @@ from harness.targets.simulator import SimulatorSession
 
 #: Arrays that are tried, the application's own first; their size in bytes.
 _MOST_ARRAYS, _SMALLEST, _LARGEST = 16, 4, 64 << 10
-#: DW_ATE_unsigned_char, the encoding of plain char on Arm.
-_UNSIGNED_CHAR = 8
+#: Bytes of a variable that is tried.
+_LARGEST_VARIABLE = 1 << 10
+#: DW_ATE_unsigned and DW_ATE_unsigned_char: on Arm plain char is one.
+_UNSIGNED = (7, 8)
 
 
 @dataclass(frozen=True)
@@ -50,7 +54,7 @@ class _Array:
     item: int  # bytes of an element
     row: int  # bytes of what the outermost index selects
     pointers: bool
-    plain_char: bool
+    signs: str  # how bytes are read; "" for other numbers
 
 
 def mistake(prepared: Prepared, result: CaseResult, targets: Targets) -> UndoneMistake | None:
@@ -61,7 +65,7 @@ def mistake(prepared: Prepared, result: CaseResult, targets: Targets) -> UndoneM
     if mismatch is None or result.mismatches < LEAST - 1:
         return None
     trials = Trials(prepared, targets).brief()
-    for text, change in _mistakes(image):
+    for text, change in (*_mistakes(image), *_overwritten(image, trials)):
         changed = trials.run(change)
         if changed.passed:
             return UndoneMistake(text, "the case passes with that undone")
@@ -83,15 +87,31 @@ def _only_last(result: CaseResult, changed: CaseResult) -> bool:
 
 def _mistakes(image: Image) -> Iterator[tuple[str, Change]]:
     for array in _arrays(image):
-        if array.plain_char and max(array.data) > 127:  # before what often looks like it
+        if array.signs and max(array.data) > 127:  # before what often looks like it
             addresses = range(array.address, array.address + len(array.data))
-            text = f"{array.name} is plain char, which is unsigned on Arm: -1 is read as 255"
-            yield text, what_if_code.signed(image, addresses)
+            yield f"{array.name} {array.signs}", what_if_code.otherwise_signed(image, addresses)
         for text, data in _other_contents(array):
             yield f"{array.name} {text}", _stores(array.stored, data)
     for name, address in what_if_code.functions_with_floats(image):
         text = f"{name}() takes floats in core registers (softfp), its callers pass them in s0"
         yield text, what_if_code.core_registers(address)
+
+
+def _overwritten(image: Image, trials: Trials) -> Iterator[tuple[str, Change]]:
+    """Initialised variables that the run stores to, each as if it were not."""
+    candidates = {}
+    for address in image.variables.entries:
+        for name, begin, size in image.variables.numbers(address):
+            data, stored = _stored(image, begin, size)
+            if any(data) and stored != begin and size <= _LARGEST_VARIABLE:
+                candidates[begin] = name, data
+    found: dict[int, int] = {}
+    ranges = [range(begin, begin + len(data)) for begin, (_, data) in candidates.items()]
+    trials.run(what_if_code.writers(image, ranges, found))
+    for begin, place in found.items():
+        name, data = candidates[begin]
+        text = f"{name} is overwritten in {image.locate(place)}"
+        yield text, what_if_code.kept(begin, data)
 
 
 def _stores(address: int, data: bytes) -> Change:
@@ -132,15 +152,22 @@ def _arrays(image: Image) -> list[_Array]:
         data, stored = _stored(image, address, size) if _SMALLEST <= size <= _LARGEST else (b"", 0)
         if not data or data[4:8] == IDENTIFIER or len(set(data)) == 1:
             continue
-        name = variables.dwarf_name(kind)
-        plain = name == "char" and kind.number(At.ENCODING) == _UNSIGNED_CHAR
         pointers = kind.tag == Tag.POINTER_TYPE
+        signs = _signs(variables.dwarf_name(kind), kind) if item == 1 else ""
         found.append(_Array(variables.dwarf_name(entry), address, stored, data, item,
-                            size // extents[0], pointers, plain))  # fmt: skip
+                            size // extents[0], pointers, signs))  # fmt: skip
     main = image.symbol("main")
     own = f"/{image.locate(main.address).file}" if main is not None else ""
     found.sort(key=lambda one: not variables.declared_in(one.address).endswith(own))
     return found[:_MOST_ARRAYS]
+
+
+def _signs(name: str, kind: Entry) -> str:
+    """How bytes of a type are read."""
+    unsigned = kind.number(At.ENCODING) in _UNSIGNED
+    if name == "char" and unsigned:
+        return "is plain char, which is unsigned on Arm: -1 is read as 255"
+    return "is read as unsigned: -1 as 255" if unsigned else "is read as signed: 255 as -1"
 
 
 def _stored(image: Image, address: int, size: int) -> tuple[bytes, int]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 from harness.case.trials import Change
 from harness.elf import Image, Symbol
@@ -34,9 +35,10 @@ def _machine(session: Session) -> Machine:
 
 @dataclass(frozen=True)
 class _Load:
-    """A load of a byte (Armv8-M ARM, C2.4, LDRB): to register ``to`` from ``base`` + an offset.
+    """A load of a byte (Armv8-M ARM, C2.4, LDRB, LDRSB): to ``to`` from ``base`` + an offset.
 
-    ``index`` is the register of the offset, shifted left by ``shift``; None for ``offset``.
+    ``signed``: it extends the sign. ``index`` is the register of the offset, shifted left by
+    ``shift``; None for ``offset``.
     """
 
     at: int
@@ -46,6 +48,7 @@ class _Load:
     offset: int = 0
     index: int | None = None
     shift: int = 0
+    signed: bool = False
 
     def address(self, registers: dict[str, int]) -> int:
         """The address that it loads from."""
@@ -53,20 +56,20 @@ class _Load:
         return (registers[_NAMES[self.base]] + self.offset + index) & 0xFFFF_FFFF
 
 
-def signed(image: Image, addresses: range) -> Change:
-    """Loads of bytes at ``addresses`` extend the sign."""
+def otherwise_signed(image: Image, addresses: range) -> Change:
+    """Loads of bytes at ``addresses`` extend the sign if they did not, and do not if they did."""
     loads = list(_loads(image))
 
     def change(session: Session) -> None:
         machine = _machine(session)
         for load in loads:
-            _SignedLoad(load, addresses).hook(machine)
+            _OtherLoad(load, addresses).hook(machine)
 
     return change
 
 
-class _SignedLoad:
-    """Extends the sign of what a load has read, before the next instruction."""
+class _OtherLoad:
+    """Changes the sign of what a load has read, before the next instruction."""
 
     def __init__(self, load: _Load, addresses: range) -> None:
         self._load, self._addresses = load, addresses
@@ -84,9 +87,10 @@ class _SignedLoad:
         if not self._loaded:
             return
         self._loaded = False
-        value = machine.registers[_NAMES[self._load.to]]
-        if 128 <= value < 256:
-            machine.write_register(_NAMES[self._load.to], value - 256 & 0xFFFF_FFFF)
+        value = machine.registers[_NAMES[self._load.to]] & 0xFF
+        if not self._load.signed and value > 127:
+            value |= 0xFFFF_FF00
+        machine.write_register(_NAMES[self._load.to], value)
 
 
 def _loads(image: Image) -> Iterator[_Load]:
@@ -110,8 +114,8 @@ def _narrow(at: int, first: int) -> _Load | None:
     to, base = first & 7, first >> 3 & 7
     if first & 0xF800 == 0x7800:  # immediate, T1
         return _Load(at, 2, to, base, first >> 6 & 31)
-    if first & 0xFE00 == 0x5C00:  # register, T1
-        return _Load(at, 2, to, base, index=first >> 6 & 7)
+    if first & 0xFE00 in (0x5C00, 0x5600):  # register, T1
+        return _Load(at, 2, to, base, index=first >> 6 & 7, signed=first & 0xFE00 == 0x5600)
     return None
 
 
@@ -119,16 +123,58 @@ def _wide(at: int, first: int, second: int) -> _Load | None:
     to, base = second >> 12, first & 15
     if to == 15 or base == 15:  # PLD, a literal
         return None
-    if first & 0xFFF0 == 0xF890:  # immediate, T2
-        return _Load(at, 4, to, base, second & 0xFFF)
-    if first & 0xFFF0 != 0xF810:
+    signed = bool(first & 0x100)
+    if first & 0xFEF0 == 0xF890:  # immediate, T2 (LDRSB: T1)
+        return _Load(at, 4, to, base, second & 0xFFF, signed=signed)
+    if first & 0xFEF0 != 0xF810:
         return None
-    if second & 0x0800:  # immediate, T3: before or after, up or down
+    if second & 0x0800:  # immediate, T3 (T2): before or after, up or down
         offset = second & 0xFF if second & 0x200 else -(second & 0xFF)
-        return _Load(at, 4, to, base, offset if second & 0x400 else 0)
+        return _Load(at, 4, to, base, offset if second & 0x400 else 0, signed=signed)
     if second & 0x0FC0 == 0:  # register, T2
-        return _Load(at, 4, to, base, index=second & 15, shift=second >> 4 & 3)
+        shift = second >> 4 & 3
+        return _Load(at, 4, to, base, index=second & 15, shift=shift, signed=signed)
     return None
+
+
+# variables
+
+
+def writers(image: Image, variables: Iterable[range], found: dict[int, int]) -> Change:
+    """Put into ``found`` the place of each variable's first store after main() has begun."""
+    main = image.symbol("main")
+
+    def change(session: Session) -> None:
+        machine = _machine(session)
+        begun: list[bool] = []
+
+        def stored(begin: int) -> None:
+            if begun:
+                found.setdefault(begin, machine.pc)
+
+        if main is not None:
+            machine.hook(main.address, lambda _: begun.append(True))
+        for one in variables:
+            machine.engine.watch(one.start, len(one), partial(stored, one.start), False, True)
+
+    return change
+
+
+def kept(address: int, content: bytes) -> Change:
+    """Loads from the variable at ``address`` find ``content``, whatever is stored there."""
+
+    def change(session: Session) -> None:
+        machine = _machine(session)
+        store = machine.engine.store_of(address, len(content))
+        assert store is not None
+        view = store.slice(address, len(content))
+
+        def loaded() -> None:
+            view[:] = content
+
+        machine.engine.watch(address, len(content), loaded, True, False)
+
+    return change
 
 
 # floats

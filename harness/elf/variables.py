@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from functools import cached_property
 
@@ -113,8 +114,10 @@ class Variables:
     def dimensions(self, address: int) -> tuple[int, ...]:
         """The extents of the array at ``address``, outermost first; () for anything else."""
         entry = self.entries.get(address)
-        if entry is None:
-            return ()
+        return () if entry is None else self.extents(entry)
+
+    def extents(self, entry: Entry) -> tuple[int, ...]:
+        """The extents of a variable or member that is an array; () for anything else."""
         try:
             arrays = [kind for kind in self._types(entry) if kind.tag == Tag.ARRAY_TYPE]
             return tuple(
@@ -124,6 +127,24 @@ class Variables:
             )
         except GARBLED:
             return ()
+
+    def numbers(self, address: int) -> Iterator[tuple[str, int, int]]:
+        """Name, address and size of the numbers in the variable there, and of its members."""
+        entry, kind = self.entries.get(address), self.type_of(address)
+        if entry is None or kind is None:
+            return
+        name = self.dwarf_name(entry)
+        if kind.tag in _PLAIN:
+            yield name, address, self._size(entry, kind)
+        elif kind.tag in _STRUCTURES and not self.extents(entry):
+            for member in self.dwarf.children(kind):
+                inner, offset = self.bare_type(member), member.number(At.DATA_MEMBER_LOCATION)
+                if inner is not None and inner.tag in _PLAIN and offset is not None:
+                    size = self._size(member, inner)
+                    yield f"{name}.{self.dwarf_name(member)}", address + offset, size
+
+    def _size(self, entry: Entry, kind: Entry) -> int:
+        return (kind.number(At.BYTE_SIZE) or 0) * math.prod(self.extents(entry))
 
     @staticmethod
     def _extent(subrange: Entry) -> int:

@@ -76,15 +76,28 @@ __asm__(".text\\n.thumb_func\\n.global root\\n.type root,%function\\nroot: vmov 
 ROOTS = "fpu(); for (int i = 1; i < 5; i++) print((int)root((float)(i * i * 100)) + ADDED);"
 
 
+#: The last of five peaks falls into what lies behind them.
+STATE = "static struct { int peaks[4]; int bias[2]; } state = {{0}, {40, 7}};"
+FILLS = """volatile int one = 1; for (int n = 0; n < 5; n++) {
+  int *peak = state.peaks; __asm__("" : "+r"(peak)); peak[n] = n * one;
+  print(state.bias[0] + BIAS + n); }"""
 MISTAKES = {
     "byte order": (RAW, READS_RAW.replace("ADDED", "0"), SQUARES, "",
                    "raw has the bytes of its 16-bit numbers in the other order"),
     "plain char": (CHARS, SUMS.replace("ADDED", "0"), [2, -238, -52, -172], "",
                    "weights is plain char, which is unsigned on Arm: -1 is read as 255"),
+    "unsigned": (CHARS.replace("char", "unsigned char"), SUMS.replace("char", "unsigned char")
+                 .replace("ADDED", "0"), [2, -238, -52, -172], "",
+                 "weights is read as unsigned: -1 as 255"),
+    "signed": (CHARS.replace("char", "signed char"), SUMS.replace("char", "signed char")
+               .replace("ADDED", "0"), [2, 274, 460, 1364], "",
+               "weights is read as signed: 255 as -1"),
     "too far": (ROWS, MIXES.replace("FROM", "1"), MIXED, "", "rows is read one element too far"),
     "a row too far": (ROWS, MIXES.replace("FROM", "3"), MIXED, "", "rows is read one row too far"),
     "too early": (LABELS, SAYS, ["idle", "shake", "tap", "shake", "idle"], "",
                   "labels is read one element too early"),
+    "overrun": (STATE, FILLS.replace("BIAS", "state.bias[1] * (n < 3)") + " print(state.bias[0]);",
+                [47, 48, 49, 43, 44, 40], "", "state.bias is overwritten in main at FILE"),
     "floats": (ROOT, ROOTS.replace("ADDED", "0"), [10, 20, 30, 40], HARD,
                "root() takes floats in core registers (softfp), its callers pass them in s0"),
 }  # fmt: skip
@@ -94,7 +107,8 @@ MISTAKES = {
                          ids=MISTAKES)  # fmt: skip
 def test_a_mistake_without_which_the_case_passes(judged, data, body, values, flags, words):
     result = judged(data, body, values, flags)
-    count, _, rest = result.reason.partition(": ")
+    reason = re.sub(r"image\d+\.c:\d+", "FILE", result.reason)
+    count, _, rest = reason.partition(": ")
     assert count.endswith("values differ")
     assert rest.startswith(f"{words}; y of result ")
     assert any("with that undone" in one for one in result.problems)
@@ -110,8 +124,10 @@ def test_a_mistake_without_which_the_case_passes(judged, data, body, values, fla
          [2, -238, -52, -172], ""),
         (ROWS, MIXES.replace("FROM", "0"), [130, 340, 660, 1189, 1015], ""),
         (ROOT, ROOTS.replace("ADDED", "1"), [10, 20, 30, 40], HARD),
+        (STATE, FILLS.replace("n < 5", "n < 4").replace("BIAS", "(++state.bias[1])"),
+         [47, 48, 49, 50], ""),
     ],
-    ids=["byte order", "plain char", "signed char", "rows", "floats"],
+    ids=["byte order", "plain char", "signed char", "rows", "floats", "changed on purpose"],
 )  # fmt: skip
 def test_another_mistake_of_the_same_data_is_not_told_as_one_of_these(
     judged, data, body, values, flags
