@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain, islice
 
 import numpy as np
 
@@ -29,6 +30,8 @@ from harness.targets.simulator import SimulatorSession
 
 #: Arrays that are tried, the application's own first; their size in bytes.
 _MOST_ARRAYS, _SMALLEST, _LARGEST = 16, 4, 64 << 10
+#: Instructions of all runs together.
+_MOST_INSTRUCTIONS = 200_000_000
 #: Bytes of a variable that is tried.
 _LARGEST_VARIABLE = 1 << 10
 #: DW_ATE_unsigned and DW_ATE_unsigned_char: on Arm plain char is one.
@@ -65,7 +68,8 @@ def mistake(prepared: Prepared, result: CaseResult, targets: Targets) -> UndoneM
     if mismatch is None or result.mismatches < LEAST - 1:
         return None
     trials = Trials(prepared, targets).brief()
-    for text, change in (*_mistakes(image), *_overwritten(image, trials)):
+    most = _MOST_INSTRUCTIONS // (result.measures.total_instructions or 1)
+    for text, change in islice(chain(_mistakes(image), _overwritten(image, trials)), most):
         changed = trials.run(change)
         if changed.passed:
             return UndoneMistake(text, "the case passes with that undone")
