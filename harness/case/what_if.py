@@ -30,6 +30,8 @@ from harness.targets.simulator import SimulatorSession
 
 #: Arrays that are tried, the application's own first; their size in bytes.
 _MOST_ARRAYS, _SMALLEST, _LARGEST = 16, 4, 64 << 10
+#: Types of their elements.
+_KINDS = (Tag.BASE_TYPE, Tag.POINTER_TYPE, Tag.STRUCTURE_TYPE)
 #: Instructions of all runs together.
 _MOST_INSTRUCTIONS = 200_000_000
 #: Bytes of a variable that is tried.
@@ -48,7 +50,7 @@ class UndoneMistake:
 
 @dataclass(frozen=True)
 class _Array:
-    """A constant array of numbers or pointers: where its bytes are stored, and what they are."""
+    """A constant array: where its bytes are stored, and what they are."""
 
     name: str
     address: int
@@ -56,7 +58,7 @@ class _Array:
     data: bytes
     item: int  # bytes of an element
     row: int  # bytes of what the outermost index selects
-    pointers: bool
+    whole: bool  # its elements are pointers or structures, and not numbers
     signs: str  # how bytes are read; "" for other numbers
 
 
@@ -133,7 +135,7 @@ def _other_contents(array: _Array) -> Iterator[tuple[str, bytes]]:
     for name, size in steps.items():
         yield f"is read one {name} too far", data[:size] + data[:-size]
         yield f"is read one {name} too early", data[size:] + data[-size:]
-    if array.pointers:
+    if array.whole:
         return
     for size in (2, 4):
         if array.item in (1, size) and len(data) % size == 0:
@@ -149,17 +151,17 @@ def _arrays(image: Image) -> list[_Array]:
     found = []
     for address, entry in variables.entries.items():
         kind, extents = variables.type_of(address), variables.dimensions(address)
-        if kind is None or not extents or kind.tag not in (Tag.BASE_TYPE, Tag.POINTER_TYPE):
+        if kind is None or not extents or kind.tag not in _KINDS:
             continue
         item = kind.number(At.BYTE_SIZE) or 4
         size = item * math.prod(extents)
         data, stored = _stored(image, address, size) if _SMALLEST <= size <= _LARGEST else (b"", 0)
         if not data or data[4:8] == IDENTIFIER or len(set(data)) == 1:
             continue
-        pointers = kind.tag == Tag.POINTER_TYPE
+        whole = kind.tag != Tag.BASE_TYPE
         signs = _signs(variables.dwarf_name(kind), kind) if item == 1 else ""
         found.append(_Array(variables.dwarf_name(entry), address, stored, data, item,
-                            size // extents[0], pointers, signs))  # fmt: skip
+                            size // extents[0], whole, signs))  # fmt: skip
     main = image.symbol("main")
     own = f"/{image.locate(main.address).file}" if main is not None else ""
     found.sort(key=lambda one: not variables.declared_in(one.address).endswith(own))

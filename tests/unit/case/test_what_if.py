@@ -67,6 +67,10 @@ MIXES = """for (int n = 0; n < 5; n++) {
   const short *x = rows[n] + FROM; print(x[0] * 100 + x[1] * 10 + x[2]); }"""
 MIXED = [129, 348, 661, 1180, 1013]
 LABELS = 'const char *const labels[4] = {"y=none\\n", "y=idle\\n", "y=tap\\n", "y=shake\\n"};'
+TEXTS = 'const char labels[4][12] = {"y=none\\n", "y=idle\\n", "y=tap\\n", "y=shake\\n"};'
+LEVELS = """const struct { short limit; char name[6]; } levels[6] = {
+  {10, "a"}, {20, "b"}, {30, "c"}, {40, "d"}, {50, "e"}, {60, "f"}};"""
+LIMITS = "for (volatile int i = 1; i < 5; i++) print(levels[i].limit);"
 SAYS = """static const char best[5] = {0, 2, 1, 2, 0};
   for (int i = 0; i < 5; i++) say(labels[best[i]]);"""
 #: A function that takes its argument in r0.
@@ -96,6 +100,9 @@ MISTAKES = {
     "a row too far": (ROWS, MIXES.replace("FROM", "3"), MIXED, "", "rows is read one row too far"),
     "too early": (LABELS, SAYS, ["idle", "shake", "tap", "shake", "idle"], "",
                   "labels is read one element too early"),
+    "labels in one array": (TEXTS, SAYS, ["idle", "shake", "tap", "shake", "idle"], "",
+                            "labels is read one row too early"),
+    "structures": (LEVELS, LIMITS, [10, 20, 30, 40], "", "levels is read one element too far"),
     "overrun": (STATE, FILLS.replace("BIAS", "state.bias[1] * (n < 3)") + " print(state.bias[0]);",
                 [47, 48, 49, 43, 44, 40], "", "state.bias is overwritten in main at FILE"),
     "floats": (ROOT, ROOTS.replace("ADDED", "0"), [10, 20, 30, 40], HARD,
