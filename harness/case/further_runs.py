@@ -6,6 +6,7 @@ kernels), which mistake undone lets the case pass, where the first NaN comes fro
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from harness.base.errors import HilError, Unsupported
@@ -13,7 +14,7 @@ from harness.base.findings import Finding, Kind
 from harness.case.layers import DeviceInference, compare_with_device, device_inferences
 from harness.case.power_on import runs_of
 from harness.case.prepare import Prepared
-from harness.case.result import CaseResult, Judgement
+from harness.case.result import CaseResult
 from harness.case.trials import Trials
 from harness.case.uninitialised import Uninitialised, uninitialised
 from harness.case.wrong_side import WrongSide, wrong_side
@@ -22,7 +23,7 @@ from harness.targets.base import Stop
 from harness.targets.opening import Targets
 from harness.targets.registry import Ability, target
 from harness.targets.session import Session
-from harness.uart.scrapers.base import Mismatch, Stated
+from harness.uart.scrapers.base import Stated
 
 #: Inferences whose tensors are read to explain outputs that differ.
 _EXPLAINED = 8
@@ -54,26 +55,37 @@ def _unwritten(
 
 def _with_unwritten(result: CaseResult, unwritten: Uninitialised) -> CaseResult:
     """``result`` with what was read before it was written: first if that decides, else last."""
-    text, judgement, mismatch = unwritten.text, result.judgement, result.mismatch
+    text, judgement = unwritten.text, result.judgement
     finding = Finding(Kind.UNINITIALISED_MEMORY, text, "power-on")
     evidence = replace(result.evidence, findings=(*result.findings, finding))
-    if unwritten.values and mismatch is not None:
-        judgement = _with_cause(judgement, mismatch, text)
-    elif unwritten.passes:
-        reason, problems = f"{text}; {judgement.reason}", (text, *judgement.problems)
-        judgement = replace(judgement, reason=reason, problems=problems)
-    else:
-        judgement = replace(judgement, problems=(*judgement.problems, text))
+    result = replace(result, evidence=evidence)
+    if unwritten.values:
+        return _with_cause(result, text, notes=(unwritten.passes,))
+    problems = (*judgement.problems, text)
+    reason = judgement.reason
     if unwritten.passes:
-        judgement = replace(judgement, problems=(*judgement.problems, unwritten.passes))
-    return replace(result, judgement=judgement, evidence=evidence)
+        reason = f"{text}; {reason}"
+        problems = (text, *judgement.problems, unwritten.passes)
+    return replace(result, judgement=replace(judgement, reason=reason, problems=problems))
 
 
-def _with_cause(judgement: Judgement, mismatch: Mismatch, cause: str) -> Judgement:
-    """``judgement`` with ``cause`` in the line of values that differ."""
-    old, new = str(mismatch), str(replace(mismatch, cause=cause))
-    problems = tuple(one.replace(old, new, 1) for one in judgement.problems)
-    return replace(judgement, reason=judgement.reason.replace(old, new, 1), problems=problems)
+def _with_cause(
+    result: CaseResult, cause: str, beside: str = "", notes: Sequence[str] = ()
+) -> CaseResult:
+    """``result`` with ``cause`` in the line of values that differ, and ``notes`` at the end.
+
+    ``beside`` goes into that line if it is short enough, or is the first note.
+    """
+    mismatch, judgement = result.mismatch, result.judgement
+    assert mismatch is not None
+    whole = f"{cause}; {beside}" if beside else cause
+    if len(whole) > _LONGEST_CAUSE:
+        whole, notes = cause, (beside, *notes)
+    old, new = str(mismatch), str(replace(mismatch, cause=whole))
+    problems = [one.replace(old, new, 1) for one in judgement.problems]
+    problems += filter(None, notes)
+    reason = judgement.reason.replace(old, new, 1)
+    return replace(result, judgement=replace(judgement, reason=reason, problems=tuple(problems)))
 
 
 def _tried(prepared: Prepared, result: CaseResult, targets: Targets) -> CaseResult:
@@ -89,17 +101,12 @@ def _tried(prepared: Prepared, result: CaseResult, targets: Targets) -> CaseResu
         origin = first_nan(prepared, result, targets) if mismatch.special and not found else ()
     except HilError:  # the target cannot be opened again
         return result
-    whole = "; ".join(origin)
     if found is not None:
-        cause, *notes = found.text, found.evidence
-    elif origin:
-        cause, *notes = (whole,) if len(whole) <= _LONGEST_CAUSE else origin
-    else:
+        return _with_cause(result, found.text, notes=(found.evidence, mismatch.cause))
+    if not origin:
         return result
-    judgement = _with_cause(result.judgement, mismatch, cause)
-    notes += filter(None, [mismatch.cause])
-    judgement = replace(judgement, problems=(*judgement.problems, *notes))
-    return replace(result, judgement=judgement)
+    cause, *before = origin
+    return _with_cause(result, cause, *before)
 
 
 def _explained(prepared: Prepared, result: CaseResult, targets: Targets) -> CaseResult:
@@ -113,12 +120,9 @@ def _explained(prepared: Prepared, result: CaseResult, targets: Targets) -> Case
         return result
     if side is None:
         return result
-    kernels = side.inference is not None
-    cause = f"{side.text}: {mismatch.cause}" if kernels and mismatch.cause else side.text
-    judgement = _with_cause(result.judgement, mismatch, cause)
-    if not kernels:
-        judgement = replace(judgement, problems=(*judgement.problems, _KERNELS_RIGHT))
-    return replace(result, judgement=judgement)
+    if side.inference is not None:
+        return _with_cause(result, side.text, mismatch.cause)
+    return _with_cause(result, side.text, notes=(_KERNELS_RIGHT,))
 
 
 def _wrong_side(prepared: Prepared, result: CaseResult, targets: Targets) -> WrongSide | None:

@@ -88,7 +88,7 @@ def _only_last(result: CaseResult, changed: CaseResult) -> bool:
     before, after = result.mismatch, changed.mismatch
     if before is None or after is None or changed.mismatches >= result.mismatches:
         return False
-    return after.rows == (after.of,) and len(before.rows) >= LEAST
+    return after.rows == (after.last_row,) and len(before.rows) >= LEAST
 
 
 def _mistakes(image: Image) -> Iterator[tuple[str, Change]]:

@@ -263,7 +263,8 @@ def _output_rules(read: Array, right: Reals, printed: Reals, tensor: Tensor) -> 
         yield f"is read as a float: it is {tensor.dtype} ({_parameters(tensor)})"
     if read.dtype.kind != "f" and (fit := _scaling(read.astype(np.float64), printed)):
         scale, zero = fit
-        yield f"is scaled with {scale:.6g}, zero point {zero}: right is {_parameters(tensor)}"
+        ours = f"{tensor.scale:.6g} ({tensor.zero_point})"
+        yield f"is scaled with {scale:.6g} (zero point {zero}), the model's with {ours}"
     allowed = _CLOSE * max(float(np.abs(right).max(initial=0.0)), 1e-9)
     wrong = np.abs(printed - right) > allowed
     found = pattern(Values(printed, right, wrong, allowed, INFERENCES))

@@ -102,7 +102,7 @@ class Mismatch:
     first: str = ""  # the first difference: name, place, what was read, what is expected
     cause: str = ""  # what explains every difference
     rows: tuple[int, ...] = ()  # results or inferences with a difference, each once
-    of: int = 0  # the number of all rows
+    last_row: int = 0
     special: bool = False  # the first difference is a NaN or an infinity
 
     def __str__(self) -> str:

@@ -118,7 +118,7 @@ OUTPUTS: dict[str, tuple[Change, str]] = {
     "late": (lambda q: np.concatenate([real_outputs(q)[:1] + 0.5, real_outputs(q)[:-1]]),
              "output is that of the inference before: read before Invoke()"),
     "another scale": (lambda q: (q.astype(np.float64) - 4) * 0.01,
-                      "output is scaled with 0.01, zero point 4: right is scale "),
+                      "output is scaled with 0.01 (zero point 4), the model's with 0.00799"),
     "as a float": (lambda q: np.where(q % 2 == 0, -0.0, 1e-30),
                    "output is read as a float: it is int8 (scale "),
     "other values": (lambda q: real_outputs(q) * real_outputs(q)[::-1],
