@@ -74,7 +74,7 @@ def judged(prepared: Prepared, seen: Observation) -> CaseResult:
         details="\n\n".join([*_details(seen, outputs), *budgets.tables]),
         budgets=budgets.verdicts,
         stated=outputs.stated,
-        mismatch=outputs.mismatch,
+        mismatch=None if wrong_model else outputs.mismatch,
     )
     if found := budgets.adequacy:
         measures = replace(measures, adequacy=found.share, mistakes_missed=len(found.missed))

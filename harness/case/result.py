@@ -188,7 +188,7 @@ class Evidence:
     compared_with: str = ""  # source of the expected values; "" if nothing was compared
     budgets: tuple[BudgetVerdict, ...] = ()  # of the case, kept or not
     stated: Stated | None = field(default=None, compare=False, repr=False)  # tensors
-    mismatch: Mismatch | None = field(default=None, compare=False)  # of values that differ
+    mismatch: Mismatch | None = field(default=None, compare=False)  # None with another model
 
 
 def _with_spread(value: float, result: CaseResult) -> str:

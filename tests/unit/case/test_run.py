@@ -196,6 +196,21 @@ def test_an_unknown_model_is_called_by_its_number(case, tmp_path):
     assert result.reason.startswith("the image runs a model with CRC-32 0000beef, not")
 
 
+@pytest.mark.parametrize(("crc", "explained"), [(MODEL.crc32, True), (0xBEEF, False)])
+def test_outputs_of_another_model_are_not_explained(case, tmp_path, crc, explained):
+    records = builtin_run(MODEL, ROWS)
+    records[0][1]["model_crc32"] = f"{crc:08x}"
+    wrong = next(fields["hex"] for kind, fields in records if kind == "output")
+    flipped = f"{int(wrong, 16) ^ 0x40:02x}"
+    spoilt = [
+        (kind, {**fields, "hex": flipped} if fields.get("hex") == wrong else fields)
+        for kind, fields in records
+    ]
+    result = run_case(case(spoilt), tmp_path)
+    assert result.mismatches
+    assert (result.mismatch is not None) is explained
+
+
 def test_an_image_without_a_model_file_is_held_against_none(case, tmp_path):
     result = run_case(case(builtin_run(MODEL, ROWS), model=None), tmp_path)
     assert result.reason == "no model is given to compare the outputs with"

@@ -36,7 +36,7 @@ def early(x: np.ndarray) -> np.ndarray:
 def with_one_wrong(x: np.ndarray) -> np.ndarray:
     y = x.copy()
     at = y.size // 2
-    y.flat[at] = 5 if np.isnan(y.flat[at]) else y.flat[at] + 3
+    y.flat[at] = 5 if np.isnan(y.flat[at]) else y.flat[at] - 3
     return y
 
 
