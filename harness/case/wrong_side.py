@@ -190,6 +190,17 @@ def _as_float(stored: _StoredInput) -> str:
     return f"holds a float: it is {stored.tensor.dtype}, quantize it ({_parameters(stored.tensor)})"
 
 
+def _as_integer(stored: _StoredInput) -> str:
+    """Integers in the bytes of a float tensor: as floats they are smaller than any that occur."""
+    if stored.read.dtype != np.float32 or not stored.right.any():
+        return ""
+    tiny = np.abs(stored.read) < np.finfo(np.float32).tiny
+    wanted = np.abs(stored.right) >= np.finfo(np.float32).tiny
+    if not stored.read.any() or not tiny.all() or wanted.mean() < 0.5:
+        return ""
+    return f"holds integers: it is {stored.tensor.dtype}, store the real numbers"
+
+
 def _parameters(tensor: Tensor) -> str:
     return f"scale {tensor.scale:.6g}, zero point {tensor.zero_point}"
 
@@ -246,7 +257,7 @@ def _factor(stored: _StoredInput) -> str:
 
 
 _INPUT_RULES: tuple[Callable[[_StoredInput], str], ...] = (
-    _as_float, _unscaled, _rounded, _offset, _factor,
+    _as_float, _as_integer, _unscaled, _rounded, _offset, _factor,
 )  # fmt: skip
 
 

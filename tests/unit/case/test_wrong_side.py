@@ -20,6 +20,7 @@ from harness.uart.scrapers.base import Stated
 APPLICATION = "the application's "
 DIGITS = Interpreter.from_file(paths.models() / "digits_int8.tflite")
 SINE = Interpreter.from_file(paths.models() / "hello_world_int8.tflite")
+FLOAT_SINE = Interpreter.from_file(paths.models() / "hello_world_float32.tflite")
 CHIME = Interpreter.from_file(paths.models() / "chime_int8.tflite")
 PAIR = T((1,), "int8", 1.0)
 ADDS = build([PAIR] * 3, [Op("ADD", [0, 1], [2], ("Add", {}))], [0, 1], [2])
@@ -107,6 +108,16 @@ def test_a_float_in_an_integer_tensor(image):
     assert text_of(device(stored, outputs, heads), said, SINE, image).startswith(
         APPLICATION + "input holds a float: it is int8, quantize it (scale 0.02463"
     )
+
+
+def test_integers_in_a_float_tensor(image):
+    stated = np.linspace(-3, 3, COUNT, dtype=np.float32).reshape(COUNT, 1, 1)
+    integers = np.round(stated * 10).astype(np.int32).astype(np.uint8).astype(np.uint32)
+    stored = integers.view(np.float32)
+    outputs = computed(FLOAT_SINE, stored)
+    said = Stated((stated,), (outputs,))
+    text = text_of(device(stored, outputs), said, FLOAT_SINE, image)
+    assert text == APPLICATION + "input holds integers: it is float32, store the real numbers"
 
 
 def real_outputs(outputs: np.ndarray) -> np.ndarray:
