@@ -25,8 +25,9 @@ from harness.targets.registry import Ability, target
 from harness.targets.session import Session
 from harness.uart.scrapers.base import Stated
 
-#: Inferences whose tensors are read to explain outputs that differ.
-_EXPLAINED = 8
+#: Inferences whose tensors are read to explain outputs that differ: so many, or up to the first
+#: that differs.
+_EXPLAINED, _MOST_EXPLAINED = 8, 200
 #: Characters of a cause in the first line.
 _LONGEST_CAUSE = 100
 #: Said beside a mistake of the application.
@@ -133,12 +134,13 @@ def _wrong_side(prepared: Prepared, result: CaseResult, targets: Targets) -> Wro
         return None
     interpreter = Interpreter.from_model(model, case.arithmetic)
     options = runs_of(case)[0].target_options
+    count = _count(result)
     if (prepared.inputs and not case.outputs) or case.steps or case.presses:
-        return _wrong_side_while_fed(prepared, stated, interpreter, targets)
+        return _wrong_side_while_fed(prepared, stated, interpreter, targets, count)
 
     def read(session: Session) -> list[DeviceInference]:
         deadline = session.deadline(case.timeout, guard=case.guard)
-        return device_inferences(session, image, model, _EXPLAINED, deadline)
+        return device_inferences(session, image, model, count, deadline)
 
     side = wrong_side(targets.run(case.target, image, read, options), stated, interpreter, image)
     if side is None or side.inference is None:
@@ -161,12 +163,19 @@ def _wrong_side(prepared: Prepared, result: CaseResult, targets: Targets) -> Wro
     return replace(side, text=f"{first.operator} computes something else for its inputs")
 
 
+def _count(result: CaseResult) -> int:
+    """The number of inferences to read."""
+    rows = () if result.mismatch is None else result.mismatch.rows
+    first = min(rows, default=0) + 1
+    return max(_EXPLAINED, first) if first <= _MOST_EXPLAINED else _EXPLAINED
+
+
 def _wrong_side_while_fed(
-    prepared: Prepared, stated: Stated, interpreter: Interpreter, targets: Targets
+    prepared: Prepared, stated: Stated, interpreter: Interpreter, targets: Targets, count: int
 ) -> WrongSide | None:
     """The side that is wrong in a run that the host takes part in; None if nothing shows it."""
     from harness.case.invoke_watch import watched_inferences  # noqa: PLC0415 - loads the simulator
 
-    first = replace(prepared, inputs=prepared.inputs[:_EXPLAINED])
-    read = watched_inferences(Trials(first, targets), interpreter.model, _EXPLAINED)
+    first = replace(prepared, inputs=prepared.inputs[:count])
+    read = watched_inferences(Trials(first, targets), interpreter.model, count)
     return wrong_side(read, stated, interpreter, prepared.image)

@@ -30,7 +30,8 @@ def mismatch_of(count: str, differing: Iterable[tuple[str, Comparison]]) -> Mism
         for _, comparison in compared
     )
     cause = causes.pop() if len(causes) == 1 else ""
-    return Mismatch(count, next(firsts, ""), cause, special=special)
+    rows = {comparison.first[0].index[0] for _, comparison in compared if comparison.first}
+    return Mismatch(count, next(firsts, ""), cause, tuple(sorted(rows)), special=special)
 
 
 def _cut(name: str) -> str:

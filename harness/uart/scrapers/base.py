@@ -101,7 +101,7 @@ class Mismatch:
     count: str  # "3 of 18 values differ"
     first: str = ""  # the first difference: name, place, what was read, what is expected
     cause: str = ""  # what explains every difference
-    rows: tuple[int, ...] = ()  # results or inferences with a difference, each once
+    rows: tuple[int, ...] = ()  # results with a difference; of tensors their first inferences
     last_row: int = 0
     special: bool = False  # the first difference is a NaN or an infinity
 

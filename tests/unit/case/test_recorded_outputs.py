@@ -70,6 +70,8 @@ def test_integers_have_no_default_tolerance():
     assert told.problem == (
         "1 of 3 output values differ: Identity[0, 0] of inference 1 is -11, expected -10"
     )
+    assert told.mismatch is not None
+    assert told.mismatch.rows == (1,)
     assert "[inference, element ...]: " in told.details
 
 
