@@ -42,6 +42,7 @@ class WrongSide:
     inference: int | None = None
 
 
+@np.errstate(all="ignore")  # memory and consoles hold any bits
 def wrong_side(
     inferences: Sequence[DeviceInference], stated: Stated, interpreter: Interpreter, image: Image
 ) -> WrongSide | None:
@@ -175,7 +176,14 @@ class _StoredInput:
 def _input_mistake(stored: _StoredInput) -> str:
     found = next((text for rule in _INPUT_RULES if (text := rule(stored))), "")
     read, right = stored.read, stored.right
-    return found or pattern(Values(read, right, read != right, 0.0, INFERENCES)) or _OTHER
+    found = found or pattern(Values(read, right, read != right, 0.0, INFERENCES))
+    return found or _first_other(read, right)
+
+
+def _first_other(read: Array, right: Array) -> str:
+    run, *place = map(int, np.argwhere(read != right)[0])
+    values = f"{read[(run, *place)]:.6g}, not {right[(run, *place)]:.6g}"
+    return f"in memory is not the stated one: {place} of inference {run} is {values}"
 
 
 def _as_float(stored: _StoredInput) -> str:

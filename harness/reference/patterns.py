@@ -96,6 +96,7 @@ class Values:
             return np.asarray(same if self.integers else same | (np.isnan(one) & np.isnan(other)))
 
 
+@np.errstate(all="ignore")
 def pattern(values: Values) -> str:
     """The first pattern that predicts all ``values``; "" if none does."""
     return next((text for rule in _RULES for text in rule(values)), "")

@@ -73,7 +73,8 @@ INPUTS: dict[str, tuple[Change, str]] = {
                 "input is shifted by 2 elements towards the end"),
     "constant": (lambda x: np.zeros_like(x) + x[:1],
                  "input is the same in each inference"),
-    "other values": (lambda x: x[::-1], "input in memory is not the one that is stated"),
+    "other values": (lambda x: x[::-1],
+                     "input in memory is not the stated one: [0, 0, 0, 0] of inference 0 is FIRST"),
 }  # fmt: skip
 
 
@@ -83,6 +84,7 @@ def test_an_input_that_is_stored_otherwise_than_it_is_stated(image, change, word
     stored = change(stated).astype(np.int8)
     outputs = computed(DIGITS, stored)
     said = Stated((stated,), (outputs,))
+    words = words.replace("FIRST", f"{stored.flat[0]}, not {stated.flat[0]}")
     assert text_of(device(stored, outputs), said, DIGITS, image) == APPLICATION + words
 
 
@@ -108,6 +110,16 @@ def test_a_float_in_an_integer_tensor(image):
     assert text_of(device(stored, outputs, heads), said, SINE, image).startswith(
         APPLICATION + "input holds a float: it is int8, quantize it (scale 0.02463"
     )
+
+
+@pytest.mark.filterwarnings("error")
+def test_any_bits_in_memory_give_no_warning(image):
+    stated = inputs_of(SINE)
+    heads = [bytes([number, 0, 0xA0, 0x7F]) for number in range(COUNT)]  # signalling NaNs
+    outputs = computed(SINE, stated[::-1])
+    said = Stated((stated,), (outputs,))
+    text = text_of(device(stated[::-1], outputs, heads), said, SINE, image)
+    assert text.startswith(APPLICATION + "input in memory is not the stated one: [0, 0] of inf")
 
 
 def test_integers_in_a_float_tensor(image):
