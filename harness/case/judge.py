@@ -96,7 +96,7 @@ def _with_layouts(judgement: Judgement, prepared: Prepared, outputs: OutputCheck
     """``judgement``, first a structure that files lay out differently, for values that differ."""
     if judgement.verdict is Verdict.PASS or not outputs.mismatches:
         return judgement
-    found = next(two_layouts(prepared.image), None)
+    found = next(iter(two_layouts(prepared.image)), None)
     if found is None:
         return judgement
     return _led_by(str(found), Hint.ONE_LAYOUT.told(), judgement)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import PurePosixPath
 
 from harness.elf.dwarf.entries import Dwarf, Entry
@@ -38,8 +39,13 @@ class TwoLayouts:
         )
 
 
-def two_layouts(image: Image) -> Iterator[TwoLayouts]:
+@lru_cache(maxsize=4)  # a failed case asks in each of its further runs
+def two_layouts(image: Image) -> tuple[TwoLayouts, ...]:
     """The structures of ``image`` with several layouts, by name; none without DWARF."""
+    return tuple(_two_layouts(image))
+
+
+def _two_layouts(image: Image) -> Iterator[TwoLayouts]:
     dwarf = image.variables.dwarf
     by_name: dict[str, list[Entry]] = defaultdict(list)
     for unit in dwarf.units:
