@@ -26,7 +26,8 @@ _MOST_PROFILED = 100_000
 #: Bytes that are processed at a time, between checks of the limits.
 _BLOCK = 65_536
 
-_BANNERS = ("*** Booting Zephyr OS", "*** Booting nRF Connect SDK")
+_BOOTING = "*** Booting "
+_BANNERS = (f"{_BOOTING}Zephyr OS", f"{_BOOTING}nRF Connect SDK")
 _HANDED_OVER = "Jumping to the first image slot"  # MCUboot's, after the same banner
 _HALT = "Halting system"  # Zephyr's fatal error handler, which never returns
 _NO_TENSORS = "AllocateTensors() failed"  # the samples' last line in that case
@@ -134,20 +135,21 @@ class Console:
         self._diagnostics.feed(line, owner)
         if self._absent is not None:
             self._absent.feed(line)
-        if PREFIX in line.text and self._records.feed(line):
+        text = line.text
+        if PREFIX in text and self._records.feed(line):
             self._tensors = None
-        if any(banner in line.text for banner in _BANNERS):
+        if _BOOTING in text and any(banner in text for banner in _BANNERS):
             self._banners.append(line.number)
             if len(self._banners) > 1:
                 for scraper in self.scrapers:
                     scraper.restarted()
-        elif self._banners and _HANDED_OVER in line.text:
+        elif self._banners and _HANDED_OVER in text:
             self._banners.pop()
-        if _HALT in line.text or (_NO_TENSORS in line.text and not owner):
+        if _HALT in text or (_NO_TENSORS in text and not owner):
             self.gave_up = True
-        if "ticks" in line.text and not owner:
+        if "ticks" in text and not owner:
             self._read_profile(line)
-        if not owner and ("FAILED" in line.text or " Failures " in line.text):
+        if not owner and ("FAILED" in text or " Failures " in text):
             self._check_failed_tests(line)
 
     def _check_failed_tests(self, line: Line) -> None:

@@ -61,10 +61,10 @@ class LineSplitter:
         *ended, rest = (self._pending + data).split(b"\n")
         self._pending = b""
         for raw in ended:
-            end = yield from self._cut(raw, time)
+            end = raw if len(raw) <= LONGEST else (yield from self._cut(raw, time))
             yield from self._lines(end, time)
             self._begun = begun
-        self._pending = yield from self._cut(rest, time)
+        self._pending = rest if len(rest) <= LONGEST else (yield from self._cut(rest, time))
 
     @property
     def pending(self) -> str:

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import bisect
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import pairwise
-from typing import cast, overload
+from typing import Any, cast, overload
 
 from harness.base.findings import Finding, Findings, Kind
 from harness.uart.lines import Line
@@ -29,15 +30,12 @@ class _Column:
         self.values: list[Value | None] = []
         self._data: bytearray | None = bytearray() if field.type is bytes else None
         self._ends = array("Q", [0])
-
-    def append(self, value: Value | None) -> None:
+        #: Adds the value of the next record.
+        self.append: Callable[[Any], None] = self.values.append
         if self.numbers is not None:
-            self.numbers.append(value)  # type: ignore[arg-type]
+            self.append = self.numbers.append
         elif self._data is not None:
-            self._data += value  # type: ignore[arg-type]
-            self._ends.append(len(self._data))
-        else:
-            self.values.append(value)
+            self.append = partial(_append_bytes, self._data, self._ends)
 
     def __getitem__(self, row: int) -> Value | None:
         if self.numbers is not None:
@@ -45,6 +43,11 @@ class _Column:
         if self._data is not None:
             return bytes(self._data[self._ends[row] : self._ends[row + 1]])
         return self.values[row]
+
+
+def _append_bytes(data: bytearray, ends: array[int], value: bytes) -> None:
+    data += value
+    ends.append(len(data))
 
 
 class _LazyRecords(Sequence[Record]):
@@ -84,6 +87,10 @@ class Records(_LazyRecords):
             name: {key: _Column(field) for key, field in fields.items()}
             for name, fields in FROM_DEVICE.items()
         }
+        self._appends = {
+            kind: [(name, column.append) for name, column in columns.items()]
+            for kind, columns in self._columns.items()
+        }
 
     def append(self, record: Record) -> None:
         """Add a record."""
@@ -94,8 +101,9 @@ class Records(_LazyRecords):
         self.lines.append(record.line)
         self.times.append(record.time)
         self.sequences.append(record.sequence)
-        for name, column in self._columns[record.kind].items():
-            column.append(record.fields.get(name))
+        fields = record.fields
+        for name, append in self._appends[record.kind]:
+            append(fields.get(name))
 
     def __len__(self) -> int:
         return len(self.kinds)
@@ -160,14 +168,13 @@ class RecordReader:
 
     def feed(self, line: Line) -> Record | None:
         """The record in ``line``; None if it has no valid, new record."""
-        parsed = parse(line.text)
+        parsed = parse(line.text, FROM_DEVICE, line.number, line.time)
         if parsed is None:
             return None
         if isinstance(parsed, MalformedRecord):
             self._report_malformed(parsed, line.number)
             return None
-        record = Record(parsed.sequence, parsed.kind, parsed.fields, line.number, line.time)
-        return self._accept(record)
+        return self._accept(parsed)
 
     def _report_malformed(self, unread: MalformedRecord, line: int) -> None:
         self._unread += 1

@@ -264,8 +264,13 @@ def without_ticks(console: bytes) -> bytes:
     return _TICKS.sub(rb"\1-\2", console)
 
 
-def parse(text: str, kinds: Kinds = FROM_DEVICE) -> Record | MalformedRecord | None:
-    """The record in a line, the reason why it cannot be read, or None if there is no record."""
+def parse(
+    text: str, kinds: Kinds = FROM_DEVICE, line: int = 0, time: float = 0.0
+) -> Record | MalformedRecord | None:
+    """The record in a line, the reason why it cannot be read, or None if there is no record.
+
+    ``line`` is the number of the line, ``time`` that of its end.
+    """
     start = text.find(PREFIX)
     if start < 0:
         return None
@@ -284,7 +289,7 @@ def parse(text: str, kinds: Kinds = FROM_DEVICE) -> Record | MalformedRecord | N
         return MalformedRecord(
             "a second record follows it", sound=True, sequence=sequence, kind=kind
         )
-    return Record(sequence, sys.intern(kind), fields)
+    return Record(sequence, sys.intern(kind), fields, line, time)
 
 
 def each_in(line: bytes) -> Iterator[Record]:
@@ -313,9 +318,10 @@ def _fields(kind: str, words: str, kinds: Kinds) -> dict[str, Value]:
             fields[name] = field.read(text)
         except ValueError as error:
             raise ValueError(f"{name!r} of {kind} is {text[:40]!r}, not {error}") from None
-    for name, field in known.items():
-        if field.required and name not in fields:
-            raise ValueError(f"{kind} has no {name!r}")
+    if len(fields) < len(known):
+        for name, field in known.items():
+            if field.required and name not in fields:
+                raise ValueError(f"{kind} has no {name!r}")
     if kind in PARTS:
         end = cast("int", fields["offset"]) + len(cast("bytes", fields["hex"]))
         if end > cast("int", fields["total"]):
