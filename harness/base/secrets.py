@@ -57,6 +57,8 @@ def redacted(text: str) -> str:
     Secrets are found by their form (``://user:SECRET@``, ``password=SECRET``, ``--token SECRET``),
     and by their value if the environment or the command line of this process holds it.
     """
+    if not text:
+        return text
     for secret in sorted(_known(text), key=len, reverse=True):
         text = text.replace(secret, HIDDEN)
     forms = [*(_URL_FORMS if ":/" in text else ()), *(_NAMED_FORMS if _is_secret(text) else ())]

@@ -39,10 +39,11 @@ class JudgedRun:
 
 def without_effect(run: JudgedRun) -> list[str]:
     """A sentence for each key that somebody wrote for this case and that had no effect."""
+    written = run.case.written
     return [
         f"`{key}` is not used: {reason}"
         for key, rule in _RULES.items()
-        if key in run.case.written
+        if key in written
         for reason in rule(run)
     ]
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from harness.base.arithmetic import Arithmetic
 from harness.base.findings import Findings, Kind
 from harness.base.hints import NO_HINT, Hint, HintText
 from harness.case.case import NEVER, Case
@@ -128,21 +131,48 @@ def _reference_of(model: Model) -> str:
 
 def _recorded(console: Console, case: Case, model: Model, known: Rows) -> OutputCheck:
     """Compare the tensors of all ``output`` records, boot by boot."""
-    interpreter = Interpreter.from_model(model, case.arithmetic)
-    comparisons = _Comparisons(interpreter, case.tolerance)
+    comparisons = _Comparisons(model, case.arithmetic, case.tolerance)
     for start, stop in console.boots:
-        tensors = assemble(console.records, start, stop, Findings())
-        interpreter.restart()
-        comparisons.boot(tensors, known)
+        comparisons.boot(assemble(console.records, start, stop, Findings()), known)
     return comparisons.result()
+
+
+@dataclass(frozen=True)
+class _Boot:
+    """All inferences of one boot: equal if model, arithmetic and inputs are."""
+
+    model_data: bytes = field(repr=False)
+    arithmetic: Arithmetic
+    inputs_sha256: bytes
+    model: Model = field(compare=False)
+    inputs: Sequence[Array] = field(compare=False, repr=False)
+
+
+@lru_cache(maxsize=2)
+def _expected(boot: _Boot) -> list[Array]:
+    """The reference's outputs: computed once for the configurations and targets of a model."""
+    outputs = Interpreter.from_model(boot.model, boot.arithmetic).invoke_batch(boot.inputs)
+    for output in outputs:
+        output.setflags(write=False)
+    return outputs
+
+
+@lru_cache(maxsize=4)
+def _allowed(boot: _Boot, output: int, differing: bytes) -> Array:
+    """The allowed errors of one output, for the inferences that differ (a byte each)."""
+    interpreter = Interpreter.from_model(boot.model, boot.arithmetic)
+    runs = np.frombuffer(differing, np.bool_)
+    allowed = allowed_in_batch(interpreter, boot.inputs, output, runs)
+    allowed.setflags(write=False)
+    return allowed
 
 
 class _Comparisons:
     """The comparisons of all boots of one image."""
 
-    def __init__(self, interpreter: Interpreter, tolerance: float | None) -> None:
-        self._interpreter = interpreter
-        self._model = interpreter.model
+    def __init__(self, model: Model, arithmetic: Arithmetic, tolerance: float | None) -> None:
+        self._model = model
+        self._arithmetic = arithmetic
         self._tolerance = tolerance
         self._compared = self._mismatches = self._inferences = 0
         self._incomplete: list[int] = []  # inferences whose outputs cannot be compared
@@ -150,6 +180,10 @@ class _Comparisons:
         self._differing: list[tuple[str, Comparison]] = []  # outputs of the model
         self._inputs: list[Sequence[Array]] = []  # of each boot's compared inferences
         self._stated: Stated | None = None  # of the only boot
+
+    @cached_property
+    def _interpreter(self) -> Interpreter:
+        return Interpreter.from_model(self._model, self._arithmetic)
 
     def boot(self, tensors: Tensors, known: Rows) -> None:
         """Compare the outputs of one boot; ``known`` are the inputs of the host."""
@@ -166,17 +200,23 @@ class _Comparisons:
             for index, tensor in enumerate(self._model.inputs)
         ]
         self._inputs.append(inputs)
-        expected = self._interpreter.invoke_batch(inputs)
+        boot = self._of_boot(inputs)
+        expected = _expected(boot)
         outputs = []
         for index, tensor in enumerate(self._model.outputs):
             # An empty tensor has no record.
             parts = [tensors.get(TensorKey("output", number, index), b"") for number in complete]
-            others = alternatives(self._interpreter, inputs, index, batch=True)
-            got = _stack(parts, tensor)
-            allowed = self._allowed(inputs, index, got, expected[index])
+            got, want = _stack(parts, tensor), expected[index]
             outputs.append(got)
+            others: Alternatives = {}
+            allowed: float | Array | None = self._tolerance
+            differing = np.array([row.any() for row in got != want])
+            if differing.any():
+                others = alternatives(self._interpreter, inputs, index, batch=True)
+                if allowed is None:
+                    allowed = _allowed(boot, index, differing.tobytes())
             comparison = compare(
-                got, expected[index], tolerance=allowed, alternatives=others, rows=INFERENCES
+                got, want, tolerance=allowed, alternatives=others, rows=INFERENCES
             )
             self._count(comparison, tensor.name)
             if not comparison.equal:
@@ -185,14 +225,13 @@ class _Comparisons:
         self._stated = Stated(tuple(inputs), tuple(outputs)) if whole else None
         self._layers(tensors, rows)
 
-    def _allowed(
-        self, inputs: Sequence[Array], index: int, got: Array, want: Array
-    ) -> float | Array | None:
-        """The allowed error of an output, computed for the inferences that differ."""
-        if self._tolerance is not None:
-            return self._tolerance
-        runs = np.array([row.any() for row in got != want])
-        return allowed_in_batch(self._interpreter, inputs, index, runs) if runs.any() else None
+    def _of_boot(self, inputs: Sequence[Array]) -> _Boot:
+        digest = hashlib.sha256()
+        for array in inputs:
+            digest.update(repr(array.shape).encode())
+            digest.update(array.tobytes())
+        model, arithmetic = self._model, self._arithmetic
+        return _Boot(model.data, arithmetic, digest.digest(), model, inputs)
 
     def _layers(self, tensors: Tensors, rows: Mapping[int, Sequence[bytes]]) -> None:
         """Compare dumped outputs of operators, inference by inference.

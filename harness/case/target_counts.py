@@ -12,7 +12,7 @@ import struct
 from collections.abc import Mapping
 
 from harness.case.arena import Arena
-from harness.case.evidence.known import Measured, is_arena
+from harness.case.evidence.known import Measured
 from harness.case.invocations import INVOKE
 from harness.elf import Image
 from harness.elf.file import Symbol
@@ -82,7 +82,7 @@ class TargetCounter:
 
     def _array(self) -> Symbol | None:
         """The image's arena; None unless exactly one array has the name of one."""
-        found = [one for one in self._image.symbols if is_arena(one)]
+        found = self._image.tensor_arenas
         return found[0] if len(found) == 1 else None
 
     def _read(self, array: Symbol) -> Arena:
@@ -92,7 +92,7 @@ class TargetCounter:
         """Read the arena after AllocateTensors, if exactly one array has its size."""
         self._first = self._given = self._least = None
         self._strayed = 0
-        found = [one for one in self._image.symbols if is_arena(one) and one.size == declared]
+        found = [one for one in self._image.tensor_arenas if one.size == declared]
         if len(found) == 1 and not self._console.of_kind("inference"):
             self._first = self._read(found[0])
             layout = self._first.layout()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.base.hints import NO_HINT, Hint, HintText
-from harness.elf.demangle import short_name
+from harness.elf.demangle import demangle, short_name
 from harness.elf.file import ElfFile, Segment, Symbol
 
 # A view's module is loaded with the view: `tflm-hil run` needs few of them.
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 UNSIZED_REACH = 1024
 #: Functions of libraries whose symbols have no type (libgcc: calls of the non-secure state).
 _UNTYPED = ("__gnu_cmse_nonsecure_call",)
+_ARENA_NAME = "tensor_arena"
+_ARENA = re.compile(rf"(?:^|::)\w*{_ARENA_NAME}\w*$")
 
 
 def _by_place(symbol: Symbol) -> tuple[int, int, bool]:
@@ -162,6 +165,15 @@ class Image(ElfFile):
         from harness.elf.inlined import Inlining  # noqa: PLC0415 - only for call stacks
 
         return Inlining(self.variables.dwarf)
+
+    @cached_property
+    def tensor_arenas(self) -> tuple[Symbol, ...]:
+        """The arrays in RAM with the name of a tensor arena."""
+        from harness.elf.regions import RAM  # noqa: PLC0415
+
+        # Mangled names contain the plain identifiers.
+        named = (s for s in self.symbols if _ARENA_NAME in s.name and s.size and s.address in RAM)
+        return tuple(symbol for symbol in named if _ARENA.search(demangle(symbol.name)))
 
     @cached_property
     def registrations(self) -> tuple[Registration, ...]:

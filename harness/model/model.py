@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import zlib
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 from harness.base import files
 from harness.base.errors import BadModel
 from harness.model import reader
 from harness.model.types import Operator, Subgraph, Tensor
+
+#: Bytes of a model whose content is kept: the next case of a run mostly has the same model.
+_KEPT = 1 << 20
+_read = lru_cache(maxsize=4)(reader.read)
 
 
 @dataclass(frozen=True)
@@ -36,8 +40,9 @@ class Model:
     @classmethod
     def from_bytes(cls, data: bytes, name: str = "model") -> Model:
         """The model with the bytes ``data``. Raises :class:`BadModel` if it is broken."""
-        content = reader.read(data, name)
-        return cls(name, bytes(data), content.version, content.description, content.subgraphs)
+        data = bytes(data)
+        content = (_read if len(data) <= _KEPT else reader.read)(data, name)
+        return cls(name, data, content.version, content.description, content.subgraphs)
 
     @property
     def operators(self) -> tuple[Operator, ...]:

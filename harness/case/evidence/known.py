@@ -16,16 +16,12 @@ from harness.case.case import Case
 from harness.case.evidence.builtin import builtin_inputs
 from harness.case.samples import build_id, variant_of
 from harness.elf import Image
-from harness.elf.demangle import demangle
-from harness.elf.file import Symbol
-from harness.elf.regions import RAM
 from harness.model import Model, Tensor
 from harness.reference.node import NUMPY_TYPES
 from harness.uart.records import Value
 
-_ARENA_NAME = "tensor_arena"
-_ARENA = re.compile(rf"(?:^|::)\w*{_ARENA_NAME}\w*$")
-_SLOTS = re.compile(r"MicroMutableOpResolverILj(\d+)E")
+_RESOLVER = "MicroMutableOpResolver"
+_SLOTS = re.compile(rf"{_RESOLVER}ILj(\d+)E")
 
 #: The input or output tensors of each inference, as bytes.
 Rows = Sequence[Sequence[bytes]]
@@ -146,26 +142,21 @@ def _of_elf(firmware: Image | None) -> Iterator[Fact]:
     """Yield sizes from the symbol table; a stripped image has none."""
     if firmware is None:
         return
-    arenas = {symbol.size for symbol in firmware.symbols if is_arena(symbol)}
+    arenas = {symbol.size for symbol in firmware.tensor_arenas}
     if arenas:
         yield Fact("arena", "declared", tuple(sorted(arenas)), "the ELF's tensor_arena")
-    slots = {int(count) for symbol in firmware.symbols for count in _SLOTS.findall(symbol.name)}
+    resolvers = (symbol.name for symbol in firmware.symbols if _RESOLVER in symbol.name)
+    slots = {int(count) for name in resolvers for count in _SLOTS.findall(name)}
     if slots:
-        source = "the ELF's MicroMutableOpResolver"
+        source = f"the ELF's {_RESOLVER}"
         yield Fact("resolver", "declared", tuple(sorted(slots)), source)
-
-
-def is_arena(symbol: Symbol) -> bool:
-    """Whether ``symbol`` is an array in RAM with the name of a tensor arena."""
-    in_ram = bool(symbol.size) and symbol.address in RAM
-    named = in_ram and _ARENA_NAME in symbol.name  # mangled names contain the plain identifiers
-    return named and _ARENA.search(demangle(symbol.name)) is not None
 
 
 def _stack_bytes(firmware: Image | None) -> int | None:
     if firmware is None:
         return None
-    return next((s.size for s in firmware.symbols if s.name == "z_main_stack" and s.size), None)
+    stack = firmware.symbol("z_main_stack")
+    return (stack.size or None) if stack is not None else None
 
 
 def _of_table(variant: Variant, case: Case) -> Iterator[Fact]:
