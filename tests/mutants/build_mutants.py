@@ -14,12 +14,14 @@ import numpy as np
 from harness.base import paths
 from harness.build import configurations, standalone
 from harness.build.generated import BuiltinInputs
+from harness.build.inputs import Inputs, digest
 from harness.build.options import BuildOptions
 from harness.build.variants import Variant
 
 FIRMWARE = Path(__file__).parents[1] / "firmware"
 COMPILER = shutil.which("arm-none-eabi-gcc")
 _ARENA = 96 * 1024
+_HEADER = "tflm_hil_config.h"
 
 
 def edited(source: Path, edits: Sequence[tuple[str, str]]) -> str:
@@ -66,6 +68,27 @@ class MutantBuilder(standalone._Builder):
         elf = folder / f"{variant.sample.name}-{variant.configuration.name}.elf"
         self._link(folder, elf, variant, header, data)
         return elf
+
+    def _compile(
+        self, pairs: Sequence[tuple[Path, Path]], folder: Path, include: Sequence[Path],
+        jobs: int = 1,
+    ) -> Inputs:  # fmt: skip
+        """The sample's own sources, of which none is spoilt, are compiled once for all mutants."""
+        header = folder / _HEADER
+        if not header.exists():
+            return super()._compile(pairs, folder, include, jobs)
+        text = header.read_text(encoding="utf-8")
+        names = [str(source) for source, _ in pairs]
+
+        def fill(made: Path) -> Inputs:
+            (made / _HEADER).write_text(text, encoding="utf-8")
+            own = [(source, made / target.name) for source, target in pairs]
+            return super(MutantBuilder, self)._compile(own, made, [*self._include, made], jobs)
+
+        compiled = self._cache.make(digest("sample", self._compiler.key, text, *names), fill)
+        for _, target in pairs:
+            shutil.copy(compiled / target.name, target)
+        return Inputs()
 
     def _data(self, text: str) -> Path:
         joined = self._source.with_name("data_and_mutant.o")

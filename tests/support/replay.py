@@ -13,6 +13,7 @@ import re
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import NoReturn
 
 from harness.base.clock import Deadline
@@ -226,7 +227,8 @@ class ReplaySession:
         self.close()
 
 
-def spell(number: int, kind: str, fields: Sequence[tuple[str, str]]) -> bytes:
+@lru_cache(maxsize=4096)
+def spell(number: int, kind: str, fields: tuple[tuple[str, str], ...]) -> bytes:
     """A record as a line, with its CRC."""
     words = "".join(f" {name}={value}" for name, value in fields)
     body = f"~HIL {number} {kind}{words}"
