@@ -6,6 +6,7 @@ import ast
 import inspect
 import re
 import tomllib
+from dataclasses import dataclass
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from importlib import import_module
@@ -48,14 +49,39 @@ def modules() -> dict[str, Path]:
     return found
 
 
+@dataclass(frozen=True)
+class Source:
+    """What a module imports, the attributes of names in it (``os.fork``), the methods that it calls
+    without arguments, and its classes."""
+
+    imports: frozenset[str]
+    attributes: frozenset[str]
+    calls: frozenset[str]
+    classes: tuple[str, ...]
+
+
+@cache
+def source(module: str) -> Source:
+    tree = ast.parse(modules()[module].read_text(encoding="utf-8"))
+    imports: set[str] = set()
+    attributes: set[str] = set()
+    calls: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            imports |= {f"{node.module}.{alias.name}" for alias in node.names}
+        elif isinstance(node, ast.Import):
+            imports |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            attributes.add(f"{node.value.id}.{node.attr}")
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and not node.args:
+            calls.add(node.func.attr)
+    classes = tuple(node.name for node in tree.body if isinstance(node, ast.ClassDef))
+    return Source(frozenset(imports), frozenset(attributes), frozenset(calls), classes)
+
+
 def imported(module: str) -> set[str]:
     """The modules of the package that ``module`` imports, wherever in the file."""
-    names: set[str] = set()
-    for node in ast.walk(ast.parse(modules()[module].read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and node.module:
-            names |= {f"{node.module}.{alias.name}" for alias in node.names}
-        elif isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
+    names = source(module).imports
     return {owner(name) for name in names if name.split(".")[0] == "harness"} - {module, "harness"}
 
 
@@ -92,10 +118,9 @@ def test_no_import_runs_in_a_circle():
 
 def test_a_class_name_stands_once():
     owners: dict[str, list[str]] = {}
-    for module, path in modules().items():
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
-            if isinstance(node, ast.ClassDef):
-                owners.setdefault(node.name, []).append(module)
+    for module in modules():
+        for name in source(module).classes:
+            owners.setdefault(name, []).append(module)
     assert not {name: where for name, where in owners.items() if len(where) > 1}
 
 
@@ -112,42 +137,22 @@ STARTS = re.compile(
 STARTERS = {"harness.base.process", "harness.targets.renode.isolated"}
 
 
-def used(module: str) -> set[str]:
-    """What a module imports, and the attributes of names in it, as ``os.fork``."""
-    names: set[str] = set()
-    for node in ast.walk(ast.parse(modules()[module].read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            names |= {f"{node.module}.{alias.name}" for alias in node.names}
-        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-            names.add(f"{node.value.id}.{node.attr}")
-    return names
+def starts_programs(module: str) -> bool:
+    used = source(module)
+    return any(map(STARTS.fullmatch, used.imports | used.attributes))
 
 
 def test_only_one_module_starts_programs():
-    starters = {name for name in modules() if any(map(STARTS.fullmatch, used(name)))}
-    assert starters == STARTERS
+    assert {name for name in modules() if starts_programs(name)} == STARTERS
 
 
 #: They raise PermissionError below a folder that may not be entered (before Python 3.14).
-ASKS = ("exists", "is_dir", "is_file")
+ASKS = {"exists", "is_dir", "is_file"}
 ASKERS = {"harness.base.files", "harness.base.paths"}
 
 
-def asks(module: str) -> bool:
-    """Whether a module calls ``path.exists()`` or the like."""
-    return any(
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and node.func.attr in ASKS
-        and not node.args
-        for node in ast.walk(ast.parse(modules()[module].read_text(encoding="utf-8")))
-    )
-
-
 def test_only_one_module_asks_paths_whether_they_exist():
-    assert {name for name in modules() if asks(name)} == ASKERS
+    assert {name for name in modules() if ASKS & source(name).calls} == ASKERS
 
 
 def test_wheels_carry_every_file_that_is_not_a_module():

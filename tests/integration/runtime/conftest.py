@@ -14,7 +14,10 @@ import needs
 import numpy as np
 import pytest
 from runtime_headers import RUNTIME, include_folders
-from shared import made_once
+
+from harness.base import paths
+from harness.build.cache import Cache, tree_digest
+from harness.build.inputs import digest
 
 HERE = Path(__file__).parent
 ARENA = 256 * 1024
@@ -138,9 +141,11 @@ class Host:
 
 @pytest.fixture(scope="session")
 def host(tmp_path_factory: pytest.TempPathFactory) -> Host:
+    """Compiling takes 12 s, so the build cache keeps the program until a source of it changes."""
     compiler = needs.require("g++")
-    includes = [f"-I{include}" for include in include_folders(tmp_path_factory.mktemp("host"))]
-    sources = [str(path) for path in sorted(RUNTIME.rglob("*.cc"))]
+    includes = include_folders(tmp_path_factory.mktemp("host"))
+    runner = HERE / "host_runner.cc"
+    sources = [str(path) for path in (runner, *sorted(RUNTIME.rglob("*.cc")))]
     flags = [
         "-std=c++17",
         "-O1",
@@ -153,14 +158,15 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Host:
     ]
     # Undefined behaviour in a kernel ends the run.
     flags += ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
-    command = [compiler, *flags, *includes, str(HERE / "host_runner.cc"), *sources]
-    return Host(
-        made_once(
-            tmp_path_factory,
-            "host_runner",
-            lambda path: subprocess.run([*command, "-o", str(path)], check=True),
-        )
-    )
+    command = [compiler, *flags, *(f"-I{folder}" for folder in includes), *sources]
+
+    def fill(folder: Path) -> None:
+        subprocess.run([*command, "-o", str(folder / "host_runner")], check=True)
+
+    version = subprocess.run([compiler, "--version"], capture_output=True, check=True).stdout
+    headers = (includes[-1] / "flatbuffers" / "base.h").read_bytes()  # it has their version
+    key = digest(version, *flags, tree_digest(includes), headers, runner.read_bytes())
+    return Host(Cache(paths.cache() / "build").make(key, fill) / "host_runner")
 
 
 @pytest.fixture(scope="session")
