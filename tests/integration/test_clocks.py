@@ -15,8 +15,7 @@ END = ConsoleMatch(rb"end\n")
 Build = Callable[[str], Image]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("target", ["simulator", "renode"])
+@pytest.mark.parametrize("target", ["simulator", pytest.param("renode", marks=pytest.mark.renode)])
 def test_clocks_are_the_specifications(
     build: Build,  # noqa: F811
     request: pytest.FixtureRequest,

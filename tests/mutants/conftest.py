@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 NOTICED = "mutants-noticed"
 #: Long tests run in so many parts, so that all workers are busy to the end.
-_PARTS = 4
+_PARTS = 2
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

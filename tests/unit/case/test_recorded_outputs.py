@@ -64,6 +64,24 @@ def test_inferences_beyond_the_hosts_inputs_are_held_against_nothing():
     assert check(run(X, Y), known=known).compared == 1
 
 
+def test_the_reference_computes_the_same_inputs_once_for_each_arithmetic(monkeypatch):
+    computed = []
+    compute = Interpreter.invoke_batch
+
+    def spy(interpreter: Interpreter, inputs, runs=None):
+        computed.append(interpreter.arithmetic)
+        return compute(interpreter, inputs, runs)
+
+    monkeypatch.setattr(Interpreter, "invoke_batch", spy)
+    inputs, outputs = [b"\x2a"], [b"\x00"]
+    first = check(run(inputs, outputs), case=Case("a", elf=Path("x"), tolerance=255.0))
+    again = check(run(inputs, outputs), case=Case("b", elf=Path("y"), tolerance=255.0))
+    other = Case("c", elf=Path("x"), tolerance=255.0, rounding="single")
+    check(run(inputs, outputs), case=other)
+    assert first == again
+    assert [one.rounding for one in computed] == ["double", "single"]
+
+
 def test_integers_have_no_default_tolerance():
     told = check(run(X, [Y[0], off_by(1)[1], Y[2]]))
     assert (told.compared, told.mismatches, told.inferences) == (3, 1, 3)

@@ -235,7 +235,6 @@ class TestFixture:
             """)
         run().assert_outcomes(passed=1)
 
-    @pytest.mark.slow  # builds images, if they are not in the cache
     def test_operators_are_compared_with_the_reference(self, pytester, run):
         pytester.makepyfile("""
             def test_layers(hil):
@@ -318,7 +317,6 @@ def test_it_is_fast(hil):
 """
 
 
-@pytest.mark.slow  # builds images, if they are not in the cache
 @needs_compiler
 def test_a_calibration_gives_milliseconds_to_case_files_and_python_tests(run, pytester):
     case = '[[case]]\nname = "sine"\nsample = "hello_world"'

@@ -56,7 +56,6 @@ def test_renode_that_ends_while_it_starts_is_reported_with_its_output(program):
         RenodeProcess(find.find(program(mode="ends")))
 
 
-@pytest.mark.slow
 def test_a_renode_that_never_answers_is_given_up(program):
     with pytest.raises(TargetLost, match="did not start: it printed nothing"):
         RenodeProcess(find.find(program(mode="silent")), patience=0.5)

@@ -43,12 +43,10 @@ def point(rows, **wanted):
     return next(row for row in rows if wanted.items() <= row["parameters"].items())
 
 
-@pytest.mark.slow
 def test_every_point_passes_with_link_time_optimization_and_without(rows):
     assert [row["verdict"] for row in rows] == ["pass"] * 4
 
 
-@pytest.mark.slow
 def test_measures_are_those_of_each_image(rows):
     exact, every = point(rows, resolver="exact", lto=False), point(rows, resolver="all", lto=False)
     assert exact["flash"] + 10_000 < every["flash"]
@@ -106,7 +104,6 @@ def test_a_budget_names_the_best_point_or_fails(swept, budget, code, capsys):
     assert code == 0 or "no point of hello_world passes" in told.err
 
 
-@pytest.mark.slow
 def test_model_and_arena_of_a_point_are_checked_against_the_image(tmp_path, capsys):
     (tmp_path / "sweep.toml").write_text(
         'samples = ["benchmark"]\nresolvers = ["all"]\n'
