@@ -25,7 +25,6 @@ def records(session):
     return [line for line in text.splitlines() if b"~HIL" in line]
 
 
-@pytest.mark.slow
 def test_the_console_is_the_simulators_byte_for_byte(dk, run, hello_world):
     with open_target("simulator", hello_world) as simulator:
         assert simulator.run(END, simulator.deadline(60)) is Stop.CONDITION

@@ -107,7 +107,6 @@ class TestCaseFiles:
         assert int(found["values_compared"]) == 20
         assert int(found["flash_bytes"]) > 0
 
-    @pytest.mark.slow
     def test_s_shows_the_console_while_it_runs(self, run):
         assert "x_value" not in run("-k", "sine").stdout.str()
         run("-s", "-k", "sine").stdout.fnmatch_lines(["x_value: *"])
