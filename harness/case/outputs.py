@@ -20,7 +20,7 @@ from harness.case.printed import PrintedComparison
 from harness.model import Model, Tensor
 from harness.model.refusals import refusals
 from harness.reference import Interpreter, alternatives, compare
-from harness.reference.comparison import Comparison
+from harness.reference.comparison import Alternatives, Comparison
 from harness.reference.float_error import allowed_errors, allowed_in_batch
 from harness.reference.patterns import INFERENCES
 from harness.uart import Console, TensorKey, Tensors
@@ -215,9 +215,7 @@ class _Comparisons:
                 others = alternatives(self._interpreter, inputs, index, batch=True)
                 if allowed is None:
                     allowed = _allowed(boot, index, differing.tobytes())
-            comparison = compare(
-                got, want, tolerance=allowed, alternatives=others, rows=INFERENCES
-            )
+            comparison = compare(got, want, tolerance=allowed, alternatives=others, rows=INFERENCES)
             self._count(comparison, tensor.name)
             if not comparison.equal:
                 self._differing.append((tensor.name, comparison))

@@ -34,7 +34,7 @@ def _machine(session: Session) -> Machine:
 
 
 @dataclass(frozen=True)
-class _Load:
+class _ByteLoad:
     """A load of a byte (Armv8-M ARM, C2.4, LDRB, LDRSB): to ``to`` from ``base`` + an offset.
 
     ``signed``: it extends the sign. ``index`` is the register of the offset, shifted left by
@@ -71,7 +71,7 @@ def otherwise_signed(image: Image, addresses: range) -> Change:
 class _OtherLoad:
     """Changes the sign of what a load has read, before the next instruction."""
 
-    def __init__(self, load: _Load, addresses: range) -> None:
+    def __init__(self, load: _ByteLoad, addresses: range) -> None:
         self._load, self._addresses = load, addresses
         self._loaded = False
 
@@ -93,7 +93,7 @@ class _OtherLoad:
         machine.write_register(_NAMES[self._load.to], value)
 
 
-def _loads(image: Image) -> Iterator[_Load]:
+def _loads(image: Image) -> Iterator[_ByteLoad]:
     for symbol in image.symbols:
         if symbol.kind != "func" or not symbol.size:
             continue
@@ -110,30 +110,30 @@ def _loads(image: Image) -> Iterator[_Load]:
             at += length
 
 
-def _narrow(at: int, first: int) -> _Load | None:
+def _narrow(at: int, first: int) -> _ByteLoad | None:
     to, base = first & 7, first >> 3 & 7
     if first & 0xF800 == 0x7800:  # immediate, T1
-        return _Load(at, 2, to, base, first >> 6 & 31)
+        return _ByteLoad(at, 2, to, base, first >> 6 & 31)
     if first & 0xFE00 in (0x5C00, 0x5600):  # register, T1
-        return _Load(at, 2, to, base, index=first >> 6 & 7, signed=first & 0xFE00 == 0x5600)
+        return _ByteLoad(at, 2, to, base, index=first >> 6 & 7, signed=first & 0xFE00 == 0x5600)
     return None
 
 
-def _wide(at: int, first: int, second: int) -> _Load | None:
+def _wide(at: int, first: int, second: int) -> _ByteLoad | None:
     to, base = second >> 12, first & 15
     if to == 15 or base == 15:  # PLD, a literal
         return None
     signed = bool(first & 0x100)
     if first & 0xFEF0 == 0xF890:  # immediate, T2 (LDRSB: T1)
-        return _Load(at, 4, to, base, second & 0xFFF, signed=signed)
+        return _ByteLoad(at, 4, to, base, second & 0xFFF, signed=signed)
     if first & 0xFEF0 != 0xF810:
         return None
     if second & 0x0800:  # immediate, T3 (T2): before or after, up or down
         offset = second & 0xFF if second & 0x200 else -(second & 0xFF)
-        return _Load(at, 4, to, base, offset if second & 0x400 else 0, signed=signed)
+        return _ByteLoad(at, 4, to, base, offset if second & 0x400 else 0, signed=signed)
     if second & 0x0FC0 == 0:  # register, T2
         shift = second >> 4 & 3
-        return _Load(at, 4, to, base, index=second & 15, shift=shift, signed=signed)
+        return _ByteLoad(at, 4, to, base, index=second & 15, shift=shift, signed=signed)
     return None
 
 
