@@ -96,6 +96,7 @@ def _check_scraped(console: Console, case: Case, model: Model | None, known: Row
         repeats=case.end == NEVER,
         tests=case.expect.tests,
         resets=any(kind == Kind.REBOOTED for kind, _ in case.expect.findings),
+        names_end=bool(case.last_line),
         tolerance=case.tolerance,
         compare=comparison,
     )

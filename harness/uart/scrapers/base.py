@@ -55,6 +55,7 @@ class ExpectedResults:
     repeats: bool = False  # the firmware never ends: its results repeat values
     tests: Mapping[str, str] = field(default_factory=dict)  # name -> pass, fail, skip, flaky
     resets: bool = False  # the image resets the chip on purpose
+    names_end: bool = False  # the case names the image's last line
     tolerance: float | None = None
     compare: Compare | None = None
 

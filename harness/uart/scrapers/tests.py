@@ -204,7 +204,7 @@ class TestScraper(Scraper):
         return Check(
             len(tests),
             len(failed),
-            (*problems, *self._contradictions),
+            (*problems, *self._contradictions, *self._missing(expected)),
             "\n".join(_reports(failed)),
             pass_reason=_pass_reason(tests),
             tests=tuple(tests),
@@ -213,6 +213,10 @@ class TestScraper(Scraper):
 
     def _causes(self, failed: Sequence[TestResult], expected: ExpectedResults) -> Iterable[str]:
         """Causes that come before the tests that ``failed``, and of a run that failed without."""
+        return ()
+
+    def _missing(self, expected: ExpectedResults) -> Iterable[str]:
+        """Lines that the image must print and that never came."""
         return ()
 
 

@@ -22,7 +22,7 @@ parametrized test (4.4) has runs ``t[instance/0]`` and a row ``[s.t]``.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import replace
 
 from harness.uart.lines import Line
@@ -51,14 +51,16 @@ _FAILURE = re.compile(
 _ASSUMPTION = re.compile(r"Assumption (failed at \S{1,200}:\d{1,9})(?::|$)")
 #: Why a run fails though no test does.
 _ERROR = re.compile(
-    r"ERROR: cannot \w{1,9} in test phase .{1,40}, bailing"
+    r"ERROR: cannot \w{1,9} in test phase '(?P<phase>.{1,40})', bailing"
     r"|ERROR: Test (?:suite )?'.{1,200}' (?:did not run|assigned to ).{0,200}"
     r"|Bad stats for \S{1,400}|TESTSUITE crashed\."
 )
+#: What Zephyr's logging prints in place of lines that its buffer had no room for.
+_DROPPED = re.compile(r"--- (?P<count>\d{1,9}) messages dropped ---")
 _SUMMARY = re.compile(r"-{6} TESTSUITE SUMMARY (?P<word>(?P<start>START)|END) -{6}\s{0,4}$")
 _PROJECT = re.compile(r"PROJECT EXECUTION (?:(?P<passed>SUCCESSFUL)|FAILED)\s*$")
 #: A line outside the summary that is read contains one of these.
-_TRIGGERS = ("TEST", "START", " - ", " failed", "ERROR", "PROJECT", "Bad stats")
+_TRIGGERS = ("TEST", "START", " - ", " failed", "ERROR", "PROJECT", "Bad stats", " dropped ")
 #: Most failures outside of tests with lines that are kept of one suite.
 _MOST_FAILURES = 100
 _BAD = {"fail", "flaky", "unfinished"}
@@ -81,6 +83,7 @@ class Ztest(TestScraper):
         self._summary = SuiteSummary()  # of this boot
         self._project: bool | None = None  # of this boot
         self._ended = self._has_error = False
+        self._dropped = self._dropped_at = 0  # lines of the log, and where it says so first
 
     def feed(self, line: Line) -> None:
         """Read one line."""
@@ -99,8 +102,7 @@ class Ztest(TestScraper):
         elif match := _FAILURE.search(text):
             self._take_failure(match.group())
         elif match := _ERROR.search(text):
-            self._has_error = True
-            self._report(match.group())
+            self._take_error(match)
         elif (match := _RUNNING.search(text)) and self._may_begin(match):
             self._begin_suite(match["suite"], line)
         elif match := _CLOSED.search(text):
@@ -115,6 +117,9 @@ class Ztest(TestScraper):
             self._close_suite()
             self._only_once("PROJECT EXECUTION", line)
             self._project, self._ended = match["passed"] is not None, True
+        elif match := _DROPPED.search(text):
+            self._dropped += int(match["count"])
+            self._dropped_at = self._dropped_at or line.number
         elif self._running is None and (ROW.search(text) or SUITE.search(text)):
             self._report_line(line, "is outside the summary")
 
@@ -150,6 +155,15 @@ class Ztest(TestScraper):
             self._report(f"{message} (outside of a suite)")
         elif len(failures := self._failures.setdefault(self._suite, [])) < _MOST_FAILURES:
             failures.append(message)
+
+    def _take_error(self, match: re.Match[str]) -> None:
+        """Report an error; one of a test's after() with the failure, which is not the test's."""
+        self._has_error = True
+        if match["phase"] and self._running is not None and self._running.messages:
+            failure = self._running.messages[-1]
+            self._report(f"{self._running.name}, in {match['phase']}: {failure}")
+        else:
+            self._report(match.group())
 
     def _begin_suite(self, name: str, line: Line) -> None:
         is_open = self._suite or self._is_over
@@ -219,8 +233,6 @@ class Ztest(TestScraper):
         super().finish()
         self._close_suite()
         self._end_boot()
-        if not self._ended:
-            self._report("the closing line (PROJECT EXECUTION) never came")
 
     def _end_boot(self) -> None:
         """Join the lines with the summary, and compare the closing lines with both."""
@@ -254,10 +266,18 @@ class Ztest(TestScraper):
         return [one for one in self._failures.get(suite, ()) if f"{function}:" in one]
 
     def _causes(self, failed: Sequence[TestResult], expected: ExpectedResults) -> Iterable[str]:
-        """Assumptions that failed a test, or the run; a run that failed without a cause."""
+        """What came before failed tests, or failed the run without one: lines that were lost, the
+        set-up of a suite, assumptions.
+        """
+        names = {test.name for test in failed}
+        if self._dropped and self._lacks_results(names):
+            yield (
+                f"the log dropped {self._dropped} messages (line {self._dropped_at}), and results "
+                "with them: CONFIG_LOG_BUFFER_SIZE is too small"
+            )
+        yield from self._failed_set_ups(names)
         any_failed = not _BAD.isdisjoint(run.state for run in self.runs)
         unexplained = self._project is False and not any_failed and not self._has_error
-        names = {test.name for test in failed}
         assumed = {
             (run.name, run.state): match[1]
             for run in self.runs
@@ -270,3 +290,23 @@ class Ztest(TestScraper):
                 yield f"{name}: assumption {failure}: test {_PAST[state]}"
         if unexplained and not assumed:
             yield "PROJECT EXECUTION FAILED is printed, and no test failed"
+
+    def _lacks_results(self, failed: Container[str]) -> bool:
+        """Whether the log is not whole: a test without end, no test, contradictions."""
+        unfinished = any(run.state == "unfinished" and run.name in failed for run in self.runs)
+        contradicts = bool(self._contradictions) and not self._has_error
+        return unfinished or contradicts or not self.runs or not self._ended
+
+    def _failed_set_ups(self, failed: Container[str]) -> Iterable[str]:
+        """The failures before the first test of suites with ``failed`` tests."""
+        for suite, messages in self._failures.items():
+            runs = [run for run in self.runs if suite_of(run.name) == suite]
+            if any(run.name in failed for run in runs) and all(
+                run.messages[:1] == (messages[0],) for run in runs
+            ):
+                yield f"{suite}, in setup(): {messages[0]}"
+
+    def _missing(self, expected: ExpectedResults) -> Iterable[str]:
+        """The closing line; a suite that is run by name in ztest's shell has none."""
+        if not self._ended and not expected.names_end:
+            yield "the closing line (PROJECT EXECUTION) never came"

@@ -96,6 +96,14 @@ def test_several_problems_are_one_line_and_details(model):
     assert "the closing line (PROJECT EXECUTION) never came" in told.details
 
 
+@pytest.mark.parametrize("end", ["idle", LastLine("^TESTSUITE s succeeded")])
+def test_a_suite_of_ztests_shell_ends_with_the_line_that_the_case_names(end):
+    text = "Running TESTSUITE s\nSTART - a\n PASS - a in 0.1 seconds\nTESTSUITE s succeeded\n"
+    told = check(f"uart:~$ ztest run-testsuite s\n{text}uart:~$ ", None, "ztest", end=end)
+    closing_line = "the closing line (PROJECT EXECUTION) never came"
+    assert told.problem == (closing_line if end == "idle" else "")
+
+
 def test_the_results_of_an_image_with_a_last_line_are_those_of_its_scraper(model):
     console = Console(scrapers_of(Case("c", scraper="hello_world", end=LastLine("^done$"))))
     console.feed((printed(model, 20) + "done\n").encode())

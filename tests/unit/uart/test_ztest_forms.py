@@ -211,6 +211,64 @@ def test_a_failure_in_the_tear_down_of_a_suite_is_told():
     assert read(text).problems == (f"{failure} (outside of a suite)",)
 
 
+def test_a_failure_in_after_is_told_with_the_test_that_passed():
+    failure = "Assertion failed at a.c:3: s_after: leaked is not 0"
+    error = " ERROR: cannot fail in test phase 'after()', bailing"
+    text = Image((Suite("s", (GET,)),)).text.replace("SUCCESSFUL", "FAILED")
+    text = text.replace(" PASS - test_get in", f"    {failure}\n{error}\n PASS - test_get in", 1)
+    assert read(text).problems == (f"s.test_get, in after(): {failure}",)
+
+
+def test_a_failure_in_set_up_is_told_before_the_tests_that_it_fails():
+    failure = "Assertion failed at a.c:3: s_setup: no sensor"
+    text = Image((Suite("s", (replace(GET, ends=("fail",)), LINK)), SURE)).text
+    set_up = text.replace("START - test_get", f"    {failure}\nSTART - test_get", 1)
+    assert read(set_up).problems[:2] == (
+        f"s, in setup(): {failure}", "2 of 4 tests failed: s.test_get, s.test_link",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("ends", [("pass",), ("fail",)])
+def test_a_failure_between_two_tests_is_no_failure_of_the_set_up(ends):
+    failure = "Assertion failed at a.c:3: watcher: late"
+    text = Image((Suite("s", (replace(GET, ends=ends), LINK)),)).text
+    between = text.replace("START - test_link", f"    {failure}\nSTART - test_link", 1)
+    assert not [one for one in read(between).problems if "setup()" in one]
+
+
+def test_a_log_that_lost_results_names_the_messages_that_were_dropped():
+    text = Image((Suite("s", (GET, PUT)),)).text
+    start, end = text.index(" PASS - test_get"), text.index("START - test_put")
+    dropped = f"{text[:start]}--- 3 messages dropped ---\n{text[end:]}"
+    assert read(dropped).problems[0] == (
+        "the log dropped 3 messages (line 5), and results with them: "
+        "CONFIG_LOG_BUFFER_SIZE is too small"
+    )
+
+
+@pytest.mark.parametrize("failing", [False, True])
+def test_dropped_messages_that_held_no_result_are_no_problem(failing):
+    test = replace(GET, ends=("fail",)) if failing else GET
+    text = Image((Suite("s", (test, SURE.tests[1])),)).text
+    text = text.replace("START - test_get\n", "START - test_get\n--- 3 messages dropped ---\n", 1)
+    assert read(text).problems == (("1 of 2 tests failed: s.test_get",) if failing else ())
+
+
+def test_a_suite_of_ztests_shell_has_no_closing_line_where_the_case_names_its_end():
+    text = Image((Suite("s", (GET,)),), summary=False).text
+    text = text[: text.index("=" * 67, text.index("TESTSUITE s succeeded"))] + "uart:~$ "
+    assert read(text, names_end=True).problems == ()
+    assert read(text).problems == ("the closing line (PROJECT EXECUTION) never came",)
+
+
+@pytest.mark.parametrize("lost", ["TESTSUITE s succeeded\n", " PASS - test_get in"])
+def test_a_suite_of_ztests_shell_ends_its_tests_and_itself(lost):
+    text = Image((Suite("s", (GET,)),), summary=False).text
+    text = text[: text.index("=" * 67, text.index("TESTSUITE s succeeded"))] + "uart:~$ "
+    assert lost in text
+    assert read(text.replace(lost, "...", 1), names_end=True).problems != ()
+
+
 def test_another_thread_may_print_within_the_summary():
     text = Image((Suite("s", (GET,)),)).text
     assert read(text.replace("SUITE PASS", "app: tick\nSUITE PASS")).problems == ()
