@@ -51,7 +51,7 @@ _FAILURE = re.compile(
 _ASSUMPTION = re.compile(r"Assumption (failed at \S{1,200}:\d{1,9})(?::|$)")
 #: Why a run fails though no test does.
 _ERROR = re.compile(
-    r"ERROR: cannot \w{1,9} in test phase '(?P<phase>.{1,40})', bailing"
+    r"ERROR: cannot (?P<word>\w{1,9}) in test phase '(?P<phase>.{1,40})', bailing"
     r"|ERROR: Test (?:suite )?'.{1,200}' (?:did not run|assigned to ).{0,200}"
     r"|Bad stats for \S{1,400}|TESTSUITE crashed\."
 )
@@ -159,11 +159,13 @@ class Ztest(TestScraper):
     def _take_error(self, match: re.Match[str]) -> None:
         """Report an error; one of a test's after() with the failure, which is not the test's."""
         self._has_error = True
-        if match["phase"] and self._running is not None and self._running.messages:
-            failure = self._running.messages[-1]
-            self._report(f"{self._running.name}, in {match['phase']}: {failure}")
-        else:
-            self._report(match.group())
+        message, run = match.group(), self._running
+        if match["phase"] and run is not None:
+            is_failure = run.messages and match["word"] != "pass"
+            message = (
+                f"{run.name}, in {match['phase']}: {run.messages[-1] if is_failure else message}"
+            )
+        self._report(message)
 
     def _begin_suite(self, name: str, line: Line) -> None:
         is_open = self._suite or self._is_over

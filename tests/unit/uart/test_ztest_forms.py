@@ -213,10 +213,17 @@ def test_a_failure_in_the_tear_down_of_a_suite_is_told():
 
 def test_a_failure_in_after_is_told_with_the_test_that_passed():
     failure = "Assertion failed at a.c:3: s_after: leaked is not 0"
-    error = " ERROR: cannot fail in test phase 'after()', bailing"
+    error = "ERROR: cannot fail in test phase 'after()', bailing"
     text = Image((Suite("s", (GET,)),)).text.replace("SUCCESSFUL", "FAILED")
-    text = text.replace(" PASS - test_get in", f"    {failure}\n{error}\n PASS - test_get in", 1)
+    text = text.replace(" PASS - test_get in", f"    {failure}\n {error}\n PASS - test_get in", 1)
     assert read(text).problems == (f"s.test_get, in after(): {failure}",)
+
+
+def test_an_end_in_after_is_told_with_its_test():
+    error = "ERROR: cannot pass in test phase 'after()', bailing"
+    text = Image((Suite("s", (GET,)),)).text.replace("SUCCESSFUL", "FAILED")
+    text = text.replace(" PASS - test_get in", f" {error}\n PASS - test_get in", 1)
+    assert read(text).problems == (f"s.test_get, in after(): {error}",)
 
 
 def test_a_failure_in_set_up_is_told_before_the_tests_that_it_fails():
